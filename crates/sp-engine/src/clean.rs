@@ -1,0 +1,55 @@
+//! `sp clean`: empties the trash and, where asked, the git cache.
+
+use std::path::Path;
+
+use sp_formats::output::CleanReport;
+use sp_tree::transaction::TRASH;
+use sp_tree::{Dir, DirEntry, EntryKind, FileError, Follow, Segment};
+
+use crate::config;
+use crate::context::Context;
+use crate::error::Result;
+use crate::home::Home;
+use crate::install::Mode;
+
+/// Removes old folders that were kept, and the git cache if `cache` is set.
+pub fn clean(context: &Context<'_>, cache: bool, mode: Mode) -> Result<CleanReport> {
+    let mut report = CleanReport { applied: mode == Mode::Apply, removed: Vec::new(), bytes: 0 };
+    if !context.home.exists() {
+        return Ok(report);
+    }
+    let config = config::load(context)?;
+    let home = Home::open(context, &config::limits(context, &config))?;
+    if let Ok(trash) = home.dir.open_dir(&TRASH, Follow::Never) {
+        empty(&trash, mode, &mut report)?;
+    }
+    let cached = context.cache_dir().join("git");
+    if cache && cached.is_dir() {
+        empty(&Dir::open(&cached)?, mode, &mut report)?;
+    }
+    Ok(report)
+}
+
+fn empty(dir: &Dir, mode: Mode, report: &mut CleanReport) -> Result<()> {
+    let mut entries = dir.entries()?;
+    entries.sort_by(|a, b| a.name().cmp(b.name()));
+    for entry in entries {
+        report.bytes += size(dir, &entry)?;
+        report.removed.push(Path::new(dir.path()).join(entry.segment()));
+        if mode == Mode::Apply {
+            dir.remove_tree(&entry)?;
+        }
+    }
+    Ok(())
+}
+
+fn size(dir: &Dir, entry: &DirEntry) -> std::result::Result<u64, FileError> {
+    let own = dir.look(entry, Follow::Never)?.map_or(0, |stamp| stamp.size);
+    match entry.kind {
+        EntryKind::Dir => {
+            let below = dir.open_dir(entry, Follow::Never)?;
+            below.entries()?.iter().try_fold(0, |sum, entry| Ok(sum + size(&below, entry)?))
+        }
+        _ => Ok(own),
+    }
+}

@@ -1,0 +1,82 @@
+//! `sp config`: what is in force, and which agents are on this machine.
+
+use std::io::ErrorKind;
+
+use sp_formats::config::{self, Config};
+use sp_formats::output::{ConfigView, LimitItem, SinkItem, SinkOrigin};
+use sp_tree::{Limits, read_limited};
+
+use crate::agents::agents;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::sinks::{BUILT_IN, agent_of, global_dir, reads_elsewhere, real_path};
+
+/// Reads the user's config; none is an empty one.
+pub(crate) fn load(context: &Context<'_>) -> Result<Config> {
+    let path = context.home.join("config.yaml");
+    let bytes = match read_limited(&path, context.limits.yaml_bytes) {
+        Ok(bytes) => bytes,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Config::default()),
+        Err(e) => return Err(e.into()),
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let (config, report) = config::read(&context.show(&path), &text, &context.limits);
+    config.ok_or_else(|| Error::in_file("the config cannot be used", report))
+}
+
+/// The limits in force: the config's, then those of flags on top.
+pub(crate) fn limits(context: &Context<'_>, config: &Config) -> Limits {
+    let mut limits = Limits::default();
+    for (name, value) in &config.limits {
+        // The names were checked when the config was read.
+        let _ = limits.set(name, *value);
+    }
+    let defaults = Limits::default().all();
+    for ((name, value), (_, default)) in context.limits.all().into_iter().zip(defaults) {
+        if value != default {
+            let _ = limits.set(name, value);
+        }
+    }
+    limits
+}
+
+/// What is in force, and which agents are on this machine.
+pub fn config(context: &Context<'_>) -> Result<ConfigView> {
+    let config = load(context)?;
+    let configured = config.sinks.iter().map(|(name, _)| name.as_str());
+    let built_in = BUILT_IN.iter().map(|(name, ..)| *name);
+    let table = agents().iter().map(|agent| agent.id);
+    let mut seen = std::collections::HashSet::new();
+    let names = built_in.chain(configured).chain(table).filter(|name| seen.insert(*name));
+    let sinks = names.map(|name| sink_item(context, &config, name)).collect();
+    let limits = limits(context, &config).all();
+    Ok(ConfigView {
+        home: context.home.clone(),
+        config_file: context.home.join("config.yaml"),
+        cache: context.cache_dir(),
+        sinks,
+        limits: limits.into_iter().map(|(name, value)| LimitItem { name: name.into(), value }).collect(),
+    })
+}
+
+fn sink_item(context: &Context<'_>, config: &Config, name: &str) -> SinkItem {
+    let agent = agent_of(name);
+    let path = global_dir(context, config, name, agent).ok();
+    let origin = if config.sinks.iter().any(|(sink, _)| sink == name) {
+        SinkOrigin::Config
+    } else if BUILT_IN.iter().any(|(sink, ..)| *sink == name) {
+        SinkOrigin::BuiltIn
+    } else {
+        SinkOrigin::Table
+    };
+    let real = path.as_deref().and_then(|path| real_path(path).ok());
+    SinkItem {
+        sink: name.into(),
+        agent: agent.map_or(name, |agent| agent.name).into(),
+        project_path: agent.map(|agent| agent.project.into()),
+        origin,
+        found: agent.is_some_and(|agent| agent.is_found(context)),
+        reads: real.and_then(|real| reads_elsewhere(context, name, &real)),
+        path,
+    }
+}

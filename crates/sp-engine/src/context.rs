@@ -1,0 +1,121 @@
+//! Everything that the engine takes from its surroundings, handed in by the caller.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use sp_formats::Report;
+use sp_tree::Limits;
+use sp_tree::transaction::Recovery;
+
+/// Whether the network may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// Where a command needs it.
+    Allowed,
+    /// Never.
+    Offline,
+}
+
+/// Something worth telling while a verb is at work.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Another `sp` is changing things; this one waits.
+    Waiting,
+    /// An earlier run had been interrupted, and was completed or taken back.
+    Recovered(&'a Recovery),
+    /// A repository is being fetched from; git's own words on how far it is, if it said any.
+    Fetching {
+        /// The repository, without credentials.
+        repo: &'a str,
+        /// What git says.
+        progress: Option<&'a str>,
+    },
+    /// A repository is there.
+    Fetched {
+        /// The repository, without credentials.
+        repo: &'a str,
+    },
+    /// Skills are being prepared.
+    Staging {
+        /// How many are done.
+        done: usize,
+        /// How many there are.
+        total: usize,
+    },
+    /// Something is odd, but not wrong.
+    Warning(String),
+    /// Something is odd in a file.
+    Findings(&'a Report),
+    /// Something that helps and was not asked for.
+    Hint(String),
+    /// A detail for `--verbose`.
+    Detail(String),
+}
+
+/// Takes what is worth telling. Called from several threads.
+pub trait Listener: Sync {
+    /// Tells one thing.
+    fn tell(&self, event: Event<'_>);
+}
+
+/// The surroundings.
+pub struct Context<'a> {
+    /// The user's home directory.
+    pub user_home: PathBuf,
+    /// Skillpack's own directory.
+    pub home: PathBuf,
+    /// Where git repositories are cached, if not in the home.
+    pub cache: Option<PathBuf>,
+    /// The current directory.
+    pub current_dir: PathBuf,
+    /// The environment.
+    pub env: BTreeMap<String, String>,
+    /// The time that is written into records.
+    pub now: Timestamp,
+    /// The system's clock in nanoseconds, to be held against file times.
+    pub wall_clock: fn() -> i64,
+    /// A name for this run, unlike that of any other.
+    pub run_id: String,
+    /// The ceilings, as far as flags raise them; the config's come on top.
+    pub limits: Limits,
+    /// Whether the network may be used.
+    pub network: Network,
+    /// Who is told what happens.
+    pub listener: &'a dyn Listener,
+}
+
+impl Context<'_> {
+    /// Where git repositories are cached.
+    pub fn cache_dir(&self) -> PathBuf {
+        self.cache.clone().unwrap_or_else(|| self.home.join("cache"))
+    }
+
+    /// Tells the listener.
+    pub(crate) fn tell(&self, event: Event<'_>) {
+        self.listener.tell(event);
+    }
+
+    /// A path as a user writes it: `~` is the home, and what is relative starts at the current directory.
+    pub(crate) fn expand(&self, path: &str) -> PathBuf {
+        match path.strip_prefix('~') {
+            Some("") => self.user_home.clone(),
+            Some(rest) if rest.starts_with('/') => self.user_home.join(rest.trim_start_matches('/')),
+            _ => self.absolute(Path::new(path)),
+        }
+    }
+
+    /// A path from the current directory.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        self.current_dir.join(path)
+    }
+
+    /// A path as it is shown: below the user's home with `~`.
+    pub fn show(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.user_home) {
+            Ok(rest) if rest.as_os_str().is_empty() => "~".into(),
+            Ok(rest) => format!("~/{}", rest.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The one error of the engine: what failed, why, and the way out.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io::ErrorKind;
+
+use sp_formats::Report;
+use sp_formats::printable::printable_lines;
+use sp_tree::transaction::{JournalError, TransactionError};
+use sp_tree::{FileError, ScanError, WalkError};
+
+/// The result of a verb.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What sort of failure it is; each has its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The request cannot be done.
+    Request,
+    /// The command was used wrongly.
+    Usage,
+    /// The data is bad.
+    Data,
+    /// Hash, signature or ownership do not fit.
+    Trust,
+    /// Disk, network or git refused.
+    Environment,
+}
+
+impl Kind {
+    /// The exit code of the process.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Request => 1,
+            Self::Usage => 2,
+            Self::Data => 3,
+            Self::Trust => 4,
+            Self::Environment => 5,
+        }
+    }
+}
+
+/// What failed, why, and what to do.
+#[derive(Debug)]
+pub struct Error {
+    /// What sort of failure it is.
+    pub kind: Kind,
+    /// What failed: a fragment without a period.
+    pub message: String,
+    /// Why.
+    pub source: Option<Box<dyn StdError + Send + Sync>>,
+    /// What to do.
+    pub hints: Vec<String>,
+    /// Problems in files that led here.
+    pub reports: Vec<Report>,
+}
+
+impl Error {
+    /// An error of this kind.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), source: None, hints: Vec::new(), reports: Vec::new() }
+    }
+
+    /// An error because of problems in a file.
+    pub fn in_file(message: impl Into<String>, report: Report) -> Self {
+        let mut error = Self::new(Kind::Data, message);
+        error.reports.push(report);
+        error
+    }
+
+    /// Adds why.
+    pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Adds what to do.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Why, outermost first.
+    pub fn causes(&self) -> Vec<String> {
+        let mut causes = Vec::new();
+        let mut current: Option<&(dyn StdError + 'static)> = self.source.as_deref().map(|e| e as _);
+        while let Some(error) = current {
+            causes.push(printable_lines(&error.to_string()));
+            current = error.source();
+        }
+        causes
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&printable_lines(&self.message))
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|e| e as _)
+    }
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        let hint = match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "nothing was changed: free some space and run it again",
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                "nothing was changed: make the place writable, or choose another with `--path`"
+            }
+            ErrorKind::FileTooLarge => "raise the limit with `--limit file-bytes=<bytes>` if you trust the file",
+            _ => "nothing was changed; run it again when the cause is mended",
+        };
+        let kind = if error.kind() == ErrorKind::FileTooLarge { Kind::Data } else { Kind::Environment };
+        let message = error.to_string();
+        Self::new(kind, message).because(error.source).hint(hint)
+    }
+}
+
+impl From<ScanError> for Error {
+    fn from(error: ScanError) -> Self {
+        let message = error.to_string();
+        match error {
+            ScanError::File(error) => error.into(),
+            ScanError::Listing { why, .. } => match why.limit_name() {
+                Some(name) => Self::new(Kind::Data, message)
+                    .hint(format!("raise it with `--limit {name}=<number>` if you trust the source")),
+                None => Self::new(Kind::Data, message).hint("rename one of the two"),
+            },
+            ScanError::Name { .. } => Self::new(Kind::Data, message).hint("rename it"),
+            ScanError::Dangling(_) | ScanError::Cycle(_) | ScanError::Link(_) => {
+                Self::new(Kind::Data, message).hint("remove the link, or put a copy in its place")
+            }
+            ScanError::Special(_) => {
+                Self::new(Kind::Data, message).hint("remove it: only files and folders can be installed")
+            }
+        }
+    }
+}
+
+impl From<WalkError> for Error {
+    fn from(error: WalkError) -> Self {
+        let message = error.to_string();
+        match error {
+            WalkError::File(error) => error.into(),
+            WalkError::Name { .. } => Self::new(Kind::Data, message).hint("rename the folder"),
+            WalkError::TooMany { .. } => {
+                Self::new(Kind::Data, message).hint("raise it with `--limit repo-entries=<number>`")
+            }
+            WalkError::TooDeep { .. } => Self::new(Kind::Data, message).hint("raise it with `--limit depth=<number>`"),
+        }
+    }
+}
+
+impl From<JournalError> for Error {
+    fn from(error: JournalError) -> Self {
+        let message = error.to_string();
+        match error {
+            JournalError::File(error) => error.into(),
+            JournalError::Broken { path, source } => Self::new(Kind::Data, message).because(source).hint(format!(
+                "an earlier run was interrupted and its record is damaged: look for folders called `.skillpack-…` in your sinks, then remove `{}`",
+                path.display()
+            )),
+            JournalError::Newer { .. } => Self::new(Kind::Data, message).hint("run the newer `sp` that wrote it"),
+        }
+    }
+}
+
+impl From<TransactionError> for Error {
+    fn from(error: TransactionError) -> Self {
+        let message = error.to_string();
+        match error {
+            TransactionError::File(error) => error.into(),
+            TransactionError::Journal(error) => error.into(),
+            TransactionError::Appeared(_) => {
+                Self::new(Kind::Trust, message).hint("nothing was changed: move it away, or give the pack another `install.prefix`")
+            }
+            TransactionError::Unfinished(error) => {
+                let hint = "mend the cause, then run `sp installed`: it completes or takes back what was begun";
+                Self::new(Kind::Environment, message).because(error).hint(hint)
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Skillpack's own directory: the lock, the state, the indexes, and what a dead run left.
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use sp_formats::state::State;
+use sp_tree::atomic::{self, Durability};
+use sp_tree::transaction;
+use sp_tree::{Digest, Dir, FileError, Fixed, Follow, Index, Limits, Lock, Name, read_limited};
+
+use crate::context::{Context, Event};
+use crate::error::{Error, Kind, Result};
+
+const STATE: Fixed = Fixed("state.json");
+const STATE_TEMP: Fixed = Fixed("state.json.tmp");
+const INDEX: Fixed = Fixed("index");
+const INDEX_TEMP: Fixed = Fixed("tmp");
+const MAX_STATE_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_INDEX_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// The home, locked, with nothing left over from an earlier run.
+pub(crate) struct Home<'a> {
+    context: &'a Context<'a>,
+    pub dir: Dir,
+    _lock: Lock,
+}
+
+impl<'a> Home<'a> {
+    /// Makes the home if it is missing, takes its lock, and ends what an earlier run left.
+    pub(crate) fn open(context: &'a Context<'a>, limits: &Limits) -> Result<Self> {
+        let dir = Dir::create_all(&context.home)?;
+        let (lock, _) = Lock::take(&dir, || context.tell(Event::Waiting))?;
+        let home = Self { context, dir, _lock: lock };
+        home.recover(limits)?;
+        Ok(home)
+    }
+
+    fn recover(&self, limits: &Limits) -> Result<()> {
+        if transaction::pending(&self.dir)? {
+            let generation = self.state()?.generation;
+            if let Some(recovery) = transaction::recover(&self.dir, generation, limits)? {
+                self.context.tell(Event::Recovered(&recovery));
+            }
+        }
+        self.dir.remove_tree(&STATE_TEMP)?;
+        if let Ok(index) = self.dir.open_dir(&INDEX, Follow::Never) {
+            index.remove_tree(&INDEX_TEMP)?;
+        }
+        Ok(())
+    }
+
+    /// The state that is stored.
+    pub(crate) fn state(&self) -> Result<State> {
+        read_state(self.context)
+    }
+
+    /// Stores the state, durably and at one instant.
+    pub(crate) fn store_state(&self, state: &State) -> Result<()> {
+        let bytes = state.to_json().map_err(|e| Error::new(Kind::Data, "the state cannot be written").because(e))?;
+        Ok(atomic::replace(&self.dir, &STATE, STATE_TEMP, &bytes, Durability::Durable)?)
+    }
+
+    /// Remembers what is known of the directories beneath `root`. A failure costs the next run time.
+    fn store_index(&self, root: &Path, index: &Index, keep: impl Fn(&str) -> bool) {
+        if !index.is_changed() {
+            return;
+        }
+        let store = || -> std::result::Result<(), FileError> {
+            let dir = match self.dir.create_dir(&INDEX) {
+                Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
+                _ => self.dir.open_dir(&INDEX, Follow::Never)?,
+            };
+            let name = Name::new(&index_name(root)).map_err(|e| FileError::new("name", root, std::io::Error::other(e)))?;
+            atomic::replace(&dir, &name, INDEX_TEMP, &index.encode(keep), Durability::Cache)
+        };
+        if let Err(error) = store() {
+            self.context.tell(Event::Detail(format!("the index was not kept: {error}")));
+        }
+    }
+}
+
+/// What is remembered of directories, read once each.
+pub(crate) struct Indexes<'a> {
+    context: &'a Context<'a>,
+    known: HashMap<PathBuf, Index>,
+}
+
+impl<'a> Indexes<'a> {
+    /// Nothing is read yet.
+    pub(crate) fn new(context: &'a Context<'a>) -> Self {
+        Self { context, known: HashMap::new() }
+    }
+
+    /// What is remembered beneath `root`.
+    pub(crate) fn of(&mut self, root: &Path) -> &mut Index {
+        let path = self.context.home.join(INDEX.0).join(index_name(root));
+        let read = || read_limited(&path, MAX_INDEX_BYTES).map_or_else(|_| Index::default(), Index::decode);
+        self.known.entry(root.into()).or_insert_with(read)
+    }
+
+    /// Keeps what was learnt for the next run, except of folders that are gone.
+    pub(crate) fn store(&self, home: &Home<'_>) {
+        for (root, index) in &self.known {
+            home.store_index(root, index, |name| root.join(name).exists());
+        }
+    }
+}
+
+fn index_name(root: &Path) -> String {
+    Digest::of(root.as_os_str().as_encoded_bytes()).hex()[..32].to_owned()
+}
+
+/// Reads the state without the lock: it is replaced at one instant, so it is always whole.
+pub(crate) fn read_state(context: &Context<'_>) -> Result<State> {
+    let path = context.home.join(STATE.0);
+    let bytes = match read_limited(&path, MAX_STATE_BYTES) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(State::default()),
+        Err(e) => {
+            let error = Error::from(e);
+            return Err(Error { hints: vec![repair_hint(context, &path)], ..error });
+        }
+    };
+    State::parse(&bytes).map_err(|why| {
+        Error::new(Kind::Data, format!("the state file `{}` cannot be used", context.show(&path)))
+            .because(why)
+            .hint(repair_hint(context, &path))
+    })
+}
+
+fn repair_hint(context: &Context<'_>, path: &Path) -> String {
+    let shown = context.show(path);
+    format!(
+        "nothing was changed. Mend the file, or move it away (`mv {shown} {shown}.broken`): `sp` then starts afresh, \
+         and folders that it installed before must be removed by hand before they can be installed again"
+    )
+}
+
+/// Ends what an earlier run left, if it left anything and there is a home at all.
+pub(crate) fn settle(context: &Context<'_>, limits: &Limits) -> Result<()> {
+    let left_over = match Dir::open(&context.home) {
+        Ok(dir) => transaction::pending(&dir)?,
+        Err(e) if e.kind() == ErrorKind::NotFound => false,
+        Err(e) => return Err(e.into()),
+    };
+    if left_over {
+        Home::open(context, limits)?;
+    }
+    Ok(())
+}

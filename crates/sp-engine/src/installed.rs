@@ -1,0 +1,43 @@
+//! `sp installed`: which packs are where.
+
+use sp_formats::output::{ImportItem, InstalledItem, InstalledList};
+use sp_formats::state::Install;
+
+use crate::config;
+use crate::context::Context;
+use crate::error::Result;
+use crate::home::{read_state, settle};
+use crate::sinks::{SinkRequest, find};
+
+/// The packs that are installed, in one sink or in all.
+pub fn installed(context: &Context<'_>, sink: Option<&SinkRequest>) -> Result<InstalledList> {
+    let config = config::load(context)?;
+    settle(context, &config::limits(context, &config))?;
+    let wanted = sink.map(|request| find(context, &config, request)).transpose()?;
+    let state = read_state(context)?;
+    let mut installs: Vec<InstalledItem> = state
+        .installs
+        .iter()
+        .filter(|install| wanted.as_ref().is_none_or(|sink| crate::plan::is_in(install, &sink.path)))
+        .map(item)
+        .collect();
+    installs.sort_by(|a, b| (&a.sink, &a.path, &a.pack).cmp(&(&b.sink, &b.path, &b.pack)));
+    Ok(InstalledList { installs })
+}
+
+fn item(install: &Install) -> InstalledItem {
+    let leaf = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
+    InstalledItem {
+        sink: install.sink.clone(),
+        path: install.sink_path.clone().into(),
+        pack: install.pack.clone(),
+        pack_file: install.pack_file.clone(),
+        folders: install.installed_paths.iter().map(leaf).collect(),
+        imports: install
+            .imports
+            .iter()
+            .map(|import| ImportItem { repo: import.repo.clone(), git_ref: import.git_ref.clone(), commit: import.commit.clone() })
+            .collect(),
+        installed_at: install.installed_at.clone(),
+    }
+}

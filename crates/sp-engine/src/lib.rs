@@ -1,0 +1,42 @@
+//! What `sp` does without a terminal, a module a verb.
+//!
+//! ```text
+//! source  ──▶ resolve ──▶ plan ──▶ apply
+//! bytes       selection    value    one transaction
+//! ```
+//!
+//! Decisions are pure functions of values; reaching out (git, the disk) and changing things
+//! stand apart from them and are small. Nothing here prints, exits or parses arguments: what
+//! is worth telling on the way goes to the [`Listener`] of the [`Context`].
+
+mod agents;
+mod apply;
+mod authoring;
+mod clean;
+mod config;
+mod context;
+mod error;
+mod home;
+mod init;
+mod install;
+mod installed;
+mod list;
+mod plan;
+mod resolve;
+mod show;
+mod sinks;
+pub mod source;
+mod uninstall;
+
+pub use agents::{Agent, agents};
+pub use clean::clean;
+pub use config::config;
+pub use context::{Context, Event, Listener, Network};
+pub use error::{Error, Kind, Result};
+pub use init::init;
+pub use install::{InstallRequest, Mode, Replace, install};
+pub use installed::installed;
+pub use list::{packs, skills};
+pub use show::show;
+pub use sinks::{Scope, SinkRequest};
+pub use uninstall::uninstall;

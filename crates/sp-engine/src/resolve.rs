@@ -1,0 +1,222 @@
+//! Which skills a pack selects, and under which folder names: values in, values out.
+
+use std::collections::HashMap;
+
+use sp_formats::pack::{Import, Pack, PatternAt};
+use sp_formats::report::Report;
+use sp_formats::suggest::nearest_few;
+use sp_tree::{Name, fold};
+
+/// Where a selected skill comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Origin {
+    /// The authoring repository.
+    Local,
+    /// The import with this number.
+    Import(usize),
+}
+
+/// A selected skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Selected {
+    pub origin: Origin,
+    pub id: String,
+    pub folder: Name,
+}
+
+/// What an import offers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Offer {
+    /// The repository and the commit, equal for imports that read the same tree.
+    pub tree: String,
+    /// The ids, sorted.
+    pub ids: Vec<String>,
+}
+
+/// Applies a pack to what there is. Problems go to the report, errors too.
+pub(crate) fn resolve(pack: &Pack, local: &[String], offers: &[Offer], report: &mut Report) -> Vec<Selected> {
+    let mut picked: Vec<(Origin, &str)> = Vec::new();
+    let mine = pick(&pack.include, local, "local skills", report);
+    picked.extend(mine.into_iter().map(|id| (Origin::Local, id)));
+    for (number, (import, offer)) in pack.imports.iter().zip(offers).enumerate() {
+        let ids = pick_import(import, offer, report);
+        picked.extend(ids.into_iter().map(|id| (Origin::Import(number), id)));
+    }
+    for exclude in &pack.exclude {
+        let before = picked.len();
+        picked.retain(|(_, id)| !exclude.pattern.matches(id));
+        warn_if_idle(exclude, picked.len() < before, report);
+    }
+    name_folders(pack, &one_of_each(picked, offers), report)
+}
+
+fn pick<'a>(include: &[PatternAt], ids: &'a [String], what: &str, report: &mut Report) -> Vec<&'a str> {
+    let mut chosen = vec![false; ids.len()];
+    for include in include {
+        let mut matched = false;
+        for (id, chosen) in ids.iter().zip(&mut chosen) {
+            if include.pattern.matches(id) {
+                matched = true;
+                *chosen = true;
+            }
+        }
+        if !matched {
+            let help = nothing_matches(include, ids);
+            report.error("SP-17", include.span.clone(), format!("`{}` matches none of the {} {what}", include.pattern, ids.len())).help(help);
+        }
+    }
+    ids.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(id, _)| id.as_str()).collect()
+}
+
+fn nothing_matches(include: &PatternAt, ids: &[String]) -> String {
+    let text = include.pattern.as_str();
+    if let Some(stem) = text.strip_suffix("/**")
+        && ids.iter().any(|id| id == stem)
+    {
+        return format!("`{stem}` is itself a skill: write `{stem}`");
+    }
+    let near = nearest_few(text.trim_matches(['*', '/']), ids.iter().map(String::as_str), 3);
+    match &near[..] {
+        [] if ids.is_empty() => "there are no skills there".into(),
+        [] => format!("ids look like: {}", sample(ids)),
+        near => format!("the nearest are: {}", near.join(", ")),
+    }
+}
+
+fn sample(ids: &[String]) -> String {
+    let first: Vec<&str> = ids.iter().take(3).map(String::as_str).collect();
+    first.join(", ")
+}
+
+fn pick_import<'a>(import: &Import, offer: &'a Offer, report: &mut Report) -> Vec<&'a str> {
+    let what = format!("skills of `{}`", import.repo);
+    let mut ids = pick(&import.include, &offer.ids, &what, report);
+    for exclude in &import.exclude {
+        let before = ids.len();
+        ids.retain(|id| !exclude.pattern.matches(id));
+        warn_if_idle(exclude, ids.len() < before, report);
+    }
+    ids
+}
+
+fn warn_if_idle(exclude: &PatternAt, did_something: bool, report: &mut Report) {
+    if !did_something {
+        report
+            .warning("SP-17", exclude.span.clone(), format!("the exclude `{}` takes nothing out", exclude.pattern))
+            .help("remove it, or mend the pattern");
+    }
+}
+
+/// The same skill picked by two imports of one tree is one skill.
+fn one_of_each<'a>(picked: Vec<(Origin, &'a str)>, offers: &[Offer]) -> Vec<(Origin, &'a str)> {
+    let mut seen = std::collections::HashSet::new();
+    picked
+        .into_iter()
+        .filter(|(origin, id)| match origin {
+            Origin::Local => true,
+            Origin::Import(number) => seen.insert((offers[*number].tree.clone(), *id)),
+        })
+        .collect()
+}
+
+fn name_folders(pack: &Pack, picked: &[(Origin, &str)], report: &mut Report) -> Vec<Selected> {
+    let mut selected: Vec<Selected> = Vec::new();
+    let mut taken: HashMap<String, usize> = HashMap::new();
+    for &(origin, id) in picked {
+        let folder = match pack.naming.folder(id) {
+            Ok(folder) => folder,
+            Err(error) => {
+                report
+                    .error("SP-13", pack.name_span.clone(), format!("`{id}` cannot be installed: {error}"))
+                    .help("change `install.prefix`, `install.sep` or the skill's folder");
+                continue;
+            }
+        };
+        if let Some(&other) = taken.get(&fold(folder.as_str())) {
+            let first = &selected[other];
+            let message = format!(
+                "{} and {} would both be installed as `{folder}`",
+                describe(pack, first.origin, &first.id),
+                describe(pack, origin, id)
+            );
+            report
+                .error("SP-19", pack.name_span.clone(), message)
+                .help("exclude one of the two, or set `install.flatten: false`");
+            continue;
+        }
+        taken.insert(fold(folder.as_str()), selected.len());
+        selected.push(Selected { origin, id: id.into(), folder });
+    }
+    selected
+}
+
+fn describe(pack: &Pack, origin: Origin, id: &str) -> String {
+    match origin {
+        Origin::Local => format!("the local `{id}`"),
+        Origin::Import(number) => format!("`{id}` of `{}`", pack.imports[number].repo),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sp_tree::Limits;
+
+    fn ids(ids: &[&str]) -> Vec<String> {
+        ids.iter().map(ToString::to_string).collect()
+    }
+
+    fn run(text: &str, local: &[&str], offers: &[(&str, &[&str])]) -> (Vec<String>, Vec<String>) {
+        let (pack, mut report) = sp_formats::pack::read("p.yaml", text, &Limits::default());
+        let offers: Vec<Offer> = offers.iter().map(|(tree, list)| Offer { tree: (*tree).into(), ids: ids(list) }).collect();
+        let selected = resolve(&pack.unwrap(), &ids(local), &offers, &mut report);
+        let folders = selected.into_iter().map(|skill| skill.folder.to_string()).collect();
+        let findings = report.findings.iter().map(|f| format!("{} {} {}", report.place(f), f.rule, f.message));
+        (folders, findings.collect())
+    }
+
+    const IMPORT: &str = "imports:\n- {repo: ./x, include: ['**'], exclude: ['**/old']}\n";
+
+    #[test]
+    fn sp_16_excludes_of_the_pack_reach_local_and_imported_skills() {
+        let text = format!("name: p\ninclude: ['a/*']\nexclude: ['**/beta']\n{IMPORT}");
+        let (folders, findings) = run(&text, &["a/beta", "a/one", "b/two"], &[("x@1", &["r/beta", "r/new", "r/old"])]);
+        assert_eq!(folders, ["p__a__one", "p__r__new"]);
+        assert_eq!(findings, [""; 0]);
+    }
+
+    #[test]
+    fn sp_17_an_include_that_matches_nothing_is_an_error_with_the_nearest_ids() {
+        let (_, findings) = run("name: p\ninclude:\n  - genral/x\n  - '**'\n", &["general/x"], &[]);
+        assert_eq!(findings, ["p.yaml:3:5 SP-17 `genral/x` matches none of the 1 local skills"]);
+        let (pack, mut report) = sp_formats::pack::read("p.yaml", "name: p\ninclude: [genral/x]\n", &Limits::default());
+        resolve(&pack.unwrap(), &ids(&["general/x"]), &[], &mut report);
+        assert_eq!(report.findings[0].help.as_deref(), Some("the nearest are: general/x"));
+    }
+
+    #[test]
+    fn sp_17_an_exclude_that_does_nothing_is_a_warning() {
+        let (folders, findings) = run("name: p\ninclude: ['**']\nexclude: [zzz]\n", &["a"], &[]);
+        assert_eq!(folders, ["p__a"]);
+        assert_eq!(findings, ["p.yaml:3:11 SP-17 the exclude `zzz` takes nothing out"]);
+    }
+
+    #[test]
+    fn sp_18_local_ids_come_first_then_imports_in_file_order() {
+        let text = "name: p\ninclude: ['**']\nimports:\n- {repo: ./z, include: ['**']}\n- {repo: ./a, include: ['**']}\n";
+        let (folders, _) = run(text, &["b", "c"], &[("z@1", &["z1", "z2"]), ("a@1", &["a1"])]);
+        assert_eq!(folders, ["p__b", "p__c", "p__z1", "p__z2", "p__a1"]);
+    }
+
+    #[test]
+    fn sp_19_two_skills_for_one_folder_are_an_error_and_the_same_skill_twice_is_one() {
+        let text = "name: p\ninclude: ['**']\ninstall: {flatten: true}\n";
+        let (_, findings) = run(text, &["a/x", "b/X"], &[]);
+        assert_eq!(findings, ["p.yaml:1:7 SP-19 the local `a/x` and the local `b/X` would both be installed as `p__X`"]);
+        let text = "name: p\nimports:\n- {repo: ./x, include: [a]}\n- {repo: ./x, include: ['*']}\n";
+        let (folders, findings) = run(text, &[], &[("x@1", &["a", "b"]), ("x@1", &["a", "b"])]);
+        assert_eq!((folders, findings), (ids(&["p__a", "p__b"]), vec![]));
+        let (_, findings) = run(text, &[], &[("x@1", &["a", "b"]), ("x@2", &["a", "b"])]);
+        assert_eq!(findings.len(), 1);
+    }
+}

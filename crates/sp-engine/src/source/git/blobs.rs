@@ -1,0 +1,192 @@
+//! The bytes of selected skills: fetched in one batch, then read as a stream.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{ChildStdout, Command};
+
+use sp_tree::{Limits, Listing, ListingBuilder};
+
+use super::cache::Checkout;
+use super::command::{Fetch, Git, output, piped};
+use crate::context::{Context, Event, Network};
+use crate::error::{Error, Kind, Result};
+
+/// A skill of a checkout whose bytes are in the cache.
+#[derive(Debug)]
+pub(crate) struct GitSkill {
+    pub id: String,
+    /// Its files; each handle is the id of the object with its bytes.
+    pub listing: Listing<Box<str>>,
+}
+
+impl Checkout {
+    /// Fetches what the cache lacks of these skills, and lists their files.
+    pub(crate) fn prepare(&self, context: &Context<'_>, limits: &Limits, ids: &[String]) -> Result<Vec<GitSkill>> {
+        let git = Git::new(context, &self.dir);
+        let mut here = local_objects(&git)?;
+        let targets = self.read_links(context, limits, &git, &mut here, ids)?;
+        let files: Result<Vec<_>> = ids.iter().map(|id| self.tree.files_of(&self.repo, id, &targets, limits)).collect();
+        let files = files?;
+        let blobs: Vec<Box<str>> = files.iter().flatten().filter_map(|file| file.blob.as_ref()).map(|(id, _)| id.clone()).collect();
+        self.fetch(context, limits, &git, &mut here, &blobs)?;
+        let sizes = sizes(&git, &blobs)?;
+        ids.iter().zip(files).map(|(id, files)| self.list(id, files, &sizes, limits)).collect()
+    }
+
+    fn list(&self, id: &str, files: Vec<super::tree::SkillFile>, sizes: &HashMap<Box<str>, u64>, limits: &Limits) -> Result<GitSkill> {
+        let mut builder = ListingBuilder::new(limits);
+        for file in files {
+            let added = match file.blob {
+                None => builder.dir(file.path),
+                Some((blob, executable)) => {
+                    let size = sizes.get(&blob).copied().unwrap_or(u64::MAX);
+                    builder.file(file.path, executable, size, blob)
+                }
+            };
+            added.map_err(|why| {
+                let error = Error::new(Kind::Data, format!("the skill `{id}` of `{}` cannot be installed", self.repo));
+                let hint = match why.limit_name() {
+                    Some(name) => format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
+                    None => "exclude it, or ask its author to mend it".into(),
+                };
+                error.because(why).hint(hint)
+            })?;
+        }
+        Ok(GitSkill { id: id.into(), listing: builder.finish() })
+    }
+
+    /// Reads the links that the skills go through, a round for each level of links behind links.
+    fn read_links(
+        &self,
+        context: &Context<'_>,
+        limits: &Limits,
+        git: &Git<'_>,
+        here: &mut HashSet<Box<str>>,
+        ids: &[String],
+    ) -> Result<HashMap<Box<str>, Vec<u8>>> {
+        let mut targets: HashMap<Box<str>, Vec<u8>> = HashMap::new();
+        loop {
+            let links: Vec<Box<str>> = ids.iter().flat_map(|id| self.tree.links_of(id, &targets)).collect();
+            if links.is_empty() {
+                return Ok(targets);
+            }
+            self.fetch(context, limits, git, here, &links)?;
+            read_blobs(context, self, &links, |at, bytes| {
+                // No file system stores a longer target.
+                targets.insert(links[at].clone(), bytes[..bytes.len().min(4096)].to_vec());
+                Ok(())
+            })?;
+        }
+    }
+
+    /// Fetches those of `wanted` that are not here, in one batch.
+    fn fetch(&self, context: &Context<'_>, limits: &Limits, git: &Git<'_>, here: &mut HashSet<Box<str>>, wanted: &[Box<str>]) -> Result<()> {
+        let mut missing: Vec<&str> = wanted.iter().filter(|id| !here.contains(*id)).map(|id| &**id).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        if context.network == Network::Offline {
+            return Err(Error::new(Kind::Environment, format!("files of `{}` would have to be fetched", self.repo))
+                .hint("run it once without `--offline`"));
+        }
+        context.tell(Event::Fetching { repo: &self.repo.written, progress: None });
+        let command = git.remote(
+            &self.repo,
+            &self.url,
+            &["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--filter=blob:none", "--stdin", "origin"],
+        );
+        let fetch = Fetch { context, repo: &self.repo, dir: &self.dir, limit: limits.git_pack_bytes };
+        let input = missing.join("\n") + "\n";
+        fetch.run(command, input.into_bytes(), &format!("cannot fetch the selected files of `{}`", self.repo))?;
+        context.tell(Event::Fetched { repo: &self.repo.written });
+        here.extend(missing.into_iter().map(Into::into));
+        Ok(())
+    }
+}
+
+/// The objects that the cache holds.
+fn local_objects(git: &Git<'_>) -> Result<HashSet<Box<str>>> {
+    let list = git.local(&["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)"]);
+    let text = output(list, "cannot read the cache")?;
+    Ok(String::from_utf8_lossy(&text).lines().map(Into::into).collect())
+}
+
+fn sizes(git: &Git<'_>, blobs: &[Box<str>]) -> Result<HashMap<Box<str>, u64>> {
+    let mut sizes = HashMap::new();
+    let check = git.local(&["cat-file", "--batch-check=%(objecttype) %(objectsize)", "--buffer"]);
+    converse(check, blobs, |at, reader| {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let size = line.trim().strip_prefix("blob ").and_then(|size| size.parse().ok());
+        sizes.insert(blobs[at].clone(), size.ok_or_else(|| std::io::Error::other(format!("the object {} is not here", blobs[at])))?);
+        Ok(())
+    })?;
+    Ok(sizes)
+}
+
+/// Reads the bytes of each of `blobs` in turn. The caller has checked their sizes.
+pub(crate) fn read_blobs(
+    context: &Context<'_>,
+    checkout: &Checkout,
+    blobs: &[Box<str>],
+    mut each: impl FnMut(usize, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let git = Git::new(context, &checkout.dir);
+    let mut buffer = Vec::new();
+    let mut failed = None;
+    let read = converse(git.local(&["cat-file", "--batch", "--buffer"]), blobs, |at, reader| {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let size = line.trim().rsplit_once(" blob ").or_else(|| line.trim().split_once(" blob ")).and_then(|(_, size)| size.parse::<u64>().ok());
+        let size = size.ok_or_else(|| std::io::Error::other(format!("the object {} is not here", blobs[at])))?;
+        buffer.clear();
+        reader.take(size + 1).read_to_end(&mut buffer)?;
+        if buffer.len() as u64 != size + 1 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        buffer.pop();
+        each(at, &buffer).map_err(|error| {
+            failed = Some(error);
+            std::io::Error::other("stopped")
+        })
+    });
+    match failed {
+        Some(error) => Err(error),
+        None => read,
+    }
+}
+
+/// Asks a `cat-file` for each object and hands its answers to `each`.
+fn converse(
+    command: Command,
+    blobs: &[Box<str>],
+    mut each: impl FnMut(usize, &mut BufReader<ChildStdout>) -> std::io::Result<()>,
+) -> Result<()> {
+    let mut child = piped(command)?;
+    let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(Error::new(Kind::Environment, "cannot talk to git"));
+    };
+    let mut reader = BufReader::with_capacity(1 << 16, stdout);
+    let result = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // When git ends early, the answers below say so.
+            let mut text = Vec::with_capacity(blobs.len() * 41);
+            for blob in blobs {
+                text.extend(blob.as_bytes());
+                text.push(b'\n');
+            }
+            let _ = stdin.write_all(&text);
+        });
+        let result = (0..blobs.len()).try_for_each(|at| each(at, &mut reader));
+        if result.is_err() {
+            let _ = child.kill();
+        }
+        // The writer ends when git's end of the pipe closes.
+        drop(reader);
+        result
+    });
+    let _ = child.wait();
+    result.map_err(|e| Error::new(Kind::Environment, "cannot read the selected files from git's cache").because(e).hint("the cache may be damaged: remove it with `sp clean --cache`"))
+}

@@ -1,0 +1,318 @@
+//! The cache of repositories: from a repository and a ref to a commit whose trees are here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use sp_formats::pack::Import;
+use sp_formats::repo::{GitRef, Repo, Transport};
+use sp_tree::{Digest, Dir, Limits, Lock};
+
+use super::command::{Fetch, Git, output, succeeds};
+use super::tree::GitTree;
+use crate::context::{Context, Event, Network};
+use crate::error::{Error, Kind, Result};
+
+/// How many repositories are fetched from at once.
+const AT_ONCE: usize = 8;
+
+/// An import whose commit and trees are here.
+#[derive(Debug)]
+pub(crate) struct Checkout {
+    /// The repository.
+    pub repo: Repo,
+    /// The URL or path that git is given.
+    pub url: String,
+    /// The bare repository in the cache.
+    pub dir: PathBuf,
+    /// The full commit.
+    pub commit: String,
+    /// All paths of the commit.
+    pub tree: GitTree,
+}
+
+/// Brings imports here.
+pub(crate) struct Checkouts<'a> {
+    pub context: &'a Context<'a>,
+    pub limits: &'a Limits,
+    /// The authoring repository, from which relative paths start.
+    pub root: &'a Path,
+}
+
+/// Where a ref points, and whether a branch of the same name was passed over.
+struct Resolved {
+    commit: String,
+    shadowed: bool,
+}
+
+impl Checkouts<'_> {
+    /// Brings every import here, several repositories at once, in the order of the imports.
+    pub(crate) fn open(&self, imports: &[Import]) -> Result<Vec<Checkout>> {
+        let mut by_url: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (number, import) in imports.iter().enumerate() {
+            by_url.entry(self.url(&import.repo)?).or_default().push(number);
+        }
+        let groups: Vec<(String, Vec<usize>)> = by_url.into_iter().collect();
+        let mut opened: Vec<(usize, Checkout)> = Vec::new();
+        for batch in groups.chunks(AT_ONCE) {
+            let results: Vec<Result<Vec<(usize, Checkout)>>> = std::thread::scope(|scope| {
+                let threads: Vec<_> = batch
+                    .iter()
+                    .map(|(url, numbers)| scope.spawn(move || self.open_repo(url, numbers, imports)))
+                    .collect();
+                let panicked = || Err(Error::new(Kind::Environment, "a fetch ended unexpectedly"));
+                threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
+            });
+            for result in results {
+                opened.extend(result?);
+            }
+        }
+        opened.sort_by_key(|(number, _)| *number);
+        Ok(opened.into_iter().map(|(_, checkout)| checkout).collect())
+    }
+
+    /// What git is given: a URL, or an absolute path.
+    fn url(&self, repo: &Repo) -> Result<String> {
+        if repo.transport != Transport::Path {
+            return Ok(repo.url.clone());
+        }
+        let path = match repo.url.starts_with('~') {
+            true => self.context.expand(&repo.url),
+            false => self.root.join(&repo.url),
+        };
+        match path.canonicalize() {
+            Ok(path) => Ok(path.to_string_lossy().into_owned()),
+            Err(e) => Err(Error::new(Kind::Environment, format!("cannot open the repository `{repo}`"))
+                .because(e)
+                .hint("a relative path starts at the directory that holds `packs/`")),
+        }
+    }
+
+    fn open_repo(&self, url: &str, numbers: &[usize], imports: &[Import]) -> Result<Vec<(usize, Checkout)>> {
+        let repo = &imports[numbers[0]].repo;
+        let dir = self.context.cache_dir().join("git").join(cache_name(repo, url));
+        let made = Dir::create_all(&dir)?;
+        let (_lock, _) = Lock::take(&made, || self.context.tell(Event::Waiting))?;
+        let mut cache = Cache { over: self, repo, url, git: Git::new(self.context, &dir), dir: &dir, remote_refs: None };
+        let mut opened = Vec::new();
+        for &number in numbers {
+            let import = &imports[number];
+            let resolved = cache.commit(import.git_ref.as_ref())?;
+            if resolved.shadowed && let Some(git_ref) = &import.git_ref {
+                self.context.tell(Event::Warning(format!(
+                    "`{repo}` has a tag and a branch called `{git_ref}`: the tag is used"
+                )));
+            }
+            let listing = cache.git.local(&["ls-tree", "-r", "-t", "-z", "--full-tree", &resolved.commit]);
+            let tree = GitTree::read(listing, self.limits, repo)?;
+            let checkout = Checkout { repo: import.repo.clone(), url: url.into(), dir: dir.clone(), commit: resolved.commit, tree };
+            opened.push((number, checkout));
+        }
+        Ok(opened)
+    }
+}
+
+/// A name for a repository's cache that a person recognises and no other repository has.
+fn cache_name(repo: &Repo, url: &str) -> String {
+    let tail = repo.written.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+    let tail: String = tail.trim_end_matches(".git").chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).take(40).collect();
+    format!("{tail}-{}.git", &Digest::of(url.as_bytes()).hex()[..16])
+}
+
+/// One repository of the cache, locked.
+struct Cache<'a> {
+    over: &'a Checkouts<'a>,
+    repo: &'a Repo,
+    url: &'a str,
+    git: Git<'a>,
+    dir: &'a Path,
+    /// What the server says of its refs, asked once.
+    remote_refs: Option<Vec<(String, String)>>,
+}
+
+impl Cache<'_> {
+    /// The commit that a ref means, with all its trees in the cache.
+    fn commit(&mut self, git_ref: Option<&GitRef>) -> Result<Resolved> {
+        let resolved = match git_ref {
+            Some(commit) if commit.is_commit() => Resolved { commit: commit.to_string(), shadowed: false },
+            _ if self.over.context.network == Network::Offline => self.remembered(git_ref)?,
+            _ => self.ask(git_ref)?,
+        };
+        self.make(&resolved.commit)?;
+        if !self.has(&resolved.commit)? {
+            self.fetch(&resolved.commit, git_ref)?;
+        }
+        self.remember(git_ref, &resolved.commit)?;
+        Ok(resolved)
+    }
+
+    /// Asks the server what a ref means.
+    fn ask(&mut self, git_ref: Option<&GitRef>) -> Result<Resolved> {
+        let found = |commit: &str, shadowed| Resolved { commit: commit.into(), shadowed };
+        let refs = self.remote_refs()?.to_vec();
+        let get = |name: &str| refs.iter().find(|(_, known)| known == name).map(|(oid, _)| oid.as_str());
+        let Some(git_ref) = git_ref else {
+            return get("HEAD").map(|commit| found(commit, false)).ok_or_else(|| self.empty());
+        };
+        let tag = get(&format!("refs/tags/{git_ref}^{{}}")).or_else(|| get(&format!("refs/tags/{git_ref}")));
+        let branch = get(&format!("refs/heads/{git_ref}"));
+        let whole = git_ref.as_str().strip_prefix("refs/").and_then(|_| {
+            get(&format!("{git_ref}^{{}}")).or_else(|| get(git_ref.as_str()))
+        });
+        match (tag, branch, whole) {
+            (Some(tag), branch, _) => Ok(found(tag, branch.is_some_and(|branch| branch != tag))),
+            (None, Some(commit), _) | (None, None, Some(commit)) => Ok(found(commit, false)),
+            (None, None, None) if git_ref.is_short_commit() => {
+                let tip = refs.iter().find(|(oid, _)| oid.starts_with(git_ref.as_str())).map(|(oid, _)| found(oid, false));
+                match tip {
+                    Some(tip) => Ok(tip),
+                    None => self.lengthen(git_ref).map(|commit| found(&commit, false)),
+                }
+            }
+            (None, None, None) => Err(no_ref(self.repo, git_ref, &refs)),
+        }
+    }
+
+    fn remote_refs(&mut self) -> Result<&[(String, String)]> {
+        if self.remote_refs.is_none() {
+            self.online()?;
+            self.over.context.tell(Event::Fetching { repo: &self.repo.written, progress: None });
+            let command = self.git.remote(self.repo, self.url, &["ls-remote", "--quiet", "--end-of-options", self.url]);
+            let text = output(command, &format!("cannot reach the repository `{}`", self.repo)).map_err(|e| {
+                e.hint("check the address and your access; `--offline` uses what was fetched before")
+            })?;
+            let text = String::from_utf8_lossy(&text);
+            let refs = text.lines().filter_map(|line| line.split_once('\t')).filter(|(oid, _)| is_oid(oid));
+            self.remote_refs = Some(refs.map(|(oid, name)| (oid.into(), name.into())).collect());
+            self.over.context.tell(Event::Fetched { repo: &self.repo.written });
+        }
+        Ok(self.remote_refs.as_deref().unwrap_or_default())
+    }
+
+    fn online(&self) -> Result<()> {
+        match self.over.context.network {
+            Network::Allowed => Ok(()),
+            Network::Offline => Err(Error::new(Kind::Environment, format!("`{}` would have to be fetched", self.repo))
+                .hint("run it once without `--offline`")),
+        }
+    }
+
+    /// Makes the bare repository, for the kind of ids that the server has.
+    fn make(&self, commit: &str) -> Result<()> {
+        let ready = self.dir.join("HEAD").is_file() && self.dir.join("config").is_file();
+        if ready {
+            let partial = self.git.local(&["config", "extensions.partialClone", "origin"]);
+            // A death between the two calls leaves a repository that is not partial yet.
+            let known = std::fs::read_to_string(self.dir.join("config")).is_ok_and(|text| text.contains("partialClone"));
+            return if known { Ok(()) } else { output(partial, "cannot prepare the cache").map(drop) };
+        }
+        let format = if commit.len() == 64 { "--object-format=sha256" } else { "--object-format=sha1" };
+        let path = self.dir.to_string_lossy();
+        output(self.git.local(&["init", "--quiet", "--bare", "--template=", format, "--", &path]), "cannot make the cache")?;
+        for (key, value) in [("core.repositoryFormatVersion", "1"), ("extensions.partialClone", "origin")] {
+            output(self.git.local(&["config", key, value]), "cannot prepare the cache")?;
+        }
+        Ok(())
+    }
+
+    fn has(&self, commit: &str) -> Result<bool> {
+        succeeds(self.git.local(&["cat-file", "-e", &format!("{commit}^{{tree}}")]))
+    }
+
+    /// Fetches a commit with its trees and without its blobs, as far as the server can.
+    fn fetch(&self, commit: &str, git_ref: Option<&GitRef>) -> Result<()> {
+        self.online()?;
+        let what = format!("cannot fetch `{}` from `{}`", git_ref.map_or("HEAD", GitRef::as_str), self.repo);
+        let by_id = self.run_fetch(&["--depth=1", "--filter=blob:none"], commit, &what);
+        if by_id.is_ok() && self.has(commit)? {
+            return Ok(());
+        }
+        // Some servers give out only what a ref points to: ask for the ref, then look for the commit.
+        let name = self.remote_refs.iter().flatten().find(|(oid, name)| oid == commit && !name.ends_with("^{}"));
+        if let Some((_, name)) = name {
+            self.run_fetch(&["--depth=1", "--filter=blob:none"], name, &what)?;
+        }
+        match self.has(commit)? {
+            true => Ok(()),
+            false => Err(by_id.err().unwrap_or_else(|| {
+                Error::new(Kind::Environment, what).because(format!("the server did not send {commit}"))
+            })),
+        }
+    }
+
+    fn run_fetch(&self, how: &[&str], wanted: &str, what: &str) -> Result<()> {
+        let mut args = vec!["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
+        args.extend(how);
+        args.extend(["origin", wanted]);
+        self.fetching().run(self.git.remote(self.repo, self.url, &args), Vec::new(), what)?;
+        self.over.context.tell(Event::Fetched { repo: &self.repo.written });
+        Ok(())
+    }
+
+    fn fetching(&self) -> Fetch<'_> {
+        self.over.context.tell(Event::Fetching { repo: &self.repo.written, progress: None });
+        Fetch { context: self.over.context, repo: self.repo, dir: self.dir, limit: self.over.limits.git_pack_bytes }
+    }
+
+    /// The commit that a short id is the start of, found in a history without trees of its own.
+    fn lengthen(&self, short: &GitRef) -> Result<String> {
+        let dir = self.dir.with_extension("commits.git");
+        let made = Dir::create_all(&dir)?;
+        let (_lock, _) = Lock::take(&made, || self.over.context.tell(Event::Waiting))?;
+        let history = Cache { over: self.over, repo: self.repo, url: self.url, git: Git::new(self.over.context, &dir), dir: &dir, remote_refs: None };
+        let tip = self.remote_refs.iter().flatten().next().map(|(oid, _)| oid.clone()).ok_or_else(|| self.empty())?;
+        history.make(&tip)?;
+        let what = format!("cannot fetch the history of `{}`", self.repo);
+        let refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+        for refspec in refspecs {
+            history.run_fetch(&["--filter=tree:0"], refspec, &what)?;
+        }
+        let verify = history.git.local(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{short}^{{commit}}")]);
+        let commit = output(verify, "").map_err(|_| no_ref(self.repo, short, self.remote_refs.as_deref().unwrap_or_default()))?;
+        Ok(String::from_utf8_lossy(&commit).trim().into())
+    }
+
+    /// Notes what a ref meant, for when there is no network.
+    fn remember(&self, git_ref: Option<&GitRef>, commit: &str) -> Result<()> {
+        if git_ref.is_some_and(GitRef::is_commit) || self.over.context.network == Network::Offline {
+            return Ok(());
+        }
+        output(self.git.local(&["update-ref", "--no-deref", &remembered_name(git_ref), commit]), "cannot note the commit").map(drop)
+    }
+
+    fn remembered(&self, git_ref: Option<&GitRef>) -> Result<Resolved> {
+        let name = remembered_name(git_ref);
+        let known = output(self.git.local(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name]), "");
+        match known {
+            Ok(commit) => Ok(Resolved { commit: String::from_utf8_lossy(&commit).trim().into(), shadowed: false }),
+            Err(_) => Err(Error::new(
+                Kind::Environment,
+                format!("`{}` at `{}` was never fetched", self.repo, git_ref.map_or("HEAD", GitRef::as_str)),
+            )
+            .hint("run it once without `--offline`")),
+        }
+    }
+
+    fn empty(&self) -> Error {
+        Error::new(Kind::Request, format!("`{}` has no commits", self.repo)).hint("push a commit to it, or name another repository")
+    }
+}
+
+fn remembered_name(git_ref: Option<&GitRef>) -> String {
+    match git_ref {
+        None => "refs/sp/head".into(),
+        Some(git_ref) => format!("refs/sp/refs/{git_ref}"),
+    }
+}
+
+fn is_oid(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn no_ref(repo: &Repo, git_ref: &GitRef, refs: &[(String, String)]) -> Error {
+    let names = refs.iter().filter_map(|(_, name)| name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/tags/")));
+    let error = Error::new(Kind::Request, format!("`{repo}` has no tag, branch or commit `{git_ref}`"));
+    match sp_formats::suggest::nearest(git_ref.as_str(), names.filter(|name| !name.ends_with("^{}"))) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint(format!("`git ls-remote {repo}` lists what it has")),
+    }
+}

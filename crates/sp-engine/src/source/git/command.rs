@@ -1,0 +1,281 @@
+//! Starting `git` so that nothing but what we ask for can happen.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use sp_formats::repo::{Repo, Transport};
+
+use crate::context::{Context, Event};
+use crate::error::{Error, Kind, Result};
+
+/// Variables that git, ssh and credential helpers need from the user.
+const KEPT_ENV: &[&str] = &[
+    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME",
+    "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "KRB5CCNAME", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSL_CAINFO",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
+    "no_proxy", "NO_PROXY",
+];
+
+/// Settings of the user's own config that reaching a server may need. All else of it is ignored.
+const KEPT_CONFIG: &[&str] = &["credential.", "http.", "url.", "core.sshcommand", "ssh."];
+
+/// Settings that hold for every call.
+const CONFIG: &[(&str, &str)] = &[
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.attributesFile", "/dev/null"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("fetch.recurseSubmodules", "false"),
+    ("fetch.unpackLimit", "1"),
+    ("fetch.writeCommitGraph", "false"),
+    ("fetch.negotiationAlgorithm", "noop"),
+    ("protocol.version", "2"),
+    ("advice.detachedHead", "false"),
+    ("http.lowSpeedLimit", "1"),
+    ("http.lowSpeedTime", "60"),
+];
+
+/// How long git may be silent before it is given up.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Hands out `git` commands for one repository.
+pub(super) struct Git<'a> {
+    context: &'a Context<'a>,
+    dir: PathBuf,
+}
+
+impl<'a> Git<'a> {
+    /// Commands on the bare repository `dir`, which need not exist yet.
+    pub(super) fn new(context: &'a Context<'a>, dir: &Path) -> Self {
+        Self { context, dir: dir.into() }
+    }
+
+    /// A command that reads what is there and can reach nobody.
+    pub(super) fn local(&self, args: &[&str]) -> Command {
+        let mut command = self.command(args, CONFIG.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect());
+        command.env("GIT_ALLOW_PROTOCOL", "none");
+        command
+    }
+
+    /// A command that may talk to `repo`, and to nobody else.
+    pub(super) fn remote(&self, repo: &Repo, url: &str, args: &[&str]) -> Command {
+        let mut config: Vec<(String, String)> = user_config(self.context);
+        config.extend(CONFIG.iter().map(|(key, value)| ((*key).into(), (*value).into())));
+        config.push(("remote.origin.url".into(), url.into()));
+        config.push(("remote.origin.promisor".into(), "true".into()));
+        config.push(("remote.origin.partialclonefilter".into(), "blob:none".into()));
+        if let (Some(_), Some(origin)) = (&repo.credentials, repo.origin()) {
+            // The helper's text holds no secret: the shell takes both from the environment.
+            let helper = "!f() { printf 'username=%s\\npassword=%s\\n' \"$SP_GIT_USER\" \"$SP_GIT_PASSWORD\"; }; f";
+            config.push((format!("credential.{origin}.helper"), String::new()));
+            config.push((format!("credential.{origin}.helper"), helper.into()));
+        }
+        let mut command = self.command(args, config);
+        if let Some(credentials) = &repo.credentials {
+            command.env("SP_GIT_USER", &credentials.user).env("SP_GIT_PASSWORD", &credentials.password);
+        }
+        command.env("GIT_ALLOW_PROTOCOL", repo.transport.protocol());
+        if repo.transport == Transport::Ssh && !self.context.env.contains_key("GIT_SSH_COMMAND") && !self.context.env.contains_key("GIT_SSH") {
+            command.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=30");
+        }
+        command
+    }
+
+    fn command(&self, args: &[&str], config: Vec<(String, String)>) -> Command {
+        let mut command = bare_command(self.context);
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+        command.env("GIT_DIR", &self.dir).env("GIT_NO_LAZY_FETCH", "1").env("GIT_NO_REPLACE_OBJECTS", "1");
+        command.env("GIT_CONFIG_COUNT", config.len().to_string());
+        for (number, (key, value)) in config.into_iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{number}"), key);
+            command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
+        command.args(args);
+        command
+    }
+}
+
+/// `git` with an environment of our own making, somewhere where no repository is.
+#[expect(clippy::disallowed_methods, reason = "the one place that starts a program, and it is always git")]
+fn bare_command(context: &Context<'_>) -> Command {
+    let mut command = Command::new("git");
+    command.env_clear().current_dir("/").stdin(Stdio::null());
+    for name in KEPT_ENV {
+        if let Some(value) = context.env.get(*name) {
+            command.env(name, value);
+        }
+    }
+    command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
+    command
+}
+
+/// What the user's own git config says about credentials, proxies and keys.
+fn user_config(context: &Context<'_>) -> Vec<(String, String)> {
+    let mut command = bare_command(context);
+    if let Some(path) = context.env.get("GIT_CONFIG_GLOBAL") {
+        command.env("GIT_CONFIG_GLOBAL", path);
+    }
+    command.args(["config", "--list", "-z"]).env("GIT_DIR", "/nonexistent").stderr(Stdio::null());
+    let Ok(output) = command.output() else {
+        return Vec::new();
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.split('\0')
+        .filter_map(|entry| entry.split_once('\n'))
+        .filter(|(key, _)| KEPT_CONFIG.iter().any(|kept| key.starts_with(kept)))
+        .map(|(key, value)| (key.into(), value.into()))
+        .collect()
+}
+
+/// Runs a command to its end and returns what it printed.
+pub(super) fn output(mut command: Command, what: &str) -> Result<Vec<u8>> {
+    let output = command.output().map_err(no_git)?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(failed(what, &String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Whether a command succeeds.
+pub(super) fn succeeds(mut command: Command) -> Result<bool> {
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().map_err(no_git)?;
+    Ok(status.success())
+}
+
+/// Starts a command with pipes on both ends.
+pub(super) fn piped(mut command: Command) -> Result<Child> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(no_git)
+}
+
+/// A fetch: how far it is goes to the listener; too many bytes, or silence, end it.
+pub(super) struct Fetch<'a> {
+    pub context: &'a Context<'a>,
+    pub repo: &'a Repo,
+    /// The repository that grows.
+    pub dir: &'a Path,
+    /// How many bytes it may grow by.
+    pub limit: u64,
+}
+
+impl Fetch<'_> {
+    /// Runs `command`, feeding it `input`.
+    pub(super) fn run(&self, mut command: Command, input: Vec<u8>, what: &str) -> Result<()> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(no_git)?;
+        let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
+        let too_large = AtomicBool::new(false);
+        let (ended, wait) = mpsc::channel::<()>();
+        let (alive, heard) = mpsc::channel::<()>();
+        let (status, words) = std::thread::scope(|scope| {
+            scope.spawn(move || stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input)));
+            let words = scope.spawn(|| stderr.map(|stderr| self.listen(stderr, alive)).unwrap_or_default());
+            let (id, too_large) = (child.id(), &too_large);
+            scope.spawn(move || self.watch(id, too_large, &wait, &heard));
+            let status = child.wait();
+            drop(ended);
+            (status, words.join().unwrap_or_default())
+        });
+        if too_large.load(Ordering::SeqCst) {
+            return Err(Error::new(Kind::Data, format!("`{}` sends more than {} bytes", self.repo, self.limit))
+                .hint("select fewer skills, or raise it with `--limit git-pack-bytes=<bytes>`"));
+        }
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            Ok(_) => Err(failed(what, &words)),
+            Err(e) => Err(no_git(e)),
+        }
+    }
+
+    /// Passes git's progress on, and keeps the rest of its words.
+    fn listen(&self, stderr: impl Read, alive: mpsc::Sender<()>) -> String {
+        let mut words = String::new();
+        let mut reader = BufReader::new(stderr.take(1024 * 1024));
+        let mut line = Vec::new();
+        while let Ok(count) = read_line(&mut reader, &mut line)
+            && count > 0
+        {
+            let _ = alive.send(());
+            let text = String::from_utf8_lossy(&line);
+            let text = text.trim();
+            match text.contains('%') {
+                true => self.context.tell(Event::Fetching { repo: &self.repo.written, progress: Some(text) }),
+                false if !text.is_empty() => {
+                    words.push_str(text);
+                    words.push('\n');
+                }
+                false => {}
+            }
+            line.clear();
+        }
+        words
+    }
+
+    /// Ends git when it brings too much or says nothing for too long.
+    fn watch(&self, child: u32, too_large: &AtomicBool, wait: &mpsc::Receiver<()>, heard: &mpsc::Receiver<()>) {
+        let packs = self.dir.join("objects/pack");
+        let before = size_of(&packs);
+        let mut last = (Instant::now(), before);
+        while let Err(mpsc::RecvTimeoutError::Timeout) = wait.recv_timeout(Duration::from_millis(50)) {
+            let now = size_of(&packs);
+            if heard.try_iter().count() > 0 || now != last.1 {
+                last = (Instant::now(), now);
+            }
+            let over = now.saturating_sub(before) > self.limit;
+            too_large.fetch_or(over, Ordering::SeqCst);
+            if (over || last.0.elapsed() > PATIENCE)
+                && let Some(child) = i32::try_from(child).ok().and_then(rustix::process::Pid::from_raw)
+            {
+                let _ = rustix::process::kill_process(child, rustix::process::Signal::KILL);
+            }
+        }
+    }
+}
+
+/// Reads up to a line feed or a carriage return, with which git redraws its progress.
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<usize> {
+    let mut count = 0;
+    loop {
+        let available = reader.fill_buf()?;
+        if available.is_empty() {
+            return Ok(count);
+        }
+        let end = available.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        let taken = end.map_or(available.len(), |at| at + 1);
+        line.extend(&available[..taken]);
+        reader.consume(taken);
+        count += taken;
+        if end.is_some() {
+            return Ok(count);
+        }
+    }
+}
+
+fn size_of(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+fn no_git(error: std::io::Error) -> Error {
+    let hint = match error.kind() {
+        std::io::ErrorKind::NotFound => "install git 2.30 or later and put it on the PATH",
+        _ => "check that `git --version` works",
+    };
+    Error::new(Kind::Environment, "cannot run `git`").because(error).hint(hint)
+}
+
+/// What git said, as the cause of a failure.
+fn failed(what: &str, stderr: &str) -> Error {
+    let words: Vec<&str> = stderr
+        .lines()
+        .map(|line| line.trim_start_matches("fatal: ").trim_start_matches("error: ").trim())
+        .filter(|line| !line.is_empty() && !line.starts_with("warning:"))
+        .take(4)
+        .collect();
+    let said = if words.is_empty() { "git ended without a word".to_owned() } else { words.join("; ") };
+    Error::new(Kind::Environment, what).because(said)
+}
+

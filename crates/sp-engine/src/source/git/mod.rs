@@ -1,0 +1,13 @@
+//! Git repositories, read through the local `git` program.
+//!
+//! A bare, partial, shallow cache a repository; trees with `ls-tree`, bytes with `cat-file`,
+//! never a checkout, so no hook, filter or attribute of the remote has a place to run. Only
+//! what is selected is fetched: the trees first, then the blobs of the chosen skills at once.
+
+mod blobs;
+mod cache;
+mod command;
+mod tree;
+
+pub(crate) use blobs::{GitSkill, read_blobs};
+pub(crate) use cache::{Checkout, Checkouts};

@@ -1,0 +1,305 @@
+//! The paths of a commit: which skills there are, and what a skill's files are once links are resolved.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, BufReader};
+use std::process::Command;
+
+use sp_formats::repo::Repo;
+use sp_formats::skill::SKILL_FILE;
+use sp_tree::{Limits, PathError, RelPath, escape_bytes, fold};
+
+use super::command::piped;
+use crate::authoring::leaves;
+use crate::error::{Error, Kind, Result};
+
+/// More links on the way to one file than anyone makes by hand.
+const MAX_HOPS: usize = 40;
+
+/// What a path of a commit is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Item {
+    Folder,
+    File { executable: bool },
+    Link,
+    Submodule,
+}
+
+/// An object and what it is used as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Object {
+    pub item: Item,
+    pub id: Box<str>,
+}
+
+/// All paths of a commit.
+#[derive(Debug, Default)]
+pub(crate) struct GitTree {
+    objects: BTreeMap<Vec<u8>, Object>,
+    /// The ids of the skills, sorted.
+    pub ids: Vec<String>,
+    /// Directories with a `SKILL.md` above another.
+    pub hidden: Vec<String>,
+    /// Whether the root has a `SKILL.md`, which does not make it a skill.
+    pub root_skill: bool,
+}
+
+/// A file of a skill with the object that holds its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SkillFile {
+    pub path: RelPath,
+    /// None for a folder.
+    pub blob: Option<(Box<str>, bool)>,
+}
+
+impl GitTree {
+    /// Reads the output of `ls-tree -r -t -z`.
+    pub(super) fn read(command: Command, limits: &Limits, repo: &Repo) -> Result<Self> {
+        let mut child = piped(command)?;
+        drop(child.stdin.take());
+        let mut tree = Self::default();
+        let result = match child.stdout.take() {
+            Some(stdout) => tree.fill(BufReader::with_capacity(1 << 16, stdout), limits, repo),
+            None => Ok(()),
+        };
+        if result.is_err() {
+            let _ = child.kill();
+        }
+        let status = child.wait().map_err(|e| Error::new(Kind::Environment, "git ended unexpectedly").because(e))?;
+        result?;
+        if !status.success() {
+            return Err(Error::new(Kind::Environment, format!("cannot read the files of `{repo}`"))
+                .hint("the cache may be damaged: remove it with `sp clean --cache`"));
+        }
+        tree.discover();
+        Ok(tree)
+    }
+
+    fn fill(&mut self, mut reader: impl BufRead, limits: &Limits, repo: &Repo) -> Result<()> {
+        let mut entry = Vec::new();
+        loop {
+            entry.clear();
+            let count = reader.read_until(0, &mut entry).map_err(|e| Error::new(Kind::Environment, "cannot read from git").because(e))?;
+            if count == 0 {
+                return Ok(());
+            }
+            if self.objects.len() as u64 >= limits.repo_entries {
+                return Err(Error::new(Kind::Data, format!("`{repo}` has more than {} files and folders", limits.repo_entries))
+                    .hint("raise it with `--limit repo-entries=<number>` if you trust it"));
+            }
+            if let Some((path, object)) = parse_entry(entry.strip_suffix(b"\0").unwrap_or(&entry)) {
+                self.objects.insert(path, object);
+            }
+        }
+    }
+
+    fn discover(&mut self) {
+        let mut holders = Vec::new();
+        for (path, object) in &self.objects {
+            let (dir, name) = split(path);
+            if name != SKILL_FILE.as_bytes() || !matches!(object.item, Item::File { .. } | Item::Link) {
+                continue;
+            }
+            match std::str::from_utf8(dir) {
+                Ok("") => self.root_skill = true,
+                // A path that no id can have cannot be selected either.
+                Ok(dir) if !dir.split('/').any(|segment| segment == ".git") => holders.push(dir),
+                _ => {}
+            }
+        }
+        (self.ids, self.hidden) = leaves(&holders);
+    }
+
+    /// The id of a skill's folder object, if nothing in it depends on what is outside it.
+    pub(crate) fn folder_object(&self, id: &str) -> Option<&str> {
+        let object = self.objects.get(id.as_bytes())?;
+        let linked = self.below(id.as_bytes()).any(|(_, object)| object.item == Item::Link);
+        (!linked).then_some(&*object.id)
+    }
+
+    fn below<'a>(&'a self, dir: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a Object)> {
+        let prefix = if dir.is_empty() { Vec::new() } else { [dir, b"/"].concat() };
+        let length = prefix.len();
+        self.objects
+            .range(prefix.clone()..)
+            .take_while(move |(path, _)| path.starts_with(&prefix))
+            .map(move |(path, object)| (&path[length..], object))
+    }
+
+    /// The link objects that a skill's files may lead through, as far as they are known by now.
+    pub(super) fn links_of(&self, id: &str, targets: &HashMap<Box<str>, Vec<u8>>) -> Vec<Box<str>> {
+        let mut unread = Vec::new();
+        let mut walk = Walk { tree: self, targets, unread: Some(&mut unread), files: Vec::new(), limit: u64::MAX };
+        // What is wrong is said when the files are listed; here only the links count.
+        let _ = walk.folder(id.as_bytes(), "", &mut Vec::new(), 0);
+        unread
+    }
+
+    /// The files of a skill, every link resolved inside this commit.
+    pub(super) fn files_of(&self, repo: &Repo, id: &str, targets: &HashMap<Box<str>, Vec<u8>>, limits: &Limits) -> Result<Vec<SkillFile>> {
+        let mut walk = Walk { tree: self, targets, unread: None, files: Vec::new(), limit: limits.skill_entries };
+        walk.folder(id.as_bytes(), "", &mut Vec::new(), 0).map_err(|why| {
+            Error::new(Kind::Data, format!("the skill `{id}` of `{repo}` cannot be installed")).because(why).hint(
+                "exclude it, or ask its author to mend it",
+            )
+        })?;
+        Ok(walk.files)
+    }
+
+    /// Follows a path through links. The place may not exist.
+    fn resolve(&self, path: &[u8], targets: &HashMap<Box<str>, Vec<u8>>) -> std::result::Result<Vec<u8>, Stop> {
+        let mut done: Vec<u8> = Vec::new();
+        let mut rest: Vec<Vec<u8>> = path.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec).collect();
+        let mut hops = 0;
+        while let Some(segment) = rest.pop() {
+            match segment.as_slice() {
+                b"" | b"." => continue,
+                b".." if done.is_empty() => return Err(Stop::Refused(format!("`{}` leads out of the repository", show(path)))),
+                b".." => done.truncate(split(&done).0.len()),
+                segment => {
+                    if !done.is_empty() {
+                        done.push(b'/');
+                    }
+                    done.extend(segment);
+                }
+            }
+            let Some(Object { item: Item::Link, id }) = self.objects.get(&done) else {
+                continue;
+            };
+            hops += 1;
+            if hops > MAX_HOPS {
+                return Err(Stop::Refused(format!("the link `{}` leads in a circle", show(path))));
+            }
+            let target = targets.get(id).ok_or_else(|| Stop::Unread(id.clone()))?;
+            if target.first() == Some(&b'/') {
+                return Err(Stop::Refused(format!("the link `{}` leads out of the repository, to `{}`", show(&done), show(target))));
+            }
+            done.truncate(split(&done).0.len());
+            rest.extend(target.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec));
+        }
+        Ok(done)
+    }
+}
+
+/// Why a path could not be followed.
+enum Stop {
+    /// A link on the way has not been read yet.
+    Unread(Box<str>),
+    /// It must not be followed.
+    Refused(String),
+}
+
+/// A walk through a skill.
+struct Walk<'a> {
+    tree: &'a GitTree,
+    targets: &'a HashMap<Box<str>, Vec<u8>>,
+    /// Where links that are not read yet are noted, on a first walk.
+    unread: Option<&'a mut Vec<Box<str>>>,
+    files: Vec<SkillFile>,
+    limit: u64,
+}
+
+impl Walk<'_> {
+    /// Lists the real folder `dir`, whose files appear below `shown`.
+    fn folder(&mut self, dir: &[u8], shown: &str, above: &mut Vec<Vec<u8>>, depth: usize) -> std::result::Result<(), String> {
+        if above.iter().any(|other| other == dir) {
+            return Err(format!("a link leads back to the folder `{}` that it lies in", show(dir)));
+        }
+        if depth > 64 {
+            return Err(format!("`{shown}` lies more than 64 folders deep"));
+        }
+        above.push(dir.to_vec());
+        let tree = self.tree;
+        for (path, object) in tree.below(dir).filter(|(path, _)| !path.contains(&b'/')) {
+            self.entry(&[dir, b"/", path].concat(), path, object, (shown, above, depth))?;
+        }
+        above.pop();
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        real: &[u8],
+        name: &[u8],
+        object: &Object,
+        (shown, above, depth): (&str, &mut Vec<Vec<u8>>, usize),
+    ) -> std::result::Result<(), String> {
+        let path = if shown.is_empty() { name.to_vec() } else { [shown.as_bytes(), b"/", name].concat() };
+        let path = RelPath::from_bytes(&path).map_err(|why: PathError| format!("`{}`: {why}", show(&path)))?;
+        if matches!(fold(path.leaf()).as_str(), ".git" | "git~1") {
+            return Err(format!("`{path}` is a name that git itself uses"));
+        }
+        match &object.item {
+            Item::Folder => self.place_folder(real, path, above, depth),
+            Item::File { executable } => self.place_file(path, &object.id, *executable),
+            Item::Submodule => Err(format!("`{path}` is a submodule, and submodules are not followed")),
+            Item::Link => self.link(real, path, above, depth),
+        }
+    }
+
+    fn link(&mut self, real: &[u8], path: RelPath, above: &mut Vec<Vec<u8>>, depth: usize) -> std::result::Result<(), String> {
+        let target = match self.tree.resolve(real, self.targets) {
+            Ok(target) => target,
+            Err(Stop::Refused(why)) => return Err(why),
+            Err(Stop::Unread(id)) => {
+                if let Some(unread) = &mut self.unread {
+                    unread.push(id);
+                }
+                return Ok(());
+            }
+        };
+        let tree = self.tree;
+        match tree.objects.get(&target).map(|object| (&object.item, &object.id)) {
+            Some((Item::File { executable }, id)) => self.place_file(path, id, *executable),
+            Some((Item::Folder, _)) => self.place_folder(&target, path, above, depth),
+            None if target.is_empty() => self.place_folder(&target, path, above, depth),
+            Some((Item::Submodule, _)) => Err(format!("the link `{path}` leads to a submodule")),
+            Some((Item::Link, _)) | None => Err(format!("the link `{path}` points to nothing")),
+        }
+    }
+
+    fn place_folder(&mut self, real: &[u8], path: RelPath, above: &mut Vec<Vec<u8>>, depth: usize) -> std::result::Result<(), String> {
+        let shown = path.to_string();
+        self.push(SkillFile { path, blob: None })?;
+        self.folder(real, &shown, above, depth + 1)
+    }
+
+    fn place_file(&mut self, path: RelPath, id: &str, executable: bool) -> std::result::Result<(), String> {
+        self.push(SkillFile { path, blob: Some((id.into(), executable)) })
+    }
+
+    fn push(&mut self, file: SkillFile) -> std::result::Result<(), String> {
+        if self.files.len() as u64 >= self.limit {
+            return Err(format!("it has more than {} files and folders", self.limit));
+        }
+        self.files.push(file);
+        Ok(())
+    }
+}
+
+/// Parses `<mode> <type> <id>\t<path>`.
+fn parse_entry(entry: &[u8]) -> Option<(Vec<u8>, Object)> {
+    let tab = entry.iter().position(|byte| *byte == b'\t')?;
+    let head = std::str::from_utf8(&entry[..tab]).ok()?;
+    let mut fields = head.split_ascii_whitespace();
+    let (mode, _, id) = (fields.next()?, fields.next()?, fields.next()?);
+    let item = match mode {
+        "040000" => Item::Folder,
+        "120000" => Item::Link,
+        "160000" => Item::Submodule,
+        "100755" => Item::File { executable: true },
+        _ => Item::File { executable: false },
+    };
+    Some((entry[tab + 1..].to_vec(), Object { item, id: id.into() }))
+}
+
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(at) => (&path[..at], &path[at + 1..]),
+        None => (b"", path),
+    }
+}
+
+fn show(path: &[u8]) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    escape_bytes(std::ffi::OsStr::from_bytes(path))
+}

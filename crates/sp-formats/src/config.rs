@@ -1,0 +1,107 @@
+//! `config.yaml`: where the sinks are, and limits that a user has raised.
+
+use sp_tree::{LIMIT_NAMES, Limits};
+
+use crate::pack::Fields;
+use crate::report::Report;
+use crate::suggest::nearest;
+use crate::yaml::{self, Node, Value};
+
+const KEYS: &[&str] = &["sinks", "limits"];
+
+/// What the config says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Sinks and their paths as written, in the order of the file.
+    pub sinks: Vec<(String, String)>,
+    /// Limits by name.
+    pub limits: Vec<(String, u64)>,
+}
+
+/// Reads a config. It is `Some` exactly if the report has no error.
+pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Config>, Report) {
+    let mut report = Report::new(file, text);
+    let root = match yaml::parse(text, limits) {
+        Ok(root) => root,
+        Err(error) => {
+            report.error("SP-28", error.span, error.message);
+            return (None, report);
+        }
+    };
+    if root.is_null() {
+        return (Some(Config::default()), report);
+    }
+    let config = read_config(&root, &mut report);
+    (config.filter(|_| report.is_usable()), report)
+}
+
+fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
+    let fields = Fields::of(root, "the config", KEYS, report)?;
+    let mut config = Config::default();
+    for (name, node) in pairs(&fields, "sinks", report) {
+        match node.text() {
+            Some(path) => config.sinks.push((name.into(), path.into())),
+            None => {
+                report.error("SP-27", node.span.clone(), format!("the sink `{name}` must have a path, not {}", node.kind()));
+            }
+        }
+    }
+    for (name, node) in pairs(&fields, "limits", report) {
+        if !LIMIT_NAMES.contains(&name) {
+            let help = match nearest(name, LIMIT_NAMES.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the limits are: {}", LIMIT_NAMES.join(", ")),
+            };
+            report.error("SE-04", node.span.clone(), format!("there is no limit called `{name}`")).help(help);
+        }
+        match node.text().and_then(|text| text.parse().ok()) {
+            Some(value) => config.limits.push((name.into(), value)),
+            None => {
+                report.error("SE-04", node.span.clone(), format!("the limit `{name}` must be a whole number"));
+            }
+        }
+    }
+    Some(config)
+}
+
+fn pairs<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> Vec<(&'a str, &'a Node)> {
+    match fields.get(key) {
+        Some(Node { value: Value::Map(pairs), .. }) => {
+            pairs.iter().filter_map(|(name, value)| Some((name.text()?, value))).collect()
+        }
+        Some(node) if !node.is_null() => {
+            report.error("SP-28", node.span.clone(), format!("`{key}` must be a mapping, not {}", node.kind()));
+            Vec::new()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sp_27_sinks_and_limits_are_read() {
+        let text = "sinks:\n  codex: ~/.codex/skills\n  mine: /srv/skills\nlimits:\n  skill-entries: 20000\n";
+        let (config, _) = read("config.yaml", text, &Limits::default());
+        let config = config.unwrap();
+        assert_eq!(config.sinks[1], ("mine".into(), "/srv/skills".into()));
+        assert_eq!(config.limits, [("skill-entries".into(), 20_000)]);
+        assert_eq!(read("config.yaml", "", &Limits::default()).0, Some(Config::default()));
+    }
+
+    #[test]
+    fn sp_28_mistakes_in_the_config_are_shown_where_they_stand() {
+        let text = "sink: {}\nlimits: {skill-entires: 1, depth: many}\nsinks: {x: [1]}\n";
+        let (config, report) = read("config.yaml", text, &Limits::default());
+        assert_eq!(config, None);
+        let messages: Vec<&str> = report.findings.iter().map(|finding| finding.message.as_str()).collect();
+        assert_eq!(messages, [
+            "unknown key `sink`",
+            "the sink `x` must have a path, not a list",
+            "there is no limit called `skill-entires`",
+            "the limit `depth` must be a whole number",
+        ]);
+    }
+}

@@ -1,0 +1,91 @@
+//! The name under which a skill stands in a sink.
+
+use sp_tree::{Name, PathError};
+use thiserror::Error;
+
+/// How a pack names its folders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Naming {
+    /// What stands before; may be empty.
+    pub prefix: String,
+    /// What stands between prefix and id, and in the place of each `/`.
+    pub sep: String,
+    /// Whether only the last segment of the id is used.
+    pub flatten: bool,
+}
+
+/// Why a folder name cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FolderError {
+    /// It is not one safe segment.
+    #[error("the folder name `{name}` cannot be used: {why}")]
+    Path {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        why: PathError,
+    },
+    /// It starts with a dot or a space.
+    #[error("the folder name `{name}` cannot be used: it starts with a dot or a space")]
+    Leading {
+        /// The name.
+        name: String,
+    },
+}
+
+impl Naming {
+    /// The folder for the skill `id`.
+    pub fn folder(&self, id: &str) -> Result<Name, FolderError> {
+        let flat = if self.flatten {
+            id.rsplit('/').next().unwrap_or(id).to_owned()
+        } else {
+            id.replace('/', &self.sep)
+        };
+        let name = if self.prefix.is_empty() { flat } else { format!("{}{}{flat}", self.prefix, self.sep) };
+        if name.starts_with(['.', ' ']) {
+            return Err(FolderError::Leading { name });
+        }
+        Name::new(&name).map_err(|why| FolderError::Path { name, why })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn naming(prefix: &str, sep: &str, flatten: bool) -> Naming {
+        Naming { prefix: prefix.into(), sep: sep.into(), flatten }
+    }
+
+    #[test]
+    fn sp_20_folder_is_prefix_sep_and_flattened_id() {
+        let id = "coding/dotnet/efcore-migrations";
+        for (naming, folder) in [
+            (naming("group-x", "__", false), "group-x__coding__dotnet__efcore-migrations"),
+            (naming("group-x", "__", true), "group-x__efcore-migrations"),
+            (naming("", "__", false), "coding__dotnet__efcore-migrations"),
+            (naming("", "__", true), "efcore-migrations"),
+            (naming("p", "-", false), "p-coding-dotnet-efcore-migrations"),
+            (naming("p", "", false), "pcodingdotnetefcore-migrations"),
+        ] {
+            assert_eq!(naming.folder(id).unwrap().as_str(), folder);
+        }
+    }
+
+    #[test]
+    fn sp_13_a_folder_name_is_one_safe_segment() {
+        for (prefix, sep, id) in [
+            ("..", "/", "a"),
+            ("a", "/", "b"),
+            ("a", "\\", "b"),
+            ("a\0", "__", "b"),
+            (" a", "__", "b"),
+            (".a", "__", "b"),
+            ("a", "__", "b."),
+            ("", "", "con"),
+            ("", "", "."),
+        ] {
+            assert!(naming(prefix, sep, false).folder(id).is_err(), "{prefix:?} {sep:?} {id:?}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! JSON objects whose unknown members survive a rewrite, to the letter and in their order.
+
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// The members of an object in the order in which they stand, each value as its raw text.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Members(Vec<(String, Box<RawValue>)>);
+
+impl Members {
+    /// Takes a member out, if it is there.
+    pub(crate) fn take<T: DeserializeOwned>(&mut self, key: &str) -> serde_json::Result<Option<T>> {
+        let Some(at) = self.0.iter().position(|(name, _)| name == key) else {
+            return Ok(None);
+        };
+        let (_, raw) = self.0.remove(at);
+        serde_json::from_str(raw.get())
+            .map(Some)
+            .map_err(|e| serde_json::Error::custom(format_args!("`{key}`: {e}")))
+    }
+
+    /// Takes a member out that must be there.
+    pub(crate) fn need<T: DeserializeOwned>(&mut self, key: &str) -> serde_json::Result<T> {
+        self.take(key)?.ok_or_else(|| serde_json::Error::custom(format_args!("`{key}` is missing")))
+    }
+
+    /// Adds all members to a map that is being written.
+    pub(crate) fn write<S: SerializeMap>(&self, map: &mut S) -> Result<(), S::Error> {
+        self.0.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Members::default();
+                while let Some((key, value)) = map.next_entry::<String, Box<RawValue>>()? {
+                    if members.0.iter().any(|(name, _)| *name == key) {
+                        return Err(A::Error::custom(format_args!("the member `{key}` stands there twice")));
+                    }
+                    members.0.push((key, value));
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
+}
+
+impl Serialize for Members {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        self.write(&mut map)?;
+        map.end()
+    }
+}

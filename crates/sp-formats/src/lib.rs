@@ -1,0 +1,22 @@
+//! Every byte layout that Skillpack promises: what a pack file, a `SKILL.md`, the config and
+//! the state say, and what `--format json` prints.
+//!
+//! Reading is pure: text in, a value and a [`Report`] of *every* problem out. Nothing here
+//! touches disk or network, reads the clock, or prints, so all of it can be fuzzed.
+
+pub mod config;
+pub mod folder;
+mod json;
+pub mod output;
+pub mod pack;
+pub mod pattern;
+pub mod printable;
+pub mod repo;
+pub mod report;
+pub mod rules;
+pub mod skill;
+pub mod state;
+pub mod suggest;
+pub mod yaml;
+
+pub use report::{Finding, Report, Severity};

@@ -1,0 +1,363 @@
+//! Pack files: `packs/<name>.yaml`, which select skills and say how they are named in a sink.
+
+use std::ops::Range;
+
+use sp_tree::Limits;
+
+use crate::folder::Naming;
+use crate::pattern::Pattern;
+use crate::repo::{GitRef, Repo};
+use crate::report::Report;
+use crate::suggest::nearest;
+use crate::yaml::{self, Node, Value};
+
+/// The separator where a pack names none.
+pub const DEFAULT_SEP: &str = "__";
+
+const PACK_KEYS: &[&str] = &["name", "include", "exclude", "imports", "install"];
+const IMPORT_KEYS: &[&str] = &["repo", "ref", "include", "exclude"];
+const INSTALL_KEYS: &[&str] = &["prefix", "sep", "flatten"];
+
+/// A pack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pack {
+    /// Its name.
+    pub name: String,
+    /// Where the name stands in the file.
+    pub name_span: Range<usize>,
+    /// The local skills that it picks.
+    pub include: Vec<PatternAt>,
+    /// What is taken out of all that was picked.
+    pub exclude: Vec<PatternAt>,
+    /// What it takes from other repositories.
+    pub imports: Vec<Import>,
+    /// How it names the folders.
+    pub naming: Naming,
+}
+
+/// A pattern and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatternAt {
+    /// The pattern.
+    pub pattern: Pattern,
+    /// Its bytes in the file.
+    pub span: Range<usize>,
+}
+
+/// What a pack takes from another repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    /// The repository.
+    pub repo: Repo,
+    /// Where the repository stands in the file.
+    pub span: Range<usize>,
+    /// The tag, branch or commit; none is the repository's HEAD.
+    pub git_ref: Option<GitRef>,
+    /// The skills that it picks there.
+    pub include: Vec<PatternAt>,
+    /// What is taken out of those.
+    pub exclude: Vec<PatternAt>,
+}
+
+/// Reads a pack file. The pack is `Some` exactly if the report has no error.
+pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Pack>, Report) {
+    let mut report = Report::new(file, text);
+    let root = match yaml::parse(text, limits) {
+        Ok(root) => root,
+        Err(error) => {
+            report.error("SP-11", error.span, error.message);
+            return (None, report);
+        }
+    };
+    let pack = read_pack(&root, &mut report);
+    (pack.filter(|_| report.is_usable()), report)
+}
+
+fn read_pack(root: &Node, report: &mut Report) -> Option<Pack> {
+    let fields = Fields::of(root, "a pack", PACK_KEYS, report)?;
+    let name = match fields.text("name", report) {
+        Some((name, span)) if !name.trim().is_empty() => Some((name, span)),
+        Some((_, span)) => {
+            report.error("SP-11", span, "the name is empty");
+            None
+        }
+        None => {
+            if fields.get("name").is_none_or(Node::is_null) {
+                fields.missing("name", "add `name: <the pack's name>`", report);
+            }
+            None
+        }
+    };
+    let include = fields.patterns("include", report);
+    let exclude = fields.patterns("exclude", report);
+    let imports = read_imports(&fields, report);
+    if include.is_empty() && imports.is_empty() && report.is_usable() {
+        report
+            .error("SP-11", 0..0, "the pack selects nothing")
+            .help("add `include:` with a list of patterns, or `imports:`");
+    }
+    let (name, name_span) = name?;
+    let naming = read_naming(&fields, &name, &name_span, report)?;
+    Some(Pack { name, name_span, include, exclude, imports, naming })
+}
+
+fn read_imports(fields: &Fields<'_>, report: &mut Report) -> Vec<Import> {
+    let items = fields.list("imports", report);
+    items.iter().filter_map(|item| read_import(item, report)).collect()
+}
+
+fn read_import(node: &Node, report: &mut Report) -> Option<Import> {
+    let fields = Fields::of(node, "an import", IMPORT_KEYS, report)?;
+    let repo = match fields.text("repo", report) {
+        Some((text, span)) => match Repo::new(&text) {
+            Ok(repo) => Some((repo, span)),
+            Err(error) => {
+                report.error("SP-08", span, format!("the repository cannot be used: {error}")).help(error.hint());
+                None
+            }
+        },
+        None => {
+            fields.missing("repo", "add `repo: <a git URL, a shorthand or a path>`", report);
+            None
+        }
+    };
+    let git_ref = match fields.text("ref", report) {
+        Some((text, span)) => match GitRef::new(&text) {
+            Ok(git_ref) => Some(git_ref),
+            Err(error) => {
+                report.error("SP-10", span, format!("the ref cannot be used: {error}")).help(error.hint());
+                None
+            }
+        },
+        None => None,
+    };
+    let include = fields.patterns("include", report);
+    if include.is_empty() && fields.list_is_empty("include") {
+        fields.missing("include", "add `include:` with a list of patterns; `\"**\"` picks every skill", report);
+    }
+    let exclude = fields.patterns("exclude", report);
+    let (repo, span) = repo?;
+    Some(Import { repo, span, git_ref, include, exclude })
+}
+
+fn read_naming(fields: &Fields<'_>, name: &str, name_span: &Range<usize>, report: &mut Report) -> Option<Naming> {
+    let mut naming = Naming { prefix: name.into(), sep: DEFAULT_SEP.into(), flatten: false };
+    let mut prefix_span = name_span.clone();
+    if let Some(node) = fields.get("install").filter(|node| !node.is_null()) {
+        let install = Fields::of(node, "`install`", INSTALL_KEYS, report)?;
+        if let Some((text, span)) = install.text("prefix", report) {
+            naming.prefix = text;
+            prefix_span = span;
+        }
+        if let Some((text, span)) = install.text("sep", report) {
+            check_part("separator", &text, &span, report);
+            naming.sep = text;
+        }
+        if let Some(node) = install.get("flatten").filter(|node| !node.is_null()) {
+            match node.truth() {
+                Some(flatten) => naming.flatten = flatten,
+                None => {
+                    report
+                        .error("SP-13", node.span.clone(), "`flatten` must be `true` or `false`")
+                        .help("write `flatten: true` or `flatten: false`, without quotes");
+                }
+            }
+        }
+    }
+    check_part("prefix", &naming.prefix, &prefix_span, report);
+    if naming.prefix.starts_with(['.', ' ']) {
+        report
+            .error("SP-13", prefix_span, "the prefix must not start with a dot or a space")
+            .help("folder names begin with it: start with a letter or a digit");
+    }
+    Some(naming)
+}
+
+/// A prefix or separator may hold nothing that ends a folder's name.
+fn check_part(what: &str, text: &str, span: &Range<usize>, report: &mut Report) {
+    let bad = text.chars().find(|c| matches!(c, '/' | '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*') || c.is_control());
+    if let Some(c) = bad {
+        let shown = crate::printable::printable(c.encode_utf8(&mut [0; 4])).into_owned();
+        report
+            .error("SP-13", span.clone(), format!("the {what} must not have a `{shown}`"))
+            .help("an installed skill is one folder: choose another with `install.prefix` or `install.sep`");
+    }
+}
+
+/// The members of a mapping, and what is said of those that are wrong.
+pub(crate) struct Fields<'a> {
+    node: &'a Node,
+    pairs: &'a [(Node, Node)],
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn of(node: &'a Node, what: &str, known: &[&str], report: &mut Report) -> Option<Self> {
+        let Value::Map(pairs) = &node.value else {
+            report
+                .error("SP-11", node.span.clone(), format!("{what} must be a mapping, not {}", node.kind()))
+                .help(format!("write `{}: …`", known[0]));
+            return None;
+        };
+        for (key, _) in pairs {
+            let text = key.text().unwrap_or_default();
+            if !known.contains(&text) {
+                let help = match nearest(text, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("the keys are: {}", known.join(", ")),
+                };
+                let shown = crate::printable::printable(text).into_owned();
+                report.error("SP-11", key.span.clone(), format!("unknown key `{shown}`")).help(help);
+            }
+        }
+        Some(Self { node, pairs })
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&'a Node> {
+        self.pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
+    }
+
+    fn missing(&self, key: &str, help: &str, report: &mut Report) {
+        let at = self.node.span.start;
+        report.error("SP-11", at..at, format!("`{key}` is missing")).help(help);
+    }
+
+    /// The text of a member; null counts as absent.
+    fn text(&self, key: &str, report: &mut Report) -> Option<(String, Range<usize>)> {
+        let node = self.get(key).filter(|node| !node.is_null())?;
+        match node.text() {
+            Some(text) => Some((text.into(), node.span.clone())),
+            None => {
+                report.error("SP-11", node.span.clone(), format!("`{key}` must be text, not {}", node.kind()));
+                None
+            }
+        }
+    }
+
+    fn list(&self, key: &str, report: &mut Report) -> &'a [Node] {
+        match self.get(key) {
+            Some(Node { value: Value::Seq(items), .. }) => items,
+            Some(node) if !node.is_null() => {
+                report
+                    .error("SP-11", node.span.clone(), format!("`{key}` must be a list, not {}", node.kind()))
+                    .help(format!("write each item on its own line below `{key}:`, with `- ` before it"));
+                &[]
+            }
+            _ => &[],
+        }
+    }
+
+    fn list_is_empty(&self, key: &str) -> bool {
+        match self.get(key) {
+            Some(Node { value: Value::Seq(items), .. }) => items.is_empty(),
+            other => other.is_none_or(Node::is_null),
+        }
+    }
+
+    fn patterns(&self, key: &str, report: &mut Report) -> Vec<PatternAt> {
+        let items = self.list(key, report);
+        items.iter().filter_map(|item| read_pattern(key, item, report)).collect()
+    }
+}
+
+fn read_pattern(key: &str, node: &Node, report: &mut Report) -> Option<PatternAt> {
+    let text = match &node.value {
+        Value::Scalar { text, plain: false } => text.as_str(),
+        _ => match node.text() {
+            Some(text) => text,
+            None => {
+                report
+                    .error("SP-11", node.span.clone(), format!("an item of `{key}` must be a pattern, not {}", node.kind()))
+                    .help("quote a pattern that starts with `*`: `\"**/x\"`");
+                return None;
+            }
+        },
+    };
+    match Pattern::new(text) {
+        Ok(pattern) => Some(PatternAt { pattern, span: node.span.clone() }),
+        Err(error) => {
+            let hint = error.hint(text);
+            report.error("SP-33", node.span.clone(), error.to_string()).help(hint);
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn good(text: &str) -> Pack {
+        let (pack, report) = read("packs/x.yaml", text, &Limits::default());
+        pack.unwrap_or_else(|| panic!("{:?}", report.findings))
+    }
+
+    /// Each finding as `line:column message; help`.
+    fn bad(text: &str) -> Vec<String> {
+        let (pack, report) = read("packs/x.yaml", text, &Limits::default());
+        assert_eq!(pack, None, "{text}");
+        let show = |finding: &crate::Finding| {
+            let place = report.place(finding).replace("packs/x.yaml:", "");
+            match &finding.help {
+                Some(help) => format!("{place} {} {}; {help}", finding.rule, finding.message),
+                None => format!("{place} {} {}", finding.rule, finding.message),
+            }
+        };
+        report.findings.iter().map(show).collect()
+    }
+
+    #[test]
+    fn sp_11_the_complete_example_is_read() {
+        let pack = good(concat!(
+            "name: group-x\ninclude:\n  - general/**\n  - coding/dotnet/**\n\nexclude:\n  - \"**/experimental/**\"\n\n",
+            "imports:\n  - repo: github.com/acme/shared-skills\n    ref: v1.3.0\n    include:\n      - \"**/pr-review\"\n",
+            "      - \"**/deploy/**\"\n    exclude:\n      - \"**/deprecated/**\"\n\ninstall:\n  prefix: group-x\n  sep: \"__\"\n",
+        ));
+        assert_eq!(pack.name, "group-x");
+        assert_eq!(pack.include.len(), 2);
+        assert_eq!(pack.imports[0].repo.url, "https://github.com/acme/shared-skills.git");
+        assert_eq!(pack.imports[0].git_ref.as_ref().unwrap().as_str(), "v1.3.0");
+        assert_eq!(pack.imports[0].exclude[0].pattern.as_str(), "**/deprecated/**");
+        assert_eq!(pack.naming, Naming { prefix: "group-x".into(), sep: "__".into(), flatten: false });
+    }
+
+    #[test]
+    fn sp_13_naming_has_its_defaults_and_a_prefix_may_be_empty() {
+        let naming = good("name: p\ninclude: [a]\n").naming;
+        assert_eq!(naming, Naming { prefix: "p".into(), sep: "__".into(), flatten: false });
+        let naming = good("name: p\ninclude: [a]\ninstall: {prefix: \"\", flatten: true}\n").naming;
+        assert_eq!(naming, Naming { prefix: String::new(), sep: "__".into(), flatten: true });
+    }
+
+    #[test]
+    fn sp_11_every_problem_is_found_at_once_with_its_place() {
+        assert_eq!(
+            bad("nam: x\ninclde:\n  - a/\nimports:\n  - ref: -x\n    include: []\n  - repo: ext::x\n    include: [/a]\n"),
+            [
+                "1:1 SP-11 unknown key `nam`; did you mean `name`?",
+                "2:1 SP-11 unknown key `inclde`; did you mean `include`?",
+                "1:1 SP-11 `name` is missing; add `name: <the pack's name>`",
+                "5:5 SP-11 `repo` is missing; add `repo: <a git URL, a shorthand or a path>`",
+                "5:10 SP-10 the ref cannot be used: it starts with `-`; write `https://…`, `ssh://…`, `github.com/<org>/<repo>`, or a path",
+                "5:5 SP-11 `include` is missing; add `include:` with a list of patterns; `\"**\"` picks every skill",
+                "7:11 SP-08 the repository cannot be used: it asks git to run a helper program (`ext::`); write `https://…`, `ssh://…`, `github.com/<org>/<repo>`, or a path",
+                "8:15 SP-33 a pattern must not start with `/`; ids are relative: write `a`",
+            ]
+        );
+    }
+
+    #[test]
+    fn sp_11_a_pack_that_selects_nothing_is_an_error() {
+        assert!(bad("name: x\n")[0].contains("the pack selects nothing"));
+        assert!(bad("name: x\ninclude: []\n")[0].contains("the pack selects nothing"));
+        assert!(bad("")[0].contains("a pack must be a mapping, not nothing"));
+        assert!(bad("name: x\ninclude: a\n")[0].contains("`include` must be a list, not text"));
+    }
+
+    #[test]
+    fn sp_13_separators_in_prefix_and_sep_are_refused_where_they_stand() {
+        assert!(bad("name: x\ninclude: [a]\ninstall: {prefix: ../x}\n")[0].starts_with("3:19 SP-13"));
+        assert!(bad("name: x\ninclude: [a]\ninstall: {sep: /}\n")[0].starts_with("3:16 SP-13"));
+        assert!(bad("name: a/b\ninclude: [a]\n")[0].starts_with("1:7 SP-13"));
+        assert!(bad("name: x\ninclude: [a]\ninstall: {flatten: yes}\n")[0].contains("`flatten` must be `true` or `false`"));
+    }
+}

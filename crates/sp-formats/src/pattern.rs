@@ -1,0 +1,299 @@
+//! Patterns that pick skills by id: `*` within a segment, `**` across segments.
+//!
+//! Matching simulates all ways at once, a bit each, so a pattern made to backtrack costs no
+//! more than any other: length of the id times length of the pattern over 64.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// The longest pattern that is taken.
+const MAX_BYTES: usize = 4096;
+
+/// Why a text is not a pattern.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PatternError {
+    /// It is empty.
+    #[error("the pattern is empty")]
+    Empty,
+    /// It starts with `/`.
+    #[error("a pattern must not start with `/`")]
+    LeadingSlash,
+    /// It starts with `./`.
+    #[error("a pattern must not start with `./`")]
+    LeadingDot,
+    /// It ends with `/`.
+    #[error("a pattern must not end with `/`")]
+    TrailingSlash,
+    /// It is too long.
+    #[error("a pattern must not be longer than {MAX_BYTES} bytes")]
+    TooLong,
+}
+
+impl PatternError {
+    /// What to write instead.
+    pub fn hint(&self, text: &str) -> String {
+        match self {
+            Self::Empty => "write `**` to pick every skill".into(),
+            Self::TooLong => "split it into several patterns".into(),
+            Self::LeadingSlash => format!("ids are relative: write `{}`", text.trim_start_matches('/')),
+            Self::LeadingDot => format!("ids are relative: write `{}`", text.trim_start_matches("./")),
+            Self::TrailingSlash => {
+                format!("write `{0}` for that skill, `{0}/**` for all below it", text.trim_end_matches('/'))
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token {
+    /// This byte.
+    Byte(u8),
+    /// `*`: any bytes but `/`.
+    Star,
+    /// `**`: any bytes.
+    Stars,
+    /// `**/` at the start of a segment: nothing, or any bytes up to and with a `/`.
+    Dirs,
+}
+
+/// A checked pattern.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pattern {
+    text: Box<str>,
+    tokens: Vec<Token>,
+}
+
+impl Pattern {
+    /// Checks and prepares a pattern.
+    pub fn new(text: &str) -> Result<Self, PatternError> {
+        match text {
+            "" => Err(PatternError::Empty),
+            _ if text.len() > MAX_BYTES => Err(PatternError::TooLong),
+            _ if text.starts_with('/') => Err(PatternError::LeadingSlash),
+            _ if text.starts_with("./") => Err(PatternError::LeadingDot),
+            _ if text.ends_with('/') => Err(PatternError::TrailingSlash),
+            _ => Ok(Self { text: text.into(), tokens: tokens(text.as_bytes()) }),
+        }
+    }
+
+    /// The pattern as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the whole of `id` matches.
+    pub fn matches(&self, id: &str) -> bool {
+        let mut states = States::new(self.tokens.len() + 1);
+        self.enter(&mut states, 0);
+        for &byte in id.as_bytes() {
+            states = self.step(&states, byte);
+            if states.is_empty() {
+                return false;
+            }
+        }
+        states.has(self.tokens.len())
+    }
+
+    /// The states after one more byte.
+    fn step(&self, states: &States, byte: u8) -> States {
+        let mut next = States::new(self.tokens.len() + 1);
+        for at in states.iter().take_while(|&at| at < self.tokens.len()) {
+            match self.tokens[at] {
+                Token::Byte(expected) if expected == byte => self.enter(&mut next, at + 1),
+                Token::Star if byte != b'/' => self.enter(&mut next, at),
+                Token::Stars => self.enter(&mut next, at),
+                Token::Byte(_) | Token::Star => {}
+                Token::Dirs => {
+                    // Once begun, it ends only behind a `/`.
+                    next.set(at);
+                    if byte == b'/' {
+                        self.enter(&mut next, at + 1);
+                    }
+                }
+            }
+        }
+        next
+    }
+
+    /// Adds a state, and those behind it that wildcards reach by matching nothing.
+    fn enter(&self, states: &mut States, mut at: usize) {
+        states.set(at);
+        while !matches!(self.tokens.get(at), None | Some(Token::Byte(_))) {
+            at += 1;
+            states.set(at);
+        }
+    }
+}
+
+fn tokens(text: &[u8]) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let stars = text[at..].iter().take_while(|&&byte| byte == b'*').count();
+        let starts_segment = at == 0 || text[at - 1] == b'/';
+        at += stars.max(1);
+        match stars {
+            0 => tokens.push(Token::Byte(text[at - 1])),
+            1 => tokens.push(Token::Star),
+            _ if starts_segment && text.get(at) == Some(&b'/') => {
+                // `**/**/` says no more than `**/`, and runs of wildcards stay short.
+                if tokens.last() != Some(&Token::Dirs) {
+                    tokens.push(Token::Dirs);
+                }
+                at += 1;
+            }
+            _ => tokens.push(Token::Stars),
+        }
+    }
+    tokens
+}
+
+/// A set of small numbers.
+struct States(Vec<u64>);
+
+impl States {
+    fn new(count: usize) -> Self {
+        Self(vec![0; count.div_ceil(64)])
+    }
+
+    fn set(&mut self, at: usize) {
+        self.0[at / 64] |= 1 << (at % 64);
+    }
+
+    fn has(&self, at: usize) -> bool {
+        self.0[at / 64] >> (at % 64) & 1 == 1
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(index, &word)| {
+            std::iter::successors(Some(word), |&rest| Some(rest & rest.wrapping_sub(1)))
+                .take_while(|&rest| rest != 0)
+                .map(move |rest| index * 64 + rest.trailing_zeros() as usize)
+        })
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn matches(pattern: &str, id: &str) -> bool {
+        Pattern::new(pattern).unwrap().matches(id)
+    }
+
+    #[test]
+    fn sp_14_only_the_two_stars_are_special() {
+        for (pattern, id, expected) in [
+            ("coding/dotnet/*", "coding/dotnet/ef", true),
+            ("coding/dotnet/*", "coding/dotnet/ef/x", false),
+            ("coding/*", "coding/", true),
+            ("general/**", "general/a/b", true),
+            ("**/experimental/**", "a/experimental/b", true),
+            ("**/experimental/**", "experimental/b", true),
+            ("General", "general", false),
+            ("a?c", "abc", false),
+            ("a?c", "a?c", true),
+            ("[ab]", "a", false),
+            ("[ab]", "[ab]", true),
+            ("{a,b}", "{a,b}", true),
+            ("a\\*", "a\\b", true),
+            ("pre*post", "prepost", true),
+            ("*", "a/b", false),
+            ("**", "a/b", true),
+            ("é*", "éa", true),
+        ] {
+            assert_eq!(matches(pattern, id), expected, "{pattern} on {id}");
+        }
+    }
+
+    #[test]
+    fn sp_33_patterns_by_the_letter() {
+        for (pattern, id, expected) in [
+            ("general/**", "general", false),
+            ("**/x", "x", true),
+            ("**/x", "ax", false),
+            ("**/x", "a/x", true),
+            ("a/**/b", "a/b", true),
+            ("a/**/b", "a/x/y/b", true),
+            ("a/**/b", "a/xb", false),
+            ("a**b", "ab", true),
+            ("a**b", "a/x/b", true),
+            ("***", "a/b", true),
+            ("**/**/x", "x", true),
+        ] {
+            assert_eq!(matches(pattern, id), expected, "{pattern} on {id}");
+        }
+        for (pattern, error, hint) in [
+            ("", PatternError::Empty, "write `**`"),
+            ("/a", PatternError::LeadingSlash, "write `a`"),
+            ("./a", PatternError::LeadingDot, "write `a`"),
+            ("a/", PatternError::TrailingSlash, "`a/**`"),
+        ] {
+            assert_eq!(Pattern::new(pattern), Err(error.clone()));
+            assert!(error.hint(pattern).contains(hint));
+        }
+    }
+
+    #[test]
+    fn sp_15_a_hostile_pattern_costs_no_more_than_another() {
+        let pattern = Pattern::new(&format!("{}b", "*a".repeat(2000))).unwrap();
+        let steps = std::time::Instant::now();
+        assert!(!pattern.matches(&"a".repeat(4000)));
+        // Backtracking would need more than the age of the universe.
+        assert!(steps.elapsed().as_secs() < 5);
+    }
+
+    /// The definition, as directly as it can be written.
+    fn oracle(pattern: &[u8], id: &[u8], starts_segment: bool) -> bool {
+        match pattern {
+            [] => id.is_empty(),
+            [b'*', b'*', rest @ ..] => {
+                let rest = &rest[rest.iter().take_while(|&&byte| byte == b'*').count()..];
+                let empty_prefix = starts_segment
+                    && matches!(rest, [b'/', tail @ ..] if oracle(tail, id, true));
+                empty_prefix || (0..=id.len()).any(|n| oracle(rest, &id[n..], false))
+            }
+            [b'*', rest @ ..] => (0..=id.len())
+                .take_while(|&n| !id[..n].contains(&b'/'))
+                .any(|n| oracle(rest, &id[n..], false)),
+            [byte, rest @ ..] => id.first() == Some(byte) && oracle(rest, &id[1..], *byte == b'/'),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sp_14_matching_agrees_with_the_definition(pattern in "[ab*/]{1,8}", id in "[ab]{1,3}(/[ab]{1,3}){0,3}") {
+            if let Ok(checked) = Pattern::new(&pattern) {
+                prop_assert_eq!(checked.matches(&id), oracle(pattern.as_bytes(), id.as_bytes(), true));
+            }
+        }
+
+        #[test]
+        fn sp_14_matching_agrees_with_globset_where_both_mean_the_same(
+            pattern in "(\\*\\*/)?[ab*]{1,3}(/[ab]{1,2}\\*?){0,2}",
+            id in "[ab]{1,3}(/[ab]{1,3}){0,3}",
+        ) {
+            prop_assume!(!pattern.strip_prefix("**/").unwrap_or(&pattern).contains("**"));
+            let theirs = globset::GlobBuilder::new(&pattern).literal_separator(true).build().unwrap().compile_matcher();
+            prop_assert_eq!(matches(&pattern, &id), theirs.is_match(&id), "{}", pattern);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The numbered rules that Skillpack keeps, each in a line of its own words.
+//!
+//! A test that proves a rule carries its id in its name (`sp_17_…`); `docs/conformance.md`
+//! is made from this list and from those names.
+
+/// A rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    /// Its id, such as `SP-17`.
+    pub id: &'static str,
+    /// What it asks, in a line.
+    pub title: &'static str,
+}
+
+/// A set of rules with one prefix.
+#[derive(Debug, Clone, Copy)]
+pub struct RuleSet {
+    /// What the rules are about.
+    pub name: &'static str,
+    /// The rules, in order.
+    pub rules: &'static [Rule],
+}
+
+macro_rules! rules {
+    ($($name:literal: { $($id:literal $title:literal)+ })+) => {
+        /// Every rule, by what it is about.
+        pub const RULE_SETS: &[RuleSet] = &[$(
+            RuleSet { name: $name, rules: &[$(Rule { id: $id, title: $title }),+] },
+        )+];
+    };
+}
+
+rules! {
+    "Skillpacks v0": {
+        "SP-01" "A local skill is a directory below `skills/` with `SKILL.md` and none below it"
+        "SP-02" "`skills/SKILL.md` is an error; a remote root `SKILL.md` is ignored with a warning"
+        "SP-03" "A directory with `SKILL.md` above another is no skill, and is named on request"
+        "SP-04" "A skill directory may be a link; `SKILL.md` only inside such a directory"
+        "SP-05" "The id is the UTF-8 path below `skills/`"
+        "SP-06" "`sp list` needs `skills/`; a pack with only imports does not"
+        "SP-07" "Remote skills stand anywhere but at the root; the id is the path from the root"
+        "SP-08" "Git is the transport; shorthands expand; dangerous URLs are refused first"
+        "SP-09" "A remote tree is untrusted: links stay inside, submodules and code are left alone"
+        "SP-10" "A ref is a tag, branch or commit; the full commit is recorded; a tag wins"
+        "SP-11" "Pack files need a name and a selection; unknown and double keys are errors"
+        "SP-12" "A pack is named by file name, by `name`, or by path; two of one name are an error"
+        "SP-13" "Prefix, separator and flatten have defaults; a folder name is one safe segment"
+        "SP-14" "Patterns are whole, case-sensitive, with `*` and `**` and nothing else"
+        "SP-15" "Matching is linear in practice"
+        "SP-16" "Includes, imports less their excludes, union, then the pack's excludes"
+        "SP-17" "An include that matches nothing is an error with its place and the nearest ids"
+        "SP-18" "Output order is stable"
+        "SP-19" "Two skills for one folder are an error, case and Unicode form folded"
+        "SP-20" "Folder = prefix + separator + flattened id"
+        "SP-21" "The whole directory is copied, links dereferenced, executable bits kept"
+        "SP-22" "An existing destination must be ours"
+        "SP-23" "What is no longer selected is deleted, if it was ours and lies in the sink"
+        "SP-24" "An install is one transaction, checked before the first change"
+        "SP-25" "An unchanged reinstall changes nothing; an edited folder is kept in the trash"
+        "SP-26" "Inside the sink is judged on real paths"
+        "SP-27" "Built-in, configured and table sinks; `--path` overrides; unknown ones are listed"
+        "SP-28" "The home is `~/.skillpack`, or `SKILLPACK_HOME`"
+        "SP-29" "State is version 1, lossless, atomic, never overwritten when broken, and locked"
+        "SP-30" "Uninstall deletes exactly what is recorded"
+        "SP-31" "Seven commands with their flags, three formats, honest exit codes"
+        "SP-32" "Several agents at once; a dry run changes nothing"
+        "SP-33" "Patterns by the letter"
+        "SP-34" "`.git` is passed over everywhere"
+        "SP-35" "Two refs of one repo, moving branches, offline, and only what is selected is fetched"
+        "SP-36" "A sink is its real path"
+        "SP-37" "The same pack name from elsewhere needs `--replace`"
+        "SP-38" "Uninstall works anywhere and follows no link"
+        "SP-39" "A sink inside the authoring tree, or the reverse, is refused"
+        "SP-40" "A hint where the agent minds that folder and skill name differ"
+        "SP-41" "A hint where the agent reads elsewhere than the default"
+        "SP-42" "`sp skills` is `sp list`; `sp switch` replaces all packs of a sink at once"
+    }
+    "Agent Skills": {
+        "AS-01" "Frontmatter between `---` lines at byte 0, then Markdown"
+        "AS-02" "The fields and their forms"
+        "AS-03" "Checking is strict, installing is lenient"
+        "AS-04" "An unquoted `: ` is read as if quoted, with a warning"
+        "AS-05" "Extra fields are warnings that name the agent which uses them"
+        "AS-06" "The token cost of the three tiers"
+        "AS-07" "Referenced files exist inside the skill"
+    }
+    "Safety and trust": {
+        "SE-01" "Wholly old or wholly new, under any death or error"
+        "SE-02" "Stage, journal, exchange, commit by generation, recover"
+        "SE-03" "Containment by construction: typed names beneath a handle"
+        "SE-04" "Ceilings in one place, raised by flag or config"
+        "SE-05" "Git without hooks, filters, prompts or foreign config"
+        "SE-06" "Links resolved inside or refused; special files and bits dropped"
+        "SE-07" "Credentials are used and never written or printed"
+        "SE-08" "Escapes, bidi and control characters are shown escaped"
+        "SE-09" "Hidden Unicode is found and decoded"
+        "SE-10" "Locks are enforced"
+        "SE-11" "Signatures are strict"
+        "SE-12" "Exit codes are honest"
+        "SE-13" "No telemetry, no needless network, no stranger's code"
+        "SE-14" "No `unsafe`; parsers are fuzzed; limits are tested at and past the limit"
+    }
+}

@@ -1,0 +1,284 @@
+//! `state.json`: which packs are installed where, version 1.
+//!
+//! The fields of the format's own sketch are written as it has them; ours stand beside them
+//! (`generation`, and in a record `flatten` and `skills`), and what others wrote survives.
+
+use serde::de::Error as _;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sp_tree::Digest;
+use thiserror::Error;
+
+use crate::json::Members;
+
+const VERSION: u64 = 1;
+
+/// Why a text is not a state that we can use.
+#[derive(Debug, Error)]
+pub enum StateError {
+    /// It is not JSON of the right form.
+    #[error("it cannot be read as state")]
+    Parse(#[from] serde_json::Error),
+    /// A newer program wrote it.
+    #[error("it has version {0}, and this `sp` knows versions up to {VERSION}")]
+    Newer(u64),
+    /// Two records for one pack in one sink.
+    #[error("it has two records of `{pack}` in `{sink_path}`")]
+    Twice {
+        /// The pack.
+        pack: String,
+        /// The sink.
+        sink_path: String,
+    },
+}
+
+/// All that is installed.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    /// Grows by one with every change.
+    pub generation: u64,
+    /// The records.
+    pub installs: Vec<Install>,
+    extra: Members,
+}
+
+/// One pack in one sink.
+#[derive(Debug, Clone, Default)]
+pub struct Install {
+    /// The sink's name.
+    pub sink: String,
+    /// The sink's real path.
+    pub sink_path: String,
+    /// The pack's name.
+    pub pack: String,
+    /// Where the pack file was.
+    pub pack_file: String,
+    /// The prefix of the folder names.
+    pub prefix: String,
+    /// The separator in the folder names.
+    pub sep: String,
+    /// Whether only the last segment of ids was used.
+    pub flatten: bool,
+    /// What was imported, at which commit.
+    pub imports: Vec<ImportRecord>,
+    /// The folders, by full path.
+    pub installed_paths: Vec<String>,
+    /// What each folder holds; empty in a record that another tool wrote.
+    pub skills: Vec<SkillRecord>,
+    /// When, in RFC 3339.
+    pub installed_at: String,
+    /// Members that we do not know.
+    pub extra: Extra,
+}
+
+/// Members of a record that we do not know, kept to the letter.
+#[derive(Debug, Clone, Default)]
+pub struct Extra(Members);
+
+/// One import of a pack.
+#[derive(Debug, Clone, Default)]
+pub struct ImportRecord {
+    /// The repository, as the pack names it, without credentials.
+    pub repo: String,
+    /// The ref that the pack asks for.
+    pub git_ref: Option<String>,
+    /// The commit that it was.
+    pub commit: String,
+    /// Members that we do not know.
+    pub extra: Extra,
+}
+
+/// What one installed folder holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillRecord {
+    /// The folder's name in the sink.
+    pub folder: String,
+    /// The skill's id.
+    pub id: String,
+    /// Which of the imports it came from; none for a local skill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub import: Option<usize>,
+    /// The digest of its tree as it was installed.
+    pub digest: Digest,
+    /// The git tree that it was, where that alone decides what it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_tree: Option<String>,
+}
+
+impl State {
+    /// Reads a state.
+    pub fn parse(text: &[u8]) -> Result<Self, StateError> {
+        let mut members: Members = serde_json::from_slice(text)?;
+        let version = members.need("version")?;
+        if version > VERSION {
+            return Err(StateError::Newer(version));
+        }
+        let state = Self {
+            generation: members.take("generation")?.unwrap_or(0),
+            installs: members.take("installs")?.unwrap_or_default(),
+            extra: members,
+        };
+        for (at, install) in state.installs.iter().enumerate() {
+            if state.installs[..at].iter().any(|other| other.key() == install.key()) {
+                let (sink_path, pack) = (install.sink_path.clone(), install.pack.clone());
+                return Err(StateError::Twice { pack, sink_path });
+            }
+        }
+        Ok(state)
+    }
+
+    /// Writes the state.
+    pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        Ok(text)
+    }
+}
+
+impl Install {
+    fn key(&self) -> (&str, &str) {
+        (&self.sink_path, &self.pack)
+    }
+
+    /// What we know of the folder called `folder`.
+    pub fn skill(&self, folder: &str) -> Option<&SkillRecord> {
+        self.skills.iter().find(|skill| skill.folder == folder)
+    }
+}
+
+impl Serialize for State {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("version", &VERSION)?;
+        map.serialize_entry("generation", &self.generation)?;
+        map.serialize_entry("installs", &self.installs)?;
+        self.extra.write(&mut map)?;
+        map.end()
+    }
+}
+
+impl Serialize for Install {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("sink", &self.sink)?;
+        map.serialize_entry("sink_path", &self.sink_path)?;
+        map.serialize_entry("pack", &self.pack)?;
+        map.serialize_entry("pack_file", &self.pack_file)?;
+        map.serialize_entry("prefix", &self.prefix)?;
+        map.serialize_entry("sep", &self.sep)?;
+        map.serialize_entry("flatten", &self.flatten)?;
+        map.serialize_entry("imports", &self.imports)?;
+        map.serialize_entry("installed_paths", &self.installed_paths)?;
+        map.serialize_entry("skills", &self.skills)?;
+        map.serialize_entry("installed_at", &self.installed_at)?;
+        self.extra.0.write(&mut map)?;
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Install {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut members = Members::deserialize(deserializer)?;
+        let mut read = || {
+            let pack: String = members.need("pack")?;
+            Ok(Self {
+                sink: members.need("sink")?,
+                sink_path: members.need("sink_path")?,
+                pack_file: members.take("pack_file")?.unwrap_or_default(),
+                prefix: members.take("prefix")?.unwrap_or_else(|| pack.clone()),
+                sep: members.take("sep")?.unwrap_or_else(|| "__".into()),
+                flatten: members.take("flatten")?.unwrap_or(false),
+                imports: members.take("imports")?.unwrap_or_default(),
+                installed_paths: members.need("installed_paths")?,
+                skills: members.take("skills")?.unwrap_or_default(),
+                installed_at: members.take("installed_at")?.unwrap_or_default(),
+                extra: Extra::default(),
+                pack,
+            })
+        };
+        let install: serde_json::Result<Self> = read();
+        let install = install.map_err(D::Error::custom)?;
+        Ok(Self { extra: Extra(members), ..install })
+    }
+}
+
+impl Serialize for ImportRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("repo", &self.repo)?;
+        if let Some(git_ref) = &self.git_ref {
+            map.serialize_entry("ref", git_ref)?;
+        }
+        map.serialize_entry("commit", &self.commit)?;
+        self.extra.0.write(&mut map)?;
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for ImportRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut members = Members::deserialize(deserializer)?;
+        let mut read = || -> serde_json::Result<Self> {
+            Ok(Self {
+                repo: members.need("repo")?,
+                git_ref: members.take::<Option<String>>("ref")?.flatten(),
+                commit: members.take("commit")?.unwrap_or_default(),
+                extra: Extra::default(),
+            })
+        };
+        let import = read().map_err(D::Error::custom)?;
+        Ok(Self { extra: Extra(members), ..import })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sketch of the format's own text.
+    const SKETCH: &str = r#"{
+      "version": 1,
+      "installs": [{
+        "sink": "codex", "sink_path": "/Users/me/.codex/skills", "pack": "group-x",
+        "pack_file": "/path/to/repo/packs/group-x.yaml", "prefix": "group-x", "sep": "__",
+        "imports": [{ "repo": "github.com/acme/shared-skills", "ref": "v1.3.0", "commit": "9f2c1d3" }],
+        "installed_paths": ["/Users/me/.codex/skills/group-x__a"],
+        "installed_at": "2026-01-21T12:34:56Z"
+      }]
+    }"#;
+
+    #[test]
+    fn sp_29_the_sketch_is_read_and_written_without_loss() {
+        let state = State::parse(SKETCH.as_bytes()).unwrap();
+        assert_eq!(state.generation, 0);
+        assert_eq!(state.installs[0].imports[0].commit, "9f2c1d3");
+        assert!(state.installs[0].skills.is_empty());
+        let again = State::parse(&state.to_json().unwrap()).unwrap();
+        assert_eq!(again.to_json().unwrap(), state.to_json().unwrap());
+    }
+
+    #[test]
+    fn sp_29_unknown_members_survive_to_the_letter() {
+        let text = SKETCH
+            .replace(r#""version": 1,"#, r#""version": 1, "theirs": {"n": 1.0, "big": 123456789012345678901, "e": 1E400},"#)
+            .replace(r#""sep": "__","#, r#""sep": "__", "note": "\u00e9","#)
+            .replace(r#""commit": "9f2c1d3""#, r#""commit": "9f2c1d3", "depth": 1e0"#);
+        let written = State::parse(text.as_bytes()).unwrap().to_json().unwrap();
+        let written = String::from_utf8(written).unwrap();
+        for kept in [r#"{"n": 1.0, "big": 123456789012345678901, "e": 1E400}"#, r#""note": "\u00e9""#, r#""depth": 1e0"#] {
+            assert!(written.contains(kept), "{kept} in {written}");
+        }
+    }
+
+    #[test]
+    fn sp_29_what_is_not_our_state_is_refused() {
+        for text in [
+            "", "{", "[]", "null", "{}", r#"{"version": 2}"#, r#"{"version": "1"}"#,
+            r#"{"version": 1, "version": 1}"#, r#"{"version": 1, "installs": [{}]}"#, "\u{0}\u{0}",
+        ] {
+            assert!(State::parse(text.as_bytes()).is_err(), "{text}");
+        }
+        let twice = SKETCH.replace("}]\n    }", r#"}, {"sink": "x", "sink_path": "/Users/me/.codex/skills", "pack": "group-x", "installed_paths": []}] }"#);
+        assert!(matches!(State::parse(twice.as_bytes()), Err(StateError::Twice { .. })));
+    }
+}

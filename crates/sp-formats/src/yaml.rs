@@ -1,0 +1,372 @@
+//! YAML as a tree of nodes that know where they stand.
+//!
+//! The parser gives events; this module makes nodes of them, under a budget, so that a bomb
+//! of aliases or brackets is refused long before it costs memory. Nothing else in the project
+//! reads YAML.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span};
+use sp_tree::Limits;
+use thiserror::Error;
+
+const MAX_DEPTH: usize = 64;
+
+/// Why a text is not YAML that we take.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct YamlError {
+    /// Which bytes are to blame.
+    pub span: Range<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A node and the bytes it stands on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// The bytes of the node; for an alias, of the place where it is used.
+    pub span: Range<usize>,
+    /// What it is.
+    pub value: Value,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A piece of text; `plain` if it was written without quotes.
+    Scalar {
+        /// The text.
+        text: String,
+        /// Whether it had no quotes.
+        plain: bool,
+    },
+    /// A list.
+    Seq(Vec<Node>),
+    /// Keys and values, in the order in which they stand; no key twice.
+    Map(Vec<(Node, Node)>),
+}
+
+impl Node {
+    /// The text of a scalar that is not null.
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar { .. } if self.is_null() => None,
+            Value::Scalar { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether it is empty, `~` or `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(&self.value, Value::Scalar { text, plain: true }
+            if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
+    }
+
+    /// The truth value of an unquoted `true` or `false`.
+    pub fn truth(&self) -> Option<bool> {
+        match &self.value {
+            Value::Scalar { text, plain: true } => match text.as_str() {
+                "true" | "True" | "TRUE" => Some(true),
+                "false" | "False" | "FALSE" => Some(false),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What kind of node it is, in a word.
+    pub fn kind(&self) -> &'static str {
+        match &self.value {
+            _ if self.is_null() => "nothing",
+            Value::Scalar { .. } => "text",
+            Value::Seq(_) => "a list",
+            Value::Map(_) => "a mapping",
+        }
+    }
+}
+
+/// Reads the one document of `text`. An empty text is a null node.
+pub fn parse(text: &str, limits: &Limits) -> Result<Node, YamlError> {
+    if text.len() as u64 > limits.yaml_bytes {
+        return Err(YamlError {
+            span: 0..0,
+            message: format!("it has {} bytes, more than the limit of {}", text.len(), limits.yaml_bytes),
+        });
+    }
+    // A byte-order mark is no part of the text; spans still count it.
+    let skipped = text.len() - text.trim_start_matches('\u{feff}').len();
+    let mut builder = Builder::new(limits);
+    let options = granit_parser::options! {
+        flow_nesting_limit: MAX_DEPTH,
+        block_nesting_limit: MAX_DEPTH,
+        emit_comments: false,
+    };
+    let mut parser = Parser::new_from_str_with_options(&text[skipped..], options);
+    while let Some(event) = parser.next_event() {
+        let result = event.map_err(|e| scan_error(&e, text.len() - skipped)).and_then(|(event, span)| builder.event(event, &span));
+        result.map_err(|mut e| {
+            e.span = shift(&e.span, skipped);
+            e
+        })?;
+    }
+    let mut root = builder.root.unwrap_or(Node { span: 0..0, value: Value::Scalar { text: String::new(), plain: true } });
+    if skipped > 0 {
+        shift_all(&mut root, skipped);
+    }
+    Ok(root)
+}
+
+fn scan_error(error: &ScanError, length: usize) -> YamlError {
+    let at = error.marker().byte_offset().unwrap_or(length).min(length);
+    YamlError { span: at..at, message: error.info() }
+}
+
+fn shift(span: &Range<usize>, by: usize) -> Range<usize> {
+    span.start + by..span.end + by
+}
+
+fn shift_all(node: &mut Node, by: usize) {
+    node.span = shift(&node.span, by);
+    match &mut node.value {
+        Value::Scalar { .. } => {}
+        Value::Seq(items) => items.iter_mut().for_each(|item| shift_all(item, by)),
+        Value::Map(pairs) => pairs.iter_mut().for_each(|(key, value)| {
+            shift_all(key, by);
+            shift_all(value, by);
+        }),
+    }
+}
+
+/// A collection whose end has not come yet.
+struct Open {
+    start: usize,
+    anchor: usize,
+    map: bool,
+    key: Option<Node>,
+    items: Vec<Node>,
+    pairs: Vec<(Node, Node)>,
+    keys: HashMap<String, Range<usize>>,
+}
+
+struct Builder<'a> {
+    limits: &'a Limits,
+    stack: Vec<Open>,
+    anchors: HashMap<usize, (Rc<Node>, u64)>,
+    nodes: u64,
+    aliases: u64,
+    root: Option<Node>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(limits: &'a Limits) -> Self {
+        Self { limits, stack: Vec::new(), anchors: HashMap::new(), nodes: 0, aliases: 0, root: None }
+    }
+
+    fn event(&mut self, event: Event<'_>, span: &Span) -> Result<(), YamlError> {
+        let range = span.byte_range().unwrap_or(0..0);
+        match event {
+            Event::Scalar(text, style, anchor, _) => {
+                let plain = style == ScalarStyle::Plain;
+                let node = Node { span: range, value: Value::Scalar { text: text.into_owned(), plain } };
+                self.remember(anchor, &node, 1);
+                self.spend(1, &node.span)?;
+                self.place(node)
+            }
+            Event::SequenceStart(_, anchor, _) => self.open(range, anchor, false),
+            Event::MappingStart(_, anchor, _) => self.open(range, anchor, true),
+            Event::SequenceEnd | Event::MappingEnd => self.close(range.end),
+            Event::Alias(anchor) => self.alias(anchor, range),
+            Event::DocumentStart(..) if self.root.is_some() => {
+                Err(YamlError { span: range, message: "a second document starts here; one is wanted".into() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn open(&mut self, range: Range<usize>, anchor: usize, map: bool) -> Result<(), YamlError> {
+        if self.stack.len() >= MAX_DEPTH {
+            return Err(YamlError { span: range, message: format!("it is nested more than {MAX_DEPTH} deep") });
+        }
+        self.spend(1, &range)?;
+        self.stack.push(Open {
+            start: range.start,
+            anchor,
+            map,
+            key: None,
+            items: Vec::new(),
+            pairs: Vec::new(),
+            keys: HashMap::new(),
+        });
+        Ok(())
+    }
+
+    fn close(&mut self, end: usize) -> Result<(), YamlError> {
+        let Some(open) = self.stack.pop() else {
+            return Ok(());
+        };
+        // A block collection's end event stands after the blank lines that follow it.
+        let last = if open.map { open.pairs.last().map(|(_, v)| v.span.end) } else { open.items.last().map(|v| v.span.end) };
+        let end = last.map_or(end, |last| if end > last + 1 { last } else { end });
+        let value = if open.map { Value::Map(open.pairs) } else { Value::Seq(open.items) };
+        let node = Node { span: open.start..end.max(open.start), value };
+        let weight = weight(&node);
+        self.remember(open.anchor, &node, weight);
+        self.place(node)
+    }
+
+    fn alias(&mut self, anchor: usize, span: Range<usize>) -> Result<(), YamlError> {
+        self.aliases += 1;
+        if self.aliases > self.limits.yaml_aliases {
+            let message = format!("it has more than {} aliases", self.limits.yaml_aliases);
+            return Err(YamlError { span, message });
+        }
+        let Some((node, weight)) = self.anchors.get(&anchor).cloned() else {
+            return Err(YamlError { span, message: "the alias stands inside what it refers to".into() });
+        };
+        self.spend(weight, &span)?;
+        self.place(Node { span, value: node.value.clone() })
+    }
+
+    fn remember(&mut self, anchor: usize, node: &Node, weight: u64) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, (Rc::new(node.clone()), weight));
+        }
+    }
+
+    fn spend(&mut self, nodes: u64, span: &Range<usize>) -> Result<(), YamlError> {
+        self.nodes += nodes;
+        if self.nodes > self.limits.yaml_nodes {
+            let message = format!("it has more than {} nodes", self.limits.yaml_nodes);
+            return Err(YamlError { span: span.clone(), message });
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, node: Node) -> Result<(), YamlError> {
+        let Some(open) = self.stack.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        if !open.map {
+            open.items.push(node);
+            return Ok(());
+        }
+        match open.key.take() {
+            None => {
+                let Value::Scalar { text, .. } = &node.value else {
+                    return Err(YamlError { message: format!("a key must be text, not {}", node.kind()), span: node.span });
+                };
+                if let Some(first) = open.keys.insert(text.clone(), node.span.clone()) {
+                    open.keys.insert(text.clone(), first);
+                    return Err(YamlError { message: format!("the key `{text}` stands here a second time"), span: node.span });
+                }
+                open.key = Some(node);
+            }
+            Some(key) => open.pairs.push((key, node)),
+        }
+        Ok(())
+    }
+}
+
+fn weight(node: &Node) -> u64 {
+    1 + match &node.value {
+        Value::Scalar { .. } => 0,
+        Value::Seq(items) => items.iter().map(weight).sum(),
+        Value::Map(pairs) => pairs.iter().map(|(key, value)| weight(key) + weight(value)).sum(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Node {
+        parse(text, &Limits::default()).unwrap()
+    }
+
+    fn fails(text: &str) -> YamlError {
+        parse(text, &Limits::default()).unwrap_err()
+    }
+
+    fn pairs(node: &Node) -> Vec<(&str, Option<&str>)> {
+        let Value::Map(pairs) = &node.value else { panic!("{node:?}") };
+        pairs.iter().map(|(key, value)| (key.text().unwrap(), value.text())).collect()
+    }
+
+    #[test]
+    fn scalars_stay_text() {
+        let node = read("a: no\nb: 017\nc: 1_000\nd: ~\ne: 'null'\nf:\n");
+        let expected =
+            [("a", Some("no")), ("b", Some("017")), ("c", Some("1_000")), ("d", None), ("e", Some("null")), ("f", None)];
+        assert_eq!(pairs(&node), expected);
+    }
+
+    #[test]
+    fn a_span_cut_from_the_text_is_the_node() {
+        for text in [
+            "a: x # comment\nb: [y, 'z']\n",
+            "\u{feff}a: x\n",
+            "é: \"ü\"\r\nb:\r\n  - one\r\n  - two\r\n",
+            "a: &anchor x\nb: *anchor\n",
+        ] {
+            let node = read(text);
+            let Value::Map(pairs) = &node.value else { panic!() };
+            for (key, value) in pairs {
+                assert_eq!(&text[key.span.clone()], key.text().unwrap());
+                if let Some(scalar) = value.text() {
+                    let cut = text[value.span.clone()].trim_matches(['"', '\'']);
+                    assert!(cut == scalar || cut == "*anchor", "{cut:?} {scalar:?}");
+                }
+            }
+        }
+        let text = "include:\n  - general/**\n  - coding/*\n\nname: x\n";
+        let node = read(text);
+        let Value::Map(pairs) = &node.value else { panic!() };
+        assert_eq!(&text[pairs[0].1.span.clone()], "- general/**\n  - coding/*");
+    }
+
+    #[test]
+    fn sp_11_a_duplicate_key_is_an_error() {
+        let error = fails("name: a\nname: b\n");
+        assert_eq!(error.message, "the key `name` stands here a second time");
+        assert_eq!(error.span, 8..12);
+    }
+
+    #[test]
+    fn se_04_yaml_bombs_are_refused_at_once() {
+        let mut aliases = String::from("a: &a [x, x, x, x, x, x, x, x, x, x]\n");
+        for (last, next) in ('a'..'i').zip('b'..='i') {
+            aliases += &format!("{next}: &{next} [*{last}, *{last}, *{last}, *{last}, *{last}, *{last}, *{last}, *{last}]\n");
+        }
+        assert!(fails(&aliases).message.contains("nodes"));
+        for bomb in ["[".repeat(400_000), "{a: ".repeat(100_000), "- ".repeat(300_000), "? ".repeat(300_000)] {
+            fails(&bomb);
+        }
+        let wide = format!("[{}]", "x,".repeat(20_000));
+        assert!(fails(&wide).message.contains("more than 10000 nodes"));
+    }
+
+    #[test]
+    fn se_14_nodes_and_aliases_hold_at_the_limit_and_break_one_past_it() {
+        let limits = Limits { yaml_nodes: 3, yaml_aliases: 1, ..Limits::default() };
+        assert!(parse("[x, y]", &limits).is_ok());
+        assert!(parse("[x, y, z]", &limits).is_err());
+        assert!(parse("[&a x, *a]", &limits).is_ok());
+        let limits = Limits { yaml_nodes: 9, ..limits };
+        assert!(parse("[&a x, *a, *a]", &limits).is_err());
+        let limits = Limits { yaml_bytes: 4, ..Limits::default() };
+        assert!(parse("a: b", &limits).is_ok());
+        assert!(parse("a: bc", &limits).is_err());
+    }
+
+    #[test]
+    fn what_is_not_one_document_is_refused() {
+        assert!(fails("a: b\n---\nc: d\n").message.contains("second document"));
+        assert!(fails("[a]: b").message.contains("a key must be text"));
+        assert!(fails("a: &x [*x]").message.contains("alias"));
+        assert!(read("").is_null());
+    }
+}

@@ -1,0 +1,546 @@
+//! A handle on a directory, and everything that may be done beneath it.
+//!
+//! Every call goes through the handle with a checked name ([`Name`], an entry that the kernel
+//! itself listed, or a [`Fixed`] name of our own), so nothing here can be talked into another
+//! directory. Links are followed only where the caller says [`Follow::Links`]. Every call that
+//! changes something passes [`fault::point`].
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+use thiserror::Error;
+
+use crate::fault::{self, Op};
+use crate::path::{Name, RelPath};
+
+/// A file-system call that failed, and where.
+#[derive(Debug, Error)]
+#[error("cannot {action} `{}`", path.display())]
+pub struct FileError {
+    /// What was tried: a verb.
+    pub action: &'static str,
+    /// On what.
+    pub path: PathBuf,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+impl FileError {
+    /// Makes the error.
+    pub fn new(action: &'static str, path: impl Into<PathBuf>, source: impl Into<io::Error>) -> Self {
+        Self { action, path: path.into(), source: source.into() }
+    }
+
+    /// What kind of failure it was.
+    pub fn kind(&self) -> io::ErrorKind {
+        self.source.kind()
+    }
+
+    fn is(&self, errno: Errno) -> bool {
+        self.source.raw_os_error() == Some(errno.raw_os_error())
+    }
+}
+
+type Result<T, E = FileError> = std::result::Result<T, E>;
+
+/// Whether a symbolic link is followed or looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    /// Follow links, as for a local author's own files.
+    Links,
+    /// Never follow a link.
+    Never,
+}
+
+/// What an entry of a directory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A directory.
+    Dir,
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A FIFO, socket or device.
+    Special,
+}
+
+/// A name that is surely one path segment.
+pub trait Segment {
+    /// The segment.
+    fn segment(&self) -> &OsStr;
+}
+
+impl Segment for Name {
+    fn segment(&self) -> &OsStr {
+        OsStr::new(self.as_str())
+    }
+}
+
+/// A name that stands in our own source.
+#[derive(Debug, Clone, Copy)]
+pub struct Fixed(pub &'static str);
+
+impl Segment for Fixed {
+    fn segment(&self) -> &OsStr {
+        OsStr::new(self.0)
+    }
+}
+
+/// An entry of a directory as the system listed it; its name is one segment but need not be UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirEntry {
+    name: OsString,
+    /// What it is.
+    pub kind: EntryKind,
+}
+
+impl DirEntry {
+    /// The last segment of a path that the user gave.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        path.file_name().map(|name| Self { name: name.into(), kind: EntryKind::Dir })
+    }
+
+    /// The name's bytes.
+    pub fn name(&self) -> &OsStr {
+        &self.name
+    }
+}
+
+impl Segment for DirEntry {
+    fn segment(&self) -> &OsStr {
+        &self.name
+    }
+}
+
+/// What one look at a file or directory tells: if the next look tells the same, nothing changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// The inode number.
+    pub inode: u64,
+    /// The size in bytes.
+    pub size: u64,
+    /// When the content last changed, in nanoseconds.
+    pub modified: i64,
+    /// When anything last changed, in nanoseconds.
+    pub changed: i64,
+    /// The type and permission bits.
+    pub mode: u32,
+}
+
+impl Stamp {
+    #[allow(clippy::unnecessary_cast, reason = "the fields' types differ between platforms")]
+    fn of(stat: &rustix::fs::Stat) -> Self {
+        Self {
+            inode: stat.st_ino as u64,
+            size: stat.st_size as u64,
+            modified: stat.st_mtime as i64 * 1_000_000_000 + stat.st_mtime_nsec as i64,
+            changed: stat.st_ctime as i64 * 1_000_000_000 + stat.st_ctime_nsec as i64,
+            mode: stat.st_mode as u32,
+        }
+    }
+
+    /// What kind of entry it is.
+    pub fn kind(&self) -> EntryKind {
+        entry_kind(FileType::from_raw_mode(self.mode as _))
+    }
+
+    /// Whether the owner may execute it.
+    pub fn executable(&self) -> bool {
+        self.mode & 0o100 != 0
+    }
+}
+
+fn entry_kind(kind: FileType) -> EntryKind {
+    match kind {
+        FileType::Directory => EntryKind::Dir,
+        FileType::RegularFile => EntryKind::File,
+        FileType::Symlink => EntryKind::Link,
+        _ => EntryKind::Special,
+    }
+}
+
+/// An open directory.
+#[derive(Debug)]
+pub struct Dir {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+const DIR_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+impl Dir {
+    /// Opens a directory by a path that the user, not a package, gave.
+    pub fn open(path: &Path) -> Result<Self> {
+        let fd = rustix::fs::open(path, DIR_FLAGS, Mode::empty())
+            .map_err(|e| FileError::new("open directory", path, e))?;
+        Ok(Self { fd, path: path.into() })
+    }
+
+    /// Opens a directory by a path that the user gave, and makes it and its parents first where missing.
+    pub fn create_all(path: &Path) -> Result<Self> {
+        match Self::open(path) {
+            Err(error) if error.is(Errno::NOENT) => {}
+            other => return other,
+        }
+        let (Some(parent), Some(entry)) = (path.parent(), DirEntry::of(path)) else {
+            return Self::open(path);
+        };
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        match Self::create_all(parent)?.create_dir(&entry) {
+            Err(error) if !error.is(Errno::EXIST) => Err(error),
+            _ => Self::open(path),
+        }
+    }
+
+    /// Where the directory is, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of an entry, for messages.
+    pub fn path_of(&self, name: &(impl Segment + ?Sized)) -> PathBuf {
+        self.path.join(name.segment())
+    }
+
+    /// Opens a subdirectory, following a link only where that is asked for.
+    pub fn open_dir(&self, name: &(impl Segment + ?Sized), follow: Follow) -> Result<Self> {
+        let flags = match follow {
+            Follow::Links => DIR_FLAGS,
+            Follow::Never => DIR_FLAGS | OFlags::NOFOLLOW,
+        };
+        let fd = rustix::fs::openat(&self.fd, name.segment(), flags, Mode::empty())
+            .map_err(|e| FileError::new("open directory", self.path_of(name), e))?;
+        Ok(Self { fd, path: self.path_of(name) })
+    }
+
+    /// Opens a file for reading. Never blocks on a FIFO; the caller looks at [`stamp_of`] first.
+    pub fn open_file(&self, name: &(impl Segment + ?Sized), follow: Follow) -> Result<File> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let flags = match follow {
+            Follow::Links => flags,
+            Follow::Never => flags | OFlags::NOFOLLOW,
+        };
+        rustix::fs::openat(&self.fd, name.segment(), flags, Mode::empty())
+            .map(File::from)
+            .map_err(|e| FileError::new("open", self.path_of(name), e))
+    }
+
+    /// Opens a file deeper down for reading; with [`Follow::Never`] no directory on the way
+    /// may be a link either.
+    pub fn open_beneath(&self, path: &RelPath, follow: Follow) -> Result<File> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let opened = match follow {
+            Follow::Links => rustix::fs::openat(&self.fd, path.as_str(), flags, Mode::empty()),
+            Follow::Never => self.open_unlinked(path, flags | OFlags::NOFOLLOW),
+        };
+        opened
+            .map(File::from)
+            .map_err(|e| FileError::new("open", self.path.join(path.as_str()), e))
+    }
+
+    fn open_unlinked(&self, path: &RelPath, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::ResolveFlags;
+            let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+            match rustix::fs::openat2(&self.fd, path.as_str(), flags, Mode::empty(), beneath) {
+                // Kernels before 5.6, and sandboxes that hide the call.
+                Err(Errno::NOSYS | Errno::PERM) => {}
+                other => return other,
+            }
+        }
+        let Some(parent) = path.parent() else {
+            return rustix::fs::openat(&self.fd, path.as_str(), flags, Mode::empty());
+        };
+        let step = DIR_FLAGS | OFlags::NOFOLLOW;
+        let mut dir = rustix::fs::openat(&self.fd, ".", DIR_FLAGS, Mode::empty())?;
+        for segment in parent.split('/') {
+            dir = rustix::fs::openat(&dir, segment, step, Mode::empty())?;
+        }
+        rustix::fs::openat(&dir, path.leaf(), flags, Mode::empty())
+    }
+
+    /// Looks at an entry; `None` where there is none.
+    pub fn look(&self, name: &(impl Segment + ?Sized), follow: Follow) -> Result<Option<Stamp>> {
+        self.look_at(name.segment(), follow)
+    }
+
+    /// Looks at something deeper down, through directories only as far as the caller knows them.
+    pub fn look_beneath(&self, path: &RelPath, follow: Follow) -> Result<Option<Stamp>> {
+        self.look_at(OsStr::new(path.as_str()), follow)
+    }
+
+    fn look_at(&self, path: &OsStr, follow: Follow) -> Result<Option<Stamp>> {
+        let flags = match follow {
+            Follow::Links => AtFlags::empty(),
+            Follow::Never => AtFlags::SYMLINK_NOFOLLOW,
+        };
+        match rustix::fs::statat(&self.fd, path, flags) {
+            Ok(stat) => Ok(Some(Stamp::of(&stat))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(e) => Err(FileError::new("look at", self.path.join(path), e)),
+        }
+    }
+
+    /// Looks at the directory itself.
+    pub fn stamp(&self) -> Result<Stamp> {
+        stamp_of(&self.fd).map_err(|e| FileError::new("look at", &self.path, e))
+    }
+
+    /// The device and inode, which no other directory has at the same time.
+    pub fn identity(&self) -> Result<(u64, u64)> {
+        #[allow(clippy::unnecessary_cast, reason = "the fields' types differ between platforms")]
+        rustix::fs::fstat(&self.fd)
+            .map(|stat| (stat.st_dev as u64, stat.st_ino as u64))
+            .map_err(|e| FileError::new("look at", &self.path, e))
+    }
+
+    /// The entries, in no order, without `.` and `..`.
+    pub fn entries(&self) -> Result<Vec<DirEntry>> {
+        let failed = |e: Errno| FileError::new("list", &self.path, e);
+        let mut entries = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.fd).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            let name = OsString::from_vec(name.to_vec());
+            let kind = match entry.file_type() {
+                // Some file systems do not tell the type with the name.
+                FileType::Unknown => match self.look_at(&name, Follow::Never)? {
+                    Some(stamp) => stamp.kind(),
+                    None => continue,
+                },
+                known => entry_kind(known),
+            };
+            entries.push(DirEntry { name, kind });
+        }
+        Ok(entries)
+    }
+
+    /// Where a link points, as written in it.
+    pub fn read_link(&self, name: &(impl Segment + ?Sized)) -> Result<OsString> {
+        rustix::fs::readlinkat(&self.fd, name.segment(), Vec::new())
+            .map(|target| OsString::from_vec(target.into_bytes()))
+            .map_err(|e| FileError::new("read the link", self.path_of(name), e))
+    }
+
+    /// Bytes that a user may still write to the file system.
+    pub fn free_bytes(&self) -> Result<u64> {
+        rustix::fs::fstatvfs(&self.fd)
+            .map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize))
+            .map_err(|e| FileError::new("look at the file system of", &self.path, e))
+    }
+
+    /// Makes a directory, which must not exist.
+    pub fn create_dir(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
+        self.mutate(Op::CreateDir, "create directory", name, || {
+            rustix::fs::mkdirat(&self.fd, name.segment(), Mode::from_raw_mode(0o777))
+        })
+    }
+
+    /// Makes a link with this target; only for keeping what a user had.
+    pub fn create_link(&self, name: &(impl Segment + ?Sized), target: &OsStr) -> Result<()> {
+        self.mutate(Op::CreateFile, "create the link", name, || {
+            rustix::fs::symlinkat(target, &self.fd, name.segment())
+        })
+    }
+
+    /// Creates a file, which must not exist, for writing.
+    pub fn create_file(&self, name: &(impl Segment + ?Sized), executable: bool) -> Result<NewFile> {
+        let mode = if executable { 0o777 } else { 0o666 };
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let path = self.path_of(name);
+        let create = || -> io::Result<OwnedFd> {
+            fault::point(Op::CreateFile, || path.display().to_string())?;
+            Ok(rustix::fs::openat(&self.fd, name.segment(), flags, Mode::from_raw_mode(mode))?)
+        };
+        match create() {
+            Ok(fd) => Ok(NewFile { file: fd.into(), path }),
+            Err(e) => Err(FileError::new("create", path, e)),
+        }
+    }
+
+    /// Moves an entry to where nothing is.
+    pub fn rename_new(&self, from: &(impl Segment + ?Sized), to: &Dir, name: &(impl Segment + ?Sized)) -> Result<()> {
+        self.mutate(Op::Rename, "move", from, || {
+            let with = |flags| {
+                rustix::fs::renameat_with(&self.fd, from.segment(), &to.fd, name.segment(), flags)
+            };
+            match with(RenameFlags::NOREPLACE) {
+                // The file system cannot promise it: look, then move.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                    match rustix::fs::statat(&to.fd, name.segment(), AtFlags::SYMLINK_NOFOLLOW) {
+                        Err(Errno::NOENT) => with(RenameFlags::empty()),
+                        Ok(_) => Err(Errno::EXIST),
+                        Err(e) => Err(e),
+                    }
+                }
+                other => other,
+            }
+        })
+    }
+
+    /// Moves an entry over whatever file is there.
+    pub fn rename_over(&self, from: &(impl Segment + ?Sized), name: &(impl Segment + ?Sized)) -> Result<()> {
+        self.mutate(Op::Rename, "replace", name, || {
+            rustix::fs::renameat(&self.fd, from.segment(), &self.fd, name.segment())
+        })
+    }
+
+    /// Exchanges two entries at one instant. `Ok(false)` where the file system cannot.
+    pub fn exchange(&self, a: &(impl Segment + ?Sized), other: &Dir, b: &(impl Segment + ?Sized)) -> Result<bool> {
+        let exchange = || {
+            rustix::fs::renameat_with(&self.fd, a.segment(), &other.fd, b.segment(), RenameFlags::EXCHANGE)
+        };
+        let mut supported = true;
+        self.mutate(Op::Rename, "exchange", a, || match exchange() {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                supported = false;
+                Ok(())
+            }
+            other => other,
+        })?;
+        Ok(supported)
+    }
+
+    /// Removes a file or link.
+    pub fn remove_file(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
+        self.mutate(Op::Remove, "remove", name, || {
+            rustix::fs::unlinkat(&self.fd, name.segment(), AtFlags::empty())
+        })
+    }
+
+    /// Removes an empty directory.
+    pub fn remove_dir(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
+        self.mutate(Op::Remove, "remove directory", name, || {
+            rustix::fs::unlinkat(&self.fd, name.segment(), AtFlags::REMOVEDIR)
+        })
+    }
+
+    /// Removes an entry with all that is beneath it, following no link. Nothing there is fine.
+    pub fn remove_tree(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
+        match self.look(name, Follow::Never)?.map(|stamp| stamp.kind()) {
+            None => Ok(()),
+            Some(EntryKind::Dir) => {
+                let dir = self.open_to_empty(name)?;
+                for entry in dir.entries()? {
+                    match entry.kind {
+                        EntryKind::Dir => dir.remove_tree(&entry)?,
+                        _ => dir.remove_file(&entry)?,
+                    }
+                }
+                self.remove_dir(name)
+            }
+            Some(_) => self.remove_file(name),
+        }
+    }
+
+    /// Opens a directory so that it can be emptied even where its owner took away the right to.
+    fn open_to_empty(&self, name: &(impl Segment + ?Sized)) -> Result<Dir> {
+        let writable = Mode::from_raw_mode(0o700);
+        if let Some(stamp) = self.look(name, Follow::Never)? && stamp.mode & 0o700 != 0o700 {
+            // Refused for a directory of another user: then the removal says so.
+            let _ = rustix::fs::chmodat(&self.fd, name.segment(), writable, AtFlags::empty());
+        }
+        self.open_dir(name, Follow::Never)
+    }
+
+    /// Makes the directory's own entries durable.
+    pub fn sync(&self) -> Result<()> {
+        self.durable("sync", || rustix::fs::fsync(&self.fd))
+    }
+
+    /// Makes all that was written to this file system durable, at once.
+    pub fn sync_filesystem(&self) -> Result<()> {
+        self.durable("sync the file system of", || {
+            #[cfg(target_os = "linux")]
+            rustix::fs::syncfs(&self.fd)?;
+            #[cfg(not(target_os = "linux"))]
+            rustix::fs::sync();
+            Ok(())
+        })
+    }
+
+    fn durable(&self, action: &'static str, call: impl FnOnce() -> rustix::io::Result<()>) -> Result<()> {
+        fault::point(Op::Sync, || self.path.display().to_string())
+            .and_then(|()| Ok(call()?))
+            .map_err(|e| FileError::new(action, &self.path, e))
+    }
+
+    fn mutate(
+        &self,
+        op: Op,
+        action: &'static str,
+        name: &(impl Segment + ?Sized),
+        call: impl FnOnce() -> rustix::io::Result<()>,
+    ) -> Result<()> {
+        fault::point(op, || self.path_of(name).display().to_string())
+            .and_then(|()| Ok(call()?))
+            .map_err(|e| FileError::new(action, self.path_of(name), e))
+    }
+}
+
+/// Looks at an open file.
+pub(crate) fn stamp_of(file: impl AsFd) -> io::Result<Stamp> {
+    Ok(Stamp::of(&rustix::fs::fstat(file)?))
+}
+
+/// A file that was just created and is being written.
+#[derive(Debug)]
+pub struct NewFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl NewFile {
+    /// Appends bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        if fault::kills_next() {
+            // A death in the middle of a write leaves half of it behind.
+            let _ = self.file.write_all(&bytes[..bytes.len() / 2]);
+        }
+        fault::point(Op::Write, || self.path.display().to_string())
+            .and_then(|()| self.file.write_all(bytes))
+            .map_err(|e| FileError::new("write", &self.path, e))
+    }
+
+    /// Appends all that `file` still has.
+    pub fn write_from(&mut self, file: &mut File) -> Result<()> {
+        fault::point(Op::Write, || self.path.display().to_string())
+            .and_then(|()| io::copy(file, &mut self.file))
+            .map(drop)
+            .map_err(|e| FileError::new("write", &self.path, e))
+    }
+
+    /// Makes the file's bytes durable.
+    pub fn sync(&self) -> Result<()> {
+        fault::point(Op::Sync, || self.path.display().to_string())
+            .and_then(|()| self.file.sync_all())
+            .map_err(|e| FileError::new("sync", &self.path, e))
+    }
+
+    /// Looks at the file.
+    pub fn stamp(&self) -> Result<Stamp> {
+        stamp_of(&self.file).map_err(|e| FileError::new("look at", &self.path, e))
+    }
+}
+
+/// A name's bytes as text, what is not UTF-8 escaped.
+pub fn escape_bytes(name: &OsStr) -> String {
+    name.as_bytes().utf8_chunks().fold(String::new(), |mut text, chunk| {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+        text
+    })
+}

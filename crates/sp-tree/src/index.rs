@@ -1,0 +1,351 @@
+//! What directories looked like when their digests were last known.
+//!
+//! A directory whose every file and folder still looks the same (inode, size, times, mode)
+//! has the same digest, so a second run need not read it. The index is only ever a cache: a
+//! lost, old or broken one costs time and nothing else.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::digest::Digest;
+use crate::dir::{Dir, EntryKind, Follow, Stamp};
+use crate::path::RelPath;
+use crate::walk::{Found, FoundLink};
+
+const MAGIC: &[u8; 8] = b"sp-idx-1";
+
+/// File systems tell time in ticks of up to ten milliseconds: a change in the tick of the
+/// last look cannot be seen. What changed that recently is not remembered.
+const TICK: i64 = 10_000_000;
+/// Some tell it in seconds only.
+const COARSE_TICK: i64 = 2_000_000_000;
+
+/// What one folder looked like, each path from the index's root, and the digest it had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The digest of the folder's tree.
+    pub digest: Digest,
+    /// Each file and folder with its stamp.
+    pub stamps: Vec<(Box<str>, Stamp)>,
+}
+
+impl Snapshot {
+    /// A snapshot of the folder `name`, whose stamps have paths from the folder itself.
+    /// `None` if something in it changed so recently that a later change could go unseen.
+    pub fn settled(name: &str, digest: Digest, stamps: Vec<(Box<str>, Stamp)>, now: i64) -> Option<Self> {
+        let settled = stamps.iter().all(|(_, stamp)| is_settled(stamp, now));
+        let stamps = stamps.into_iter().map(|(path, stamp)| match &*path {
+            "" => (name.into(), stamp),
+            path => (format!("{name}/{path}").into(), stamp),
+        });
+        settled.then(|| Self { digest, stamps: stamps.collect() })
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.digest.as_bytes());
+        encode_stamps(&self.stamps, out);
+    }
+}
+
+fn is_settled(stamp: &Stamp, now: i64) -> bool {
+    let coarse = stamp.changed % 1_000_000_000 == 0 && stamp.modified % 1_000_000_000 == 0;
+    // What is put into a directory or taken out shows in the time of its content; its own
+    // move, by which we put it into its place, does not.
+    let last = if stamp.kind() == EntryKind::Dir { stamp.modified } else { stamp.changed };
+    last < now - if coarse { COARSE_TICK } else { TICK }
+}
+
+/// A walk's result, good for as long as no directory that it read has changed.
+pub type Outline = Found;
+/// A directory of an outline.
+pub type OutlineDir = (Box<str>, Stamp);
+
+/// What is remembered of the directories beneath one root.
+#[derive(Debug, Default)]
+pub struct Index {
+    outline: Option<Outline>,
+    bytes: Vec<u8>,
+    snapshots: HashMap<Box<str>, Range<usize>>,
+    changed: bool,
+}
+
+impl Index {
+    /// Reads an index; anything that is not one is an empty one.
+    pub fn decode(bytes: Vec<u8>) -> Self {
+        Self::try_decode(&bytes).map_or_else(Self::default, |(outline, snapshots)| Self {
+            outline,
+            bytes,
+            snapshots,
+            changed: false,
+        })
+    }
+
+    #[allow(clippy::type_complexity, reason = "the two parts of an index, for one caller")]
+    fn try_decode(bytes: &[u8]) -> Option<(Option<Outline>, HashMap<Box<str>, Range<usize>>)> {
+        let (body, sum) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
+        if Digest::of(body).as_bytes() != sum {
+            return None;
+        }
+        let mut reader = Reader { bytes: body, at: 0 };
+        if reader.take(8)? != MAGIC {
+            return None;
+        }
+        let outline = match reader.u32()? {
+            0 => None,
+            _ => Some(decode_outline(&mut reader)?),
+        };
+        let count = reader.u32()?;
+        let mut snapshots = HashMap::new();
+        for _ in 0..count {
+            let name = reader.text()?.into();
+            let length = reader.u32()? as usize;
+            snapshots.insert(name, reader.at..reader.at + length);
+            reader.take(length)?;
+        }
+        Some((outline, snapshots))
+    }
+
+    /// The index as bytes, the snapshots of folders that `keep` refuses left out.
+    pub fn encode(&self, keep: impl Fn(&str) -> bool) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        match &self.outline {
+            None => put_u32(0, &mut out),
+            Some(outline) => {
+                put_u32(1, &mut out);
+                encode_outline(outline, &mut out);
+            }
+        }
+        let mut kept: Vec<_> = self.snapshots.iter().filter(|(name, _)| keep(name)).collect();
+        kept.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        put_u32(kept.len(), &mut out);
+        for (name, range) in kept {
+            put_text(name, &mut out);
+            put_u32(range.len(), &mut out);
+            out.extend(&self.bytes[range.clone()]);
+        }
+        let sum = Digest::of(&out);
+        out.extend(sum.as_bytes());
+        out
+    }
+
+    /// Whether anything was added or dropped since it was read.
+    pub fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// The walk of `root`, if no directory in it has changed.
+    pub fn outline(&self, root: &Dir) -> Option<&Outline> {
+        let outline = self.outline.as_ref()?;
+        let holds = outline.dirs.par_iter().with_min_len(256).all(|(path, stamp)| {
+            looks_like(root, path, Follow::Links, stamp)
+        });
+        holds.then_some(outline)
+    }
+
+    /// Remembers a walk, unless a directory in it changed just now.
+    pub fn set_outline(&mut self, outline: Outline, now: i64) {
+        let settled = outline.dirs.iter().all(|(_, stamp)| is_settled(stamp, now));
+        self.outline = settled.then_some(outline);
+        self.changed = true;
+    }
+
+    /// The digest of the folder `name`, if all in it still looks the same.
+    pub fn digest(&self, root: &Dir, name: &str, follow: Follow) -> Option<Digest> {
+        let mut reader = Reader { bytes: &self.bytes[self.snapshots.get(name)?.clone()], at: 0 };
+        let digest = Digest::from_bytes(reader.take(32)?.try_into().ok()?);
+        for _ in 0..reader.u32()? {
+            let path = reader.text()?;
+            if !looks_like(root, path, follow, &reader.stamp()?) {
+                return None;
+            }
+        }
+        Some(digest)
+    }
+
+    /// Remembers a folder; `None` forgets it.
+    pub fn set(&mut self, name: &str, snapshot: Option<&Snapshot>) {
+        self.changed = true;
+        match snapshot {
+            None => {
+                self.snapshots.remove(name);
+            }
+            Some(snapshot) => {
+                let start = self.bytes.len();
+                snapshot.encode(&mut self.bytes);
+                self.snapshots.insert(name.into(), start..self.bytes.len());
+            }
+        }
+    }
+}
+
+fn looks_like(root: &Dir, path: &str, follow: Follow, stamp: &Stamp) -> bool {
+    let now = match path {
+        "" => root.stamp().map(Some),
+        path => match RelPath::new(path) {
+            Ok(path) => root.look_beneath(&path, follow),
+            Err(_) => return false,
+        },
+    };
+    matches!(now, Ok(Some(now)) if now == *stamp)
+}
+
+fn encode_outline(outline: &Outline, out: &mut Vec<u8>) {
+    encode_stamps(&outline.dirs, out);
+    put_u32(outline.holders.len(), out);
+    for holder in &outline.holders {
+        put_text(&holder.path, out);
+        out.extend([u8::from(holder.dir_is_link), u8::from(holder.file_is_link)]);
+    }
+    put_u32(outline.cycles.len(), out);
+    for cycle in &outline.cycles {
+        put_text(cycle, out);
+    }
+}
+
+fn decode_outline(reader: &mut Reader<'_>) -> Option<Outline> {
+    let mut outline = Outline::default();
+    for _ in 0..reader.u32()? {
+        outline.dirs.push((reader.text()?.into(), reader.stamp()?));
+    }
+    for _ in 0..reader.u32()? {
+        let path = reader.text()?.into();
+        let flags = reader.take(2)?;
+        outline.holders.push(FoundLink { path, dir_is_link: flags[0] != 0, file_is_link: flags[1] != 0 });
+    }
+    for _ in 0..reader.u32()? {
+        outline.cycles.push(reader.text()?.into());
+    }
+    Some(outline)
+}
+
+fn encode_stamps(stamps: &[(Box<str>, Stamp)], out: &mut Vec<u8>) {
+    put_u32(stamps.len(), out);
+    for (path, stamp) in stamps {
+        put_text(path, out);
+        out.extend(stamp.inode.to_le_bytes());
+        out.extend(stamp.size.to_le_bytes());
+        out.extend(stamp.modified.to_le_bytes());
+        out.extend(stamp.changed.to_le_bytes());
+        out.extend(stamp.mode.to_le_bytes());
+    }
+}
+
+fn put_u32(value: usize, out: &mut Vec<u8>) {
+    out.extend(u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes());
+}
+
+fn put_text(text: &str, out: &mut Vec<u8>) {
+    put_u32(text.len(), out);
+    out.extend(text.as_bytes());
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let taken = self.bytes.get(self.at..self.at.checked_add(length)?)?;
+        self.at += length;
+        Some(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        let length = self.u32()? as usize;
+        std::str::from_utf8(self.take(length)?).ok()
+    }
+
+    fn stamp(&mut self) -> Option<Stamp> {
+        Some(Stamp {
+            inode: self.array().map(u64::from_le_bytes)?,
+            size: self.array().map(u64::from_le_bytes)?,
+            modified: self.array().map(i64::from_le_bytes)?,
+            changed: self.array().map(i64::from_le_bytes)?,
+            mode: self.array().map(u32::from_le_bytes)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = i64::MAX / 2;
+
+    fn indexed(root: &std::path::Path) -> Index {
+        let dir = Dir::open(root).unwrap();
+        let folder = dir.open_dir(&crate::Name::new("a").unwrap(), Follow::Never).unwrap();
+        let (tree, stamps) = crate::measure(&folder, &crate::Limits::default()).unwrap().unwrap();
+        let mut index = Index::default();
+        index.set("a", Snapshot::settled("a", tree.digest(), stamps, NOW).as_ref());
+        Index::decode(index.encode(|_| true))
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
+    fn folder() -> tempfile::TempDir {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(temp.path().join("a/b")).unwrap();
+        std::fs::write(temp.path().join("a/b/f"), "1").unwrap();
+        temp
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
+    fn every_way_of_touching_a_folder_is_noticed() {
+        type Touch = fn(&std::path::Path);
+        let touches: [(&str, Touch); 5] = [
+            ("content", |a| std::fs::write(a.join("b/f"), "2").unwrap()),
+            ("mode", |a| {
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+                std::fs::set_permissions(a.join("b/f"), mode).unwrap();
+            }),
+            ("added", |a| std::fs::write(a.join("b/g"), "").unwrap()),
+            ("removed", |a| std::fs::remove_file(a.join("b/f")).unwrap()),
+            ("renamed", |a| std::fs::rename(a.join("b/f"), a.join("b/g")).unwrap()),
+        ];
+        for (name, touch) in touches {
+            let temp = folder();
+            let index = indexed(temp.path());
+            let root = Dir::open(temp.path()).unwrap();
+            assert!(index.digest(&root, "a", Follow::Never).is_some(), "{name}: before");
+            // Past the tick of the file system's clock.
+            std::thread::sleep(std::time::Duration::from_millis(12));
+            touch(&temp.path().join("a"));
+            assert_eq!(index.digest(&root, "a", Follow::Never), None, "{name}: after");
+        }
+    }
+
+    #[test]
+    fn what_changed_just_now_is_not_remembered() {
+        let temp = folder();
+        let dir = Dir::open(&temp.path().join("a")).unwrap();
+        let (tree, stamps) = crate::measure(&dir, &crate::Limits::default()).unwrap().unwrap();
+        let newest = stamps.iter().map(|(_, stamp)| stamp.changed).max().unwrap();
+        assert_eq!(Snapshot::settled("a", tree.digest(), stamps, newest + 1), None);
+    }
+
+    #[test]
+    fn se_14_a_broken_index_is_an_empty_one() {
+        let temp = folder();
+        let good = indexed(temp.path()).encode(|_| true);
+        let root = Dir::open(temp.path()).unwrap();
+        for cut in 0..good.len() {
+            let index = Index::decode(good[..cut].to_vec());
+            assert_eq!(index.digest(&root, "a", Follow::Never), None);
+            let mut flipped = good.clone();
+            flipped[cut] ^= 0x41;
+            assert_eq!(Index::decode(flipped).digest(&root, "a", Follow::Never), None);
+        }
+    }
+}

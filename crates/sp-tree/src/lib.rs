@@ -1,0 +1,38 @@
+//! Trees of files: name them, hash them, write them, replace them. Never interpret them.
+//!
+//! A directory, a commit, a zip and a download all become a [`Listing`] of safe paths, and
+//! when their bytes have been read a [`Tree`] with digests. Nothing above this crate walks a
+//! directory, joins an untrusted path, or changes the file system by itself: all of that goes
+//! through a [`Dir`], which only takes names that were checked when they were made, and whose
+//! every mutating call passes the one seam where [`fault`] can strike.
+//!
+//! This crate knows no format, reads neither environment nor clock, and uses no network.
+
+pub mod atomic;
+mod digest;
+mod dir;
+pub mod fault;
+mod index;
+mod limits;
+mod listing;
+mod lock;
+mod path;
+mod read;
+mod scan;
+pub mod transaction;
+mod tree;
+mod walk;
+mod write;
+
+pub use digest::{Digest, DigestError, Hasher};
+pub use dir::{Dir, DirEntry, EntryKind, Fixed, Follow, NewFile, Segment, Stamp, escape_bytes};
+pub use index::{Index, Outline, OutlineDir, Snapshot};
+pub use limits::{LIMIT_NAMES, LimitError, Limits};
+pub use listing::{Listing, ListingBuilder, ListingEntry, ListingError, ListingKind};
+pub use lock::{Lock, LockOutcome};
+pub use path::{Name, PathError, RelPath, fold};
+pub use read::{FileError, read_limited};
+pub use scan::{ScanError, Scanned, copy_scanned, hash_scanned, measure, scan};
+pub use tree::{Tree, TreeEntry, TreeKind};
+pub use walk::{Found, FoundLink, WalkError, find_holders};
+pub use write::TreeWriter;

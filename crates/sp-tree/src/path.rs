@@ -1,0 +1,282 @@
+//! Names and relative paths that cannot escape, hide or collide by construction.
+//!
+//! A string from outside becomes a [`Name`] (one segment) or a [`RelPath`] (segments joined
+//! by `/`) here or is refused here; nothing further in checks again.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use unicode_normalization::{UnicodeNormalization, is_nfc_quick};
+
+/// The most bytes that one segment may have: what every common file system can store.
+const MAX_SEGMENT: usize = 255;
+/// The most bytes that a whole relative path may have.
+const MAX_PATH: usize = 4096;
+
+/// Why a string is not a safe name or path.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PathError {
+    /// The string, or one of its segments, is empty.
+    #[error("it has an empty segment")]
+    Empty,
+    /// It starts at the root of a file system.
+    #[error("it is absolute")]
+    Absolute,
+    /// It has a `.` or `..` segment.
+    #[error("it has a `{0}` segment")]
+    Dots(&'static str),
+    /// It has a separator where one segment is wanted, or a backslash anywhere.
+    #[error("it has a `{0}`")]
+    Separator(char),
+    /// It has a NUL or another control character.
+    #[error("it has the control character {}", .0.escape_unicode())]
+    Control(char),
+    /// It has a character that some file systems give a meaning to.
+    #[error("it has a `{0}`, which Windows does not allow")]
+    Reserved(char),
+    /// A segment is a device name on Windows.
+    #[error("`{0}` is a device name on Windows")]
+    Device(String),
+    /// A segment ends in a dot or a space, which Windows drops.
+    #[error("a segment ends in a dot or a space, which Windows drops")]
+    Trailing,
+    /// It is not UTF-8.
+    #[error("it is not UTF-8")]
+    NotUtf8,
+    /// A segment or the whole is too long.
+    #[error("it is longer than {0} bytes")]
+    TooLong(usize),
+}
+
+/// One path segment: the name of a file or folder, never a path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Name(Box<str>);
+
+impl Name {
+    /// Checks `text` and makes it a name.
+    pub fn new(text: &str) -> Result<Self, PathError> {
+        check_segment(text)?;
+        Ok(Self(text.into()))
+    }
+
+    /// A name made of a number and an ending of our own.
+    pub(crate) fn numbered(number: usize, ending: &'static str) -> Self {
+        Self(format!("{number}{ending}").into())
+    }
+
+    /// A name with a beginning of our own.
+    pub(crate) fn with_prefix(prefix: &'static str, name: &Self) -> Self {
+        Self(format!("{prefix}{name}").into())
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A relative path of safe segments, joined by `/`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RelPath(Box<str>);
+
+impl RelPath {
+    /// Checks `text` and makes it a path.
+    pub fn new(text: &str) -> Result<Self, PathError> {
+        if text.starts_with('/') {
+            return Err(PathError::Absolute);
+        }
+        if text.len() > MAX_PATH {
+            return Err(PathError::TooLong(MAX_PATH));
+        }
+        text.split('/').try_for_each(check_segment)?;
+        Ok(Self(text.into()))
+    }
+
+    /// Checks bytes, such as a name that a file system or an archive gave, and makes them a path.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, PathError> {
+        std::str::from_utf8(bytes)
+            .map_err(|_| PathError::NotUtf8)
+            .and_then(Self::new)
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// This path with one more segment.
+    pub fn join(&self, name: &Name) -> Result<Self, PathError> {
+        Self::new(&format!("{}/{}", self.0, name.0))
+    }
+
+    /// The segments, outermost first.
+    pub fn segments(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/')
+    }
+
+    /// How many segments there are.
+    pub fn depth(&self) -> usize {
+        self.segments().count()
+    }
+
+    /// The path without its last segment, or `None` at the top.
+    pub fn parent(&self) -> Option<&str> {
+        self.0.rsplit_once('/').map(|(parent, _)| parent)
+    }
+
+    /// The last segment.
+    pub fn leaf(&self) -> &str {
+        self.0.rsplit_once('/').map_or(&*self.0, |(_, leaf)| leaf)
+    }
+}
+
+fn check_segment(segment: &str) -> Result<(), PathError> {
+    match segment {
+        "" => return Err(PathError::Empty),
+        "." => return Err(PathError::Dots(".")),
+        ".." => return Err(PathError::Dots("..")),
+        _ => {}
+    }
+    if segment.len() > MAX_SEGMENT {
+        return Err(PathError::TooLong(MAX_SEGMENT));
+    }
+    for c in segment.chars() {
+        match c {
+            '/' | '\\' => return Err(PathError::Separator(c)),
+            ':' | '<' | '>' | '"' | '|' | '?' | '*' => return Err(PathError::Reserved(c)),
+            c if c.is_control() => return Err(PathError::Control(c)),
+            _ => {}
+        }
+    }
+    if segment.ends_with(['.', ' ']) {
+        return Err(PathError::Trailing);
+    }
+    if is_device(segment) {
+        return Err(PathError::Device(segment.into()));
+    }
+    Ok(())
+}
+
+/// Windows opens a device for these names, in any case and with any extension.
+fn is_device(segment: &str) -> bool {
+    let stem = segment.split('.').next().unwrap_or(segment).trim_end();
+    if !(3..=9).contains(&stem.len()) {
+        return false;
+    }
+    let stem = stem.to_ascii_uppercase();
+    match stem.as_str() {
+        "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" => true,
+        _ => stem
+            .strip_prefix("COM")
+            .or_else(|| stem.strip_prefix("LPT"))
+            .is_some_and(|port| {
+                matches!(port, "¹" | "²" | "³") || matches!(port.as_bytes(), [b'0'..=b'9'])
+            }),
+    }
+}
+
+/// The form in which two names are one on a file system that folds case or normalizes Unicode.
+pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let folded: String = text
+        .nfd()
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .collect();
+    match is_nfc_quick(folded.chars()) {
+        unicode_normalization::IsNormalized::Yes => folded,
+        _ => folded.nfc().collect(),
+    }
+}
+
+macro_rules! text_conversions {
+    ($type:ident) => {
+        impl TryFrom<String> for $type {
+            type Error = PathError;
+            fn try_from(text: String) -> Result<Self, PathError> {
+                Self::new(&text)
+            }
+        }
+        impl From<$type> for String {
+            fn from(value: $type) -> String {
+                value.0.into()
+            }
+        }
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+impl From<Name> for RelPath {
+    fn from(name: Name) -> Self {
+        Self(name.0)
+    }
+}
+text_conversions!(Name);
+text_conversions!(RelPath);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn se_03_paths_that_escape_are_refused() {
+        for (text, why) in [
+            ("", PathError::Empty),
+            ("/etc", PathError::Absolute),
+            ("a//b", PathError::Empty),
+            ("a/", PathError::Empty),
+            ("..", PathError::Dots("..")),
+            ("a/../b", PathError::Dots("..")),
+            ("./a", PathError::Dots(".")),
+            ("a\\b", PathError::Separator('\\')),
+            ("a\0b", PathError::Control('\0')),
+            ("a\nb", PathError::Control('\n')),
+            ("a:b", PathError::Reserved(':')),
+            ("a/con", PathError::Device("con".into())),
+            ("Aux.md", PathError::Device("Aux.md".into())),
+            ("lpt1", PathError::Device("lpt1".into())),
+            ("a./b", PathError::Trailing),
+            ("a ", PathError::Trailing),
+        ] {
+            assert_eq!(RelPath::new(text), Err(why), "{text:?}");
+        }
+        assert_eq!(RelPath::from_bytes(b"a/\xff"), Err(PathError::NotUtf8));
+    }
+
+    #[test]
+    fn se_03_ordinary_paths_are_taken_as_they_are() {
+        for text in ["SKILL.md", ".env", "a/b c/d", "日本/é.md", "console", "com10", "…"] {
+            assert_eq!(RelPath::new(text).unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn se_14_a_segment_at_the_limit_passes_and_one_past_it_does_not() {
+        assert!(Name::new(&"a".repeat(MAX_SEGMENT)).is_ok());
+        assert_eq!(
+            Name::new(&"a".repeat(MAX_SEGMENT + 1)),
+            Err(PathError::TooLong(MAX_SEGMENT))
+        );
+    }
+
+    #[test]
+    fn a_name_is_one_segment() {
+        assert_eq!(Name::new("a/b"), Err(PathError::Separator('/')));
+    }
+
+    #[test]
+    fn sp_19_folding_joins_case_and_normalization_twins() {
+        assert_eq!(fold("README"), fold("readme"));
+        assert_eq!(fold("caf\u{e9}"), fold("CAFE\u{301}"));
+        assert_eq!(fold("stra\u{df}e"), fold("STRASSE"));
+        assert_ne!(fold("a"), fold("b"));
+    }
+}

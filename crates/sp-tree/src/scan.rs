@@ -1,0 +1,248 @@
+//! Reading a directory of the local disk: what is in it, then its bytes.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::digest::Digest;
+use crate::dir::{Dir, DirEntry, EntryKind, FileError, Follow, Stamp, escape_bytes};
+use crate::limits::Limits;
+use crate::listing::{Listing, ListingBuilder, ListingError, ListingKind};
+use crate::path::{PathError, RelPath};
+use crate::read::read_open;
+use crate::tree::{Tree, TreeEntry, TreeKind};
+use crate::write::TreeWriter;
+
+/// Why a directory cannot be taken as a tree.
+#[derive(Debug, Error)]
+pub enum ScanError {
+    /// The system refused.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A name that no tree can hold.
+    #[error("`{path}` cannot be installed: {why}")]
+    Name {
+        /// The path, what is not UTF-8 escaped.
+        path: String,
+        /// What is wrong with it.
+        why: PathError,
+    },
+    /// Too much, or two that collide.
+    #[error("`{}` cannot be installed: {why}", path.display())]
+    Listing {
+        /// The top of the directory.
+        path: PathBuf,
+        /// What is wrong.
+        why: ListingError,
+    },
+    /// A link that points to nothing.
+    #[error("the link `{}` points to nothing", .0.display())]
+    Dangling(PathBuf),
+    /// A link back to a directory that it lies in.
+    #[error("the link `{}` leads back to a folder that it lies in", .0.display())]
+    Cycle(PathBuf),
+    /// A FIFO, socket or device.
+    #[error("`{}` is neither a file nor a folder", .0.display())]
+    Special(PathBuf),
+    /// A link in a place where `sp` writes none.
+    #[error("`{}` is a link", .0.display())]
+    Link(PathBuf),
+}
+
+/// A directory of the disk, looked at but not yet read.
+#[derive(Debug, Clone)]
+pub struct Scanned {
+    /// Its entries.
+    pub listing: Listing<Stamp>,
+}
+
+/// Whose directory is scanned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// An author's own: links are followed, `.git` is passed over.
+    Author,
+    /// A sink's: a link there is not ours.
+    Sink,
+}
+
+/// Looks at everything in an author's directory, following links and passing over `.git`.
+pub fn scan(dir: &Dir, limits: &Limits) -> Result<Scanned, ScanError> {
+    scan_as(dir, limits, Owner::Author)
+}
+
+fn scan_as(dir: &Dir, limits: &Limits, owner: Owner) -> Result<Scanned, ScanError> {
+    let mut scan = Scan { top: dir, owner, limits, builder: ListingBuilder::new(limits) };
+    scan.visit(&Level { dir, above: None, linked: false }, None)?;
+    Ok(Scanned { listing: scan.builder.finish() })
+}
+
+struct Scan<'a> {
+    top: &'a Dir,
+    owner: Owner,
+    limits: &'a Limits,
+    builder: ListingBuilder<'a, Stamp>,
+}
+
+/// A directory on the way down, so that a link can be held against all that it lies in.
+struct Level<'a> {
+    dir: &'a Dir,
+    above: Option<&'a Level<'a>>,
+    linked: bool,
+}
+
+impl Scan<'_> {
+    fn visit(&mut self, level: &Level<'_>, path: Option<&RelPath>) -> Result<(), ScanError> {
+        for entry in level.dir.entries()? {
+            if self.owner == Owner::Author && entry.name() == OsStr::new(".git") {
+                continue;
+            }
+            let child = self.child_path(path, &entry)?;
+            self.entry(level, &entry, child)?;
+        }
+        Ok(())
+    }
+
+    fn child_path(&self, path: Option<&RelPath>, entry: &DirEntry) -> Result<RelPath, ScanError> {
+        let name = entry.name().as_bytes();
+        let joined = match path {
+            None => RelPath::from_bytes(name),
+            Some(path) => RelPath::from_bytes(&[path.as_str().as_bytes(), b"/", name].concat()),
+        };
+        joined.map_err(|why| ScanError::Name {
+            path: escape_bytes(self.top.path().join(path.map_or("", RelPath::as_str)).join(entry.name()).as_os_str()),
+            why,
+        })
+    }
+
+    fn entry(&mut self, level: &Level<'_>, entry: &DirEntry, path: RelPath) -> Result<(), ScanError> {
+        let here = level.dir.path_of(entry);
+        let follow = match entry.kind {
+            EntryKind::Special => return Err(ScanError::Special(here)),
+            EntryKind::Link if self.owner == Owner::Sink => return Err(ScanError::Link(here)),
+            EntryKind::Link => Follow::Links,
+            EntryKind::Dir => return self.descend(level, entry, path, Follow::Never),
+            EntryKind::File => Follow::Never,
+        };
+        let stamp = match level.dir.look(entry, follow) {
+            Ok(Some(stamp)) => stamp,
+            Ok(None) => return Err(ScanError::Dangling(here)),
+            Err(e) if e.source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+                return Err(ScanError::Cycle(here));
+            }
+            Err(e) => return Err(e.into()),
+        };
+        match stamp.kind() {
+            EntryKind::Dir => self.descend(level, entry, path, follow),
+            EntryKind::File => {
+                let added = self.builder.file(path, stamp.executable(), stamp.size, stamp);
+                self.listed(added)
+            }
+            _ => Err(ScanError::Special(here)),
+        }
+    }
+
+    fn descend(&mut self, level: &Level<'_>, entry: &DirEntry, path: RelPath, follow: Follow) -> Result<(), ScanError> {
+        let dir = level.dir.open_dir(entry, follow)?;
+        let linked = level.linked || follow == Follow::Links;
+        if linked && encloses(level, dir.identity()?)? {
+            return Err(ScanError::Cycle(dir.path().into()));
+        }
+        let added = self.builder.dir(path.clone());
+        self.listed(added)?;
+        debug_assert!(path.depth() as u64 <= self.limits.depth);
+        self.visit(&Level { dir: &dir, above: Some(level), linked }, Some(&path))
+    }
+
+    fn listed(&self, result: Result<(), ListingError>) -> Result<(), ScanError> {
+        result.map_err(|why| ScanError::Listing { path: self.top.path().into(), why })
+    }
+}
+
+/// Whether a directory is one of those on the way down to `level`.
+fn encloses(level: &Level<'_>, identity: (u64, u64)) -> Result<bool, FileError> {
+    let mut current = Some(level);
+    while let Some(level) = current {
+        if level.dir.identity()? == identity {
+            return Ok(true);
+        }
+        current = level.above;
+    }
+    Ok(false)
+}
+
+/// Reads an author's directory once, writes it to each of `writers`, and tells what was read.
+pub fn copy_scanned(
+    dir: &Dir,
+    scanned: &Scanned,
+    writers: &mut [TreeWriter],
+    limits: &Limits,
+    look: &mut dyn FnMut(&RelPath, &[u8]),
+) -> Result<(Tree, Vec<(Box<str>, Stamp)>), FileError> {
+    read_scanned(dir, scanned, Follow::Links, limits, &mut |entry, bytes| {
+        for writer in &mut *writers {
+            match (&entry.kind, bytes) {
+                (ListingKind::File { executable, .. }, Some(bytes)) => {
+                    writer.file(&entry.path, *executable, bytes)?;
+                }
+                _ => writer.dir(&entry.path)?,
+            }
+        }
+        if let Some(bytes) = bytes {
+            look(&entry.path, bytes);
+        }
+        Ok(())
+    })
+}
+
+/// Reads an author's directory and tells what was read.
+pub fn hash_scanned(dir: &Dir, scanned: &Scanned, limits: &Limits) -> Result<(Tree, Vec<(Box<str>, Stamp)>), FileError> {
+    read_scanned(dir, scanned, Follow::Links, limits, &mut |_, _| Ok(()))
+}
+
+type Entry = crate::listing::ListingEntry<Stamp>;
+
+fn read_scanned(
+    dir: &Dir,
+    scanned: &Scanned,
+    follow: Follow,
+    limits: &Limits,
+    each: &mut dyn FnMut(&Entry, Option<&[u8]>) -> Result<(), FileError>,
+) -> Result<(Tree, Vec<(Box<str>, Stamp)>), FileError> {
+    let mut tree = Tree::default();
+    let mut stamps = vec![(Box::from(""), dir.stamp()?)];
+    let mut buffer = Vec::new();
+    for entry in &scanned.listing.entries {
+        let kind = match &entry.kind {
+            ListingKind::Dir => {
+                let stamp = dir.look_beneath(&entry.path, follow)?;
+                stamps.extend(stamp.map(|stamp| (entry.path.as_str().into(), stamp)));
+                each(entry, None)?;
+                TreeKind::Dir
+            }
+            ListingKind::File { executable, .. } => {
+                let file = dir.open_beneath(&entry.path, follow)?;
+                let stamp = read_open(&file, limits.file_bytes, &mut buffer)
+                    .map_err(|e| FileError::new("read", dir.path().join(entry.path.as_str()), e))?;
+                stamps.push((entry.path.as_str().into(), stamp));
+                each(entry, Some(&buffer))?;
+                TreeKind::File { executable: *executable, size: buffer.len() as u64, digest: Digest::of(&buffer) }
+            }
+        };
+        tree.entries.push(TreeEntry { path: entry.path.clone(), kind });
+    }
+    Ok((tree, stamps))
+}
+
+/// What stands in a sink's folder: its tree, or `None` where it holds what `sp` never writes.
+pub fn measure(dir: &Dir, limits: &Limits) -> Result<Option<(Tree, Vec<(Box<str>, Stamp)>)>, FileError> {
+    let scanned = match scan_as(dir, limits, Owner::Sink) {
+        Ok(scanned) => scanned,
+        Err(ScanError::File(e)) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        // A link, a FIFO, a name or a size that was never installed: somebody else's hand.
+        Err(_) => return Ok(None),
+    };
+    read_scanned(dir, &scanned, Follow::Never, limits, &mut |_, _| Ok(())).map(Some)
+}

@@ -1,0 +1,129 @@
+//! The record of what a transaction is about to do, on disk before it does it.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::atomic::{self, Durability};
+use crate::digest::Digest;
+use crate::dir::{Dir, FileError, Fixed, Follow};
+use crate::path::Name;
+use crate::read::read_open;
+
+const JOURNAL: Fixed = Fixed("journal.json");
+const TEMP: Fixed = Fixed("journal.json.tmp");
+pub(super) const VERSION: u32 = 1;
+/// Far above what two thousand folders need.
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Why the journal of an earlier run cannot be used.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    /// The system refused.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It is not what `sp` writes.
+    #[error("the journal `{}` cannot be read", path.display())]
+    Broken {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// A newer `sp` wrote it.
+    #[error("the journal `{}` has version {version}, which this `sp` does not know", path.display())]
+    Newer {
+        /// Where it is.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Phase {
+    /// Only the stages may have been touched.
+    Staging,
+    /// Folders may have been moved.
+    Swapping,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Journal {
+    pub version: u32,
+    pub id: Name,
+    pub generation: u64,
+    pub phase: Phase,
+    pub roots: Vec<JournalRoot>,
+    pub changes: Vec<JournalChange>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct JournalRoot {
+    pub path: PathBuf,
+    pub stage: Name,
+    /// Directories that were missing, outermost first.
+    pub made: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct JournalChange {
+    pub root: usize,
+    pub name: Name,
+    pub puts: bool,
+    pub ours: bool,
+    /// The digest that the old folder had when we wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// The inode of the folder that comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comes: Option<u64>,
+    /// The inode of the folder that goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goes: Option<u64>,
+}
+
+impl Journal {
+    pub(super) fn store(&self, home: &Dir) -> Result<(), FileError> {
+        let bytes = serde_json::to_vec(self)
+            .map_err(|e| FileError::new("write", home.path_of(&JOURNAL), std::io::Error::from(e)))?;
+        atomic::replace(home, &JOURNAL, TEMP, &bytes, Durability::Durable)
+    }
+
+    pub(super) fn load(home: &Dir) -> Result<Option<Self>, JournalError> {
+        let file = match home.open_file(&JOURNAL, Follow::Never) {
+            Ok(file) => file,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e.into()),
+        };
+        let path = home.path_of(&JOURNAL);
+        let mut bytes = Vec::new();
+        read_open(&file, MAX_BYTES, &mut bytes).map_err(|e| FileError::new("read", &path, e))?;
+        let journal: Self = serde_json::from_slice(&bytes)
+            .map_err(|source| JournalError::Broken { path: path.clone(), source })?;
+        if journal.version > VERSION {
+            return Err(JournalError::Newer { path, version: journal.version });
+        }
+        Ok(Some(journal))
+    }
+
+    pub(super) fn exists(home: &Dir) -> Result<bool, FileError> {
+        Ok(home.look(&JOURNAL, Follow::Never)?.is_some())
+    }
+
+    pub(super) fn clear(home: &Dir) -> Result<(), FileError> {
+        home.remove_tree(&TEMP)?;
+        home.remove_tree(&JOURNAL)?;
+        home.sync()
+    }
+}
+
+impl Name {
+    /// The name of the hidden directory in which a transaction prepares its folders.
+    pub(super) fn stage(id: &Name) -> Self {
+        Self::with_prefix(".skillpack-", id)
+    }
+}

@@ -1,0 +1,152 @@
+//! Ending a transaction, in the run that began it or in the next one.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::journal::{Journal, JournalChange, JournalRoot, Phase};
+use super::{Kept, TransactionError, coming, each_change, going, keep};
+use crate::dir::{Dir, DirEntry, FileError, Follow};
+use crate::limits::Limits;
+use crate::path::Name;
+
+/// What became of a transaction that an earlier run left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It had not been committed: everything is as before it.
+    TakenBack,
+    /// It had been committed: the rest of it was done.
+    Finished,
+}
+
+/// A transaction of an earlier run that was ended now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    /// Which way it ended.
+    pub outcome: Outcome,
+    /// Folders that were kept because they were not as we left them.
+    pub kept: Vec<Kept>,
+}
+
+/// Whether an earlier run left a transaction behind.
+pub fn pending(home: &Dir) -> Result<bool, FileError> {
+    Journal::exists(home)
+}
+
+/// Ends what an earlier run left behind; the state that is stored has this generation.
+pub fn recover(home: &Dir, generation: u64, limits: &Limits) -> Result<Option<Recovery>, TransactionError> {
+    let Some(journal) = Journal::load(home)? else {
+        return Ok(None);
+    };
+    let ended = if generation < journal.generation {
+        take_back(home, &journal).map(|()| (Outcome::TakenBack, Vec::new()))
+    } else {
+        finish(home, &journal, limits).map(|kept| (Outcome::Finished, kept))
+    };
+    let (outcome, kept) = ended.map_err(TransactionError::Unfinished)?;
+    Ok(Some(Recovery { outcome, kept }))
+}
+
+/// Puts everything back as it was before the transaction.
+pub(super) fn take_back(home: &Dir, journal: &Journal) -> Result<(), FileError> {
+    if journal.phase == Phase::Swapping {
+        for (index, change) in journal.changes.iter().enumerate().rev() {
+            if let Some((dir, stage)) = open_root(&journal.roots[change.root])? {
+                put_back(index, change, &dir, &stage)?;
+            }
+        }
+    }
+    for root in &journal.roots {
+        remove_stage(root)?;
+        remove_made(&root.made)?;
+    }
+    Journal::clear(home)
+}
+
+/// Disposes of what was replaced and removes the stages and the journal.
+pub(super) fn finish(home: &Dir, journal: &Journal, limits: &Limits) -> Result<Vec<Kept>, FileError> {
+    let kept = each_change(journal, |index, change| {
+        let Some((dir, stage)) = open_root(&journal.roots[change.root])? else {
+            return Ok(None);
+        };
+        for slot in [coming(index), going(index)] {
+            if inode(&stage, &slot)?.is_some_and(|inode| Some(inode) == change.goes) {
+                return keep::dispose(home, &stage, &slot, &dir.path_of(&change.name), journal, change, limits);
+            }
+        }
+        Ok(None)
+    })?;
+    for root in &journal.roots {
+        remove_stage(root)?;
+    }
+    Journal::clear(home)?;
+    Ok(kept)
+}
+
+/// Moves one folder back, by its inode: whatever else stands in its place is not ours.
+fn put_back(index: usize, change: &JournalChange, dir: &Dir, stage: &Dir) -> Result<(), FileError> {
+    let (coming, going) = (coming(index), going(index));
+    let name = &change.name;
+    let placed = change.comes.is_some() && inode(dir, name)? == change.comes;
+    let exchanged = change.goes.is_some() && inode(stage, &coming)? == change.goes;
+    if placed && exchanged && dir.exchange(name, stage, &coming)? {
+        return dir.sync();
+    }
+    if placed {
+        let aside = if exchanged { Name::numbered(index, ".new") } else { coming.clone() };
+        dir.rename_new(name, stage, &aside)?;
+    }
+    for slot in [&coming, &going] {
+        if change.goes.is_some() && inode(stage, slot)? == change.goes && inode(dir, name)?.is_none() {
+            stage.rename_new(slot, dir, name)?;
+        }
+    }
+    dir.sync()
+}
+
+fn inode(dir: &Dir, name: &Name) -> Result<Option<u64>, FileError> {
+    Ok(dir.look(name, Follow::Never)?.map(|stamp| stamp.inode))
+}
+
+/// A root and its stage, or `None` where somebody has removed either.
+fn open_root(root: &JournalRoot) -> Result<Option<(Dir, Dir)>, FileError> {
+    let Some(dir) = found(Dir::open(&root.path))? else {
+        return Ok(None);
+    };
+    Ok(found(dir.open_dir(&root.stage, Follow::Never))?.map(|stage| (dir, stage)))
+}
+
+fn found<T>(result: Result<T, FileError>) -> Result<Option<T>, FileError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+fn remove_stage(root: &JournalRoot) -> Result<(), FileError> {
+    if let Some(dir) = found(Dir::open(&root.path))? {
+        dir.remove_tree(&root.stage)?;
+        dir.sync()?;
+    }
+    Ok(())
+}
+
+/// Removes the directories that were made for a root, as far as nothing else is in them by now.
+fn remove_made(made: &[std::path::PathBuf]) -> Result<(), FileError> {
+    for path in made.iter().rev() {
+        let (Some(parent), Some(entry)) = (path.parent(), DirEntry::of(path)) else {
+            continue;
+        };
+        let parent = if parent == Path::new("") { Path::new(".") } else { parent };
+        let Some(parent) = found(Dir::open(parent))? else {
+            continue;
+        };
+        match parent.remove_dir(&entry) {
+            Ok(()) => {}
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            Err(e) if matches!(e.kind(), ErrorKind::DirectoryNotEmpty) => break,
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}

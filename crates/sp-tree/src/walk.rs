@@ -1,0 +1,219 @@
+//! Finding every directory that holds a file of a given name, in parallel.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use thiserror::Error;
+
+use crate::dir::{Dir, DirEntry, EntryKind, FileError, Follow, Stamp, escape_bytes};
+use crate::limits::Limits;
+use crate::path::{Name, PathError, RelPath};
+
+/// Why a walk ended before its end.
+#[derive(Debug, Error)]
+pub enum WalkError {
+    /// The system refused.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A directory whose name no id can have.
+    #[error("the folder `{path}` cannot be part of a skill's id: {why}")]
+    Name {
+        /// The path, what is not UTF-8 escaped.
+        path: String,
+        /// What is wrong with it.
+        why: PathError,
+    },
+    /// Too much to walk.
+    #[error("`{path}` has more than {limit} files and folders")]
+    TooMany {
+        /// The top of the walk.
+        path: String,
+        /// The limit that was passed.
+        limit: u64,
+    },
+    /// Too deep to walk.
+    #[error("`{path}` lies more than {limit} folders deep")]
+    TooDeep {
+        /// Where.
+        path: String,
+        /// The limit that was passed.
+        limit: u64,
+    },
+}
+
+/// A directory that holds the file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FoundLink {
+    /// Where the directory is, from the top of the walk; "" is the top itself.
+    pub path: Box<str>,
+    /// Whether the directory is a link.
+    pub dir_is_link: bool,
+    /// Whether the file is a link.
+    pub file_is_link: bool,
+}
+
+/// What a walk found, sorted by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The directories that hold the file.
+    pub holders: Vec<FoundLink>,
+    /// Links that lead back to a folder that they lie in; they were not followed.
+    pub cycles: Vec<Box<str>>,
+    /// Every directory that was read, as it looked just before.
+    pub dirs: Vec<(Box<str>, Stamp)>,
+}
+
+/// Walks `root`, following links to directories and passing over `.git`.
+pub fn find_holders(root: Dir, file: &Name, limits: &Limits) -> Result<Found, WalkError> {
+    let walk = Walk {
+        file,
+        limits,
+        top: root.path().display().to_string(),
+        seen: AtomicU64::new(0),
+        found: Mutex::default(),
+        failed: Mutex::default(),
+    };
+    let level = Arc::new(Level { dir: root, path: None, above: None, dir_is_link: false, linked: false });
+    rayon::scope(|scope| walk.visit(scope, &level));
+    if let Some(error) = walk.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let mut found = walk.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.holders.sort_unstable();
+    found.cycles.sort_unstable();
+    found.dirs.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    Ok(found)
+}
+
+struct Walk<'a> {
+    file: &'a Name,
+    limits: &'a Limits,
+    top: String,
+    seen: AtomicU64,
+    found: Mutex<Found>,
+    failed: Mutex<Option<WalkError>>,
+}
+
+struct Level {
+    dir: Dir,
+    path: Option<RelPath>,
+    above: Option<Arc<Level>>,
+    dir_is_link: bool,
+    linked: bool,
+}
+
+impl Level {
+    fn text(&self) -> &str {
+        self.path.as_ref().map_or("", RelPath::as_str)
+    }
+
+    fn encloses(&self, identity: (u64, u64)) -> Result<bool, FileError> {
+        if self.dir.identity()? == identity {
+            return Ok(true);
+        }
+        self.above.as_ref().map_or(Ok(false), |above| above.encloses(identity))
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn visit<'s>(&'s self, scope: &rayon::Scope<'s>, level: &Arc<Level>) {
+        if let Err(error) = self.read(scope, level) {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert(error);
+        }
+    }
+
+    fn read<'s>(&'s self, scope: &rayon::Scope<'s>, level: &Arc<Level>) -> Result<(), WalkError> {
+        let stamp = level.dir.stamp()?;
+        let entries = level.dir.entries()?;
+        self.count(entries.len() as u64)?;
+        let mut holder = None;
+        for entry in &entries {
+            let is_file = matches!(entry.kind, EntryKind::File | EntryKind::Link);
+            if is_file && entry.name() == OsStr::new(self.file.as_str()) {
+                holder = Some(FoundLink {
+                    path: level.text().into(),
+                    dir_is_link: level.dir_is_link,
+                    file_is_link: entry.kind == EntryKind::Link,
+                });
+            } else if let Some(follow) = leads_on(&level.dir, entry)? {
+                self.descend(scope, level, entry, follow)?;
+            }
+        }
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.holders.extend(holder);
+        found.dirs.push((level.text().into(), stamp));
+        Ok(())
+    }
+
+    fn descend<'s>(
+        &'s self,
+        scope: &rayon::Scope<'s>,
+        level: &Arc<Level>,
+        entry: &DirEntry,
+        follow: Follow,
+    ) -> Result<(), WalkError> {
+        let path = self.child_path(level, entry)?;
+        if path.depth() as u64 > self.limits.depth {
+            return Err(WalkError::TooDeep { path: path.to_string(), limit: self.limits.depth });
+        }
+        let (level, entry) = (Arc::clone(level), entry.clone());
+        scope.spawn(move |scope| match self.open(&level, &entry, path, follow) {
+            Ok(Some(child)) => self.visit(scope, &Arc::new(child)),
+            Ok(None) => {}
+            Err(error) => {
+                let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+                failed.get_or_insert(error);
+            }
+        });
+        Ok(())
+    }
+
+    fn open(&self, above: &Arc<Level>, entry: &DirEntry, path: RelPath, follow: Follow) -> Result<Option<Level>, WalkError> {
+        let dir = above.dir.open_dir(entry, follow)?;
+        let dir_is_link = follow == Follow::Links;
+        let linked = above.linked || dir_is_link;
+        if linked && above.encloses(dir.identity()?)? {
+            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.cycles.push(path.as_str().into());
+            return Ok(None);
+        }
+        Ok(Some(Level { dir, path: Some(path), above: Some(Arc::clone(above)), dir_is_link, linked }))
+    }
+
+    fn child_path(&self, level: &Level, entry: &DirEntry) -> Result<RelPath, WalkError> {
+        let name = entry.name().as_bytes();
+        match &level.path {
+            None => RelPath::from_bytes(name),
+            Some(path) => RelPath::from_bytes(&[path.as_str().as_bytes(), b"/", name].concat()),
+        }
+        .map_err(|why| WalkError::Name { path: escape_bytes(level.dir.path_of(entry).as_os_str()), why })
+    }
+
+    fn count(&self, entries: u64) -> Result<(), WalkError> {
+        let seen = self.seen.fetch_add(entries, Ordering::Relaxed) + entries;
+        let limit = self.limits.repo_entries;
+        if seen > limit {
+            return Err(WalkError::TooMany { path: self.top.clone(), limit });
+        }
+        Ok(())
+    }
+}
+
+/// Whether an entry is a directory to walk into, and through a link or not.
+fn leads_on(dir: &Dir, entry: &DirEntry) -> Result<Option<Follow>, FileError> {
+    if entry.name() == OsStr::new(".git") {
+        return Ok(None);
+    }
+    match entry.kind {
+        EntryKind::Dir => Ok(Some(Follow::Never)),
+        // A link that loops or leads nowhere is no directory; it matters only inside a skill.
+        EntryKind::Link => match dir.look(entry, Follow::Links) {
+            Ok(Some(stamp)) if stamp.kind() == EntryKind::Dir => Ok(Some(Follow::Links)),
+            _ => Ok(None),
+        },
+        EntryKind::File | EntryKind::Special => Ok(None),
+    }
+}
