@@ -12,7 +12,7 @@ use sp_formats::skill::{self, SKILL_FILE};
 use sp_formats::state::{Extra, ImportRecord, Install, SkillRecord, State};
 use sp_tree::transaction::{Action, Change, Intent, Kept, Transaction};
 use sp_tree::{
-    Digest, Dir, Follow, Limits, Listing, ListingKind, Name, RelPath, Scanned, Snapshot, Stamp, Tree, TreeEntry,
+    Digest, Dir, Follow, Limits, ListingKind, Name, RelPath, Scanned, Snapshot, Stamp, Tree, TreeEntry,
     TreeKind, TreeWriter, copy_scanned, scan,
 };
 
@@ -22,7 +22,7 @@ use crate::home::{Home, Indexes};
 use crate::plan::{Plan, SinkPlan, is_in};
 use crate::resolve::Origin;
 use crate::show::Chosen;
-use crate::source::git::{GitSkill, read_blobs};
+use crate::source::git::{GitListing, read_blobs};
 
 /// Applies plans.
 pub(crate) struct Apply<'a> {
@@ -43,7 +43,7 @@ struct Job {
 /// Where a skill's bytes are.
 enum Bytes {
     Local(Scanned),
-    Git(Listing<Box<str>>),
+    Git(GitListing),
 }
 
 /// A skill that was written.
@@ -98,13 +98,8 @@ impl Apply<'_> {
 
     /// Writes only the records, if they say something new.
     fn store_records(&self, state: State, plan: &Plan) -> Result<()> {
-        let before = state.to_json();
         let next = self.next_state(state.clone(), plan, &HashMap::new());
-        let same_time = State { generation: state.generation, installs: with_times_of(&next, &state), ..next.clone() };
-        match (before, same_time.to_json()) {
-            (Ok(before), Ok(after)) if before == after => Ok(()),
-            _ => self.home.store_state(&next),
-        }
+        if next.says_the_same_as(&state) { Ok(()) } else { self.home.store_state(&next) }
     }
 
     /// Looks at everything that will be copied: what cannot be read is found here.
@@ -135,7 +130,7 @@ impl Apply<'_> {
     }
 
     /// Fetches the blobs of the imported skills that will be copied, a batch a checkout.
-    fn prepare_imports(&self, wanted: &[((usize, usize), Vec<usize>)]) -> Result<HashMap<(usize, usize), Listing<Box<str>>>> {
+    fn prepare_imports(&self, wanted: &[((usize, usize), Vec<usize>)]) -> Result<HashMap<(usize, usize), GitListing>> {
         let mut by_checkout: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
         for ((pack, skill), _) in wanted {
             if let Origin::Import(number) = self.packs[*pack].skills[*skill].origin {
@@ -144,11 +139,11 @@ impl Apply<'_> {
         }
         let mut groups: Vec<_> = by_checkout.into_iter().collect();
         groups.sort_unstable();
-        let prepare = |(pack, number): (usize, usize), skills: &[usize]| -> Result<Vec<GitSkill>> {
+        let prepare = |(pack, number): (usize, usize), skills: &[usize]| -> Result<Vec<GitListing>> {
             let ids: Vec<String> = skills.iter().map(|&at| self.packs[pack].skills[at].id.clone()).collect();
             self.packs[pack].checkouts[number].prepare(self.context, self.limits, &ids)
         };
-        let prepared: Vec<Result<Vec<GitSkill>>> = std::thread::scope(|scope| {
+        let prepared: Vec<Result<Vec<GitListing>>> = std::thread::scope(|scope| {
             let threads: Vec<_> = groups.iter().map(|(key, skills)| scope.spawn(move || prepare(*key, skills))).collect();
             let panicked = || Err(Error::new(Kind::Environment, "a fetch ended unexpectedly"));
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
@@ -156,7 +151,7 @@ impl Apply<'_> {
         let mut listings = HashMap::new();
         for (((pack, _), skills), prepared) in groups.into_iter().zip(prepared) {
             for (at, skill) in skills.into_iter().zip(prepared?) {
-                listings.insert((pack, at), skill.listing);
+                listings.insert((pack, at), skill);
             }
         }
         Ok(listings)
@@ -458,14 +453,6 @@ fn changes(plan: &Plan) -> Vec<Change> {
             .collect::<Vec<_>>()
     };
     plan.sinks.iter().enumerate().flat_map(of_sink).collect()
-}
-
-fn with_times_of(next: &State, old: &State) -> Vec<Install> {
-    let time = |install: &Install| {
-        let was = old.installs.iter().find(|was| was.sink_path == install.sink_path && was.pack == install.pack);
-        was.map_or_else(|| install.installed_at.clone(), |was| was.installed_at.clone())
-    };
-    next.installs.iter().map(|install| Install { installed_at: time(install), ..install.clone() }).collect()
 }
 
 fn real(path: &Path) -> String {

@@ -31,8 +31,6 @@ pub(crate) struct LocalSkills {
     pub ids: Vec<String>,
     /// Directories with a `SKILL.md` that have another below them.
     pub hidden: Vec<String>,
-    /// Links that were not followed because they lead back.
-    pub cycles: Vec<String>,
 }
 
 impl Authoring {
@@ -228,14 +226,13 @@ fn local_skills(context: &Context<'_>, skills: &Path, found: &Found) -> Result<L
     }
     let paths: Vec<&str> = found.holders.iter().map(|holder| &*holder.path).collect();
     let (ids, hidden) = leaves(&paths);
-    let cycles: Vec<String> = found.cycles.iter().map(ToString::to_string).collect();
     for hidden in &hidden {
         context.tell(Event::Detail(format!("`{}` is no skill: another `{SKILL_FILE}` stands below it", shown(hidden))));
     }
-    for cycle in &cycles {
+    for cycle in &found.cycles {
         context.tell(Event::Detail(format!("the link `{}` leads back to a folder that it lies in; not followed", shown(cycle))));
     }
-    Ok(LocalSkills { ids, hidden, cycles })
+    Ok(LocalSkills { ids, hidden })
 }
 
 /// Splits the directories that hold a `SKILL.md` into skills and those that have one below them.

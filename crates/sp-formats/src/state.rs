@@ -127,6 +127,17 @@ impl State {
         Ok(state)
     }
 
+    /// Whether two states say the same, whenever they were written.
+    pub fn says_the_same_as(&self, other: &Self) -> bool {
+        let timeless = |state: &Self| {
+            let mut state = state.clone();
+            state.generation = 0;
+            state.installs.iter_mut().for_each(|install| install.installed_at.clear());
+            serde_json::to_vec(&state).ok()
+        };
+        timeless(self) == timeless(other)
+    }
+
     /// Writes the state.
     pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
         let mut text = serde_json::to_vec_pretty(self)?;

@@ -11,17 +11,12 @@ use super::command::{Fetch, Git, output, piped};
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
 
-/// A skill of a checkout whose bytes are in the cache.
-#[derive(Debug)]
-pub(crate) struct GitSkill {
-    pub id: String,
-    /// Its files; each handle is the id of the object with its bytes.
-    pub listing: Listing<Box<str>>,
-}
+/// The files of a skill whose bytes are in the cache; each handle is the id of the object that holds them.
+pub(crate) type GitListing = Listing<Box<str>>;
 
 impl Checkout {
     /// Fetches what the cache lacks of these skills, and lists their files.
-    pub(crate) fn prepare(&self, context: &Context<'_>, limits: &Limits, ids: &[String]) -> Result<Vec<GitSkill>> {
+    pub(crate) fn prepare(&self, context: &Context<'_>, limits: &Limits, ids: &[String]) -> Result<Vec<GitListing>> {
         let git = Git::new(context, &self.dir);
         let mut here = local_objects(&git)?;
         let targets = self.read_links(context, limits, &git, &mut here, ids)?;
@@ -33,7 +28,7 @@ impl Checkout {
         ids.iter().zip(files).map(|(id, files)| self.list(id, files, &sizes, limits)).collect()
     }
 
-    fn list(&self, id: &str, files: Vec<super::tree::SkillFile>, sizes: &HashMap<Box<str>, u64>, limits: &Limits) -> Result<GitSkill> {
+    fn list(&self, id: &str, files: Vec<super::tree::SkillFile>, sizes: &HashMap<Box<str>, u64>, limits: &Limits) -> Result<GitListing> {
         let mut builder = ListingBuilder::new(limits);
         for file in files {
             let added = match file.blob {
@@ -52,7 +47,7 @@ impl Checkout {
                 error.because(why).hint(hint)
             })?;
         }
-        Ok(GitSkill { id: id.into(), listing: builder.finish() })
+        Ok(builder.finish())
     }
 
     /// Reads the links that the skills go through, a round for each level of links behind links.

@@ -9,5 +9,5 @@ mod cache;
 mod command;
 mod tree;
 
-pub(crate) use blobs::{GitSkill, read_blobs};
+pub(crate) use blobs::{GitListing, read_blobs};
 pub(crate) use cache::{Checkout, Checkouts};

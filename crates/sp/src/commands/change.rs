@@ -1,0 +1,126 @@
+//! `sp install`, `sp switch` and `sp uninstall`
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anstyle::Style;
+use sp_engine::{Context, InstallRequest, Mode, Replace, Result};
+use sp_formats::output::{ChangeReport, FolderAction, SinkChange};
+
+use super::{count, mode, sink_requests};
+use crate::cli::{self, Format};
+use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING, Words};
+
+/// More folders than this are counted, not shown.
+const SHOWN_FOLDERS: usize = 20;
+
+/// What happens to the other packs of a sink.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Others {
+    Stay,
+    Go,
+}
+
+pub(super) fn install(context: &Context<'_>, root: Option<&Path>, install: &cli::Install, others: Others, terminal: &Terminal) -> Result<()> {
+    let request = InstallRequest {
+        packs: install.packs.clone(),
+        sinks: sink_requests(&install.sinks),
+        root: root.map(Into::into),
+        alone: others == Others::Go,
+        replace: if install.replace { Replace::Allow } else { Replace::Refuse },
+        mode: mode(install.dry_run),
+    };
+    let report = sp_engine::install(context, &request)?;
+    print(context, &report, terminal)
+}
+
+pub(super) fn uninstall(context: &Context<'_>, packs: &[String], sinks: &cli::Sinks, mode: Mode, terminal: &Terminal) -> Result<()> {
+    let report = sp_engine::uninstall(context, packs, &sink_requests(sinks), mode)?;
+    print(context, &report, terminal)
+}
+
+fn print(context: &Context<'_>, report: &ChangeReport, terminal: &Terminal) -> Result<()> {
+    terminal.print(report, |out| match terminal.format {
+        Format::Plain => report.sinks.iter().try_for_each(|sink| plain(out, sink)),
+        _ => report.sinks.iter().enumerate().try_for_each(|(number, sink)| {
+            if number > 0 {
+                writeln!(out)?;
+            }
+            human(out, context, report, sink, terminal.words)
+        }),
+    })
+}
+
+/// Action, sink, pack and folder path, separated by tabs.
+fn plain(out: &mut dyn Write, sink: &SinkChange) -> io::Result<()> {
+    sink.folders.iter().try_for_each(|folder| {
+        let path = sink.path.join(&folder.folder);
+        writeln!(out, "{}\t{}\t{}\t{}", word(folder.action), sink.sink, folder.pack, path.display())
+    })
+}
+
+fn human(out: &mut dyn Write, context: &Context<'_>, report: &ChangeReport, sink: &SinkChange, words: Words) -> io::Result<()> {
+    let changed: Vec<_> = sink.folders.iter().filter(|folder| folder.action != FolderAction::Keep || words == Words::Many).collect();
+    let shown = if words == Words::Many { changed.len() } else { SHOWN_FOLDERS };
+    for folder in changed.iter().take(shown) {
+        let (sign, style) = sign(folder.action);
+        let note = if folder.edited { format!("  {WARNING}edited since it was installed{WARNING:#}") } else { String::new() };
+        writeln!(out, "{style}{sign}{style:#} {}{note}", folder.folder)?;
+    }
+    if changed.len() > shown {
+        writeln!(out, "{DIM}… and {} more (`--verbose` shows all){DIM:#}", changed.len() - shown)?;
+    }
+    if !changed.is_empty() {
+        writeln!(out)?;
+    }
+    for kept in &sink.kept {
+        writeln!(out, "{WARNING}kept{WARNING:#} the edited `{}` in {}", kept.folder, context.show(&kept.kept_at))?;
+    }
+    if !sink.kept.is_empty() {
+        writeln!(out, "{DIM}`sp clean` removes what was kept{DIM:#}\n")?;
+    }
+    writeln!(out, "{}", summary(context, report, sink))
+}
+
+fn summary(context: &Context<'_>, report: &ChangeReport, sink: &SinkChange) -> String {
+    let number = |action| sink.folders.iter().filter(|folder| folder.action == action).count();
+    let counts = [
+        (number(FolderAction::Add), "added"),
+        (number(FolderAction::Update), "updated"),
+        (number(FolderAction::Remove), "removed"),
+        (number(FolderAction::Keep), "unchanged"),
+    ];
+    let parts: Vec<String> = counts.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!("{number} {word}")).collect();
+    let parts = if parts.is_empty() { count(0, "skill") } else { parts.join(", ") };
+    let verb = match (report.applied, sink.packs.is_empty()) {
+        (true, false) => "installed",
+        (true, true) => "uninstalled",
+        (false, false) => "would install",
+        (false, true) => "would uninstall",
+    };
+    let packs = if sink.packs.is_empty() { &sink.removed_packs } else { &sink.packs };
+    let also = if sink.packs.is_empty() || sink.removed_packs.is_empty() {
+        String::new()
+    } else {
+        format!(" in the place of {}", sink.removed_packs.join(", "))
+    };
+    format!("{STRONG}{verb} {}{STRONG:#}{also} · {} · {} · {parts}", packs.join(", "), sink.sink, context.show(&sink.path))
+}
+
+fn sign(action: FolderAction) -> (char, Style) {
+    match action {
+        FolderAction::Add => ('+', ADDED),
+        FolderAction::Update => ('~', CHANGED),
+        FolderAction::Remove => ('-', REMOVED),
+        FolderAction::Keep => ('=', DIM),
+    }
+}
+
+fn word(action: FolderAction) -> &'static str {
+    match action {
+        FolderAction::Add => "add",
+        FolderAction::Update => "update",
+        FolderAction::Remove => "remove",
+        FolderAction::Keep => "keep",
+    }
+}

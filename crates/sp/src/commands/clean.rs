@@ -1,0 +1,22 @@
+//! `sp clean`
+
+
+use sp_engine::{Context, Mode, Result};
+
+use super::count;
+use crate::cli::Format;
+use crate::terminal::{REMOVED, Terminal};
+
+pub(super) fn run(context: &Context<'_>, cache: bool, mode: Mode, terminal: &Terminal) -> Result<()> {
+    let report = sp_engine::clean(context, cache, mode)?;
+    terminal.print(&report, |out| {
+        if terminal.format == Format::Plain {
+            return report.removed.iter().try_for_each(|path| writeln!(out, "{}", path.display()));
+        }
+        report.removed.iter().try_for_each(|path| writeln!(out, "{REMOVED}-{REMOVED:#} {}", context.show(path)))?;
+        let verb = if report.applied { "removed" } else { "would remove" };
+        let bytes = report.bytes;
+        let what = if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} kB", bytes / 1000) };
+        writeln!(out, "{verb} {}, {what}", count(report.removed.len(), "item"))
+    })
+}

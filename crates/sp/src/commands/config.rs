@@ -1,0 +1,56 @@
+//! `sp config`
+
+use std::io::{self, Write};
+
+use sp_engine::{Context, Result};
+use sp_formats::output::{ConfigView, SinkItem, SinkOrigin};
+
+use crate::cli::Format;
+use crate::terminal::{DIM, HINT, Terminal, Words, table};
+
+pub(super) fn run(context: &Context<'_>, terminal: &Terminal) -> Result<()> {
+    let view = sp_engine::config(context)?;
+    terminal.print(&view, |out| match terminal.format {
+        Format::Plain => view.sinks.iter().filter_map(|sink| Some((sink, sink.path.as_ref()?))).try_for_each(|(sink, path)| {
+            writeln!(out, "{}\t{}", sink.sink, path.display())
+        }),
+        _ => human(out, context, &view, terminal),
+    })
+}
+
+fn human(out: &mut dyn Write, context: &Context<'_>, view: &ConfigView, terminal: &Terminal) -> io::Result<()> {
+    let all = terminal.words == Words::Many;
+    let (shown, rest): (Vec<&SinkItem>, Vec<&SinkItem>) =
+        view.sinks.iter().partition(|sink| all || sink.found || sink.origin != SinkOrigin::Table);
+    let rows = shown.iter().map(|sink| {
+        let path = sink.path.as_ref().map_or("(only in a project)".into(), |path| context.show(path));
+        let project = sink.project_path.as_ref().map_or(String::new(), |path| path.display().to_string());
+        let origin = match sink.origin {
+            SinkOrigin::BuiltIn => "built-in",
+            SinkOrigin::Config => "config",
+            SinkOrigin::Table => "table",
+        };
+        let found = if sink.found { "yes" } else { "" };
+        vec![sink.sink.clone(), path, project, origin.into(), found.into()]
+    });
+    write!(out, "{}", table(&["sink", "path", "in a project", "from", "found here"], rows.collect(), terminal.width()))?;
+    if !rest.is_empty() {
+        writeln!(out, "{DIM}and {} more agents that were not found here (`--verbose` lists them){DIM:#}", rest.len())?;
+    }
+    writeln!(out, "\nhome    {}\nconfig  {}\ncache   {}", context.show(&view.home), context.show(&view.config_file), context.show(&view.cache))?;
+    if all {
+        writeln!(out, "\nlimits (`--limit NAME=NUMBER`, or `limits:` in the config)")?;
+        view.limits.iter().try_for_each(|limit| writeln!(out, "  {:<18} {}", limit.name, limit.value))?;
+    }
+    for sink in &view.sinks {
+        if let Some(reads) = &sink.reads {
+            let reads = context.show(reads);
+            writeln!(
+                out,
+                "\n{HINT}hint:{HINT:#} on this machine {} reads `{reads}`; to install there, put `sinks: {{{}: {reads}}}` into the config",
+                sink.agent, sink.sink
+            )?;
+        }
+    }
+    Ok(())
+}

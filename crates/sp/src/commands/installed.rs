@@ -1,0 +1,39 @@
+//! `sp installed`
+
+use std::path::Path;
+
+use sp_engine::{Context, Result, SinkRequest};
+
+use crate::cli::Format;
+use crate::terminal::{Terminal, Words, table};
+
+pub(super) fn run(context: &Context<'_>, sink: Option<&SinkRequest>, terminal: &Terminal) -> Result<()> {
+    let list = sp_engine::installed(context, sink)?;
+    terminal.print(&list, |out| {
+        let rows = list.installs.iter().map(|item| {
+            let path = match terminal.format {
+                Format::Plain => item.path.display().to_string(),
+                _ => context.show(Path::new(&item.path)),
+            };
+            vec![item.sink.clone(), item.pack.clone(), item.folders.len().to_string(), item.installed_at.clone(), path]
+        });
+        let rows: Vec<Vec<String>> = rows.collect();
+        if terminal.format == Format::Plain {
+            return rows.iter().try_for_each(|row| writeln!(out, "{}", row.join("\t")));
+        }
+        if rows.is_empty() {
+            return writeln!(out, "nothing is installed; `sp install <pack> --agent <sink>` does that");
+        }
+        write!(out, "{}", table(&["sink", "pack", "skills", "installed", "where"], rows, terminal.width()))?;
+        if terminal.words == Words::Many {
+            for item in &list.installs {
+                writeln!(out, "\n{} in {}  from {}", item.pack, context.show(&item.path), item.pack_file)?;
+                for import in &item.imports {
+                    writeln!(out, "  {} @ {} = {}", import.repo, import.git_ref.as_deref().unwrap_or("HEAD"), import.commit)?;
+                }
+                item.folders.iter().try_for_each(|folder| writeln!(out, "  {folder}"))?;
+            }
+        }
+        Ok(())
+    })
+}

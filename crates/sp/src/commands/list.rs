@@ -1,0 +1,18 @@
+//! `sp list` and `sp packs`
+
+use std::path::Path;
+
+use sp_engine::{Context, Result};
+use sp_formats::printable::printable;
+
+use crate::terminal::Terminal;
+
+pub(super) fn skills(context: &Context<'_>, root: Option<&Path>, terminal: &Terminal) -> Result<()> {
+    let list = sp_engine::skills(context, root)?;
+    terminal.print(&list, |out| list.skills.iter().try_for_each(|skill| writeln!(out, "{}", printable(&skill.id))))
+}
+
+pub(super) fn packs(context: &Context<'_>, root: Option<&Path>, terminal: &Terminal) -> Result<()> {
+    let list = sp_engine::packs(context, root)?;
+    terminal.print(&list, |out| list.packs.iter().try_for_each(|pack| writeln!(out, "{}", printable(&pack.name))))
+}

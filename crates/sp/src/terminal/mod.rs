@@ -1,0 +1,180 @@
+//! The terminal: data to stdout; warnings, hints, progress and errors to stderr.
+
+mod problem;
+mod progress;
+mod table;
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+use sp_engine::{Error, Event, Kind, Listener, Result};
+use sp_formats::printable::printable_lines;
+use sp_formats::report::{Report, Severity};
+use sp_tree::transaction::Outcome;
+
+use crate::cli::Format;
+use progress::Progress;
+pub(crate) use table::table;
+
+pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const HINT: Style = AnsiColor::Cyan.on_default().bold();
+pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
+pub(crate) const CHANGED: Style = AnsiColor::Yellow.on_default();
+pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const STRONG: Style = Style::new().bold();
+
+/// More warnings of one kind than this are counted, not shown.
+const SHOWN_REPORTS: usize = 5;
+
+/// How much is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Words {
+    Few,
+    Many,
+}
+
+impl Words {
+    pub(crate) fn of(verbose: bool) -> Self {
+        if verbose { Self::Many } else { Self::Few }
+    }
+}
+
+/// Where everything that `sp` says goes.
+pub(crate) struct Terminal {
+    pub format: Format,
+    pub words: Words,
+    progress: Mutex<Progress>,
+    reports: Mutex<usize>,
+}
+
+impl Terminal {
+    pub(crate) fn new(format: Format, words: Words) -> Self {
+        let on_terminal = std::io::stderr().is_terminal() && format == Format::Human;
+        Self { format, words, progress: Mutex::new(Progress::new(on_terminal)), reports: Mutex::new(0) }
+    }
+
+    /// Prints a result: text as `text` writes it, or the value as JSON.
+    pub(crate) fn print<T: Serialize>(&self, value: &T, text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+        self.quiet_progress();
+        self.end_of_reports();
+        let mut out = std::io::BufWriter::new(anstream::stdout().lock());
+        let written = match self.format {
+            Format::Json => serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from).and_then(|()| writeln!(out)),
+            Format::Human | Format::Plain => text(&mut out),
+        };
+        match written.and_then(|()| out.flush()) {
+            // The reader has seen enough.
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            Err(e) => Err(Error::new(Kind::Environment, "cannot write to standard output").because(e)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Shows an error with its causes, its places and the way out.
+    pub(crate) fn error(&self, error: &Error) {
+        self.quiet_progress();
+        let text = match self.format {
+            Format::Json => problem::as_json(error),
+            Format::Human | Format::Plain => problem::as_text(error),
+        };
+        say(&text);
+    }
+
+    /// How wide the output may be.
+    pub(crate) fn width(&self) -> Option<u16> {
+        terminal_size::terminal_size_of(std::io::stdout()).map(|(terminal_size::Width(width), _)| width)
+    }
+
+    fn quiet_progress(&self) {
+        if let Ok(mut progress) = self.progress.lock() {
+            progress.clear();
+        }
+    }
+
+    fn labelled(&self, style: Style, label: &str, text: &str) {
+        self.quiet_progress();
+        say(&format!("{style}{label}:{style:#} {}\n", printable_lines(text)));
+    }
+
+    fn report(&self, report: &Report) {
+        let mut seen = match self.reports.lock() {
+            Ok(seen) => seen,
+            Err(poisoned) => poisoned.into_inner(),
+        };
+        *seen += 1;
+        if *seen <= SHOWN_REPORTS || self.words == Words::Many {
+            self.quiet_progress();
+            say(&problem::findings(report));
+        }
+    }
+
+    /// Says how many reports were not shown.
+    fn end_of_reports(&self) {
+        let seen = self.reports.lock().map(|mut seen| std::mem::take(&mut *seen)).unwrap_or_default();
+        if seen > SHOWN_REPORTS && self.words == Words::Few {
+            let more = seen - SHOWN_REPORTS;
+            self.labelled(WARNING, "warning", &format!("{more} more files have warnings; `--verbose` shows them"));
+        }
+    }
+}
+
+impl Listener for Terminal {
+    fn tell(&self, event: Event<'_>) {
+        match event {
+            Event::Waiting => self.labelled(HINT, "waiting", "another `sp` is at work"),
+            Event::Recovered(recovery) => {
+                let what = match recovery.outcome {
+                    Outcome::TakenBack => "an earlier run was interrupted: what it had begun was taken back",
+                    Outcome::Finished => "an earlier run was interrupted at its very end: it was completed",
+                };
+                self.labelled(HINT, "recovered", what);
+                for kept in &recovery.kept {
+                    self.labelled(HINT, "kept", &format!("the edited `{}` is in `{}`", kept.from.display(), kept.to.display()));
+                }
+            }
+            Event::Fetching { repo, progress } => self.advance(&match progress {
+                Some(text) => format!("fetching {repo}: {}", text.trim_start_matches("remote: ")),
+                None => format!("fetching {repo}"),
+            }),
+            Event::Fetched { .. } => self.quiet_progress(),
+            Event::Staging { done, total } => {
+                if done == total {
+                    self.quiet_progress();
+                } else if done % 16 == 0 {
+                    self.advance(&format!("copying {done} of {total} skills"));
+                }
+            }
+            Event::Warning(text) => self.labelled(WARNING, "warning", &text),
+            Event::Findings(report) => self.report(report),
+            Event::Hint(text) => self.labelled(HINT, "hint", &text),
+            Event::Detail(text) if self.words == Words::Many => self.labelled(DIM, "note", &text),
+            Event::Detail(_) => {}
+        }
+    }
+}
+
+impl Terminal {
+    fn advance(&self, text: &str) {
+        if let Ok(mut progress) = self.progress.lock() {
+            progress.show(&printable_lines(text));
+        }
+    }
+}
+
+/// Writes to stderr; if even that fails there is nobody to tell.
+fn say(text: &str) {
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
+/// The word for a severity, in its colour.
+fn style_of(severity: Severity) -> Style {
+    match severity {
+        Severity::Error => ERROR,
+        Severity::Warning => WARNING,
+        Severity::Note => HINT,
+    }
+}

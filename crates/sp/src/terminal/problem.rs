@@ -1,0 +1,95 @@
+//! Errors and findings as text and as JSON.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use sp_engine::Error;
+use sp_formats::output::{ErrorItem, ErrorReport, FindingItem};
+use sp_formats::printable::{printable, printable_lines};
+use sp_formats::report::{Finding, Report, Severity};
+
+use super::{ERROR, HINT, style_of};
+
+pub(super) fn as_text(error: &Error) -> String {
+    let mut text: String = error.reports.iter().map(findings).collect();
+    text += &format!("{ERROR}error:{ERROR:#} {error}\n");
+    for cause in error.causes() {
+        text += &format!("  because: {}\n", cause.replace('\n', "\n           "));
+    }
+    if !error.hints.is_empty() {
+        text.push('\n');
+    }
+    for hint in &error.hints {
+        text += &format!("{HINT}hint:{HINT:#} {}\n", printable_lines(hint));
+    }
+    text
+}
+
+pub(super) fn as_json(error: &Error) -> String {
+    let report = ErrorReport {
+        error: ErrorItem {
+            exit_code: error.kind.exit_code(),
+            message: error.to_string(),
+            because: error.causes(),
+            hints: error.hints.clone(),
+            findings: error.reports.iter().flat_map(finding_items).collect(),
+        },
+    };
+    serde_json::to_string(&report).unwrap_or_else(|_| as_text(error)) + "\n"
+}
+
+fn finding_items(report: &Report) -> Vec<FindingItem> {
+    let item = |finding: &Finding| {
+        let (line, column) = report.position(finding.span.as_ref().map_or(0, |span| span.start));
+        FindingItem {
+            rule: finding.rule.into(),
+            severity: finding.severity.word().into(),
+            file: report.file.clone(),
+            line,
+            column,
+            message: finding.message.clone(),
+            help: finding.help.clone(),
+        }
+    };
+    report.findings.iter().map(item).collect()
+}
+
+/// Every finding of a report with the line it is about.
+pub(super) fn findings(report: &Report) -> String {
+    report.findings.iter().map(|finding| snippet(report, finding)).collect()
+}
+
+fn snippet(report: &Report, finding: &Finding) -> String {
+    let level = match finding.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    };
+    let message = printable(&finding.message).into_owned();
+    let file = printable(&report.file).into_owned();
+    let Some(span) = finding.span.clone().filter(|_| !report.text.is_empty()) else {
+        let style = style_of(finding.severity);
+        let help = finding.help.as_ref().map(|help| format!("  help: {}\n", printable(help))).unwrap_or_default();
+        return format!("{style}{}[{}]:{style:#} {message}\n  --> {file}\n{help}", finding.severity.word(), finding.rule);
+    };
+    let annotation = AnnotationKind::Primary.span(within(&report.text, span));
+    let title = level.primary_title(message).id(finding.rule);
+    let mut group = Group::with_title(title).element(Snippet::source(&*report.text).path(file).annotation(annotation));
+    if let Some(help) = &finding.help {
+        group = group.element(Level::HELP.message(printable(help).into_owned()));
+    }
+    format!("{}\n\n", Renderer::styled().render(&[group]))
+}
+
+/// A span that lies on character boundaries of the text, and on one line where it covers many.
+fn within(text: &str, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let floor = |mut at: usize| {
+        at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let start = floor(span.start);
+    let end = floor(span.end).max(start);
+    let line_end = text[start..end].find('\n').map_or(end, |at| start + at);
+    start..line_end
+}

@@ -1,0 +1,24 @@
+//! Tables without lines, as wide as the terminal and no wider.
+
+use comfy_table::{ContentArrangement, Table};
+use sp_formats::printable::printable;
+
+/// A table with a heading, ready to be printed.
+pub(crate) fn table(heading: &[&str], rows: Vec<Vec<String>>, width: Option<u16>) -> String {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    match width {
+        Some(width) => table.set_width(width),
+        // Not a terminal: one line a row, whatever its length.
+        None => table.set_content_arrangement(ContentArrangement::Disabled),
+    };
+    table.set_header(heading.iter().map(|title| title.to_uppercase()));
+    for row in rows {
+        table.add_row(row.iter().map(|cell| printable(cell).into_owned()));
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    let text = table.to_string();
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
