@@ -1,0 +1,25 @@
+//! A hermetic world for tests of `sp`: a temporary home, a cleared environment, a stopped
+//! clock, real git repositories and real git servers on loopback.
+//!
+//! What a test of the command line compares is a [`Run`]: exit code, stdout and stderr
+//! together, with the parts that differ from run to run replaced.
+
+mod files;
+mod git;
+mod run;
+mod server;
+mod world;
+
+pub use files::{Entry, Files, files};
+pub use git::Repo;
+pub use run::Run;
+pub use server::{Daemon, HttpServer};
+pub use world::World;
+
+/// A new world that runs the `sp` of the package under test.
+#[macro_export]
+macro_rules! world {
+    () => {
+        $crate::World::new(env!("CARGO_BIN_EXE_sp"))
+    };
+}

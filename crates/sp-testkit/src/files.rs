@@ -1,0 +1,61 @@
+//! A directory as a value, to be compared byte for byte.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+/// What stands at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// A directory.
+    Dir,
+    /// A file: its text (or, if it is no text or long, a digest) and whether it may be executed.
+    File(String, bool),
+    /// A link and its target.
+    Link(String),
+    /// A FIFO, socket or device.
+    Special,
+}
+
+/// Everything below a directory, by path.
+pub type Files = BTreeMap<String, Entry>;
+
+/// Reads everything below `root`; a directory that does not exist is empty.
+pub fn files(root: &Path) -> Files {
+    let mut found = Files::new();
+    visit(root, "", &mut found);
+    found
+}
+
+fn visit(dir: &Path, prefix: &str, found: &mut Files) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        let metadata = path.symlink_metadata().expect("an entry that was just listed");
+        if metadata.is_dir() {
+            found.insert(name.clone(), Entry::Dir);
+            visit(&path, &format!("{name}/"), found);
+        } else if metadata.is_symlink() {
+            let target = std::fs::read_link(&path).expect("a link");
+            found.insert(name, Entry::Link(target.to_string_lossy().into_owned()));
+        } else if metadata.is_file() {
+            let executable = metadata.permissions().mode() & 0o100 != 0;
+            found.insert(name, Entry::File(content(&std::fs::read(&path).unwrap_or_default()), executable));
+        } else {
+            found.insert(name, Entry::Special);
+        }
+    }
+}
+
+fn content(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.len() <= 200 => text.into(),
+        _ => Sha256::digest(bytes).iter().fold("sha256:".into(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        }),
+    }
+}

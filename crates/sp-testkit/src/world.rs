@@ -1,0 +1,129 @@
+//! A home of its own for each test.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use regex_lite::Regex;
+use tempfile::TempDir;
+
+use crate::git::Repo;
+use crate::run::Run;
+
+/// The second at which the clock of a world stands.
+const EPOCH: &str = "1790000000";
+
+/// A temporary home with an authoring repository, and the `sp` that is tested.
+pub struct World {
+    temp: TempDir,
+    sp: PathBuf,
+    env: Vec<(String, String)>,
+}
+
+impl World {
+    /// A world that runs this program. Use the `world!` macro.
+    pub fn new(sp: &str) -> Self {
+        Self::below(&std::env::temp_dir(), sp)
+    }
+
+    /// A world in a directory below `base`, for tests that need another file system.
+    pub fn below(base: &Path, sp: &str) -> Self {
+        let temp = tempfile::Builder::new().prefix("sp-world-").tempdir_in(base).expect("a temporary directory");
+        let world = Self { temp, sp: sp.into(), env: Vec::new() };
+        std::fs::create_dir_all(world.repo().join("packs")).expect("a repository");
+        std::fs::create_dir_all(world.repo().join("skills")).expect("a repository");
+        world
+    }
+
+    /// Sets a variable for every run from now on.
+    pub fn set_env(&mut self, name: &str, value: &str) {
+        self.env.retain(|(known, _)| known != name);
+        self.env.push((name.into(), value.into()));
+    }
+
+    /// The user's home directory.
+    pub fn home(&self) -> PathBuf {
+        self.root().join("home")
+    }
+
+    /// The directory that holds all of this world, by its real path.
+    pub fn root(&self) -> PathBuf {
+        self.temp.path().canonicalize().expect("the temporary directory")
+    }
+
+    /// The authoring repository.
+    pub fn repo(&self) -> PathBuf {
+        self.root().join("home/repo")
+    }
+
+    /// A path in this world.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root().join(path)
+    }
+
+    /// Writes a file of the authoring repository.
+    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.repo().join(path);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        std::fs::write(path, text).expect("a file");
+    }
+
+    /// Writes a small skill.
+    pub fn skill(&self, id: &str) {
+        let name = id.rsplit('/').next().unwrap_or(id);
+        self.write(&format!("skills/{id}/SKILL.md"), format!("---\nname: {name}\ndescription: Does {name}.\n---\n\nDo {name}.\n"));
+    }
+
+    /// Writes a pack file.
+    pub fn pack(&self, name: &str, yaml: &str) {
+        self.write(&format!("packs/{name}.yaml"), yaml);
+    }
+
+    /// An empty git repository called `name`, beside the authoring one.
+    pub fn git(&self, name: &str) -> Repo {
+        Repo::new(self.root().join("git").join(name))
+    }
+
+    /// A command that runs `sp` in the authoring repository.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.sp);
+        command.args(args).current_dir(self.repo()).env_clear().stdin(Stdio::null());
+        command.env("HOME", self.home()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("SOURCE_DATE_EPOCH", EPOCH).env("RAYON_NUM_THREADS", "2");
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs `sp` in the authoring repository.
+    pub fn sp(&self, args: &[&str]) -> Run {
+        self.run(self.command(args))
+    }
+
+    /// Runs `sp` in another directory of this world.
+    pub fn sp_in(&self, dir: &str, args: &[&str]) -> Run {
+        let mut command = self.command(args);
+        command.current_dir(self.path(dir));
+        self.run(command)
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, mut command: Command) -> Run {
+        let output = command.output().expect("a program that starts");
+        Run::of(&output, |text| self.steady(text))
+    }
+
+    /// The text with everything that differs from run to run replaced.
+    pub fn steady(&self, text: &str) -> String {
+        let text = text.replace(&*self.root().to_string_lossy(), "[WORLD]");
+        let run = Regex::new(r"\d{8}T\d{6}-[0-9a-f]+-[0-9a-f]+").expect("a pattern");
+        let text = run.replace_all(&text, "[RUN]");
+        let commit = Regex::new(r"\b[0-9a-f]{40}\b").expect("a pattern");
+        let text = commit.replace_all(&text, "[COMMIT]");
+        let port = Regex::new(r"127\.0\.0\.1:\d+").expect("a pattern");
+        port.replace_all(&text, "127.0.0.1:[PORT]").into_owned()
+    }
+
+    /// Everything below a path of this world.
+    pub fn files(&self, path: &str) -> crate::Files {
+        crate::files(&self.path(path))
+    }
+}
