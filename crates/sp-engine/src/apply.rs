@@ -62,10 +62,11 @@ type StagedSkills = HashMap<(usize, usize), Staged>;
 impl Apply<'_> {
     /// Does what the plan says. Returns what was kept of edited folders, by sink.
     pub(crate) fn apply(&self, state: State, plan: &Plan, indexes: &mut Indexes<'_>) -> Result<Vec<Vec<Kept>>> {
+        self.note_learnt(plan, indexes);
         let changes = changes(plan);
         if changes.is_empty() {
             self.store_records(state, plan)?;
-            self.store_indexes(plan, indexes);
+            indexes.store(self.home);
             return Ok(plan.sinks.iter().map(|_| Vec::new()).collect());
         }
         let jobs = self.prepare(plan)?;
@@ -91,7 +92,7 @@ impl Apply<'_> {
             || self.home.store_state(&next),
             || self.home.state().ok().map(|state| state.generation),
         )?;
-        self.store_indexes(plan, indexes);
+        indexes.store(self.home);
         self.hint_names(plan, &staged);
         Ok(plan.sinks.iter().map(|sink| kept.iter().filter(|kept| kept.from.parent() == Some(&sink.sink.path)).cloned().collect()).collect())
     }
@@ -334,14 +335,17 @@ impl Apply<'_> {
         }
     }
 
-    fn store_indexes(&self, plan: &Plan, indexes: &mut Indexes<'_>) {
+    /// Notes in the indexes what the plan learnt by reading, and forgets what goes.
+    fn note_learnt(&self, plan: &Plan, indexes: &mut Indexes<'_>) {
         for sink in &plan.sinks {
             let index = indexes.of(&sink.sink.path);
             for (name, learnt) in &sink.learnt {
                 index.set(name, learnt.as_ref());
             }
+            for folder in sink.folders.iter().filter(|folder| folder.action == FolderAction::Remove) {
+                index.set(folder.name.as_str(), None);
+            }
         }
-        indexes.store(self.home);
     }
 
     /// The state after the plan: the records of the packs replaced, everything else as it was.

@@ -6,7 +6,7 @@ use sp_formats::pack::{self, Pack};
 use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
 use sp_formats::suggest::nearest;
-use sp_tree::{Dir, Found, Index, Limits, Name, find_holders, read_limited};
+use sp_tree::{Check, Dir, Found, Index, Limits, Name, find_holders, read_limited};
 
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
@@ -25,12 +25,14 @@ pub(crate) struct PackFile {
 }
 
 /// The local skills of a repository.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct LocalSkills {
     /// Their ids, sorted.
     pub ids: Vec<String>,
     /// Directories with a `SKILL.md` that have another below them.
     pub hidden: Vec<String>,
+    /// What the index must still look at to know a skill unchanged.
+    pub check: Check,
 }
 
 impl Authoring {
@@ -68,19 +70,19 @@ impl Authoring {
                 .hint("make it and put skills into it, or run `sp init` in an empty directory"));
         }
         let dir = Dir::open(&path)?;
-        let known = index.as_ref().and_then(|index| index.outline(&dir).cloned());
-        let found = match known {
-            Some(found) => found,
+        let known = index.as_ref().and_then(|index| index.outline(&dir));
+        let (found, check) = match known {
+            Some(found) => (found, Check::Files),
             None => {
                 let file = Name::new(SKILL_FILE).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
                 let found = find_holders(Dir::open(&path)?, &file, limits)?;
                 if let Some(index) = index {
-                    index.set_outline(found.clone(), (context.wall_clock)());
+                    index.set_outline(&found, (context.wall_clock)());
                 }
-                found
+                (found, Check::All)
             }
         };
-        local_skills(context, &path, &found)
+        local_skills(context, &path, &found, check)
     }
 
     /// Reads every pack file below `packs/`, good or bad, sorted by path.
@@ -213,7 +215,7 @@ fn usable((path, pack, report): (PathBuf, Option<Pack>, Report)) -> Result<PackF
     }
 }
 
-fn local_skills(context: &Context<'_>, skills: &Path, found: &Found) -> Result<LocalSkills> {
+fn local_skills(context: &Context<'_>, skills: &Path, found: &Found, check: Check) -> Result<LocalSkills> {
     let shown = |path: &str| context.show(&skills.join(path));
     if found.holders.iter().any(|holder| holder.path.is_empty()) {
         return Err(Error::new(Kind::Data, format!("`{}` makes `skills/` itself a skill", shown(SKILL_FILE)))
@@ -232,7 +234,7 @@ fn local_skills(context: &Context<'_>, skills: &Path, found: &Found) -> Result<L
     for cycle in &found.cycles {
         context.tell(Event::Detail(format!("the link `{}` leads back to a folder that it lies in; not followed", shown(cycle))));
     }
-    Ok(LocalSkills { ids, hidden })
+    Ok(LocalSkills { ids, hidden, check })
 }
 
 /// Splits the directories that hold a `SKILL.md` into skills and those that have one below them.

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sp_formats::state::State;
-use sp_tree::atomic::{self, Durability};
+use sp_tree::atomic::{self, Durability, Temp};
 use sp_tree::transaction;
 use sp_tree::{Digest, Dir, FileError, Fixed, Follow, Index, Limits, Lock, Name, read_limited};
 
@@ -15,7 +15,7 @@ use crate::error::{Error, Kind, Result};
 const STATE: Fixed = Fixed("state.json");
 const STATE_TEMP: Fixed = Fixed("state.json.tmp");
 const INDEX: Fixed = Fixed("index");
-const INDEX_TEMP: Fixed = Fixed("tmp");
+const INDEX_TEMP: Fixed = Fixed("index.tmp");
 const MAX_STATE_BYTES: u64 = 256 * 1024 * 1024;
 const MAX_INDEX_BYTES: u64 = 1024 * 1024 * 1024;
 
@@ -44,10 +44,7 @@ impl<'a> Home<'a> {
             }
         }
         self.dir.remove_tree(&STATE_TEMP)?;
-        if let Ok(index) = self.dir.open_dir(&INDEX, Follow::Never) {
-            index.remove_tree(&INDEX_TEMP)?;
-        }
-        Ok(())
+        Ok(self.dir.remove_tree(&INDEX_TEMP)?)
     }
 
     /// The state that is stored.
@@ -58,21 +55,18 @@ impl<'a> Home<'a> {
     /// Stores the state, durably and at one instant.
     pub(crate) fn store_state(&self, state: &State) -> Result<()> {
         let bytes = state.to_json().map_err(|e| Error::new(Kind::Data, "the state cannot be written").because(e))?;
-        Ok(atomic::replace(&self.dir, &STATE, STATE_TEMP, &bytes, Durability::Durable)?)
+        Ok(atomic::replace(&self.dir, &STATE, Temp { dir: &self.dir, name: STATE_TEMP }, &bytes, Durability::Durable)?)
     }
 
     /// Remembers what is known of the directories beneath `root`. A failure costs the next run time.
-    fn store_index(&self, root: &Path, index: &Index, keep: impl Fn(&str) -> bool) {
-        if !index.is_changed() {
-            return;
-        }
+    fn store_index(&self, root: &Path, index: &Index) {
         let store = || -> std::result::Result<(), FileError> {
             let dir = match self.dir.create_dir(&INDEX) {
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
                 _ => self.dir.open_dir(&INDEX, Follow::Never)?,
             };
             let name = Name::new(&index_name(root)).map_err(|e| FileError::new("name", root, std::io::Error::other(e)))?;
-            atomic::replace(&dir, &name, INDEX_TEMP, &index.encode(keep), Durability::Cache)
+            atomic::replace(&dir, &name, Temp { dir: &self.dir, name: INDEX_TEMP }, &index.encode(), Durability::Cache)
         };
         if let Err(error) = store() {
             self.context.tell(Event::Detail(format!("the index was not kept: {error}")));
@@ -99,10 +93,10 @@ impl<'a> Indexes<'a> {
         self.known.entry(root.into()).or_insert_with(read)
     }
 
-    /// Keeps what was learnt for the next run, except of folders that are gone.
+    /// Keeps what was learnt for the next run.
     pub(crate) fn store(&self, home: &Home<'_>) {
-        for (root, index) in &self.known {
-            home.store_index(root, index, |name| root.join(name).exists());
+        for (root, index) in self.known.iter().filter(|(_, index)| index.is_changed()) {
+            home.store_index(root, index);
         }
     }
 }
@@ -140,7 +134,10 @@ fn repair_hint(context: &Context<'_>, path: &Path) -> String {
 /// Ends what an earlier run left, if it left anything and there is a home at all.
 pub(crate) fn settle(context: &Context<'_>, limits: &Limits) -> Result<()> {
     let left_over = match Dir::open(&context.home) {
-        Ok(dir) => transaction::pending(&dir)?,
+        Ok(dir) => {
+            let temp = |name| Ok::<_, FileError>(dir.look(&name, Follow::Never)?.is_some());
+            transaction::pending(&dir)? || temp(STATE_TEMP)? || temp(INDEX_TEMP)?
+        }
         Err(e) if e.kind() == ErrorKind::NotFound => false,
         Err(e) => return Err(e.into()),
     };

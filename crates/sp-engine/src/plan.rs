@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use sp_formats::output::{FolderAction, FolderChange, SinkChange};
 use sp_formats::state::{Install, SkillRecord, State};
 use sp_tree::transaction::Before;
-use sp_tree::{Digest, Dir, EntryKind, Follow, Index, Limits, Name, Snapshot, fold, hash_scanned, measure, scan};
+use sp_tree::{Check, Digest, Dir, EntryKind, Follow, Index, Limits, Name, Snapshot, fold, hash_scanned, measure, scan};
 
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
@@ -237,7 +237,7 @@ impl Planner<'_> {
             return Ok(Look::default());
         };
         // A folder that goes and is recorded with its digest is compared when it is disposed of.
-        if let Some(digest) = index.digest(dir, job.name.as_str(), Follow::Never) {
+        if let Some(digest) = index.digest(dir, job.name.as_str(), Follow::Never, Check::All) {
             return Ok(Look { there: true, digest: Some(digest), learnt: None });
         }
         let Some(stamp) = dir.look(&job.name, Follow::Never)? else {
@@ -403,7 +403,7 @@ fn local_digest(
     at: usize,
 ) -> Result<(usize, Digest, Option<Option<Snapshot>>)> {
     let id = &chosen.skills[at].id;
-    if let Some(digest) = index.digest(root, id, Follow::Links) {
+    if let Some(digest) = index.digest(root, id, Follow::Links, chosen.check) {
         return Ok((at, digest, None));
     }
     let dir = Dir::open(&chosen.local_dir(id))?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::output::{ImportItem, PackView, SelectedItem};
 use sp_formats::report::Severity;
-use sp_tree::Limits;
+use sp_tree::{Check, Limits};
 
 use crate::authoring::{Authoring, PackFile, find_pack};
 use crate::config;
@@ -21,6 +21,8 @@ pub(crate) struct Chosen {
     pub skills: Vec<Selected>,
     /// One for each import, in order.
     pub checkouts: Vec<Checkout>,
+    /// What the index must still look at to know a local skill unchanged.
+    pub check: Check,
 }
 
 impl Chosen {
@@ -72,11 +74,12 @@ pub(crate) fn choose(
 ) -> Result<Chosen> {
     let (authoring, mut file) = find_pack(context, root, named, limits)?;
     // A pack that only imports needs no `skills/`.
-    let local = match file.pack.include.is_empty() {
-        true => Vec::new(),
+    let (local, check) = match file.pack.include.is_empty() {
+        true => (Vec::new(), Check::All),
         false => {
             let index = indexes.map(|indexes| indexes.of(&authoring.skills_dir()));
-            authoring.skills(context, limits, index)?.ids
+            let found = authoring.skills(context, limits, index)?;
+            (found.ids, found.check)
         }
     };
     let checkouts = Checkouts { context, limits, root: &authoring.root }.open(&file.pack.imports)?;
@@ -93,7 +96,7 @@ pub(crate) fn choose(
     if skills.is_empty() {
         context.tell(Event::Warning(format!("the pack `{}` selects no skill: its excludes take everything out", file.pack.name)));
     }
-    Ok(Chosen { authoring, file, skills, checkouts })
+    Ok(Chosen { authoring, file, skills, checkouts, check })
 }
 
 fn offer(context: &Context<'_>, checkout: &Checkout) -> Offer {

@@ -11,28 +11,35 @@ pub enum Durability {
     Cache,
 }
 
-/// Replaces `name` in `dir` by `bytes`; `temp` is the name of the file that is renamed.
-///
-/// Callers hold the lock of `dir`, so a `temp` that is there was left by a death and is removed.
+/// The file that is written and then renamed, and the directory in which it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Temp<'a> {
+    /// The directory, on the same file system as the target.
+    pub dir: &'a Dir,
+    /// The name. Callers hold the lock of the directory, so a file that has it was left by a death.
+    pub name: Fixed,
+}
+
+/// Replaces `name` in `dir` by `bytes`.
 pub fn replace(
     dir: &Dir,
     name: &(impl Segment + ?Sized),
-    temp: Fixed,
+    temp: Temp<'_>,
     bytes: &[u8],
     durability: Durability,
 ) -> Result<(), FileError> {
     let write = || {
-        dir.remove_tree(&temp)?;
-        let mut file = dir.create_file(&temp, false)?;
+        temp.dir.remove_tree(&temp.name)?;
+        let mut file = temp.dir.create_file(&temp.name, false)?;
         file.write(bytes)?;
         if durability == Durability::Durable {
             file.sync()?;
         }
-        dir.rename_over(&temp, name)
+        temp.dir.rename_over(&temp.name, dir, name)
     };
     if let Err(error) = write() {
         // Best effort: the next replacement removes what stays.
-        let _ = dir.remove_tree(&temp);
+        let _ = temp.dir.remove_tree(&temp.name);
         return Err(error);
     }
     match durability {

@@ -5,12 +5,13 @@
 //! directory. Links are followed only where the caller says [`Follow::Links`]. Every call that
 //! changes something passes [`fault::point`].
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -56,6 +57,15 @@ pub enum Follow {
     Links,
     /// Never follow a link.
     Never,
+}
+
+impl Follow {
+    fn flags(self) -> AtFlags {
+        match self {
+            Self::Links => AtFlags::empty(),
+            Self::Never => AtFlags::SYMLINK_NOFOLLOW,
+        }
+    }
 }
 
 /// What an entry of a directory is.
@@ -171,6 +181,8 @@ fn entry_kind(kind: FileType) -> EntryKind {
 pub struct Dir {
     fd: OwnedFd,
     path: PathBuf,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only one platform lists through its own handle"))]
+    listed: AtomicBool,
 }
 
 const DIR_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -180,7 +192,7 @@ impl Dir {
     pub fn open(path: &Path) -> Result<Self> {
         let fd = rustix::fs::open(path, DIR_FLAGS, Mode::empty())
             .map_err(|e| FileError::new("open directory", path, e))?;
-        Ok(Self { fd, path: path.into() })
+        Ok(Self { fd, path: path.into(), listed: AtomicBool::new(false) })
     }
 
     /// Opens a directory by a path that the user gave, and makes it and its parents first where missing.
@@ -217,7 +229,7 @@ impl Dir {
         };
         let fd = rustix::fs::openat(&self.fd, name.segment(), flags, Mode::empty())
             .map_err(|e| FileError::new("open directory", self.path_of(name), e))?;
-        Ok(Self { fd, path: self.path_of(name) })
+        Ok(Self { fd, path: self.path_of(name), listed: AtomicBool::new(false) })
     }
 
     /// Opens a file for reading. Never blocks on a FIFO; the caller looks at [`stamp_of`] first.
@@ -277,12 +289,17 @@ impl Dir {
         self.look_at(OsStr::new(path.as_str()), follow)
     }
 
-    fn look_at(&self, path: &OsStr, follow: Follow) -> Result<Option<Stamp>> {
-        let flags = match follow {
-            Follow::Links => AtFlags::empty(),
-            Follow::Never => AtFlags::SYMLINK_NOFOLLOW,
+    /// Whether what stands at a path that the index remembers still looks the same.
+    pub(crate) fn looks_like(&self, path: &CStr, follow: Follow, stamp: &Stamp) -> bool {
+        let now = match path.is_empty() {
+            true => rustix::fs::fstat(&self.fd),
+            false => rustix::fs::statat(&self.fd, path, follow.flags()),
         };
-        match rustix::fs::statat(&self.fd, path, flags) {
+        now.is_ok_and(|now| Stamp::of(&now) == *stamp)
+    }
+
+    fn look_at(&self, path: &OsStr, follow: Follow) -> Result<Option<Stamp>> {
+        match rustix::fs::statat(&self.fd, path, follow.flags()) {
             Ok(stat) => Ok(Some(Stamp::of(&stat))),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(e) => Err(FileError::new("look at", self.path.join(path), e)),
@@ -304,24 +321,42 @@ impl Dir {
 
     /// The entries, in no order, without `.` and `..`.
     pub fn entries(&self) -> Result<Vec<DirEntry>> {
-        let failed = |e: Errno| FileError::new("list", &self.path, e);
-        let mut entries = Vec::new();
-        for entry in rustix::fs::Dir::read_from(&self.fd).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." {
-                continue;
-            }
-            let name = OsString::from_vec(name.to_vec());
-            let kind = match entry.file_type() {
+        self.raw_entries()
+            .map_err(|e| FileError::new("list", &self.path, e))?
+            .into_iter()
+            .filter_map(|(name, kind)| match kind {
                 // Some file systems do not tell the type with the name.
-                FileType::Unknown => match self.look_at(&name, Follow::Never)? {
-                    Some(stamp) => stamp.kind(),
-                    None => continue,
+                FileType::Unknown => match self.look_at(&name, Follow::Never) {
+                    Ok(stamp) => stamp.map(|stamp| Ok(DirEntry { name, kind: stamp.kind() })),
+                    Err(e) => Some(Err(e)),
                 },
-                known => entry_kind(known),
-            };
-            entries.push(DirEntry { name, kind });
+                known => Some(Ok(DirEntry { name, kind: entry_kind(known) })),
+            })
+            .collect()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn raw_entries(&self) -> rustix::io::Result<Vec<(OsString, FileType)>> {
+        // A second listing through one handle would start where the first ended.
+        if self.listed.swap(true, Ordering::Relaxed) {
+            rustix::fs::seek(&self.fd, rustix::fs::SeekFrom::Start(0))?;
+        }
+        let mut entries = Vec::new();
+        let mut buffer = [std::mem::MaybeUninit::uninit(); 16 * 1024];
+        let mut raw = rustix::fs::RawDir::new(&self.fd, &mut buffer);
+        while let Some(entry) = raw.next() {
+            let entry = entry?;
+            push_entry(&mut entries, entry.file_name(), entry.file_type());
+        }
+        Ok(entries)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn raw_entries(&self) -> rustix::io::Result<Vec<(OsString, FileType)>> {
+        let mut entries = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.fd)? {
+            let entry = entry?;
+            push_entry(&mut entries, entry.file_name(), entry.file_type());
         }
         Ok(entries)
     }
@@ -390,9 +425,9 @@ impl Dir {
     }
 
     /// Moves an entry over whatever file is there.
-    pub fn rename_over(&self, from: &(impl Segment + ?Sized), name: &(impl Segment + ?Sized)) -> Result<()> {
-        self.mutate(Op::Rename, "replace", name, || {
-            rustix::fs::renameat(&self.fd, from.segment(), &self.fd, name.segment())
+    pub fn rename_over(&self, from: &(impl Segment + ?Sized), to: &Dir, name: &(impl Segment + ?Sized)) -> Result<()> {
+        to.mutate(Op::Rename, "replace", name, || {
+            rustix::fs::renameat(&self.fd, from.segment(), &to.fd, name.segment())
         })
     }
 
@@ -486,6 +521,13 @@ impl Dir {
         fault::point(op, || self.path_of(name).display().to_string())
             .and_then(|()| Ok(call()?))
             .map_err(|e| FileError::new(action, self.path_of(name), e))
+    }
+}
+
+fn push_entry(entries: &mut Vec<(OsString, FileType)>, name: &CStr, kind: FileType) {
+    let name = name.to_bytes();
+    if name != b"." && name != b".." {
+        entries.push((OsString::from_vec(name.to_vec()), kind));
     }
 }
 

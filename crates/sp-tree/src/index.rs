@@ -5,13 +5,13 @@
 //! lost, old or broken one costs time and nothing else.
 
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::digest::Digest;
 use crate::dir::{Dir, EntryKind, Follow, Stamp};
-use crate::path::RelPath;
 use crate::walk::{Found, FoundLink};
 
 const MAGIC: &[u8; 8] = b"sp-idx-1";
@@ -57,16 +57,20 @@ fn is_settled(stamp: &Stamp, now: i64) -> bool {
     last < now - if coarse { COARSE_TICK } else { TICK }
 }
 
-/// A walk's result, good for as long as no directory that it read has changed.
-pub type Outline = Found;
-/// A directory of an outline.
-pub type OutlineDir = (Box<str>, Stamp);
+/// Which of a folder's entries are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// All of them.
+    All,
+    /// Only files: [`Index::outline`] has just found that no directory changed.
+    Files,
+}
 
 /// What is remembered of the directories beneath one root.
 #[derive(Debug, Default)]
 pub struct Index {
-    outline: Option<Outline>,
     bytes: Vec<u8>,
+    outline: Option<Range<usize>>,
     snapshots: HashMap<Box<str>, Range<usize>>,
     changed: bool,
 }
@@ -74,16 +78,14 @@ pub struct Index {
 impl Index {
     /// Reads an index; anything that is not one is an empty one.
     pub fn decode(bytes: Vec<u8>) -> Self {
-        Self::try_decode(&bytes).map_or_else(Self::default, |(outline, snapshots)| Self {
-            outline,
-            bytes,
-            snapshots,
-            changed: false,
-        })
+        match Self::parts(&bytes) {
+            Some((outline, snapshots)) => Self { bytes, outline, snapshots, changed: false },
+            None => Self::default(),
+        }
     }
 
     #[allow(clippy::type_complexity, reason = "the two parts of an index, for one caller")]
-    fn try_decode(bytes: &[u8]) -> Option<(Option<Outline>, HashMap<Box<str>, Range<usize>>)> {
+    fn parts(bytes: &[u8]) -> Option<(Option<Range<usize>>, HashMap<Box<str>, Range<usize>>)> {
         let (body, sum) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
         if Digest::of(body).as_bytes() != sum {
             return None;
@@ -92,38 +94,26 @@ impl Index {
         if reader.take(8)? != MAGIC {
             return None;
         }
-        let outline = match reader.u32()? {
-            0 => None,
-            _ => Some(decode_outline(&mut reader)?),
-        };
+        let outline = reader.block()?;
         let count = reader.u32()?;
-        let mut snapshots = HashMap::new();
+        let mut snapshots = HashMap::with_capacity(count as usize);
         for _ in 0..count {
-            let name = reader.text()?.into();
-            let length = reader.u32()? as usize;
-            snapshots.insert(name, reader.at..reader.at + length);
-            reader.take(length)?;
+            let name = reader.text()?.to_str().ok()?.into();
+            snapshots.insert(name, reader.block()?);
         }
-        Some((outline, snapshots))
+        Some(((!outline.is_empty()).then_some(outline), snapshots))
     }
 
-    /// The index as bytes, the snapshots of folders that `keep` refuses left out.
-    pub fn encode(&self, keep: impl Fn(&str) -> bool) -> Vec<u8> {
+    /// The index as bytes.
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
-        match &self.outline {
-            None => put_u32(0, &mut out),
-            Some(outline) => {
-                put_u32(1, &mut out);
-                encode_outline(outline, &mut out);
-            }
-        }
-        let mut kept: Vec<_> = self.snapshots.iter().filter(|(name, _)| keep(name)).collect();
+        put_block(self.outline.clone().map_or(&[], |range| &self.bytes[range]), &mut out);
+        let mut kept: Vec<_> = self.snapshots.iter().collect();
         kept.sort_unstable_by(|a, b| a.0.cmp(b.0));
         put_u32(kept.len(), &mut out);
         for (name, range) in kept {
             put_text(name, &mut out);
-            put_u32(range.len(), &mut out);
-            out.extend(&self.bytes[range.clone()]);
+            put_block(&self.bytes[range.clone()], &mut out);
         }
         let sum = Digest::of(&out);
         out.extend(sum.as_bytes());
@@ -135,33 +125,61 @@ impl Index {
         self.changed
     }
 
-    /// The walk of `root`, if no directory in it has changed.
-    pub fn outline(&self, root: &Dir) -> Option<&Outline> {
-        let outline = self.outline.as_ref()?;
-        let holds = outline.dirs.par_iter().with_min_len(256).all(|(path, stamp)| {
-            looks_like(root, path, Follow::Links, stamp)
-        });
-        holds.then_some(outline)
-    }
-
-    /// Remembers a walk, unless a directory in it changed just now.
-    pub fn set_outline(&mut self, outline: Outline, now: i64) {
-        let settled = outline.dirs.iter().all(|(_, stamp)| is_settled(stamp, now));
-        self.outline = settled.then_some(outline);
-        self.changed = true;
-    }
-
-    /// The digest of the folder `name`, if all in it still looks the same.
-    pub fn digest(&self, root: &Dir, name: &str, follow: Follow) -> Option<Digest> {
-        let mut reader = Reader { bytes: &self.bytes[self.snapshots.get(name)?.clone()], at: 0 };
-        let digest = Digest::from_bytes(reader.take(32)?.try_into().ok()?);
-        for _ in 0..reader.u32()? {
-            let path = reader.text()?;
-            if !looks_like(root, path, follow, &reader.stamp()?) {
-                return None;
-            }
+    /// The walk of `root`, without its directories, if none of them has changed.
+    pub fn outline(&self, root: &Dir) -> Option<Found> {
+        let mut reader = Reader { bytes: &self.bytes[self.outline.clone()?], at: 0 };
+        let dirs: Option<Vec<(&CStr, Stamp)>> = (0..reader.u32()?).map(|_| Some((reader.text()?, reader.stamp()?))).collect();
+        let unchanged = |(path, stamp): &(&CStr, Stamp)| root.looks_like(path, Follow::Links, stamp);
+        if !dirs?.par_iter().with_min_len(64).all(unchanged) {
+            return None;
         }
-        Some(digest)
+        let mut found = Found::default();
+        for _ in 0..reader.u32()? {
+            let path = reader.text()?.to_str().ok()?.into();
+            let flags = reader.take(2)?;
+            found.holders.push(FoundLink { path, dir_is_link: flags[0] != 0, file_is_link: flags[1] != 0 });
+        }
+        for _ in 0..reader.u32()? {
+            found.cycles.push(reader.text()?.to_str().ok()?.into());
+        }
+        Some(found)
+    }
+
+    /// Remembers a walk, unless a directory in it changed just now, and forgets every folder
+    /// with a directory that the walk saw otherwise: as long as the outline holds, the
+    /// directories of the folders that are remembered do.
+    pub fn set_outline(&mut self, found: &Found, now: i64) {
+        self.changed = true;
+        let dirs: HashMap<&[u8], &Stamp> = found.dirs.iter().map(|(path, stamp)| (path.as_bytes(), stamp)).collect();
+        let bytes = &self.bytes;
+        self.snapshots.retain(|_, range| {
+            let mut stamps = stamps_of(&bytes[range.clone()]);
+            stamps.all(|(path, stamp)| stamp.kind() != EntryKind::Dir || dirs.get(path.to_bytes()) == Some(&&stamp))
+        });
+        let settled = found.dirs.iter().all(|(_, stamp)| is_settled(stamp, now));
+        let start = self.bytes.len();
+        encode_stamps(&found.dirs, &mut self.bytes);
+        put_u32(found.holders.len(), &mut self.bytes);
+        for holder in &found.holders {
+            put_text(&holder.path, &mut self.bytes);
+            self.bytes.extend([u8::from(holder.dir_is_link), u8::from(holder.file_is_link)]);
+        }
+        put_u32(found.cycles.len(), &mut self.bytes);
+        for cycle in &found.cycles {
+            put_text(cycle, &mut self.bytes);
+        }
+        self.outline = settled.then_some(start..self.bytes.len());
+    }
+
+    /// The digest of the folder `name`, if what is checked of it still looks the same.
+    pub fn digest(&self, root: &Dir, name: &str, follow: Follow, check: Check) -> Option<Digest> {
+        let snapshot = &self.bytes[self.snapshots.get(name)?.clone()];
+        let digest = Digest::from_bytes(*snapshot.first_chunk()?);
+        let unchanged = stamps_of(snapshot).all(|(path, stamp)| {
+            let skipped = check == Check::Files && stamp.kind() == EntryKind::Dir;
+            skipped || root.looks_like(path, follow, &stamp)
+        });
+        unchanged.then_some(digest)
     }
 
     /// Remembers a folder; `None` forgets it.
@@ -180,44 +198,11 @@ impl Index {
     }
 }
 
-fn looks_like(root: &Dir, path: &str, follow: Follow, stamp: &Stamp) -> bool {
-    let now = match path {
-        "" => root.stamp().map(Some),
-        path => match RelPath::new(path) {
-            Ok(path) => root.look_beneath(&path, follow),
-            Err(_) => return false,
-        },
-    };
-    matches!(now, Ok(Some(now)) if now == *stamp)
-}
-
-fn encode_outline(outline: &Outline, out: &mut Vec<u8>) {
-    encode_stamps(&outline.dirs, out);
-    put_u32(outline.holders.len(), out);
-    for holder in &outline.holders {
-        put_text(&holder.path, out);
-        out.extend([u8::from(holder.dir_is_link), u8::from(holder.file_is_link)]);
-    }
-    put_u32(outline.cycles.len(), out);
-    for cycle in &outline.cycles {
-        put_text(cycle, out);
-    }
-}
-
-fn decode_outline(reader: &mut Reader<'_>) -> Option<Outline> {
-    let mut outline = Outline::default();
-    for _ in 0..reader.u32()? {
-        outline.dirs.push((reader.text()?.into(), reader.stamp()?));
-    }
-    for _ in 0..reader.u32()? {
-        let path = reader.text()?.into();
-        let flags = reader.take(2)?;
-        outline.holders.push(FoundLink { path, dir_is_link: flags[0] != 0, file_is_link: flags[1] != 0 });
-    }
-    for _ in 0..reader.u32()? {
-        outline.cycles.push(reader.text()?.into());
-    }
-    Some(outline)
+/// The stamps of an encoded snapshot. The bytes are our own, and their sum was checked.
+fn stamps_of(snapshot: &[u8]) -> impl Iterator<Item = (&CStr, Stamp)> {
+    let mut reader = Reader { bytes: snapshot, at: 32 };
+    let count = reader.u32().unwrap_or(0);
+    (0..count).map_while(move |_| Some((reader.text()?, reader.stamp()?)))
 }
 
 fn encode_stamps(stamps: &[(Box<str>, Stamp)], out: &mut Vec<u8>) {
@@ -236,9 +221,16 @@ fn put_u32(value: usize, out: &mut Vec<u8>) {
     out.extend(u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes());
 }
 
+/// Text is stored with its NUL, so that it goes to the system as it is.
 fn put_text(text: &str, out: &mut Vec<u8>) {
-    put_u32(text.len(), out);
+    put_u32(text.len() + 1, out);
     out.extend(text.as_bytes());
+    out.push(0);
+}
+
+fn put_block(block: &[u8], out: &mut Vec<u8>) {
+    put_u32(block.len(), out);
+    out.extend(block);
 }
 
 struct Reader<'a> {
@@ -261,9 +253,16 @@ impl<'a> Reader<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
-    fn text(&mut self) -> Option<&'a str> {
+    fn block(&mut self) -> Option<Range<usize>> {
         let length = self.u32()? as usize;
-        std::str::from_utf8(self.take(length)?).ok()
+        let start = self.at;
+        self.take(length)?;
+        Some(start..self.at)
+    }
+
+    fn text(&mut self) -> Option<&'a CStr> {
+        let length = self.u32()? as usize;
+        CStr::from_bytes_with_nul(self.take(length)?).ok()
     }
 
     fn stamp(&mut self) -> Option<Stamp> {
@@ -289,7 +288,7 @@ mod tests {
         let (tree, stamps) = crate::measure(&folder, &crate::Limits::default()).unwrap().unwrap();
         let mut index = Index::default();
         index.set("a", Snapshot::settled("a", tree.digest(), stamps, NOW).as_ref());
-        Index::decode(index.encode(|_| true))
+        Index::decode(index.encode())
     }
 
     #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
@@ -318,11 +317,11 @@ mod tests {
             let temp = folder();
             let index = indexed(temp.path());
             let root = Dir::open(temp.path()).unwrap();
-            assert!(index.digest(&root, "a", Follow::Never).is_some(), "{name}: before");
+            assert!(index.digest(&root, "a", Follow::Never, Check::All).is_some(), "{name}: before");
             // Past the tick of the file system's clock.
             std::thread::sleep(std::time::Duration::from_millis(12));
             touch(&temp.path().join("a"));
-            assert_eq!(index.digest(&root, "a", Follow::Never), None, "{name}: after");
+            assert_eq!(index.digest(&root, "a", Follow::Never, Check::All), None, "{name}: after");
         }
     }
 
@@ -338,14 +337,31 @@ mod tests {
     #[test]
     fn se_14_a_broken_index_is_an_empty_one() {
         let temp = folder();
-        let good = indexed(temp.path()).encode(|_| true);
+        let good = indexed(temp.path()).encode();
         let root = Dir::open(temp.path()).unwrap();
         for cut in 0..good.len() {
             let index = Index::decode(good[..cut].to_vec());
-            assert_eq!(index.digest(&root, "a", Follow::Never), None);
+            assert_eq!(index.digest(&root, "a", Follow::Never, Check::All), None);
             let mut flipped = good.clone();
             flipped[cut] ^= 0x41;
-            assert_eq!(Index::decode(flipped).digest(&root, "a", Follow::Never), None);
+            assert_eq!(Index::decode(flipped).digest(&root, "a", Follow::Never, Check::All), None);
         }
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
+    fn a_walk_that_saw_a_directory_change_forgets_the_folder() {
+        let temp = folder();
+        let mut index = indexed(temp.path());
+        std::thread::sleep(std::time::Duration::from_millis(12));
+        std::fs::write(temp.path().join("a/b/added"), "").unwrap();
+        let root = Dir::open(temp.path()).unwrap();
+        // Files alone do not show it; the walk does.
+        assert!(index.digest(&root, "a", Follow::Links, Check::Files).is_some());
+        let name = crate::Name::new("f").unwrap();
+        let found = crate::find_holders(Dir::open(temp.path()).unwrap(), &name, &crate::Limits::default()).unwrap();
+        index.set_outline(&found, NOW);
+        assert_eq!(index.digest(&root, "a", Follow::Links, Check::Files), None);
+        assert_eq!(index.outline(&root).unwrap().holders, found.holders);
     }
 }

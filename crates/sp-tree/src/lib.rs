@@ -26,7 +26,7 @@ mod write;
 
 pub use digest::{Digest, DigestError, Hasher};
 pub use dir::{Dir, DirEntry, EntryKind, Fixed, Follow, NewFile, Segment, Stamp, escape_bytes};
-pub use index::{Index, Outline, OutlineDir, Snapshot};
+pub use index::{Check, Index, Snapshot};
 pub use limits::{LIMIT_NAMES, LimitError, Limits};
 pub use listing::{Listing, ListingBuilder, ListingEntry, ListingError, ListingKind};
 pub use lock::{Lock, LockOutcome};

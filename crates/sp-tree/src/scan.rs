@@ -57,6 +57,8 @@ pub enum ScanError {
 pub struct Scanned {
     /// Its entries.
     pub listing: Listing<Stamp>,
+    /// What each directory in it looked like before it was listed; the top has the path "".
+    dirs: Vec<(Box<str>, Stamp)>,
 }
 
 /// Whose directory is scanned.
@@ -74,16 +76,16 @@ pub fn scan(dir: &Dir, limits: &Limits) -> Result<Scanned, ScanError> {
 }
 
 fn scan_as(dir: &Dir, limits: &Limits, owner: Owner) -> Result<Scanned, ScanError> {
-    let mut scan = Scan { top: dir, owner, limits, builder: ListingBuilder::new(limits) };
+    let mut scan = Scan { top: dir, owner, builder: ListingBuilder::new(limits), dirs: Vec::new() };
     scan.visit(&Level { dir, above: None, linked: false }, None)?;
-    Ok(Scanned { listing: scan.builder.finish() })
+    Ok(Scanned { listing: scan.builder.finish(), dirs: scan.dirs })
 }
 
 struct Scan<'a> {
     top: &'a Dir,
     owner: Owner,
-    limits: &'a Limits,
     builder: ListingBuilder<'a, Stamp>,
+    dirs: Vec<(Box<str>, Stamp)>,
 }
 
 /// A directory on the way down, so that a link can be held against all that it lies in.
@@ -95,6 +97,7 @@ struct Level<'a> {
 
 impl Scan<'_> {
     fn visit(&mut self, level: &Level<'_>, path: Option<&RelPath>) -> Result<(), ScanError> {
+        self.dirs.push((path.map_or("", RelPath::as_str).into(), level.dir.stamp()?));
         for entry in level.dir.entries()? {
             if self.owner == Owner::Author && entry.name() == OsStr::new(".git") {
                 continue;
@@ -152,7 +155,6 @@ impl Scan<'_> {
         }
         let added = self.builder.dir(path.clone());
         self.listed(added)?;
-        debug_assert!(path.depth() as u64 <= self.limits.depth);
         self.visit(&Level { dir: &dir, above: Some(level), linked }, Some(&path))
     }
 
@@ -212,13 +214,11 @@ fn read_scanned(
     each: &mut dyn FnMut(&Entry, Option<&[u8]>) -> Result<(), FileError>,
 ) -> Result<(Tree, Vec<(Box<str>, Stamp)>), FileError> {
     let mut tree = Tree::default();
-    let mut stamps = vec![(Box::from(""), dir.stamp()?)];
+    let mut stamps = scanned.dirs.clone();
     let mut buffer = Vec::new();
     for entry in &scanned.listing.entries {
         let kind = match &entry.kind {
             ListingKind::Dir => {
-                let stamp = dir.look_beneath(&entry.path, follow)?;
-                stamps.extend(stamp.map(|stamp| (entry.path.as_str().into(), stamp)));
                 each(entry, None)?;
                 TreeKind::Dir
             }

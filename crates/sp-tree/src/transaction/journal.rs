@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::atomic::{self, Durability};
+use crate::atomic::{self, Durability, Temp};
 use crate::digest::Digest;
 use crate::dir::{Dir, FileError, Fixed, Follow};
 use crate::path::Name;
@@ -90,7 +90,7 @@ impl Journal {
     pub(super) fn store(&self, home: &Dir) -> Result<(), FileError> {
         let bytes = serde_json::to_vec(self)
             .map_err(|e| FileError::new("write", home.path_of(&JOURNAL), std::io::Error::from(e)))?;
-        atomic::replace(home, &JOURNAL, TEMP, &bytes, Durability::Durable)
+        atomic::replace(home, &JOURNAL, Temp { dir: home, name: TEMP }, &bytes, Durability::Durable)
     }
 
     pub(super) fn load(home: &Dir) -> Result<Option<Self>, JournalError> {
@@ -111,7 +111,7 @@ impl Journal {
     }
 
     pub(super) fn exists(home: &Dir) -> Result<bool, FileError> {
-        Ok(home.look(&JOURNAL, Follow::Never)?.is_some())
+        Ok(home.look(&JOURNAL, Follow::Never)?.is_some() || home.look(&TEMP, Follow::Never)?.is_some())
     }
 
     pub(super) fn clear(home: &Dir) -> Result<(), FileError> {

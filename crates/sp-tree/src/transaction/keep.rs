@@ -1,64 +1,76 @@
 //! What becomes of a folder that was replaced: deleted if it is as we left it, else kept.
 
-use std::path::Path;
-
 use super::journal::{Journal, JournalChange};
-use super::{Kept, TRASH};
-use crate::dir::{Dir, EntryKind, FileError, Fixed, Follow, Segment};
+use super::recover::inode;
+use super::{Kept, TRASH, coming, going};
+use crate::dir::{Dir, EntryKind, FileError, Follow, Segment};
 use crate::limits::Limits;
 use crate::path::Name;
 use crate::scan::measure;
 
-const PARTIAL: Fixed = Fixed("partial");
-
-/// Deletes the old folder in `slot`, or moves it to the trash if a person has edited it.
-pub(super) fn dispose(
-    home: &Dir,
-    stage: &Dir,
-    slot: &Name,
-    stood: &Path,
-    journal: &Journal,
-    change: &JournalChange,
-    limits: &Limits,
-) -> Result<Option<Kept>, FileError> {
-    if is_as_we_left_it(stage, slot, change, limits)? {
-        stage.remove_tree(slot)?;
-        return Ok(None);
-    }
-    let trash = make(home, &TRASH)?;
-    let run = make(&trash, &journal.id)?;
-    let shelf = make(&run, &Name::numbered(change.root, ""))?;
-    let to = shelf.path_of(&change.name);
-    match stage.rename_new(slot, &shelf, &change.name) {
-        Err(e) if e.kind() == std::io::ErrorKind::CrossesDevices => {
-            // A death after the copy and before the removal leaves both: the copy stays.
-            shelf.remove_tree(&PARTIAL)?;
-            copy(stage, slot, &shelf, &PARTIAL)?;
-            shelf.sync_filesystem()?;
-            shelf.remove_tree(&change.name)?;
-            shelf.rename_new(&PARTIAL, &shelf, &change.name)?;
-            stage.remove_tree(slot)?;
-        }
-        moved => moved?,
-    }
-    shelf.sync()?;
-    Ok(Some(Kept { from: stood.into(), to }))
+/// Disposes of the old folders of one root.
+pub(super) struct Disposal<'a> {
+    pub home: &'a Dir,
+    pub journal: &'a Journal,
+    pub limits: &'a Limits,
+    pub dir: &'a Dir,
+    pub stage: &'a Dir,
 }
 
-fn is_as_we_left_it(stage: &Dir, slot: &Name, change: &JournalChange, limits: &Limits) -> Result<bool, FileError> {
-    // A file or a link in the place of a folder of ours holds nothing worth keeping but itself.
-    if stage.look(slot, Follow::Never)?.is_none_or(|stamp| stamp.kind() == EntryKind::Link) {
-        return Ok(true);
+impl Disposal<'_> {
+    /// Deletes the old folder of a change, or moves it to the trash if a person has edited it.
+    pub(super) fn dispose(&self, index: usize, change: &JournalChange) -> Result<Option<Kept>, FileError> {
+        for slot in [coming(index), going(index)] {
+            if inode(self.stage, &slot)? != change.goes {
+                continue;
+            }
+            if !self.is_as_we_left_it(&slot, change)? {
+                return self.keep(&slot, change).map(Some);
+            }
+            self.stage.remove_tree(&slot)?;
+        }
+        Ok(None)
     }
-    let Some(digest) = change.digest else {
-        return Ok(false);
-    };
-    let Ok(folder) = stage.open_dir(slot, Follow::Never) else {
-        return Ok(false);
-    };
-    // What cannot be read cannot be known to be ours.
-    let measured = measure(&folder, limits).unwrap_or(None);
-    Ok(measured.is_some_and(|(tree, _)| tree.digest() == digest))
+
+    fn keep(&self, slot: &Name, change: &JournalChange) -> Result<Kept, FileError> {
+        let trash = make(self.home, &TRASH)?;
+        let run = make(&trash, &self.journal.id)?;
+        let shelf = make(&run, &Name::numbered(change.root, ""))?;
+        match self.stage.rename_new(slot, &shelf, &change.name) {
+            Err(e) if e.kind() == std::io::ErrorKind::CrossesDevices => self.carry(slot, &shelf, &change.name)?,
+            moved => moved?,
+        }
+        shelf.sync()?;
+        Ok(Kept { from: self.dir.path_of(&change.name), to: shelf.path_of(&change.name) })
+    }
+
+    /// Moves to another file system: a whole copy first, the original last.
+    fn carry(&self, slot: &Name, shelf: &Dir, name: &Name) -> Result<(), FileError> {
+        let partial = Name::with_prefix(".partial-", name);
+        shelf.remove_tree(&partial)?;
+        copy(self.stage, slot, shelf, &partial)?;
+        shelf.sync_filesystem()?;
+        // A death after the next step and before the last leaves both: then this is done again.
+        shelf.remove_tree(name)?;
+        shelf.rename_new(&partial, shelf, name)?;
+        self.stage.remove_tree(slot)
+    }
+
+    fn is_as_we_left_it(&self, slot: &Name, change: &JournalChange) -> Result<bool, FileError> {
+        // A link in the place of a folder of ours holds nothing but itself.
+        if self.stage.look(slot, Follow::Never)?.is_none_or(|stamp| stamp.kind() == EntryKind::Link) {
+            return Ok(true);
+        }
+        let Some(digest) = change.digest else {
+            return Ok(false);
+        };
+        let Ok(folder) = self.stage.open_dir(slot, Follow::Never) else {
+            return Ok(false);
+        };
+        // What cannot be read cannot be known to be ours.
+        let measured = measure(&folder, self.limits).unwrap_or(None);
+        Ok(measured.is_some_and(|(tree, _)| tree.digest() == digest))
+    }
 }
 
 /// Opens a directory of our own, made where it is missing.

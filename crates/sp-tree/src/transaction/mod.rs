@@ -21,7 +21,6 @@ mod recover;
 
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
 use thiserror::Error;
 
 pub use journal::JournalError;
@@ -297,17 +296,3 @@ impl Journal {
 
 /// The name under which the trash keeps old folders, in the home directory.
 pub const TRASH: Fixed = Fixed("trash");
-
-/// Runs `each` over the changes in parallel, and returns the first error.
-fn each_change<T: Send>(
-    journal: &Journal,
-    each: impl Fn(usize, &JournalChange) -> Result<Option<T>, FileError> + Sync,
-) -> Result<Vec<T>, FileError> {
-    let results: Result<Vec<Option<T>>, FileError> = journal
-        .changes
-        .par_iter()
-        .enumerate()
-        .map(|(index, change)| each(index, change))
-        .collect();
-    Ok(results?.into_iter().flatten().collect())
-}

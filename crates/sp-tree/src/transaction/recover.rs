@@ -3,8 +3,11 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use rayon::prelude::*;
+
 use super::journal::{Journal, JournalChange, JournalRoot, Phase};
-use super::{Kept, TransactionError, coming, each_change, going, keep};
+use super::keep::Disposal;
+use super::{Kept, TransactionError, coming, going};
 use crate::dir::{Dir, DirEntry, FileError, Follow};
 use crate::limits::Limits;
 use crate::path::Name;
@@ -27,7 +30,7 @@ pub struct Recovery {
     pub kept: Vec<Kept>,
 }
 
-/// Whether an earlier run left a transaction behind.
+/// Whether an earlier run left a transaction, or the beginnings of one, behind.
 pub fn pending(home: &Dir) -> Result<bool, FileError> {
     Journal::exists(home)
 }
@@ -35,6 +38,8 @@ pub fn pending(home: &Dir) -> Result<bool, FileError> {
 /// Ends what an earlier run left behind; the state that is stored has this generation.
 pub fn recover(home: &Dir, generation: u64, limits: &Limits) -> Result<Option<Recovery>, TransactionError> {
     let Some(journal) = Journal::load(home)? else {
+        // A death while the first journal was being written: nothing else was touched.
+        Journal::clear(home)?;
         return Ok(None);
     };
     let ended = if generation < journal.generation {
@@ -64,17 +69,18 @@ pub(super) fn take_back(home: &Dir, journal: &Journal) -> Result<(), FileError> 
 
 /// Disposes of what was replaced and removes the stages and the journal.
 pub(super) fn finish(home: &Dir, journal: &Journal, limits: &Limits) -> Result<Vec<Kept>, FileError> {
-    let kept = each_change(journal, |index, change| {
-        let Some((dir, stage)) = open_root(&journal.roots[change.root])? else {
-            return Ok(None);
-        };
-        for slot in [coming(index), going(index)] {
-            if inode(&stage, &slot)?.is_some_and(|inode| Some(inode) == change.goes) {
-                return keep::dispose(home, &stage, &slot, &dir.path_of(&change.name), journal, change, limits);
-            }
-        }
-        Ok(None)
-    })?;
+    let roots: Result<Vec<_>, FileError> = journal.roots.iter().map(open_root).collect();
+    let roots = roots?;
+    let replaced: Vec<(usize, &JournalChange)> =
+        journal.changes.iter().enumerate().filter(|(_, change)| change.goes.is_some()).collect();
+    let kept: Result<Vec<Option<Kept>>, FileError> = replaced
+        .par_iter()
+        .map(|(index, change)| match &roots[change.root] {
+            Some((dir, stage)) => Disposal { home, journal, limits, dir, stage }.dispose(*index, change),
+            None => Ok(None),
+        })
+        .collect();
+    let kept = kept?.into_iter().flatten().collect();
     for root in &journal.roots {
         remove_stage(root)?;
     }
@@ -103,7 +109,7 @@ fn put_back(index: usize, change: &JournalChange, dir: &Dir, stage: &Dir) -> Res
     dir.sync()
 }
 
-fn inode(dir: &Dir, name: &Name) -> Result<Option<u64>, FileError> {
+pub(super) fn inode(dir: &Dir, name: &Name) -> Result<Option<u64>, FileError> {
     Ok(dir.look(name, Follow::Never)?.map(|stamp| stamp.inode))
 }
 

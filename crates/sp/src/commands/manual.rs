@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use sp_engine::{Context, Error, Kind, Result};
-use sp_tree::atomic::{self, Durability};
+use sp_tree::atomic::{self, Durability, Temp};
 use sp_tree::{Dir, Fixed, Name};
 
 use crate::cli::Cli;
@@ -33,7 +33,7 @@ pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
         let mut page = Vec::new();
         clap_mangen::Man::new(command.display_name(name.clone())).render(&mut page).map_err(failed)?;
         let file = Name::new(&format!("{name}.1")).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
-        atomic::replace(&dir, &file, Fixed(".sp-man.tmp"), &page, Durability::Durable)?;
+        atomic::replace(&dir, &file, Temp { dir: &dir, name: Fixed(".sp-man.tmp") }, &page, Durability::Durable)?;
     }
     Ok(())
 }
