@@ -33,14 +33,9 @@ pub fn agents() -> &'static [Agent] {
 fn parse_row(line: &'static str) -> Option<Agent> {
     let some = |field: &'static str| (field != "-").then_some(field);
     match line.split('\t').collect::<Vec<_>>()[..] {
-        [id, name, project, global, marker, minds] if !line.starts_with('#') => Some(Agent {
-            id,
-            name,
-            project,
-            global: some(global),
-            marker: some(marker),
-            minds_names: minds == "minds",
-        }),
+        [id, name, project, global, marker, minds] if !line.starts_with('#') => {
+            Some(Agent { id, name, project, global: some(global), marker: some(marker), minds_names: minds == "minds" })
+        }
         _ => None,
     }
 }
@@ -56,9 +51,10 @@ impl Agent {
         self.global.map(|path| expand(context, path))
     }
 
-    /// Whether it is on this machine.
+    /// Whether it is on this machine: its directory holds more than the skills that `sp` may have put there.
     pub(crate) fn is_found(&self, context: &Context<'_>) -> bool {
-        self.marker.is_some_and(|path| expand(context, path).is_dir())
+        let entries = self.marker.and_then(|path| std::fs::read_dir(expand(context, path)).ok());
+        entries.into_iter().flatten().flatten().any(|entry| entry.file_name() != "skills")
     }
 }
 

@@ -6,8 +6,9 @@ use sp_formats::pack::{self, Pack};
 use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
 use sp_formats::suggest::nearest;
-use sp_tree::{Check, Dir, Found, Index, Limits, Name, find_holders, read_limited};
+use sp_tree::{Check, Dir, Found, Index, Name, find_holders, read_limited};
 
+use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 
@@ -23,6 +24,9 @@ pub(crate) struct PackFile {
     pub pack: Pack,
     pub report: Report,
 }
+
+/// A pack file, the pack if it is one, and what was found in it.
+pub(crate) type ReadPack = (PathBuf, Option<Pack>, Report);
 
 /// The local skills of a repository.
 #[derive(Debug, Clone)]
@@ -52,7 +56,10 @@ impl Authoring {
             Some(root) => Ok(Self { root: root.into() }),
             None => Err(Error::new(
                 Kind::Request,
-                format!("neither `{}` nor a directory above it has `skills/` or `packs/`", context.show(&context.current_dir)),
+                format!(
+                    "neither `{}` nor a directory above it has `skills/` or `packs/`",
+                    context.show(&context.current_dir)
+                ),
             )
             .hint("run `sp init` to make a repository here, or give one with `--root <path>`")),
         }
@@ -63,7 +70,8 @@ impl Authoring {
     }
 
     /// Finds the local skills; the index, if one is given, spares the walk where nothing moved.
-    pub(crate) fn skills(&self, context: &Context<'_>, limits: &Limits, index: Option<&mut Index>) -> Result<LocalSkills> {
+    pub(crate) fn skills(&self, session: &Session<'_>, index: Option<&mut Index>) -> Result<LocalSkills> {
+        let context = session.context;
         let path = self.skills_dir();
         if !path.is_dir() {
             return Err(Error::new(Kind::Request, format!("there is no directory `{}`", context.show(&path)))
@@ -75,7 +83,7 @@ impl Authoring {
             Some(found) => (found, Check::Files),
             None => {
                 let file = Name::new(SKILL_FILE).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
-                let found = find_holders(Dir::open(&path)?, &file, limits)?;
+                let found = find_holders(Dir::open(&path)?, &file, &session.limits)?;
                 if let Some(index) = index {
                     index.set_outline(&found, (context.wall_clock)());
                 }
@@ -86,7 +94,7 @@ impl Authoring {
     }
 
     /// Reads every pack file below `packs/`, good or bad, sorted by path.
-    pub(crate) fn pack_files(&self, context: &Context<'_>, limits: &Limits) -> Result<Vec<(PathBuf, Option<Pack>, Report)>> {
+    pub(crate) fn pack_files(&self, session: &Session<'_>) -> Result<Vec<ReadPack>> {
         let dir = self.root.join("packs");
         if !dir.is_dir() {
             return Ok(Vec::new());
@@ -98,12 +106,13 @@ impl Authoring {
             .filter(|path| is_pack_file(path) && path.is_file())
             .collect();
         paths.sort();
-        paths.into_iter().map(|path| read_pack(context, path, limits)).collect()
+        paths.into_iter().map(|path| read_pack(session, path)).collect()
     }
 
     /// The pack that the user names, by file name, by `name`, or by path.
-    pub(crate) fn pack(&self, context: &Context<'_>, named: &str, limits: &Limits) -> Result<PackFile> {
-        let files = self.pack_files(context, limits)?;
+    fn pack(&self, session: &Session<'_>, named: &str) -> Result<PackFile> {
+        let context = session.context;
+        let files = self.pack_files(session)?;
         let by_stem: Vec<usize> = positions(&files, |path, _| path.file_stem().is_some_and(|stem| stem == named));
         let by_name: Vec<usize> = positions(&files, |_, pack| pack.is_some_and(|pack| pack.name == named));
         let found = match (&by_stem[..], &by_name[..]) {
@@ -120,7 +129,7 @@ impl Authoring {
         files.into_iter().nth(found).map_or_else(|| Err(Error::new(Kind::Request, "no pack")), usable)
     }
 
-    fn no_pack(&self, context: &Context<'_>, named: &str, files: &[(PathBuf, Option<Pack>, Report)]) -> Error {
+    fn no_pack(&self, context: &Context<'_>, named: &str, files: &[ReadPack]) -> Error {
         let names: Vec<String> = files.iter().map(|(path, pack, _)| pack_name(path, pack.as_ref())).collect();
         let error = Error::new(
             Kind::Request,
@@ -135,11 +144,12 @@ impl Authoring {
 }
 
 /// The repository and the pack that the user means.
-pub(crate) fn find_pack(context: &Context<'_>, root: Option<&Path>, named: &str, limits: &Limits) -> Result<(Authoring, PackFile)> {
+pub(crate) fn find_pack(session: &Session<'_>, root: Option<&Path>, named: &str) -> Result<(Authoring, PackFile)> {
+    let context = session.context;
     let path = Path::new(named);
     if !named.contains('/') && !is_pack_file(path) {
         let authoring = Authoring::find(context, root)?;
-        let pack = authoring.pack(context, named, limits)?;
+        let pack = authoring.pack(session, named)?;
         return Ok((authoring, pack));
     }
     let file = match root {
@@ -155,7 +165,7 @@ pub(crate) fn find_pack(context: &Context<'_>, root: Option<&Path>, named: &str,
         (None, Some(root)) => Authoring { root: root.into() },
         _ => Authoring::find(context, root)?,
     };
-    let pack = usable(read_pack(context, file, limits)?)?;
+    let pack = usable(read_pack(session, file)?)?;
     Ok((authoring, pack))
 }
 
@@ -171,17 +181,18 @@ fn is_pack_file(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
-fn positions(files: &[(PathBuf, Option<Pack>, Report)], is: impl Fn(&Path, Option<&Pack>) -> bool) -> Vec<usize> {
+fn positions(files: &[ReadPack], is: impl Fn(&Path, Option<&Pack>) -> bool) -> Vec<usize> {
     (0..files.len()).filter(|&at| is(&files[at].0, files[at].1.as_ref())).collect()
 }
 
-fn two_packs(context: &Context<'_>, named: &str, files: &[(PathBuf, Option<Pack>, Report)], which: &[usize]) -> Error {
+fn two_packs(context: &Context<'_>, named: &str, files: &[ReadPack], which: &[usize]) -> Error {
     let paths: Vec<String> = which.iter().map(|&at| format!("`{}`", context.show(&files[at].0))).collect();
     Error::new(Kind::Data, format!("more than one pack is called `{named}`: {}", paths.join(" and ")))
         .hint("give each its own `name`, or name the file: `sp show packs/<file>.yaml`")
 }
 
-fn read_pack(context: &Context<'_>, path: PathBuf, limits: &Limits) -> Result<(PathBuf, Option<Pack>, Report)> {
+fn read_pack(session: &Session<'_>, path: PathBuf) -> Result<ReadPack> {
+    let (context, limits) = (session.context, &session.limits);
     let shown = match path.strip_prefix(&context.current_dir) {
         Ok(relative) => relative.display().to_string(),
         Err(_) => context.show(&path),
@@ -208,7 +219,7 @@ fn read_pack(context: &Context<'_>, path: PathBuf, limits: &Limits) -> Result<(P
     Ok((path, pack, report))
 }
 
-fn usable((path, pack, report): (PathBuf, Option<Pack>, Report)) -> Result<PackFile> {
+fn usable((path, pack, report): ReadPack) -> Result<PackFile> {
     match pack {
         Some(pack) => Ok(PackFile { path, pack, report }),
         None => Err(Error::in_file(format!("the pack `{}` cannot be used", report.file), report)),
@@ -232,7 +243,10 @@ fn local_skills(context: &Context<'_>, skills: &Path, found: &Found, check: Chec
         context.tell(Event::Detail(format!("`{}` is no skill: another `{SKILL_FILE}` stands below it", shown(hidden))));
     }
     for cycle in &found.cycles {
-        context.tell(Event::Detail(format!("the link `{}` leads back to a folder that it lies in; not followed", shown(cycle))));
+        context.tell(Event::Detail(format!(
+            "the link `{}` leads back to a folder that it lies in; not followed",
+            shown(cycle)
+        )));
     }
     Ok(LocalSkills { ids, hidden, check })
 }

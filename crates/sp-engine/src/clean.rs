@@ -6,7 +6,7 @@ use sp_formats::output::CleanReport;
 use sp_tree::transaction::TRASH;
 use sp_tree::{Dir, DirEntry, EntryKind, FileError, Follow, Segment};
 
-use crate::config;
+use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::Home;
@@ -18,8 +18,8 @@ pub fn clean(context: &Context<'_>, cache: bool, mode: Mode) -> Result<CleanRepo
     if !context.home.exists() {
         return Ok(report);
     }
-    let config = config::load(context)?;
-    let home = Home::open(context, &config::limits(context, &config))?;
+    let session = Session::begin(context)?;
+    let home = Home::open(context, &session.limits)?;
     if let Ok(trash) = home.dir.open_dir(&TRASH, Follow::Never) {
         empty(&trash, mode, &mut report)?;
     }

@@ -9,53 +9,71 @@ use sp_tree::{Limits, read_limited};
 use crate::agents::agents;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::sinks::{BUILT_IN, agent_of, global_dir, reads_elsewhere, real_path};
+use crate::home::settle;
+use crate::sinks::{BUILT_IN, agent_of, global_dir, hint_place, reads_elsewhere, real_path};
+
+/// The surroundings with what the user's config says of them.
+pub(crate) struct Session<'a> {
+    pub context: &'a Context<'a>,
+    pub config: Config,
+    pub limits: Limits,
+}
+
+impl<'a> Session<'a> {
+    /// What every verb starts with: the config is read, the limits are known, and whatever an
+    /// interrupted run left behind is ended.
+    pub(crate) fn begin(context: &'a Context<'a>) -> Result<Self> {
+        let config = load(context)?;
+        let limits = limits(context, &config);
+        settle(context, &limits)?;
+        Ok(Self { context, config, limits })
+    }
+}
 
 /// Reads the user's config; none is an empty one.
-pub(crate) fn load(context: &Context<'_>) -> Result<Config> {
+fn load(context: &Context<'_>) -> Result<Config> {
     let path = context.home.join("config.yaml");
-    let bytes = match read_limited(&path, context.limits.yaml_bytes) {
+    let limits = limits(context, &Config::default());
+    let bytes = match read_limited(&path, limits.yaml_bytes) {
         Ok(bytes) => bytes,
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Config::default()),
         Err(e) => return Err(e.into()),
     };
     let text = String::from_utf8_lossy(&bytes);
-    let (config, report) = config::read(&context.show(&path), &text, &context.limits);
+    let (config, report) = config::read(&context.show(&path), &text, &limits);
     config.ok_or_else(|| Error::in_file("the config cannot be used", report))
 }
 
 /// The limits in force: the config's, then those of flags on top.
-pub(crate) fn limits(context: &Context<'_>, config: &Config) -> Limits {
+fn limits(context: &Context<'_>, config: &Config) -> Limits {
     let mut limits = Limits::default();
-    for (name, value) in &config.limits {
-        // The names were checked when the config was read.
+    for (name, value) in config.limits.iter().chain(&context.limits) {
+        // The names were checked when the config and the flags were read.
         let _ = limits.set(name, *value);
-    }
-    let defaults = Limits::default().all();
-    for ((name, value), (_, default)) in context.limits.all().into_iter().zip(defaults) {
-        if value != default {
-            let _ = limits.set(name, value);
-        }
     }
     limits
 }
 
 /// What is in force, and which agents are on this machine.
 pub fn config(context: &Context<'_>) -> Result<ConfigView> {
-    let config = load(context)?;
+    let Session { config, limits, .. } = Session::begin(context)?;
     let configured = config.sinks.iter().map(|(name, _)| name.as_str());
     let built_in = BUILT_IN.iter().map(|(name, ..)| *name);
     let table = agents().iter().map(|agent| agent.id);
     let mut seen = std::collections::HashSet::new();
     let names = built_in.chain(configured).chain(table).filter(|name| seen.insert(*name));
-    let sinks = names.map(|name| sink_item(context, &config, name)).collect();
-    let limits = limits(context, &config).all();
+    let sinks: Vec<SinkItem> = names.map(|name| sink_item(context, &config, name)).collect();
+    for sink in &sinks {
+        if let Some(reads) = &sink.reads {
+            hint_place(context, &sink.sink, &sink.agent, reads);
+        }
+    }
     Ok(ConfigView {
         home: context.home.clone(),
         config_file: context.home.join("config.yaml"),
         cache: context.cache_dir(),
         sinks,
-        limits: limits.into_iter().map(|(name, value)| LimitItem { name: name.into(), value }).collect(),
+        limits: limits.all().into_iter().map(|(name, value)| LimitItem { name: name.into(), value }).collect(),
     })
 }
 
@@ -69,7 +87,7 @@ fn sink_item(context: &Context<'_>, config: &Config, name: &str) -> SinkItem {
     } else {
         SinkOrigin::Table
     };
-    let real = path.as_deref().and_then(|path| real_path(path).ok());
+    let real = path.as_deref().and_then(|path| real_path(context, path).ok());
     SinkItem {
         sink: name.into(),
         agent: agent.map_or(name, |agent| agent.name).into(),

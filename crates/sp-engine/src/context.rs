@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use sp_formats::Report;
-use sp_tree::Limits;
+use sp_formats::printable::printable;
 use sp_tree::transaction::Recovery;
 
 /// Whether the network may be used.
@@ -77,8 +77,8 @@ pub struct Context<'a> {
     pub wall_clock: fn() -> i64,
     /// A name for this run, unlike that of any other.
     pub run_id: String,
-    /// The ceilings, as far as flags raise them; the config's come on top.
-    pub limits: Limits,
+    /// The ceilings that flags raise, by name; they win over the config's.
+    pub limits: Vec<(String, u64)>,
     /// Whether the network may be used.
     pub network: Network,
     /// Who is told what happens.
@@ -110,12 +110,13 @@ impl Context<'_> {
         self.current_dir.join(path)
     }
 
-    /// A path as it is shown: below the user's home with `~`.
+    /// A path as it is shown: below the user's home with `~`, and nothing hidden in it.
     pub fn show(&self, path: &Path) -> String {
-        match path.strip_prefix(&self.user_home) {
+        let shown = match path.strip_prefix(&self.user_home) {
             Ok(rest) if rest.as_os_str().is_empty() => "~".into(),
             Ok(rest) => format!("~/{}", rest.display()),
             Err(_) => path.display().to_string(),
-        }
+        };
+        printable(&shown).into_owned()
     }
 }

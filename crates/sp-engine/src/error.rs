@@ -107,7 +107,9 @@ impl StdError for Error {
 impl From<FileError> for Error {
     fn from(error: FileError) -> Self {
         let hint = match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "nothing was changed: free some space and run it again",
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                "nothing was changed: free some space and run it again"
+            }
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
                 "nothing was changed: make the place writable, or choose another with `--path`"
             }
@@ -146,7 +148,7 @@ impl From<WalkError> for Error {
         let message = error.to_string();
         match error {
             WalkError::File(error) => error.into(),
-            WalkError::Name { .. } => Self::new(Kind::Data, message).hint("rename the folder"),
+            WalkError::NotUtf8 { .. } => Self::new(Kind::Data, message).hint("rename the folder"),
             WalkError::TooMany { .. } => {
                 Self::new(Kind::Data, message).hint("raise it with `--limit repo-entries=<number>`")
             }
@@ -175,9 +177,8 @@ impl From<TransactionError> for Error {
         match error {
             TransactionError::File(error) => error.into(),
             TransactionError::Journal(error) => error.into(),
-            TransactionError::Appeared(_) => {
-                Self::new(Kind::Trust, message).hint("nothing was changed: move it away, or give the pack another `install.prefix`")
-            }
+            TransactionError::Appeared(_) => Self::new(Kind::Trust, message)
+                .hint("nothing was changed: move it away, or give the pack another `install.prefix`"),
             TransactionError::Unfinished(error) => {
                 let hint = "mend the cause, then run `sp installed`: it completes or takes back what was begun";
                 Self::new(Kind::Environment, message).because(error).hint(hint)

@@ -65,7 +65,8 @@ impl<'a> Home<'a> {
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
                 _ => self.dir.open_dir(&INDEX, Follow::Never)?,
             };
-            let name = Name::new(&index_name(root)).map_err(|e| FileError::new("name", root, std::io::Error::other(e)))?;
+            let name =
+                Name::new(&index_name(root)).map_err(|e| FileError::new("name", root, std::io::Error::other(e)))?;
             atomic::replace(&dir, &name, Temp { dir: &self.dir, name: INDEX_TEMP }, &index.encode(), Durability::Cache)
         };
         if let Err(error) = store() {

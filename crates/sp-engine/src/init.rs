@@ -28,6 +28,7 @@ pub fn init(context: &Context<'_>, dir: Option<&Path>) -> Result<InitReport> {
             .hint("nothing was changed: run it in an empty directory, or name a new one: `sp init <dir>`"));
     }
     let top = Dir::create_all(&root)?;
+    let root = root.canonicalize().unwrap_or(root);
     for (path, text) in &files {
         write(&top, path, text)?;
     }
@@ -57,5 +58,9 @@ fn pack_name(root: &Path) -> String {
     let name = root.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let name = name.trim_matches('-');
-    if name.is_empty() { "team".into() } else { name.into() }
+    // Not one of the words that YAML or Windows read otherwise.
+    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !matches!(name, "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n")
+        && Name::new(&format!("{name}.yaml")).is_ok();
+    if plain { name.into() } else { "team".into() }
 }

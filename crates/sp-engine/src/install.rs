@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use sp_formats::output::{ChangeReport, KeptFolder};
 use sp_formats::state::State;
 use sp_tree::transaction::Kept;
-use sp_tree::Limits;
 
 use crate::apply::Apply;
-use crate::config;
-use crate::context::{Context, Event};
+use crate::config::Session;
+use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::home::{Home, Indexes, read_state};
 use crate::plan::{LocalDigests, Others, Plan, Planner, Wanted};
 use crate::show::{Chosen, choose};
-use crate::sinks::{Sink, SinkRequest, find, refuse_overlap};
+use crate::sinks::{Sink, SinkRequest, find, hint_place, refuse_overlap};
+use crate::stage::Stager;
 
 pub use crate::plan::Replace;
 
@@ -46,11 +46,10 @@ pub struct InstallRequest {
 
 /// Installs packs into sinks.
 pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<ChangeReport> {
-    let config = config::load(context)?;
-    let limits = config::limits(context, &config);
-    let sinks = distinct(request.sinks.iter().map(|sink| find(context, &config, sink)).collect::<Result<_>>()?);
+    let session = Session::begin(context)?;
+    let sinks = distinct(request.sinks.iter().map(|sink| find(&session, sink)).collect::<Result<_>>()?);
     let mut indexes = Indexes::new(context);
-    let packs = choose_all(context, &limits, request, &mut indexes)?;
+    let packs = choose_all(&session, request, &mut indexes)?;
     for (sink, chosen) in sinks.iter().flat_map(|sink| packs.iter().map(move |chosen| (sink, chosen))) {
         refuse_overlap(context, sink, &chosen.authoring.skills_dir())?;
     }
@@ -60,19 +59,22 @@ pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<Change
         others: if request.alone { Others::Go } else { Others::Stay },
         replace: request.replace,
     };
-    let report = change(context, &limits, &sinks, &wanted, request.mode, &mut indexes)?;
+    let report = change(&session, &sinks, &wanted, request.mode, &mut indexes)?;
     for sink in &sinks {
-        hint_place(context, sink);
+        if let Some(reads) = &sink.reads {
+            hint_place(context, &sink.name, sink.agent.map_or(&sink.name, |agent| agent.name), reads);
+        }
     }
     Ok(report)
 }
 
-fn choose_all(context: &Context<'_>, limits: &Limits, request: &InstallRequest, indexes: &mut Indexes<'_>) -> Result<Vec<Chosen>> {
+fn choose_all(session: &Session<'_>, request: &InstallRequest, indexes: &mut Indexes<'_>) -> Result<Vec<Chosen>> {
     let mut packs: Vec<Chosen> = Vec::new();
     for named in &request.packs {
-        let chosen = choose(context, limits, request.root.as_deref(), named, Some(indexes))?;
+        let chosen = choose(session, request.root.as_deref(), named, Some(indexes))?;
         if packs.iter().any(|other| other.file.pack.name == chosen.file.pack.name) {
-            return Err(Error::new(Kind::Usage, format!("the pack `{}` is named twice", chosen.file.pack.name)).hint("name it once"));
+            return Err(Error::new(Kind::Usage, format!("the pack `{}` is named twice", chosen.file.pack.name))
+                .hint("name it once"));
         }
         packs.push(chosen);
     }
@@ -81,13 +83,13 @@ fn choose_all(context: &Context<'_>, limits: &Limits, request: &InstallRequest, 
 
 /// Plans a change of sinks and, unless it is a dry run, makes it.
 pub(crate) fn change(
-    context: &Context<'_>,
-    limits: &Limits,
+    session: &Session<'_>,
     sinks: &[Sink],
     wanted: &Wanted<'_>,
     mode: Mode,
     indexes: &mut Indexes<'_>,
 ) -> Result<ChangeReport> {
+    let (context, limits) = (session.context, &session.limits);
     // A dry run on a machine without a home makes none.
     let home = match mode {
         Mode::DryRun if !context.home.exists() => None,
@@ -97,13 +99,17 @@ pub(crate) fn change(
         Some(home) => home.state()?,
         None => read_state(context)?,
     };
-    let plan = plan(context, limits, &state, sinks, wanted, indexes)?;
+    let plan = plan(session, &state, sinks, wanted, indexes)?;
     let mut report = ChangeReport {
         applied: mode == Mode::Apply,
         sinks: plan.sinks.iter().map(|sink| sink.describe(wanted.packs)).collect(),
     };
+    if mode == Mode::DryRun {
+        // What an install would refuse to copy, a dry run refuses too.
+        Stager { session, packs: wanted.packs }.prepare(&plan)?;
+    }
     if let (Mode::Apply, Some(home)) = (mode, &home) {
-        let apply = Apply { context, limits, home, packs: wanted.packs };
+        let apply = Apply { session, home, packs: wanted.packs };
         let kept = apply.apply(state, &plan, indexes)?;
         for (sink, kept) in report.sinks.iter_mut().zip(kept) {
             sink.kept = kept.into_iter().map(kept_folder).collect();
@@ -113,19 +119,15 @@ pub(crate) fn change(
 }
 
 fn plan(
-    context: &Context<'_>,
-    limits: &Limits,
+    session: &Session<'_>,
     state: &State,
     sinks: &[Sink],
     wanted: &Wanted<'_>,
     indexes: &mut Indexes<'_>,
 ) -> Result<Plan> {
-    let digests = LocalDigests::find(context, limits, state, wanted.packs, sinks, indexes)?;
-    let planner = Planner { context, limits, state, wanted, digests: &digests };
-    let sinks: Result<Vec<_>> = sinks
-        .iter()
-        .map(|sink| planner.plan(sink, indexes.of(&sink.path)))
-        .collect();
+    let digests = LocalDigests::find(session, state, wanted.packs, sinks, indexes)?;
+    let planner = Planner { session, state, wanted, digests: &digests };
+    let sinks: Result<Vec<_>> = sinks.iter().map(|sink| planner.plan(sink, indexes.of(&sink.path))).collect();
     Ok(Plan { sinks: sinks? })
 }
 
@@ -138,15 +140,4 @@ fn kept_folder(kept: Kept) -> KeptFolder {
 pub(crate) fn distinct(sinks: Vec<Sink>) -> Vec<Sink> {
     let mut seen = std::collections::HashSet::new();
     sinks.into_iter().filter(|sink| seen.insert(sink.path.clone())).collect()
-}
-
-fn hint_place(context: &Context<'_>, sink: &Sink) {
-    if let Some(reads) = &sink.reads {
-        let (name, reads) = (&sink.name, context.show(reads));
-        context.tell(Event::Hint(format!(
-            "on this machine {} reads `{reads}`; to install there, put `sinks: {{{name}: {reads}}}` into `{}`",
-            sink.agent.map_or(name.as_str(), |agent| agent.name),
-            context.show(&context.home.join("config.yaml")),
-        )));
-    }
 }

@@ -3,17 +3,16 @@
 use sp_formats::output::{ImportItem, InstalledItem, InstalledList};
 use sp_formats::state::Install;
 
-use crate::config;
+use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
-use crate::home::{read_state, settle};
+use crate::home::read_state;
 use crate::sinks::{SinkRequest, find};
 
 /// The packs that are installed, in one sink or in all.
 pub fn installed(context: &Context<'_>, sink: Option<&SinkRequest>) -> Result<InstalledList> {
-    let config = config::load(context)?;
-    settle(context, &config::limits(context, &config))?;
-    let wanted = sink.map(|request| find(context, &config, request)).transpose()?;
+    let session = Session::begin(context)?;
+    let wanted = sink.map(|request| find(&session, request)).transpose()?;
     let state = read_state(context)?;
     let mut installs: Vec<InstalledItem> = state
         .installs
@@ -36,7 +35,11 @@ fn item(install: &Install) -> InstalledItem {
         imports: install
             .imports
             .iter()
-            .map(|import| ImportItem { repo: import.repo.clone(), git_ref: import.git_ref.clone(), commit: import.commit.clone() })
+            .map(|import| ImportItem {
+                repo: import.repo.clone(),
+                git_ref: import.git_ref.clone(),
+                commit: import.commit.clone(),
+            })
             .collect(),
         installed_at: install.installed_at.clone(),
     }

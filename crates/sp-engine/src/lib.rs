@@ -25,7 +25,8 @@ mod plan;
 mod resolve;
 mod show;
 mod sinks;
-pub mod source;
+mod source;
+mod stage;
 mod uninstall;
 
 pub use agents::{Agent, agents};

@@ -5,16 +5,15 @@ use std::path::Path;
 use sp_formats::output::{PackItem, PackList, SkillItem, SkillList};
 
 use crate::authoring::{Authoring, pack_name};
-use crate::config;
+use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::Result;
 
 /// The skills below `skills/`.
 pub fn skills(context: &Context<'_>, root: Option<&Path>) -> Result<SkillList> {
-    let config = config::load(context)?;
-    let limits = config::limits(context, &config);
+    let session = Session::begin(context)?;
     let authoring = Authoring::find(context, root)?;
-    let found = authoring.skills(context, &limits, None)?;
+    let found = authoring.skills(&session, None)?;
     let dir = authoring.skills_dir();
     let skills = found.ids.into_iter().map(|id| SkillItem { path: dir.join(&id), id }).collect();
     Ok(SkillList { root: authoring.root, skills, hidden: found.hidden })
@@ -22,11 +21,10 @@ pub fn skills(context: &Context<'_>, root: Option<&Path>) -> Result<SkillList> {
 
 /// The packs below `packs/`, good and bad.
 pub fn packs(context: &Context<'_>, root: Option<&Path>) -> Result<PackList> {
-    let config = config::load(context)?;
-    let limits = config::limits(context, &config);
+    let session = Session::begin(context)?;
     let authoring = Authoring::find(context, root)?;
     let mut packs = Vec::new();
-    for (path, pack, report) in authoring.pack_files(context, &limits)? {
+    for (path, pack, report) in authoring.pack_files(&session)? {
         if pack.is_none() {
             context.tell(Event::Findings(&report));
         }

@@ -9,8 +9,11 @@ use rayon::prelude::*;
 use sp_formats::output::{FolderAction, FolderChange, SinkChange};
 use sp_formats::state::{Install, SkillRecord, State};
 use sp_tree::transaction::Before;
-use sp_tree::{Check, Digest, Dir, EntryKind, Follow, Index, Limits, Name, Snapshot, fold, hash_scanned, measure, scan};
+use sp_tree::{
+    Check, Digest, Dir, EntryKind, Follow, Index, Measured, Name, Snapshot, fold, hash_scanned, measure, scan,
+};
 
+use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::home::Indexes;
@@ -105,17 +108,23 @@ pub(crate) fn is_in(install: &Install, sink: &Path) -> bool {
 /// The folder's name of a path that a record has, if it lies directly in the sink.
 pub(crate) fn recorded_folder(context: &Context<'_>, install: &Install, path: &str, sink: &Path) -> Result<Name> {
     let refuse = |why: String| {
-        Error::new(Kind::Trust, format!("the state records `{path}` for the pack `{}`, which is not a folder in `{}`", install.pack, context.show(sink)))
-            .because(why)
-            .hint(format!("nothing was changed. Take the path out of `{}`", context.show(&context.home.join("state.json"))))
+        Error::new(
+            Kind::Trust,
+            format!(
+                "the state records `{path}` for the pack `{}`, which is not a folder in `{}`",
+                install.pack,
+                context.show(sink)
+            ),
+        )
+        .because(why)
+        .hint(format!("nothing was changed. Take the path out of `{}`", context.show(&context.home.join("state.json"))))
     };
     let full = Path::new(path);
     let (Some(parent), Some(name)) = (full.parent(), full.file_name()) else {
         return Err(refuse("it has no name".into()));
     };
-    let inside = parent == sink
-        || parent == Path::new(&install.sink_path)
-        || parent.canonicalize().is_ok_and(|real| real == sink);
+    // By name only: a link inside the sink may lead to the sink, and what lies behind it is not ours.
+    let inside = parent == sink || parent == Path::new(&install.sink_path);
     if !inside || full.components().any(|part| part == std::path::Component::ParentDir) {
         return Err(refuse(format!("it lies in `{}`", parent.display())));
     }
@@ -124,8 +133,7 @@ pub(crate) fn recorded_folder(context: &Context<'_>, install: &Install, path: &s
 
 /// Everything that a plan for one sink is made from.
 pub(crate) struct Planner<'a> {
-    pub context: &'a Context<'a>,
-    pub limits: &'a Limits,
+    pub session: &'a Session<'a>,
     pub state: &'a State,
     pub wanted: &'a Wanted<'a>,
     pub digests: &'a LocalDigests,
@@ -147,11 +155,8 @@ impl Planner<'_> {
             Err(e) => return Err(e.into()),
         };
         let mut jobs = self.jobs(&owned, &goes)?;
-        let looks: Result<Vec<Look>> = jobs
-            .par_iter()
-            .with_min_len(16)
-            .map(|job| self.look(dir.as_ref(), index, job))
-            .collect();
+        let looks: Result<Vec<Look>> =
+            jobs.par_iter().with_min_len(16).map(|job| self.look(dir.as_ref(), index, job)).collect();
         let mut plan = SinkPlan {
             sink: sink.clone(),
             folders: Vec::new(),
@@ -178,20 +183,34 @@ impl Planner<'_> {
             let Some(theirs) = theirs.filter(|install| !same_file(Path::new(&install.pack_file), ours)) else {
                 continue;
             };
-            let message = format!("a pack called `{name}` is already installed in `{}` from another place", self.context.show(&sink.path));
-            let because = format!("it came from `{}`, and this one is `{}`", self.context.show(Path::new(&theirs.pack_file)), self.context.show(ours));
-            return Err(Error::new(Kind::Trust, message).because(because).hint("add `--replace` to put this one in its place"));
+            let message = format!(
+                "a pack called `{name}` is already installed in `{}` from another place",
+                self.session.context.show(&sink.path)
+            );
+            let because = format!(
+                "it came from `{}`, and this one is `{}`",
+                self.session.context.show(Path::new(&theirs.pack_file)),
+                self.session.context.show(ours)
+            );
+            return Err(Error::new(Kind::Trust, message)
+                .because(because)
+                .hint("add `--replace` to put this one in its place"));
         }
         Ok(())
     }
 
     /// Which record owns which folder of the sink.
-    fn owned<'r>(&self, sink: &Sink, records: &[&'r Install]) -> Result<Vec<(Name, &'r Install, Option<&'r SkillRecord>)>> {
+    fn owned<'r>(
+        &self,
+        sink: &Sink,
+        records: &[&'r Install],
+    ) -> Result<Vec<(Name, &'r Install, Option<&'r SkillRecord>)>> {
         let mut owned = Vec::new();
         for install in records {
-            let skills: HashMap<&str, &SkillRecord> = install.skills.iter().map(|skill| (skill.folder.as_str(), skill)).collect();
+            let skills: HashMap<&str, &SkillRecord> =
+                install.skills.iter().map(|skill| (skill.folder.as_str(), skill)).collect();
             for path in &install.installed_paths {
-                let name = recorded_folder(self.context, install, path, &sink.path)?;
+                let name = recorded_folder(self.session.context, install, path, &sink.path)?;
                 let skill = skills.get(name.as_str()).copied();
                 owned.push((name, *install, skill));
             }
@@ -205,7 +224,8 @@ impl Planner<'_> {
         owned: &[(Name, &'r Install, Option<&'r SkillRecord>)],
         goes: &dyn Fn(&Install) -> bool,
     ) -> Result<Vec<Job<'r>>> {
-        let by_name: HashMap<&str, usize> = owned.iter().enumerate().map(|(at, (name, ..))| (name.as_str(), at)).collect();
+        let by_name: HashMap<&str, usize> =
+            owned.iter().enumerate().map(|(at, (name, ..))| (name.as_str(), at)).collect();
         let mut jobs: Vec<Job<'r>> = Vec::new();
         let mut taken: HashMap<String, usize> = HashMap::new();
         for (pack, chosen) in self.wanted.packs.iter().enumerate() {
@@ -215,8 +235,14 @@ impl Planner<'_> {
                 let ours = owner.is_some_and(|owner| owner.pack == chosen.file.pack.name || goes(owner));
                 if let Some(other) = taken.insert(fold(skill.folder.as_str()), pack) {
                     let other = &self.wanted.packs[other].file.pack.name;
-                    return Err(Error::new(Kind::Data, format!("the packs `{other}` and `{}` would both install `{}`", chosen.file.pack.name, skill.folder))
-                        .hint("give one of them another `install.prefix`"));
+                    return Err(Error::new(
+                        Kind::Data,
+                        format!(
+                            "the packs `{other}` and `{}` would both install `{}`",
+                            chosen.file.pack.name, skill.folder
+                        ),
+                    )
+                    .hint("give one of them another `install.prefix`"));
                 }
                 jobs.push(Job { name: skill.folder.clone(), skill: Some((pack, at)), owner, record, ours });
             }
@@ -246,12 +272,12 @@ impl Planner<'_> {
         if !job.ours || stamp.kind() != EntryKind::Dir || job.record.is_none() {
             return Ok(Look { there: true, digest: None, learnt: None });
         }
-        let measured = measure(&dir.open_dir(&job.name, Follow::Never)?, self.limits)?;
+        let measured = measure(&dir.open_dir(&job.name, Follow::Never)?, &self.session.limits)?;
         Ok(match measured {
             None => Look { there: true, digest: None, learnt: Some(None) },
-            Some((tree, stamps)) => {
+            Some(Measured { tree, stamps }) => {
                 let digest = tree.digest();
-                let learnt = Snapshot::settled(job.name.as_str(), digest, stamps, (self.context.wall_clock)());
+                let learnt = Snapshot::settled(job.name.as_str(), digest, stamps, (self.session.context.wall_clock)());
                 Look { there: true, digest: Some(digest), learnt: Some(learnt) }
             }
         })
@@ -317,11 +343,11 @@ impl Planner<'_> {
     }
 
     fn not_ours(&self, sink: &Sink, job: &Job<'_>) -> Error {
-        let message = format!("`{}` in `{}` was not installed by this pack", job.name, self.context.show(&sink.path));
+        let message = format!("`{}` in `{}` was not installed by this pack", job.name, self.session.context.show(&sink.path));
         let prefix = "give this pack another `install.prefix`";
         match job.owner {
             Some(owner) => Error::new(Kind::Trust, message)
-                .because(format!("`{}` from `{}` owns it", owner.pack, self.context.show(Path::new(&owner.pack_file))))
+                .because(format!("`{}` from `{}` owns it", owner.pack, self.session.context.show(Path::new(&owner.pack_file))))
                 .hint(format!("`sp uninstall {} --agent {}`, or {prefix}", owner.pack, sink.name)),
             None => Error::new(Kind::Trust, message)
                 .because("no pack owns it: somebody put it there by hand, or with another tool")
@@ -358,35 +384,38 @@ pub(crate) struct LocalDigests(HashMap<(usize, usize), Digest>);
 impl LocalDigests {
     /// Finds the digests of the skills for which some sink has a folder on record.
     pub(crate) fn find(
-        context: &Context<'_>,
-        limits: &Limits,
+        session: &Session<'_>,
         state: &State,
         packs: &[Chosen],
         sinks: &[Sink],
         indexes: &mut Indexes<'_>,
     ) -> Result<Self> {
-        let records: Vec<&Install> = state.installs.iter().filter(|install| sinks.iter().any(|sink| is_in(install, &sink.path))).collect();
-        let folders: HashSet<&str> = records.iter().flat_map(|install| install.skills.iter().map(|skill| skill.folder.as_str())).collect();
+        let records: Vec<&Install> =
+            state.installs.iter().filter(|install| sinks.iter().any(|sink| is_in(install, &sink.path))).collect();
+        let folders: HashSet<&str> =
+            records.iter().flat_map(|install| install.skills.iter().map(|skill| skill.folder.as_str())).collect();
         let mut digests = HashMap::new();
         for (pack, chosen) in packs.iter().enumerate() {
             let root = chosen.authoring.skills_dir();
             let needed: Vec<usize> = (0..chosen.skills.len())
-                .filter(|&at| chosen.skills[at].origin == Origin::Local && folders.contains(chosen.skills[at].folder.as_str()))
+                .filter(|&at| {
+                    chosen.skills[at].origin == Origin::Local && folders.contains(chosen.skills[at].folder.as_str())
+                })
                 .collect();
             if needed.is_empty() {
                 continue;
             }
             let dir = Dir::open(&root)?;
             let index = indexes.of(&root);
-            let found: Result<Vec<(usize, Digest, Option<Option<Snapshot>>)>> = needed
+            let found: Result<Vec<Learnt>> = needed
                 .par_iter()
                 .with_min_len(16)
-                .map(|&at| local_digest(context, limits, &dir, index, chosen, at))
+                .map(|&at| local_digest(session, &dir, index, chosen, at))
                 .collect();
-            for (at, digest, learnt) in found? {
+            for Learnt { at, digest, snapshot } in found? {
                 digests.insert((pack, at), digest);
-                if let Some(learnt) = learnt {
-                    index.set(&chosen.skills[at].id, learnt.as_ref());
+                if let Some(snapshot) = snapshot {
+                    index.set(&chosen.skills[at].id, snapshot.as_ref());
                 }
             }
         }
@@ -394,21 +423,22 @@ impl LocalDigests {
     }
 }
 
-fn local_digest(
-    context: &Context<'_>,
-    limits: &Limits,
-    root: &Dir,
-    index: &Index,
-    chosen: &Chosen,
+/// The digest of a local skill and, if it had to be read, what the index is told of it.
+struct Learnt {
     at: usize,
-) -> Result<(usize, Digest, Option<Option<Snapshot>>)> {
+    digest: Digest,
+    snapshot: Option<Option<Snapshot>>,
+}
+
+fn local_digest(session: &Session<'_>, root: &Dir, index: &Index, chosen: &Chosen, at: usize) -> Result<Learnt> {
     let id = &chosen.skills[at].id;
     if let Some(digest) = index.digest(root, id, Follow::Links, chosen.check) {
-        return Ok((at, digest, None));
+        return Ok(Learnt { at, digest, snapshot: None });
     }
     let dir = Dir::open(&chosen.local_dir(id))?;
-    let scanned = scan(&dir, limits)?;
-    let (tree, stamps) = hash_scanned(&dir, &scanned, limits)?;
+    let scanned = scan(&dir, &session.limits)?;
+    let Measured { tree, stamps } = hash_scanned(&dir, &scanned, &session.limits)?;
     let digest = tree.digest();
-    Ok((at, digest, Some(Snapshot::settled(id, digest, stamps, (context.wall_clock)()))))
+    let snapshot = Snapshot::settled(id, digest, stamps, (session.context.wall_clock)());
+    Ok(Learnt { at, digest, snapshot: Some(snapshot) })
 }

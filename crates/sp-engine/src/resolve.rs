@@ -36,7 +36,7 @@ pub(crate) struct Offer {
 /// Applies a pack to what there is. Problems go to the report, errors too.
 pub(crate) fn resolve(pack: &Pack, local: &[String], offers: &[Offer], report: &mut Report) -> Vec<Selected> {
     let mut picked: Vec<(Origin, &str)> = Vec::new();
-    let mine = pick(&pack.include, local, "local skills", report);
+    let mine = pick(&pack.include, local, "local skill", report);
     picked.extend(mine.into_iter().map(|id| (Origin::Local, id)));
     for (number, (import, offer)) in pack.imports.iter().zip(offers).enumerate() {
         let ids = pick_import(import, offer, report);
@@ -62,7 +62,13 @@ fn pick<'a>(include: &[PatternAt], ids: &'a [String], what: &str, report: &mut R
         }
         if !matched {
             let help = nothing_matches(include, ids);
-            report.error("SP-17", include.span.clone(), format!("`{}` matches none of the {} {what}", include.pattern, ids.len())).help(help);
+            report
+                .error(
+                    "SP-17",
+                    include.span.clone(),
+                    format!("`{}` matches no {what}", include.pattern),
+                )
+                .help(help);
         }
     }
     ids.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(id, _)| id.as_str()).collect()
@@ -89,7 +95,7 @@ fn sample(ids: &[String]) -> String {
 }
 
 fn pick_import<'a>(import: &Import, offer: &'a Offer, report: &mut Report) -> Vec<&'a str> {
-    let what = format!("skills of `{}`", import.repo);
+    let what = format!("skill of `{}`", import.repo);
     let mut ids = pick(&import.include, &offer.ids, &what, report);
     for exclude in &import.exclude {
         let before = ids.len();
@@ -168,7 +174,8 @@ mod tests {
 
     fn run(text: &str, local: &[&str], offers: &[(&str, &[&str])]) -> (Vec<String>, Vec<String>) {
         let (pack, mut report) = sp_formats::pack::read("p.yaml", text, &Limits::default());
-        let offers: Vec<Offer> = offers.iter().map(|(tree, list)| Offer { tree: (*tree).into(), ids: ids(list) }).collect();
+        let offers: Vec<Offer> =
+            offers.iter().map(|(tree, list)| Offer { tree: (*tree).into(), ids: ids(list) }).collect();
         let selected = resolve(&pack.unwrap(), &ids(local), &offers, &mut report);
         let folders = selected.into_iter().map(|skill| skill.folder.to_string()).collect();
         let findings = report.findings.iter().map(|f| format!("{} {} {}", report.place(f), f.rule, f.message));
@@ -188,7 +195,7 @@ mod tests {
     #[test]
     fn sp_17_an_include_that_matches_nothing_is_an_error_with_the_nearest_ids() {
         let (_, findings) = run("name: p\ninclude:\n  - genral/x\n  - '**'\n", &["general/x"], &[]);
-        assert_eq!(findings, ["p.yaml:3:5 SP-17 `genral/x` matches none of the 1 local skills"]);
+        assert_eq!(findings, ["p.yaml:3:5 SP-17 `genral/x` matches no local skill"]);
         let (pack, mut report) = sp_formats::pack::read("p.yaml", "name: p\ninclude: [genral/x]\n", &Limits::default());
         resolve(&pack.unwrap(), &ids(&["general/x"]), &[], &mut report);
         assert_eq!(report.findings[0].help.as_deref(), Some("the nearest are: general/x"));
@@ -203,7 +210,8 @@ mod tests {
 
     #[test]
     fn sp_18_local_ids_come_first_then_imports_in_file_order() {
-        let text = "name: p\ninclude: ['**']\nimports:\n- {repo: ./z, include: ['**']}\n- {repo: ./a, include: ['**']}\n";
+        let text =
+            "name: p\ninclude: ['**']\nimports:\n- {repo: ./z, include: ['**']}\n- {repo: ./a, include: ['**']}\n";
         let (folders, _) = run(text, &["b", "c"], &[("z@1", &["z1", "z2"]), ("a@1", &["a1"])]);
         assert_eq!(folders, ["p__b", "p__c", "p__z1", "p__z2", "p__a1"]);
     }
@@ -212,7 +220,10 @@ mod tests {
     fn sp_19_two_skills_for_one_folder_are_an_error_and_the_same_skill_twice_is_one() {
         let text = "name: p\ninclude: ['**']\ninstall: {flatten: true}\n";
         let (_, findings) = run(text, &["a/x", "b/X"], &[]);
-        assert_eq!(findings, ["p.yaml:1:7 SP-19 the local `a/x` and the local `b/X` would both be installed as `p__X`"]);
+        assert_eq!(
+            findings,
+            ["p.yaml:1:7 SP-19 the local `a/x` and the local `b/X` would both be installed as `p__X`"]
+        );
         let text = "name: p\nimports:\n- {repo: ./x, include: [a]}\n- {repo: ./x, include: ['*']}\n";
         let (folders, findings) = run(text, &[], &[("x@1", &["a", "b"]), ("x@1", &["a", "b"])]);
         assert_eq!((folders, findings), (ids(&["p__a", "p__b"]), vec![]));

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::output::{ImportItem, PackView, SelectedItem};
 use sp_formats::report::Severity;
-use sp_tree::{Check, Limits};
+use sp_tree::Check;
 
 use crate::authoring::{Authoring, PackFile, find_pack};
-use crate::config;
+use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Result};
 use crate::home::Indexes;
@@ -34,9 +34,8 @@ impl Chosen {
 
 /// What the pack called `named` would install.
 pub fn show(context: &Context<'_>, root: Option<&Path>, named: &str) -> Result<PackView> {
-    let config = config::load(context)?;
-    let limits = config::limits(context, &config);
-    let chosen = choose(context, &limits, root, named, None)?;
+    let session = Session::begin(context)?;
+    let chosen = choose(&session, root, named, None)?;
     let import = |origin| match origin {
         Origin::Local => None,
         Origin::Import(number) => Some(number),
@@ -47,7 +46,11 @@ pub fn show(context: &Context<'_>, root: Option<&Path>, named: &str) -> Result<P
         skills: chosen
             .skills
             .iter()
-            .map(|skill| SelectedItem { id: skill.id.clone(), import: import(skill.origin), folder: skill.folder.to_string() })
+            .map(|skill| SelectedItem {
+                id: skill.id.clone(),
+                import: import(skill.origin),
+                folder: skill.folder.to_string(),
+            })
             .collect(),
         imports: chosen
             .file
@@ -66,19 +69,19 @@ pub fn show(context: &Context<'_>, root: Option<&Path>, named: &str) -> Result<P
 
 /// Reads a pack, brings its imports here, and selects.
 pub(crate) fn choose(
-    context: &Context<'_>,
-    limits: &Limits,
+    session: &Session<'_>,
     root: Option<&Path>,
     named: &str,
     indexes: Option<&mut Indexes<'_>>,
 ) -> Result<Chosen> {
-    let (authoring, mut file) = find_pack(context, root, named, limits)?;
+    let (context, limits) = (session.context, &session.limits);
+    let (authoring, mut file) = find_pack(session, root, named)?;
     // A pack that only imports needs no `skills/`.
     let (local, check) = match file.pack.include.is_empty() {
         true => (Vec::new(), Check::All),
         false => {
             let index = indexes.map(|indexes| indexes.of(&authoring.skills_dir()));
-            let found = authoring.skills(context, limits, index)?;
+            let found = authoring.skills(session, index)?;
             (found.ids, found.check)
         }
     };
@@ -94,7 +97,10 @@ pub(crate) fn choose(
         context.tell(Event::Findings(&file.report));
     }
     if skills.is_empty() {
-        context.tell(Event::Warning(format!("the pack `{}` selects no skill: its excludes take everything out", file.pack.name)));
+        context.tell(Event::Warning(format!(
+            "the pack `{}` selects no skill: its excludes take everything out",
+            file.pack.name
+        )));
     }
     Ok(Chosen { authoring, file, skills, checkouts, check })
 }
@@ -104,7 +110,10 @@ fn offer(context: &Context<'_>, checkout: &Checkout) -> Offer {
         context.tell(Event::Warning(format!("`{}` has a `SKILL.md` at its root, which is ignored", checkout.repo)));
     }
     for hidden in &checkout.tree.hidden {
-        context.tell(Event::Detail(format!("`{hidden}` of `{}` is no skill: another `SKILL.md` stands below it", checkout.repo)));
+        context.tell(Event::Detail(format!(
+            "`{hidden}` of `{}` is no skill: another `SKILL.md` stands below it",
+            checkout.repo
+        )));
     }
     Offer { tree: format!("{}@{}", checkout.url, checkout.commit), ids: checkout.tree.ids.clone() }
 }

@@ -6,7 +6,8 @@ use sp_formats::config::Config;
 use sp_formats::suggest::nearest;
 
 use crate::agents::{Agent, agent, agents};
-use crate::context::Context;
+use crate::config::Session;
+use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 
 /// The sink that has no place of its own.
@@ -59,7 +60,8 @@ pub(crate) fn agent_of(name: &str) -> Option<&'static Agent> {
 }
 
 /// Finds the directory that a request means.
-pub(crate) fn find(context: &Context<'_>, config: &Config, request: &SinkRequest) -> Result<Sink> {
+pub(crate) fn find(session: &Session<'_>, request: &SinkRequest) -> Result<Sink> {
+    let (context, config) = (session.context, &session.config);
     let name = request.name.as_str();
     let agent = agent_of(name);
     let known = name == CUSTOM || agent.is_some() || config.sinks.iter().any(|(sink, _)| sink == name);
@@ -69,12 +71,14 @@ pub(crate) fn find(context: &Context<'_>, config: &Config, request: &SinkRequest
     let path = match (&request.path, request.scope) {
         (Some(path), _) => context.expand(&path.to_string_lossy()),
         (None, _) if name == CUSTOM => {
-            return Err(Error::new(Kind::Usage, "the sink `custom` has no place of its own").hint("add `--path <directory>`"));
+            return Err(
+                Error::new(Kind::Usage, "the sink `custom` has no place of its own").hint("add `--path <directory>`")
+            );
         }
         (None, Scope::Project) => project_dir(context, name, agent)?,
         (None, Scope::Global) => global_dir(context, config, name, agent)?,
     };
-    let path = real_path(&path)?;
+    let path = real_path(context, &path)?;
     let reads = match (&request.path, request.scope) {
         (None, Scope::Global) => reads_elsewhere(context, name, &path),
         _ => None,
@@ -83,12 +87,7 @@ pub(crate) fn find(context: &Context<'_>, config: &Config, request: &SinkRequest
 }
 
 /// The path of a sink for the user, before links are resolved.
-pub(crate) fn global_dir(
-    context: &Context<'_>,
-    config: &Config,
-    name: &str,
-    agent: Option<&Agent>,
-) -> Result<PathBuf> {
+pub(crate) fn global_dir(context: &Context<'_>, config: &Config, name: &str, agent: Option<&Agent>) -> Result<PathBuf> {
     if let Some((_, path)) = config.sinks.iter().find(|(sink, _)| sink == name) {
         return Ok(context.expand(path));
     }
@@ -116,7 +115,7 @@ pub(crate) fn reads_elsewhere(context: &Context<'_>, name: &str, path: &Path) ->
     let (_, _, row) = BUILT_IN.iter().find(|(sink, ..)| *sink == name)?;
     let agent = agent(row)?;
     let reads = agent.global_dir(context)?;
-    let same = real_path(&reads).is_ok_and(|real| real == path);
+    let same = real_path(context, &reads).is_ok_and(|real| real == path);
     (!same && agent.is_found(context)).then_some(reads)
 }
 
@@ -136,9 +135,9 @@ fn unknown(name: &str, config: &Config) -> Error {
 }
 
 /// The path with every link in it resolved, as far as it exists.
-pub(crate) fn real_path(path: &Path) -> Result<PathBuf> {
+pub(crate) fn real_path(context: &Context<'_>, path: &Path) -> Result<PathBuf> {
     let failed = |source: std::io::Error| {
-        Error::new(Kind::Environment, format!("cannot use `{}` as a sink", path.display()))
+        Error::new(Kind::Environment, format!("cannot use `{}` as a sink", context.show(path)))
             .because(source)
             .hint("choose a directory that exists or can be made")
     };
@@ -185,4 +184,13 @@ pub(crate) fn refuse_overlap(context: &Context<'_>, sink: &Sink, skills: &Path) 
         context.show(&skills)
     );
     Err(Error::new(Kind::Request, message).hint("choose another sink with `--path`"))
+}
+
+/// Says where an agent of this machine really reads, and the line of config that mends it.
+pub(crate) fn hint_place(context: &Context<'_>, name: &str, agent: &str, reads: &Path) {
+    let reads = context.show(reads);
+    let config = context.show(&context.home.join("config.yaml"));
+    context.tell(Event::Hint(format!(
+        "on this machine {agent} reads `{reads}`; to install there, put `sinks: {{{name}: {reads}}}` into `{config}`"
+    )));
 }

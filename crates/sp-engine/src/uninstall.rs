@@ -2,30 +2,32 @@
 
 use sp_formats::output::ChangeReport;
 
-use crate::config;
+use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
-use crate::home::{Indexes, read_state, settle};
+use crate::home::{Indexes, read_state};
 use crate::install::{Mode, change, distinct};
 use crate::plan::{Others, Replace, Wanted, is_in};
 use crate::sinks::{Sink, SinkRequest, find};
 
 /// Uninstalls packs from sinks. Neither the repository nor the pack file need exist any more.
 pub fn uninstall(context: &Context<'_>, packs: &[String], sinks: &[SinkRequest], mode: Mode) -> Result<ChangeReport> {
-    let config = config::load(context)?;
-    let limits = config::limits(context, &config);
-    let sinks = distinct(sinks.iter().map(|sink| find(context, &config, sink)).collect::<Result<_>>()?);
-    settle(context, &limits)?;
+    let session = Session::begin(context)?;
+    let sinks = distinct(sinks.iter().map(|sink| find(&session, sink)).collect::<Result<_>>()?);
     let state = read_state(context)?;
     for (sink, pack) in sinks.iter().flat_map(|sink| packs.iter().map(move |pack| (sink, pack))) {
-        let here: Vec<&str> =
-            state.installs.iter().filter(|install| is_in(install, &sink.path)).map(|install| install.pack.as_str()).collect();
+        let here: Vec<&str> = state
+            .installs
+            .iter()
+            .filter(|install| is_in(install, &sink.path))
+            .map(|install| install.pack.as_str())
+            .collect();
         if !here.contains(&pack.as_str()) {
             return Err(not_installed(context, sink, pack, &here));
         }
     }
     let wanted = Wanted { packs: &[], removed: packs.to_vec(), others: Others::Stay, replace: Replace::Refuse };
-    change(context, &limits, &sinks, &wanted, mode, &mut Indexes::new(context))
+    change(&session, &sinks, &wanted, mode, &mut Indexes::new(context))
 }
 
 fn not_installed(context: &Context<'_>, sink: &Sink, pack: &str, here: &[&str]) -> Error {

@@ -2,7 +2,8 @@
 
 use sp_tree::{LIMIT_NAMES, Limits};
 
-use crate::pack::Fields;
+use crate::pack::{Fields, What};
+use crate::printable::printable;
 use crate::report::Report;
 use crate::suggest::nearest;
 use crate::yaml::{self, Node, Value};
@@ -36,13 +37,22 @@ pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Config>, Report)
 }
 
 fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
-    let fields = Fields::of(root, "the config", KEYS, report)?;
+    let fields = Fields::of(root, What { name: "the config", rule: "SP-28" }, KEYS, report)?;
     let mut config = Config::default();
     for (name, node) in pairs(&fields, "sinks", report) {
         match node.text() {
-            Some(path) => config.sinks.push((name.into(), path.into())),
+            Some(path) if is_absolute(path) => config.sinks.push((name.into(), path.into())),
+            Some(_) => {
+                report
+                    .error("SP-27", node.span.clone(), format!("the path of the sink `{}` must be absolute", printable(name)))
+                    .help("start it with `/` or `~/`: a sink is one place wherever `sp` runs");
+            }
             None => {
-                report.error("SP-27", node.span.clone(), format!("the sink `{name}` must have a path, not {}", node.kind()));
+                report.error(
+                    "SP-27",
+                    node.span.clone(),
+                    format!("the sink `{name}` must have a path, not {}", node.kind()),
+                );
             }
         }
     }
@@ -62,6 +72,10 @@ fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
         }
     }
     Some(config)
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || path.starts_with("~/") || path == "~"
 }
 
 fn pairs<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> Vec<(&'a str, &'a Node)> {
@@ -97,11 +111,14 @@ mod tests {
         let (config, report) = read("config.yaml", text, &Limits::default());
         assert_eq!(config, None);
         let messages: Vec<&str> = report.findings.iter().map(|finding| finding.message.as_str()).collect();
-        assert_eq!(messages, [
-            "unknown key `sink`",
-            "the sink `x` must have a path, not a list",
-            "there is no limit called `skill-entires`",
-            "the limit `depth` must be a whole number",
-        ]);
+        assert_eq!(
+            messages,
+            [
+                "unknown key `sink`",
+                "the sink `x` must have a path, not a list",
+                "there is no limit called `skill-entires`",
+                "the limit `depth` must be a whole number",
+            ]
+        );
     }
 }

@@ -36,11 +36,8 @@ pub enum FolderError {
 impl Naming {
     /// The folder for the skill `id`.
     pub fn folder(&self, id: &str) -> Result<Name, FolderError> {
-        let flat = if self.flatten {
-            id.rsplit('/').next().unwrap_or(id).to_owned()
-        } else {
-            id.replace('/', &self.sep)
-        };
+        let flat =
+            if self.flatten { id.rsplit('/').next().unwrap_or(id).to_owned() } else { id.replace('/', &self.sep) };
         let name = if self.prefix.is_empty() { flat } else { format!("{}{}{flat}", self.prefix, self.sep) };
         if name.starts_with(['.', ' ']) {
             return Err(FolderError::Leading { name });

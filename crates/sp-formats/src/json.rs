@@ -18,14 +18,21 @@ impl Members {
             return Ok(None);
         };
         let (_, raw) = self.0.remove(at);
-        serde_json::from_str(raw.get())
-            .map(Some)
-            .map_err(|e| serde_json::Error::custom(format_args!("`{key}`: {e}")))
+        // Some tools write null for what is empty.
+        if raw.get() == "null" {
+            return Ok(None);
+        }
+        serde_json::from_str(raw.get()).map(Some).map_err(|e| serde_json::Error::custom(format_args!("`{key}`: {e}")))
     }
 
     /// Takes a member out that must be there.
     pub(crate) fn need<T: DeserializeOwned>(&mut self, key: &str) -> serde_json::Result<T> {
         self.take(key)?.ok_or_else(|| serde_json::Error::custom(format_args!("`{key}` is missing")))
+    }
+
+    /// Adds a member.
+    pub(crate) fn push(&mut self, key: String, value: Box<RawValue>) {
+        self.0.push((key, value));
     }
 
     /// Adds all members to a map that is being written.

@@ -74,7 +74,7 @@ pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Pack>, Report) {
 }
 
 fn read_pack(root: &Node, report: &mut Report) -> Option<Pack> {
-    let fields = Fields::of(root, "a pack", PACK_KEYS, report)?;
+    let fields = Fields::of(root, part_of_a_pack("a pack"), PACK_KEYS, report)?;
     let name = match fields.text("name", report) {
         Some((name, span)) if !name.trim().is_empty() => Some((name, span)),
         Some((_, span)) => {
@@ -107,7 +107,7 @@ fn read_imports(fields: &Fields<'_>, report: &mut Report) -> Vec<Import> {
 }
 
 fn read_import(node: &Node, report: &mut Report) -> Option<Import> {
-    let fields = Fields::of(node, "an import", IMPORT_KEYS, report)?;
+    let fields = Fields::of(node, part_of_a_pack("an import"), IMPORT_KEYS, report)?;
     let repo = match fields.text("repo", report) {
         Some((text, span)) => match Repo::new(&text) {
             Ok(repo) => Some((repo, span)),
@@ -144,7 +144,7 @@ fn read_naming(fields: &Fields<'_>, name: &str, name_span: &Range<usize>, report
     let mut naming = Naming { prefix: name.into(), sep: DEFAULT_SEP.into(), flatten: false };
     let mut prefix_span = name_span.clone();
     if let Some(node) = fields.get("install").filter(|node| !node.is_null()) {
-        let install = Fields::of(node, "`install`", INSTALL_KEYS, report)?;
+        let install = Fields::of(node, part_of_a_pack("`install`"), INSTALL_KEYS, report)?;
         if let Some((text, span)) = install.text("prefix", report) {
             naming.prefix = text;
             prefix_span = span;
@@ -175,13 +175,25 @@ fn read_naming(fields: &Fields<'_>, name: &str, name_span: &Range<usize>, report
 
 /// A prefix or separator may hold nothing that ends a folder's name.
 fn check_part(what: &str, text: &str, span: &Range<usize>, report: &mut Report) {
-    let bad = text.chars().find(|c| matches!(c, '/' | '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*') || c.is_control());
+    let bad =
+        text.chars().find(|c| matches!(c, '/' | '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*') || c.is_control());
     if let Some(c) = bad {
         let shown = crate::printable::printable(c.encode_utf8(&mut [0; 4])).into_owned();
         report
             .error("SP-13", span.clone(), format!("the {what} must not have a `{shown}`"))
             .help("an installed skill is one folder: choose another with `install.prefix` or `install.sep`");
     }
+}
+
+/// What a mapping is, and the rule that says what may be in it.
+#[derive(Clone, Copy)]
+pub(crate) struct What {
+    pub name: &'static str,
+    pub rule: &'static str,
+}
+
+const fn part_of_a_pack(name: &'static str) -> What {
+    What { name, rule: "SP-11" }
 }
 
 /// The members of a mapping, and what is said of those that are wrong.
@@ -191,10 +203,11 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    pub(crate) fn of(node: &'a Node, what: &str, known: &[&str], report: &mut Report) -> Option<Self> {
+    pub(crate) fn of(node: &'a Node, what: What, known: &[&str], report: &mut Report) -> Option<Self> {
+        let What { name: what, rule } = what;
         let Value::Map(pairs) = &node.value else {
             report
-                .error("SP-11", node.span.clone(), format!("{what} must be a mapping, not {}", node.kind()))
+                .error(rule, node.span.clone(), format!("{what} must be a mapping, not {}", node.kind()))
                 .help(format!("write `{}: …`", known[0]));
             return None;
         };
@@ -206,7 +219,7 @@ impl<'a> Fields<'a> {
                     None => format!("the keys are: {}", known.join(", ")),
                 };
                 let shown = crate::printable::printable(text).into_owned();
-                report.error("SP-11", key.span.clone(), format!("unknown key `{shown}`")).help(help);
+                report.error(rule, key.span.clone(), format!("unknown key `{shown}`")).help(help);
             }
         }
         Some(Self { node, pairs })
@@ -266,7 +279,11 @@ fn read_pattern(key: &str, node: &Node, report: &mut Report) -> Option<PatternAt
             Some(text) => text,
             None => {
                 report
-                    .error("SP-11", node.span.clone(), format!("an item of `{key}` must be a pattern, not {}", node.kind()))
+                    .error(
+                        "SP-11",
+                        node.span.clone(),
+                        format!("an item of `{key}` must be a pattern, not {}", node.kind()),
+                    )
                     .help("quote a pattern that starts with `*`: `\"**/x\"`");
                 return None;
             }
@@ -331,7 +348,9 @@ mod tests {
     #[test]
     fn sp_11_every_problem_is_found_at_once_with_its_place() {
         assert_eq!(
-            bad("nam: x\ninclde:\n  - a/\nimports:\n  - ref: -x\n    include: []\n  - repo: ext::x\n    include: [/a]\n"),
+            bad(
+                "nam: x\ninclde:\n  - a/\nimports:\n  - ref: -x\n    include: []\n  - repo: ext::x\n    include: [/a]\n"
+            ),
             [
                 "1:1 SP-11 unknown key `nam`; did you mean `name`?",
                 "2:1 SP-11 unknown key `inclde`; did you mean `include`?",
@@ -358,6 +377,8 @@ mod tests {
         assert!(bad("name: x\ninclude: [a]\ninstall: {prefix: ../x}\n")[0].starts_with("3:19 SP-13"));
         assert!(bad("name: x\ninclude: [a]\ninstall: {sep: /}\n")[0].starts_with("3:16 SP-13"));
         assert!(bad("name: a/b\ninclude: [a]\n")[0].starts_with("1:7 SP-13"));
-        assert!(bad("name: x\ninclude: [a]\ninstall: {flatten: yes}\n")[0].contains("`flatten` must be `true` or `false`"));
+        assert!(
+            bad("name: x\ninclude: [a]\ninstall: {flatten: yes}\n")[0].contains("`flatten` must be `true` or `false`")
+        );
     }
 }

@@ -267,13 +267,12 @@ mod tests {
             [] => id.is_empty(),
             [b'*', b'*', rest @ ..] => {
                 let rest = &rest[rest.iter().take_while(|&&byte| byte == b'*').count()..];
-                let empty_prefix = starts_segment
-                    && matches!(rest, [b'/', tail @ ..] if oracle(tail, id, true));
+                let empty_prefix = starts_segment && matches!(rest, [b'/', tail @ ..] if oracle(tail, id, true));
                 empty_prefix || (0..=id.len()).any(|n| oracle(rest, &id[n..], false))
             }
-            [b'*', rest @ ..] => (0..=id.len())
-                .take_while(|&n| !id[..n].contains(&b'/'))
-                .any(|n| oracle(rest, &id[n..], false)),
+            [b'*', rest @ ..] => {
+                (0..=id.len()).take_while(|&n| !id[..n].contains(&b'/')).any(|n| oracle(rest, &id[n..], false))
+            }
             [byte, rest @ ..] => id.first() == Some(byte) && oracle(rest, &id[1..], *byte == b'/'),
         }
     }

@@ -67,7 +67,13 @@ impl Report {
         self.add(Severity::Warning, rule, Some(span), message.into())
     }
 
-    fn add(&mut self, severity: Severity, rule: &'static str, span: Option<Range<usize>>, message: String) -> &mut Finding {
+    fn add(
+        &mut self,
+        severity: Severity,
+        rule: &'static str,
+        span: Option<Range<usize>>,
+        message: String,
+    ) -> &mut Finding {
         let at = self.findings.len();
         self.findings.push(Finding { rule, severity, span, message, help: None });
         &mut self.findings[at]

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use sp_tree::Limits;
 
+use crate::printable::printable;
 use crate::report::Report;
 use crate::yaml::{self, Node, Value};
 
@@ -21,8 +22,9 @@ pub struct Skill {
     pub body: usize,
 }
 
-/// Reads a `SKILL.md`. What is odd about it is a warning; only text that is no text is an error.
-pub fn read(file: &str, bytes: &[u8], limits: &Limits) -> (Option<Skill>, Report) {
+/// Reads the `SKILL.md` of the directory `folder`. What is odd about it is a warning; only text
+/// that is no text is an error.
+pub fn read(file: &str, folder: &str, bytes: &[u8], limits: &Limits) -> (Option<Skill>, Report) {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
@@ -41,36 +43,78 @@ pub fn read(file: &str, bytes: &[u8], limits: &Limits) -> (Option<Skill>, Report
     if text.starts_with('\u{feff}') {
         report.warning("AS-01", 0..3, "it starts with a byte-order mark").help("save it as UTF-8 without one");
     }
-    let skill = read_text(text, limits, &mut report);
+    let skill = read_text(text, folder, limits, &mut report);
     (Some(skill), report)
 }
 
-fn read_text(text: &str, limits: &Limits, report: &mut Report) -> Skill {
+fn read_text(text: &str, folder: &str, limits: &Limits, report: &mut Report) -> Skill {
     let Some((block, body, root)) = frontmatter(text, limits, report) else {
         return Skill { body: text.len() - text.trim_start_matches('\u{feff}').len(), ..Skill::default() };
     };
     let mut skill = Skill { body, ..Skill::default() };
     match root.as_ref().map(|root| &root.value) {
         Some(Value::Map(pairs)) => {
-            skill.name = field(pairs, "name");
-            skill.description = field(pairs, "description");
-            for (key, value) in [("name", &skill.name), ("description", &skill.description)] {
+            let (name, description) = (field(pairs, "name"), field(pairs, "description"));
+            // The nodes count from the start of the block.
+            let place = |node: &Node| block.start + node.span.start..block.start + node.span.end;
+            if let Some(node) = name {
+                check_name(node, place(node), folder, report);
+            }
+            if let Some(node) = description {
+                check_description(node, place(node), report);
+            }
+            let text = |node: Option<&Node>| node.and_then(Node::text).map(Into::into);
+            (skill.name, skill.description) = (text(name), text(description));
+            for (key, value) in [("name", name), ("description", description)] {
                 if value.is_none() {
-                    report.warning("AS-02", block.clone(), format!("the frontmatter has no `{key}`")).help(format!("add `{key}: …`"));
+                    report
+                        .warning("AS-02", block.clone(), format!("the frontmatter has no `{key}`"))
+                        .help(format!("add `{key}: …`"));
                 }
             }
         }
         Some(_) => {
-            report.warning("AS-01", block, "the frontmatter is not a mapping").help("write `name: …` and `description: …`");
+            report
+                .warning("AS-01", block, "the frontmatter is not a mapping")
+                .help("write `name: …` and `description: …`");
         }
         None => {}
     }
     skill
 }
 
-fn field(pairs: &[(Node, Node)], key: &str) -> Option<String> {
+fn field<'a>(pairs: &'a [(Node, Node)], key: &str) -> Option<&'a Node> {
     let (_, value) = pairs.iter().find(|(name, _)| name.text() == Some(key))?;
-    value.text().filter(|text| !text.trim().is_empty()).map(Into::into)
+    value.text().filter(|text| !text.trim().is_empty()).map(|_| value)
+}
+
+fn check_name(node: &Node, at: Range<usize>, folder: &str, report: &mut Report) {
+    let name = node.text().unwrap_or_default();
+    let form = !name.is_empty()
+        && name.chars().count() <= 64
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+        && !name.contains("--");
+    let shown = printable(name);
+    if !form {
+        report
+            .warning("AS-02", at, format!("the name `{shown}` is not of the form that agents expect"))
+            .help("use 1 to 64 characters of a-z, 0-9 and single hyphens");
+    } else if name != folder {
+        report
+            .warning("AS-02", at, format!("the name `{shown}` is not that of the folder"))
+            .help(format!("call both the same: the folder is `{}`", printable(folder)));
+    }
+}
+
+fn check_description(node: &Node, at: Range<usize>, report: &mut Report) {
+    let length = node.text().unwrap_or_default().chars().count();
+    if length > 1024 {
+        report
+            .warning("AS-02", at, format!("the description has {length} characters"))
+            .help("agents read 1024 of them at the most");
+    }
 }
 
 /// The frontmatter's bytes, where the body starts, and the frontmatter's YAML if it can be read.
@@ -94,9 +138,7 @@ fn frontmatter(text: &str, limits: &Limits, report: &mut Report) -> Option<(Rang
             Ok((node, requoted)) => {
                 if let Some(line) = requoted {
                     let at = start + line.start..start + line.end;
-                    report
-                        .warning("AS-04", at, "an unquoted value has a `: ` in it")
-                        .help("put the value in quotes");
+                    report.warning("AS-04", at, "an unquoted value has a `: ` in it").help(format!("put the value in quotes: {}", printable(&requoted_line(&block[line]))));
                 }
                 return Some((start..end, body, Some(node)));
             }
@@ -145,7 +187,11 @@ fn closings(text: &str, start: usize, limits: &Limits) -> Vec<(usize, usize)> {
 }
 
 /// Retries a block whose unquoted values hold `: `, with those values quoted; tells the first such line.
-fn quoted(block: &str, error: yaml::YamlError, limits: &Limits) -> Result<(Node, Option<Range<usize>>), yaml::YamlError> {
+fn quoted(
+    block: &str,
+    error: yaml::YamlError,
+    limits: &Limits,
+) -> Result<(Node, Option<Range<usize>>), yaml::YamlError> {
     let mut fixed = String::with_capacity(block.len() + 16);
     let mut first = None;
     let mut at = 0;
@@ -153,7 +199,8 @@ fn quoted(block: &str, error: yaml::YamlError, limits: &Limits) -> Result<(Node,
         match unquoted_colon(line) {
             Some((key, value)) => {
                 first.get_or_insert(at..at + line.trim_end().len());
-                fixed += &format!("{key}: '{}'\n", value.replace('\'', "''"));
+                fixed += &requote(key, value);
+                fixed.push('\n');
             }
             None => fixed += line,
         }
@@ -165,11 +212,20 @@ fn quoted(block: &str, error: yaml::YamlError, limits: &Limits) -> Result<(Node,
     }
 }
 
+fn requote(key: &str, value: &str) -> String {
+    format!("{key}: '{}'", value.replace('\'', "''"))
+}
+
+fn requoted_line(line: &str) -> String {
+    unquoted_colon(line).map_or_else(|| line.into(), |(key, value)| requote(key, value))
+}
+
 /// The key and value of a top-level line whose plain value holds a `: `.
 fn unquoted_colon(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(": ")?;
     let value = value.trim();
-    let plain_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    let plain_key =
+        !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     let plain_value = !value.starts_with(['"', '\'', '[', '{', '|', '>', '&', '*', '!', '#']);
     (plain_key && plain_value && (value.contains(": ") || value.ends_with(':'))).then_some((key, value))
 }
@@ -179,7 +235,7 @@ mod tests {
     use super::*;
 
     fn read_all(text: &str) -> (Skill, Vec<String>) {
-        let (skill, report) = read("SKILL.md", text.as_bytes(), &Limits::default());
+        let (skill, report) = read("SKILL.md", "a", text.as_bytes(), &Limits::default());
         let show = |finding: &crate::Finding| format!("{} {} {}", report.place(finding), finding.rule, finding.message);
         (skill.unwrap(), report.findings.iter().map(show).collect())
     }
@@ -220,7 +276,7 @@ mod tests {
         ] {
             assert_eq!(read_all(text).1, [finding], "{text}");
         }
-        let (skill, report) = read("SKILL.md", b"---\nname: \xff\n---\n", &Limits::default());
+        let (skill, report) = read("SKILL.md", "a", b"---\nname: \xff\n---\n", &Limits::default());
         assert_eq!(skill, None);
         assert_eq!(report.findings[0].message, "it is not UTF-8 text from byte 10 on");
     }
@@ -235,7 +291,24 @@ mod tests {
     #[test]
     fn se_14_markdown_at_the_limit_passes_and_one_past_it_does_not() {
         let limits = Limits { markdown_bytes: 5, ..Limits::default() };
-        assert!(read("SKILL.md", b"12345", &limits).0.is_some());
-        assert!(read("SKILL.md", b"123456", &limits).0.is_none());
+        assert!(read("SKILL.md", "a", b"12345", &limits).0.is_some());
+        assert!(read("SKILL.md", "a", b"123456", &limits).0.is_none());
+    }
+
+    #[test]
+    fn as_02_a_name_or_description_of_another_form_is_a_warning() {
+        for (name, message) in [
+            ("b", "the name `b` is not that of the folder"),
+            ("A", "the name `A` is not of the form that agents expect"),
+            ("-a", "the name `-a` is not of the form that agents expect"),
+            ("a--b", "the name `a--b` is not of the form that agents expect"),
+        ] {
+            let (_, findings) = read_all(&format!("---\nname: {name}\ndescription: x\n---\n"));
+            assert_eq!(findings, [format!("SKILL.md:2:7 AS-02 {message}")]);
+        }
+        let (_, findings) = read_all(&format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1025)));
+        assert_eq!(findings, ["SKILL.md:3:14 AS-02 the description has 1025 characters"]);
+        let (_, findings) = read_all(&format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1024)));
+        assert_eq!(findings, [""; 0]);
     }
 }

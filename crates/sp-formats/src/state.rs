@@ -3,7 +3,9 @@
 //! The fields of the format's own sketch are written as it has them; ours stand beside them
 //! (`generation`, and in a record `flatten` and `skills`), and what others wrote survives.
 
-use serde::de::Error as _;
+use std::borrow::Cow;
+
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sp_tree::Digest;
@@ -89,20 +91,20 @@ pub struct ImportRecord {
 }
 
 /// What one installed folder holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct SkillRecord {
     /// The folder's name in the sink.
     pub folder: String,
     /// The skill's id.
     pub id: String,
     /// Which of the imports it came from; none for a local skill.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<usize>,
     /// The digest of its tree as it was installed.
     pub digest: Digest,
     /// The git tree that it was, where that alone decides what it holds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_tree: Option<String>,
+    /// Members that we do not know.
+    pub extra: Extra,
 }
 
 impl State {
@@ -232,13 +234,71 @@ impl<'de> Deserialize<'de> for ImportRecord {
         let mut read = || -> serde_json::Result<Self> {
             Ok(Self {
                 repo: members.need("repo")?,
-                git_ref: members.take::<Option<String>>("ref")?.flatten(),
+                git_ref: members.take("ref")?,
                 commit: members.take("commit")?.unwrap_or_default(),
                 extra: Extra::default(),
             })
         };
         let import = read().map_err(D::Error::custom)?;
         Ok(Self { extra: Extra(members), ..import })
+    }
+}
+
+impl Serialize for SkillRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("folder", &self.folder)?;
+        map.serialize_entry("id", &self.id)?;
+        if let Some(import) = self.import {
+            map.serialize_entry("import", &import)?;
+        }
+        map.serialize_entry("digest", &self.digest)?;
+        if let Some(git_tree) = &self.git_tree {
+            map.serialize_entry("git_tree", git_tree)?;
+        }
+        self.extra.0.write(&mut map)?;
+        map.end()
+    }
+}
+
+/// There may be thousands of these, so they are read without a detour through raw text.
+impl<'de> Deserialize<'de> for SkillRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(SkillVisitor)
+    }
+}
+
+struct SkillVisitor;
+
+impl<'de> Visitor<'de> for SkillVisitor {
+    type Value = SkillRecord;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SkillRecord, A::Error> {
+        let (mut folder, mut id, mut import, mut digest, mut git_tree) = (None, None, None, None, None);
+        let mut extra = Members::default();
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            match &*key {
+                "folder" => folder = Some(map.next_value()?),
+                "id" => id = Some(map.next_value()?),
+                "import" => import = map.next_value()?,
+                "digest" => digest = Some(map.next_value()?),
+                "git_tree" => git_tree = map.next_value()?,
+                _ => extra.push(key.into_owned(), map.next_value()?),
+            }
+        }
+        let missing = |name| A::Error::custom(format_args!("`{name}` is missing"));
+        Ok(SkillRecord {
+            folder: folder.ok_or_else(|| missing("folder"))?,
+            id: id.ok_or_else(|| missing("id"))?,
+            import,
+            digest: digest.ok_or_else(|| missing("digest"))?,
+            git_tree,
+            extra: Extra(extra),
+        })
     }
 }
 
@@ -271,12 +331,17 @@ mod tests {
     #[test]
     fn sp_29_unknown_members_survive_to_the_letter() {
         let text = SKETCH
-            .replace(r#""version": 1,"#, r#""version": 1, "theirs": {"n": 1.0, "big": 123456789012345678901, "e": 1E400},"#)
+            .replace(
+                r#""version": 1,"#,
+                r#""version": 1, "theirs": {"n": 1.0, "big": 123456789012345678901, "e": 1E400},"#,
+            )
             .replace(r#""sep": "__","#, r#""sep": "__", "note": "\u00e9","#)
             .replace(r#""commit": "9f2c1d3""#, r#""commit": "9f2c1d3", "depth": 1e0"#);
         let written = State::parse(text.as_bytes()).unwrap().to_json().unwrap();
         let written = String::from_utf8(written).unwrap();
-        for kept in [r#"{"n": 1.0, "big": 123456789012345678901, "e": 1E400}"#, r#""note": "\u00e9""#, r#""depth": 1e0"#] {
+        for kept in
+            [r#"{"n": 1.0, "big": 123456789012345678901, "e": 1E400}"#, r#""note": "\u00e9""#, r#""depth": 1e0"#]
+        {
             assert!(written.contains(kept), "{kept} in {written}");
         }
     }
@@ -284,12 +349,23 @@ mod tests {
     #[test]
     fn sp_29_what_is_not_our_state_is_refused() {
         for text in [
-            "", "{", "[]", "null", "{}", r#"{"version": 2}"#, r#"{"version": "1"}"#,
-            r#"{"version": 1, "version": 1}"#, r#"{"version": 1, "installs": [{}]}"#, "\u{0}\u{0}",
+            "",
+            "{",
+            "[]",
+            "null",
+            "{}",
+            r#"{"version": 2}"#,
+            r#"{"version": "1"}"#,
+            r#"{"version": 1, "version": 1}"#,
+            r#"{"version": 1, "installs": [{}]}"#,
+            "\u{0}\u{0}",
         ] {
             assert!(State::parse(text.as_bytes()).is_err(), "{text}");
         }
-        let twice = SKETCH.replace("}]\n    }", r#"}, {"sink": "x", "sink_path": "/Users/me/.codex/skills", "pack": "group-x", "installed_paths": []}] }"#);
+        let twice = SKETCH.replace(
+            "}]\n    }",
+            r#"}, {"sink": "x", "sink_path": "/Users/me/.codex/skills", "pack": "group-x", "installed_paths": []}] }"#,
+        );
         assert!(matches!(State::parse(twice.as_bytes()), Err(StateError::Twice { .. })));
     }
 }

@@ -16,9 +16,7 @@ pub fn nearest_few<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, cou
         .into_iter()
         .filter(|candidate| candidate.len() <= 200)
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|(distance, candidate)| {
-            *distance <= near_enough || word.len() > 2 && candidate.contains(word)
-        })
+        .filter(|(distance, candidate)| *distance <= near_enough || word.len() > 2 && candidate.contains(word))
         .collect();
     near.sort_unstable();
     near.truncate(count);

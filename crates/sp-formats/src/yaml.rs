@@ -106,13 +106,16 @@ pub fn parse(text: &str, limits: &Limits) -> Result<Node, YamlError> {
     };
     let mut parser = Parser::new_from_str_with_options(&text[skipped..], options);
     while let Some(event) = parser.next_event() {
-        let result = event.map_err(|e| scan_error(&e, text.len() - skipped)).and_then(|(event, span)| builder.event(event, &span));
+        let result = event
+            .map_err(|e| scan_error(&e, text.len() - skipped))
+            .and_then(|(event, span)| builder.event(event, &span));
         result.map_err(|mut e| {
             e.span = shift(&e.span, skipped);
             e
         })?;
     }
-    let mut root = builder.root.unwrap_or(Node { span: 0..0, value: Value::Scalar { text: String::new(), plain: true } });
+    let mut root =
+        builder.root.unwrap_or(Node { span: 0..0, value: Value::Scalar { text: String::new(), plain: true } });
     if skipped > 0 {
         shift_all(&mut root, skipped);
     }
@@ -208,7 +211,8 @@ impl<'a> Builder<'a> {
             return Ok(());
         };
         // A block collection's end event stands after the blank lines that follow it.
-        let last = if open.map { open.pairs.last().map(|(_, v)| v.span.end) } else { open.items.last().map(|v| v.span.end) };
+        let last =
+            if open.map { open.pairs.last().map(|(_, v)| v.span.end) } else { open.items.last().map(|v| v.span.end) };
         let end = last.map_or(end, |last| if end > last + 1 { last } else { end });
         let value = if open.map { Value::Map(open.pairs) } else { Value::Seq(open.items) };
         let node = Node { span: open.start..end.max(open.start), value };
@@ -257,11 +261,17 @@ impl<'a> Builder<'a> {
         match open.key.take() {
             None => {
                 let Value::Scalar { text, .. } = &node.value else {
-                    return Err(YamlError { message: format!("a key must be text, not {}", node.kind()), span: node.span });
+                    return Err(YamlError {
+                        message: format!("a key must be text, not {}", node.kind()),
+                        span: node.span,
+                    });
                 };
                 if let Some(first) = open.keys.insert(text.clone(), node.span.clone()) {
                     open.keys.insert(text.clone(), first);
-                    return Err(YamlError { message: format!("the key `{text}` stands here a second time"), span: node.span });
+                    return Err(YamlError {
+                        message: format!("the key `{text}` stands here a second time"),
+                        span: node.span,
+                    });
                 }
                 open.key = Some(node);
             }
@@ -299,8 +309,14 @@ mod tests {
     #[test]
     fn scalars_stay_text() {
         let node = read("a: no\nb: 017\nc: 1_000\nd: ~\ne: 'null'\nf:\n");
-        let expected =
-            [("a", Some("no")), ("b", Some("017")), ("c", Some("1_000")), ("d", None), ("e", Some("null")), ("f", None)];
+        let expected = [
+            ("a", Some("no")),
+            ("b", Some("017")),
+            ("c", Some("1_000")),
+            ("d", None),
+            ("e", Some("null")),
+            ("f", None),
+        ];
         assert_eq!(pairs(&node), expected);
     }
 
@@ -339,7 +355,8 @@ mod tests {
     fn se_04_yaml_bombs_are_refused_at_once() {
         let mut aliases = String::from("a: &a [x, x, x, x, x, x, x, x, x, x]\n");
         for (last, next) in ('a'..'i').zip('b'..='i') {
-            aliases += &format!("{next}: &{next} [*{last}, *{last}, *{last}, *{last}, *{last}, *{last}, *{last}, *{last}]\n");
+            aliases +=
+                &format!("{next}: &{next} [*{last}, *{last}, *{last}, *{last}, *{last}, *{last}, *{last}, *{last}]\n");
         }
         assert!(fails(&aliases).message.contains("nodes"));
         for bomb in ["[".repeat(400_000), "{a: ".repeat(100_000), "- ".repeat(300_000), "? ".repeat(300_000)] {

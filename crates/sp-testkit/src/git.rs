@@ -47,7 +47,10 @@ impl Repo {
     /// Writes a small skill.
     pub fn skill(&self, id: &str) -> &Self {
         let name = id.rsplit('/').next().unwrap_or(id);
-        self.write(&format!("{id}/SKILL.md"), format!("---\nname: {name}\ndescription: Does {name}.\n---\n\nDo {name}.\n"))
+        self.write(
+            &format!("{id}/SKILL.md"),
+            format!("---\nname: {name}\ndescription: Does {name}.\n---\n\nDo {name}.\n"),
+        )
     }
 
     /// Makes a link in the working tree.

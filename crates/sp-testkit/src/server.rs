@@ -102,7 +102,8 @@ impl HttpServer {
         let port = listener.local_addr().expect("an address").port();
         let stop = Arc::new(AtomicBool::new(false));
         let requests = Arc::new(AtomicUsize::new(0));
-        let site = Arc::new(Site { base: base.into(), authorization: authorization.map(Into::into), log: Mutex::new(()) });
+        let site =
+            Arc::new(Site { base: base.into(), authorization: authorization.map(Into::into), log: Mutex::new(()) });
         let (stopped, counted) = (Arc::clone(&stop), Arc::clone(&requests));
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -260,8 +261,11 @@ fn to_http(output: &[u8]) -> Vec<u8> {
     let head = String::from_utf8_lossy(&output[..end]);
     let body = &output[(end + 4).min(output.len())..];
     let status = head.lines().find_map(|line| line.strip_prefix("Status: ")).unwrap_or("200 OK");
-    let headers: String = head.lines().filter(|line| !line.starts_with("Status:")).map(|line| format!("{line}\r\n")).collect();
-    let mut answer = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len()).into_bytes();
+    let headers: String =
+        head.lines().filter(|line| !line.starts_with("Status:")).map(|line| format!("{line}\r\n")).collect();
+    let mut answer =
+        format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len())
+            .into_bytes();
     answer.extend(body);
     answer
 }

@@ -70,7 +70,10 @@ impl World {
     /// Writes a small skill.
     pub fn skill(&self, id: &str) {
         let name = id.rsplit('/').next().unwrap_or(id);
-        self.write(&format!("skills/{id}/SKILL.md"), format!("---\nname: {name}\ndescription: Does {name}.\n---\n\nDo {name}.\n"));
+        self.write(
+            &format!("skills/{id}/SKILL.md"),
+            format!("---\nname: {name}\ndescription: Does {name}.\n---\n\nDo {name}.\n"),
+        );
     }
 
     /// Writes a pack file.

@@ -190,8 +190,8 @@ const DIR_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 impl Dir {
     /// Opens a directory by a path that the user, not a package, gave.
     pub fn open(path: &Path) -> Result<Self> {
-        let fd = rustix::fs::open(path, DIR_FLAGS, Mode::empty())
-            .map_err(|e| FileError::new("open directory", path, e))?;
+        let fd =
+            rustix::fs::open(path, DIR_FLAGS, Mode::empty()).map_err(|e| FileError::new("open directory", path, e))?;
         Ok(Self { fd, path: path.into(), listed: AtomicBool::new(false) })
     }
 
@@ -252,9 +252,7 @@ impl Dir {
             Follow::Links => rustix::fs::openat(&self.fd, path.as_str(), flags, Mode::empty()),
             Follow::Never => self.open_unlinked(path, flags | OFlags::NOFOLLOW),
         };
-        opened
-            .map(File::from)
-            .map_err(|e| FileError::new("open", self.path.join(path.as_str()), e))
+        opened.map(File::from).map_err(|e| FileError::new("open", self.path.join(path.as_str()), e))
     }
 
     fn open_unlinked(&self, path: &RelPath, flags: OFlags) -> rustix::io::Result<OwnedFd> {
@@ -384,9 +382,7 @@ impl Dir {
 
     /// Makes a link with this target; only for keeping what a user had.
     pub fn create_link(&self, name: &(impl Segment + ?Sized), target: &OsStr) -> Result<()> {
-        self.mutate(Op::CreateFile, "create the link", name, || {
-            rustix::fs::symlinkat(target, &self.fd, name.segment())
-        })
+        self.mutate(Op::CreateFile, "create the link", name, || rustix::fs::symlinkat(target, &self.fd, name.segment()))
     }
 
     /// Creates a file, which must not exist, for writing.
@@ -407,9 +403,7 @@ impl Dir {
     /// Moves an entry to where nothing is.
     pub fn rename_new(&self, from: &(impl Segment + ?Sized), to: &Dir, name: &(impl Segment + ?Sized)) -> Result<()> {
         self.mutate(Op::Rename, "move", from, || {
-            let with = |flags| {
-                rustix::fs::renameat_with(&self.fd, from.segment(), &to.fd, name.segment(), flags)
-            };
+            let with = |flags| rustix::fs::renameat_with(&self.fd, from.segment(), &to.fd, name.segment(), flags);
             match with(RenameFlags::NOREPLACE) {
                 // The file system cannot promise it: look, then move.
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
@@ -433,9 +427,8 @@ impl Dir {
 
     /// Exchanges two entries at one instant. `Ok(false)` where the file system cannot.
     pub fn exchange(&self, a: &(impl Segment + ?Sized), other: &Dir, b: &(impl Segment + ?Sized)) -> Result<bool> {
-        let exchange = || {
-            rustix::fs::renameat_with(&self.fd, a.segment(), &other.fd, b.segment(), RenameFlags::EXCHANGE)
-        };
+        let exchange =
+            || rustix::fs::renameat_with(&self.fd, a.segment(), &other.fd, b.segment(), RenameFlags::EXCHANGE);
         let mut supported = true;
         self.mutate(Op::Rename, "exchange", a, || match exchange() {
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
@@ -449,9 +442,7 @@ impl Dir {
 
     /// Removes a file or link.
     pub fn remove_file(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
-        self.mutate(Op::Remove, "remove", name, || {
-            rustix::fs::unlinkat(&self.fd, name.segment(), AtFlags::empty())
-        })
+        self.mutate(Op::Remove, "remove", name, || rustix::fs::unlinkat(&self.fd, name.segment(), AtFlags::empty()))
     }
 
     /// Removes an empty directory.
@@ -482,7 +473,9 @@ impl Dir {
     /// Opens a directory so that it can be emptied even where its owner took away the right to.
     fn open_to_empty(&self, name: &(impl Segment + ?Sized)) -> Result<Dir> {
         let writable = Mode::from_raw_mode(0o700);
-        if let Some(stamp) = self.look(name, Follow::Never)? && stamp.mode & 0o700 != 0o700 {
+        if let Some(stamp) = self.look(name, Follow::Never)?
+            && stamp.mode & 0o700 != 0o700
+        {
             // Refused for a directory of another user: then the removal says so.
             let _ = rustix::fs::chmodat(&self.fd, name.segment(), writable, AtFlags::empty());
         }

@@ -81,19 +81,14 @@ mod armed {
 
     /// Whether the next call is the one that kills, so that a write can be torn first.
     pub(crate) fn kills_next() -> bool {
-        PLAN.get().is_some_and(|plan| {
-            plan.strike == Strike::Kill && CALLS.load(Ordering::SeqCst) + 1 == plan.at
-        })
+        PLAN.get().is_some_and(|plan| plan.strike == Strike::Kill && CALLS.load(Ordering::SeqCst) + 1 == plan.at)
     }
 
     fn strike(strike: Strike) -> io::Result<()> {
         match strike {
             Strike::Errno(number) => Err(io::Error::from_raw_os_error(number)),
             Strike::Kill => {
-                let _ = rustix::process::kill_process(
-                    rustix::process::getpid(),
-                    rustix::process::Signal::KILL,
-                );
+                let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
                 std::thread::park();
                 Ok(())
             }

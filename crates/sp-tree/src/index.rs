@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use crate::digest::Digest;
 use crate::dir::{Dir, EntryKind, Follow, Stamp};
+use crate::scan::Stamps;
 use crate::walk::{Found, FoundLink};
 
 const MAGIC: &[u8; 8] = b"sp-idx-1";
@@ -28,13 +29,13 @@ pub struct Snapshot {
     /// The digest of the folder's tree.
     pub digest: Digest,
     /// Each file and folder with its stamp.
-    pub stamps: Vec<(Box<str>, Stamp)>,
+    pub stamps: Stamps,
 }
 
 impl Snapshot {
     /// A snapshot of the folder `name`, whose stamps have paths from the folder itself.
     /// `None` if something in it changed so recently that a later change could go unseen.
-    pub fn settled(name: &str, digest: Digest, stamps: Vec<(Box<str>, Stamp)>, now: i64) -> Option<Self> {
+    pub fn settled(name: &str, digest: Digest, stamps: Stamps, now: i64) -> Option<Self> {
         let settled = stamps.iter().all(|(_, stamp)| is_settled(stamp, now));
         let stamps = stamps.into_iter().map(|(path, stamp)| match &*path {
             "" => (name.into(), stamp),
@@ -128,7 +129,8 @@ impl Index {
     /// The walk of `root`, without its directories, if none of them has changed.
     pub fn outline(&self, root: &Dir) -> Option<Found> {
         let mut reader = Reader { bytes: &self.bytes[self.outline.clone()?], at: 0 };
-        let dirs: Option<Vec<(&CStr, Stamp)>> = (0..reader.u32()?).map(|_| Some((reader.text()?, reader.stamp()?))).collect();
+        let dirs: Option<Vec<(&CStr, Stamp)>> =
+            (0..reader.u32()?).map(|_| Some((reader.text()?, reader.stamp()?))).collect();
         let unchanged = |(path, stamp): &(&CStr, Stamp)| root.looks_like(path, Follow::Links, stamp);
         if !dirs?.par_iter().with_min_len(64).all(unchanged) {
             return None;
@@ -285,7 +287,7 @@ mod tests {
     fn indexed(root: &std::path::Path) -> Index {
         let dir = Dir::open(root).unwrap();
         let folder = dir.open_dir(&crate::Name::new("a").unwrap(), Follow::Never).unwrap();
-        let (tree, stamps) = crate::measure(&folder, &crate::Limits::default()).unwrap().unwrap();
+        let crate::Measured { tree, stamps } = crate::measure(&folder, &crate::Limits::default()).unwrap().unwrap();
         let mut index = Index::default();
         index.set("a", Snapshot::settled("a", tree.digest(), stamps, NOW).as_ref());
         Index::decode(index.encode())
@@ -329,7 +331,7 @@ mod tests {
     fn what_changed_just_now_is_not_remembered() {
         let temp = folder();
         let dir = Dir::open(&temp.path().join("a")).unwrap();
-        let (tree, stamps) = crate::measure(&dir, &crate::Limits::default()).unwrap().unwrap();
+        let crate::Measured { tree, stamps } = crate::measure(&dir, &crate::Limits::default()).unwrap().unwrap();
         let newest = stamps.iter().map(|(_, stamp)| stamp.changed).max().unwrap();
         assert_eq!(Snapshot::settled("a", tree.digest(), stamps, newest + 1), None);
     }

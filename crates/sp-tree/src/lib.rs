@@ -32,7 +32,7 @@ pub use listing::{Listing, ListingBuilder, ListingEntry, ListingError, ListingKi
 pub use lock::{Lock, LockOutcome};
 pub use path::{Name, PathError, RelPath, fold};
 pub use read::{FileError, read_limited};
-pub use scan::{ScanError, Scanned, copy_scanned, hash_scanned, measure, scan};
+pub use scan::{Measured, ScanError, Scanned, Stamps, copy_scanned, hash_scanned, measure, scan};
 pub use tree::{Tree, TreeEntry, TreeKind};
 pub use walk::{Found, FoundLink, WalkError, find_holders};
 pub use write::TreeWriter;

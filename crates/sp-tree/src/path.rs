@@ -97,9 +97,7 @@ impl RelPath {
 
     /// Checks bytes, such as a name that a file system or an archive gave, and makes them a path.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PathError> {
-        std::str::from_utf8(bytes)
-            .map_err(|_| PathError::NotUtf8)
-            .and_then(Self::new)
+        std::str::from_utf8(bytes).map_err(|_| PathError::NotUtf8).and_then(Self::new)
     }
 
     /// The path as text.
@@ -172,9 +170,7 @@ fn is_device(segment: &str) -> bool {
         _ => stem
             .strip_prefix("COM")
             .or_else(|| stem.strip_prefix("LPT"))
-            .is_some_and(|port| {
-                matches!(port, "¹" | "²" | "³") || matches!(port.as_bytes(), [b'0'..=b'9'])
-            }),
+            .is_some_and(|port| matches!(port, "¹" | "²" | "³") || matches!(port.as_bytes(), [b'0'..=b'9'])),
     }
 }
 
@@ -183,11 +179,7 @@ pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    let folded: String = text
-        .nfd()
-        .flat_map(char::to_uppercase)
-        .flat_map(char::to_lowercase)
-        .collect();
+    let folded: String = text.nfd().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
     match is_nfc_quick(folded.chars()) {
         unicode_normalization::IsNormalized::Yes => folded,
         _ => folded.nfc().collect(),
@@ -261,10 +253,7 @@ mod tests {
     #[test]
     fn se_14_a_segment_at_the_limit_passes_and_one_past_it_does_not() {
         assert!(Name::new(&"a".repeat(MAX_SEGMENT)).is_ok());
-        assert_eq!(
-            Name::new(&"a".repeat(MAX_SEGMENT + 1)),
-            Err(PathError::TooLong(MAX_SEGMENT))
-        );
+        assert_eq!(Name::new(&"a".repeat(MAX_SEGMENT + 1)), Err(PathError::TooLong(MAX_SEGMENT)));
     }
 
     #[test]

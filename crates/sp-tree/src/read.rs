@@ -10,8 +10,7 @@ use crate::dir::{Dir, DirEntry, EntryKind, Follow, stamp_of};
 /// Reads a regular file that a user or a package gave, `limit` bytes at the most.
 pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let entry = DirEntry::of(path)
-        .ok_or_else(|| FileError::new("read", path, io::ErrorKind::IsADirectory))?;
+    let entry = DirEntry::of(path).ok_or_else(|| FileError::new("read", path, io::ErrorKind::IsADirectory))?;
     let file = Dir::open(parent)?.open_file(&entry, Follow::Links)?;
     let mut bytes = Vec::new();
     read_open(&file, limit, &mut bytes).map_err(|e| FileError::new("read", path, e))?;
@@ -57,8 +56,5 @@ pub(crate) fn read_open(mut file: &File, limit: u64, buffer: &mut Vec<u8>) -> io
 }
 
 fn too_large(size: u64, limit: u64) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::FileTooLarge,
-        format!("it has {size} bytes, more than the limit of {limit}"),
-    )
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it has {size} bytes, more than the limit of {limit}"))
 }

@@ -58,7 +58,19 @@ pub struct Scanned {
     /// Its entries.
     pub listing: Listing<Stamp>,
     /// What each directory in it looked like before it was listed; the top has the path "".
-    dirs: Vec<(Box<str>, Stamp)>,
+    dirs: Stamps,
+}
+
+/// What each file and folder looked like, by path; the top has the path "".
+pub type Stamps = Vec<(Box<str>, Stamp)>;
+
+/// A directory of the disk that was read.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// What it holds.
+    pub tree: Tree,
+    /// What it looked like when it was read.
+    pub stamps: Stamps,
 }
 
 /// Whose directory is scanned.
@@ -85,7 +97,7 @@ struct Scan<'a> {
     top: &'a Dir,
     owner: Owner,
     builder: ListingBuilder<'a, Stamp>,
-    dirs: Vec<(Box<str>, Stamp)>,
+    dirs: Stamps,
 }
 
 /// A directory on the way down, so that a link can be held against all that it lies in.
@@ -126,7 +138,7 @@ impl Scan<'_> {
             EntryKind::Special => return Err(ScanError::Special(here)),
             EntryKind::Link if self.owner == Owner::Sink => return Err(ScanError::Link(here)),
             EntryKind::Link => Follow::Links,
-            EntryKind::Dir => return self.descend(level, entry, path, Follow::Never),
+            EntryKind::Dir => return self.descend(level, entry, &path, Follow::Never),
             EntryKind::File => Follow::Never,
         };
         let stamp = match level.dir.look(entry, follow) {
@@ -138,7 +150,7 @@ impl Scan<'_> {
             Err(e) => return Err(e.into()),
         };
         match stamp.kind() {
-            EntryKind::Dir => self.descend(level, entry, path, follow),
+            EntryKind::Dir => self.descend(level, entry, &path, follow),
             EntryKind::File => {
                 let added = self.builder.file(path, stamp.executable(), stamp.size, stamp);
                 self.listed(added)
@@ -147,7 +159,7 @@ impl Scan<'_> {
         }
     }
 
-    fn descend(&mut self, level: &Level<'_>, entry: &DirEntry, path: RelPath, follow: Follow) -> Result<(), ScanError> {
+    fn descend(&mut self, level: &Level<'_>, entry: &DirEntry, path: &RelPath, follow: Follow) -> Result<(), ScanError> {
         let dir = level.dir.open_dir(entry, follow)?;
         let linked = level.linked || follow == Follow::Links;
         if linked && encloses(level, dir.identity()?)? {
@@ -155,7 +167,7 @@ impl Scan<'_> {
         }
         let added = self.builder.dir(path.clone());
         self.listed(added)?;
-        self.visit(&Level { dir: &dir, above: Some(level), linked }, Some(&path))
+        self.visit(&Level { dir: &dir, above: Some(level), linked }, Some(path))
     }
 
     fn listed(&self, result: Result<(), ListingError>) -> Result<(), ScanError> {
@@ -182,7 +194,7 @@ pub fn copy_scanned(
     writers: &mut [TreeWriter],
     limits: &Limits,
     look: &mut dyn FnMut(&RelPath, &[u8]),
-) -> Result<(Tree, Vec<(Box<str>, Stamp)>), FileError> {
+) -> Result<Measured, FileError> {
     read_scanned(dir, scanned, Follow::Links, limits, &mut |entry, bytes| {
         for writer in &mut *writers {
             match (&entry.kind, bytes) {
@@ -200,19 +212,25 @@ pub fn copy_scanned(
 }
 
 /// Reads an author's directory and tells what was read.
-pub fn hash_scanned(dir: &Dir, scanned: &Scanned, limits: &Limits) -> Result<(Tree, Vec<(Box<str>, Stamp)>), FileError> {
+pub fn hash_scanned(
+    dir: &Dir,
+    scanned: &Scanned,
+    limits: &Limits,
+) -> Result<Measured, FileError> {
     read_scanned(dir, scanned, Follow::Links, limits, &mut |_, _| Ok(()))
 }
 
 type Entry = crate::listing::ListingEntry<Stamp>;
+/// Takes an entry and, for a file, its bytes.
+type Each<'a> = &'a mut dyn FnMut(&Entry, Option<&[u8]>) -> Result<(), FileError>;
 
 fn read_scanned(
     dir: &Dir,
     scanned: &Scanned,
     follow: Follow,
     limits: &Limits,
-    each: &mut dyn FnMut(&Entry, Option<&[u8]>) -> Result<(), FileError>,
-) -> Result<(Tree, Vec<(Box<str>, Stamp)>), FileError> {
+    each: Each<'_>,
+) -> Result<Measured, FileError> {
     let mut tree = Tree::default();
     let mut stamps = scanned.dirs.clone();
     let mut buffer = Vec::new();
@@ -233,11 +251,11 @@ fn read_scanned(
         };
         tree.entries.push(TreeEntry { path: entry.path.clone(), kind });
     }
-    Ok((tree, stamps))
+    Ok(Measured { tree, stamps })
 }
 
 /// What stands in a sink's folder: its tree, or `None` where it holds what `sp` never writes.
-pub fn measure(dir: &Dir, limits: &Limits) -> Result<Option<(Tree, Vec<(Box<str>, Stamp)>)>, FileError> {
+pub fn measure(dir: &Dir, limits: &Limits) -> Result<Option<Measured>, FileError> {
     let scanned = match scan_as(dir, limits, Owner::Sink) {
         Ok(scanned) => scanned,
         Err(ScanError::File(e)) if e.kind() != io::ErrorKind::NotFound => return Err(e),

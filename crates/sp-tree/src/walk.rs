@@ -1,15 +1,15 @@
 //! Finding every directory that holds a file of a given name, in parallel.
 
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
 
-use crate::dir::{Dir, DirEntry, EntryKind, FileError, Follow, Stamp, escape_bytes};
+use crate::dir::{Dir, DirEntry, EntryKind, FileError, Follow, escape_bytes};
 use crate::limits::Limits;
-use crate::path::{Name, PathError, RelPath};
+use crate::path::Name;
+use crate::scan::Stamps;
 
 /// Why a walk ended before its end.
 #[derive(Debug, Error)]
@@ -18,12 +18,10 @@ pub enum WalkError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A directory whose name no id can have.
-    #[error("the folder `{path}` cannot be part of a skill's id: {why}")]
-    Name {
+    #[error("the folder `{path}` cannot be part of a skill's id: its name is not UTF-8")]
+    NotUtf8 {
         /// The path, what is not UTF-8 escaped.
         path: String,
-        /// What is wrong with it.
-        why: PathError,
     },
     /// Too much to walk.
     #[error("`{path}` has more than {limit} files and folders")]
@@ -62,7 +60,7 @@ pub struct Found {
     /// Links that lead back to a folder that they lie in; they were not followed.
     pub cycles: Vec<Box<str>>,
     /// Every directory that was read, as it looked just before.
-    pub dirs: Vec<(Box<str>, Stamp)>,
+    pub dirs: Stamps,
 }
 
 /// Walks `root`, following links to directories and passing over `.git`.
@@ -75,7 +73,7 @@ pub fn find_holders(root: Dir, file: &Name, limits: &Limits) -> Result<Found, Wa
         found: Mutex::default(),
         failed: Mutex::default(),
     };
-    let level = Arc::new(Level { dir: root, path: None, above: None, dir_is_link: false, linked: false });
+    let level = Arc::new(Level { dir: root, path: "".into(), depth: 0, above: None, dir_is_link: false, linked: false });
     rayon::scope(|scope| walk.visit(scope, &level));
     if let Some(error) = walk.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
@@ -98,17 +96,15 @@ struct Walk<'a> {
 
 struct Level {
     dir: Dir,
-    path: Option<RelPath>,
+    /// From the top of the walk. Not a `RelPath`: what could not be installed is only found here.
+    path: Box<str>,
+    depth: u64,
     above: Option<Arc<Level>>,
     dir_is_link: bool,
     linked: bool,
 }
 
 impl Level {
-    fn text(&self) -> &str {
-        self.path.as_ref().map_or("", RelPath::as_str)
-    }
-
     fn encloses(&self, identity: (u64, u64)) -> Result<bool, FileError> {
         if self.dir.identity()? == identity {
             return Ok(true);
@@ -134,7 +130,7 @@ impl<'a> Walk<'a> {
             let is_file = matches!(entry.kind, EntryKind::File | EntryKind::Link);
             if is_file && entry.name() == OsStr::new(self.file.as_str()) {
                 holder = Some(FoundLink {
-                    path: level.text().into(),
+                    path: level.path.clone(),
                     dir_is_link: level.dir_is_link,
                     file_is_link: entry.kind == EntryKind::Link,
                 });
@@ -144,7 +140,7 @@ impl<'a> Walk<'a> {
         }
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         found.holders.extend(holder);
-        found.dirs.push((level.text().into(), stamp));
+        found.dirs.push((level.path.clone(), stamp));
         Ok(())
     }
 
@@ -156,8 +152,8 @@ impl<'a> Walk<'a> {
         follow: Follow,
     ) -> Result<(), WalkError> {
         let path = self.child_path(level, entry)?;
-        if path.depth() as u64 > self.limits.depth {
-            return Err(WalkError::TooDeep { path: path.to_string(), limit: self.limits.depth });
+        if level.depth >= self.limits.depth {
+            return Err(WalkError::TooDeep { path: path.into(), limit: self.limits.depth });
         }
         let (level, entry) = (Arc::clone(level), entry.clone());
         scope.spawn(move |scope| match self.open(&level, &entry, path, follow) {
@@ -171,25 +167,28 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn open(&self, above: &Arc<Level>, entry: &DirEntry, path: RelPath, follow: Follow) -> Result<Option<Level>, WalkError> {
+    fn open(
+        &self,
+        above: &Arc<Level>,
+        entry: &DirEntry,
+        path: Box<str>,
+        follow: Follow,
+    ) -> Result<Option<Level>, WalkError> {
         let dir = above.dir.open_dir(entry, follow)?;
         let dir_is_link = follow == Follow::Links;
         let linked = above.linked || dir_is_link;
         if linked && above.encloses(dir.identity()?)? {
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-            found.cycles.push(path.as_str().into());
+            found.cycles.push(path);
             return Ok(None);
         }
-        Ok(Some(Level { dir, path: Some(path), above: Some(Arc::clone(above)), dir_is_link, linked }))
+        Ok(Some(Level { dir, path, depth: above.depth + 1, above: Some(Arc::clone(above)), dir_is_link, linked }))
     }
 
-    fn child_path(&self, level: &Level, entry: &DirEntry) -> Result<RelPath, WalkError> {
-        let name = entry.name().as_bytes();
-        match &level.path {
-            None => RelPath::from_bytes(name),
-            Some(path) => RelPath::from_bytes(&[path.as_str().as_bytes(), b"/", name].concat()),
-        }
-        .map_err(|why| WalkError::Name { path: escape_bytes(level.dir.path_of(entry).as_os_str()), why })
+    fn child_path(&self, level: &Level, entry: &DirEntry) -> Result<Box<str>, WalkError> {
+        let not_utf8 = || WalkError::NotUtf8 { path: escape_bytes(level.dir.path_of(entry).as_os_str()) };
+        let name = entry.name().to_str().ok_or_else(not_utf8)?;
+        Ok(if level.path.is_empty() { name.into() } else { format!("{}/{name}", level.path).into() })
     }
 
     fn count(&self, entries: u64) -> Result<(), WalkError> {

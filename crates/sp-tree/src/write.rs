@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use crate::dir::{Dir, FileError, Follow, Stamp};
+use crate::dir::{Dir, FileError, Follow};
 use crate::path::{Name, PathError, RelPath};
+use crate::scan::Stamps;
 
 /// Writes files and folders beneath a directory that holds nothing else.
 pub struct TreeWriter {
     root: Dir,
     dirs: HashMap<Box<str>, Dir>,
-    stamps: Vec<(Box<str>, Stamp)>,
+    stamps: Stamps,
 }
 
 impl TreeWriter {
@@ -40,7 +41,7 @@ impl TreeWriter {
     }
 
     /// What each file and folder looks like now that all is written; the top has the path "".
-    pub fn finish(mut self) -> Result<Vec<(Box<str>, Stamp)>, FileError> {
+    pub fn finish(mut self) -> Result<Stamps, FileError> {
         for (path, dir) in self.dirs {
             self.stamps.push((path, dir.stamp()?));
         }

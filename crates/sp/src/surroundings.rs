@@ -7,7 +7,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use sp_engine::{Context, Error, Kind, Listener, Network, Result};
-use sp_tree::Limits;
 
 use crate::cli::Options;
 
@@ -30,7 +29,7 @@ pub(crate) fn context<'a>(options: &Options, listener: &'a dyn Listener) -> Resu
         now: now(&env),
         wall_clock,
         run_id: run_id(),
-        limits: limits(options),
+        limits: options.limit.clone(),
         network: if options.offline { Network::Offline } else { Network::Allowed },
         user_home,
         home,
@@ -38,15 +37,6 @@ pub(crate) fn context<'a>(options: &Options, listener: &'a dyn Listener) -> Resu
         env,
         listener,
     })
-}
-
-fn limits(options: &Options) -> Limits {
-    let mut limits = Limits::default();
-    for (name, value) in &options.limit {
-        // The names were checked when the flag was read.
-        let _ = limits.set(name, *value);
-    }
-    limits
 }
 
 /// The time that goes into records: `SOURCE_DATE_EPOCH` stops it, for builds that must repeat.

@@ -1,3 +1,3 @@
 //! Where bytes come from.
 
-pub mod git;
+pub(crate) mod git;

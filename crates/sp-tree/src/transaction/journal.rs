@@ -102,8 +102,8 @@ impl Journal {
         let path = home.path_of(&JOURNAL);
         let mut bytes = Vec::new();
         read_open(&file, MAX_BYTES, &mut bytes).map_err(|e| FileError::new("read", &path, e))?;
-        let journal: Self = serde_json::from_slice(&bytes)
-            .map_err(|source| JournalError::Broken { path: path.clone(), source })?;
+        let journal: Self =
+            serde_json::from_slice(&bytes).map_err(|source| JournalError::Broken { path: path.clone(), source })?;
         if journal.version > VERSION {
             return Err(JournalError::Newer { path, version: journal.version });
         }

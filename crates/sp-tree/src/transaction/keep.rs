@@ -69,7 +69,7 @@ impl Disposal<'_> {
         };
         // What cannot be read cannot be known to be ours.
         let measured = measure(&folder, self.limits).unwrap_or(None);
-        Ok(measured.is_some_and(|(tree, _)| tree.digest() == digest))
+        Ok(measured.is_some_and(|measured| measured.tree.digest() == digest))
     }
 }
 

@@ -197,11 +197,9 @@ impl<'a> Transaction<'a> {
                     stage.rename_new(&coming(index), dir, name)?;
                 }
             }
-            (Some(_), None) => stage.rename_new(&coming(index), dir, name).map_err(|error| {
-                match error.kind() {
-                    std::io::ErrorKind::AlreadyExists => TransactionError::Appeared(dir.path_of(name)),
-                    _ => error.into(),
-                }
+            (Some(_), None) => stage.rename_new(&coming(index), dir, name).map_err(|error| match error.kind() {
+                std::io::ErrorKind::AlreadyExists => TransactionError::Appeared(dir.path_of(name)),
+                _ => error.into(),
             })?,
             (None, Some(_)) => dir.rename_new(name, stage, &going(index))?,
             // It was to go, and is gone already.
@@ -266,11 +264,8 @@ fn missing(path: &Path) -> Vec<PathBuf> {
 impl Journal {
     fn of(intent: Intent) -> Self {
         let stage = Name::stage(&intent.id);
-        let roots = intent.roots.into_iter().map(|path| JournalRoot {
-            made: missing(&path),
-            stage: stage.clone(),
-            path,
-        });
+        let roots =
+            intent.roots.into_iter().map(|path| JournalRoot { made: missing(&path), stage: stage.clone(), path });
         let changes = intent.changes.into_iter().map(|change| JournalChange {
             root: change.root,
             name: change.name,

@@ -6,6 +6,7 @@ use std::path::Path;
 use anstyle::Style;
 use sp_engine::{Context, InstallRequest, Mode, Replace, Result};
 use sp_formats::output::{ChangeReport, FolderAction, SinkChange};
+use sp_formats::printable::printable;
 
 use super::{count, mode, sink_requests};
 use crate::cli::{self, Format};
@@ -55,7 +56,9 @@ fn print(context: &Context<'_>, report: &ChangeReport, terminal: &Terminal) -> R
 fn plain(out: &mut dyn Write, sink: &SinkChange) -> io::Result<()> {
     sink.folders.iter().try_for_each(|folder| {
         let path = sink.path.join(&folder.folder);
-        writeln!(out, "{}\t{}\t{}\t{}", word(folder.action), sink.sink, folder.pack, path.display())
+        let path = path.display().to_string();
+        let (sink, pack) = (printable(&sink.sink), printable(&folder.pack));
+        writeln!(out, "{}\t{sink}\t{pack}\t{}", word(folder.action), printable(&path))
     })
 }
 
@@ -65,7 +68,7 @@ fn human(out: &mut dyn Write, context: &Context<'_>, report: &ChangeReport, sink
     for folder in changed.iter().take(shown) {
         let (sign, style) = sign(folder.action);
         let note = if folder.edited { format!("  {WARNING}edited since it was installed{WARNING:#}") } else { String::new() };
-        writeln!(out, "{style}{sign}{style:#} {}{note}", folder.folder)?;
+        writeln!(out, "{style}{sign}{style:#} {}{note}", printable(&folder.folder))?;
     }
     if changed.len() > shown {
         writeln!(out, "{DIM}… and {} more (`--verbose` shows all){DIM:#}", changed.len() - shown)?;
@@ -74,7 +77,7 @@ fn human(out: &mut dyn Write, context: &Context<'_>, report: &ChangeReport, sink
         writeln!(out)?;
     }
     for kept in &sink.kept {
-        writeln!(out, "{WARNING}kept{WARNING:#} the edited `{}` in {}", kept.folder, context.show(&kept.kept_at))?;
+        writeln!(out, "{WARNING}kept{WARNING:#} the old `{}` in {}", printable(&kept.folder), context.show(&kept.kept_at))?;
     }
     if !sink.kept.is_empty() {
         writeln!(out, "{DIM}`sp clean` removes what was kept{DIM:#}\n")?;
@@ -102,9 +105,13 @@ fn summary(context: &Context<'_>, report: &ChangeReport, sink: &SinkChange) -> S
     let also = if sink.packs.is_empty() || sink.removed_packs.is_empty() {
         String::new()
     } else {
-        format!(" in the place of {}", sink.removed_packs.join(", "))
+        format!(" in the place of {}", names(&sink.removed_packs))
     };
-    format!("{STRONG}{verb} {}{STRONG:#}{also} · {} · {} · {parts}", packs.join(", "), sink.sink, context.show(&sink.path))
+    format!("{STRONG}{verb} {}{STRONG:#}{also} · {} · {} · {parts}", names(packs), printable(&sink.sink), context.show(&sink.path))
+}
+
+fn names(packs: &[String]) -> String {
+    printable(&packs.join(", ")).into_owned()
 }
 
 fn sign(action: FolderAction) -> (char, Style) {

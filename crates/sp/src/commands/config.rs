@@ -6,7 +6,7 @@ use sp_engine::{Context, Result};
 use sp_formats::output::{ConfigView, SinkItem, SinkOrigin};
 
 use crate::cli::Format;
-use crate::terminal::{DIM, HINT, Terminal, Words, table};
+use crate::terminal::{DIM, Terminal, Words, table};
 
 pub(super) fn run(context: &Context<'_>, terminal: &Terminal) -> Result<()> {
     let view = sp_engine::config(context)?;
@@ -18,10 +18,15 @@ pub(super) fn run(context: &Context<'_>, terminal: &Terminal) -> Result<()> {
     })
 }
 
+/// Whether a built-in or configured sink is the same agent at the same place.
+fn is_twin(view: &ConfigView, sink: &SinkItem) -> bool {
+    view.sinks.iter().any(|other| other.origin != SinkOrigin::Table && other.agent == sink.agent && other.path == sink.path)
+}
+
 fn human(out: &mut dyn Write, context: &Context<'_>, view: &ConfigView, terminal: &Terminal) -> io::Result<()> {
     let all = terminal.words == Words::Many;
     let (shown, rest): (Vec<&SinkItem>, Vec<&SinkItem>) =
-        view.sinks.iter().partition(|sink| all || sink.found || sink.origin != SinkOrigin::Table);
+        view.sinks.iter().partition(|sink| all || sink.origin != SinkOrigin::Table || sink.found && !is_twin(view, sink));
     let rows = shown.iter().map(|sink| {
         let path = sink.path.as_ref().map_or("(only in a project)".into(), |path| context.show(path));
         let project = sink.project_path.as_ref().map_or(String::new(), |path| path.display().to_string());
@@ -35,22 +40,12 @@ fn human(out: &mut dyn Write, context: &Context<'_>, view: &ConfigView, terminal
     });
     write!(out, "{}", table(&["sink", "path", "in a project", "from", "found here"], rows.collect(), terminal.width()))?;
     if !rest.is_empty() {
-        writeln!(out, "{DIM}and {} more agents that were not found here (`--verbose` lists them){DIM:#}", rest.len())?;
+        writeln!(out, "{DIM}and {} more agents (`--verbose` lists them){DIM:#}", rest.len())?;
     }
     writeln!(out, "\nhome    {}\nconfig  {}\ncache   {}", context.show(&view.home), context.show(&view.config_file), context.show(&view.cache))?;
     if all {
         writeln!(out, "\nlimits (`--limit NAME=NUMBER`, or `limits:` in the config)")?;
         view.limits.iter().try_for_each(|limit| writeln!(out, "  {:<18} {}", limit.name, limit.value))?;
-    }
-    for sink in &view.sinks {
-        if let Some(reads) = &sink.reads {
-            let reads = context.show(reads);
-            writeln!(
-                out,
-                "\n{HINT}hint:{HINT:#} on this machine {} reads `{reads}`; to install there, put `sinks: {{{}: {reads}}}` into the config",
-                sink.agent, sink.sink
-            )?;
-        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use sp_engine::{Context, Result, SinkRequest};
+use sp_formats::printable::printable;
 
 use crate::cli::Format;
 use crate::terminal::{Terminal, Words, table};
@@ -19,19 +20,21 @@ pub(super) fn run(context: &Context<'_>, sink: Option<&SinkRequest>, terminal: &
         });
         let rows: Vec<Vec<String>> = rows.collect();
         if terminal.format == Format::Plain {
-            return rows.iter().try_for_each(|row| writeln!(out, "{}", row.join("\t")));
+            return rows.iter().try_for_each(|row| writeln!(out, "{}", row.iter().map(|cell| printable(cell)).collect::<Vec<_>>().join("\t")));
         }
         if rows.is_empty() {
-            return writeln!(out, "nothing is installed; `sp install <pack> --agent <sink>` does that");
+            let place = if sink.is_some() { " in that sink" } else { "" };
+            return writeln!(out, "nothing is installed{place}; `sp install <pack> --agent <sink>` does that");
         }
         write!(out, "{}", table(&["sink", "pack", "skills", "installed", "where"], rows, terminal.width()))?;
         if terminal.words == Words::Many {
             for item in &list.installs {
-                writeln!(out, "\n{} in {}  from {}", item.pack, context.show(&item.path), item.pack_file)?;
+                writeln!(out, "\n{} in {}  from {}", printable(&item.pack), context.show(&item.path), context.show(Path::new(&item.pack_file)))?;
                 for import in &item.imports {
-                    writeln!(out, "  {} @ {} = {}", import.repo, import.git_ref.as_deref().unwrap_or("HEAD"), import.commit)?;
+                    let line = format!("{} @ {} = {}", import.repo, import.git_ref.as_deref().unwrap_or("HEAD"), import.commit);
+                    writeln!(out, "  {}", printable(&line))?;
                 }
-                item.folders.iter().try_for_each(|folder| writeln!(out, "  {folder}"))?;
+                item.folders.iter().try_for_each(|folder| writeln!(out, "  {}", printable(folder)))?;
             }
         }
         Ok(())

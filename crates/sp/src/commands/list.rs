@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use sp_engine::{Context, Result};
+use sp_engine::{Context, Error, Kind, Result};
 use sp_formats::printable::printable;
 
+use super::count;
 use crate::terminal::Terminal;
 
 pub(super) fn skills(context: &Context<'_>, root: Option<&Path>, terminal: &Terminal) -> Result<()> {
@@ -14,5 +15,9 @@ pub(super) fn skills(context: &Context<'_>, root: Option<&Path>, terminal: &Term
 
 pub(super) fn packs(context: &Context<'_>, root: Option<&Path>, terminal: &Terminal) -> Result<()> {
     let list = sp_engine::packs(context, root)?;
-    terminal.print(&list, |out| list.packs.iter().try_for_each(|pack| writeln!(out, "{}", printable(&pack.name))))
+    terminal.print(&list, |out| list.packs.iter().try_for_each(|pack| writeln!(out, "{}", printable(&pack.name))))?;
+    match list.packs.iter().filter(|pack| !pack.valid).count() {
+        0 => Ok(()),
+        broken => Err(Error::new(Kind::Data, format!("{} cannot be used", count(broken, "pack"))).hint("mend what is shown above")),
+    }
 }

@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context<'_>, root: Option<&Path>, pack: &str, termin
 fn plain(out: &mut dyn Write, view: &PackView) -> io::Result<()> {
     view.skills.iter().try_for_each(|skill| {
         let source = skill.import.map_or("local".into(), |number| import_name(&view.imports[number]));
-        writeln!(out, "{}\t{}\t{}", printable(&source), printable(&skill.id), skill.folder)
+        writeln!(out, "{}\t{}\t{}", printable(&source), printable(&skill.id), printable(&skill.folder))
     })
 }
 
@@ -37,7 +37,7 @@ fn human(out: &mut dyn Write, context: &Context<'_>, view: &PackView) -> io::Res
         }
         writeln!(out, "\n{title}")?;
         skills.iter().try_for_each(|skill| {
-            writeln!(out, "  {:<width$}  {DIM}→{DIM:#} {}", printable(&skill.id), skill.folder)
+            writeln!(out, "  {:<width$}  {DIM}→{DIM:#} {}", printable(&skill.id), printable(&skill.folder))
         })
     };
     group(out, "local", None)?;

@@ -1,5 +1,7 @@
 //! Errors and findings as text and as JSON.
 
+use std::ops::Range;
+
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use sp_engine::Error;
 use sp_formats::output::{ErrorItem, ErrorReport, FindingItem};
@@ -70,26 +72,50 @@ fn snippet(report: &Report, finding: &Finding) -> String {
         let help = finding.help.as_ref().map(|help| format!("  help: {}\n", printable(help))).unwrap_or_default();
         return format!("{style}{}[{}]:{style:#} {message}\n  --> {file}\n{help}", finding.severity.word(), finding.rule);
     };
-    let annotation = AnnotationKind::Primary.span(within(&report.text, span));
+    let shown = Excerpt::of(&report.text, &span);
+    let annotation = AnnotationKind::Primary.span(shown.span.clone());
     let title = level.primary_title(message).id(finding.rule);
-    let mut group = Group::with_title(title).element(Snippet::source(&*report.text).path(file).annotation(annotation));
+    let source = Snippet::source(&shown.text).line_start(shown.line).path(file).annotation(annotation);
+    let mut group = Group::with_title(title).element(source);
     if let Some(help) = &finding.help {
         group = group.element(Level::HELP.message(printable(help).into_owned()));
     }
     format!("{}\n\n", Renderer::styled().render(&[group]))
 }
 
-/// A span that lies on character boundaries of the text, and on one line where it covers many.
-fn within(text: &str, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
-    let floor = |mut at: usize| {
-        at = at.min(text.len());
-        while !text.is_char_boundary(at) {
-            at -= 1;
+/// The line that a finding is about, with nothing hidden in it.
+struct Excerpt {
+    text: String,
+    /// Where the finding stands in `text`.
+    span: Range<usize>,
+    /// The number of the line, from 1.
+    line: usize,
+}
+
+impl Excerpt {
+    fn of(text: &str, span: &Range<usize>) -> Self {
+        let start = floor(text, span.start);
+        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let end = floor(text, span.end).clamp(start, line_end);
+        let before = printable_tabs(&text[line_start..start]);
+        let marked = printable_tabs(&text[start..end]);
+        let after = printable_tabs(text[end..line_end].trim_end_matches('\r'));
+        Self {
+            span: before.len()..before.len() + marked.len(),
+            text: format!("{before}{marked}{after}"),
+            line: text[..line_start].matches('\n').count() + 1,
         }
-        at
-    };
-    let start = floor(span.start);
-    let end = floor(span.end).max(start);
-    let line_end = text[start..end].find('\n').map_or(end, |at| start + at);
-    start..line_end
+    }
+}
+
+/// As [`printable`], but a tab stays, since it is no secret in a source line.
+fn printable_tabs(text: &str) -> String {
+    text.split('\t').map(printable).collect::<Vec<_>>().join("\t")
+}
+
+/// The nearest character boundary at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }

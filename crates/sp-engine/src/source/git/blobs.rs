@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{ChildStdout, Command};
 
-use sp_tree::{Limits, Listing, ListingBuilder};
+use sp_tree::{Limits, Listing, ListingBuilder, ListingError};
 
 use super::cache::Checkout;
 use super::command::{Fetch, Git, output, piped};
+use super::tree::{SkillFile, Targets};
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
 
@@ -18,18 +19,36 @@ impl Checkout {
     /// Fetches what the cache lacks of these skills, and lists their files.
     pub(crate) fn prepare(&self, context: &Context<'_>, limits: &Limits, ids: &[String]) -> Result<Vec<GitListing>> {
         let git = Git::new(context, &self.dir);
-        let mut here = local_objects(&git)?;
-        let targets = self.read_links(context, limits, &git, &mut here, ids)?;
-        let files: Result<Vec<_>> = ids.iter().map(|id| self.tree.files_of(&self.repo, id, &targets, limits)).collect();
+        let here = local_objects(&git)?;
+        Preparation { checkout: self, context, limits, git, here }.prepare(ids)
+    }
+}
+
+/// Bringing the bytes of selected skills into the cache.
+struct Preparation<'a> {
+    checkout: &'a Checkout,
+    context: &'a Context<'a>,
+    limits: &'a Limits,
+    git: Git<'a>,
+    /// The objects that the cache holds.
+    here: HashSet<Box<str>>,
+}
+
+impl Preparation<'_> {
+    fn prepare(&mut self, ids: &[String]) -> Result<Vec<GitListing>> {
+        let targets = self.read_links(ids)?;
+        let (tree, repo) = (&self.checkout.tree, &self.checkout.repo);
+        let files: Result<Vec<_>> = ids.iter().map(|id| tree.files_of(repo, id, &targets, self.limits)).collect();
         let files = files?;
-        let blobs: Vec<Box<str>> = files.iter().flatten().filter_map(|file| file.blob.as_ref()).map(|(id, _)| id.clone()).collect();
-        self.fetch(context, limits, &git, &mut here, &blobs)?;
-        let sizes = sizes(&git, &blobs)?;
-        ids.iter().zip(files).map(|(id, files)| self.list(id, files, &sizes, limits)).collect()
+        let blobs: Vec<Box<str>> =
+            files.iter().flatten().filter_map(|file| file.blob.as_ref()).map(|(id, _)| id.clone()).collect();
+        self.fetch(&blobs)?;
+        let sizes = sizes(&self.git, &blobs)?;
+        ids.iter().zip(files).map(|(id, files)| self.list(id, files, &sizes)).collect()
     }
 
-    fn list(&self, id: &str, files: Vec<super::tree::SkillFile>, sizes: &HashMap<Box<str>, u64>, limits: &Limits) -> Result<GitListing> {
-        let mut builder = ListingBuilder::new(limits);
+    fn list(&self, id: &str, files: Vec<SkillFile>, sizes: &HashMap<Box<str>, u64>) -> Result<GitListing> {
+        let mut builder = ListingBuilder::new(self.limits);
         for file in files {
             let added = match file.blob {
                 None => builder.dir(file.path),
@@ -38,35 +57,32 @@ impl Checkout {
                     builder.file(file.path, executable, size, blob)
                 }
             };
-            added.map_err(|why| {
-                let error = Error::new(Kind::Data, format!("the skill `{id}` of `{}` cannot be installed", self.repo));
-                let hint = match why.limit_name() {
-                    Some(name) => format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
-                    None => "exclude it, or ask its author to mend it".into(),
-                };
-                error.because(why).hint(hint)
-            })?;
+            added.map_err(|why| self.refusal(id, why))?;
         }
         Ok(builder.finish())
     }
 
+    fn refusal(&self, id: &str, why: ListingError) -> Error {
+        let hint = match why.limit_name() {
+            Some(name) => format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
+            None => "exclude it, or ask its author to mend it".into(),
+        };
+        Error::new(Kind::Data, format!("the skill `{id}` of `{}` cannot be installed", self.checkout.repo))
+            .because(why)
+            .hint(hint)
+    }
+
     /// Reads the links that the skills go through, a round for each level of links behind links.
-    fn read_links(
-        &self,
-        context: &Context<'_>,
-        limits: &Limits,
-        git: &Git<'_>,
-        here: &mut HashSet<Box<str>>,
-        ids: &[String],
-    ) -> Result<HashMap<Box<str>, Vec<u8>>> {
-        let mut targets: HashMap<Box<str>, Vec<u8>> = HashMap::new();
+    fn read_links(&mut self, ids: &[String]) -> Result<Targets> {
+        let mut targets = Targets::new();
         loop {
-            let links: Vec<Box<str>> = ids.iter().flat_map(|id| self.tree.links_of(id, &targets)).collect();
+            let tree = &self.checkout.tree;
+            let links: Vec<Box<str>> = ids.iter().flat_map(|id| tree.links_of(id, &targets, self.limits)).collect();
             if links.is_empty() {
                 return Ok(targets);
             }
-            self.fetch(context, limits, git, here, &links)?;
-            read_blobs(context, self, &links, |at, bytes| {
+            self.fetch(&links)?;
+            read_blobs(self.context, self.checkout, &links, |at, bytes| {
                 // No file system stores a longer target.
                 targets.insert(links[at].clone(), bytes[..bytes.len().min(4096)].to_vec());
                 Ok(())
@@ -75,28 +91,27 @@ impl Checkout {
     }
 
     /// Fetches those of `wanted` that are not here, in one batch.
-    fn fetch(&self, context: &Context<'_>, limits: &Limits, git: &Git<'_>, here: &mut HashSet<Box<str>>, wanted: &[Box<str>]) -> Result<()> {
-        let mut missing: Vec<&str> = wanted.iter().filter(|id| !here.contains(*id)).map(|id| &**id).collect();
+    fn fetch(&mut self, wanted: &[Box<str>]) -> Result<()> {
+        let mut missing: Vec<&str> = wanted.iter().filter(|id| !self.here.contains(*id)).map(|id| &**id).collect();
         missing.sort_unstable();
         missing.dedup();
         if missing.is_empty() {
             return Ok(());
         }
-        if context.network == Network::Offline {
-            return Err(Error::new(Kind::Environment, format!("files of `{}` would have to be fetched", self.repo))
+        let Checkout { repo, url, dir, .. } = self.checkout;
+        if self.context.network == Network::Offline {
+            return Err(Error::new(Kind::Environment, format!("files of `{repo}` would have to be fetched"))
                 .hint("run it once without `--offline`"));
         }
-        context.tell(Event::Fetching { repo: &self.repo.written, progress: None });
-        let command = git.remote(
-            &self.repo,
-            &self.url,
-            &["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--filter=blob:none", "--stdin", "origin"],
-        );
-        let fetch = Fetch { context, repo: &self.repo, dir: &self.dir, limit: limits.git_pack_bytes };
+        self.context.tell(Event::Fetching { repo: &repo.written, progress: None });
+        let args = ["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
+        let args = [&args[..], &["--filter=blob:none", "--stdin", "origin"]].concat();
+        let fetch = Fetch { context: self.context, repo, dir, limit: self.limits.git_pack_bytes };
         let input = missing.join("\n") + "\n";
-        fetch.run(command, input.into_bytes(), &format!("cannot fetch the selected files of `{}`", self.repo))?;
-        context.tell(Event::Fetched { repo: &self.repo.written });
-        here.extend(missing.into_iter().map(Into::into));
+        let what = format!("cannot fetch the selected files of `{repo}`");
+        fetch.run(self.git.remote(repo, url, &args), input.into_bytes(), &what)?;
+        self.context.tell(Event::Fetched { repo: &repo.written });
+        self.here.extend(missing.into_iter().map(Into::into));
         Ok(())
     }
 }
@@ -115,7 +130,10 @@ fn sizes(git: &Git<'_>, blobs: &[Box<str>]) -> Result<HashMap<Box<str>, u64>> {
         let mut line = String::new();
         reader.read_line(&mut line)?;
         let size = line.trim().strip_prefix("blob ").and_then(|size| size.parse().ok());
-        sizes.insert(blobs[at].clone(), size.ok_or_else(|| std::io::Error::other(format!("the object {} is not here", blobs[at])))?);
+        sizes.insert(
+            blobs[at].clone(),
+            size.ok_or_else(|| std::io::Error::other(format!("the object {} is not here", blobs[at])))?,
+        );
         Ok(())
     })?;
     Ok(sizes)
@@ -134,7 +152,11 @@ pub(crate) fn read_blobs(
     let read = converse(git.local(&["cat-file", "--batch", "--buffer"]), blobs, |at, reader| {
         let mut line = String::new();
         reader.read_line(&mut line)?;
-        let size = line.trim().rsplit_once(" blob ").or_else(|| line.trim().split_once(" blob ")).and_then(|(_, size)| size.parse::<u64>().ok());
+        let size = line
+            .trim()
+            .rsplit_once(" blob ")
+            .or_else(|| line.trim().split_once(" blob "))
+            .and_then(|(_, size)| size.parse::<u64>().ok());
         let size = size.ok_or_else(|| std::io::Error::other(format!("the object {} is not here", blobs[at])))?;
         buffer.clear();
         reader.take(size + 1).read_to_end(&mut buffer)?;
@@ -183,5 +205,9 @@ fn converse(
         result
     });
     let _ = child.wait();
-    result.map_err(|e| Error::new(Kind::Environment, "cannot read the selected files from git's cache").because(e).hint("the cache may be damaged: remove it with `sp clean --cache`"))
+    result.map_err(|e| {
+        Error::new(Kind::Environment, "cannot read the selected files from git's cache")
+            .because(e)
+            .hint("the cache may be damaged: remove it with `sp clean --cache`")
+    })
 }

@@ -90,21 +90,33 @@ impl Checkouts<'_> {
     fn open_repo(&self, url: &str, numbers: &[usize], imports: &[Import]) -> Result<Vec<(usize, Checkout)>> {
         let repo = &imports[numbers[0]].repo;
         let dir = self.context.cache_dir().join("git").join(cache_name(repo, url));
+        if self.context.network == Network::Offline && !dir.is_dir() {
+            return Err(never_fetched(repo, imports[numbers[0]].git_ref.as_ref()));
+        }
         let made = Dir::create_all(&dir)?;
         let (_lock, _) = Lock::take(&made, || self.context.tell(Event::Waiting))?;
-        let mut cache = Cache { over: self, repo, url, git: Git::new(self.context, &dir), dir: &dir, remote_refs: None };
+        let mut cache =
+            Cache { over: self, repo, url, git: Git::new(self.context, &dir), dir: &dir, remote_refs: None };
         let mut opened = Vec::new();
         for &number in numbers {
             let import = &imports[number];
             let resolved = cache.commit(import.git_ref.as_ref())?;
-            if resolved.shadowed && let Some(git_ref) = &import.git_ref {
+            if resolved.shadowed
+                && let Some(git_ref) = &import.git_ref
+            {
                 self.context.tell(Event::Warning(format!(
                     "`{repo}` has a tag and a branch called `{git_ref}`: the tag is used"
                 )));
             }
             let listing = cache.git.local(&["ls-tree", "-r", "-t", "-z", "--full-tree", &resolved.commit]);
             let tree = GitTree::read(listing, self.limits, repo)?;
-            let checkout = Checkout { repo: import.repo.clone(), url: url.into(), dir: dir.clone(), commit: resolved.commit, tree };
+            let checkout = Checkout {
+                repo: import.repo.clone(),
+                url: url.into(),
+                dir: dir.clone(),
+                commit: resolved.commit,
+                tree,
+            };
             opened.push((number, checkout));
         }
         Ok(opened)
@@ -114,7 +126,12 @@ impl Checkouts<'_> {
 /// A name for a repository's cache that a person recognises and no other repository has.
 fn cache_name(repo: &Repo, url: &str) -> String {
     let tail = repo.written.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
-    let tail: String = tail.trim_end_matches(".git").chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).take(40).collect();
+    let tail: String = tail
+        .trim_end_matches(".git")
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
+        .take(40)
+        .collect();
     format!("{tail}-{}.git", &Digest::of(url.as_bytes()).hex()[..16])
 }
 
@@ -155,14 +172,16 @@ impl Cache<'_> {
         };
         let tag = get(&format!("refs/tags/{git_ref}^{{}}")).or_else(|| get(&format!("refs/tags/{git_ref}")));
         let branch = get(&format!("refs/heads/{git_ref}"));
-        let whole = git_ref.as_str().strip_prefix("refs/").and_then(|_| {
-            get(&format!("{git_ref}^{{}}")).or_else(|| get(git_ref.as_str()))
-        });
+        let whole = git_ref
+            .as_str()
+            .strip_prefix("refs/")
+            .and_then(|_| get(&format!("{git_ref}^{{}}")).or_else(|| get(git_ref.as_str())));
         match (tag, branch, whole) {
             (Some(tag), branch, _) => Ok(found(tag, branch.is_some_and(|branch| branch != tag))),
             (None, Some(commit), _) | (None, None, Some(commit)) => Ok(found(commit, false)),
             (None, None, None) if git_ref.is_short_commit() => {
-                let tip = refs.iter().find(|(oid, _)| oid.starts_with(git_ref.as_str())).map(|(oid, _)| found(oid, false));
+                let tip =
+                    refs.iter().find(|(oid, _)| oid.starts_with(git_ref.as_str())).map(|(oid, _)| found(oid, false));
                 match tip {
                     Some(tip) => Ok(tip),
                     None => self.lengthen(git_ref).map(|commit| found(&commit, false)),
@@ -177,9 +196,8 @@ impl Cache<'_> {
             self.online()?;
             self.over.context.tell(Event::Fetching { repo: &self.repo.written, progress: None });
             let command = self.git.remote(self.repo, self.url, &["ls-remote", "--quiet", "--end-of-options", self.url]);
-            let text = output(command, &format!("cannot reach the repository `{}`", self.repo)).map_err(|e| {
-                e.hint("check the address and your access; `--offline` uses what was fetched before")
-            })?;
+            let text = output(command, &format!("cannot reach the repository `{}`", self.repo))
+                .map_err(|e| e.hint("check the address and your access; `--offline` uses what was fetched before"))?;
             let text = String::from_utf8_lossy(&text);
             let refs = text.lines().filter_map(|line| line.split_once('\t')).filter(|(oid, _)| is_oid(oid));
             self.remote_refs = Some(refs.map(|(oid, name)| (oid.into(), name.into())).collect());
@@ -202,12 +220,16 @@ impl Cache<'_> {
         if ready {
             let partial = self.git.local(&["config", "extensions.partialClone", "origin"]);
             // A death between the two calls leaves a repository that is not partial yet.
-            let known = std::fs::read_to_string(self.dir.join("config")).is_ok_and(|text| text.contains("partialClone"));
+            let known =
+                std::fs::read_to_string(self.dir.join("config")).is_ok_and(|text| text.contains("partialClone"));
             return if known { Ok(()) } else { output(partial, "cannot prepare the cache").map(drop) };
         }
         let format = if commit.len() == 64 { "--object-format=sha256" } else { "--object-format=sha1" };
         let path = self.dir.to_string_lossy();
-        output(self.git.local(&["init", "--quiet", "--bare", "--template=", format, "--", &path]), "cannot make the cache")?;
+        output(
+            self.git.local(&["init", "--quiet", "--bare", "--template=", format, "--", &path]),
+            "cannot make the cache",
+        )?;
         for (key, value) in [("core.repositoryFormatVersion", "1"), ("extensions.partialClone", "origin")] {
             output(self.git.local(&["config", key, value]), "cannot prepare the cache")?;
         }
@@ -258,7 +280,14 @@ impl Cache<'_> {
         let dir = self.dir.with_extension("commits.git");
         let made = Dir::create_all(&dir)?;
         let (_lock, _) = Lock::take(&made, || self.over.context.tell(Event::Waiting))?;
-        let history = Cache { over: self.over, repo: self.repo, url: self.url, git: Git::new(self.over.context, &dir), dir: &dir, remote_refs: None };
+        let history = Cache {
+            over: self.over,
+            repo: self.repo,
+            url: self.url,
+            git: Git::new(self.over.context, &dir),
+            dir: &dir,
+            remote_refs: None,
+        };
         let tip = self.remote_refs.iter().flatten().next().map(|(oid, _)| oid.clone()).ok_or_else(|| self.empty())?;
         history.make(&tip)?;
         let what = format!("cannot fetch the history of `{}`", self.repo);
@@ -266,8 +295,15 @@ impl Cache<'_> {
         for refspec in refspecs {
             history.run_fetch(&["--filter=tree:0"], refspec, &what)?;
         }
-        let verify = history.git.local(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{short}^{{commit}}")]);
-        let commit = output(verify, "").map_err(|_| no_ref(self.repo, short, self.remote_refs.as_deref().unwrap_or_default()))?;
+        let verify = history.git.local(&[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &format!("{short}^{{commit}}"),
+        ]);
+        let commit = output(verify, "")
+            .map_err(|_| no_ref(self.repo, short, self.remote_refs.as_deref().unwrap_or_default()))?;
         Ok(String::from_utf8_lossy(&commit).trim().into())
     }
 
@@ -276,7 +312,11 @@ impl Cache<'_> {
         if git_ref.is_some_and(GitRef::is_commit) || self.over.context.network == Network::Offline {
             return Ok(());
         }
-        output(self.git.local(&["update-ref", "--no-deref", &remembered_name(git_ref), commit]), "cannot note the commit").map(drop)
+        output(
+            self.git.local(&["update-ref", "--no-deref", &remembered_name(git_ref), commit]),
+            "cannot note the commit",
+        )
+        .map(drop)
     }
 
     fn remembered(&self, git_ref: Option<&GitRef>) -> Result<Resolved> {
@@ -284,24 +324,28 @@ impl Cache<'_> {
         let known = output(self.git.local(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name]), "");
         match known {
             Ok(commit) => Ok(Resolved { commit: String::from_utf8_lossy(&commit).trim().into(), shadowed: false }),
-            Err(_) => Err(Error::new(
-                Kind::Environment,
-                format!("`{}` at `{}` was never fetched", self.repo, git_ref.map_or("HEAD", GitRef::as_str)),
-            )
-            .hint("run it once without `--offline`")),
+            Err(_) => Err(never_fetched(self.repo, git_ref)),
         }
     }
 
     fn empty(&self) -> Error {
-        Error::new(Kind::Request, format!("`{}` has no commits", self.repo)).hint("push a commit to it, or name another repository")
+        Error::new(Kind::Request, format!("`{}` has no commits", self.repo))
+            .hint("push a commit to it, or name another repository")
     }
 }
 
+/// A name for what a ref meant; `v1` and `v1/fix` cannot both be names of git's, so it is a digest.
 fn remembered_name(git_ref: Option<&GitRef>) -> String {
     match git_ref {
         None => "refs/sp/head".into(),
-        Some(git_ref) => format!("refs/sp/refs/{git_ref}"),
+        Some(git_ref) => format!("refs/sp/{}", &Digest::of(git_ref.as_str().as_bytes()).hex()[..32]),
     }
+}
+
+fn never_fetched(repo: &Repo, git_ref: Option<&GitRef>) -> Error {
+    let git_ref = git_ref.map_or("HEAD", GitRef::as_str);
+    Error::new(Kind::Environment, format!("`{repo}` at `{git_ref}` was never fetched"))
+        .hint("run it once without `--offline`")
 }
 
 fn is_oid(text: &str) -> bool {
@@ -309,7 +353,9 @@ fn is_oid(text: &str) -> bool {
 }
 
 fn no_ref(repo: &Repo, git_ref: &GitRef, refs: &[(String, String)]) -> Error {
-    let names = refs.iter().filter_map(|(_, name)| name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/tags/")));
+    let names = refs
+        .iter()
+        .filter_map(|(_, name)| name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/tags/")));
     let error = Error::new(Kind::Request, format!("`{repo}` has no tag, branch or commit `{git_ref}`"));
     match sp_formats::suggest::nearest(git_ref.as_str(), names.filter(|name| !name.ends_with("^{}"))) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),

@@ -14,10 +14,29 @@ use crate::error::{Error, Kind, Result};
 
 /// Variables that git, ssh and credential helpers need from the user.
 const KEPT_ENV: &[&str] = &[
-    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME",
-    "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "KRB5CCNAME", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSL_CAINFO",
-    "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
-    "no_proxy", "NO_PROXY",
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_CACHE_HOME",
+    "SSH_AUTH_SOCK",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "KRB5CCNAME",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSL_CAINFO",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
 ];
 
 /// Settings of the user's own config that reaching a server may need. All else of it is ignored.
@@ -57,7 +76,8 @@ impl<'a> Git<'a> {
 
     /// A command that reads what is there and can reach nobody.
     pub(super) fn local(&self, args: &[&str]) -> Command {
-        let mut command = self.command(args, CONFIG.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect());
+        let mut command =
+            self.command(args, CONFIG.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect());
         command.env("GIT_ALLOW_PROTOCOL", "none");
         command
     }
@@ -80,7 +100,10 @@ impl<'a> Git<'a> {
             command.env("SP_GIT_USER", &credentials.user).env("SP_GIT_PASSWORD", &credentials.password);
         }
         command.env("GIT_ALLOW_PROTOCOL", repo.transport.protocol());
-        if repo.transport == Transport::Ssh && !self.context.env.contains_key("GIT_SSH_COMMAND") && !self.context.env.contains_key("GIT_SSH") {
+        if repo.transport == Transport::Ssh
+            && !self.context.env.contains_key("GIT_SSH_COMMAND")
+            && !self.context.env.contains_key("GIT_SSH")
+        {
             command.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=30");
         }
         command
@@ -88,7 +111,10 @@ impl<'a> Git<'a> {
 
     fn command(&self, args: &[&str], config: Vec<(String, String)>) -> Command {
         let mut command = bare_command(self.context);
-        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+        command
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null");
         command.env("GIT_DIR", &self.dir).env("GIT_NO_LAZY_FETCH", "1").env("GIT_NO_REPLACE_OBJECTS", "1");
         command.env("GIT_CONFIG_COUNT", config.len().to_string());
         for (number, (key, value)) in config.into_iter().enumerate() {
@@ -165,14 +191,15 @@ pub(super) struct Fetch<'a> {
 impl Fetch<'_> {
     /// Runs `command`, feeding it `input`.
     pub(super) fn run(&self, mut command: Command, input: Vec<u8>, what: &str) -> Result<()> {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(no_git)?;
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(no_git)?;
         let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
         let too_large = AtomicBool::new(false);
         let (ended, wait) = mpsc::channel::<()>();
         let (alive, heard) = mpsc::channel::<()>();
         let (status, words) = std::thread::scope(|scope| {
             scope.spawn(move || stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input)));
-            let words = scope.spawn(|| stderr.map(|stderr| self.listen(stderr, alive)).unwrap_or_default());
+            let words = scope.spawn(move || stderr.map(|stderr| self.listen(stderr, &alive)).unwrap_or_default());
             let (id, too_large) = (child.id(), &too_large);
             scope.spawn(move || self.watch(id, too_large, &wait, &heard));
             let status = child.wait();
@@ -191,7 +218,7 @@ impl Fetch<'_> {
     }
 
     /// Passes git's progress on, and keeps the rest of its words.
-    fn listen(&self, stderr: impl Read, alive: mpsc::Sender<()>) -> String {
+    fn listen(&self, stderr: impl Read, alive: &mpsc::Sender<()>) -> String {
         let mut words = String::new();
         let mut reader = BufReader::new(stderr.take(1024 * 1024));
         let mut line = Vec::new();
@@ -278,4 +305,3 @@ fn failed(what: &str, stderr: &str) -> Error {
     let said = if words.is_empty() { "git ended without a word".to_owned() } else { words.join("; ") };
     Error::new(Kind::Environment, what).because(said)
 }
-

@@ -15,6 +15,9 @@ use crate::error::{Error, Kind, Result};
 /// More links on the way to one file than anyone makes by hand.
 const MAX_HOPS: usize = 40;
 
+/// Where links point, by the object that holds the target.
+pub(super) type Targets = HashMap<Box<str>, Vec<u8>>;
+
 /// What a path of a commit is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
@@ -78,13 +81,18 @@ impl GitTree {
         let mut entry = Vec::new();
         loop {
             entry.clear();
-            let count = reader.read_until(0, &mut entry).map_err(|e| Error::new(Kind::Environment, "cannot read from git").because(e))?;
+            let count = reader
+                .read_until(0, &mut entry)
+                .map_err(|e| Error::new(Kind::Environment, "cannot read from git").because(e))?;
             if count == 0 {
                 return Ok(());
             }
             if self.objects.len() as u64 >= limits.repo_entries {
-                return Err(Error::new(Kind::Data, format!("`{repo}` has more than {} files and folders", limits.repo_entries))
-                    .hint("raise it with `--limit repo-entries=<number>` if you trust it"));
+                return Err(Error::new(
+                    Kind::Data,
+                    format!("`{repo}` has more than {} files and folders", limits.repo_entries),
+                )
+                .hint("raise it with `--limit repo-entries=<number>` if you trust it"));
             }
             if let Some((path, object)) = parse_entry(entry.strip_suffix(b"\0").unwrap_or(&entry)) {
                 self.objects.insert(path, object);
@@ -126,34 +134,36 @@ impl GitTree {
     }
 
     /// The link objects that a skill's files may lead through, as far as they are known by now.
-    pub(super) fn links_of(&self, id: &str, targets: &HashMap<Box<str>, Vec<u8>>) -> Vec<Box<str>> {
+    pub(super) fn links_of(&self, id: &str, targets: &Targets, limits: &Limits) -> Vec<Box<str>> {
         let mut unread = Vec::new();
-        let mut walk = Walk { tree: self, targets, unread: Some(&mut unread), files: Vec::new(), limit: u64::MAX };
+        let mut walk = Walk { tree: self, targets, unread: Some(&mut unread), files: Vec::new(), limits };
         // What is wrong is said when the files are listed; here only the links count.
         let _ = walk.folder(id.as_bytes(), "", &mut Vec::new(), 0);
         unread
     }
 
     /// The files of a skill, every link resolved inside this commit.
-    pub(super) fn files_of(&self, repo: &Repo, id: &str, targets: &HashMap<Box<str>, Vec<u8>>, limits: &Limits) -> Result<Vec<SkillFile>> {
-        let mut walk = Walk { tree: self, targets, unread: None, files: Vec::new(), limit: limits.skill_entries };
+    pub(super) fn files_of(&self, repo: &Repo, id: &str, targets: &Targets, limits: &Limits) -> Result<Vec<SkillFile>> {
+        let mut walk = Walk { tree: self, targets, unread: None, files: Vec::new(), limits };
         walk.folder(id.as_bytes(), "", &mut Vec::new(), 0).map_err(|why| {
-            Error::new(Kind::Data, format!("the skill `{id}` of `{repo}` cannot be installed")).because(why).hint(
-                "exclude it, or ask its author to mend it",
-            )
+            Error::new(Kind::Data, format!("the skill `{id}` of `{repo}` cannot be installed"))
+                .because(why)
+                .hint("exclude it, or ask its author to mend it")
         })?;
         Ok(walk.files)
     }
 
     /// Follows a path through links. The place may not exist.
-    fn resolve(&self, path: &[u8], targets: &HashMap<Box<str>, Vec<u8>>) -> std::result::Result<Vec<u8>, Stop> {
+    fn resolve(&self, path: &[u8], targets: &Targets) -> std::result::Result<Vec<u8>, Stop> {
         let mut done: Vec<u8> = Vec::new();
         let mut rest: Vec<Vec<u8>> = path.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec).collect();
         let mut hops = 0;
         while let Some(segment) = rest.pop() {
             match segment.as_slice() {
                 b"" | b"." => continue,
-                b".." if done.is_empty() => return Err(Stop::Refused(format!("`{}` leads out of the repository", show(path)))),
+                b".." if done.is_empty() => {
+                    return Err(Stop::Refused(format!("`{}` leads out of the repository", show(path))));
+                }
                 b".." => done.truncate(split(&done).0.len()),
                 segment => {
                     if !done.is_empty() {
@@ -171,7 +181,11 @@ impl GitTree {
             }
             let target = targets.get(id).ok_or_else(|| Stop::Unread(id.clone()))?;
             if target.first() == Some(&b'/') {
-                return Err(Stop::Refused(format!("the link `{}` leads out of the repository, to `{}`", show(&done), show(target))));
+                return Err(Stop::Refused(format!(
+                    "the link `{}` leads out of the repository, to `{}`",
+                    show(&done),
+                    show(target)
+                )));
             }
             done.truncate(split(&done).0.len());
             rest.extend(target.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec));
@@ -191,21 +205,27 @@ enum Stop {
 /// A walk through a skill.
 struct Walk<'a> {
     tree: &'a GitTree,
-    targets: &'a HashMap<Box<str>, Vec<u8>>,
+    targets: &'a Targets,
     /// Where links that are not read yet are noted, on a first walk.
     unread: Option<&'a mut Vec<Box<str>>>,
     files: Vec<SkillFile>,
-    limit: u64,
+    limits: &'a Limits,
 }
 
 impl Walk<'_> {
     /// Lists the real folder `dir`, whose files appear below `shown`.
-    fn folder(&mut self, dir: &[u8], shown: &str, above: &mut Vec<Vec<u8>>, depth: usize) -> std::result::Result<(), String> {
+    fn folder(
+        &mut self,
+        dir: &[u8],
+        shown: &str,
+        above: &mut Vec<Vec<u8>>,
+        depth: usize,
+    ) -> std::result::Result<(), String> {
         if above.iter().any(|other| other == dir) {
             return Err(format!("a link leads back to the folder `{}` that it lies in", show(dir)));
         }
-        if depth > 64 {
-            return Err(format!("`{shown}` lies more than 64 folders deep"));
+        if depth as u64 > self.limits.depth {
+            return Err(format!("`{shown}` lies more than {} folders deep", self.limits.depth));
         }
         above.push(dir.to_vec());
         let tree = self.tree;
@@ -236,7 +256,13 @@ impl Walk<'_> {
         }
     }
 
-    fn link(&mut self, real: &[u8], path: RelPath, above: &mut Vec<Vec<u8>>, depth: usize) -> std::result::Result<(), String> {
+    fn link(
+        &mut self,
+        real: &[u8],
+        path: RelPath,
+        above: &mut Vec<Vec<u8>>,
+        depth: usize,
+    ) -> std::result::Result<(), String> {
         let target = match self.tree.resolve(real, self.targets) {
             Ok(target) => target,
             Err(Stop::Refused(why)) => return Err(why),
@@ -257,7 +283,13 @@ impl Walk<'_> {
         }
     }
 
-    fn place_folder(&mut self, real: &[u8], path: RelPath, above: &mut Vec<Vec<u8>>, depth: usize) -> std::result::Result<(), String> {
+    fn place_folder(
+        &mut self,
+        real: &[u8],
+        path: RelPath,
+        above: &mut Vec<Vec<u8>>,
+        depth: usize,
+    ) -> std::result::Result<(), String> {
         let shown = path.to_string();
         self.push(SkillFile { path, blob: None })?;
         self.folder(real, &shown, above, depth + 1)
@@ -268,8 +300,8 @@ impl Walk<'_> {
     }
 
     fn push(&mut self, file: SkillFile) -> std::result::Result<(), String> {
-        if self.files.len() as u64 >= self.limit {
-            return Err(format!("it has more than {} files and folders", self.limit));
+        if self.files.len() as u64 >= self.limits.skill_entries {
+            return Err(format!("it has more than {} files and folders", self.limits.skill_entries));
         }
         self.files.push(file);
         Ok(())

@@ -1,0 +1,33 @@
+//! `docs/json.md`: what `--format json` prints, a JSON Schema a command.
+
+use sp_formats::output::schemas;
+
+/// The page.
+pub(crate) fn page() -> Result<String, String> {
+    let mut text = String::from("# What `--format json` prints\n\n");
+    text += &crate::notice("`crates/sp-formats/src/output.rs`");
+    text += "
+Each command prints one JSON value to stdout. Members are only ever added, so read those that
+you know and pass over the others. Warnings and hints go to stderr as text. A command that fails
+prints nothing to stdout, and the last line of stderr is the object below `error`. Only arguments
+that cannot be read at all are told as text, with exit code 2.
+
+`sp completions` and `sp man` print what a shell and `man` read, in every format.
+";
+    for (command, schema) in schemas() {
+        let title = if command == "error" { "`error`".into() } else { format!("`sp {command}`") };
+        let mut schema = serde_json::to_value(&schema).map_err(|e| e.to_string())?;
+        let about = schema.as_object_mut().and_then(|members| {
+            members.shift_remove("$schema");
+            members.shift_remove("description")
+        });
+        text += &format!("\n## {title}\n");
+        // A description that only says the command's name says nothing here.
+        if let Some(about) = about.as_ref().and_then(serde_json::Value::as_str).filter(|about| *about != title) {
+            text += &format!("\n{about}{}\n", if about.ends_with('.') { "" } else { "." });
+        }
+        let schema = serde_json::to_string_pretty(&schema).map_err(|e| e.to_string())?;
+        text += &format!("\n```json\n{schema}\n```\n");
+    }
+    Ok(text)
+}
