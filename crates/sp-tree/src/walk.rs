@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::dir::{Dir, DirEntry, EntryKind, FileError, Follow, escape_bytes};
 use crate::limits::Limits;
-use crate::path::Name;
+use crate::path::{Name, PathError};
 use crate::scan::Stamps;
 
 /// Why a walk ended before its end.
@@ -18,10 +18,12 @@ pub enum WalkError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A directory whose name no id can have.
-    #[error("the folder `{path}` cannot be part of a skill's id: its name is not UTF-8")]
-    NotUtf8 {
+    #[error("the folder `{path}` cannot be part of a skill's id: {why}")]
+    Name {
         /// The path, what is not UTF-8 escaped.
         path: String,
+        /// What is wrong with it.
+        why: PathError,
     },
     /// Too much to walk.
     #[error("`{path}` has more than {limit} files and folders")]
@@ -186,8 +188,13 @@ impl<'a> Walk<'a> {
     }
 
     fn child_path(&self, level: &Level, entry: &DirEntry) -> Result<Box<str>, WalkError> {
-        let not_utf8 = || WalkError::NotUtf8 { path: escape_bytes(level.dir.path_of(entry).as_os_str()) };
-        let name = entry.name().to_str().ok_or_else(not_utf8)?;
+        let checked = entry.name().to_str().ok_or(PathError::NotUtf8);
+        let checked = checked.and_then(|name| match name.chars().find(|c| c.is_control()) {
+            Some(c) => Err(PathError::Control(c)),
+            None => Ok(name),
+        });
+        let refused = |why| WalkError::Name { path: escape_bytes(level.dir.path_of(entry).as_os_str()), why };
+        let name = checked.map_err(refused)?;
         Ok(if level.path.is_empty() { name.into() } else { format!("{}/{name}", level.path).into() })
     }
 

@@ -314,7 +314,7 @@ fn sp_34_a_branch_called_like_a_skill_is_none() {
     assert!(world.repo().join("skills/inner/.git/refs/heads/zz/SKILL.md").is_file());
     assert_eq!(world.sp(&["list"]).ok().stdout, "good\n");
     import(&world, &inner.url(), "**");
-    refused(&world, 3, "matches none of the 0 skills");
+    refused(&world, 3, "SP-17");
 }
 
 #[test]
@@ -554,7 +554,7 @@ fn sp_21_a_fifo_in_the_place_of_skill_md_or_of_a_pack_does_not_hang() {
     world.sp(&["packs"]).ok();
     world.sp(&["show", "packs/pipe.yaml"]).fails(1);
     world.pack("bad", "name: bad\ninclude: [evil]\n");
-    refused(&world, 3, "matches none");
+    refused(&world, 3, "SP-17");
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
@@ -1028,7 +1028,7 @@ fn sp_15_a_pattern_made_to_backtrack_is_harmless() {
     let worse = format!("{}b", "**a".repeat(90));
     world.pack("bad", &format!("name: bad\ninclude: ['{evil}', '{worse}', '{}']\n", "**/*".repeat(60)));
     let start = Instant::now();
-    refused(&world, 3, "matches none of the 2 local skills");
+    refused(&world, 3, "SP-17");
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 }
 

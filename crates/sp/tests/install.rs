@@ -388,7 +388,7 @@ fn sp_25_the_output_says_where_an_edited_folder_is_kept_and_clean_removes_it() {
     --- stdout
     ~ team__a  edited since it was installed
 
-    kept the edited `team__a` in ~/.skillpack/trash/[RUN]/0/team__a
+    kept the old `team__a` in ~/.skillpack/trash/[RUN]/0/team__a
     `sp clean` removes what was kept
 
     installed team · claude · ~/.claude/skills · 1 updated, 1 unchanged

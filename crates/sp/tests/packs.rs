@@ -142,7 +142,7 @@ fn sp_11_yml_is_accepted_and_packs_lists_good_and_bad() {
     world.pack("broken", "name: [\n");
     assert_eq!(show(&world, "short").ok().stdout, "local\ta\tshort__a\n");
     insta::assert_snapshot!(world.sp(&["packs"]), @"
-    exit: 0
+    exit: 3
     --- stdout
     broken
     field-name
@@ -153,6 +153,10 @@ fn sp_11_yml_is_accepted_and_packs_lists_good_and_bad() {
       |
     1 | name: [
       |       ^
+
+    error: 1 pack cannot be used
+
+    hint: mend what is shown above
     ");
 }
 
@@ -259,7 +263,7 @@ fn sp_17_include_that_matches_nothing_is_an_error() {
     insta::assert_snapshot!(world.sp(&["install", "team", "--agent", "claude"]), @"
     exit: 3
     --- stderr
-    error[SP-17]: `codng/review` matches none of the 3 local skills
+    error[SP-17]: `codng/review` matches no local skill
      --> packs/team.yaml:4:5
       |
     4 |   - codng/review
@@ -267,7 +271,7 @@ fn sp_17_include_that_matches_nothing_is_an_error() {
       |
       = help: the nearest are: coding/review
 
-    error[SP-17]: `lint/**` matches none of the 3 local skills
+    error[SP-17]: `lint/**` matches no local skill
      --> packs/team.yaml:5:5
       |
     5 |   - lint/**
@@ -275,7 +279,7 @@ fn sp_17_include_that_matches_nothing_is_an_error() {
       |
       = help: `lint` is itself a skill: write `lint`
 
-    error[SP-17]: `zzz` matches none of the 3 local skills
+    error[SP-17]: `zzz` matches no local skill
      --> packs/team.yaml:6:5
       |
     6 |   - zzz
@@ -297,7 +301,7 @@ fn sp_17_an_imports_include_that_matches_nothing_is_an_error() {
     insta::assert_snapshot!(world.sp(&["show", "team"]), @"
     exit: 3
     --- stderr
-    error[SP-17]: `tool/review` matches none of the 2 skills of `[WORLD]/git/shared`
+    error[SP-17]: `tool/review` matches no skill of `[WORLD]/git/shared`
      --> packs/team.yaml:6:9
       |
     6 |       - tool/review

@@ -148,7 +148,7 @@ fn sp_28_a_config_that_is_wrong_is_shown_where_it_is_wrong() {
     insta::assert_snapshot!(world.sp(&["config"]), @"
     exit: 3
     --- stderr
-    error[SP-11]: unknown key `sink`
+    error[SP-28]: unknown key `sink`
      --> ~/.skillpack/config.yaml:1:1
       |
     1 | sink:

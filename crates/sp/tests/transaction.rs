@@ -313,7 +313,7 @@ fn se_01_a_sink_on_another_file_system_keeps_edits_too() {
     std::fs::write(elsewhere.path().join("sink/team__a/mine.md"), "edited by hand").unwrap();
     std::os::unix::fs::symlink("nowhere", elsewhere.path().join("sink/team__a/link")).unwrap();
     let run = world.sp(&["install", "team", "--agent", "custom", "--path", &sink]).ok();
-    assert!(run.stdout.contains("kept the edited `team__a` in ~/.skillpack/trash/"), "{run}");
+    assert!(run.stdout.contains("kept the old `team__a` in ~/.skillpack/trash/"), "{run}");
     let kept = world.files("home/.skillpack/trash");
     assert!(kept.values().any(|entry| *entry == Entry::File("edited by hand".into(), false)));
     assert!(kept.values().any(|entry| *entry == Entry::Link("nowhere".into())));

@@ -15,13 +15,14 @@ pub(super) fn run(context: &Context<'_>, dir: Option<&Path>, terminal: &Terminal
         }
         report.files.iter().try_for_each(|file| writeln!(out, "{ADDED}+{ADDED:#} {file}"))?;
         writeln!(out, "\n{STRONG}made a repository{STRONG:#} in {}", context.show(&report.root))?;
-        let enter = if report.root == context.current_dir { String::new() } else { format!("cd {} && ", quoted(&report.root.display().to_string())) };
+        let enter = if report.root == context.current_dir { String::new() } else { format!("cd {} && ", quoted(&context.show(&report.root))) };
         writeln!(out, "next: {enter}sp install {} --agent claude", report.pack)
     })
 }
 
-/// A path as a shell reads it.
+/// A path as a shell reads it; a `~` at its start stays outside the quotes.
 fn quoted(path: &str) -> String {
-    let plain = path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c));
-    if plain { path.into() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+    let (home, rest) = path.strip_prefix("~/").map_or(("", path), |rest| ("~/", rest));
+    let plain = rest.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+~".contains(c));
+    if plain { path.into() } else { format!("{home}'{}'", rest.replace('\'', "'\\''")) }
 }
