@@ -1015,7 +1015,7 @@ fn se_04_one_huge_pack_file_does_not_hide_the_others() {
     let world = guarded();
     std::fs::File::create(world.repo().join("packs/huge.yaml")).unwrap().set_len(1 << 30).unwrap();
     world.sp(&["show", "good"]).ok();
-    let run = world.sp(&["packs"]).ok();
+    let run = world.sp(&["packs"]).fails(3);
     assert_eq!(run.stdout, "good\nhuge\n", "{run}");
 }
 

@@ -105,11 +105,20 @@ impl Preparation<'_> {
         }
         self.context.tell(Event::Fetching { repo: &repo.written, progress: None });
         let args = ["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
-        let args = [&args[..], &["--filter=blob:none", "--stdin", "origin"]].concat();
         let fetch = Fetch { context: self.context, repo, dir, limit: self.limits.git_pack_bytes };
-        let input = missing.join("\n") + "\n";
         let what = format!("cannot fetch the selected files of `{repo}`");
-        fetch.run(self.git.remote(repo, url, &args), input.into_bytes(), &what)?;
+        let run = |how: &[&str], input: String| {
+            fetch.run(self.git.remote(repo, url, &[&args[..], how].concat()), input.into_bytes(), &what)
+        };
+        let one_by_one = run(&["--filter=blob:none", "--stdin", "origin"], missing.join("\n") + "\n");
+        if let Err(refused) = one_by_one {
+            // Some servers leave blobs out when asked, but give none out by itself: then everything is fetched.
+            let refs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+            let all = [&["--refetch", "--no-filter", "--depth=1", "origin"], &refs[..]].concat();
+            if refused.kind == Kind::Data || run(&all, String::new()).is_err() {
+                return Err(refused);
+            }
+        }
         self.context.tell(Event::Fetched { repo: &repo.written });
         self.here.extend(missing.into_iter().map(Into::into));
         Ok(())

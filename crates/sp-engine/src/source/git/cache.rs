@@ -5,12 +5,18 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::pack::Import;
 use sp_formats::repo::{GitRef, Repo, Transport};
-use sp_tree::{Digest, Dir, Limits, Lock};
+use sp_tree::atomic::{self, Durability, Temp};
+use sp_tree::{Digest, Dir, EntryKind, Fixed, Follow, Limits, Lock, Name, Segment, read_limited};
 
 use super::command::{Fetch, Git, output, succeeds};
 use super::tree::GitTree;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
+
+/// Every branch and tag, kept apart from names of our own.
+const ALL_REFS: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+
+const CONFIG: Fixed = Fixed("config");
 
 /// How many repositories are fetched from at once.
 const AT_ONCE: usize = 8;
@@ -95,8 +101,9 @@ impl Checkouts<'_> {
         }
         let made = Dir::create_all(&dir)?;
         let (_lock, _) = Lock::take(&made, || self.context.tell(Event::Waiting))?;
+        remove_leftovers(&made)?;
         let mut cache =
-            Cache { over: self, repo, url, git: Git::new(self.context, &dir), dir: &dir, remote_refs: None };
+            Cache { over: self, repo, url, git: Git::new(self.context, &dir), dir: &dir, made: &made, remote_refs: None };
         let mut opened = Vec::new();
         for &number in numbers {
             let import = &imports[number];
@@ -142,6 +149,7 @@ struct Cache<'a> {
     url: &'a str,
     git: Git<'a>,
     dir: &'a Path,
+    made: &'a Dir,
     /// What the server says of its refs, asked once.
     remote_refs: Option<Vec<(String, String)>>,
 }
@@ -154,8 +162,8 @@ impl Cache<'_> {
             _ if self.over.context.network == Network::Offline => self.remembered(git_ref)?,
             _ => self.ask(git_ref)?,
         };
-        self.make(&resolved.commit)?;
-        if !self.has(&resolved.commit)? {
+        let is_new = self.make(&resolved.commit)?;
+        if is_new || !self.has(&resolved.commit)? {
             self.fetch(&resolved.commit, git_ref)?;
         }
         self.remember(git_ref, &resolved.commit)?;
@@ -168,7 +176,12 @@ impl Cache<'_> {
         let refs = self.remote_refs()?.to_vec();
         let get = |name: &str| refs.iter().find(|(_, known)| known == name).map(|(oid, _)| oid.as_str());
         let Some(git_ref) = git_ref else {
-            return get("HEAD").map(|commit| found(commit, false)).ok_or_else(|| self.empty());
+            return match get("HEAD") {
+                Some(commit) => Ok(found(commit, false)),
+                None if refs.is_empty() => Err(self.empty()),
+                None => Err(Error::new(Kind::Request, format!("the HEAD of `{}` points to nothing", self.repo))
+                    .hint("name a branch or a tag with `ref:` in the import")),
+            };
         };
         let tag = get(&format!("refs/tags/{git_ref}^{{}}")).or_else(|| get(&format!("refs/tags/{git_ref}")));
         let branch = get(&format!("refs/heads/{git_ref}"));
@@ -214,26 +227,28 @@ impl Cache<'_> {
         }
     }
 
-    /// Makes the bare repository, for the kind of ids that the server has.
-    fn make(&self, commit: &str) -> Result<()> {
-        let ready = self.dir.join("HEAD").is_file() && self.dir.join("config").is_file();
-        if ready {
-            let partial = self.git.local(&["config", "extensions.partialClone", "origin"]);
-            // A death between the two calls leaves a repository that is not partial yet.
-            let known =
-                std::fs::read_to_string(self.dir.join("config")).is_ok_and(|text| text.contains("partialClone"));
-            return if known { Ok(()) } else { output(partial, "cannot prepare the cache").map(drop) };
+    /// Makes the bare repository, for the kind of ids that the server has: what `git init` would,
+    /// without hooks or templates, and partial from the start. The config comes last, so a
+    /// repository that has one is whole. Tells whether it is new.
+    fn make(&self, commit: &str) -> Result<bool> {
+        if self.made.look(&CONFIG, Follow::Never)?.is_some() {
+            return Ok(false);
         }
-        let format = if commit.len() == 64 { "--object-format=sha256" } else { "--object-format=sha1" };
-        let path = self.dir.to_string_lossy();
-        output(
-            self.git.local(&["init", "--quiet", "--bare", "--template=", format, "--", &path]),
-            "cannot make the cache",
-        )?;
-        for (key, value) in [("core.repositoryFormatVersion", "1"), ("extensions.partialClone", "origin")] {
-            output(self.git.local(&["config", key, value]), "cannot prepare the cache")?;
+        for name in [Fixed("objects"), Fixed("refs")] {
+            if self.made.look(&name, Follow::Never)?.is_none() {
+                self.made.create_dir(&name)?;
+            }
         }
-        Ok(())
+        let format = if commit.len() == 64 { "\tobjectFormat = sha256\n" } else { "" };
+        let config = format!("[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n[extensions]\n\tpartialClone = origin\n{format}");
+        self.write(&Fixed("HEAD"), "ref: refs/heads/main\n")?;
+        self.write(&CONFIG, &config)?;
+        Ok(true)
+    }
+
+    fn write(&self, name: &(impl Segment + ?Sized), text: &str) -> Result<()> {
+        let temp = Temp { dir: self.made, name: Fixed("sp.tmp") };
+        Ok(atomic::replace(self.made, name, temp, text.as_bytes(), Durability::Cache)?)
     }
 
     fn has(&self, commit: &str) -> Result<bool> {
@@ -241,30 +256,36 @@ impl Cache<'_> {
     }
 
     /// Fetches a commit with its trees and without its blobs, as far as the server can.
-    fn fetch(&self, commit: &str, git_ref: Option<&GitRef>) -> Result<()> {
+    fn fetch(&mut self, commit: &str, git_ref: Option<&GitRef>) -> Result<()> {
         self.online()?;
         let what = format!("cannot fetch `{}` from `{}`", git_ref.map_or("HEAD", GitRef::as_str), self.repo);
-        let by_id = self.run_fetch(&["--depth=1", "--filter=blob:none"], commit, &what);
-        if by_id.is_ok() && self.has(commit)? {
+        let Err(refused) = self.run_fetch(&["--depth=1", "--filter=blob:none"], &[commit], &what) else {
+            return Ok(());
+        };
+        // Some servers give out only what a ref points to.
+        if self.fetch_by_name(commit, &what).is_ok() && self.has(commit)? {
             return Ok(());
         }
-        // Some servers give out only what a ref points to: ask for the ref, then look for the commit.
-        let name = self.remote_refs.iter().flatten().find(|(oid, name)| oid == commit && !name.ends_with("^{}"));
-        if let Some((_, name)) = name {
-            self.run_fetch(&["--depth=1", "--filter=blob:none"], name, &what)?;
-        }
-        match self.has(commit)? {
-            true => Ok(()),
-            false => Err(by_id.err().unwrap_or_else(|| {
-                Error::new(Kind::Environment, what).because(format!("the server did not send {commit}"))
-            })),
+        Err(refused.hint(
+            "check the address, the ref and your access; if the cache is damaged, `sp clean --cache` removes it",
+        ))
+    }
+
+    /// Fetches the ref that points to a commit or, if none does, all of them with their history.
+    fn fetch_by_name(&mut self, commit: &str, what: &str) -> Result<()> {
+        let refs = self.remote_refs()?;
+        let name = refs.iter().find(|(oid, _)| oid == commit).map(|(_, name)| name.trim_end_matches("^{}").to_owned());
+        match name {
+            Some(name) => self.run_fetch(&["--depth=1", "--filter=blob:none"], &[&name], what),
+            None => self.run_fetch(&["--depth=2147483647", "--filter=blob:none"], &ALL_REFS, what),
         }
     }
 
-    fn run_fetch(&self, how: &[&str], wanted: &str, what: &str) -> Result<()> {
+    fn run_fetch(&self, how: &[&str], wanted: &[&str], what: &str) -> Result<()> {
         let mut args = vec!["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
         args.extend(how);
-        args.extend(["origin", wanted]);
+        args.push("origin");
+        args.extend(wanted);
         self.fetching().run(self.git.remote(self.repo, self.url, &args), Vec::new(), what)?;
         self.over.context.tell(Event::Fetched { repo: &self.repo.written });
         Ok(())
@@ -286,15 +307,13 @@ impl Cache<'_> {
             url: self.url,
             git: Git::new(self.over.context, &dir),
             dir: &dir,
+            made: &made,
             remote_refs: None,
         };
         let tip = self.remote_refs.iter().flatten().next().map(|(oid, _)| oid.clone()).ok_or_else(|| self.empty())?;
         history.make(&tip)?;
         let what = format!("cannot fetch the history of `{}`", self.repo);
-        let refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
-        for refspec in refspecs {
-            history.run_fetch(&["--filter=tree:0"], refspec, &what)?;
-        }
+        history.run_fetch(&["--filter=tree:0"], &ALL_REFS, &what)?;
         let verify = history.git.local(&[
             "rev-parse",
             "--verify",
@@ -312,20 +331,23 @@ impl Cache<'_> {
         if git_ref.is_some_and(GitRef::is_commit) || self.over.context.network == Network::Offline {
             return Ok(());
         }
-        output(
-            self.git.local(&["update-ref", "--no-deref", &remembered_name(git_ref), commit]),
-            "cannot note the commit",
-        )
-        .map(drop)
+        if self.noted(git_ref).as_deref() == Some(commit) {
+            return Ok(());
+        }
+        let name = Name::new(&note_name(git_ref)).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
+        self.write(&name, commit)
     }
 
     fn remembered(&self, git_ref: Option<&GitRef>) -> Result<Resolved> {
-        let name = remembered_name(git_ref);
-        let known = output(self.git.local(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name]), "");
-        match known {
-            Ok(commit) => Ok(Resolved { commit: String::from_utf8_lossy(&commit).trim().into(), shadowed: false }),
-            Err(_) => Err(never_fetched(self.repo, git_ref)),
+        match self.noted(git_ref) {
+            Some(commit) => Ok(Resolved { commit, shadowed: false }),
+            None => Err(never_fetched(self.repo, git_ref)),
         }
+    }
+
+    fn noted(&self, git_ref: Option<&GitRef>) -> Option<String> {
+        let bytes = read_limited(&self.dir.join(note_name(git_ref)), 100).ok()?;
+        String::from_utf8(bytes).ok().filter(|commit| is_oid(commit))
     }
 
     fn empty(&self) -> Error {
@@ -334,12 +356,26 @@ impl Cache<'_> {
     }
 }
 
-/// A name for what a ref meant; `v1` and `v1/fix` cannot both be names of git's, so it is a digest.
-fn remembered_name(git_ref: Option<&GitRef>) -> String {
-    match git_ref {
-        None => "refs/sp/head".into(),
-        Some(git_ref) => format!("refs/sp/{}", &Digest::of(git_ref.as_str().as_bytes()).hex()[..32]),
-    }
+/// Removes what a git that was killed left: its locks, which would stop every later one, and
+/// packs that it had not finished. Our own lock is held, so nobody else is at work here.
+fn remove_leftovers(made: &Dir) -> Result<()> {
+    let remove = |dir: &Dir, is_left: &dyn Fn(&[u8]) -> bool| -> Result<()> {
+        for entry in dir.entries()? {
+            if entry.kind == EntryKind::File && is_left(entry.name().as_encoded_bytes()) {
+                dir.remove_file(&entry)?;
+            }
+        }
+        Ok(())
+    };
+    remove(made, &|name| name.ends_with(b".lock"))?;
+    let packs = made.open_dir(&Fixed("objects"), Follow::Never).and_then(|dir| dir.open_dir(&Fixed("pack"), Follow::Never));
+    packs.map_or(Ok(()), |packs| remove(&packs, &|name| name.starts_with(b"tmp_")))
+}
+
+/// The file that notes what a ref meant.
+fn note_name(git_ref: Option<&GitRef>) -> String {
+    let text = git_ref.map_or("", GitRef::as_str);
+    format!("sp-ref-{}", &Digest::of(text.as_bytes()).hex()[..32])
 }
 
 fn never_fetched(repo: &Repo, git_ref: Option<&GitRef>) -> Error {

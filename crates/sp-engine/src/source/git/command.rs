@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 use sp_formats::repo::{Repo, Transport};
@@ -84,7 +84,7 @@ impl<'a> Git<'a> {
 
     /// A command that may talk to `repo`, and to nobody else.
     pub(super) fn remote(&self, repo: &Repo, url: &str, args: &[&str]) -> Command {
-        let mut config: Vec<(String, String)> = user_config(self.context);
+        let mut config: Vec<(String, String)> = user_config(self.context).to_vec();
         config.extend(CONFIG.iter().map(|(key, value)| ((*key).into(), (*value).into())));
         config.push(("remote.origin.url".into(), url.into()));
         config.push(("remote.origin.promisor".into(), "true".into()));
@@ -100,13 +100,16 @@ impl<'a> Git<'a> {
             command.env("SP_GIT_USER", &credentials.user).env("SP_GIT_PASSWORD", &credentials.password);
         }
         command.env("GIT_ALLOW_PROTOCOL", repo.transport.protocol());
-        if repo.transport == Transport::Ssh
-            && !self.context.env.contains_key("GIT_SSH_COMMAND")
-            && !self.context.env.contains_key("GIT_SSH")
-        {
+        if repo.transport == Transport::Ssh && !self.has_own_ssh() {
             command.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=30");
         }
         command
+    }
+
+    /// Whether the user says how ssh is to be called.
+    fn has_own_ssh(&self) -> bool {
+        let in_env = ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| self.context.env.contains_key(*name));
+        in_env || user_config(self.context).iter().any(|(key, _)| key == "core.sshcommand")
     }
 
     fn command(&self, args: &[&str], config: Vec<(String, String)>) -> Command {
@@ -140,8 +143,13 @@ fn bare_command(context: &Context<'_>) -> Command {
     command
 }
 
-/// What the user's own git config says about credentials, proxies and keys.
-fn user_config(context: &Context<'_>) -> Vec<(String, String)> {
+/// What the user's own git config says about credentials, proxies and keys, asked once.
+fn user_config(context: &Context<'_>) -> &'static [(String, String)] {
+    static CONFIG: OnceLock<Vec<(String, String)>> = OnceLock::new();
+    CONFIG.get_or_init(|| ask_user_config(context))
+}
+
+fn ask_user_config(context: &Context<'_>) -> Vec<(String, String)> {
     let mut command = bare_command(context);
     if let Some(path) = context.env.get("GIT_CONFIG_GLOBAL") {
         command.env("GIT_CONFIG_GLOBAL", path);
