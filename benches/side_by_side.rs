@@ -5,7 +5,12 @@
 //!
 //! `SP_BENCH_DIR` chooses the directory (default: `/dev/shm`, since disks are noisy).
 
-#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::print_stdout, reason = "a bench drives programs and prints")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a bench drives programs and prints"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -70,14 +75,17 @@ impl Bench {
         let again = median(|| time(&mut self.sp(&args)));
         row("reinstall without changes : cold install", again, cold, Some(0.1));
         row("reinstall without changes : cp -r", again, copy, None);
-        std::fs::write(self.path("repo/skills/g0/s0/SKILL.md"), "---\nname: s0\ndescription: other\n---\n").expect("a file");
+        std::fs::write(self.path("repo/skills/g0/s0/SKILL.md"), "---\nname: s0\ndescription: other\n---\n")
+            .expect("a file");
         let one = time(&mut self.sp(&args));
         row("reinstall with one skill changed : cp -r", one, copy, None);
         println!("{:<44} {:>8} kB {:>21} 100000", "peak memory of a cold install", memory, "");
     }
 
     fn list(&self) {
-        let find = median(|| time(Command::new("find").arg(self.path("repo/skills")).args(["-name", "SKILL.md"]).stdout(Stdio::null())));
+        let find = median(|| {
+            time(Command::new("find").arg(self.path("repo/skills")).args(["-name", "SKILL.md"]).stdout(Stdio::null()))
+        });
         let list = median(|| time(&mut self.sp(&["--root", "repo", "list"])));
         row("sp list : find -name SKILL.md", list, find, Some(1.5));
     }
@@ -136,8 +144,10 @@ fn author(root: &Path) {
         let skill = format!("---\nname: s{number}\ndescription: Does thing {number}.\n---\n\n{body}");
         std::fs::write(dir.join("SKILL.md"), skill).expect("a file");
         for part in 0..2 {
-            std::fs::write(dir.join(format!("references/r{part}.md")), format!("{number} {part}\n").repeat(300)).expect("a file");
-            std::fs::write(dir.join(format!("scripts/x{part}.sh")), format!("echo {number}\n").repeat(20)).expect("a file");
+            std::fs::write(dir.join(format!("references/r{part}.md")), format!("{number} {part}\n").repeat(300))
+                .expect("a file");
+            std::fs::write(dir.join(format!("scripts/x{part}.sh")), format!("echo {number}\n").repeat(20))
+                .expect("a file");
         }
     }
 }

@@ -85,7 +85,13 @@ impl Apply<'_> {
     }
 
     /// Notes in the index of a sink what the new folders look like in their places.
-    fn remember_copies(&self, transaction: &Transaction<'_>, plan: &Plan, (jobs, staged): (&[Job], &StagedSkills), indexes: &mut Indexes<'_>) {
+    fn remember_copies(
+        &self,
+        transaction: &Transaction<'_>,
+        plan: &Plan,
+        (jobs, staged): (&[Job], &StagedSkills),
+        indexes: &mut Indexes<'_>,
+    ) {
         let places: Vec<(usize, &Name)> = slots(plan).map(|(sink, folder)| (sink, &folder.name)).collect();
         let now = (self.session.context.wall_clock)();
         for job in jobs {

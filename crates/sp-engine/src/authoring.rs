@@ -197,15 +197,17 @@ fn read_pack(session: &Session<'_>, path: PathBuf) -> Result<ReadPack> {
         Ok(relative) => relative.display().to_string(),
         Err(_) => context.show(&path),
     };
-    let bytes = read_limited(&path, limits.yaml_bytes).map_err(|error| {
-        let hint = "a pack is a short list; raise it with `--limit yaml-bytes=<bytes>` if you mean it";
-        let too_large = error.kind() == std::io::ErrorKind::FileTooLarge;
-        let mut error = Error::from(error);
-        if too_large {
-            error.hints = vec![hint.into()];
+    let bytes = match read_limited(&path, limits.yaml_bytes) {
+        Ok(bytes) => bytes,
+        // One file that is too large is no reason not to read the others.
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+            let mut report = Report::new(shown, "");
+            let help = "a pack is a short list; raise it with `--limit yaml-bytes=<bytes>` if you mean it";
+            report.error("SP-11", 0..0, error.source.to_string()).help(help);
+            return Ok((path, None, report));
         }
-        error
-    })?;
+        Err(error) => return Err(error.into()),
+    };
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {

@@ -343,11 +343,16 @@ impl Planner<'_> {
     }
 
     fn not_ours(&self, sink: &Sink, job: &Job<'_>) -> Error {
-        let message = format!("`{}` in `{}` was not installed by this pack", job.name, self.session.context.show(&sink.path));
+        let message =
+            format!("`{}` in `{}` was not installed by this pack", job.name, self.session.context.show(&sink.path));
         let prefix = "give this pack another `install.prefix`";
         match job.owner {
             Some(owner) => Error::new(Kind::Trust, message)
-                .because(format!("`{}` from `{}` owns it", owner.pack, self.session.context.show(Path::new(&owner.pack_file))))
+                .because(format!(
+                    "`{}` from `{}` owns it",
+                    owner.pack,
+                    self.session.context.show(Path::new(&owner.pack_file))
+                ))
                 .hint(format!("`sp uninstall {} --agent {}`, or {prefix}", owner.pack, sink.name)),
             None => Error::new(Kind::Trust, message)
                 .because("no pack owns it: somebody put it there by hand, or with another tool")
@@ -407,11 +412,8 @@ impl LocalDigests {
             }
             let dir = Dir::open(&root)?;
             let index = indexes.of(&root);
-            let found: Result<Vec<Learnt>> = needed
-                .par_iter()
-                .with_min_len(16)
-                .map(|&at| local_digest(session, &dir, index, chosen, at))
-                .collect();
+            let found: Result<Vec<Learnt>> =
+                needed.par_iter().with_min_len(16).map(|&at| local_digest(session, &dir, index, chosen, at)).collect();
             for Learnt { at, digest, snapshot } in found? {
                 digests.insert((pack, at), digest);
                 if let Some(snapshot) = snapshot {

@@ -62,13 +62,7 @@ fn pick<'a>(include: &[PatternAt], ids: &'a [String], what: &str, report: &mut R
         }
         if !matched {
             let help = nothing_matches(include, ids);
-            report
-                .error(
-                    "SP-17",
-                    include.span.clone(),
-                    format!("`{}` matches no {what}", include.pattern),
-                )
-                .help(help);
+            report.error("SP-17", include.span.clone(), format!("`{}` matches no {what}", include.pattern)).help(help);
         }
     }
     ids.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(id, _)| id.as_str()).collect()

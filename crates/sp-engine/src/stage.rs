@@ -298,4 +298,3 @@ impl GitStage<'_> {
         Ok(Staged { digest, source: None, copies: copies?, name: self.name })
     }
 }
-

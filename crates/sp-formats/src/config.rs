@@ -44,7 +44,11 @@ fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
             Some(path) if is_absolute(path) => config.sinks.push((name.into(), path.into())),
             Some(_) => {
                 report
-                    .error("SP-27", node.span.clone(), format!("the path of the sink `{}` must be absolute", printable(name)))
+                    .error(
+                        "SP-27",
+                        node.span.clone(),
+                        format!("the path of the sink `{}` must be absolute", printable(name)),
+                    )
                     .help("start it with `/` or `~/`: a sink is one place wherever `sp` runs");
             }
             None => {

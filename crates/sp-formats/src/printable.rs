@@ -26,6 +26,32 @@ pub fn printable_lines(text: &str) -> String {
     lines.join("\n")
 }
 
+/// The text with what stands before the `@` of a URL, or looks like a password there, covered byte by byte.
+///
+/// The length stays, so that places in the text stay too.
+pub fn masked(text: &str) -> Cow<'_, str> {
+    let is_end = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'\'' | b'"' | b'`' | b'/');
+    let mut bytes = Cow::Borrowed(text.as_bytes());
+    let mut start = 0;
+    for end in 0..=text.len() {
+        if end < text.len() && !is_end(text.as_bytes()[end]) {
+            continue;
+        }
+        // One run without spaces, quotes and slashes: an authority, a scp-like address, or a plain word.
+        let run = &text.as_bytes()[start..end];
+        if let Some(at) = run.iter().rposition(|byte| *byte == b'@')
+            && (text[..start].ends_with("://") || run[..at].contains(&b':'))
+        {
+            bytes.to_mut()[start..start + at].fill(b'*');
+        }
+        start = end + 1;
+    }
+    match bytes {
+        Cow::Borrowed(_) => Cow::Borrowed(text),
+        Cow::Owned(bytes) => String::from_utf8(bytes).map_or(Cow::Borrowed(""), Cow::Owned),
+    }
+}
+
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,

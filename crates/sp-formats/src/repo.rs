@@ -25,6 +25,9 @@ pub enum RepoError {
     /// Its transport is not allowed.
     #[error("the transport `{0}://` is not allowed")]
     Transport(String),
+    /// It has a password where none can be.
+    #[error("it has a password, and ssh takes none from a URL")]
+    Password,
     /// It has no host.
     #[error("it has no host")]
     NoHost,
@@ -166,6 +169,10 @@ impl Repo {
         let Some((authority, path)) = text.split_once(':') else {
             return Err(RepoError::Unclear);
         };
+        // `user:password@host:path` would have ssh call a host `user`, and show the rest to everybody.
+        if !authority.contains('@') && path.split_once('@').is_some_and(|(_, rest)| rest.contains(':')) {
+            return Err(RepoError::Password);
+        }
         if authority.contains('/') || path.is_empty() {
             return Err(RepoError::Unclear);
         }

@@ -1,7 +1,10 @@
 //! What is wrong with a file, all of it at once, each problem with its rule and its place.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
+
+use crate::printable::masked;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +57,13 @@ pub struct Report {
 impl Report {
     /// An empty report on a file.
     pub fn new(file: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
-        Self { file: file.into(), text: text.into(), findings: Vec::new() }
+        let text: Arc<str> = text.into();
+        // The text is there to be shown; whoever reads the file has it from elsewhere.
+        let text = match masked(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(masked) => masked.into(),
+        };
+        Self { file: file.into(), text, findings: Vec::new() }
     }
 
     /// Adds an error.
@@ -72,9 +81,12 @@ impl Report {
         severity: Severity,
         rule: &'static str,
         span: Option<Range<usize>>,
-        message: String,
+        mut message: String,
     ) -> &mut Finding {
         let at = self.findings.len();
+        if let Cow::Owned(masked) = masked(&message) {
+            message = masked;
+        }
         self.findings.push(Finding { rule, severity, span, message, help: None });
         &mut self.findings[at]
     }

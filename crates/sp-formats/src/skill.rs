@@ -138,7 +138,9 @@ fn frontmatter(text: &str, limits: &Limits, report: &mut Report) -> Option<(Rang
             Ok((node, requoted)) => {
                 if let Some(line) = requoted {
                     let at = start + line.start..start + line.end;
-                    report.warning("AS-04", at, "an unquoted value has a `: ` in it").help(format!("put the value in quotes: {}", printable(&requoted_line(&block[line]))));
+                    report
+                        .warning("AS-04", at, "an unquoted value has a `: ` in it")
+                        .help(format!("put the value in quotes: {}", printable(&requoted_line(&block[line]))));
                 }
                 return Some((start..end, body, Some(node)));
             }

@@ -41,7 +41,7 @@ impl Default for Limits {
             depth: 64,
             skill_bytes: 64 * MIB,
             file_bytes: 16 * MIB,
-            repo_entries: 1_000_000,
+            repo_entries: 250_000,
             frontmatter_bytes: 256 * 1024,
             yaml_bytes: MIB,
             yaml_nodes: 10_000,

@@ -159,7 +159,13 @@ impl Scan<'_> {
         }
     }
 
-    fn descend(&mut self, level: &Level<'_>, entry: &DirEntry, path: &RelPath, follow: Follow) -> Result<(), ScanError> {
+    fn descend(
+        &mut self,
+        level: &Level<'_>,
+        entry: &DirEntry,
+        path: &RelPath,
+        follow: Follow,
+    ) -> Result<(), ScanError> {
         let dir = level.dir.open_dir(entry, follow)?;
         let linked = level.linked || follow == Follow::Links;
         if linked && encloses(level, dir.identity()?)? {
@@ -212,11 +218,7 @@ pub fn copy_scanned(
 }
 
 /// Reads an author's directory and tells what was read.
-pub fn hash_scanned(
-    dir: &Dir,
-    scanned: &Scanned,
-    limits: &Limits,
-) -> Result<Measured, FileError> {
+pub fn hash_scanned(dir: &Dir, scanned: &Scanned, limits: &Limits) -> Result<Measured, FileError> {
     read_scanned(dir, scanned, Follow::Links, limits, &mut |_, _| Ok(()))
 }
 

@@ -75,7 +75,8 @@ pub fn find_holders(root: Dir, file: &Name, limits: &Limits) -> Result<Found, Wa
         found: Mutex::default(),
         failed: Mutex::default(),
     };
-    let level = Arc::new(Level { dir: root, path: "".into(), depth: 0, above: None, dir_is_link: false, linked: false });
+    let level =
+        Arc::new(Level { dir: root, path: "".into(), depth: 0, above: None, dir_is_link: false, linked: false });
     rayon::scope(|scope| walk.visit(scope, &level));
     if let Some(error) = walk.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);

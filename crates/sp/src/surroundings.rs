@@ -12,15 +12,19 @@ use crate::cli::Options;
 
 /// The surroundings of this process, as far as the flags do not change them.
 pub(crate) fn context<'a>(options: &Options, listener: &'a dyn Listener) -> Result<Context<'a>> {
-    let env: BTreeMap<String, String> =
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
+    let env: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
     let user_home = env
         .get("HOME")
         .filter(|home| !home.is_empty())
         .map(PathBuf::from)
         .ok_or_else(|| Error::new(Kind::Environment, "there is no home directory").hint("set HOME"))?;
-    let current_dir = std::env::current_dir()
-        .map_err(|e| Error::new(Kind::Environment, "there is no current directory").because(e).hint("change to a directory that exists"))?;
+    let current_dir = std::env::current_dir().map_err(|e| {
+        Error::new(Kind::Environment, "there is no current directory")
+            .because(e)
+            .hint("change to a directory that exists")
+    })?;
     let home = env.get("SKILLPACK_HOME").filter(|home| !home.is_empty());
     let home = home.map_or_else(|| user_home.join(".skillpack"), |home| current_dir.join(home));
     arm_faults(&env)?;
@@ -63,7 +67,8 @@ fn arm_faults(env: &BTreeMap<String, String>) -> Result<()> {
     use sp_tree::fault::{Plan, Strike, arm, trace};
     let wrong = || Error::new(Kind::Usage, "SP_FAULT is not of the form `kill@N` or `ERRNO@N[+]`");
     if let Some(path) = env.get("SP_FAULT_TRACE") {
-        trace(&PathBuf::from(path)).map_err(|e| Error::new(Kind::Usage, "SP_FAULT_TRACE cannot be written").because(e))?;
+        trace(&PathBuf::from(path))
+            .map_err(|e| Error::new(Kind::Usage, "SP_FAULT_TRACE cannot be written").because(e))?;
     }
     let Some(text) = env.get("SP_FAULT") else {
         return Ok(());

@@ -156,7 +156,10 @@ fn sp_06_list_needs_skills_and_a_pack_that_only_imports_does_not() {
     let world = world!();
     let repo = world.git("shared");
     repo.skill("review").commit("one");
-    world.pack("imports", &format!("name: imports\nimports:\n  - repo: {}\n    include: [review]\n", repo.path().display()));
+    world.pack(
+        "imports",
+        &format!("name: imports\nimports:\n  - repo: {}\n    include: [review]\n", repo.path().display()),
+    );
     world.pack("local", "name: local\ninclude: ['**']\n");
     std::fs::remove_dir(world.repo().join("skills")).unwrap();
     insta::assert_snapshot!(world.sp(&["list"]), @"
@@ -219,5 +222,8 @@ fn sp_31_root_and_repo_root_name_the_repository_from_anywhere() {
         }
     }
     let run = world.sp(&["list", "--root", "nowhere"]).fails(1);
-    assert!(run.stderr.contains("there is no directory `") && run.stderr.contains("repo/nowhere`\n\nhint: give `--root`"), "{run}");
+    assert!(
+        run.stderr.contains("there is no directory `") && run.stderr.contains("repo/nowhere`\n\nhint: give `--root`"),
+        "{run}"
+    );
 }

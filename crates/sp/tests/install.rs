@@ -1,5 +1,10 @@
 //! What an install copies, replaces, keeps and refuses.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, reason = "a test arranges its world with the plain calls")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -102,7 +107,11 @@ const UNINSTALLABLE: [(&str, Attack, &str); 7] = [
     ("a link to itself", |skill| symlink("bad", skill.join("bad")).unwrap(), "leads back"),
     ("a link to its own folder", |skill| symlink(".", skill.join("bad")).unwrap(), "leads back"),
     ("a link to the folder above", |skill| symlink("..", skill.join("bad")).unwrap(), "bad"),
-    ("a FIFO", |skill| assert!(Command::new("mkfifo").arg(skill.join("bad")).status().unwrap().success()), "neither a file nor a folder"),
+    (
+        "a FIFO",
+        |skill| assert!(Command::new("mkfifo").arg(skill.join("bad")).status().unwrap().success()),
+        "neither a file nor a folder",
+    ),
     ("a socket", |skill| drop(UnixListener::bind(skill.join("bad")).unwrap()), "neither a file nor a folder"),
     ("a link to a device", |skill| symlink("/dev/zero", skill.join("bad")).unwrap(), "neither a file nor a folder"),
 ];
@@ -129,7 +138,10 @@ fn state_alone(world: &World) -> Files {
 }
 
 fn only_state(files: Files) -> Files {
-    files.into_iter().filter(|(path, _)| path == "state.json" || path.contains("trash") || path.contains("journal")).collect()
+    files
+        .into_iter()
+        .filter(|(path, _)| path == "state.json" || path.contains("trash") || path.contains("journal"))
+        .collect()
 }
 
 #[test]
@@ -152,7 +164,9 @@ fn se_06_special_bits_are_dropped_and_the_executable_bit_is_kept() {
     chmod(&skill.join("dir"), 0o3777);
     install(&world).ok();
     let installed = world.path(SINK).join("team__a");
-    for (name, executable) in [("setuid", true), ("setgid", true), ("sticky", false), ("open", false), ("wild", true), ("dir", true)] {
+    for (name, executable) in
+        [("setuid", true), ("setgid", true), ("sticky", false), ("open", false), ("wild", true), ("dir", true)]
+    {
         let mode = mode(&installed.join(name));
         assert_eq!(mode & 0o7022, 0, "{name}: {mode:o}");
         assert_eq!(mode & 0o100 != 0, executable, "{name}: {mode:o}");
@@ -416,7 +430,11 @@ fn sp_25_the_output_says_where_an_edited_folder_is_kept_and_clean_removes_it() {
 
 #[test]
 fn sp_25_an_edited_folder_that_goes_is_kept_too() {
-    for args in [&["uninstall", "team", "--agent", "claude"][..], &["switch", "other", "--agent", "claude"], &["install", "team", "--agent", "claude"]] {
+    for args in [
+        &["uninstall", "team", "--agent", "claude"][..],
+        &["switch", "other", "--agent", "claude"],
+        &["install", "team", "--agent", "claude"],
+    ] {
         let world = installed_richly();
         world.skill("b");
         world.pack("team", "name: team\ninclude: [b]\n");
@@ -648,7 +666,8 @@ fn sp_42_switch_replaces_every_pack_of_a_sink_and_no_other_folder() {
     ");
     assert_eq!(folders(&world), ["by-hand", "three__a", "three__b", "three__c", "two__a", "two__b", "two__c"]);
     let installed = world.sp(&["installed", "--format", "plain"]).ok().stdout;
-    let pairs: Vec<String> = installed.lines().map(|line| line.split('\t').take(2).collect::<Vec<_>>().join(" ")).collect();
+    let pairs: Vec<String> =
+        installed.lines().map(|line| line.split('\t').take(2).collect::<Vec<_>>().join(" ")).collect();
     assert_eq!(pairs, ["claude three", "claude two", "copilot one", "copilot two"]);
 }
 

@@ -1,5 +1,10 @@
 //! What `sp` prints, to whom, in which form, and how it exits.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic, reason = "a test arranges its world with the plain calls")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::fs::File;
 use std::process::Stdio;
@@ -13,7 +18,13 @@ fn installed() -> World {
     world.skill("general/a");
     let repo = world.git("shared");
     repo.skill("tools/r").commit("one");
-    world.pack("team", &format!("name: team\ninclude: ['**']\nimports:\n  - repo: {}\n    ref: main\n    include: ['**']\n", repo.url()));
+    world.pack(
+        "team",
+        &format!(
+            "name: team\ninclude: ['**']\nimports:\n  - repo: {}\n    ref: main\n    include: ['**']\n",
+            repo.url()
+        ),
+    );
     world.pack("local", "name: local\ninclude: ['**']\n");
     world.sp(&["install", "team", "--agent", "claude"]).ok();
     world
@@ -90,10 +101,19 @@ fn sp_31_every_command_has_a_plain_form_with_one_item_a_line() {
         (&["list"][..], "general/a\n"),
         (&["skills"], "general/a\n"),
         (&["packs"], "local\nteam\n"),
-        (&["show", "team"], "local\tgeneral/a\tteam__general__a\nfile://[WORLD]/git/shared@main\ttools/r\tteam__tools__r\n"),
+        (
+            &["show", "team"],
+            "local\tgeneral/a\tteam__general__a\nfile://[WORLD]/git/shared@main\ttools/r\tteam__tools__r\n",
+        ),
         (&["installed"], "claude\tteam\t2\t2026-09-21T14:13:20Z\t[WORLD]/home/.claude/skills\n"),
-        (&["install", "local", "--agent", "claude"], "add\tclaude\tlocal\t[WORLD]/home/.claude/skills/local__general__a\n"),
-        (&["init", "new"], "README.md\npacks/new.yaml\nskills/general/write-commit-message/SKILL.md\nskills/general/write-commit-message/references/checklist.md\n"),
+        (
+            &["install", "local", "--agent", "claude"],
+            "add\tclaude\tlocal\t[WORLD]/home/.claude/skills/local__general__a\n",
+        ),
+        (
+            &["init", "new"],
+            "README.md\npacks/new.yaml\nskills/general/write-commit-message/SKILL.md\nskills/general/write-commit-message/references/checklist.md\n",
+        ),
         (&["clean"], ""),
     ] {
         let run = installed().sp(&[args, &["--format", "plain"]].concat()).ok();
@@ -189,8 +209,17 @@ fn sp_31_se_12_each_kind_of_failure_has_its_exit_code_and_says_nothing_on_stdout
 fn sp_31_wrong_usage_is_exit_code_2() {
     let world = installed();
     for args in [
-        &[][..], &["no-such-command"], &["install"], &["install", "team"], &["show"], &["uninstall", "team"], &["list", "--format", "xml"],
-        &["list", "--no-such-flag"], &["install", "team", "--agent", "custom"], &["list", "--limit", "depth"], &["completions", "no-shell"],
+        &[][..],
+        &["no-such-command"],
+        &["install"],
+        &["install", "team"],
+        &["show"],
+        &["uninstall", "team"],
+        &["list", "--format", "xml"],
+        &["list", "--no-such-flag"],
+        &["install", "team", "--agent", "custom"],
+        &["list", "--limit", "depth"],
+        &["completions", "no-shell"],
     ] {
         let run = world.sp(args).fails(2);
         assert!(run.stdout.is_empty() && !run.stderr.is_empty(), "{args:?}: {run}");
@@ -205,7 +234,8 @@ fn sp_31_warnings_hints_and_notes_go_to_stderr() {
     world.write("skills/odd/SKILL.md", "no frontmatter\n");
     world.pack("local", "name: local\ninclude: ['**']\nexclude: [zzz]\n");
     for format in ["human", "plain", "json"] {
-        let run = world.sp(&["install", "local", "--agent", "cursor", "--dry-run", "--verbose", "--format", format]).ok();
+        let run =
+            world.sp(&["install", "local", "--agent", "cursor", "--dry-run", "--verbose", "--format", format]).ok();
         assert!(run.stderr.contains("warning[SP-17]") && run.stderr.contains("note: "), "{run}");
         assert!(!run.stdout.contains("warning") && !run.stdout.contains("note: "), "{run}");
     }
@@ -217,7 +247,8 @@ fn sp_31_warnings_hints_and_notes_go_to_stderr() {
 #[test]
 fn sp_31_se_12_output_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
     let world = installed();
-    for args in [&["list"][..], &["config"], &["show", "team", "--format", "json"], &["completions", "bash"], &["man"]] {
+    for args in [&["list"][..], &["config"], &["show", "team", "--format", "json"], &["completions", "bash"], &["man"]]
+    {
         let mut command = world.command(args);
         command.stdout(File::options().write(true).open("/dev/full").unwrap()).stderr(Stdio::piped());
         let output = command.spawn().unwrap().wait_with_output().unwrap();
@@ -242,7 +273,12 @@ fn run_with(world: &World, args: &[&str], env: &[(&str, &str)]) -> Run {
 fn sp_31_there_is_no_escape_where_there_is_no_terminal_or_no_wish_for_colour() {
     let world = installed();
     let forced = [("CLICOLOR_FORCE", "1")];
-    let coloured = [&["show", "team"][..], &["show", "bad"], &["show", "nothing"], &["uninstall", "team", "--agent", "claude", "--dry-run"]];
+    let coloured = [
+        &["show", "team"][..],
+        &["show", "bad"],
+        &["show", "nothing"],
+        &["uninstall", "team", "--agent", "claude", "--dry-run"],
+    ];
     failures(&world);
     for args in coloured {
         assert!(run_with(&world, args, &forced).to_string().contains('\u{1b}'), "{args:?} has colour to lose");
@@ -263,7 +299,8 @@ fn sp_31_there_is_no_escape_where_there_is_no_terminal_or_no_wish_for_colour() {
 
 /// Control characters, bidi marks and invisible text that must never reach a terminal.
 fn is_hostile(c: char) -> bool {
-    c != '\n' && c != '\t' && c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+    c != '\n' && c != '\t' && c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[test]
@@ -314,7 +351,18 @@ fn se_08_hostile_text_of_a_skill_is_shown_escaped() {
         assert_eq!(run.stderr.matches("warning[").count(), 2, "{run}");
         run.to_string().contains(is_hostile)
     };
-    let hostile = ["\u{1b}[31m", "\u{9b}31m", "\u{85}", "\u{202e}", "\u{2066}", "\u{200e}", "\u{7}", "\u{8}", "\u{7f}", "\u{e0041}"];
+    let hostile = [
+        "\u{1b}[31m",
+        "\u{9b}31m",
+        "\u{85}",
+        "\u{202e}",
+        "\u{2066}",
+        "\u{200e}",
+        "\u{7}",
+        "\u{8}",
+        "\u{7f}",
+        "\u{e0041}",
+    ];
     assert_eq!(hostile.into_iter().filter(leaks).collect::<Vec<_>>(), [""; 0]);
 }
 
@@ -326,7 +374,12 @@ fn se_08_hostile_text_in_the_state_of_another_tool_is_shown_escaped() {
         "installed_paths": ["/x\u001b[2J/f\u001b[6m"], "installed_at": "now\u001b[7m"}]}"#;
     std::fs::create_dir_all(world.path("home/.skillpack")).unwrap();
     std::fs::write(world.path("home/.skillpack/state.json"), record).unwrap();
-    for args in [&["installed"][..], &["installed", "--verbose"], &["installed", "--format", "plain"], &["installed", "--format", "json"]] {
+    for args in [
+        &["installed"][..],
+        &["installed", "--verbose"],
+        &["installed", "--format", "plain"],
+        &["installed", "--format", "json"],
+    ] {
         let run = world.sp(args).ok();
         let hostile = |c: char| is_hostile(c) && (c.is_control() || !args.contains(&"json"));
         assert!(run.stdout.contains("cl") && !run.to_string().contains(hostile), "{args:?}: {run:?}");
@@ -368,7 +421,10 @@ fn se_04_a_flag_beats_the_config_even_with_the_default_value() {
         let limits = serde_json::from_str::<Value>(&run.stdout).unwrap()["limits"].as_array().unwrap().clone();
         limits.into_iter().find(|limit| limit["name"] == "depth").unwrap()["value"].as_u64()
     };
-    assert_eq!([depth(&[]), depth(&["--limit", "depth=9"]), depth(&["--limit", "depth=64"])], [Some(2), Some(9), Some(64)]);
+    assert_eq!(
+        [depth(&[]), depth(&["--limit", "depth=9"]), depth(&["--limit", "depth=64"])],
+        [Some(2), Some(9), Some(64)]
+    );
 }
 
 #[test]
@@ -437,7 +493,8 @@ fn init_works_in_a_directory_of_any_name() {
         let run = world.sp_in(&format!("home/{name}"), &["install", &pack, "--agent", "claude"]);
         (run.code == Some(0) && run.stderr.is_empty()).then_some(())
     };
-    let names = ["null", "true", "123", "1e3", "~", "日本", "a.b", "-dash", "con", "with space", "UPPER", "__", "it's", "x:y"];
+    let names =
+        ["null", "true", "123", "1e3", "~", "日本", "a.b", "-dash", "con", "with space", "UPPER", "__", "it's", "x:y"];
     let failed: Vec<&str> = names.into_iter().filter(|name| works(name).is_none()).collect();
     assert_eq!(failed, [""; 0], "what `sp init` makes installs at once, without a warning");
 }
@@ -474,12 +531,29 @@ fn man_pages_are_printed_or_written_a_page_a_command() {
     assert!(page.contains(".TH sp 1"), "{page}");
     world.sp(&["man", "share/man"]).ok();
     let pages: Vec<String> = world.files("home/repo/share/man").into_keys().collect();
-    let commands = ["clean", "completions", "config", "init", "install", "installed", "list", "man", "packs", "show", "switch", "uninstall"];
-    let expected: Vec<String> = commands.iter().map(|command| format!("sp-{command}.1")).chain(["sp.1".into()]).collect();
+    let commands = [
+        "clean",
+        "completions",
+        "config",
+        "init",
+        "install",
+        "installed",
+        "list",
+        "man",
+        "packs",
+        "show",
+        "switch",
+        "uninstall",
+    ];
+    let expected: Vec<String> =
+        commands.iter().map(|command| format!("sp-{command}.1")).chain(["sp.1".into()]).collect();
     assert_eq!(pages, expected);
     let page = std::fs::read_to_string(world.repo().join("share/man/sp-install.1")).unwrap();
     assert!(page.contains("dry\\-run") && page.contains("SYNOPSIS"), "{page}");
-    assert!(page.replace("\\fB", "").replace("\\fR", "").contains("sp install "), "it is called as it is typed: {page}");
+    assert!(
+        page.replace("\\fB", "").replace("\\fR", "").contains("sp install "),
+        "it is called as it is typed: {page}"
+    );
 }
 
 #[test]

@@ -23,7 +23,10 @@ fn with_skills(ids: &[&str]) -> World {
 #[test]
 fn sp_11_every_mistake_is_shown_at_once_where_it_stands() {
     let world = with_skills(&["a"]);
-    world.pack("team", "nam: team\ninclude:\n  - a/\nimports:\n  - ref: main\n  - repo: github.com/acme/tools\n    inclde: [x]\n");
+    world.pack(
+        "team",
+        "nam: team\ninclude:\n  - a/\nimports:\n  - ref: main\n  - repo: github.com/acme/tools\n    inclde: [x]\n",
+    );
     insta::assert_snapshot!(world.sp(&["show", "team"]), @r#"
     exit: 3
     --- stderr
@@ -240,8 +243,18 @@ fn sp_13_sp_20_the_folder_is_prefix_separator_and_id_or_leaf() {
 fn sp_13_a_folder_name_that_is_no_safe_segment_is_refused_before_anything_changes() {
     let world = with_skills(&["a", ".hidden"]);
     for install in [
-        "{prefix: ../x}", "{prefix: 'a/b'}", "{prefix: '..', sep: ''}", "{prefix: .hidden}", "{prefix: ' x'}", "{sep: /}",
-        "{sep: '\\'}", "{sep: \"\\0\"}", "{prefix: \"x\\u001b\"}", "{prefix: '', flatten: true}", "{prefix: 'x:y'}", "{flatten: maybe}",
+        "{prefix: ../x}",
+        "{prefix: 'a/b'}",
+        "{prefix: '..', sep: ''}",
+        "{prefix: .hidden}",
+        "{prefix: ' x'}",
+        "{sep: /}",
+        "{sep: '\\'}",
+        "{sep: \"\\0\"}",
+        "{prefix: \"x\\u001b\"}",
+        "{prefix: '', flatten: true}",
+        "{prefix: 'x:y'}",
+        "{flatten: maybe}",
         "{prefix: con., sep: ''}",
     ] {
         world.pack("p", &format!("name: p\ninclude: ['**']\ninstall: {install}\n"));
@@ -297,7 +310,13 @@ fn sp_17_an_imports_include_that_matches_nothing_is_an_error() {
     let world = world!();
     let repo = world.git("shared");
     repo.skill("tools/review").skill("tools/deploy").commit("one");
-    world.pack("team", &format!("name: team\nimports:\n  - repo: {}\n    include:\n      - tools/*\n      - tool/review\n", repo.path().display()));
+    world.pack(
+        "team",
+        &format!(
+            "name: team\nimports:\n  - repo: {}\n    include:\n      - tools/*\n      - tool/review\n",
+            repo.path().display()
+        ),
+    );
     insta::assert_snapshot!(world.sp(&["show", "team"]), @"
     exit: 3
     --- stderr
@@ -337,7 +356,10 @@ fn sp_16_the_packs_exclude_is_held_against_local_and_imported_ids_alike() {
     let world = with_skills(&["a/keep", "a/experimental/x"]);
     let repo = world.git("shared");
     repo.skill("b/keep").skill("b/experimental/y").skill("b/deprecated/z").commit("one");
-    let import = format!("  - repo: {}\n    include: ['**']\n    exclude: ['**/deprecated/**', 'a/**']\n", repo.path().display());
+    let import = format!(
+        "  - repo: {}\n    include: ['**']\n    exclude: ['**/deprecated/**', 'a/**']\n",
+        repo.path().display()
+    );
     let yaml = format!("name: p\ninclude: ['**']\nexclude: ['**/experimental/**']\nimports:\n{import}");
     assert_eq!(folders(&world, &yaml), ["p__a__keep", "p__b__keep"]);
 }
@@ -353,7 +375,11 @@ fn sp_18_local_ids_come_first_then_imports_in_file_order_each_sorted() {
         repo.commit("one");
     }
     let import = |name: &str| format!("  - repo: {}\n    include: ['**']\n", world.path("git").join(name).display());
-    let yaml = format!("name: p\ninclude: [z/*, a-b, a/*]\nimports:\n{}{}install: {{prefix: '', sep: '.'}}\n", import("zebra"), import("ant"));
+    let yaml = format!(
+        "name: p\ninclude: [z/*, a-b, a/*]\nimports:\n{}{}install: {{prefix: '', sep: '.'}}\n",
+        import("zebra"),
+        import("ant")
+    );
     for _ in 0..3 {
         assert_eq!(folders(&world, &yaml), ["a-b", "a.b", "z.local", "zebra.x", "zebra.y", "ant.m", "ant.n"]);
     }

@@ -54,7 +54,9 @@ fn sp_27_custom_needs_a_path_and_takes_any() {
     hint: add `--path <directory>`
     ");
     let absolute = world.path("abs/new/skills").display().to_string();
-    for (path, sink) in [("rel/skills", "home/repo/rel/skills"), ("~/tilde", "home/tilde"), (&absolute, "abs/new/skills")] {
+    for (path, sink) in
+        [("rel/skills", "home/repo/rel/skills"), ("~/tilde", "home/tilde"), (&absolute, "abs/new/skills")]
+    {
         world.sp(&["install", "team", "--agent", "custom", "--path", path]).ok();
         assert!(has_skill(&world, sink), "{path}");
     }
@@ -66,7 +68,10 @@ fn sp_27_an_unknown_sink_is_an_error_that_lists_the_known_ones() {
     config(&world, "sinks: {mine: ~/mine}\n");
     for command in ["install", "uninstall", "switch"] {
         let run = world.sp(&[command, "team", "--agent", "cluade"]).fails(2);
-        assert!(run.stderr.starts_with("error: there is no sink called `cluade`\n\nhint: did you mean `claude`?\n"), "{run}");
+        assert!(
+            run.stderr.starts_with("error: there is no sink called `cluade`\n\nhint: did you mean `claude`?\n"),
+            "{run}"
+        );
         for sink in ["codex", "claude", "copilot", "cursor", "windsurf", "custom", "mine", "gemini-cli"] {
             assert!(run.stderr.contains(&format!("{sink},")), "{sink}: {run}");
         }
@@ -82,7 +87,11 @@ fn sp_27_a_sink_of_the_config_is_as_good_as_a_built_in_one() {
     assert!(has_skill(&world, "home/dotfiles/claude") && has_skill(&world, "home/mine/skills"));
     assert!(!world.path("home/.claude").exists());
     let listed = world.sp(&["config", "--format", "plain"]).ok().stdout;
-    assert!(listed.contains("claude\t[WORLD]/home/dotfiles/claude\n") && listed.contains("mine\t[WORLD]/home/mine/skills\n"), "{listed}");
+    assert!(
+        listed.contains("claude\t[WORLD]/home/dotfiles/claude\n")
+            && listed.contains("mine\t[WORLD]/home/mine/skills\n"),
+        "{listed}"
+    );
     assert_eq!(world.sp(&["installed", "--agent", "mine", "--format", "plain"]).ok().stdout.lines().count(), 1);
 }
 
@@ -111,7 +120,9 @@ fn sp_27_agents_of_the_table_have_their_places_for_the_user_and_in_a_project() {
     let project = world.git("project");
     std::fs::create_dir_all(project.path().join("src/deep")).unwrap();
     let root = world.repo().display().to_string();
-    world.sp_in("git/project/src/deep", &["install", "team", "--agent", "claude", "--scope", "project", "--root", &root]).ok();
+    world
+        .sp_in("git/project/src/deep", &["install", "team", "--agent", "claude", "--scope", "project", "--root", &root])
+        .ok();
     assert!(has_skill(&world, "git/project/.claude/skills"));
     let run = world.sp(&["install", "team", "--agent", "eve"]).fails(1);
     assert!(run.stderr.contains("--scope project"), "{run}");
@@ -185,7 +196,16 @@ fn sp_28_the_home_is_below_the_users_and_a_variable_moves_it() {
     for (value, home) in [(moved.as_str(), "moved/home"), ("relative", "home/repo/relative")] {
         world.set_env("SKILLPACK_HOME", value);
         let before = world.files("home/.skillpack");
-        world.sp(&["install", "team", "--agent", "custom", "--path", &world.path("sink").join(home).display().to_string()]).ok();
+        world
+            .sp(&[
+                "install",
+                "team",
+                "--agent",
+                "custom",
+                "--path",
+                &world.path("sink").join(home).display().to_string(),
+            ])
+            .ok();
         assert!(world.path(home).join("state.json").is_file(), "{value}");
         assert_eq!(world.files("home/.skillpack"), before);
     }
@@ -224,12 +244,20 @@ fn sp_36_a_trailing_slash_dots_and_a_link_mean_the_same_sink() {
     std::fs::create_dir_all(world.path("real/skills")).unwrap();
     symlink(world.path("real/skills"), world.path("link")).unwrap();
     symlink(world.path("real"), world.path("parent")).unwrap();
-    let names = ["real/skills", "real/skills/", "real/./skills", "real/../real/skills", "link", "link/", "parent/skills"];
+    let names =
+        ["real/skills", "real/skills/", "real/./skills", "real/../real/skills", "link", "link/", "parent/skills"];
     for (number, name) in names.iter().enumerate() {
         let path = format!("{}/{name}", world.root().display());
         let run = world.sp(&["install", "team", "--agent", "custom", "--path", &path]).ok();
         assert!(run.stdout.contains(if number == 0 { "1 added" } else { "1 unchanged" }), "{name}: {run}");
-        assert!(world.sp(&["installed", "--path", &path, "--format", "plain"]).ok().stdout.contains("\t[WORLD]/real/skills\n"), "{name}");
+        assert!(
+            world
+                .sp(&["installed", "--path", &path, "--format", "plain"])
+                .ok()
+                .stdout
+                .contains("\t[WORLD]/real/skills\n"),
+            "{name}"
+        );
     }
     assert_eq!(world.sp(&["installed", "--format", "plain"]).ok().stdout.lines().count(), 1);
     let link = world.path("link").display().to_string();

@@ -109,7 +109,10 @@ fn sp_29_a_state_as_in_the_sketch_is_listed() {
     let listed = world.sp(&["installed", "--agent", "claude", "--format", "json"]).ok();
     let item = &serde_json::from_str::<Value>(&listed.stdout).unwrap()["installs"][0];
     assert_eq!(item["folders"], json!(["team__a", "team__old"]));
-    assert_eq!(item["imports"], json!([{"repo": "github.com/acme/shared-skills", "ref": "v1.3.0", "commit": "9f2c1d3"}]));
+    assert_eq!(
+        item["imports"],
+        json!([{"repo": "github.com/acme/shared-skills", "ref": "v1.3.0", "commit": "9f2c1d3"}])
+    );
     assert_eq!(world.files("home/.skillpack"), before);
 }
 
@@ -149,7 +152,8 @@ fn sp_29_unknown_members_of_another_packs_skills_survive_too() {
 fn sp_29_what_another_tool_installed_cannot_be_known_and_is_kept() {
     let world = installed_by_another_tool();
     uninstall(&world).ok();
-    let kept: Vec<Entry> = world.files("home/.skillpack/trash").into_values().filter(|entry| *entry != Entry::Dir).collect();
+    let kept: Vec<Entry> =
+        world.files("home/.skillpack/trash").into_values().filter(|entry| *entry != Entry::Dir).collect();
     assert_eq!(kept, vec![Entry::File("by another tool\n".into(), false); 2]);
 }
 
@@ -158,7 +162,10 @@ fn sp_29_a_record_has_the_fields_of_the_sketch() {
     let world = team(&["a"]);
     let repo = world.git("shared");
     let commit = repo.skill("tools/r").commit("one");
-    world.pack("team", &format!("name: team\ninclude: [a]\nimports:\n  - repo: {}\n    ref: main\n    include: ['**']\n", repo.url()));
+    world.pack(
+        "team",
+        &format!("name: team\ninclude: [a]\nimports:\n  - repo: {}\n    ref: main\n    include: ['**']\n", repo.url()),
+    );
     install(&world).ok();
     let state = state(&world);
     let record = &state["installs"][0];
@@ -201,7 +208,10 @@ fn sp_29_a_state_that_does_not_parse_is_never_overwritten() {
         for command in commands {
             let run = world.sp(command).fails(3);
             assert!(run.stdout.is_empty() && run.stderr.contains(why), "{text:?}: {run}");
-            assert!(run.stderr.contains("`~/.skillpack/state.json`") && run.stderr.contains("mv ~/.skillpack/state.json"), "{run}");
+            assert!(
+                run.stderr.contains("`~/.skillpack/state.json`") && run.stderr.contains("mv ~/.skillpack/state.json"),
+                "{run}"
+            );
             assert_eq!(std::fs::read_to_string(world.path(STATE)).unwrap(), text);
             assert!(!world.path(SINK).exists());
         }
@@ -246,7 +256,11 @@ fn sp_29_a_second_sp_waits_and_says_so() {
 fn sp_29_no_temporary_file_and_no_journal_is_left_behind() {
     let world = team(&["a"]);
     install(&world).ok();
-    let left: Vec<String> = world.files("home/.skillpack").into_keys().filter(|path| path.contains("tmp") || path.contains("journal")).collect();
+    let left: Vec<String> = world
+        .files("home/.skillpack")
+        .into_keys()
+        .filter(|path| path.contains("tmp") || path.contains("journal"))
+        .collect();
     assert_eq!(left, [""; 0]);
     assert!(world.files(SINK).keys().all(|path| !path.contains(".skillpack")), "{:?}", folders(&world));
 }
@@ -392,7 +406,11 @@ fn sp_38_a_recorded_path_that_became_a_file_or_a_link_is_unlinked_and_never_foll
         assert!(!world.path("nowhere").exists());
         let files = world.files(SINK);
         let expected = if command == "install" { 6 } else { 0 };
-        assert_eq!((files.len(), files.values().any(|entry| matches!(entry, Entry::Link(_)))), (expected, false), "{files:?}");
+        assert_eq!(
+            (files.len(), files.values().any(|entry| matches!(entry, Entry::Link(_)))),
+            (expected, false),
+            "{files:?}"
+        );
     }
 }
 

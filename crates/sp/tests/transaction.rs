@@ -1,6 +1,13 @@
 //! Wholly old or wholly new: `sp` is killed and refused at every one of its mutating
 //! file-system calls, and the next run must find, or make, a world without a scratch.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test plays the person and the machine"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -80,7 +87,10 @@ impl Scenario {
         assert!(view == self.old || view == self.new, "{what}: torn\n{view:#?}");
         assert_no_leftovers(&self.world, what);
         if let Some(edited) = edited {
-            assert!(holds(&self.world.path("sink"), edited) || holds(&self.world.path("home/.skillpack/trash"), edited), "{what}: an edit is lost");
+            assert!(
+                holds(&self.world.path("sink"), edited) || holds(&self.world.path("home/.skillpack/trash"), edited),
+                "{what}: an edit is lost"
+            );
         }
         if view == self.old {
             let rerun = self.run(&[]);
@@ -100,7 +110,11 @@ fn copy(from: &Path, to: &Path) {
 fn assert_no_leftovers(world: &World, what: &str) {
     let staged: Vec<String> = world.files("sink").into_keys().filter(|name| name.starts_with(".skillpack")).collect();
     assert!(staged.is_empty(), "{what}: left in the sink: {staged:?}");
-    let home: Vec<String> = world.files("home/.skillpack").into_keys().filter(|name| name.contains("tmp") || name.contains("journal") || name.contains("partial")).collect();
+    let home: Vec<String> = world
+        .files("home/.skillpack")
+        .into_keys()
+        .filter(|name| name.contains("tmp") || name.contains("journal") || name.contains("partial"))
+        .collect();
     assert!(home.is_empty(), "{what}: left in the home: {home:?}");
 }
 
@@ -221,7 +235,13 @@ fn se_01_killed_from_outside_at_random_moments_is_old_or_new() {
     let args: Vec<&str> = scenario.args.iter().map(String::as_str).collect();
     for round in 0..40u64 {
         scenario.restart();
-        let mut child = scenario.world.command(&args).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        let mut child = scenario
+            .world
+            .command(&args)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
         std::thread::sleep(std::time::Duration::from_micros(400 * round));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -244,12 +264,23 @@ fn se_02_each_step_is_durable_before_the_next_begins() {
     let stage = lines.iter().position(|line| line.contains("CreateDir") && line.contains("/.skillpack-")).unwrap();
     let written = last(" Write ", "/.skillpack-");
     let durable = lines.iter().position(|line| line.ends_with(&format!(" Sync {sink}"))).unwrap();
-    let swapping = intent + 1 + lines[intent + 1..].iter().position(|line| line.contains("Rename") && line.ends_with("/journal.json")).unwrap();
+    let swapping = intent
+        + 1
+        + lines[intent + 1..]
+            .iter()
+            .position(|line| line.contains("Rename") && line.ends_with("/journal.json"))
+            .unwrap();
     let moved = lines.iter().position(|line| line.contains(" Rename ") && line.contains(&format!("{sink}/"))).unwrap();
-    let last_moved = lines.iter().enumerate().filter(|(_, line)| line.contains(" Rename ") && line.contains(&format!("{sink}/"))).map(|(at, _)| at);
+    let last_moved = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.contains(" Rename ") && line.contains(&format!("{sink}/")))
+        .map(|(at, _)| at);
     let committed = position("commit", "Rename", "/state.json");
     let last_moved = last_moved.filter(|at| *at < committed).max().unwrap();
-    let settled = last_moved + 1 + lines[last_moved + 1..].iter().position(|line| line.ends_with(&format!(" Sync {sink}"))).unwrap();
+    let settled = last_moved
+        + 1
+        + lines[last_moved + 1..].iter().position(|line| line.ends_with(&format!(" Sync {sink}"))).unwrap();
     let order = [intent, stage, written, durable, swapping, moved, last_moved, settled, committed];
     assert!(order.is_sorted(), "{order:?}\n{trace}");
     let removed = lines.iter().position(|line| line.contains("Remove") && line.contains("/.skillpack-")).unwrap();
@@ -326,7 +357,9 @@ fn se_01_a_read_only_sink_is_refused_with_nothing_changed() {
     author(&world, "");
     let (sink, sp) = (world.path("sink").display().to_string(), env!("CARGO_BIN_EXE_sp"));
     std::fs::create_dir(world.path("sink")).unwrap();
-    let script = format!("mount --bind {sink} {sink} && mount -o remount,ro,bind {sink} && {sp} install team --agent custom --path {sink}; echo exit $?; find {sink} -mindepth 1");
+    let script = format!(
+        "mount --bind {sink} {sink} && mount -o remount,ro,bind {sink} && {sp} install team --agent custom --path {sink}; echo exit $?; find {sink} -mindepth 1"
+    );
     let mut command = Command::new("unshare");
     command.args(["--mount", "--map-root-user", "sh", "-c", &script]).current_dir(world.repo());
     command.env_clear().env("HOME", world.home()).env("PATH", std::env::var_os("PATH").unwrap());
@@ -385,7 +418,14 @@ fn se_01_eight_installs_at_once_lose_nothing() {
     for round in 0..50 {
         let children: Vec<_> = names
             .iter()
-            .map(|name| world.command(&["install", name, "--agent", "custom", "--path", &sink]).stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().unwrap())
+            .map(|name| {
+                world
+                    .command(&["install", name, "--agent", "custom", "--path", &sink])
+                    .stderr(std::process::Stdio::piped())
+                    .stdout(std::process::Stdio::null())
+                    .spawn()
+                    .unwrap()
+            })
             .collect();
         for child in children {
             let output = child.wait_with_output().unwrap();

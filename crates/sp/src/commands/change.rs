@@ -22,7 +22,13 @@ pub(super) enum Others {
     Go,
 }
 
-pub(super) fn install(context: &Context<'_>, root: Option<&Path>, install: &cli::Install, others: Others, terminal: &Terminal) -> Result<()> {
+pub(super) fn install(
+    context: &Context<'_>,
+    root: Option<&Path>,
+    install: &cli::Install,
+    others: Others,
+    terminal: &Terminal,
+) -> Result<()> {
     let request = InstallRequest {
         packs: install.packs.clone(),
         sinks: sink_requests(&install.sinks),
@@ -35,7 +41,13 @@ pub(super) fn install(context: &Context<'_>, root: Option<&Path>, install: &cli:
     print(context, &report, terminal)
 }
 
-pub(super) fn uninstall(context: &Context<'_>, packs: &[String], sinks: &cli::Sinks, mode: Mode, terminal: &Terminal) -> Result<()> {
+pub(super) fn uninstall(
+    context: &Context<'_>,
+    packs: &[String],
+    sinks: &cli::Sinks,
+    mode: Mode,
+    terminal: &Terminal,
+) -> Result<()> {
     let report = sp_engine::uninstall(context, packs, &sink_requests(sinks), mode)?;
     print(context, &report, terminal)
 }
@@ -62,12 +74,20 @@ fn plain(out: &mut dyn Write, sink: &SinkChange) -> io::Result<()> {
     })
 }
 
-fn human(out: &mut dyn Write, context: &Context<'_>, report: &ChangeReport, sink: &SinkChange, words: Words) -> io::Result<()> {
-    let changed: Vec<_> = sink.folders.iter().filter(|folder| folder.action != FolderAction::Keep || words == Words::Many).collect();
+fn human(
+    out: &mut dyn Write,
+    context: &Context<'_>,
+    report: &ChangeReport,
+    sink: &SinkChange,
+    words: Words,
+) -> io::Result<()> {
+    let changed: Vec<_> =
+        sink.folders.iter().filter(|folder| folder.action != FolderAction::Keep || words == Words::Many).collect();
     let shown = if words == Words::Many { changed.len() } else { SHOWN_FOLDERS };
     for folder in changed.iter().take(shown) {
         let (sign, style) = sign(folder.action);
-        let note = if folder.edited { format!("  {WARNING}edited since it was installed{WARNING:#}") } else { String::new() };
+        let note =
+            if folder.edited { format!("  {WARNING}edited since it was installed{WARNING:#}") } else { String::new() };
         writeln!(out, "{style}{sign}{style:#} {}{note}", printable(&folder.folder))?;
     }
     if changed.len() > shown {
@@ -77,7 +97,12 @@ fn human(out: &mut dyn Write, context: &Context<'_>, report: &ChangeReport, sink
         writeln!(out)?;
     }
     for kept in &sink.kept {
-        writeln!(out, "{WARNING}kept{WARNING:#} the old `{}` in {}", printable(&kept.folder), context.show(&kept.kept_at))?;
+        writeln!(
+            out,
+            "{WARNING}kept{WARNING:#} the old `{}` in {}",
+            printable(&kept.folder),
+            context.show(&kept.kept_at)
+        )?;
     }
     if !sink.kept.is_empty() {
         writeln!(out, "{DIM}`sp clean` removes what was kept{DIM:#}\n")?;
@@ -93,7 +118,8 @@ fn summary(context: &Context<'_>, report: &ChangeReport, sink: &SinkChange) -> S
         (number(FolderAction::Remove), "removed"),
         (number(FolderAction::Keep), "unchanged"),
     ];
-    let parts: Vec<String> = counts.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!("{number} {word}")).collect();
+    let parts: Vec<String> =
+        counts.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!("{number} {word}")).collect();
     let parts = if parts.is_empty() { count(0, "skill") } else { parts.join(", ") };
     let verb = match (report.applied, sink.packs.is_empty()) {
         (true, false) => "installed",
@@ -107,7 +133,12 @@ fn summary(context: &Context<'_>, report: &ChangeReport, sink: &SinkChange) -> S
     } else {
         format!(" in the place of {}", names(&sink.removed_packs))
     };
-    format!("{STRONG}{verb} {}{STRONG:#}{also} · {} · {} · {parts}", names(packs), printable(&sink.sink), context.show(&sink.path))
+    format!(
+        "{STRONG}{verb} {}{STRONG:#}{also} · {} · {} · {parts}",
+        names(packs),
+        printable(&sink.sink),
+        context.show(&sink.path)
+    )
 }
 
 fn names(packs: &[String]) -> String {

@@ -1,6 +1,5 @@
 //! `sp clean`
 
-
 use sp_engine::{Context, Mode, Result};
 
 use super::count;

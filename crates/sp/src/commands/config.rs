@@ -11,22 +11,28 @@ use crate::terminal::{DIM, Terminal, Words, table};
 pub(super) fn run(context: &Context<'_>, terminal: &Terminal) -> Result<()> {
     let view = sp_engine::config(context)?;
     terminal.print(&view, |out| match terminal.format {
-        Format::Plain => view.sinks.iter().filter_map(|sink| Some((sink, sink.path.as_ref()?))).try_for_each(|(sink, path)| {
-            writeln!(out, "{}\t{}", sink.sink, path.display())
-        }),
+        Format::Plain => view
+            .sinks
+            .iter()
+            .filter_map(|sink| Some((sink, sink.path.as_ref()?)))
+            .try_for_each(|(sink, path)| writeln!(out, "{}\t{}", sink.sink, path.display())),
         _ => human(out, context, &view, terminal),
     })
 }
 
 /// Whether a built-in or configured sink is the same agent at the same place.
 fn is_twin(view: &ConfigView, sink: &SinkItem) -> bool {
-    view.sinks.iter().any(|other| other.origin != SinkOrigin::Table && other.agent == sink.agent && other.path == sink.path)
+    view.sinks
+        .iter()
+        .any(|other| other.origin != SinkOrigin::Table && other.agent == sink.agent && other.path == sink.path)
 }
 
 fn human(out: &mut dyn Write, context: &Context<'_>, view: &ConfigView, terminal: &Terminal) -> io::Result<()> {
     let all = terminal.words == Words::Many;
-    let (shown, rest): (Vec<&SinkItem>, Vec<&SinkItem>) =
-        view.sinks.iter().partition(|sink| all || sink.origin != SinkOrigin::Table || sink.found && !is_twin(view, sink));
+    let (shown, rest): (Vec<&SinkItem>, Vec<&SinkItem>) = view
+        .sinks
+        .iter()
+        .partition(|sink| all || sink.origin != SinkOrigin::Table || sink.found && !is_twin(view, sink));
     let rows = shown.iter().map(|sink| {
         let path = sink.path.as_ref().map_or("(only in a project)".into(), |path| context.show(path));
         let project = sink.project_path.as_ref().map_or(String::new(), |path| path.display().to_string());
@@ -38,11 +44,21 @@ fn human(out: &mut dyn Write, context: &Context<'_>, view: &ConfigView, terminal
         let found = if sink.found { "yes" } else { "" };
         vec![sink.sink.clone(), path, project, origin.into(), found.into()]
     });
-    write!(out, "{}", table(&["sink", "path", "in a project", "from", "found here"], rows.collect(), terminal.width()))?;
+    write!(
+        out,
+        "{}",
+        table(&["sink", "path", "in a project", "from", "found here"], rows.collect(), terminal.width())
+    )?;
     if !rest.is_empty() {
         writeln!(out, "{DIM}and {} more agents (`--verbose` lists them){DIM:#}", rest.len())?;
     }
-    writeln!(out, "\nhome    {}\nconfig  {}\ncache   {}", context.show(&view.home), context.show(&view.config_file), context.show(&view.cache))?;
+    writeln!(
+        out,
+        "\nhome    {}\nconfig  {}\ncache   {}",
+        context.show(&view.home),
+        context.show(&view.config_file),
+        context.show(&view.cache)
+    )?;
     if all {
         writeln!(out, "\nlimits (`--limit NAME=NUMBER`, or `limits:` in the config)")?;
         view.limits.iter().try_for_each(|limit| writeln!(out, "  {:<18} {}", limit.name, limit.value))?;

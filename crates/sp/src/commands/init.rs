@@ -15,7 +15,11 @@ pub(super) fn run(context: &Context<'_>, dir: Option<&Path>, terminal: &Terminal
         }
         report.files.iter().try_for_each(|file| writeln!(out, "{ADDED}+{ADDED:#} {file}"))?;
         writeln!(out, "\n{STRONG}made a repository{STRONG:#} in {}", context.show(&report.root))?;
-        let enter = if report.root == context.current_dir { String::new() } else { format!("cd {} && ", quoted(&context.show(&report.root))) };
+        let enter = if report.root == context.current_dir {
+            String::new()
+        } else {
+            format!("cd {} && ", quoted(&context.show(&report.root)))
+        };
         writeln!(out, "next: {enter}sp install {} --agent claude", report.pack)
     })
 }

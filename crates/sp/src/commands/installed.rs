@@ -20,7 +20,9 @@ pub(super) fn run(context: &Context<'_>, sink: Option<&SinkRequest>, terminal: &
         });
         let rows: Vec<Vec<String>> = rows.collect();
         if terminal.format == Format::Plain {
-            return rows.iter().try_for_each(|row| writeln!(out, "{}", row.iter().map(|cell| printable(cell)).collect::<Vec<_>>().join("\t")));
+            return rows.iter().try_for_each(|row| {
+                writeln!(out, "{}", row.iter().map(|cell| printable(cell)).collect::<Vec<_>>().join("\t"))
+            });
         }
         if rows.is_empty() {
             let place = if sink.is_some() { " in that sink" } else { "" };
@@ -29,9 +31,20 @@ pub(super) fn run(context: &Context<'_>, sink: Option<&SinkRequest>, terminal: &
         write!(out, "{}", table(&["sink", "pack", "skills", "installed", "where"], rows, terminal.width()))?;
         if terminal.words == Words::Many {
             for item in &list.installs {
-                writeln!(out, "\n{} in {}  from {}", printable(&item.pack), context.show(&item.path), context.show(Path::new(&item.pack_file)))?;
+                writeln!(
+                    out,
+                    "\n{} in {}  from {}",
+                    printable(&item.pack),
+                    context.show(&item.path),
+                    context.show(Path::new(&item.pack_file))
+                )?;
                 for import in &item.imports {
-                    let line = format!("{} @ {} = {}", import.repo, import.git_ref.as_deref().unwrap_or("HEAD"), import.commit);
+                    let line = format!(
+                        "{} @ {} = {}",
+                        import.repo,
+                        import.git_ref.as_deref().unwrap_or("HEAD"),
+                        import.commit
+                    );
                     writeln!(out, "  {}", printable(&line))?;
                 }
                 item.folders.iter().try_for_each(|folder| writeln!(out, "  {}", printable(folder)))?;

@@ -18,6 +18,7 @@ pub(super) fn packs(context: &Context<'_>, root: Option<&Path>, terminal: &Termi
     terminal.print(&list, |out| list.packs.iter().try_for_each(|pack| writeln!(out, "{}", printable(&pack.name))))?;
     match list.packs.iter().filter(|pack| !pack.valid).count() {
         0 => Ok(()),
-        broken => Err(Error::new(Kind::Data, format!("{} cannot be used", count(broken, "pack"))).hint("mend what is shown above")),
+        broken => Err(Error::new(Kind::Data, format!("{} cannot be used", count(broken, "pack")))
+            .hint("mend what is shown above")),
     }
 }

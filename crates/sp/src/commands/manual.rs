@@ -31,7 +31,11 @@ pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
     pages.extend(commands.map(|command| (format!("sp-{}", command.get_name()), command.clone())));
     for (name, command) in pages {
         let mut page = Vec::new();
-        clap_mangen::Man::new(command.display_name(name.clone()).bin_name(name.replacen('-', " ", 1)).version(env!("CARGO_PKG_VERSION"))).render(&mut page).map_err(failed)?;
+        clap_mangen::Man::new(
+            command.display_name(name.clone()).bin_name(name.replacen('-', " ", 1)).version(env!("CARGO_PKG_VERSION")),
+        )
+        .render(&mut page)
+        .map_err(failed)?;
         let file = Name::new(&format!("{name}.1")).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
         atomic::replace(&dir, &file, Temp { dir: &dir, name: Fixed(".sp-man.tmp") }, &page, Durability::Durable)?;
     }

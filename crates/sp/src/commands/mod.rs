@@ -25,7 +25,9 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<()> {
         Command::Show { pack } => show::run(&context, root, pack, terminal),
         Command::Install(install) => change::install(&context, root, install, change::Others::Stay, terminal),
         Command::Switch(install) => change::install(&context, root, install, change::Others::Go, terminal),
-        Command::Uninstall { packs, sinks, dry_run } => change::uninstall(&context, packs, sinks, mode(*dry_run), terminal),
+        Command::Uninstall { packs, sinks, dry_run } => {
+            change::uninstall(&context, packs, sinks, mode(*dry_run), terminal)
+        }
         Command::Installed { agent, path, scope } => {
             let request = match (agent, path) {
                 (None, None) => None,
@@ -58,7 +60,8 @@ fn scope_of(scope: cli::Scope) -> Scope {
 
 /// The sinks that `--agent`, `--path` and `--scope` name.
 fn sink_requests(sinks: &cli::Sinks) -> Vec<SinkRequest> {
-    let request = |name: &String| SinkRequest { name: name.clone(), path: sinks.path.clone(), scope: scope_of(sinks.scope) };
+    let request =
+        |name: &String| SinkRequest { name: name.clone(), path: sinks.path.clone(), scope: scope_of(sinks.scope) };
     sinks.agent.iter().map(request).collect()
 }
 

@@ -42,7 +42,11 @@ fn human(out: &mut dyn Write, context: &Context<'_>, view: &PackView) -> io::Res
     };
     group(out, "local", None)?;
     for (number, import) in view.imports.iter().enumerate() {
-        let title = format!("{} {DIM}({}){DIM:#}", printable(&import_name(import)), &import.commit[..import.commit.len().min(12)]);
+        let title = format!(
+            "{} {DIM}({}){DIM:#}",
+            printable(&import_name(import)),
+            &import.commit[..import.commit.len().min(12)]
+        );
         group(out, &title, Some(number))?;
     }
     writeln!(out, "\n{}", count(view.skills.len(), "skill"))

@@ -58,12 +58,18 @@ impl Terminal {
     }
 
     /// Prints a result: text as `text` writes it, or the value as JSON.
-    pub(crate) fn print<T: Serialize>(&self, value: &T, text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+    pub(crate) fn print<T: Serialize>(
+        &self,
+        value: &T,
+        text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    ) -> Result<()> {
         self.quiet_progress();
         self.end_of_reports();
         let mut out = std::io::BufWriter::new(anstream::stdout().lock());
         let written = match self.format {
-            Format::Json => serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from).and_then(|()| writeln!(out)),
+            Format::Json => {
+                serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from).and_then(|()| writeln!(out))
+            }
             Format::Human | Format::Plain => text(&mut out),
         };
         match written.and_then(|()| out.flush()) {
@@ -133,7 +139,11 @@ impl Listener for Terminal {
                 };
                 self.labelled(HINT, "recovered", what);
                 for kept in &recovery.kept {
-                    self.labelled(HINT, "kept", &format!("the edited `{}` is in `{}`", kept.from.display(), kept.to.display()));
+                    self.labelled(
+                        HINT,
+                        "kept",
+                        &format!("the edited `{}` is in `{}`", kept.from.display(), kept.to.display()),
+                    );
                 }
             }
             Event::Fetching { repo, progress } => self.advance(&match progress {

@@ -70,7 +70,11 @@ fn snippet(report: &Report, finding: &Finding) -> String {
     let Some(span) = finding.span.clone().filter(|_| !report.text.is_empty()) else {
         let style = style_of(finding.severity);
         let help = finding.help.as_ref().map(|help| format!("  help: {}\n", printable(help))).unwrap_or_default();
-        return format!("{style}{}[{}]:{style:#} {message}\n  --> {file}\n{help}", finding.severity.word(), finding.rule);
+        return format!(
+            "{style}{}[{}]:{style:#} {message}\n  --> {file}\n{help}",
+            finding.severity.word(),
+            finding.rule
+        );
     };
     let shown = Excerpt::of(&report.text, &span);
     let annotation = AnnotationKind::Primary.span(shown.span.clone());

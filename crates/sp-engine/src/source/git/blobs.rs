@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{ChildStdout, Command};
 
-use sp_tree::{Limits, Listing, ListingBuilder, ListingError};
+use sp_tree::{Dir, Limits, Listing, ListingBuilder, ListingError, Lock};
 
-use super::cache::Checkout;
+use super::cache::{Checkout, is_unadvertised};
 use super::command::{Fetch, Git, output, piped};
 use super::tree::{SkillFile, Targets};
 use crate::context::{Context, Event, Network};
@@ -14,6 +14,9 @@ use crate::error::{Error, Kind, Result};
 
 /// The files of a skill whose bytes are in the cache; each handle is the id of the object that holds them.
 pub(crate) type GitListing = Listing<Box<str>>;
+
+/// The most bytes that the target of a link may have: no file system stores more.
+const MAX_TARGET: u64 = 4096;
 
 impl Checkout {
     /// Fetches what the cache lacks of these skills, and lists their files.
@@ -82,9 +85,14 @@ impl Preparation<'_> {
                 return Ok(targets);
             }
             self.fetch(&links)?;
+            if let Some(size) = sizes(&self.git, &links)?.into_values().find(|size| *size > MAX_TARGET) {
+                let message = format!("a link in the selected skills of `{}` cannot be installed", self.checkout.repo);
+                return Err(Error::new(Kind::Data, message)
+                    .because(format!("its target has {size} bytes, more than {MAX_TARGET}"))
+                    .hint("exclude the skill, or ask its author to mend it"));
+            }
             read_blobs(self.context, self.checkout, &links, |at, bytes| {
-                // No file system stores a longer target.
-                targets.insert(links[at].clone(), bytes[..bytes.len().min(4096)].to_vec());
+                targets.insert(links[at].clone(), bytes.to_vec());
                 Ok(())
             })?;
         }
@@ -98,11 +106,12 @@ impl Preparation<'_> {
         if missing.is_empty() {
             return Ok(());
         }
-        let Checkout { repo, url, dir, .. } = self.checkout;
+        let Checkout { repo, url, dir, wanted: whole, .. } = self.checkout;
         if self.context.network == Network::Offline {
             return Err(Error::new(Kind::Environment, format!("files of `{repo}` would have to be fetched"))
                 .hint("run it once without `--offline`"));
         }
+        let (_lock, _) = Lock::take(&Dir::open(dir)?, || {})?;
         self.context.tell(Event::Fetching { repo: &repo.written, progress: None });
         let args = ["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
         let fetch = Fetch { context: self.context, repo, dir, limit: self.limits.git_pack_bytes };
@@ -110,14 +119,12 @@ impl Preparation<'_> {
         let run = |how: &[&str], input: String| {
             fetch.run(self.git.remote(repo, url, &[&args[..], how].concat()), input.into_bytes(), &what)
         };
-        let one_by_one = run(&["--filter=blob:none", "--stdin", "origin"], missing.join("\n") + "\n");
-        if let Err(refused) = one_by_one {
-            // Some servers leave blobs out when asked, but give none out by itself: then everything is fetched.
-            let refs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
-            let all = [&["--refetch", "--no-filter", "--depth=1", "origin"], &refs[..]].concat();
-            if refused.kind == Kind::Data || run(&all, String::new()).is_err() {
-                return Err(refused);
+        match run(&["--filter=blob:none", "--stdin", "--end-of-options", "origin"], missing.join("\n") + "\n") {
+            // A server that gives out no single objects gives the whole commit.
+            Err(error) if is_unadvertised(&error) => {
+                run(&["--depth=1", "--no-filter", "--end-of-options", "origin", whole], String::new())?;
             }
+            fetched => drop(fetched?),
         }
         self.context.tell(Event::Fetched { repo: &repo.written });
         self.here.extend(missing.into_iter().map(Into::into));

@@ -13,13 +13,15 @@ use super::tree::GitTree;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
 
-/// Every branch and tag, kept apart from names of our own.
-const ALL_REFS: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
-
 const CONFIG: Fixed = Fixed("config");
 
 /// How many repositories are fetched from at once.
 const AT_ONCE: usize = 8;
+
+/// Everything that branches and tags lead to, kept under names of our own.
+const ALL_REFS: [&str; 2] = ["+refs/heads/*:refs/sp/heads/*", "+refs/tags/*:refs/sp/tags/*"];
+/// What git takes for a depth without end; unlike `--unshallow` it works on a whole history too.
+const WHOLE_HISTORY: &str = "--depth=2147483647";
 
 /// An import whose commit and trees are here.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ pub(crate) struct Checkout {
     pub dir: PathBuf,
     /// The full commit.
     pub commit: String,
+    /// What the server is asked for to get it: a ref, or the commit itself.
+    pub wanted: String,
     /// All paths of the commit.
     pub tree: GitTree,
 }
@@ -101,9 +105,16 @@ impl Checkouts<'_> {
         }
         let made = Dir::create_all(&dir)?;
         let (_lock, _) = Lock::take(&made, || self.context.tell(Event::Waiting))?;
-        remove_leftovers(&made)?;
-        let mut cache =
-            Cache { over: self, repo, url, git: Git::new(self.context, &dir), dir: &dir, made: &made, remote_refs: None };
+        sweep(&made)?;
+        let mut cache = Cache {
+            over: self,
+            repo,
+            url,
+            git: Git::new(self.context, &dir),
+            dir: &dir,
+            made: &made,
+            remote_refs: None,
+        };
         let mut opened = Vec::new();
         for &number in numbers {
             let import = &imports[number];
@@ -121,6 +132,7 @@ impl Checkouts<'_> {
                 repo: import.repo.clone(),
                 url: url.into(),
                 dir: dir.clone(),
+                wanted: cache.ref_of(&resolved.commit).unwrap_or(&resolved.commit).into(),
                 commit: resolved.commit,
                 tree,
             };
@@ -176,12 +188,7 @@ impl Cache<'_> {
         let refs = self.remote_refs()?.to_vec();
         let get = |name: &str| refs.iter().find(|(_, known)| known == name).map(|(oid, _)| oid.as_str());
         let Some(git_ref) = git_ref else {
-            return match get("HEAD") {
-                Some(commit) => Ok(found(commit, false)),
-                None if refs.is_empty() => Err(self.empty()),
-                None => Err(Error::new(Kind::Request, format!("the HEAD of `{}` points to nothing", self.repo))
-                    .hint("name a branch or a tag with `ref:` in the import")),
-            };
+            return get("HEAD").map(|commit| found(commit, false)).ok_or_else(|| self.empty());
         };
         let tag = get(&format!("refs/tags/{git_ref}^{{}}")).or_else(|| get(&format!("refs/tags/{git_ref}")));
         let branch = get(&format!("refs/heads/{git_ref}"));
@@ -207,9 +214,9 @@ impl Cache<'_> {
     fn remote_refs(&mut self) -> Result<&[(String, String)]> {
         if self.remote_refs.is_none() {
             self.online()?;
-            self.over.context.tell(Event::Fetching { repo: &self.repo.written, progress: None });
             let command = self.git.remote(self.repo, self.url, &["ls-remote", "--quiet", "--end-of-options", self.url]);
-            let text = output(command, &format!("cannot reach the repository `{}`", self.repo))
+            let what = format!("cannot reach the repository `{}`", self.repo);
+            let text = (self.fetching().run(command, Vec::new(), &what))
                 .map_err(|e| e.hint("check the address and your access; `--offline` uses what was fetched before"))?;
             let text = String::from_utf8_lossy(&text);
             let refs = text.lines().filter_map(|line| line.split_once('\t')).filter(|(oid, _)| is_oid(oid));
@@ -231,8 +238,15 @@ impl Cache<'_> {
     /// without hooks or templates, and partial from the start. The config comes last, so a
     /// repository that has one is whole. Tells whether it is new.
     fn make(&self, commit: &str) -> Result<bool> {
-        if self.made.look(&CONFIG, Follow::Never)?.is_some() {
-            return Ok(false);
+        if let Ok(config) = read_limited(&self.dir.join(CONFIG.0), 10_000) {
+            let is_sha256 = String::from_utf8_lossy(&config).contains("sha256");
+            if is_sha256 == (commit.len() == 64) {
+                return Ok(false);
+            }
+            // It was made for ids that the server does not have.
+            for name in [CONFIG, Fixed("objects"), Fixed("refs")] {
+                self.made.remove_tree(&name)?;
+            }
         }
         for name in [Fixed("objects"), Fixed("refs")] {
             if self.made.look(&name, Follow::Never)?.is_none() {
@@ -240,7 +254,9 @@ impl Cache<'_> {
             }
         }
         let format = if commit.len() == 64 { "\tobjectFormat = sha256\n" } else { "" };
-        let config = format!("[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n[extensions]\n\tpartialClone = origin\n{format}");
+        let config = format!(
+            "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n[extensions]\n\tpartialClone = origin\n{format}"
+        );
         self.write(&Fixed("HEAD"), "ref: refs/heads/main\n")?;
         self.write(&CONFIG, &config)?;
         Ok(true)
@@ -259,32 +275,37 @@ impl Cache<'_> {
     fn fetch(&mut self, commit: &str, git_ref: Option<&GitRef>) -> Result<()> {
         self.online()?;
         let what = format!("cannot fetch `{}` from `{}`", git_ref.map_or("HEAD", GitRef::as_str), self.repo);
-        let Err(refused) = self.run_fetch(&["--depth=1", "--filter=blob:none"], &[commit], &what) else {
-            return Ok(());
-        };
-        // Some servers give out only what a ref points to.
-        if self.fetch_by_name(commit, &what).is_ok() && self.has(commit)? {
-            return Ok(());
+        match self.run_fetch(&["--depth=1", "--filter=blob:none"], &[commit], &what) {
+            Err(error) if is_unadvertised(&error) => self.fetch_by_name(commit, &what)?,
+            fetched => return fetched,
         }
-        Err(refused.hint(
-            "check the address, the ref and your access; if the cache is damaged, `sp clean --cache` removes it",
-        ))
+        match self.has(commit)? {
+            true => Ok(()),
+            false => Err(Error::new(Kind::Environment, what)
+                .because(format!("the server did not send {commit}"))
+                .hint("name a branch or a tag: the server gives out nothing else")),
+        }
     }
 
-    /// Fetches the ref that points to a commit or, if none does, all of them with their history.
+    /// Some servers give out only what a ref points to: asks for the ref, else for all that refs lead to.
     fn fetch_by_name(&mut self, commit: &str, what: &str) -> Result<()> {
-        let refs = self.remote_refs()?;
-        let name = refs.iter().find(|(oid, _)| oid == commit).map(|(_, name)| name.trim_end_matches("^{}").to_owned());
-        match name {
-            Some(name) => self.run_fetch(&["--depth=1", "--filter=blob:none"], &[&name], what),
-            None => self.run_fetch(&["--depth=2147483647", "--filter=blob:none"], &ALL_REFS, what),
+        self.remote_refs()?;
+        match self.ref_of(commit) {
+            Some(name) => self.run_fetch(&["--depth=1", "--filter=blob:none"], &[name], what),
+            None => self.run_fetch(&[WHOLE_HISTORY, "--filter=blob:none"], &ALL_REFS, what),
         }
+    }
+
+    /// A ref of the server that leads to a commit.
+    fn ref_of(&self, commit: &str) -> Option<&str> {
+        let (_, name) = self.remote_refs.iter().flatten().find(|(oid, name)| oid == commit && is_plain_ref(name))?;
+        Some(name.trim_end_matches("^{}"))
     }
 
     fn run_fetch(&self, how: &[&str], wanted: &[&str], what: &str) -> Result<()> {
         let mut args = vec!["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
         args.extend(how);
-        args.push("origin");
+        args.extend(["--end-of-options", "origin"]);
         args.extend(wanted);
         self.fetching().run(self.git.remote(self.repo, self.url, &args), Vec::new(), what)?;
         self.over.context.tell(Event::Fetched { repo: &self.repo.written });
@@ -301,6 +322,7 @@ impl Cache<'_> {
         let dir = self.dir.with_extension("commits.git");
         let made = Dir::create_all(&dir)?;
         let (_lock, _) = Lock::take(&made, || self.over.context.tell(Event::Waiting))?;
+        sweep(&made)?;
         let history = Cache {
             over: self.over,
             repo: self.repo,
@@ -351,25 +373,15 @@ impl Cache<'_> {
     }
 
     fn empty(&self) -> Error {
-        Error::new(Kind::Request, format!("`{}` has no commits", self.repo))
-            .hint("push a commit to it, or name another repository")
-    }
-}
-
-/// Removes what a git that was killed left: its locks, which would stop every later one, and
-/// packs that it had not finished. Our own lock is held, so nobody else is at work here.
-fn remove_leftovers(made: &Dir) -> Result<()> {
-    let remove = |dir: &Dir, is_left: &dyn Fn(&[u8]) -> bool| -> Result<()> {
-        for entry in dir.entries()? {
-            if entry.kind == EntryKind::File && is_left(entry.name().as_encoded_bytes()) {
-                dir.remove_file(&entry)?;
-            }
+        let branches = self.remote_refs.iter().flatten().filter_map(|(_, name)| name.strip_prefix("refs/heads/"));
+        let branches: Vec<&str> = branches.take(5).collect();
+        match &branches[..] {
+            [] => Error::new(Kind::Request, format!("`{}` has no commits", self.repo))
+                .hint("push a commit to it, or name another repository"),
+            some => Error::new(Kind::Request, format!("`{}` has no default branch", self.repo))
+                .hint(format!("name one with `ref:`; it has: {}", some.join(", "))),
         }
-        Ok(())
-    };
-    remove(made, &|name| name.ends_with(b".lock"))?;
-    let packs = made.open_dir(&Fixed("objects"), Follow::Never).and_then(|dir| dir.open_dir(&Fixed("pack"), Follow::Never));
-    packs.map_or(Ok(()), |packs| remove(&packs, &|name| name.starts_with(b"tmp_")))
+    }
 }
 
 /// The file that notes what a ref meant.
@@ -382,6 +394,41 @@ fn never_fetched(repo: &Repo, git_ref: Option<&GitRef>) -> Error {
     let git_ref = git_ref.map_or("HEAD", GitRef::as_str);
     Error::new(Kind::Environment, format!("`{repo}` at `{git_ref}` was never fetched"))
         .hint("run it once without `--offline`")
+}
+
+/// Whether the server refused because no ref points to what was asked for.
+pub(super) fn is_unadvertised(error: &Error) -> bool {
+    error.causes().iter().any(|cause| cause.contains("unadvertised object"))
+}
+
+/// A server may call a ref anything; only what cannot be misread is handed back to git.
+fn is_plain_ref(name: &str) -> bool {
+    name.starts_with("refs/") && GitRef::new(name.trim_end_matches("^{}")).is_ok()
+}
+
+/// Removes what a git that was killed left behind: its locks, which would stop every later git,
+/// and packs that it had not finished. Only who holds the cache's lock may.
+pub(super) fn sweep(dir: &Dir) -> Result<()> {
+    let remove = |dir: &Dir| -> Result<()> {
+        for entry in dir.entries()? {
+            let name = entry.name().as_encoded_bytes();
+            if entry.kind == EntryKind::File && (name.ends_with(b".lock") || name.starts_with(b"tmp_")) {
+                dir.remove_file(&entry)?;
+            }
+        }
+        Ok(())
+    };
+    remove(dir)?;
+    match packs_of(dir) {
+        Some(packs) => remove(&packs),
+        None => Ok(()),
+    }
+}
+
+/// Where a repository of the cache keeps its packs, once it has any.
+pub(super) fn packs_of(dir: &Dir) -> Option<Dir> {
+    let objects = dir.open_dir(&Fixed("objects"), Follow::Never).ok()?;
+    objects.open_dir(&Fixed("pack"), Follow::Never).ok()
 }
 
 fn is_oid(text: &str) -> bool {

@@ -1,5 +1,7 @@
 //! Starting `git` so that nothing but what we ask for can happen.
 
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,7 +10,9 @@ use std::sync::{OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 use sp_formats::repo::{Repo, Transport};
+use sp_tree::Dir;
 
+use super::cache::{packs_of, sweep};
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 
@@ -60,7 +64,9 @@ const CONFIG: &[(&str, &str)] = &[
 ];
 
 /// How long git may be silent before it is given up.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
+/// More than any list of refs has.
+const MAX_OUTPUT: u64 = 64 * 1024 * 1024;
 
 /// Hands out `git` commands for one repository.
 pub(super) struct Git<'a> {
@@ -99,7 +105,10 @@ impl<'a> Git<'a> {
         if let Some(credentials) = &repo.credentials {
             command.env("SP_GIT_USER", &credentials.user).env("SP_GIT_PASSWORD", &credentials.password);
         }
-        command.env("GIT_ALLOW_PROTOCOL", repo.transport.protocol());
+        // The user's own rules may turn one transport into another; no rule of ours names one beyond these.
+        let rewrites = user_config(self.context).iter().any(|(key, _)| key.starts_with("url."));
+        let own = repo.transport.protocol();
+        command.env("GIT_ALLOW_PROTOCOL", if rewrites { format!("https:ssh:git:file:{own}") } else { own.into() });
         if repo.transport == Transport::Ssh && !self.has_own_ssh() {
             command.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=30");
         }
@@ -139,7 +148,12 @@ fn bare_command(context: &Context<'_>) -> Command {
             command.env(name, value);
         }
     }
-    command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
+    command
+        .env("LC_ALL", "C")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_ASKPASS", "true")
+        .env("SSH_ASKPASS", "true")
+        .env("SSH_ASKPASS_REQUIRE", "force");
     command
 }
 
@@ -197,32 +211,55 @@ pub(super) struct Fetch<'a> {
 }
 
 impl Fetch<'_> {
-    /// Runs `command`, feeding it `input`.
-    pub(super) fn run(&self, mut command: Command, input: Vec<u8>, what: &str) -> Result<()> {
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(no_git)?;
-        let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
+    /// Runs `command`, feeding it `input`, and returns what it printed.
+    pub(super) fn run(&self, mut command: Command, input: Vec<u8>, what: &str) -> Result<Vec<u8>> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(no_git)?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let too_large = AtomicBool::new(false);
+        let before = pack_files(self.dir);
         let (ended, wait) = mpsc::channel::<()>();
         let (alive, heard) = mpsc::channel::<()>();
-        let (status, words) = std::thread::scope(|scope| {
+        let (status, printed, words) = std::thread::scope(|scope| {
             scope.spawn(move || stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input)));
+            let printed = scope.spawn(move || stdout.map(read_bounded).unwrap_or_default());
             let words = scope.spawn(move || stderr.map(|stderr| self.listen(stderr, &alive)).unwrap_or_default());
             let (id, too_large) = (child.id(), &too_large);
             scope.spawn(move || self.watch(id, too_large, &wait, &heard));
             let status = child.wait();
             drop(ended);
-            (status, words.join().unwrap_or_default())
+            (status, printed.join().unwrap_or_default(), words.join().unwrap_or_default())
         });
-        if too_large.load(Ordering::SeqCst) {
+        // A short fetch may end between two looks of the watcher.
+        if too_large.load(Ordering::SeqCst) || self.grown(&before) > self.limit {
+            self.drop_all_but(&before)?;
             return Err(Error::new(Kind::Data, format!("`{}` sends more than {} bytes", self.repo, self.limit))
                 .hint("select fewer skills, or raise it with `--limit git-pack-bytes=<bytes>`"));
         }
         match status {
-            Ok(status) if status.success() => Ok(()),
+            Ok(status) if status.success() => Ok(printed),
+            Ok(_) if words.contains(&*self.dir.to_string_lossy()) => {
+                Err(failed(what, &words).hint("the cache may be damaged: remove it with `sp clean --cache`"))
+            }
             Ok(_) => Err(failed(what, &words)),
             Err(e) => Err(no_git(e)),
         }
+    }
+
+    /// How many bytes there are besides what there was.
+    fn grown(&self, before: &HashMap<OsString, u64>) -> u64 {
+        pack_files(self.dir).iter().filter(|(name, _)| !before.contains_key(*name)).map(|(_, size)| size).sum()
+    }
+
+    /// Removes what was brought and refused.
+    fn drop_all_but(&self, before: &HashMap<OsString, u64>) -> Result<()> {
+        let dir = Dir::open(self.dir)?;
+        if let Some(packs) = packs_of(&dir) {
+            for entry in packs.entries()?.iter().filter(|entry| !before.contains_key(entry.name())) {
+                packs.remove_file(entry)?;
+            }
+        }
+        sweep(&dir)
     }
 
     /// Passes git's progress on, and keeps the rest of its words.
@@ -270,6 +307,13 @@ impl Fetch<'_> {
     }
 }
 
+fn read_bounded(stdout: impl Read) -> Vec<u8> {
+    let mut printed = Vec::new();
+    // What breaks off shows in the exit code.
+    let _ = stdout.take(MAX_OUTPUT).read_to_end(&mut printed);
+    printed
+}
+
 /// Reads up to a line feed or a carriage return, with which git redraws its progress.
 fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<usize> {
     let mut count = 0;
@@ -287,6 +331,11 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<u
             return Ok(count);
         }
     }
+}
+
+fn pack_files(dir: &Path) -> HashMap<OsString, u64> {
+    let entries = std::fs::read_dir(dir.join("objects/pack")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some((entry.file_name(), entry.metadata().ok()?.len()))).collect()
 }
 
 fn size_of(dir: &Path) -> u64 {

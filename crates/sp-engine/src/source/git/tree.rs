@@ -95,6 +95,12 @@ impl GitTree {
                 .hint("raise it with `--limit repo-entries=<number>` if you trust it"));
             }
             if let Some((path, object)) = parse_entry(entry.strip_suffix(b"\0").unwrap_or(&entry)) {
+                if path.split(|byte| *byte == b'/').any(|segment| matches!(segment, b"" | b"." | b"..")) {
+                    let message = format!("`{repo}` has the path `{}`, which git does not allow", show(&path));
+                    return Err(
+                        Error::new(Kind::Data, message).hint("ask its author to mend it, or name another commit")
+                    );
+                }
                 self.objects.insert(path, object);
             }
         }
@@ -145,10 +151,14 @@ impl GitTree {
     /// The files of a skill, every link resolved inside this commit.
     pub(super) fn files_of(&self, repo: &Repo, id: &str, targets: &Targets, limits: &Limits) -> Result<Vec<SkillFile>> {
         let mut walk = Walk { tree: self, targets, unread: None, files: Vec::new(), limits };
-        walk.folder(id.as_bytes(), "", &mut Vec::new(), 0).map_err(|why| {
+        walk.folder(id.as_bytes(), "", &mut Vec::new(), 0).map_err(|refusal| {
+            let hint = match refusal.limit {
+                Some(name) => format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
+                None => "exclude it, or ask its author to mend it".into(),
+            };
             Error::new(Kind::Data, format!("the skill `{id}` of `{repo}` cannot be installed"))
-                .because(why)
-                .hint("exclude it, or ask its author to mend it")
+                .because(refusal.why)
+                .hint(hint)
         })?;
         Ok(walk.files)
     }
@@ -202,6 +212,18 @@ enum Stop {
     Refused(String),
 }
 
+/// Why a skill cannot be taken, and the limit that would have to be raised, if it was one.
+struct Refusal {
+    why: String,
+    limit: Option<&'static str>,
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Self { why, limit: None }
+    }
+}
+
 /// A walk through a skill.
 struct Walk<'a> {
     tree: &'a GitTree,
@@ -220,17 +242,19 @@ impl Walk<'_> {
         shown: &str,
         above: &mut Vec<Vec<u8>>,
         depth: usize,
-    ) -> std::result::Result<(), String> {
+    ) -> std::result::Result<(), Refusal> {
         if above.iter().any(|other| other == dir) {
-            return Err(format!("a link leads back to the folder `{}` that it lies in", show(dir)));
+            return Err(format!("a link leads back to the folder `{}` that it lies in", show(dir)).into());
         }
         if depth as u64 > self.limits.depth {
-            return Err(format!("`{shown}` lies more than {} folders deep", self.limits.depth));
+            let why = format!("`{shown}` lies more than {} folders deep", self.limits.depth);
+            return Err(Refusal { why, limit: Some("depth") });
         }
         above.push(dir.to_vec());
         let tree = self.tree;
         for (path, object) in tree.below(dir).filter(|(path, _)| !path.contains(&b'/')) {
-            self.entry(&[dir, b"/", path].concat(), path, object, (shown, above, depth))?;
+            let real = if dir.is_empty() { path.to_vec() } else { [dir, b"/", path].concat() };
+            self.entry(&real, path, object, (shown, above, depth))?;
         }
         above.pop();
         Ok(())
@@ -242,16 +266,17 @@ impl Walk<'_> {
         name: &[u8],
         object: &Object,
         (shown, above, depth): (&str, &mut Vec<Vec<u8>>, usize),
-    ) -> std::result::Result<(), String> {
+    ) -> std::result::Result<(), Refusal> {
         let path = if shown.is_empty() { name.to_vec() } else { [shown.as_bytes(), b"/", name].concat() };
-        let path = RelPath::from_bytes(&path).map_err(|why: PathError| format!("`{}`: {why}", show(&path)))?;
+        let path =
+            RelPath::from_bytes(&path).map_err(|why: PathError| Refusal::from(format!("`{}`: {why}", show(&path))))?;
         if matches!(fold(path.leaf()).as_str(), ".git" | "git~1") {
-            return Err(format!("`{path}` is a name that git itself uses"));
+            return Err(format!("`{path}` is a name that git itself uses").into());
         }
         match &object.item {
             Item::Folder => self.place_folder(real, path, above, depth),
             Item::File { executable } => self.place_file(path, &object.id, *executable),
-            Item::Submodule => Err(format!("`{path}` is a submodule, and submodules are not followed")),
+            Item::Submodule => Err(format!("`{path}` is a submodule, and submodules are not followed").into()),
             Item::Link => self.link(real, path, above, depth),
         }
     }
@@ -262,10 +287,10 @@ impl Walk<'_> {
         path: RelPath,
         above: &mut Vec<Vec<u8>>,
         depth: usize,
-    ) -> std::result::Result<(), String> {
+    ) -> std::result::Result<(), Refusal> {
         let target = match self.tree.resolve(real, self.targets) {
             Ok(target) => target,
-            Err(Stop::Refused(why)) => return Err(why),
+            Err(Stop::Refused(why)) => return Err(why.into()),
             Err(Stop::Unread(id)) => {
                 if let Some(unread) = &mut self.unread {
                     unread.push(id);
@@ -278,8 +303,8 @@ impl Walk<'_> {
             Some((Item::File { executable }, id)) => self.place_file(path, id, *executable),
             Some((Item::Folder, _)) => self.place_folder(&target, path, above, depth),
             None if target.is_empty() => self.place_folder(&target, path, above, depth),
-            Some((Item::Submodule, _)) => Err(format!("the link `{path}` leads to a submodule")),
-            Some((Item::Link, _)) | None => Err(format!("the link `{path}` points to nothing")),
+            Some((Item::Submodule, _)) => Err(format!("the link `{path}` leads to a submodule").into()),
+            Some((Item::Link, _)) | None => Err(format!("the link `{path}` points to nothing").into()),
         }
     }
 
@@ -289,19 +314,20 @@ impl Walk<'_> {
         path: RelPath,
         above: &mut Vec<Vec<u8>>,
         depth: usize,
-    ) -> std::result::Result<(), String> {
+    ) -> std::result::Result<(), Refusal> {
         let shown = path.to_string();
         self.push(SkillFile { path, blob: None })?;
         self.folder(real, &shown, above, depth + 1)
     }
 
-    fn place_file(&mut self, path: RelPath, id: &str, executable: bool) -> std::result::Result<(), String> {
+    fn place_file(&mut self, path: RelPath, id: &str, executable: bool) -> std::result::Result<(), Refusal> {
         self.push(SkillFile { path, blob: Some((id.into(), executable)) })
     }
 
-    fn push(&mut self, file: SkillFile) -> std::result::Result<(), String> {
+    fn push(&mut self, file: SkillFile) -> std::result::Result<(), Refusal> {
         if self.files.len() as u64 >= self.limits.skill_entries {
-            return Err(format!("it has more than {} files and folders", self.limits.skill_entries));
+            let why = format!("it has more than {} files and folders", self.limits.skill_entries);
+            return Err(Refusal { why, limit: Some("skill-entries") });
         }
         self.files.push(file);
         Ok(())
