@@ -30,7 +30,7 @@ impl Apply<'_> {
         self.note_learnt(plan, indexes);
         let changes = changes(plan);
         if changes.is_empty() {
-            self.store_records(&state, plan)?;
+            self.store_records(state, plan)?;
             indexes.store(self.home);
             return Ok(plan.sinks.iter().map(|_| Vec::new()).collect());
         }
@@ -66,9 +66,10 @@ impl Apply<'_> {
     }
 
     /// Writes only the records, if they say something new.
-    fn store_records(&self, state: &State, plan: &Plan) -> Result<()> {
-        let next = self.next_state(state.clone(), plan, &HashMap::new());
-        if next.says_the_same_as(state) { Ok(()) } else { self.home.store_state(&next) }
+    fn store_records(&self, state: State, plan: &Plan) -> Result<()> {
+        let before = state.clone();
+        let next = self.next_state(state, plan, &HashMap::new());
+        if next.installs == before.installs { Ok(()) } else { self.home.store_state(&next) }
     }
 
     /// Notes in the indexes what the sources of skills look like.
@@ -127,22 +128,29 @@ impl Apply<'_> {
     fn next_state(&self, mut state: State, plan: &Plan, staged: &StagedSkills) -> State {
         state.generation += 1;
         for sink in &plan.sinks {
-            let before = state.installs.clone();
-            state
-                .installs
-                .retain(|install| !(is_in(install, &sink.sink.path) && sink.removed_packs.contains(&install.pack)));
+            let here = |install: &Install| is_in(install, &sink.sink.path);
+            state.installs.retain(|install| !(sink.removed_packs.contains(&install.pack) && here(install)));
             for (number, chosen) in self.packs.iter().enumerate() {
-                let is_this =
-                    |install: &&Install| install.pack == chosen.file.pack.name && is_in(install, &sink.sink.path);
-                let old = before.iter().find(is_this);
-                let record = self.record(sink, number, old, staged);
-                match state.installs.iter_mut().find(|install| is_this(&&**install)) {
-                    Some(install) => *install = record,
-                    None => state.installs.push(record),
+                let name = &chosen.file.pack.name;
+                let old = state.installs.iter_mut().find(|install| install.pack == *name && here(install));
+                match old {
+                    Some(old) => *old = self.record_again(sink, number, old, staged),
+                    None => state.installs.push(self.record(sink, number, None, staged)),
                 }
             }
         }
         state
+    }
+
+    /// The record of a pack that has one; its time stays if nothing else changes.
+    fn record_again(&self, sink: &SinkPlan, number: usize, old: &Install, staged: &StagedSkills) -> Install {
+        let mut record = self.record(sink, number, Some(old), staged);
+        let untouched = sink.folders.iter().all(|folder| folder.action == FolderAction::Keep);
+        let now = std::mem::replace(&mut record.installed_at, old.installed_at.clone());
+        if !untouched || record != *old {
+            record.installed_at = now;
+        }
+        record
     }
 
     fn record(&self, sink: &SinkPlan, number: usize, old: Option<&Install>, staged: &StagedSkills) -> Install {
@@ -159,6 +167,8 @@ impl Apply<'_> {
         });
         let mine: Vec<_> =
             sink.folders.iter().filter(|folder| folder.skill.is_some_and(|(pack, _)| pack == number)).collect();
+        let known: HashMap<&str, &SkillRecord> =
+            old.iter().flat_map(|old| &old.skills).map(|skill| (skill.folder.as_str(), skill)).collect();
         let skills = mine.iter().filter_map(|folder| {
             let (pack, at) = folder.skill?;
             let skill = &self.packs[pack].skills[at];
@@ -169,8 +179,7 @@ impl Apply<'_> {
             };
             let git_tree =
                 import.and_then(|number| chosen.checkouts[number].tree.folder_object(&skill.id)).map(Into::into);
-            let was = old.and_then(|old| old.skill(folder.name.as_str()));
-            let extra = was.map(|was| was.extra.clone()).unwrap_or_default();
+            let extra = known.get(folder.name.as_str()).map(|was| was.extra.clone()).unwrap_or_default();
             Some(SkillRecord { folder: folder.name.to_string(), id: skill.id.clone(), import, digest, git_tree, extra })
         });
         let path_of = |name: &Name| sink.sink.path.join(name.as_str()).to_string_lossy().into_owned();

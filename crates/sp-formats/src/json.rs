@@ -11,6 +11,13 @@ use serde_json::value::RawValue;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Members(Vec<(String, Box<RawValue>)>);
 
+impl PartialEq for Members {
+    fn eq(&self, other: &Self) -> bool {
+        let text = |(key, value): &(String, Box<RawValue>)| (key.clone(), value.get().to_owned());
+        self.0.len() == other.0.len() && self.0.iter().map(text).eq(other.0.iter().map(text))
+    }
+}
+
 impl Members {
     /// Takes a member out, if it is there.
     pub(crate) fn take<T: DeserializeOwned>(&mut self, key: &str) -> serde_json::Result<Option<T>> {

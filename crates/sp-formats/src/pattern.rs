@@ -85,9 +85,11 @@ impl Pattern {
     /// Whether the whole of `id` matches.
     pub fn matches(&self, id: &str) -> bool {
         let mut states = States::new(self.tokens.len() + 1);
+        let mut next = States::new(self.tokens.len() + 1);
         self.enter(&mut states, 0);
         for &byte in id.as_bytes() {
-            states = self.step(&states, byte);
+            self.step(&states, byte, &mut next);
+            std::mem::swap(&mut states, &mut next);
             if states.is_empty() {
                 return false;
             }
@@ -95,25 +97,24 @@ impl Pattern {
         states.has(self.tokens.len())
     }
 
-    /// The states after one more byte.
-    fn step(&self, states: &States, byte: u8) -> States {
-        let mut next = States::new(self.tokens.len() + 1);
+    /// Makes `next` the states after one more byte.
+    fn step(&self, states: &States, byte: u8, next: &mut States) {
+        next.0.fill(0);
         for at in states.iter().take_while(|&at| at < self.tokens.len()) {
             match self.tokens[at] {
-                Token::Byte(expected) if expected == byte => self.enter(&mut next, at + 1),
-                Token::Star if byte != b'/' => self.enter(&mut next, at),
-                Token::Stars => self.enter(&mut next, at),
+                Token::Byte(expected) if expected == byte => self.enter(next, at + 1),
+                Token::Star if byte != b'/' => self.enter(next, at),
+                Token::Stars => self.enter(next, at),
                 Token::Byte(_) | Token::Star => {}
                 Token::Dirs => {
                     // Once begun, it ends only behind a `/`.
                     next.set(at);
                     if byte == b'/' {
-                        self.enter(&mut next, at + 1);
+                        self.enter(next, at + 1);
                     }
                 }
             }
         }
-        next
     }
 
     /// Adds a state, and those behind it that wildcards reach by matching nothing.
@@ -287,10 +288,9 @@ mod tests {
 
         #[test]
         fn sp_14_matching_agrees_with_globset_where_both_mean_the_same(
-            pattern in "(\\*\\*/)?[ab*]{1,3}(/[ab]{1,2}\\*?){0,2}",
+            pattern in "(\\*\\*/)?([ab]{1,2}|\\*[ab]|[ab]\\*)(/[ab]{1,2}\\*?){0,2}",
             id in "[ab]{1,3}(/[ab]{1,3}){0,3}",
         ) {
-            prop_assume!(!pattern.strip_prefix("**/").unwrap_or(&pattern).contains("**"));
             let theirs = globset::GlobBuilder::new(&pattern).literal_separator(true).build().unwrap().compile_matcher();
             prop_assert_eq!(matches(&pattern, &id), theirs.is_match(&id), "{}", pattern);
         }

@@ -173,6 +173,9 @@ impl Repo {
         if !authority.contains('@') && path.split_once('@').is_some_and(|(_, rest)| rest.contains(':')) {
             return Err(RepoError::Password);
         }
+        if path.starts_with(':') {
+            return Err(RepoError::Helper(authority.into()));
+        }
         if authority.contains('/') || path.is_empty() {
             return Err(RepoError::Unclear);
         }

@@ -35,7 +35,7 @@ pub enum StateError {
 }
 
 /// All that is installed.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
     /// Grows by one with every change.
     pub generation: u64,
@@ -45,7 +45,7 @@ pub struct State {
 }
 
 /// One pack in one sink.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Install {
     /// The sink's name.
     pub sink: String,
@@ -74,11 +74,11 @@ pub struct Install {
 }
 
 /// Members of a record that we do not know, kept to the letter.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Extra(Members);
 
 /// One import of a pack.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportRecord {
     /// The repository, as the pack names it, without credentials.
     pub repo: String,
@@ -91,7 +91,7 @@ pub struct ImportRecord {
 }
 
 /// What one installed folder holds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SkillRecord {
     /// The folder's name in the sink.
     pub folder: String,
@@ -129,17 +129,6 @@ impl State {
         Ok(state)
     }
 
-    /// Whether two states say the same, whenever they were written.
-    pub fn says_the_same_as(&self, other: &Self) -> bool {
-        let timeless = |state: &Self| {
-            let mut state = state.clone();
-            state.generation = 0;
-            state.installs.iter_mut().for_each(|install| install.installed_at.clear());
-            serde_json::to_vec(&state).ok()
-        };
-        timeless(self) == timeless(other)
-    }
-
     /// Writes the state.
     pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
         let mut text = serde_json::to_vec_pretty(self)?;
@@ -151,11 +140,6 @@ impl State {
 impl Install {
     fn key(&self) -> (&str, &str) {
         (&self.sink_path, &self.pack)
-    }
-
-    /// What we know of the folder called `folder`.
-    pub fn skill(&self, folder: &str) -> Option<&SkillRecord> {
-        self.skills.iter().find(|skill| skill.folder == folder)
     }
 }
 

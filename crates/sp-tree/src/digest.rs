@@ -1,17 +1,17 @@
 //! SHA-256 digests, written `sha256:<64 hex digits>`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 const PREFIX: &str = "sha256:";
 
 /// The SHA-256 of some bytes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
 /// A string that is not a digest.
@@ -101,16 +101,16 @@ fn nibble(digit: u8) -> Option<u8> {
     }
 }
 
-impl TryFrom<String> for Digest {
-    type Error = DigestError;
-    fn try_from(text: String) -> Result<Self, DigestError> {
-        text.parse()
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
-impl From<Digest> for String {
-    fn from(digest: Digest) -> String {
-        digest.to_string()
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
     }
 }
 

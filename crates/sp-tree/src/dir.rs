@@ -232,7 +232,7 @@ impl Dir {
         Ok(Self { fd, path: self.path_of(name), listed: AtomicBool::new(false) })
     }
 
-    /// Opens a file for reading. Never blocks on a FIFO; the caller looks at [`stamp_of`] first.
+    /// Opens a file for reading. Never blocks on a FIFO; the caller looks at what it is first.
     pub fn open_file(&self, name: &(impl Segment + ?Sized), follow: Follow) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let flags = match follow {
