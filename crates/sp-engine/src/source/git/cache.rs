@@ -13,6 +13,8 @@ use super::tree::GitTree;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
 
+const UNREACHABLE: &str = "check the address and your access; `--offline` uses what was fetched before";
+
 const CONFIG: Fixed = Fixed("config");
 
 /// How many repositories are fetched from at once.
@@ -169,6 +171,11 @@ struct Cache<'a> {
 impl Cache<'_> {
     /// The commit that a ref means, with all its trees in the cache.
     fn commit(&mut self, git_ref: Option<&GitRef>) -> Result<Resolved> {
+        let is_first = git_ref.is_none() && self.over.context.network == Network::Allowed && self.is_unused()?;
+        if is_first && let Some(commit) = self.first_head()? {
+            self.remember(None, &commit)?;
+            return Ok(Resolved { commit, shadowed: false });
+        }
         let resolved = match git_ref {
             Some(commit) if commit.is_commit() => Resolved { commit: commit.to_string(), shadowed: false },
             _ if self.over.context.network == Network::Offline => self.remembered(git_ref)?,
@@ -180,6 +187,32 @@ impl Cache<'_> {
         }
         self.remember(git_ref, &resolved.commit)?;
         Ok(resolved)
+    }
+
+    fn is_unused(&self) -> Result<bool> {
+        Ok(self.made.look(&CONFIG, Follow::Never)?.is_none())
+    }
+
+    /// Fetches the HEAD of a repository that was never seen, without asking what it is first: that
+    /// spares a connection. `None` where only the server's list of refs tells why there is none.
+    fn first_head(&mut self) -> Result<Option<String>> {
+        self.make(&"0".repeat(40))?;
+        let what = format!("cannot reach the repository `{}`", self.repo);
+        match self.run_fetch(&["--depth=1", "--filter=blob:none"], &["+HEAD:refs/sp/head"], &what) {
+            Ok(()) => {
+                let head = read_limited(&self.dir.join("refs/sp/head"), 100).unwrap_or_default();
+                Ok(String::from_utf8(head).ok().map(|head| head.trim().to_owned()).filter(|head| is_oid(head)))
+            }
+            Err(error)
+                if error
+                    .causes()
+                    .iter()
+                    .any(|cause| cause.contains("remote ref HEAD") || cause.contains("algorithm")) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error.hint(UNREACHABLE)),
+        }
     }
 
     /// Asks the server what a ref means.
@@ -216,8 +249,7 @@ impl Cache<'_> {
             self.online()?;
             let command = self.git.remote(self.repo, self.url, &["ls-remote", "--quiet", "--end-of-options", self.url]);
             let what = format!("cannot reach the repository `{}`", self.repo);
-            let text = (self.fetching().run(command, Vec::new(), &what))
-                .map_err(|e| e.hint("check the address and your access; `--offline` uses what was fetched before"))?;
+            let text = (self.fetching().run(command, Vec::new(), &what)).map_err(|e| e.hint(UNREACHABLE))?;
             let text = String::from_utf8_lossy(&text);
             let refs = text.lines().filter_map(|line| line.split_once('\t')).filter(|(oid, _)| is_oid(oid));
             self.remote_refs = Some(refs.map(|(oid, name)| (oid.into(), name.into())).collect());
