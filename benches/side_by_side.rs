@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use sp_testkit::{Daemon, Repo};
+use sp_testkit::{Daemon, HttpServer, Repo};
 
 const SKILLS: usize = 2_000;
 const RUNS: usize = 7;
@@ -103,13 +103,20 @@ impl Bench {
         }
         repo.commit("all");
         let daemon = Daemon::start(&self.path("git"));
+        self.import_from("git://", &daemon.url("remote"));
+        let server = HttpServer::start(&self.path("git"));
+        self.import_from("http://", &server.url("remote"));
+        self.import_from("file://", &repo.url());
+    }
+
+    fn import_from(&self, transport: &str, url: &str) {
         let clone = median(|| {
             self.remove("clone");
             let mut git = Command::new("git");
-            git.args(["clone", "--quiet", &daemon.url("remote")]).arg(self.path("clone")).stderr(Stdio::null());
+            git.args(["clone", "--quiet", url]).arg(self.path("clone")).stderr(Stdio::null());
             time(&mut git)
         });
-        let pack = format!("name: remote\nimports:\n  - repo: {}\n    include: ['skills/*']\n", daemon.url("remote"));
+        let pack = format!("name: remote\nimports:\n  - repo: {url}\n    include: ['skills/*']\n");
         std::fs::write(self.path("repo/packs/remote.yaml"), pack).expect("a pack");
         let args = ["--root", "repo", "install", "remote", "--agent", "custom", "--path", "imported"];
         let import = median(|| {
@@ -118,9 +125,9 @@ impl Bench {
             std::fs::create_dir(self.path("home")).expect("a home");
             time(&mut self.sp(&args))
         });
-        row("import of 3 skills : git clone of 20000 files", import, clone, Some(0.3));
+        row(&format!("{transport} 3 skills : git clone of 20000 files"), import, clone, Some(0.3));
         let again = median(|| time(&mut self.sp(&args)));
-        row("the same again : git clone", again, clone, None);
+        row(&format!("{transport} the same again : git clone"), again, clone, None);
     }
 
     fn start(&self) {
