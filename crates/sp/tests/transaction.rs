@@ -53,8 +53,7 @@ impl Scenario {
         std::fs::write(canary.join("SKILL.md"), "not ours").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", canary.join("link")).unwrap();
         let (before, trace) = (world.path("before"), world.path("trace"));
-        copy(&world.path("home"), &before.join("home"));
-        copy(&world.path("sink"), &before.join("sink"));
+        PARTS.iter().for_each(|part| copy(&world.path(part), &before.join(part)));
         let args: Vec<String> = command.iter().map(|arg| arg.replace("SINK", &sink)).collect();
         let old = View::of(&world);
         let mut scenario = Self { new: old.clone(), old, world, args, before, trace, calls: 0 };
@@ -73,9 +72,10 @@ impl Scenario {
     }
 
     fn restart(&self) {
-        for part in ["home", "sink"] {
-            let _ = std::fs::remove_dir_all(self.world.path(part));
-            copy(&self.before.join(part), &self.world.path(part));
+        for part in PARTS {
+            let (from, to) = (self.before.join(part), self.world.path(part));
+            let _ = std::fs::remove_file(&to).or_else(|_| std::fs::remove_dir_all(&to));
+            copy(&from, &to);
         }
     }
 
@@ -102,7 +102,13 @@ impl Scenario {
     }
 }
 
+/// What a run may touch; `real` is there where the sink is a link to it.
+const PARTS: [&str; 3] = ["home", "sink", "real"];
+
 fn copy(from: &Path, to: &Path) {
+    if from.symlink_metadata().is_err() {
+        return;
+    }
     std::fs::create_dir_all(to.parent().unwrap()).unwrap();
     assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
 }
@@ -185,6 +191,18 @@ fn se_01_uninstall_killed_at_every_call_is_old_or_new() {
 #[test]
 fn se_01_switch_killed_at_every_call_is_old_or_new() {
     kill_everywhere(&Scenario::new(installed, SWITCH), Some("edited by hand"));
+}
+
+#[test]
+fn se_01_reinstall_into_a_linked_sink_killed_at_every_call_is_old_or_new() {
+    let linked = |world: &World, sink: &str| {
+        std::fs::create_dir(world.path("real")).unwrap();
+        std::os::unix::fs::symlink(world.path("real"), world.path("sink")).unwrap();
+        changed(world, sink);
+    };
+    let scenario = Scenario::new(linked, INSTALL);
+    kill_everywhere(&scenario, Some("edited by hand"));
+    assert!(scenario.world.path("sink").is_symlink(), "the link itself stays");
 }
 
 /// Refuses each call with an error number, once and from then on.
