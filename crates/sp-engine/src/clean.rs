@@ -12,8 +12,17 @@ use crate::error::Result;
 use crate::home::Home;
 use crate::install::Mode;
 
-/// Removes old folders that were kept, and the git cache if `cache` is set.
-pub fn clean(context: &Context<'_>, cache: bool, mode: Mode) -> Result<CleanReport> {
+/// What is cleaned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cleaning {
+    /// Old folders that were kept.
+    Trash,
+    /// Those, and the git cache.
+    TrashAndCache,
+}
+
+/// Removes what is kept for the user's sake or for speed.
+pub fn clean(context: &Context<'_>, what: Cleaning, mode: Mode) -> Result<CleanReport> {
     let mut report = CleanReport { applied: mode == Mode::Apply, removed: Vec::new(), bytes: 0 };
     if !context.home.exists() {
         return Ok(report);
@@ -24,7 +33,7 @@ pub fn clean(context: &Context<'_>, cache: bool, mode: Mode) -> Result<CleanRepo
         empty(&trash, mode, &mut report)?;
     }
     let cached = context.cache_dir().join("git");
-    if cache && cached.is_dir() {
+    if what == Cleaning::TrashAndCache && cached.is_dir() {
         empty(&Dir::open(&cached)?, mode, &mut report)?;
     }
     Ok(report)

@@ -11,12 +11,12 @@ use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::home::{Home, Indexes, read_state};
-use crate::plan::{LocalDigests, Others, Plan, Planner, Wanted};
+use crate::plan::{LocalDigests, Plan, Planner, Wanted};
 use crate::show::{Chosen, choose};
 use crate::sinks::{Sink, SinkRequest, find, hint_place, refuse_overlap};
 use crate::stage::Stager;
 
-pub use crate::plan::Replace;
+pub use crate::plan::{Others, Replace};
 
 /// Whether a change is made or only shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub struct InstallRequest {
     pub sinks: Vec<SinkRequest>,
     /// The authoring repository, if it was given.
     pub root: Option<PathBuf>,
-    /// Whether all other packs of the sinks go (`sp switch`).
-    pub alone: bool,
+    /// What happens to the other packs of the sinks.
+    pub others: Others,
     /// Whether a pack of the same name from elsewhere may be replaced.
     pub replace: Replace,
     /// Whether it is done.
@@ -53,12 +53,7 @@ pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<Change
     for (sink, chosen) in sinks.iter().flat_map(|sink| packs.iter().map(move |chosen| (sink, chosen))) {
         refuse_overlap(context, sink, &chosen.authoring.skills_dir())?;
     }
-    let wanted = Wanted {
-        packs: &packs,
-        removed: Vec::new(),
-        others: if request.alone { Others::Go } else { Others::Stay },
-        replace: request.replace,
-    };
+    let wanted = Wanted { packs: &packs, removed: Vec::new(), others: request.others, replace: request.replace };
     let report = change(&session, &sinks, &wanted, request.mode, &mut indexes)?;
     for sink in &sinks {
         if let Some(reads) = &sink.reads {

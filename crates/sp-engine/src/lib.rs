@@ -30,12 +30,12 @@ mod stage;
 mod uninstall;
 
 pub use agents::{Agent, agents};
-pub use clean::clean;
+pub use clean::{Cleaning, clean};
 pub use config::config;
 pub use context::{Context, Event, Listener, Network};
 pub use error::{Error, Kind, Result};
 pub use init::init;
-pub use install::{InstallRequest, Mode, Replace, install};
+pub use install::{InstallRequest, Mode, Others, Replace, install};
 pub use installed::installed;
 pub use list::{packs, skills};
 pub use show::show;

@@ -23,8 +23,10 @@ use crate::sinks::Sink;
 
 /// What happens to the other packs of a sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Others {
+pub enum Others {
+    /// They stay, as with `sp install`.
     Stay,
+    /// They go, as with `sp switch`.
     Go,
 }
 

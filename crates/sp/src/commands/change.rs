@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anstyle::Style;
-use sp_engine::{Context, InstallRequest, Mode, Replace, Result};
+use sp_engine::{Context, InstallRequest, Mode, Others, Replace, Result};
 use sp_formats::output::{ChangeReport, FolderAction, SinkChange};
 use sp_formats::printable::printable;
 
@@ -14,13 +14,6 @@ use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING, W
 
 /// More folders than this are counted, not shown.
 const SHOWN_FOLDERS: usize = 20;
-
-/// What happens to the other packs of a sink.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Others {
-    Stay,
-    Go,
-}
 
 pub(super) fn install(
     context: &Context<'_>,
@@ -33,7 +26,7 @@ pub(super) fn install(
         packs: install.packs.clone(),
         sinks: sink_requests(&install.sinks),
         root: root.map(Into::into),
-        alone: others == Others::Go,
+        others,
         replace: if install.replace { Replace::Allow } else { Replace::Refuse },
         mode: mode(install.dry_run),
     };

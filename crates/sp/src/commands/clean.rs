@@ -1,13 +1,13 @@
 //! `sp clean`
 
-use sp_engine::{Context, Mode, Result};
+use sp_engine::{Cleaning, Context, Mode, Result};
 
 use super::count;
 use crate::cli::Format;
 use crate::terminal::{REMOVED, Terminal};
 
-pub(super) fn run(context: &Context<'_>, cache: bool, mode: Mode, terminal: &Terminal) -> Result<()> {
-    let report = sp_engine::clean(context, cache, mode)?;
+pub(super) fn run(context: &Context<'_>, what: Cleaning, mode: Mode, terminal: &Terminal) -> Result<()> {
+    let report = sp_engine::clean(context, what, mode)?;
     terminal.print(&report, |out| {
         if terminal.format == Format::Plain {
             return report.removed.iter().try_for_each(|path| writeln!(out, "{}", path.display()));

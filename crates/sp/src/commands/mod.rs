@@ -9,7 +9,7 @@ mod list;
 mod manual;
 mod show;
 
-use sp_engine::{Mode, Result, Scope, SinkRequest};
+use sp_engine::{Cleaning, Mode, Others, Result, Scope, SinkRequest};
 
 use crate::cli::{self, Cli, Command};
 use crate::surroundings;
@@ -23,8 +23,8 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<()> {
         Command::List => list::skills(&context, root, terminal),
         Command::Packs => list::packs(&context, root, terminal),
         Command::Show { pack } => show::run(&context, root, pack, terminal),
-        Command::Install(install) => change::install(&context, root, install, change::Others::Stay, terminal),
-        Command::Switch(install) => change::install(&context, root, install, change::Others::Go, terminal),
+        Command::Install(install) => change::install(&context, root, install, Others::Stay, terminal),
+        Command::Switch(install) => change::install(&context, root, install, Others::Go, terminal),
         Command::Uninstall { packs, sinks, dry_run } => {
             change::uninstall(&context, packs, sinks, mode(*dry_run), terminal)
         }
@@ -41,7 +41,10 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<()> {
         }
         Command::Config => config::run(&context, terminal),
         Command::Init { dir } => init::run(&context, dir.as_deref(), terminal),
-        Command::Clean { cache, dry_run } => clean::run(&context, *cache, mode(*dry_run), terminal),
+        Command::Clean { cache, dry_run } => {
+            let what = if *cache { Cleaning::TrashAndCache } else { Cleaning::Trash };
+            clean::run(&context, what, mode(*dry_run), terminal)
+        }
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { dir } => manual::man(&context, dir.as_deref()),
     }

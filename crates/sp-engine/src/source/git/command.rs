@@ -345,7 +345,7 @@ fn size_of(dir: &Path) -> u64 {
 
 fn no_git(error: std::io::Error) -> Error {
     let hint = match error.kind() {
-        std::io::ErrorKind::NotFound => "install git 2.30 or later and put it on the PATH",
+        std::io::ErrorKind::NotFound => "install git 2.31 or later and put it on the PATH",
         _ => "check that `git --version` works",
     };
     Error::new(Kind::Environment, "cannot run `git`").because(error).hint(hint)
