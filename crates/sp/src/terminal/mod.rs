@@ -47,14 +47,14 @@ impl Words {
 pub(crate) struct Terminal {
     pub format: Format,
     pub words: Words,
-    progress: Mutex<Progress>,
+    progress: Progress,
     reports: Mutex<usize>,
 }
 
 impl Terminal {
     pub(crate) fn new(format: Format, words: Words) -> Self {
         let on_terminal = std::io::stderr().is_terminal() && format == Format::Human;
-        Self { format, words, progress: Mutex::new(Progress::new(on_terminal)), reports: Mutex::new(0) }
+        Self { format, words, progress: Progress::new(on_terminal), reports: Mutex::new(0) }
     }
 
     /// Prints a result: text as `text` writes it, or the value as JSON.
@@ -63,7 +63,7 @@ impl Terminal {
         value: &T,
         text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
     ) -> Result<()> {
-        self.quiet_progress();
+        self.progress.clear();
         self.end_of_reports();
         let mut out = std::io::BufWriter::new(anstream::stdout().lock());
         let written = match self.format {
@@ -82,7 +82,7 @@ impl Terminal {
 
     /// Shows an error with its causes, its places and the way out.
     pub(crate) fn error(&self, error: &Error) {
-        self.quiet_progress();
+        self.progress.clear();
         let text = match self.format {
             Format::Json => problem::as_json(error),
             Format::Human | Format::Plain => problem::as_text(error),
@@ -95,14 +95,8 @@ impl Terminal {
         terminal_size::terminal_size_of(std::io::stdout()).map(|(terminal_size::Width(width), _)| width)
     }
 
-    fn quiet_progress(&self) {
-        if let Ok(mut progress) = self.progress.lock() {
-            progress.clear();
-        }
-    }
-
     fn labelled(&self, style: Style, label: &str, text: &str) {
-        self.quiet_progress();
+        self.progress.clear();
         say(&format!("{style}{label}:{style:#} {}\n", printable_lines(text)));
     }
 
@@ -113,7 +107,7 @@ impl Terminal {
         };
         *seen += 1;
         if *seen <= SHOWN_REPORTS || self.words == Words::Many {
-            self.quiet_progress();
+            self.progress.clear();
             say(&problem::findings(report));
         }
     }
@@ -146,16 +140,16 @@ impl Listener for Terminal {
                     );
                 }
             }
-            Event::Fetching { repo, progress } => self.advance(&match progress {
+            Event::Fetching { repo, progress } => self.progress.show(printable_lines(&match progress {
                 Some(text) => format!("fetching {repo}: {}", text.trim_start_matches("remote: ")),
                 None => format!("fetching {repo}"),
-            }),
-            Event::Fetched { .. } => self.quiet_progress(),
+            })),
+            Event::Fetched { .. } => {}
             Event::Staging { done, total } => {
                 if done == total {
-                    self.quiet_progress();
+                    self.progress.clear();
                 } else if done % 16 == 0 {
-                    self.advance(&format!("copying {done} of {total} skills"));
+                    self.progress.show(format!("copying {done} of {total} skills"));
                 }
             }
             Event::Warning(text) => self.labelled(WARNING, "warning", &text),
@@ -163,14 +157,6 @@ impl Listener for Terminal {
             Event::Hint(text) => self.labelled(HINT, "hint", &text),
             Event::Detail(text) if self.words == Words::Many => self.labelled(DIM, "note", &text),
             Event::Detail(_) => {}
-        }
-    }
-}
-
-impl Terminal {
-    fn advance(&self, text: &str) {
-        if let Ok(mut progress) = self.progress.lock() {
-            progress.show(&printable_lines(text));
         }
     }
 }
