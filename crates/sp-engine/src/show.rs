@@ -88,6 +88,7 @@ pub(crate) fn choose(
     let checkouts = Checkouts { context, limits, root: &authoring.root }.open(&file.pack.imports)?;
     let offers: Vec<Offer> = checkouts.iter().map(|checkout| offer(context, checkout)).collect();
     let skills = resolve(&file.pack, &local, &offers, &mut file.report);
+    file.report.sort();
     if !file.report.is_usable() {
         let errors = file.report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
         let what = if errors == 1 { "a problem".into() } else { format!("{errors} problems") };

@@ -33,6 +33,7 @@ pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Config>, Report)
         return (Some(Config::default()), report);
     }
     let config = read_config(&root, &mut report);
+    report.sort();
     (config.filter(|_| report.is_usable()), report)
 }
 
@@ -119,9 +120,9 @@ mod tests {
             messages,
             [
                 "unknown key `sink`",
-                "the sink `x` must have a path, not a list",
                 "there is no limit called `skill-entires`",
                 "the limit `depth` must be a whole number",
+                "the sink `x` must have a path, not a list",
             ]
         );
     }

@@ -70,6 +70,7 @@ pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Pack>, Report) {
         }
     };
     let pack = read_pack(&root, &mut report);
+    report.sort();
     (pack.filter(|_| report.is_usable()), report)
 }
 
@@ -125,7 +126,9 @@ fn read_import(node: &Node, report: &mut Report) -> Option<Import> {
         Some((text, span)) => match GitRef::new(&text) {
             Ok(git_ref) => Some(git_ref),
             Err(error) => {
-                report.error("SP-10", span, format!("the ref cannot be used: {error}")).help(error.hint());
+                report
+                    .error("SP-10", span, format!("the ref cannot be used: {error}"))
+                    .help("write a tag, a branch or a commit");
                 None
             }
         },
@@ -353,11 +356,11 @@ mod tests {
             ),
             [
                 "1:1 SP-11 unknown key `nam`; did you mean `name`?",
-                "2:1 SP-11 unknown key `inclde`; did you mean `include`?",
                 "1:1 SP-11 `name` is missing; add `name: <the pack's name>`",
+                "2:1 SP-11 unknown key `inclde`; did you mean `include`?",
                 "5:5 SP-11 `repo` is missing; add `repo: <a git URL, a shorthand or a path>`",
-                "5:10 SP-10 the ref cannot be used: it starts with `-`; write `https://…`, `ssh://…`, `github.com/<org>/<repo>`, or a path",
                 "5:5 SP-11 `include` is missing; add `include:` with a list of patterns; `\"**\"` picks every skill",
+                "5:10 SP-10 the ref cannot be used: it starts with `-`; write a tag, a branch or a commit",
                 "7:11 SP-08 the repository cannot be used: it asks git to run a helper program (`ext::`); write `https://…`, `ssh://…`, `github.com/<org>/<repo>`, or a path",
                 "8:15 SP-33 a pattern must not start with `/`; ids are relative: write `a`",
             ]

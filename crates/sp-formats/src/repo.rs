@@ -43,7 +43,6 @@ impl RepoError {
     /// What to write instead.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::RefSyntax(_) => "write a tag, a branch or a commit",
             Self::Transport(_) => "use https, ssh, git or file (http only to this machine itself)",
             Self::Unclear => "write `https://…`, `github.com/<org>/<repo>`, or `./…` for a local path",
             _ => "write `https://…`, `ssh://…`, `github.com/<org>/<repo>`, or a path",

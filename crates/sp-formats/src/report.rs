@@ -91,6 +91,11 @@ impl Report {
         &mut self.findings[at]
     }
 
+    /// Puts the findings into the order of their places.
+    pub fn sort(&mut self) {
+        self.findings.sort_by_key(|finding| finding.span.as_ref().map_or(0, |span| span.start));
+    }
+
     /// Whether nothing worse than a warning was found.
     pub fn is_usable(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity < Severity::Error)

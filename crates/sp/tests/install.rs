@@ -285,7 +285,7 @@ fn sp_25_reinstalling_the_unchanged_changes_no_file() {
     let before = (stamps(&world.path(SINK)), stamps(&world.path("home/.skillpack/state.json")));
     for _ in 0..3 {
         let run = install(&world).ok();
-        assert_eq!(run.stdout, "installed team · claude · ~/.claude/skills · 2 unchanged\n");
+        assert_eq!(run.stdout, "up to date: team · claude · ~/.claude/skills · 2 unchanged\n");
         assert_eq!((stamps(&world.path(SINK)), stamps(&world.path("home/.skillpack/state.json"))), before);
     }
     world.skill("c");

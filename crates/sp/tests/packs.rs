@@ -70,14 +70,6 @@ fn sp_11_every_mistake_is_shown_at_once_where_it_stands() {
       |
       = help: add `include:` with a list of patterns; `"**"` picks every skill
 
-    error[SP-11]: unknown key `inclde`
-     --> packs/team.yaml:7:5
-      |
-    7 |     inclde: [x]
-      |     ^^^^^^
-      |
-      = help: did you mean `include`?
-
     error[SP-11]: `include` is missing
      --> packs/team.yaml:6:5
       |
@@ -85,6 +77,14 @@ fn sp_11_every_mistake_is_shown_at_once_where_it_stands() {
       |     ^
       |
       = help: add `include:` with a list of patterns; `"**"` picks every skill
+
+    error[SP-11]: unknown key `inclde`
+     --> packs/team.yaml:7:5
+      |
+    7 |     inclde: [x]
+      |     ^^^^^^
+      |
+      = help: did you mean `include`?
 
     error: the pack `packs/team.yaml` cannot be used
     "#);

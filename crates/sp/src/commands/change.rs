@@ -114,7 +114,9 @@ fn summary(context: &Context<'_>, report: &ChangeReport, sink: &SinkChange) -> S
     let parts: Vec<String> =
         counts.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!("{number} {word}")).collect();
     let parts = if parts.is_empty() { count(0, "skill") } else { parts.join(", ") };
+    let unchanged = sink.removed_packs.is_empty() && counts[..3].iter().all(|(number, _)| *number == 0);
     let verb = match (report.applied, sink.packs.is_empty()) {
+        (_, false) if unchanged => "up to date:",
         (true, false) => "installed",
         (true, true) => "uninstalled",
         (false, false) => "would install",
