@@ -44,7 +44,7 @@ const KEPT_ENV: &[&str] = &[
 ];
 
 /// Settings of the user's own config that reaching a server may need. All else of it is ignored.
-const KEPT_CONFIG: &[&str] = &["credential.", "http.", "url.", "core.sshcommand", "ssh."];
+const KEPT_CONFIG: &[&str] = &["credential.", "http.", "url.", "core.sshcommand", "ssh.", "safe."];
 
 /// Settings that hold for every call.
 const CONFIG: &[(&str, &str)] = &[
