@@ -1,0 +1,123 @@
+//! Imports from real repositories over real transports.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make and break files and processes by hand")]
+
+mod failures;
+mod fetching;
+mod refs;
+mod relay;
+mod transports;
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use sp_testkit::{Daemon, Entry, HttpServer, Repo, Run, World, world};
+
+use relay::{Meddling, Relay, relay_one};
+
+/// A `git` older than the one that comes first on the PATH, where a machine has two.
+const OLDER_GIT: &str = "/usr/bin:/bin";
+
+fn shared(world: &World) -> Repo {
+    let repo = world.git("shared");
+    repo.skill("tools/review").skill("tools/deploy").skill("other/big");
+    repo.write("tools/review/scripts/run.sh", "echo hi\n");
+    repo
+}
+
+fn pack(url: &str, rest: &str) -> String {
+    format!("name: team\nimports:\n  - repo: {url}\n    include: ['tools/*']\n{rest}")
+}
+
+fn at(url: &str, git_ref: &str) -> String {
+    pack(url, &format!("    ref: '{git_ref}'\n"))
+}
+
+fn install_into(world: &World, sink: &str, extra: &[&str]) -> Run {
+    let path = world.path(sink).display().to_string();
+    world.sp(&[&["install", "team", "--agent", "custom", "--path", &path], extra].concat())
+}
+
+fn install(world: &World) -> Run {
+    install_into(world, "sink", &[])
+}
+
+fn folders(world: &World, sink: &str) -> Vec<String> {
+    world.files(sink).into_keys().filter(|name| !name.contains('/')).collect()
+}
+
+/// A file of the sink.
+fn text(world: &World, path: &str) -> String {
+    std::fs::read_to_string(world.path("sink").join(path)).unwrap()
+}
+
+/// The commits that the state records.
+fn commits(world: &World) -> Vec<String> {
+    let state = std::fs::read_to_string(world.path("home/.skillpack/state.json")).unwrap();
+    let state: serde_json::Value = serde_json::from_str(&state).unwrap();
+    let installs = state["installs"].as_array().unwrap().iter();
+    let imports = installs.flat_map(|install| install["imports"].as_array().unwrap());
+    imports.map(|import| import["commit"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The bare repositories of the cache.
+fn caches(world: &World) -> Vec<PathBuf> {
+    let dirs = std::fs::read_dir(world.path("home/.skillpack/cache/git")).unwrap();
+    dirs.map(|dir| dir.unwrap().path()).collect()
+}
+
+/// The blobs in the cache of the one repository that was imported.
+fn cached_blobs(world: &World, repo: &Repo) -> BTreeSet<String> {
+    let dirs = caches(world);
+    assert_eq!(dirs.len(), 1, "{dirs:?}");
+    let list =
+        repo.git(&["--git-dir", &dirs[0].display().to_string(), "cat-file", "--batch-all-objects", "--batch-check"]);
+    list.lines().filter(|line| line.contains(" blob ")).map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+}
+
+fn ids(repo: &Repo, paths: &[&str]) -> BTreeSet<String> {
+    paths.iter().map(|path| repo.git(&["rev-parse", &format!("HEAD:{path}")]).trim().to_owned()).collect()
+}
+
+/// Bytes that do not compress.
+fn noise(length: usize) -> Vec<u8> {
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed.to_le_bytes()[3]
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+/// What every git that we support must bring about.
+fn main_scenarios(world: &World) {
+    let repo = shared(world);
+    let first = repo.commit("one");
+    repo.git(&["tag", "-a", "v1", "-m", "the first"]);
+    repo.write("tools/review/SKILL.md", "---\nname: review\ndescription: New.\n---\n");
+    let second = repo.commit("two");
+    let daemon = Daemon::start(&world.path("git"));
+    let http = HttpServer::start(&world.path("git"));
+    for (number, url) in
+        [repo.url(), repo.path().display().to_string(), daemon.url("shared"), http.url("shared")].iter().enumerate()
+    {
+        for (git_ref, commit) in [("v1", &first), ("main", &second), (&first[..9], &first), (&second, &second)] {
+            world.pack("team", &at(url, git_ref));
+            install_into(world, &format!("sink{number}"), &[]).ok();
+            assert_eq!(commits(world).last(), Some(commit), "{url} {git_ref}");
+        }
+        assert_eq!(folders(world, &format!("sink{number}")), ["team__tools__deploy", "team__tools__review"], "{url}");
+    }
+    world.pack("team", &at(&daemon.url("shared"), "main"));
+    drop(daemon);
+    install_into(world, "sink-offline", &["--offline"]).ok();
+    assert_eq!(folders(world, "sink-offline"), ["team__tools__deploy", "team__tools__review"]);
+}

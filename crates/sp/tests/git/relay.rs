@@ -1,0 +1,93 @@
+//! A TCP relay between `sp` and a real server, which meddles.
+
+use super::*;
+
+/// How a [`Relay`] changes what goes through it.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Meddling {
+    /// The server does not hear that the client speaks protocol 2, as with old servers.
+    OldProtocol,
+    /// After so many bytes of one answer nothing more comes.
+    StallAfter(usize),
+}
+
+/// Stands between a client and a git daemon.
+pub(super) struct Relay {
+    pub(super) port: u16,
+    stop: Arc<AtomicBool>,
+    stalled: Arc<AtomicUsize>,
+}
+
+impl Relay {
+    pub(super) fn start(daemon: &Daemon, meddling: Meddling) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = daemon.url("").trim_start_matches("git://").trim_end_matches('/').to_owned();
+        let relay = Self { port, stop: Arc::default(), stalled: Arc::default() };
+        let (stop, stalled) = (Arc::clone(&relay.stop), Arc::clone(&relay.stalled));
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                if stop.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (server, stop, stalled) = (server.clone(), Arc::clone(&stop), Arc::clone(&stalled));
+                std::thread::spawn(move || relay_one(client, &server, meddling, &stop, &stalled));
+            }
+        });
+        relay
+    }
+
+    pub(super) fn url(&self, name: &str) -> String {
+        format!("git://127.0.0.1:{}/{name}", self.port)
+    }
+
+    pub(super) fn wait_until_stalled(&self) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while self.stalled.load(Ordering::SeqCst) == 0 {
+            assert!(Instant::now() < deadline, "the transfer never came to the point where it stalls");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+pub(super) fn relay_one(mut client: TcpStream, server: &str, meddling: Meddling, stop: &AtomicBool, stalled: &AtomicUsize) {
+    let mut length = [0; 4];
+    let Ok(()) = client.read_exact(&mut length) else { return };
+    let size = usize::from_str_radix(std::str::from_utf8(&length).unwrap(), 16).unwrap();
+    let mut request = vec![0; size - 4];
+    client.read_exact(&mut request).unwrap();
+    let version = b"\0version=2\0";
+    if meddling == Meddling::OldProtocol && request.ends_with(version) {
+        request.truncate(request.len() - version.len());
+    }
+    let mut server = TcpStream::connect(server).unwrap();
+    write!(server, "{:04x}", request.len() + 4).unwrap();
+    server.write_all(&request).unwrap();
+    let (mut from_client, mut to_server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut from_client, &mut to_server);
+        let _ = to_server.shutdown(Shutdown::Write);
+    });
+    let (mut buffer, mut passed) = ([0; 4096], 0);
+    while let Ok(count) = server.read(&mut buffer)
+        && count > 0
+        && client.write_all(&buffer[..count]).is_ok()
+    {
+        passed += count;
+        if matches!(meddling, Meddling::StallAfter(most) if passed > most) {
+            stalled.fetch_add(1, Ordering::SeqCst);
+            while !stop.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            break;
+        }
+    }
+    let _ = client.shutdown(Shutdown::Both);
+}

@@ -1,0 +1,184 @@
+//! Links, in a repository and in a sink.
+
+use super::*;
+
+#[test]
+fn sp_09_link_to_a_secret_of_this_machine_is_refused() {
+    for target in ["/etc/passwd", "/", "/proc/self/environ", "//etc/passwd"] {
+        let world = guarded();
+        let repo = remote(&world);
+        repo.link("tools/x/secret", target);
+        repo.commit("one");
+        let run = refused(&world, 3, "leads out of the repository");
+        assert!(run.stderr.contains(target) && !run.stderr.contains("root:"), "{run}");
+    }
+}
+
+#[test]
+fn sp_09_link_out_of_the_repo_is_refused() {
+    for target in [
+        "../../..",
+        "../../../canary/SKILL.md",
+        "../../../../../../../../etc/passwd",
+        "../x/../../../canary",
+        "./././../../../canary",
+    ] {
+        let world = guarded();
+        let repo = remote(&world);
+        repo.link("tools/x/out", target);
+        repo.commit("one");
+        refused(&world, 3, "leads out of the repository");
+    }
+}
+
+#[test]
+fn sp_09_link_out_through_another_link_is_refused() {
+    let world = guarded();
+    let repo = remote(&world);
+    repo.link("tools/x/innocent", "../../lib/step/canary").link("lib/step", "up").link("lib/up", "../..");
+    repo.commit("one");
+    refused(&world, 3, "leads out of the repository");
+}
+
+#[test]
+fn sp_09_skill_md_that_is_a_link_out_of_the_repo_is_refused() {
+    let world = guarded();
+    let repo = remote(&world);
+    repo.link("tools/y/SKILL.md", "/etc/passwd");
+    repo.commit("one");
+    refused(&world, 3, "leads out of the repository");
+}
+
+#[test]
+fn sp_09_link_cycles_in_a_remote_are_refused() {
+    for links in [
+        &[("tools/x/self", "self")][..],
+        &[("tools/x/a", "b"), ("tools/x/b", "a")],
+        &[("tools/x/loop", ".")],
+        &[("tools/x/up", "..")],
+        &[("tools/x/root", "../..")],
+        &[("tools/x/there", "../../lib"), ("lib/back", "../tools/x")],
+        &[("tools/x/sub/deep", "../../x/sub")],
+    ] {
+        let world = guarded();
+        let repo = remote(&world);
+        repo.write("README", "at the root");
+        for (path, target) in links {
+            repo.link(path, target);
+        }
+        repo.commit("one");
+        let run = refused(&world, 3, "cannot be installed");
+        assert!(run.stderr.contains("circle") || run.stderr.contains("leads back"), "{links:?}: {run}");
+    }
+}
+
+#[test]
+fn sp_09_link_to_nothing_is_refused() {
+    let world = guarded();
+    let repo = remote(&world);
+    repo.link("tools/x/gone", "../nowhere");
+    repo.commit("one");
+    refused(&world, 3, "points to nothing");
+}
+
+#[test]
+fn sp_09_links_that_stay_inside_the_repo_become_regular_files() {
+    let world = guarded();
+    let repo = remote(&world);
+    repo.write("shared/lib/run.sh", "echo hi\n").write("shared/text", "words");
+    std::fs::set_permissions(repo.path().join("shared/lib/run.sh"), PermissionsExt::from_mode(0o755)).unwrap();
+    repo.link("tools/x/one", "two").link("tools/x/two", "../../hop/three").link("hop/three", "../shared/text");
+    repo.link("tools/x/lib", "../../hop/lib").link("hop/lib", "../shared/lib").link("tools/y", "x");
+    repo.commit("one");
+    import(&world, &repo.url(), "tools/x");
+    install(&world, "bad").ok();
+    let files = world.files("sink/bad__tools__x");
+    assert_eq!(files["one"], Entry::File("words".into(), false));
+    assert_eq!(files["two"], Entry::File("words".into(), false));
+    assert_eq!(files["lib"], Entry::Dir);
+    assert_eq!(files["lib/run.sh"], Entry::File("echo hi\n".into(), true));
+    assert!(!files.values().any(|entry| matches!(entry, Entry::Link(_))), "{files:?}");
+}
+
+#[test]
+fn se_04_a_bomb_of_links_to_links_is_refused_cheaply() {
+    let world = guarded();
+    let repo = remote(&world);
+    for level in 0..12 {
+        for number in 0..10 {
+            repo.link(&format!("tools/x/d{level:02}/{number}"), &format!("../d{:02}", level + 1));
+        }
+    }
+    repo.write("tools/x/d12/end", "x");
+    repo.commit("one");
+    refused_cheaply(&world, "files and folders", Duration::from_secs(5));
+}
+
+#[test]
+fn se_04_a_link_with_an_endless_target_is_refused_cheaply() {
+    let world = guarded();
+    let repo = remote(&world);
+    let long = repo.blob(&vec![b'a'; 150 * 1024 * 1024]);
+    commit_skill(&repo, &[("120000 blob", &long, b"link")]);
+    refused_cheaply(&world, "link", Duration::from_secs(10));
+}
+
+#[test]
+fn sp_38_a_destination_replaced_by_a_link_is_never_followed() {
+    let world = guarded();
+    let canary = world.files("canary");
+    for target in ["canary", "canary/SKILL.md", "nowhere"] {
+        let installed = world.path("sink/good__good");
+        for change in ["same", "other"] {
+            std::fs::remove_dir_all(&installed).unwrap();
+            symlink(world.path(target), &installed).unwrap();
+            world.write("skills/good/note", change);
+            install(&world, "good").ok();
+            assert_eq!(world.files("canary"), canary, "{target}");
+            assert!(installed.symlink_metadata().unwrap().is_dir(), "{target}");
+            assert_eq!(world.files("sink/good__good")["note"], Entry::File(change.into(), false));
+        }
+        std::fs::remove_dir_all(&installed).unwrap();
+        symlink(world.path(target), &installed).unwrap();
+        world.sp(&["uninstall", "good", "--agent", "custom", "--path", &sink(&world)]).ok();
+        assert_eq!(world.files("canary"), canary, "{target}");
+        assert!(installed.symlink_metadata().is_err(), "the link itself is gone");
+        install(&world, "good").ok();
+    }
+    assert!(!world.path("nowhere").exists());
+}
+
+#[test]
+fn sp_38_a_link_inside_an_installed_folder_is_never_followed() {
+    let world = guarded();
+    let canary = world.files("canary");
+    for replaced in ["sub", "SKILL.md"] {
+        world.write("skills/good/sub/file", replaced);
+        install(&world, "good").ok();
+        let inside = world.path("sink/good__good").join(replaced);
+        let _ = std::fs::remove_dir_all(&inside);
+        let _ = std::fs::remove_file(&inside);
+        symlink(world.path("canary"), &inside).unwrap();
+        install(&world, "good").ok();
+        assert_eq!(world.files("canary"), canary);
+        assert!(!world.files("sink/good__good").values().any(|entry| matches!(entry, Entry::Link(_))));
+        let _ = std::fs::remove_dir_all(&inside);
+        let _ = std::fs::remove_file(&inside);
+        symlink(world.path("canary"), &inside).unwrap();
+        world.sp(&["uninstall", "good", "--agent", "custom", "--path", &sink(&world)]).ok();
+        assert_eq!(world.files("canary"), canary);
+        world.sp(&["clean"]).ok();
+        assert_eq!(world.files("canary"), canary, "the trash holds a link, and it is not followed either");
+        install(&world, "good").ok();
+    }
+}
+
+#[test]
+fn sp_22_a_link_that_is_not_ours_is_refused_and_stays() {
+    let world = guarded();
+    world.pack("bad", "name: bad\ninclude: [good]\n");
+    symlink(world.path("canary"), world.path("sink/bad__good")).unwrap();
+    refused(&world, 4, "was not installed by this pack");
+}
+
+// What is neither a file nor a folder.
