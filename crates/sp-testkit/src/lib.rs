@@ -6,12 +6,14 @@
 
 mod files;
 mod git;
+mod noise;
 mod run;
 mod server;
 mod world;
 
 pub use files::{Entry, Files, files};
 pub use git::Repo;
+pub use noise::noise;
 pub use run::Run;
 pub use server::{Daemon, HttpServer};
 pub use world::World;

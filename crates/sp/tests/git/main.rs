@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sp_testkit::{Daemon, Entry, HttpServer, Repo, Run, World, world};
+use sp_testkit::{Daemon, Entry, HttpServer, Repo, Run, World, noise, world};
 
 use relay::{Meddling, Relay, relay_one};
 
@@ -83,18 +83,6 @@ fn cached_blobs(world: &World, repo: &Repo) -> BTreeSet<String> {
 
 fn ids(repo: &Repo, paths: &[&str]) -> BTreeSet<String> {
     paths.iter().map(|path| repo.git(&["rev-parse", &format!("HEAD:{path}")]).trim().to_owned()).collect()
-}
-
-/// Bytes that do not compress.
-fn noise(length: usize) -> Vec<u8> {
-    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = || {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        seed.to_le_bytes()[3]
-    };
-    (0..length).map(|_| next()).collect()
 }
 
 /// What every git that we support must bring about.

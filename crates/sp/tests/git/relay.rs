@@ -57,7 +57,13 @@ impl Drop for Relay {
     }
 }
 
-pub(super) fn relay_one(mut client: TcpStream, server: &str, meddling: Meddling, stop: &AtomicBool, stalled: &AtomicUsize) {
+pub(super) fn relay_one(
+    mut client: TcpStream,
+    server: &str,
+    meddling: Meddling,
+    stop: &AtomicBool,
+    stalled: &AtomicUsize,
+) {
     let mut length = [0; 4];
     let Ok(()) = client.read_exact(&mut length) else { return };
     let size = usize::from_str_radix(std::str::from_utf8(&length).unwrap(), 16).unwrap();

@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sp_testkit::{Entry, Files, HttpServer, Repo, Run, World, world};
+use sp_testkit::{Entry, Files, HttpServer, Repo, Run, World, noise, world};
 
 /// What may be used at most while an attack is refused.
 const MEMORY: u64 = 64 * 1024;
@@ -129,17 +129,6 @@ fn raw_tree(repo: &Repo, entries: &[(&str, &str, &[u8])]) -> String {
         bytes.extend([mode.as_bytes(), b" ", name, b"\0", &id].concat());
     }
     repo.feed(&["hash-object", "-t", "tree", "-w", "--stdin", "--literally"], &bytes).trim().into()
-}
-
-fn noise(length: usize) -> Vec<u8> {
-    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = || {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        seed.to_le_bytes()[3]
-    };
-    (0..length).map(|_| next()).collect()
 }
 
 /// How a run that is meant to be cheap went: its end, its time, and the most memory that `sp` itself had, in KiB.
