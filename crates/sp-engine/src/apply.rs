@@ -1,6 +1,6 @@
 //! Doing what a plan says, in one transaction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use sp_formats::output::FolderAction;
@@ -26,7 +26,7 @@ pub(crate) struct Apply<'a> {
 
 impl Apply<'_> {
     /// Does what the plan says. Returns what was kept of edited folders, by sink.
-    pub(crate) fn apply(&self, state: State, plan: &Plan, indexes: &mut Indexes<'_>) -> Result<Vec<Vec<Kept>>> {
+    pub(crate) fn apply(&self, state: &State, plan: &Plan, indexes: &mut Indexes<'_>) -> Result<Vec<Vec<Kept>>> {
         self.note_learnt(plan, indexes);
         let changes = changes(plan);
         if changes.is_empty() {
@@ -53,7 +53,7 @@ impl Apply<'_> {
         transaction.swap()?;
         self.remember_sources(&staged, indexes);
         self.remember_copies(&transaction, plan, (&jobs, &staged), indexes);
-        let next = self.next_state(state, plan, &staged);
+        let next = state.next(self.records(state, plan, &staged));
         let kept = transaction
             .commit(|| self.home.store_state(&next), || self.home.state().ok().map(|state| state.generation))?;
         indexes.store(self.home);
@@ -66,10 +66,9 @@ impl Apply<'_> {
     }
 
     /// Writes only the records, if they say something new.
-    fn store_records(&self, state: State, plan: &Plan) -> Result<()> {
-        let before = state.clone();
-        let next = self.next_state(state, plan, &HashMap::new());
-        if next.installs == before.installs { Ok(()) } else { self.home.store_state(&next) }
+    fn store_records(&self, state: &State, plan: &Plan) -> Result<()> {
+        let records = self.records(state, plan, &HashMap::new());
+        if records == state.installs { Ok(()) } else { self.home.store_state(&state.next(records)) }
     }
 
     /// Notes in the indexes what the sources of skills look like.
@@ -124,22 +123,27 @@ impl Apply<'_> {
         }
     }
 
-    /// The state after the plan: the records of the packs replaced, everything else as it was.
-    fn next_state(&self, mut state: State, plan: &Plan, staged: &StagedSkills) -> State {
-        state.generation += 1;
-        for sink in &plan.sinks {
-            let here = |install: &Install| is_in(install, &sink.sink.path);
-            state.installs.retain(|install| !(sink.removed_packs.contains(&install.pack) && here(install)));
-            for (number, chosen) in self.packs.iter().enumerate() {
-                let name = &chosen.file.pack.name;
-                let old = state.installs.iter_mut().find(|install| install.pack == *name && here(install));
-                match old {
-                    Some(old) => *old = self.record_again(sink, number, old, staged),
-                    None => state.installs.push(self.record(sink, number, None, staged)),
+    /// The records after the plan: those of the packs renewed, everything else as it was.
+    fn records(&self, state: &State, plan: &Plan, staged: &StagedSkills) -> Vec<Install> {
+        let sink_of = |install: &Install| plan.sinks.iter().position(|sink| is_in(install, &sink.sink.path));
+        let pack_of = |install: &Install| self.packs.iter().position(|chosen| chosen.file.pack.name == install.pack);
+        let mut renewed: HashSet<(usize, usize)> = HashSet::new();
+        let mut records = Vec::new();
+        for install in &state.installs {
+            match (sink_of(install), pack_of(install)) {
+                (Some(sink), _) if plan.sinks[sink].removed_packs.contains(&install.pack) => {}
+                (Some(sink), Some(pack)) => {
+                    renewed.insert((sink, pack));
+                    records.push(self.record_again(&plan.sinks[sink], pack, install, staged));
                 }
+                _ => records.push(install.clone()),
             }
         }
-        state
+        for (number, sink) in plan.sinks.iter().enumerate() {
+            let missing = (0..self.packs.len()).filter(|pack| !renewed.contains(&(number, *pack)));
+            records.extend(missing.map(|pack| self.record(sink, pack, None, staged)));
+        }
+        records
     }
 
     /// The record of a pack that has one; its time stays if nothing else changes.

@@ -105,7 +105,7 @@ pub(crate) fn change(
     }
     if let (Mode::Apply, Some(home)) = (mode, &home) {
         let apply = Apply { session, home, packs: wanted.packs };
-        let kept = apply.apply(state, &plan, indexes)?;
+        let kept = apply.apply(&state, &plan, indexes)?;
         for (sink, kept) in report.sinks.iter_mut().zip(kept) {
             sink.kept = kept.into_iter().map(kept_folder).collect();
         }

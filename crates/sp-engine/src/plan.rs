@@ -250,12 +250,21 @@ impl Planner<'_> {
             }
         }
         let named: HashSet<&str> = self.wanted.packs.iter().map(|chosen| chosen.file.pack.name.as_str()).collect();
-        let wanted: HashSet<String> = jobs.iter().map(|job| job.name.to_string()).collect();
-        for (name, owner, record) in owned {
-            if (goes(owner) || named.contains(owner.pack.as_str())) && !wanted.contains(name.as_str()) {
-                jobs.push(Job { name: name.clone(), skill: None, owner: Some(owner), record: *record, ours: true });
-            }
-        }
+        let wanted: HashSet<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+        let gone: Vec<Job<'r>> = owned
+            .iter()
+            .filter(|(name, owner, _)| {
+                (goes(owner) || named.contains(owner.pack.as_str())) && !wanted.contains(name.as_str())
+            })
+            .map(|(name, owner, record)| Job {
+                name: name.clone(),
+                skill: None,
+                owner: Some(owner),
+                record: *record,
+                ours: true,
+            })
+            .collect();
+        jobs.extend(gone);
         Ok(jobs)
     }
 

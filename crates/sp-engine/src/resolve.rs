@@ -132,7 +132,8 @@ fn name_folders(pack: &Pack, picked: &[(Origin, &str)], report: &mut Report) -> 
                 continue;
             }
         };
-        if let Some(&other) = taken.get(&fold(folder.as_str())) {
+        let folded = fold(folder.as_str());
+        if let Some(&other) = taken.get(&folded) {
             let first = &selected[other];
             let message = format!(
                 "{} and {} would both be installed as `{folder}`",
@@ -144,7 +145,7 @@ fn name_folders(pack: &Pack, picked: &[(Origin, &str)], report: &mut Report) -> 
                 .help("exclude one of the two, or set `install.flatten: false`");
             continue;
         }
-        taken.insert(fold(folder.as_str()), selected.len());
+        taken.insert(folded, selected.len());
         selected.push(Selected { origin, id: id.into(), folder });
     }
     selected

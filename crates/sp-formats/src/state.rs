@@ -129,6 +129,11 @@ impl State {
         Ok(state)
     }
 
+    /// The next generation of the state, with these records.
+    pub fn next(&self, installs: Vec<Install>) -> Self {
+        Self { generation: self.generation + 1, installs, extra: self.extra.clone() }
+    }
+
     /// Writes the state.
     pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
         let mut text = serde_json::to_vec_pretty(self)?;
