@@ -477,7 +477,9 @@ impl Dir {
             && stamp.mode & 0o700 != 0o700
         {
             // Refused for a directory of another user: then the removal says so.
-            let _ = rustix::fs::chmodat(&self.fd, name.segment(), writable, AtFlags::empty());
+            let _ = self.mutate(Op::Mode, "change the mode of", name, || {
+                rustix::fs::chmodat(&self.fd, name.segment(), writable, AtFlags::empty())
+            });
         }
         self.open_dir(name, Follow::Never)
     }

@@ -19,6 +19,8 @@ pub enum Op {
     Rename,
     /// Removing a file, link or empty directory.
     Remove,
+    /// Changing what may be done with a directory.
+    Mode,
     /// Making something durable.
     Sync,
 }

@@ -29,7 +29,7 @@ pub use dir::{Dir, DirEntry, EntryKind, Fixed, Follow, NewFile, Segment, Stamp, 
 pub use index::{Check, Index, Snapshot};
 pub use limits::{LIMIT_NAMES, LimitError, Limits};
 pub use listing::{Listing, ListingBuilder, ListingEntry, ListingError, ListingKind};
-pub use lock::{Lock, LockOutcome};
+pub use lock::Lock;
 pub use path::{Name, PathError, RelPath, fold};
 pub use read::{FileError, read_limited};
 pub use scan::{Measured, ScanError, Scanned, Stamps, copy_scanned, hash_scanned, measure, scan};

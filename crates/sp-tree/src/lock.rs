@@ -13,18 +13,9 @@ pub struct Lock {
     _file: File,
 }
 
-/// Whether the lock was free.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LockOutcome {
-    /// It was taken at once.
-    Free,
-    /// Another process held it first.
-    Waited,
-}
-
 impl Lock {
     /// Takes the lock of `dir`; calls `waiting` once if another process has it.
-    pub fn take(dir: &Dir, waiting: impl FnOnce()) -> Result<(Self, LockOutcome), FileError> {
+    pub fn take(dir: &Dir, waiting: impl FnOnce()) -> Result<Self, FileError> {
         let failed = |e| FileError::new("lock", dir.path_of(&LOCK), e);
         let file = match dir.open_file(&LOCK, Follow::Never) {
             Err(e) if e.kind() == ErrorKind::NotFound => {
@@ -37,11 +28,11 @@ impl Lock {
             opened => opened?,
         };
         match file.try_lock() {
-            Ok(()) => Ok((Self { _file: file }, LockOutcome::Free)),
+            Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => {
                 waiting();
                 file.lock().map_err(failed)?;
-                Ok((Self { _file: file }, LockOutcome::Waited))
+                Ok(Self { _file: file })
             }
             Err(TryLockError::Error(e)) => Err(failed(e)),
         }

@@ -57,9 +57,4 @@ impl Tree {
         }
         hasher.finish()
     }
-
-    /// How many files there are.
-    pub fn file_count(&self) -> usize {
-        self.entries.iter().filter(|entry| matches!(entry.kind, TreeKind::File { .. })).count()
-    }
 }

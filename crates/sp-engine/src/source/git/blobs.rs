@@ -111,7 +111,7 @@ impl Preparation<'_> {
             return Err(Error::new(Kind::Environment, format!("files of `{repo}` would have to be fetched"))
                 .hint("run it once without `--offline`"));
         }
-        let (_lock, _) = Lock::take(&Dir::open(dir)?, || {})?;
+        let _lock = Lock::take(&Dir::open(dir)?, || {})?;
         self.context.tell(Event::Fetching { repo: &repo.written, progress: None });
         let args = ["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
         let fetch = Fetch { context: self.context, repo, dir, limit: self.limits.git_pack_bytes };

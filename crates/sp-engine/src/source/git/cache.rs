@@ -106,7 +106,7 @@ impl Checkouts<'_> {
             return Err(never_fetched(repo, imports[numbers[0]].git_ref.as_ref()));
         }
         let made = Dir::create_all(&dir)?;
-        let (_lock, _) = Lock::take(&made, || self.context.tell(Event::Waiting))?;
+        let _lock = Lock::take(&made, || self.context.tell(Event::Waiting))?;
         sweep(&made)?;
         let mut cache = Cache {
             over: self,
@@ -295,7 +295,7 @@ impl Cache<'_> {
     }
 
     fn write(&self, name: &(impl Segment + ?Sized), text: &str) -> Result<()> {
-        let temp = Temp { dir: self.made, name: Fixed("sp.tmp") };
+        let temp = Temp { dir: self.made, name: Fixed("tmp_sp") };
         Ok(atomic::replace(self.made, name, temp, text.as_bytes(), Durability::Cache)?)
     }
 
@@ -353,7 +353,7 @@ impl Cache<'_> {
     fn lengthen(&self, short: &GitRef) -> Result<String> {
         let dir = self.dir.with_extension("commits.git");
         let made = Dir::create_all(&dir)?;
-        let (_lock, _) = Lock::take(&made, || self.over.context.tell(Event::Waiting))?;
+        let _lock = Lock::take(&made, || self.over.context.tell(Event::Waiting))?;
         sweep(&made)?;
         let history = Cache {
             over: self.over,
