@@ -142,16 +142,17 @@ impl GitTree {
     /// The link objects that a skill's files may lead through, as far as they are known by now.
     pub(super) fn links_of(&self, id: &str, targets: &Targets, limits: &Limits) -> Vec<Box<str>> {
         let mut unread = Vec::new();
-        let mut walk = Walk { tree: self, targets, unread: Some(&mut unread), files: Vec::new(), limits };
+        let mut walk =
+            Walk { tree: self, targets, unread: Some(&mut unread), files: Vec::new(), above: Vec::new(), limits };
         // What is wrong is said when the files are listed; here only the links count.
-        let _ = walk.folder(id.as_bytes(), "", &mut Vec::new(), 0);
+        let _ = walk.folder(id.as_bytes(), "");
         unread
     }
 
     /// The files of a skill, every link resolved inside this commit.
     pub(super) fn files_of(&self, repo: &Repo, id: &str, targets: &Targets, limits: &Limits) -> Result<Vec<SkillFile>> {
-        let mut walk = Walk { tree: self, targets, unread: None, files: Vec::new(), limits };
-        walk.folder(id.as_bytes(), "", &mut Vec::new(), 0).map_err(|refusal| {
+        let mut walk = Walk { tree: self, targets, unread: None, files: Vec::new(), above: Vec::new(), limits };
+        walk.folder(id.as_bytes(), "").map_err(|refusal| {
             let hint = match refusal.limit {
                 Some(name) => format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
                 None => "exclude it, or ask its author to mend it".into(),
@@ -231,42 +232,32 @@ struct Walk<'a> {
     /// Where links that are not read yet are noted, on a first walk.
     unread: Option<&'a mut Vec<Box<str>>>,
     files: Vec<SkillFile>,
+    /// The real folders on the way down.
+    above: Vec<Vec<u8>>,
     limits: &'a Limits,
 }
 
 impl Walk<'_> {
     /// Lists the real folder `dir`, whose files appear below `shown`.
-    fn folder(
-        &mut self,
-        dir: &[u8],
-        shown: &str,
-        above: &mut Vec<Vec<u8>>,
-        depth: usize,
-    ) -> std::result::Result<(), Refusal> {
-        if above.iter().any(|other| other == dir) {
+    fn folder(&mut self, dir: &[u8], shown: &str) -> std::result::Result<(), Refusal> {
+        if self.above.iter().any(|other| other == dir) {
             return Err(format!("a link leads back to the folder `{}` that it lies in", show(dir)).into());
         }
-        if depth as u64 > self.limits.depth {
+        if self.above.len() as u64 > self.limits.depth {
             let why = format!("`{shown}` lies more than {} folders deep", self.limits.depth);
             return Err(Refusal { why, limit: Some("depth") });
         }
-        above.push(dir.to_vec());
+        self.above.push(dir.to_vec());
         let tree = self.tree;
         for (path, object) in tree.below(dir).filter(|(path, _)| !path.contains(&b'/')) {
             let real = if dir.is_empty() { path.to_vec() } else { [dir, b"/", path].concat() };
-            self.entry(&real, path, object, (shown, above, depth))?;
+            self.entry(&real, path, object, shown)?;
         }
-        above.pop();
+        self.above.pop();
         Ok(())
     }
 
-    fn entry(
-        &mut self,
-        real: &[u8],
-        name: &[u8],
-        object: &Object,
-        (shown, above, depth): (&str, &mut Vec<Vec<u8>>, usize),
-    ) -> std::result::Result<(), Refusal> {
+    fn entry(&mut self, real: &[u8], name: &[u8], object: &Object, shown: &str) -> std::result::Result<(), Refusal> {
         let path = if shown.is_empty() { name.to_vec() } else { [shown.as_bytes(), b"/", name].concat() };
         let path =
             RelPath::from_bytes(&path).map_err(|why: PathError| Refusal::from(format!("`{}`: {why}", show(&path))))?;
@@ -274,20 +265,14 @@ impl Walk<'_> {
             return Err(format!("`{path}` is a name that git itself uses").into());
         }
         match &object.item {
-            Item::Folder => self.place_folder(real, path, above, depth),
+            Item::Folder => self.place_folder(real, path),
             Item::File { executable } => self.place_file(path, &object.id, *executable),
             Item::Submodule => Err(format!("`{path}` is a submodule, and submodules are not followed").into()),
-            Item::Link => self.link(real, path, above, depth),
+            Item::Link => self.link(real, path),
         }
     }
 
-    fn link(
-        &mut self,
-        real: &[u8],
-        path: RelPath,
-        above: &mut Vec<Vec<u8>>,
-        depth: usize,
-    ) -> std::result::Result<(), Refusal> {
+    fn link(&mut self, real: &[u8], path: RelPath) -> std::result::Result<(), Refusal> {
         let target = match self.tree.resolve(real, self.targets) {
             Ok(target) => target,
             Err(Stop::Refused(why)) => return Err(why.into()),
@@ -301,23 +286,17 @@ impl Walk<'_> {
         let tree = self.tree;
         match tree.objects.get(&target).map(|object| (&object.item, &object.id)) {
             Some((Item::File { executable }, id)) => self.place_file(path, id, *executable),
-            Some((Item::Folder, _)) => self.place_folder(&target, path, above, depth),
-            None if target.is_empty() => self.place_folder(&target, path, above, depth),
+            Some((Item::Folder, _)) => self.place_folder(&target, path),
+            None if target.is_empty() => self.place_folder(&target, path),
             Some((Item::Submodule, _)) => Err(format!("the link `{path}` leads to a submodule").into()),
             Some((Item::Link, _)) | None => Err(format!("the link `{path}` points to nothing").into()),
         }
     }
 
-    fn place_folder(
-        &mut self,
-        real: &[u8],
-        path: RelPath,
-        above: &mut Vec<Vec<u8>>,
-        depth: usize,
-    ) -> std::result::Result<(), Refusal> {
+    fn place_folder(&mut self, real: &[u8], path: RelPath) -> std::result::Result<(), Refusal> {
         let shown = path.to_string();
         self.push(SkillFile { path, blob: None })?;
-        self.folder(real, &shown, above, depth + 1)
+        self.folder(real, &shown)
     }
 
     fn place_file(&mut self, path: RelPath, id: &str, executable: bool) -> std::result::Result<(), Refusal> {
