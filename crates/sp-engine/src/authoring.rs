@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use sp_formats::checks::{SP_02, SP_04, SP_05, SP_11};
 use sp_formats::pack::{self, Pack};
 use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
 use sp_formats::suggest::nearest;
-use sp_tree::{Check, Dir, Found, Index, Name, find_holders, read_limited};
+use sp_tree::{Check, Dir, FileError, Found, Index, Name, find_holders, read_limited};
 
 use crate::config::Session;
 use crate::context::{Context, Event};
@@ -37,6 +38,21 @@ pub(crate) struct LocalSkills {
     pub hidden: Vec<String>,
     /// What the index must still look at to know a skill unchanged.
     pub check: Check,
+}
+
+/// Something that stands where no skill can.
+#[derive(Debug, Clone)]
+pub(crate) struct Misplaced {
+    pub path: PathBuf,
+    pub rule: &'static sp_formats::checks::Check,
+    pub message: String,
+    pub help: &'static str,
+}
+
+impl From<Misplaced> for Error {
+    fn from(misplaced: Misplaced) -> Self {
+        Self::new(Kind::Data, misplaced.message).hint(misplaced.help)
+    }
 }
 
 impl Authoring {
@@ -95,18 +111,19 @@ impl Authoring {
 
     /// Reads every pack file below `packs/`, good or bad, sorted by path.
     pub(crate) fn pack_files(&self, session: &Session<'_>) -> Result<Vec<ReadPack>> {
+        self.pack_paths()?.into_iter().map(|path| read_pack(session, path)).collect()
+    }
+
+    /// Every pack file below `packs/`, sorted.
+    pub(crate) fn pack_paths(&self) -> Result<Vec<PathBuf>> {
         let dir = self.root.join("packs");
         if !dir.is_dir() {
             return Ok(Vec::new());
         }
-        let mut paths: Vec<PathBuf> = Dir::open(&dir)?
-            .entries()?
-            .into_iter()
-            .map(|entry| dir.join(entry.name()))
-            .filter(|path| is_pack_file(path) && path.is_file())
-            .collect();
+        let paths = Dir::open(&dir)?.entries()?.into_iter().map(|entry| dir.join(entry.name()));
+        let mut paths: Vec<PathBuf> = paths.filter(|path| is_pack_file(path) && path.is_file()).collect();
         paths.sort();
-        paths.into_iter().map(|path| read_pack(session, path)).collect()
+        Ok(paths)
     }
 
     /// The pack that the user names, by file name, by `name`, or by path.
@@ -177,7 +194,7 @@ pub(crate) fn pack_name(path: &Path, pack: Option<&Pack>) -> String {
     }
 }
 
-fn is_pack_file(path: &Path) -> bool {
+pub(crate) fn is_pack_file(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
@@ -192,18 +209,25 @@ fn two_packs(context: &Context<'_>, named: &str, files: &[ReadPack], which: &[us
 }
 
 fn read_pack(session: &Session<'_>, path: PathBuf) -> Result<ReadPack> {
-    let (context, limits) = (session.context, &session.limits);
-    let shown = match path.strip_prefix(&context.current_dir) {
-        Ok(relative) => relative.display().to_string(),
-        Err(_) => context.show(&path),
-    };
-    let bytes = match read_limited(&path, limits.yaml_bytes) {
+    let bytes = read_limited(&path, session.limits.yaml_bytes);
+    let (path, pack, report) = read_pack_partly(session, path, bytes)?;
+    Ok((path, pack.filter(|_| report.is_usable()), report))
+}
+
+/// Reads as much of a pack as can be read, from what reading its file gave.
+pub(crate) fn read_pack_partly(
+    session: &Session<'_>,
+    path: PathBuf,
+    bytes: std::result::Result<Vec<u8>, FileError>,
+) -> Result<ReadPack> {
+    let shown = session.context.show_near(&path);
+    let bytes = match bytes {
         Ok(bytes) => bytes,
         // One file that is too large is no reason not to read the others.
         Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
             let mut report = Report::new(shown, "");
             let help = "a pack is a short list; raise it with `--limit yaml-bytes=<bytes>` if you mean it";
-            report.error("SP-11", 0..0, error.source.to_string()).help(help);
+            report.error(&SP_11, 0..0, error.source.to_string()).help(help);
             return Ok((path, None, report));
         }
         Err(error) => return Err(error.into()),
@@ -213,11 +237,11 @@ fn read_pack(session: &Session<'_>, path: PathBuf) -> Result<ReadPack> {
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
             let mut report = Report::new(shown, String::from_utf8_lossy(error.as_bytes()));
-            report.error("SP-11", at..at, "it is not UTF-8 text").help("save it as UTF-8");
+            report.error(&SP_11, at..at, "it is not UTF-8 text").help("save it as UTF-8");
             return Ok((path, None, report));
         }
     };
-    let (pack, report) = pack::read(&shown, &text, limits);
+    let (pack, report) = pack::read_partly(&shown, &text, &session.limits);
     Ok((path, pack, report))
 }
 
@@ -229,16 +253,10 @@ fn usable((path, pack, report): ReadPack) -> Result<PackFile> {
 }
 
 fn local_skills(context: &Context<'_>, skills: &Path, found: &Found, check: Check) -> Result<LocalSkills> {
+    if let Some(misplaced) = misplaced(context, skills, found).into_iter().next() {
+        return Err(misplaced.into());
+    }
     let shown = |path: &str| context.show(&skills.join(path));
-    if found.holders.iter().any(|holder| holder.path.is_empty()) {
-        return Err(Error::new(Kind::Data, format!("`{}` makes `skills/` itself a skill", shown(SKILL_FILE)))
-            .hint("move it into a folder of its own below `skills/`"));
-    }
-    if let Some(holder) = found.holders.iter().find(|holder| holder.file_is_link && !holder.dir_is_link) {
-        let path = shown(&format!("{}/{SKILL_FILE}", holder.path));
-        return Err(Error::new(Kind::Data, format!("`{path}` is a link in a folder that is none"))
-            .hint("make the whole skill folder the link, or put the file there"));
-    }
     let paths: Vec<&str> = found.holders.iter().map(|holder| &*holder.path).collect();
     let (ids, hidden) = leaves(&paths);
     for hidden in &hidden {
@@ -251,6 +269,32 @@ fn local_skills(context: &Context<'_>, skills: &Path, found: &Found, check: Chec
         )));
     }
     Ok(LocalSkills { ids, hidden, check })
+}
+
+/// Everything that stands where no skill can.
+pub(crate) fn misplaced(context: &Context<'_>, skills: &Path, found: &Found) -> Vec<Misplaced> {
+    let unnamed = found.unnamed.iter().map(|unnamed| Misplaced {
+        path: skills.join(&unnamed.path),
+        rule: &SP_05,
+        message: unnamed.to_string(),
+        help: "rename the folder",
+    });
+    let top = found.holders.iter().filter(|holder| holder.path.is_empty()).map(|_| Misplaced {
+        path: skills.join(SKILL_FILE),
+        rule: &SP_02,
+        message: format!("`{}` makes `skills/` itself a skill", context.show(&skills.join(SKILL_FILE))),
+        help: "move it into a folder of its own below `skills/`",
+    });
+    let links = found.holders.iter().filter(|holder| holder.file_is_link && !holder.dir_is_link).map(|holder| {
+        let path = skills.join(&*holder.path).join(SKILL_FILE);
+        Misplaced {
+            rule: &SP_04,
+            message: format!("`{}` is a link in a folder that is none", context.show(&path)),
+            help: "make the whole skill folder the link, or put the file there",
+            path,
+        }
+    });
+    unnamed.chain(top).chain(links).collect()
 }
 
 /// Splits the directories that hold a `SKILL.md` into skills and those that have one below them.

@@ -43,6 +43,20 @@ pub enum Event<'a> {
         /// How many there are.
         total: usize,
     },
+    /// Skills are being checked.
+    Checking {
+        /// How many are done.
+        done: usize,
+    },
+    /// A file is about to be mended.
+    Rewriting {
+        /// The file.
+        file: &'a str,
+        /// Its text now.
+        before: &'a str,
+        /// Its text then.
+        after: &'a str,
+    },
     /// Something is odd, but not wrong.
     Warning(String),
     /// Something is odd in a file.
@@ -108,6 +122,14 @@ impl Context<'_> {
     /// A path from the current directory.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.current_dir.join(path)
+    }
+
+    /// A path as it is shown where it is likely to be near: from the current directory, if it lies below it.
+    pub(crate) fn show_near(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.current_dir) {
+            Ok(relative) if !relative.as_os_str().is_empty() => printable(&relative.to_string_lossy()).into_owned(),
+            _ => self.show(path),
+        }
     }
 
     /// A path as it is shown: below the user's home with `~`, and nothing hidden in it.

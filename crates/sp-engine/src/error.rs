@@ -148,7 +148,6 @@ impl From<WalkError> for Error {
         let message = error.to_string();
         match error {
             WalkError::File(error) => error.into(),
-            WalkError::Name { .. } => Self::new(Kind::Data, message).hint("rename the folder"),
             WalkError::TooMany { .. } => {
                 Self::new(Kind::Data, message).hint("raise it with `--limit repo-entries=<number>`")
             }

@@ -58,20 +58,38 @@ impl<'a> Home<'a> {
         Ok(atomic::replace(&self.dir, &STATE, Temp { dir: &self.dir, name: STATE_TEMP }, &bytes, Durability::Durable)?)
     }
 
-    /// Remembers what is known of the directories beneath `root`. A failure costs the next run time.
-    fn store_index(&self, root: &Path, index: &Index) {
+    /// The home, if nobody else is changing it and it can be changed at all.
+    fn try_open(context: &'a Context<'a>) -> Option<Self> {
+        let dir = Dir::create_all(&context.home).ok()?;
+        let lock = Lock::try_take(&dir).ok()??;
+        Some(Self { context, dir, _lock: lock })
+    }
+
+    /// Remembers something that makes the next run faster. A failure costs that run its time.
+    fn remember(&self, name: &str, bytes: &[u8]) {
         let store = || -> std::result::Result<(), FileError> {
             let dir = match self.dir.create_dir(&INDEX) {
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
                 _ => self.dir.open_dir(&INDEX, Follow::Never)?,
             };
-            let name =
-                Name::new(&index_name(root)).map_err(|e| FileError::new("name", root, std::io::Error::other(e)))?;
-            atomic::replace(&dir, &name, Temp { dir: &self.dir, name: INDEX_TEMP }, &index.encode(), Durability::Cache)
+            let name = Name::new(name).map_err(|e| FileError::new("name", name, std::io::Error::other(e)))?;
+            atomic::replace(&dir, &name, Temp { dir: &self.dir, name: INDEX_TEMP }, bytes, Durability::Cache)
         };
         if let Err(error) = store() {
             self.context.tell(Event::Detail(format!("the index was not kept: {error}")));
         }
+    }
+}
+
+/// What was remembered under this name; nothing if nothing was.
+pub(crate) fn recall(context: &Context<'_>, name: &str) -> Vec<u8> {
+    read_limited(&context.home.join(INDEX.0).join(name), MAX_INDEX_BYTES).unwrap_or_default()
+}
+
+/// Remembers something that makes the next run faster, unless another run is at work.
+pub(crate) fn remember(context: &Context<'_>, name: &str, bytes: &[u8]) {
+    if let Some(home) = Home::try_open(context) {
+        home.remember(name, bytes);
     }
 }
 
@@ -89,15 +107,14 @@ impl<'a> Indexes<'a> {
 
     /// What is remembered beneath `root`.
     pub(crate) fn of(&mut self, root: &Path) -> &mut Index {
-        let path = self.context.home.join(INDEX.0).join(index_name(root));
-        let read = || read_limited(&path, MAX_INDEX_BYTES).map_or_else(|_| Index::default(), Index::decode);
+        let read = || Index::decode(recall(self.context, &index_name(root)));
         self.known.entry(root.into()).or_insert_with(read)
     }
 
     /// Keeps what was learnt for the next run.
     pub(crate) fn store(&self, home: &Home<'_>) {
         for (root, index) in self.known.iter().filter(|(_, index)| index.is_changed()) {
-            home.store_index(root, index);
+            home.remember(&index_name(root), &index.encode());
         }
     }
 }

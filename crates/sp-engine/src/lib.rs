@@ -12,9 +12,11 @@
 mod agents;
 mod apply;
 mod authoring;
+mod check;
 mod clean;
 mod config;
 mod context;
+mod cost;
 mod error;
 mod home;
 mod init;
@@ -27,12 +29,15 @@ mod show;
 mod sinks;
 mod source;
 mod stage;
+mod tokens;
 mod uninstall;
 
 pub use agents::{Agent, agents};
+pub use check::{CheckRequest, Checked, Fixed, FixedFile, Imports, Strictness, Watch, check, fix, watch};
 pub use clean::{Cleaning, clean};
 pub use config::config;
 pub use context::{Context, Event, Listener, Network};
+pub use cost::{CostRequest, cost};
 pub use error::{Error, Kind, Result};
 pub use init::init;
 pub use install::{InstallRequest, Mode, Others, Replace, install};

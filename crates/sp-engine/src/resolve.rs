@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use sp_formats::checks::{SP_13, SP_17, SP_19};
 use sp_formats::pack::{Import, Pack, PatternAt};
 use sp_formats::report::Report;
 use sp_formats::suggest::nearest_few;
@@ -61,25 +62,27 @@ fn pick<'a>(include: &[PatternAt], ids: &'a [String], what: &str, report: &mut R
             }
         }
         if !matched {
-            let help = nothing_matches(include, ids);
-            report.error("SP-17", include.span.clone(), format!("`{}` matches no {what}", include.pattern)).help(help);
+            report_idle_include(include, ids, what, report);
         }
     }
     ids.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(id, _)| id.as_str()).collect()
 }
 
-fn nothing_matches(include: &PatternAt, ids: &[String]) -> String {
+fn report_idle_include(include: &PatternAt, ids: &[String], what: &str, report: &mut Report) {
     let text = include.pattern.as_str();
-    if let Some(stem) = text.strip_suffix("/**")
-        && ids.iter().any(|id| id == stem)
-    {
-        return format!("`{stem}` is itself a skill: write `{stem}`");
-    }
+    let is_skill = |stem: &str| ids.iter().any(|id| id == stem);
+    let stem = text.strip_suffix("/**").filter(|stem| is_skill(stem));
     let near = nearest_few(text.trim_matches(['*', '/']), ids.iter().map(String::as_str), 3);
-    match &near[..] {
-        [] if ids.is_empty() => "there are no skills there".into(),
-        [] => format!("ids look like: {}", sample(ids)),
-        near => format!("the nearest are: {}", near.join(", ")),
+    let help = match (stem, &near[..]) {
+        (Some(stem), _) => format!("`{stem}` is itself a skill: write `{stem}`"),
+        (None, []) if ids.is_empty() => "there are no skills there".into(),
+        (None, []) => format!("ids look like: {}", sample(ids)),
+        (None, near) => format!("the nearest are: {}", near.join(", ")),
+    };
+    let written = report.text.get(include.span.clone()).and_then(|written| written.rfind("/**"));
+    let finding = report.error(&SP_17, include.span.clone(), format!("`{text}` matches no {what}")).help(help);
+    if let (Some(_), Some(at)) = (stem, written) {
+        finding.fix(include.span.start + at..include.span.start + at + 3, "");
     }
 }
 
@@ -102,7 +105,7 @@ fn pick_import<'a>(import: &Import, offer: &'a Offer, report: &mut Report) -> Ve
 fn warn_if_idle(exclude: &PatternAt, did_something: bool, report: &mut Report) {
     if !did_something {
         report
-            .warning("SP-17", exclude.span.clone(), format!("the exclude `{}` takes nothing out", exclude.pattern))
+            .warning(&SP_17, exclude.span.clone(), format!("the exclude `{}` takes nothing out", exclude.pattern))
             .help("remove it, or mend the pattern");
     }
 }
@@ -127,7 +130,7 @@ fn name_folders(pack: &Pack, picked: &[(Origin, &str)], report: &mut Report) -> 
             Ok(folder) => folder,
             Err(error) => {
                 report
-                    .error("SP-13", pack.name_span.clone(), format!("`{id}` cannot be installed: {error}"))
+                    .error(&SP_13, pack.name_span.clone(), format!("`{id}` cannot be installed: {error}"))
                     .help("change `install.prefix`, `install.sep` or the skill's folder");
                 continue;
             }
@@ -141,7 +144,7 @@ fn name_folders(pack: &Pack, picked: &[(Origin, &str)], report: &mut Report) -> 
                 describe(pack, origin, id)
             );
             report
-                .error("SP-19", pack.name_span.clone(), message)
+                .error(&SP_19, pack.name_span.clone(), message)
                 .help("exclude one of the two, or set `install.flatten: false`");
             continue;
         }
@@ -173,7 +176,7 @@ mod tests {
             offers.iter().map(|(tree, list)| Offer { tree: (*tree).into(), ids: ids(list) }).collect();
         let selected = resolve(&pack.unwrap(), &ids(local), &offers, &mut report);
         let folders = selected.into_iter().map(|skill| skill.folder.to_string()).collect();
-        let findings = report.findings.iter().map(|f| format!("{} {} {}", report.place(f), f.rule, f.message));
+        let findings = report.findings.iter().map(|f| format!("{} {} {}", report.place(f), f.check.id, f.message));
         (folders, findings.collect())
     }
 

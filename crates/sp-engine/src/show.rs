@@ -106,7 +106,8 @@ pub(crate) fn choose(
     Ok(Chosen { authoring, file, skills, checkouts, check })
 }
 
-fn offer(context: &Context<'_>, checkout: &Checkout) -> Offer {
+/// What a repository at a commit offers to an import.
+pub(crate) fn offer(context: &Context<'_>, checkout: &Checkout) -> Offer {
     if checkout.tree.root_skill {
         context.tell(Event::Warning(format!("`{}` has a `SKILL.md` at its root, which is ignored", checkout.repo)));
     }

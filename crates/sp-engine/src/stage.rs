@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
+use sp_formats::checks::AS_05;
 use sp_formats::output::FolderAction;
-use sp_formats::report::Report;
+use sp_formats::report::{Report, Severity};
 use sp_formats::skill::{self, SKILL_FILE};
 use sp_tree::transaction::Transaction;
 use sp_tree::{
@@ -263,7 +264,10 @@ impl Stager<'_> {
     /// Notes what is odd about a `SKILL.md`; an install needs it only to be readable.
     fn read_skill(&self, shown: &str, id: &str, bytes: &[u8], problems: &Mutex<Vec<Report>>) -> Option<String> {
         let folder = id.rsplit('/').next().unwrap_or(id);
-        let (skill, report) = skill::read(shown, folder, bytes, &self.session.limits);
+        let (skill, mut report) = skill::read(shown, folder, bytes, &self.session.limits);
+        if skill.is_some() {
+            be_lenient(&mut report);
+        }
         if !report.findings.is_empty() {
             problems.lock().unwrap_or_else(PoisonError::into_inner).push(report);
         }
@@ -279,6 +283,14 @@ impl Stager<'_> {
             self.session.context.tell(Event::Findings(report));
         }
         Ok(())
+    }
+}
+
+/// What is to the letter is `sp check`'s business: whoever installs is warned of what may not work.
+fn be_lenient(report: &mut Report) {
+    report.findings.retain(|finding| finding.severity > Severity::Note && finding.check.id != AS_05.id);
+    for finding in &mut report.findings {
+        finding.severity = Severity::Warning;
     }
 }
 

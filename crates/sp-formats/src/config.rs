@@ -1,7 +1,9 @@
 //! `config.yaml`: where the sinks are, and limits that a user has raised.
 
+use schemars::JsonSchema;
 use sp_tree::{LIMIT_NAMES, Limits};
 
+use crate::checks::{SE_04, SP_27, SP_28};
 use crate::pack::{Fields, What};
 use crate::printable::printable;
 use crate::report::Report;
@@ -10,12 +12,15 @@ use crate::yaml::{self, Node, Value};
 
 const KEYS: &[&str] = &["sinks", "limits"];
 
-/// What the config says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The user's config: where the sinks are, and limits that were raised.
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Config {
-    /// Sinks and their paths as written, in the order of the file.
+    /// Sinks and their absolute paths, in the order of the file.
+    #[schemars(with = "Option<crate::schema::SinkPaths>")]
     pub sinks: Vec<(String, String)>,
     /// Limits by name.
+    #[schemars(with = "Option<crate::schema::LimitNumbers>")]
     pub limits: Vec<(String, u64)>,
 }
 
@@ -25,7 +30,7 @@ pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Config>, Report)
     let root = match yaml::parse(text, limits) {
         Ok(root) => root,
         Err(error) => {
-            report.error("SP-28", error.span, error.message);
+            report.error(&SP_28, error.span, error.message);
             return (None, report);
         }
     };
@@ -38,7 +43,7 @@ pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Config>, Report)
 }
 
 fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
-    let fields = Fields::of(root, What { name: "the config", rule: "SP-28" }, KEYS, report)?;
+    let fields = Fields::of(root, What { name: "the config", check: &SP_28 }, KEYS, report)?;
     let mut config = Config::default();
     for (name, node) in pairs(&fields, "sinks", report) {
         match node.text() {
@@ -46,7 +51,7 @@ fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
             Some(_) => {
                 report
                     .error(
-                        "SP-27",
+                        &SP_27,
                         node.span.clone(),
                         format!("the path of the sink `{}` must be absolute", printable(name)),
                     )
@@ -54,7 +59,7 @@ fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
             }
             None => {
                 report.error(
-                    "SP-27",
+                    &SP_27,
                     node.span.clone(),
                     format!("the sink `{name}` must have a path, not {}", node.kind()),
                 );
@@ -67,12 +72,12 @@ fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("the limits are: {}", LIMIT_NAMES.join(", ")),
             };
-            report.error("SE-04", node.span.clone(), format!("there is no limit called `{name}`")).help(help);
+            report.error(&SE_04, node.span.clone(), format!("there is no limit called `{name}`")).help(help);
         }
         match node.text().and_then(|text| text.parse().ok()) {
             Some(value) => config.limits.push((name.into(), value)),
             None => {
-                report.error("SE-04", node.span.clone(), format!("the limit `{name}` must be a whole number"));
+                report.error(&SE_04, node.span.clone(), format!("the limit `{name}` must be a whole number"));
             }
         }
     }
@@ -89,7 +94,7 @@ fn pairs<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> Vec<(&'a st
             pairs.iter().filter_map(|(name, value)| Some((name.text()?, value))).collect()
         }
         Some(node) if !node.is_null() => {
-            report.error("SP-28", node.span.clone(), format!("`{key}` must be a mapping, not {}", node.kind()));
+            report.error(&SP_28, node.span.clone(), format!("`{key}` must be a mapping, not {}", node.kind()));
             Vec::new()
         }
         _ => Vec::new(),

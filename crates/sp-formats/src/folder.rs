@@ -1,16 +1,21 @@
 //! The name under which a skill stands in a sink.
 
+use schemars::JsonSchema;
 use sp_tree::{Name, PathError};
 use thiserror::Error;
 
 /// How a pack names its folders.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Naming {
-    /// What stands before; may be empty.
+    /// What stands before the id; the pack's name, if nothing is said. It may be empty.
+    #[schemars(with = "Option<crate::schema::FolderPart>")]
     pub prefix: String,
-    /// What stands between prefix and id, and in the place of each `/`.
+    /// What stands between prefix and id, and in the place of each `/`: `__`, if nothing is said.
+    #[schemars(with = "Option<crate::schema::FolderPart>")]
     pub sep: String,
     /// Whether only the last segment of the id is used.
+    #[schemars(default)]
     pub flatten: bool,
 }
 

@@ -4,6 +4,7 @@
 //! Reading is pure: text in, a value and a [`Report`] of *every* problem out. Nothing here
 //! touches disk or network, reads the clock, or prints, so all of it can be fuzzed.
 
+pub mod checks;
 pub mod config;
 pub mod folder;
 mod json;
@@ -14,9 +15,11 @@ pub mod printable;
 pub mod repo;
 pub mod report;
 pub mod rules;
+pub mod schema;
 pub mod skill;
 pub mod state;
 pub mod suggest;
+pub mod tokens;
 pub mod yaml;
 
-pub use report::{Finding, Report, Severity};
+pub use report::{FileFindings, Finding, Report, Severity};

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use sp_tree::Limits;
 
+use crate::checks::{Check, SP_08, SP_10, SP_11, SP_13, SP_33};
 use crate::folder::Naming;
 use crate::pattern::Pattern;
 use crate::repo::{GitRef, Repo};
@@ -18,20 +20,27 @@ const PACK_KEYS: &[&str] = &["name", "include", "exclude", "imports", "install"]
 const IMPORT_KEYS: &[&str] = &["repo", "ref", "include", "exclude"];
 const INSTALL_KEYS: &[&str] = &["prefix", "sep", "flatten"];
 
-/// A pack.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A pack: which skills belong together, and how their folders are called.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, extend("anyOf" = [{ "required": ["include"] }, { "required": ["imports"] }]))]
 pub struct Pack {
-    /// Its name.
+    /// The pack's name.
+    #[schemars(length(min = 1))]
     pub name: String,
     /// Where the name stands in the file.
+    #[schemars(skip)]
     pub name_span: Range<usize>,
-    /// The local skills that it picks.
+    /// The local skills that it picks, by patterns over their ids.
+    #[schemars(default)]
     pub include: Vec<PatternAt>,
     /// What is taken out of all that was picked.
+    #[schemars(default)]
     pub exclude: Vec<PatternAt>,
     /// What it takes from other repositories.
+    #[schemars(default)]
     pub imports: Vec<Import>,
     /// How it names the folders.
+    #[schemars(with = "Option<Naming>", rename = "install")]
     pub naming: Naming,
 }
 
@@ -45,33 +54,44 @@ pub struct PatternAt {
 }
 
 /// What a pack takes from another repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Import {
     /// The repository.
     pub repo: Repo,
     /// Where the repository stands in the file.
+    #[schemars(skip)]
     pub span: Range<usize>,
-    /// The tag, branch or commit; none is the repository's HEAD.
+    /// The tag, branch or commit; without one it is the repository's HEAD.
+    #[schemars(rename = "ref")]
     pub git_ref: Option<GitRef>,
     /// The skills that it picks there.
+    #[schemars(length(min = 1))]
     pub include: Vec<PatternAt>,
     /// What is taken out of those.
+    #[schemars(default)]
     pub exclude: Vec<PatternAt>,
 }
 
 /// Reads a pack file. The pack is `Some` exactly if the report has no error.
 pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Pack>, Report) {
+    let (pack, report) = read_partly(file, text, limits);
+    (pack.filter(|_| report.is_usable()), report)
+}
+
+/// Reads as much of a pack file as can be read, so that the rest of it can be checked too.
+pub fn read_partly(file: &str, text: &str, limits: &Limits) -> (Option<Pack>, Report) {
     let mut report = Report::new(file, text);
     let root = match yaml::parse(text, limits) {
         Ok(root) => root,
         Err(error) => {
-            report.error("SP-11", error.span, error.message);
+            report.error(&SP_11, error.span, error.message);
             return (None, report);
         }
     };
     let pack = read_pack(&root, &mut report);
     report.sort();
-    (pack.filter(|_| report.is_usable()), report)
+    (pack, report)
 }
 
 fn read_pack(root: &Node, report: &mut Report) -> Option<Pack> {
@@ -79,7 +99,7 @@ fn read_pack(root: &Node, report: &mut Report) -> Option<Pack> {
     let name = match fields.text("name", report) {
         Some((name, span)) if !name.trim().is_empty() => Some((name, span)),
         Some((_, span)) => {
-            report.error("SP-11", span, "the name is empty");
+            report.error(&SP_11, span, "the name is empty");
             None
         }
         None => {
@@ -94,7 +114,7 @@ fn read_pack(root: &Node, report: &mut Report) -> Option<Pack> {
     let imports = read_imports(&fields, report);
     if include.is_empty() && imports.is_empty() && report.is_usable() {
         report
-            .error("SP-11", 0..0, "the pack selects nothing")
+            .error(&SP_11, 0..0, "the pack selects nothing")
             .help("add `include:` with a list of patterns, or `imports:`");
     }
     let (name, name_span) = name?;
@@ -113,7 +133,7 @@ fn read_import(node: &Node, report: &mut Report) -> Option<Import> {
         Some((text, span)) => match Repo::new(&text) {
             Ok(repo) => Some((repo, span)),
             Err(error) => {
-                report.error("SP-08", span, format!("the repository cannot be used: {error}")).help(error.hint());
+                report.error(&SP_08, span, format!("the repository cannot be used: {error}")).help(error.hint());
                 None
             }
         },
@@ -127,7 +147,7 @@ fn read_import(node: &Node, report: &mut Report) -> Option<Import> {
             Ok(git_ref) => Some(git_ref),
             Err(error) => {
                 report
-                    .error("SP-10", span, format!("the ref cannot be used: {error}"))
+                    .error(&SP_10, span, format!("the ref cannot be used: {error}"))
                     .help("write a tag, a branch or a commit");
                 None
             }
@@ -159,21 +179,31 @@ fn read_naming(fields: &Fields<'_>, name: &str, name_span: &Range<usize>, report
         if let Some(node) = install.get("flatten").filter(|node| !node.is_null()) {
             match node.truth() {
                 Some(flatten) => naming.flatten = flatten,
-                None => {
-                    report
-                        .error("SP-13", node.span.clone(), "`flatten` must be `true` or `false`")
-                        .help("write `flatten: true` or `flatten: false`, without quotes");
-                }
+                None => report_flatten(node, report),
             }
         }
     }
     check_part("prefix", &naming.prefix, &prefix_span, report);
     if naming.prefix.starts_with(['.', ' ']) {
         report
-            .error("SP-13", prefix_span, "the prefix must not start with a dot or a space")
+            .error(&SP_13, prefix_span, "the prefix must not start with a dot or a space")
             .help("folder names begin with it: start with a letter or a digit");
     }
     Some(naming)
+}
+
+fn report_flatten(node: &Node, report: &mut Report) {
+    let meant = match node.text().unwrap_or_default().to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "y" => Some("true"),
+        "false" | "no" | "off" | "n" => Some("false"),
+        _ => None,
+    };
+    let finding = report
+        .error(&SP_13, node.span.clone(), "`flatten` must be `true` or `false`")
+        .help("write `flatten: true` or `flatten: false`, without quotes");
+    if let Some(meant) = meant {
+        finding.fix(node.span.clone(), meant);
+    }
 }
 
 /// A prefix or separator may hold nothing that ends a folder's name.
@@ -183,7 +213,7 @@ fn check_part(what: &str, text: &str, span: &Range<usize>, report: &mut Report) 
     if let Some(c) = bad {
         let shown = crate::printable::printable(c.encode_utf8(&mut [0; 4])).into_owned();
         report
-            .error("SP-13", span.clone(), format!("the {what} must not have a `{shown}`"))
+            .error(&SP_13, span.clone(), format!("the {what} must not have a `{shown}`"))
             .help("an installed skill is one folder: choose another with `install.prefix` or `install.sep`");
     }
 }
@@ -192,11 +222,11 @@ fn check_part(what: &str, text: &str, span: &Range<usize>, report: &mut Report) 
 #[derive(Clone, Copy)]
 pub(crate) struct What {
     pub name: &'static str,
-    pub rule: &'static str,
+    pub check: &'static Check,
 }
 
 const fn part_of_a_pack(name: &'static str) -> What {
-    What { name, rule: "SP-11" }
+    What { name, check: &SP_11 }
 }
 
 /// The members of a mapping, and what is said of those that are wrong.
@@ -207,10 +237,10 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     pub(crate) fn of(node: &'a Node, what: What, known: &[&str], report: &mut Report) -> Option<Self> {
-        let What { name: what, rule } = what;
+        let What { name: what, check } = what;
         let Value::Map(pairs) = &node.value else {
             report
-                .error(rule, node.span.clone(), format!("{what} must be a mapping, not {}", node.kind()))
+                .error(check, node.span.clone(), format!("{what} must be a mapping, not {}", node.kind()))
                 .help(format!("write `{}: …`", known[0]));
             return None;
         };
@@ -222,7 +252,7 @@ impl<'a> Fields<'a> {
                     None => format!("the keys are: {}", known.join(", ")),
                 };
                 let shown = crate::printable::printable(text).into_owned();
-                report.error(rule, key.span.clone(), format!("unknown key `{shown}`")).help(help);
+                report.error(check, key.span.clone(), format!("unknown key `{shown}`")).help(help);
             }
         }
         Some(Self { node, pairs })
@@ -234,7 +264,7 @@ impl<'a> Fields<'a> {
 
     fn missing(&self, key: &str, help: &str, report: &mut Report) {
         let at = self.node.span.start;
-        report.error("SP-11", at..at, format!("`{key}` is missing")).help(help);
+        report.error(&SP_11, at..at, format!("`{key}` is missing")).help(help);
     }
 
     /// The text of a member; null counts as absent.
@@ -243,7 +273,7 @@ impl<'a> Fields<'a> {
         match node.text() {
             Some(text) => Some((text.into(), node.span.clone())),
             None => {
-                report.error("SP-11", node.span.clone(), format!("`{key}` must be text, not {}", node.kind()));
+                report.error(&SP_11, node.span.clone(), format!("`{key}` must be text, not {}", node.kind()));
                 None
             }
         }
@@ -254,7 +284,7 @@ impl<'a> Fields<'a> {
             Some(Node { value: Value::Seq(items), .. }) => items,
             Some(node) if !node.is_null() => {
                 report
-                    .error("SP-11", node.span.clone(), format!("`{key}` must be a list, not {}", node.kind()))
+                    .error(&SP_11, node.span.clone(), format!("`{key}` must be a list, not {}", node.kind()))
                     .help(format!("write each item on its own line below `{key}:`, with `- ` before it"));
                 &[]
             }
@@ -283,7 +313,7 @@ fn read_pattern(key: &str, node: &Node, report: &mut Report) -> Option<PatternAt
             None => {
                 report
                     .error(
-                        "SP-11",
+                        &SP_11,
                         node.span.clone(),
                         format!("an item of `{key}` must be a pattern, not {}", node.kind()),
                     )
@@ -296,9 +326,33 @@ fn read_pattern(key: &str, node: &Node, report: &mut Report) -> Option<PatternAt
         Ok(pattern) => Some(PatternAt { pattern, span: node.span.clone() }),
         Err(error) => {
             let hint = error.hint(text);
-            report.error("SP-33", node.span.clone(), error.to_string()).help(hint);
+            let too_much = leading(node, text, report);
+            let finding = report.error(&SP_33, node.span.clone(), error.to_string()).help(hint);
+            if let Some(too_much) = too_much {
+                finding.fix(too_much, "");
+            }
             None
         }
+    }
+}
+
+/// The `/` or `./` at the start of a pattern, where it is written as it reads.
+fn leading(node: &Node, text: &str, report: &Report) -> Option<Range<usize>> {
+    let rest = text.trim_start_matches('/');
+    let rest = if rest.len() < text.len() { rest } else { text.trim_start_matches("./") };
+    let too_much = &text[..text.len() - rest.len()];
+    let written = report.text.get(node.span.clone())?;
+    let start = node.span.start + written.len() - written.trim_start_matches(['"', '\'']).len();
+    let found = report.text.get(start..start + too_much.len()) == Some(too_much);
+    (found && !too_much.is_empty() && !rest.is_empty()).then(|| start..start + too_much.len())
+}
+
+/// Reports what a pack may do but hardly should: it is not wrong, so installing says nothing of it.
+pub fn advise(pack: &Pack, report: &mut Report) {
+    for import in pack.imports.iter().filter(|import| import.git_ref.is_none()) {
+        report
+            .warning(&SP_10, import.span.clone(), format!("the import of `{}` has no `ref`", import.repo))
+            .help("add `ref: <tag or commit>`, so that everyone gets the same skills");
     }
 }
 
@@ -318,8 +372,8 @@ mod tests {
         let show = |finding: &crate::Finding| {
             let place = report.place(finding).replace("packs/x.yaml:", "");
             match &finding.help {
-                Some(help) => format!("{place} {} {}; {help}", finding.rule, finding.message),
-                None => format!("{place} {} {}", finding.rule, finding.message),
+                Some(help) => format!("{place} {} {}; {help}", finding.check.id, finding.message),
+                None => format!("{place} {} {}", finding.check.id, finding.message),
             }
         };
         report.findings.iter().map(show).collect()

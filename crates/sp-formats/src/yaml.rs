@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span};
+use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 use sp_tree::Limits;
 use thiserror::Error;
 
@@ -31,6 +31,8 @@ pub struct Node {
     pub span: Range<usize>,
     /// What it is.
     pub value: Value,
+    /// Whether it is a collection in brackets or braces.
+    pub flow: bool,
 }
 
 /// What a node is.
@@ -50,6 +52,10 @@ pub enum Value {
 }
 
 impl Node {
+    fn scalar(span: Range<usize>, text: String, plain: bool) -> Self {
+        Self { span, value: Value::Scalar { text, plain }, flow: false }
+    }
+
     /// The text of a scalar that is not null.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
@@ -74,6 +80,35 @@ impl Node {
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// What YAML takes unquoted text for where it does not take it for text: `1.0`, `yes`, `0x1F`.
+    pub fn other_type(&self) -> Option<&'static str> {
+        let Value::Scalar { text, plain: true } = &self.value else {
+            return None;
+        };
+        let lower = text.to_ascii_lowercase();
+        if matches!(lower.as_str(), "true" | "false" | "yes" | "no" | "on" | "off") {
+            return Some("a truth value");
+        }
+        let digits = lower.trim_start_matches(['+', '-']);
+        let radix = digits.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            || digits.strip_prefix("0o").is_some_and(|octal| octal.bytes().all(|byte| byte.is_ascii_digit()));
+        let decimal = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') && digits.parse::<f64>().is_ok();
+        (radix && digits.len() > 2 || decimal || matches!(digits, ".inf" | ".nan")).then_some("a number")
+    }
+
+    /// Moves every span of the node and what is in it.
+    pub(crate) fn map_spans(&mut self, to: &impl Fn(&Range<usize>) -> Range<usize>) {
+        self.span = to(&self.span);
+        match &mut self.value {
+            Value::Scalar { .. } => {}
+            Value::Seq(items) => items.iter_mut().for_each(|item| item.map_spans(to)),
+            Value::Map(pairs) => pairs.iter_mut().for_each(|(key, value)| {
+                key.map_spans(to);
+                value.map_spans(to);
+            }),
         }
     }
 
@@ -114,10 +149,9 @@ pub fn parse(text: &str, limits: &Limits) -> Result<Node, YamlError> {
             e
         })?;
     }
-    let mut root =
-        builder.root.unwrap_or(Node { span: 0..0, value: Value::Scalar { text: String::new(), plain: true } });
+    let mut root = builder.root.unwrap_or(Node::scalar(0..0, String::new(), true));
     if skipped > 0 {
-        shift_all(&mut root, skipped);
+        root.map_spans(&|span| shift(span, skipped));
     }
     Ok(root)
 }
@@ -131,16 +165,11 @@ fn shift(span: &Range<usize>, by: usize) -> Range<usize> {
     span.start + by..span.end + by
 }
 
-fn shift_all(node: &mut Node, by: usize) {
-    node.span = shift(&node.span, by);
-    match &mut node.value {
-        Value::Scalar { .. } => {}
-        Value::Seq(items) => items.iter_mut().for_each(|item| shift_all(item, by)),
-        Value::Map(pairs) => pairs.iter_mut().for_each(|(key, value)| {
-            shift_all(key, by);
-            shift_all(value, by);
-        }),
-    }
+/// What a collection is when it starts.
+#[derive(Clone, Copy)]
+struct Opened {
+    map: bool,
+    style: StructureStyle,
 }
 
 /// A collection whose end has not come yet.
@@ -148,6 +177,7 @@ struct Open {
     start: usize,
     anchor: usize,
     map: bool,
+    flow: bool,
     key: Option<Node>,
     items: Vec<Node>,
     pairs: Vec<(Node, Node)>,
@@ -173,13 +203,13 @@ impl<'a> Builder<'a> {
         match event {
             Event::Scalar(text, style, anchor, _) => {
                 let plain = style == ScalarStyle::Plain;
-                let node = Node { span: range, value: Value::Scalar { text: text.into_owned(), plain } };
+                let node = Node::scalar(range, text.into_owned(), plain);
                 self.remember(anchor, &node, 1);
                 self.spend(1, &node.span)?;
                 self.place(node)
             }
-            Event::SequenceStart(_, anchor, _) => self.open(range, anchor, false),
-            Event::MappingStart(_, anchor, _) => self.open(range, anchor, true),
+            Event::SequenceStart(style, anchor, _) => self.open(range, anchor, Opened { map: false, style }),
+            Event::MappingStart(style, anchor, _) => self.open(range, anchor, Opened { map: true, style }),
             Event::SequenceEnd | Event::MappingEnd => self.close(range.end),
             Event::Alias(anchor) => self.alias(anchor, range),
             Event::DocumentStart(..) if self.root.is_some() => {
@@ -189,7 +219,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn open(&mut self, range: Range<usize>, anchor: usize, map: bool) -> Result<(), YamlError> {
+    fn open(&mut self, range: Range<usize>, anchor: usize, what: Opened) -> Result<(), YamlError> {
         if self.stack.len() >= MAX_DEPTH {
             return Err(YamlError { span: range, message: format!("it is nested more than {MAX_DEPTH} deep") });
         }
@@ -197,7 +227,8 @@ impl<'a> Builder<'a> {
         self.stack.push(Open {
             start: range.start,
             anchor,
-            map,
+            map: what.map,
+            flow: what.style == StructureStyle::Flow,
             key: None,
             items: Vec::new(),
             pairs: Vec::new(),
@@ -215,7 +246,7 @@ impl<'a> Builder<'a> {
             if open.map { open.pairs.last().map(|(_, v)| v.span.end) } else { open.items.last().map(|v| v.span.end) };
         let end = last.map_or(end, |last| if end > last + 1 { last } else { end });
         let value = if open.map { Value::Map(open.pairs) } else { Value::Seq(open.items) };
-        let node = Node { span: open.start..end.max(open.start), value };
+        let node = Node { span: open.start..end.max(open.start), value, flow: open.flow };
         let weight = weight(&node);
         self.remember(open.anchor, &node, weight);
         self.place(node)
@@ -231,7 +262,7 @@ impl<'a> Builder<'a> {
             return Err(YamlError { span, message: "the alias stands inside what it refers to".into() });
         };
         self.spend(weight, &span)?;
-        self.place(Node { span, value: node.value.clone() })
+        self.place(Node { span, value: node.value.clone(), flow: node.flow })
     }
 
     fn remember(&mut self, anchor: usize, node: &Node, weight: u64) {

@@ -1,6 +1,7 @@
 //! Replacing one file so that a reader, and a power cut, see the old bytes or the new.
 
-use crate::dir::{Dir, FileError, Fixed, Segment};
+use crate::dir::{Dir, FileError, Fixed, Follow, Segment, Stamp};
+use crate::path::Name;
 
 /// Whether the new bytes must survive a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,5 +46,51 @@ pub fn replace(
     match durability {
         Durability::Durable => dir.sync(),
         Durability::Cache => Ok(()),
+    }
+}
+
+/// Replaces the bytes of a user's own file, which keeps its permissions, if it still looks like
+/// `like`. Whether it did, is told.
+pub fn rewrite(dir: &Dir, name: &Name, like: &Stamp, temp: &Name, bytes: &[u8]) -> Result<bool, FileError> {
+    let write = || {
+        let mut file = dir.create_file(temp, false)?;
+        file.permit(like)?;
+        file.write(bytes)?;
+        file.sync()?;
+        let unchanged = dir.look(name, Follow::Never)?.as_ref() == Some(like);
+        match unchanged {
+            true => dir.rename_over(temp, dir, name)?,
+            false => dir.remove_file(temp)?,
+        }
+        Ok(unchanged)
+    };
+    let written = write().inspect_err(|_| {
+        let _ = dir.remove_tree(temp);
+    })?;
+    dir.sync()?;
+    Ok(written)
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test makes the files that it needs")]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_rewritten_file_keeps_its_permissions_and_what_changed_meanwhile_is_left_alone() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("SKILL.md");
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let dir = Dir::open(temp.path()).unwrap();
+        let (name, beside) = (Name::new("SKILL.md").unwrap(), Name::new("beside").unwrap());
+        let like = dir.look(&name, Follow::Never).unwrap().unwrap();
+        assert!(rewrite(&dir, &name, &like, &beside, b"new").unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(!rewrite(&dir, &name, &like, &beside, b"newer").unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert!(!temp.path().join("beside").exists());
     }
 }

@@ -565,6 +565,15 @@ impl NewFile {
             .map_err(|e| FileError::new("sync", &self.path, e))
     }
 
+    /// Gives it the permissions of another file.
+    pub(crate) fn permit(&self, like: &Stamp) -> Result<()> {
+        fault::point(Op::Mode, || self.path.display().to_string())
+            .and_then(|()| {
+                Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(like.mode as _) & Mode::from_raw_mode(0o777))?)
+            })
+            .map_err(|e| FileError::new("set the permissions of", &self.path, e))
+    }
+
     /// Looks at the file.
     pub fn stamp(&self) -> Result<Stamp> {
         stamp_of(&self.file).map_err(|e| FileError::new("look at", &self.path, e))

@@ -19,7 +19,7 @@ pub enum Op {
     Rename,
     /// Removing a file, link or empty directory.
     Remove,
-    /// Changing what may be done with a directory.
+    /// Changing what may be done with a file or directory.
     Mode,
     /// Making something durable.
     Sync,

@@ -157,7 +157,8 @@ impl Index {
             let mut stamps = stamps_of(&bytes[range.clone()]);
             stamps.all(|(path, stamp)| stamp.kind() != EntryKind::Dir || dirs.get(path.to_bytes()) == Some(&&stamp))
         });
-        let settled = found.dirs.iter().all(|(_, stamp)| is_settled(stamp, now));
+        // Names that no id can have are told anew each time.
+        let settled = found.unnamed.is_empty() && found.dirs.iter().all(|(_, stamp)| is_settled(stamp, now));
         let start = self.bytes.len();
         encode_stamps(&found.dirs, &mut self.bytes);
         put_u32(found.holders.len(), &mut self.bytes);

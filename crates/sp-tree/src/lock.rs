@@ -16,25 +16,38 @@ pub struct Lock {
 impl Lock {
     /// Takes the lock of `dir`; calls `waiting` once if another process has it.
     pub fn take(dir: &Dir, waiting: impl FnOnce()) -> Result<Self, FileError> {
-        let failed = |e| FileError::new("lock", dir.path_of(&LOCK), e);
-        let file = match dir.open_file(&LOCK, Follow::Never) {
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                match dir.create_file(&LOCK, false) {
-                    // Another process may have made it since we looked.
-                    Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
-                    _ => dir.open_file(&LOCK, Follow::Never)?,
-                }
-            }
-            opened => opened?,
-        };
-        match file.try_lock() {
-            Ok(()) => Ok(Self { _file: file }),
-            Err(TryLockError::WouldBlock) => {
-                waiting();
-                file.lock().map_err(failed)?;
-                Ok(Self { _file: file })
-            }
-            Err(TryLockError::Error(e)) => Err(failed(e)),
+        let file = lock_file(dir)?;
+        if !try_lock(dir, &file)? {
+            waiting();
+            file.lock().map_err(|e| FileError::new("lock", dir.path_of(&LOCK), e))?;
         }
+        Ok(Self { _file: file })
+    }
+
+    /// Takes the lock of `dir` if nobody has it.
+    pub fn try_take(dir: &Dir) -> Result<Option<Self>, FileError> {
+        let file = lock_file(dir)?;
+        Ok(try_lock(dir, &file)?.then_some(Self { _file: file }))
+    }
+}
+
+fn lock_file(dir: &Dir) -> Result<File, FileError> {
+    match dir.open_file(&LOCK, Follow::Never) {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            match dir.create_file(&LOCK, false) {
+                // Another process may have made it since we looked.
+                Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(e),
+                _ => dir.open_file(&LOCK, Follow::Never),
+            }
+        }
+        opened => opened,
+    }
+}
+
+fn try_lock(dir: &Dir, file: &File) -> Result<bool, FileError> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(e)) => Err(FileError::new("lock", dir.path_of(&LOCK), e)),
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 pub use crate::dir::FileError;
 use crate::dir::{Dir, DirEntry, EntryKind, Follow, stamp_of};
+use crate::path::RelPath;
 
 /// Reads a regular file that a user or a package gave, `limit` bytes at the most.
 pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
@@ -17,17 +18,38 @@ pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-/// Reads an open file into `buffer`, which is emptied first. A special file is refused unread.
-pub(crate) fn read_open(mut file: &File, limit: u64, buffer: &mut Vec<u8>) -> io::Result<crate::Stamp> {
+/// Reads a file below a directory as text; `None` if it is none: it holds a NUL or is not UTF-8.
+///
+/// Of a file that is no text only the first block is read.
+pub fn read_text(dir: &Dir, path: &RelPath, limit: u64) -> Result<Option<String>, FileError> {
+    const BLOCK: usize = 8192;
+    let failed = |e: io::Error| FileError::new("read", dir.path().join(path.as_str()), e);
+    let file = dir.open_beneath(path, Follow::Links)?;
+    let size = check_size(&file, limit).map_err(failed)?.size;
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(BLOCK).min(BLOCK));
+    (&file).take(BLOCK as u64).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.contains(&0) {
+        return Ok(None);
+    }
+    (&file).take(limit.saturating_sub(bytes.len() as u64)).read_to_end(&mut bytes).map_err(failed)?;
+    let is_text = !bytes.contains(&0);
+    Ok(String::from_utf8(bytes).ok().filter(|_| is_text))
+}
+
+/// Looks at an open file; a special one, or one that is too large, is refused unread.
+fn check_size(file: &File, limit: u64) -> io::Result<crate::Stamp> {
     let stamp = stamp_of(file)?;
     match stamp.kind() {
-        EntryKind::File => {}
-        EntryKind::Dir => return Err(io::ErrorKind::IsADirectory.into()),
-        _ => return Err(io::Error::other("it is not a regular file")),
+        EntryKind::File if stamp.size > limit => Err(too_large(stamp.size, limit)),
+        EntryKind::File => Ok(stamp),
+        EntryKind::Dir => Err(io::ErrorKind::IsADirectory.into()),
+        _ => Err(io::Error::other("it is not a regular file")),
     }
-    if stamp.size > limit {
-        return Err(too_large(stamp.size, limit));
-    }
+}
+
+/// Reads an open file into `buffer`, which is emptied first. A special file is refused unread.
+pub(crate) fn read_open(mut file: &File, limit: u64, buffer: &mut Vec<u8>) -> io::Result<crate::Stamp> {
+    let stamp = check_size(file, limit)?;
     buffer.clear();
     // One byte more than expected, so that a file that did not grow is read in one call.
     buffer.resize(usize::try_from(stamp.size).unwrap_or(usize::MAX).saturating_add(1), 0);

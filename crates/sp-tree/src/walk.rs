@@ -17,14 +17,6 @@ pub enum WalkError {
     /// The system refused.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A directory whose name no id can have.
-    #[error("the folder `{path}` cannot be part of a skill's id: {why}")]
-    Name {
-        /// The path, what is not UTF-8 escaped.
-        path: String,
-        /// What is wrong with it.
-        why: PathError,
-    },
     /// Too much to walk.
     #[error("`{path}` has more than {limit} files and folders")]
     TooMany {
@@ -43,6 +35,16 @@ pub enum WalkError {
     },
 }
 
+/// A directory whose name no id can have.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the folder `{path}` cannot be part of a skill's id: {why}")]
+pub struct Unnamed {
+    /// The path, what is not UTF-8 escaped.
+    pub path: String,
+    /// What is wrong with it.
+    pub why: PathError,
+}
+
 /// A directory that holds the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundLink {
@@ -59,6 +61,8 @@ pub struct FoundLink {
 pub struct Found {
     /// The directories that hold the file.
     pub holders: Vec<FoundLink>,
+    /// Directories that were not walked because of their names.
+    pub unnamed: Vec<Unnamed>,
     /// Links that lead back to a folder that they lie in; they were not followed.
     pub cycles: Vec<Box<str>>,
     /// Every directory that was read, as it looked just before.
@@ -83,6 +87,7 @@ pub fn find_holders(root: Dir, file: &Name, limits: &Limits) -> Result<Found, Wa
     }
     let mut found = walk.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.holders.sort_unstable();
+    found.unnamed.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     found.cycles.sort_unstable();
     found.dirs.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     Ok(found)
@@ -154,7 +159,13 @@ impl<'a> Walk<'a> {
         entry: &DirEntry,
         follow: Follow,
     ) -> Result<(), WalkError> {
-        let path = self.child_path(level, entry)?;
+        let path = match child_path(level, entry) {
+            Ok(path) => path,
+            Err(unnamed) => {
+                self.found.lock().unwrap_or_else(PoisonError::into_inner).unnamed.push(unnamed);
+                return Ok(());
+            }
+        };
         if level.depth >= self.limits.depth {
             return Err(WalkError::TooDeep { path: path.into(), limit: self.limits.depth });
         }
@@ -188,17 +199,6 @@ impl<'a> Walk<'a> {
         Ok(Some(Level { dir, path, depth: above.depth + 1, above: Some(Arc::clone(above)), dir_is_link, linked }))
     }
 
-    fn child_path(&self, level: &Level, entry: &DirEntry) -> Result<Box<str>, WalkError> {
-        let checked = entry.name().to_str().ok_or(PathError::NotUtf8);
-        let checked = checked.and_then(|name| match name.chars().find(|c| c.is_control()) {
-            Some(c) => Err(PathError::Control(c)),
-            None => Ok(name),
-        });
-        let refused = |why| WalkError::Name { path: escape_bytes(level.dir.path_of(entry).as_os_str()), why };
-        let name = checked.map_err(refused)?;
-        Ok(if level.path.is_empty() { name.into() } else { format!("{}/{name}", level.path).into() })
-    }
-
     fn count(&self, entries: u64) -> Result<(), WalkError> {
         let seen = self.seen.fetch_add(entries, Ordering::Relaxed) + entries;
         let limit = self.limits.repo_entries;
@@ -207,6 +207,17 @@ impl<'a> Walk<'a> {
         }
         Ok(())
     }
+}
+
+fn child_path(level: &Level, entry: &DirEntry) -> Result<Box<str>, Unnamed> {
+    let checked = entry.name().to_str().ok_or(PathError::NotUtf8);
+    let checked = checked.and_then(|name| match name.chars().find(|c| c.is_control()) {
+        Some(c) => Err(PathError::Control(c)),
+        None => Ok(name),
+    });
+    let refused = |why| Unnamed { path: escape_bytes(level.dir.path_of(entry).as_os_str()), why };
+    let name = checked.map_err(refused)?;
+    Ok(if level.path.is_empty() { name.into() } else { format!("{}/{name}", level.path).into() })
 }
 
 /// Whether an entry is a directory to walk into, and through a link or not.

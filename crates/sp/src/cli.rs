@@ -54,6 +54,10 @@ pub(crate) enum Format {
     Plain,
     /// For programs, as documented in docs/json.md
     Json,
+    /// For code scanning (`sp check` only)
+    Sarif,
+    /// For GitHub's workflows (`sp check` only)
+    Github,
 }
 
 #[derive(Debug, Subcommand)]
@@ -94,6 +98,31 @@ pub(crate) enum Command {
         /// Where the agent reads: for the user, or in this project
         #[arg(long, value_enum, default_value_t)]
         scope: Scope,
+    },
+    /// Check skills, packs and repositories, and report every problem
+    Check(Check),
+    /// Tell what a rule asks, and why, with examples
+    Explain {
+        /// The rule, such as `AS-04` [default: list all rules]
+        rule: Option<String>,
+    },
+    /// Show what skills cost in tokens, by when an agent reads them
+    Cost {
+        /// Skills, repositories or folders of skills [default: what the current directory is in]
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        paths: Vec<PathBuf>,
+        /// An agent, with all that it reads; may be given several times
+        #[arg(long, value_name = "SINK", conflicts_with = "paths")]
+        agent: Vec<String>,
+        /// Where the agent reads: for the user, or in this project
+        #[arg(long, value_enum, default_value_t, requires = "agent")]
+        scope: Scope,
+    },
+    /// Print a JSON Schema, for editors
+    Schema {
+        /// Of which file
+        #[arg(value_parser = clap::builder::PossibleValuesParser::new(sp_formats::schema::SCHEMAS))]
+        file: String,
     },
     /// Show sinks, paths and limits, and which agents are on this machine
     Config,
@@ -138,6 +167,28 @@ pub(crate) struct Install {
     /// Replace a pack of the same name that came from elsewhere
     #[arg(long)]
     pub replace: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Skills, packs, repositories or folders of skills [default: what the current directory is in]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
+    /// Count warnings as errors
+    #[arg(long)]
+    pub strict: bool,
+    /// Fetch what packs import, and hold their patterns against it
+    #[arg(long)]
+    pub imports: bool,
+    /// Mend what can be mended without a thought
+    #[arg(long)]
+    pub fix: bool,
+    /// Show what would be mended, and change nothing
+    #[arg(long, requires = "fix")]
+    pub dry_run: bool,
+    /// Check again whenever something changes
+    #[arg(long, conflicts_with = "fix")]
+    pub watch: bool,
 }
 
 #[derive(Debug, Args)]

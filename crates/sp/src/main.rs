@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let terminal = Terminal::new(cli.options.format, Words::of(cli.options.verbose));
     match commands::run(&cli, &terminal) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             terminal.error(&error);
             ExitCode::from(error.kind.exit_code())

@@ -499,9 +499,9 @@ fn as_01_as_03_install_is_lenient_and_warns() {
      --> ~/repo/skills/f-nameless/SKILL.md:2:1
       |
     2 | description: No name.
-      | ^^^^^^^^^^^^^^^^^^^^^
+      | ^
       |
-      = help: add `name: …`
+      = help: add `name: f-nameless`
     ");
     assert_eq!(folders(&world).len(), 5);
 }
@@ -522,10 +522,10 @@ fn as_03_a_skill_md_that_is_no_text_is_refused_before_anything_changes() {
     insta::assert_snapshot!(install(&world), @"
     exit: 3
     --- stderr
-    error[AS-03]: it is not UTF-8 text from byte 11 on
+    error[AS-01]: it is not UTF-8 text from byte 11 on
      --> ~/repo/skills/a/SKILL.md:2:8
       |
-    2 | name: a�
+    2 | name: a
       |        ^
       |
       = help: save it as UTF-8

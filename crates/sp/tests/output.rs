@@ -532,15 +532,19 @@ fn man_pages_are_printed_or_written_a_page_a_command() {
     world.sp(&["man", "share/man"]).ok();
     let pages: Vec<String> = world.files("home/repo/share/man").into_keys().collect();
     let commands = [
+        "check",
         "clean",
         "completions",
         "config",
+        "cost",
+        "explain",
         "init",
         "install",
         "installed",
         "list",
         "man",
         "packs",
+        "schema",
         "show",
         "switch",
         "uninstall",

@@ -3,6 +3,7 @@
 
 mod conformance;
 mod json;
+mod rules;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -48,6 +49,7 @@ fn generate(root: &Path, mode: Mode) -> Result<(), String> {
     let pages = [
         Page { path: "docs/conformance.md", text: conformance::page(root)? },
         Page { path: "docs/json.md", text: json::page()? },
+        Page { path: "docs/rules.md", text: rules::page() },
     ];
     let mut stale = Vec::new();
     for page in &pages {

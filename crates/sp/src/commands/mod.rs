@@ -1,25 +1,42 @@
 //! A module a command: arguments to a request, a result to text.
 
 mod change;
+mod check;
 mod clean;
 mod config;
+mod cost;
+mod explain;
 mod init;
 mod installed;
 mod list;
 mod manual;
+mod schema;
 mod show;
+mod watch;
 
-use sp_engine::{Cleaning, Mode, Others, Result, Scope, SinkRequest};
+use std::process::ExitCode;
 
-use crate::cli::{self, Cli, Command};
+use sp_engine::{Cleaning, CostRequest, Error, Kind, Mode, Others, Result, Scope, SinkRequest};
+
+use crate::cli::{self, Cli, Command, Format};
 use crate::surroundings;
 use crate::terminal::Terminal;
 
 /// Runs the command that was asked for.
-pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<()> {
+pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
+    refuse_format(cli)?;
     let context = surroundings::context(&cli.options, terminal)?;
     let root = cli.options.root.as_deref();
-    match &cli.command {
+    let done = match &cli.command {
+        Command::Check(check) => return check::run(&context, &cli.options, check, terminal),
+        Command::Explain { rule } => explain::run(rule.as_deref(), terminal),
+        Command::Cost { paths, agent, scope } => {
+            let sink = |name: &String| SinkRequest { name: name.clone(), path: None, scope: scope_of(*scope) };
+            let sinks = agent.iter().map(sink).collect();
+            let request = CostRequest { paths: paths.clone(), root: cli.options.root.clone(), sinks };
+            cost::run(&context, &request, terminal)
+        }
+        Command::Schema { file } => schema::run(file, terminal),
         Command::List => list::skills(&context, root, terminal),
         Command::Packs => list::packs(&context, root, terminal),
         Command::Show { pack } => show::run(&context, root, pack, terminal),
@@ -47,6 +64,21 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<()> {
         }
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { dir } => manual::man(&context, dir.as_deref()),
+    };
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+/// Only a check has findings to tell to GitHub and to code scanning.
+fn refuse_format(cli: &Cli) -> Result<()> {
+    let format = match cli.options.format {
+        Format::Sarif => "sarif",
+        Format::Github => "github",
+        _ => return Ok(()),
+    };
+    match cli.command {
+        Command::Check(_) => Ok(()),
+        _ => Err(Error::new(Kind::Usage, format!("`--format {format}` is for `sp check` only"))
+            .hint("use `human`, `plain` or `json`")),
     }
 }
 
@@ -71,4 +103,17 @@ fn sink_requests(sinks: &cli::Sinks) -> Vec<SinkRequest> {
 /// `1 skill`, `2 skills`.
 fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// `1,234,567`.
+fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }

@@ -1,5 +1,7 @@
 //! The terminal: data to stdout; warnings, hints, progress and errors to stderr.
 
+mod diff;
+mod layout;
 mod problem;
 mod progress;
 mod table;
@@ -15,6 +17,9 @@ use sp_formats::report::{Report, Severity};
 use sp_tree::transaction::Outcome;
 
 use crate::cli::Format;
+pub(crate) use diff::{coloured, plain};
+pub(crate) use layout::{padded, wrapped};
+pub(crate) use problem::snippet;
 use progress::Progress;
 pub(crate) use table::table;
 
@@ -26,6 +31,8 @@ pub(crate) const CHANGED: Style = AnsiColor::Yellow.on_default();
 pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
 pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const STRONG: Style = Style::new().bold();
+/// What points at a place.
+const MARK: Style = AnsiColor::BrightBlue.on_default().bold();
 
 /// More warnings of one kind than this are counted, not shown.
 const SHOWN_REPORTS: usize = 5;
@@ -63,16 +70,26 @@ impl Terminal {
         value: &T,
         text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
     ) -> Result<()> {
+        match self.format {
+            Format::Json => self.print_json(value),
+            _ => self.print_text(text),
+        }
+    }
+
+    /// Prints a value as JSON, whatever the format.
+    pub(crate) fn print_json<T: Serialize>(&self, value: &T) -> Result<()> {
+        self.print_text(|out| {
+            serde_json::to_writer_pretty(&mut *out, value)?;
+            writeln!(out)
+        })
+    }
+
+    /// Prints text, whatever the format.
+    pub(crate) fn print_text(&self, text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
         self.progress.clear();
         self.end_of_reports();
         let mut out = std::io::BufWriter::new(anstream::stdout().lock());
-        let written = match self.format {
-            Format::Json => {
-                serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from).and_then(|()| writeln!(out))
-            }
-            Format::Human | Format::Plain => text(&mut out),
-        };
-        match written.and_then(|()| out.flush()) {
+        match text(&mut out).and_then(|()| out.flush()) {
             // The reader has seen enough.
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             Err(e) => Err(Error::new(Kind::Environment, "cannot write to standard output").because(e)),
@@ -85,7 +102,7 @@ impl Terminal {
         self.progress.clear();
         let text = match self.format {
             Format::Json => problem::as_json(error),
-            Format::Human | Format::Plain => problem::as_text(error),
+            _ => problem::as_text(error),
         };
         say(&text);
     }
@@ -93,6 +110,18 @@ impl Terminal {
     /// How wide the output may be.
     pub(crate) fn width(&self) -> Option<u16> {
         terminal_size::terminal_size_of(std::io::stdout()).map(|(terminal_size::Width(width), _)| width)
+    }
+
+    /// Says something that is not the result.
+    pub(crate) fn aside(&self, text: &str) {
+        self.progress.clear();
+        say(text);
+    }
+
+    /// Makes room for a result that takes the place of the last one.
+    pub(crate) fn start_over(&self) -> Result<()> {
+        let on_terminal = std::io::stdout().is_terminal();
+        self.print_text(|out| if on_terminal { write!(out, "\x1b[2J\x1b[3J\x1b[H") } else { Ok(()) })
     }
 
     fn labelled(&self, style: Style, label: &str, text: &str) {
@@ -150,6 +179,13 @@ impl Listener for Terminal {
                     self.progress.clear();
                 } else if done % 16 == 0 {
                     self.progress.show(format!("copying {done} of {total} skills"));
+                }
+            }
+            Event::Checking { done } => self.progress.show(format!("checked {done} skills")),
+            Event::Rewriting { file, before, after } => {
+                if std::io::stdout().is_terminal() && self.format == Format::Human {
+                    self.progress.clear();
+                    say(&diff::coloured(file, before, after));
                 }
             }
             Event::Warning(text) => self.labelled(WARNING, "warning", &text),

@@ -1,14 +1,12 @@
 //! Errors and findings as text and as JSON.
 
-use std::ops::Range;
-
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use sp_engine::Error;
 use sp_formats::output::{ErrorItem, ErrorReport, FindingItem};
 use sp_formats::printable::{printable, printable_lines};
-use sp_formats::report::{Finding, Report, Severity};
+use sp_formats::report::{Placed, Report, Severity};
 
-use super::{ERROR, HINT, style_of};
+use super::{ERROR, HINT, MARK, STRONG, style_of};
 
 pub(super) fn as_text(error: &Error) -> String {
     let mut text: String = error.reports.iter().map(findings).collect();
@@ -39,47 +37,38 @@ pub(super) fn as_json(error: &Error) -> String {
 }
 
 fn finding_items(report: &Report) -> Vec<FindingItem> {
-    let item = |finding: &Finding| {
-        let (line, column) = report.position(finding.span.as_ref().map_or(0, |span| span.start));
-        FindingItem {
-            rule: finding.rule.into(),
-            severity: finding.severity.word().into(),
-            file: report.file.clone(),
-            line,
-            column,
-            message: finding.message.clone(),
-            help: finding.help.clone(),
-        }
-    };
-    report.findings.iter().map(item).collect()
+    report.placed().iter().map(|placed| FindingItem::new(&report.file, placed)).collect()
 }
 
 /// Every finding of a report with the line it is about.
 pub(super) fn findings(report: &Report) -> String {
-    report.findings.iter().map(|finding| snippet(report, finding)).collect()
+    report.placed().iter().map(|placed| snippet(&report.file, placed)).collect()
 }
 
-fn snippet(report: &Report, finding: &Finding) -> String {
+/// A finding with the line it is about.
+pub(crate) fn snippet(file: &str, placed: &Placed) -> String {
+    let Placed { finding, place } = placed;
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
     let message = printable(&finding.message).into_owned();
-    let file = printable(&report.file).into_owned();
-    let Some(span) = finding.span.clone().filter(|_| !report.text.is_empty()) else {
+    let file = printable(file).into_owned();
+    let Some(place) = place else {
         let style = style_of(finding.severity);
-        let help = finding.help.as_ref().map(|help| format!("  help: {}\n", printable(help))).unwrap_or_default();
+        let help = finding.help.as_ref().map(|help| format!("  = help: {}\n", printable(help))).unwrap_or_default();
+        let (word, rule) = (finding.severity.word(), finding.check.id);
         return format!(
-            "{style}{}[{}]:{style:#} {message}\n  --> {file}\n{help}",
-            finding.severity.word(),
-            finding.rule
+            "{style}{word}[{rule}]{style:#}{STRONG}: {message}{STRONG:#}\n {MARK}-->{MARK:#} {file}\n{help}\n"
         );
     };
-    let shown = Excerpt::of(&report.text, &span);
-    let annotation = AnnotationKind::Primary.span(shown.span.clone());
-    let title = level.primary_title(message).id(finding.rule);
-    let source = Snippet::source(&shown.text).line_start(shown.line).path(file).annotation(annotation);
+    let [before, marked, after] =
+        [&place.excerpt.before, &place.excerpt.marked, &place.excerpt.after].map(|part| printable_tabs(part));
+    let line = format!("{before}{marked}{after}");
+    let annotation = AnnotationKind::Primary.span(before.len()..before.len() + marked.len());
+    let title = level.primary_title(message).id(finding.check.id);
+    let source = Snippet::source(&line).line_start(place.start.line).path(file).annotation(annotation);
     let mut group = Group::with_title(title).element(source);
     if let Some(help) = &finding.help {
         group = group.element(Level::HELP.message(printable(help).into_owned()));
@@ -87,39 +76,7 @@ fn snippet(report: &Report, finding: &Finding) -> String {
     format!("{}\n\n", Renderer::styled().render(&[group]))
 }
 
-/// The line that a finding is about, with nothing hidden in it.
-struct Excerpt {
-    text: String,
-    /// Where the finding stands in `text`.
-    span: Range<usize>,
-    /// The number of the line, from 1.
-    line: usize,
-}
-
-impl Excerpt {
-    fn of(text: &str, span: &Range<usize>) -> Self {
-        let start = floor(text, span.start);
-        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
-        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
-        let end = floor(text, span.end).clamp(start, line_end);
-        let before = printable_tabs(&text[line_start..start]);
-        let marked = printable_tabs(&text[start..end]);
-        let after = printable_tabs(text[end..line_end].trim_end_matches('\r'));
-        Self {
-            span: before.len()..before.len() + marked.len(),
-            text: format!("{before}{marked}{after}"),
-            line: text[..line_start].matches('\n').count() + 1,
-        }
-    }
-}
-
 /// As [`printable`], but a tab stays, since it is no secret in a source line.
 fn printable_tabs(text: &str) -> String {
     text.split('\t').map(printable).collect::<Vec<_>>().join("\t")
-}
-
-/// The nearest character boundary at or before `at`.
-fn floor(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }

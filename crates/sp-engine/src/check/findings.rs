@@ -1,0 +1,113 @@
+//! Everything that was found, gathered from all threads and put into order.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sp_formats::FileFindings;
+use sp_formats::output::SkillCost;
+use sp_formats::report::{Placed, Report, Severity};
+
+use sp_tree::Digest;
+
+use super::{Checked, Strictness};
+use crate::context::{Context, Event};
+use crate::error::Error;
+
+/// What was found so far.
+pub(super) struct Findings<'a> {
+    context: &'a Context<'a>,
+    gathered: Mutex<Gathered>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    files: BTreeMap<PathBuf, FileFindings>,
+    costs: BTreeMap<PathBuf, SkillCost>,
+    packs: BTreeMap<PathBuf, usize>,
+    unreadable: Vec<Error>,
+}
+
+impl<'a> Findings<'a> {
+    pub(super) fn new(context: &'a Context<'a>) -> Self {
+        Self { context, gathered: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds what was found in a file; its text is not needed any more.
+    pub(super) fn report(&self, path: &Path, report: &Report) {
+        let fixable = report.findings.iter().any(|finding| !finding.fix.is_empty());
+        let digest = fixable.then(|| Digest::of(report.text.as_bytes()));
+        self.add(path, report.placed(), digest);
+    }
+
+    /// Adds a finding whose place in the file is known already.
+    pub(super) fn placed(&self, path: &Path, placed: Placed) {
+        self.add(path, vec![placed], None);
+    }
+
+    fn add(&self, path: &Path, placed: Vec<Placed>, digest: Option<Digest>) {
+        if placed.is_empty() {
+            return;
+        }
+        let file = || FileFindings {
+            file: self.context.show_near(path),
+            path: path.into(),
+            findings: Vec::new(),
+            digest: None,
+        };
+        let mut gathered = self.lock();
+        let file = gathered.files.entry(path.into()).or_insert_with(file);
+        file.findings.extend(placed);
+        file.digest = file.digest.or(digest);
+    }
+
+    /// Adds a skill that was checked.
+    pub(super) fn skill(&self, dir: &Path, cost: SkillCost) {
+        let mut gathered = self.lock();
+        gathered.costs.insert(dir.into(), cost);
+        let done = gathered.costs.len();
+        drop(gathered);
+        if done.is_multiple_of(64) {
+            self.context.tell(Event::Checking { done });
+        }
+    }
+
+    /// Adds a pack that was checked, and how many of its imports were not looked at.
+    pub(super) fn pack(&self, file: &Path, imports_left: usize) {
+        self.lock().packs.insert(file.into(), imports_left);
+    }
+
+    /// Adds something that could not be read.
+    pub(super) fn unreadable(&self, error: Error) {
+        self.lock().unreadable.push(error);
+    }
+
+    pub(super) fn finish(self, strictness: Strictness) -> Checked {
+        let gathered = self.gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut files: Vec<FileFindings> = gathered.files.into_values().collect();
+        for file in &mut files {
+            for placed in &mut file.findings {
+                if strictness == Strictness::Strict && placed.finding.severity == Severity::Warning {
+                    placed.finding.severity = Severity::Error;
+                }
+            }
+            file.sort();
+            // A file that two paths of the request lead to is told once.
+            file.findings.dedup();
+        }
+        let mut unreadable = gathered.unreadable;
+        unreadable.sort_by(|a, b| a.message.cmp(&b.message));
+        Checked {
+            files,
+            skills: gathered.costs.len(),
+            packs: gathered.packs.len(),
+            imports_left: gathered.packs.values().sum(),
+            costs: gathered.costs.into_values().collect(),
+            unreadable,
+        }
+    }
+}

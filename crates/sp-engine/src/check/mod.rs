@@ -1,0 +1,164 @@
+//! `sp check`: recognises what it is given by its files, and reports every problem in it.
+//!
+//! A format that `sp` knows is one module here and one line in [`FORMATS`]. It reads with the
+//! same functions that installing uses; what is checked besides stands beside them.
+
+mod config;
+mod findings;
+mod fix;
+mod pack;
+mod place;
+mod repo;
+mod skill;
+mod watch;
+
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+use sp_formats::FileFindings;
+use sp_formats::output::SkillCost;
+use sp_formats::report::Severity;
+
+pub use fix::{Fixed, FixedFile, fix};
+pub use watch::{Watch, watch};
+
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::{Error, Kind, Result};
+use crate::tokens::Tokens;
+use findings::Findings;
+use fix::Drafts;
+use place::Place;
+
+/// What is asked of a check.
+#[derive(Debug, Clone)]
+pub struct CheckRequest {
+    /// What to check; nothing means what the current directory is in.
+    pub paths: Vec<PathBuf>,
+    /// The repository, where it is not the nearest upward.
+    pub root: Option<PathBuf>,
+    /// Whether warnings count as errors.
+    pub strictness: Strictness,
+    /// Whether what packs import is looked at too.
+    pub imports: Imports,
+}
+
+/// Whether warnings count as errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strictness {
+    /// They are warnings.
+    Lenient,
+    /// They are errors.
+    Strict,
+}
+
+/// Whether what packs import is looked at too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Imports {
+    /// It is left alone: nothing is fetched.
+    Leave,
+    /// It is fetched, and patterns are held against it.
+    Fetch,
+}
+
+/// What a check found.
+#[derive(Debug)]
+pub struct Checked {
+    /// The files in which something was found, sorted by name.
+    pub files: Vec<FileFindings>,
+    /// How many skills were checked.
+    pub skills: usize,
+    /// How many packs were checked.
+    pub packs: usize,
+    /// How many imports were not looked at.
+    pub imports_left: usize,
+    /// What each skill costs, in the order of their paths.
+    pub costs: Vec<SkillCost>,
+    /// What could not be read at all.
+    pub unreadable: Vec<Error>,
+}
+
+impl Checked {
+    /// How many findings there are of a severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        let findings = self.files.iter().flat_map(|file| &file.findings);
+        findings.filter(|placed| placed.finding.severity == severity).count()
+    }
+
+    /// How many findings can be mended without a thought.
+    pub fn fixable(&self) -> usize {
+        let findings = self.files.iter().flat_map(|file| &file.findings);
+        findings.filter(|placed| !placed.finding.fix.is_empty()).count()
+    }
+}
+
+/// Something that `sp check` can recognise.
+trait Format: Sync {
+    /// Whether it is at this place.
+    fn is_at(&self, place: &Place) -> bool;
+    /// Reports everything about it.
+    fn check(&self, checker: &Checker<'_>, place: &Place) -> Result<()>;
+}
+
+/// Everything that can be recognised, the most particular first.
+const FORMATS: &[&dyn Format] =
+    &[&config::ConfigFile, &pack::PackFile, &skill::OneSkill, &repo::Repo, &repo::SkillFolder];
+
+/// What the formats share while they check.
+struct Checker<'a> {
+    session: &'a Session<'a>,
+    request: &'a CheckRequest,
+    tokens: &'a Tokens<'a>,
+    /// Texts that are to be written, and count as if they were.
+    drafts: &'a Drafts,
+    findings: Findings<'a>,
+}
+
+/// Checks what the request names.
+pub fn check(context: &Context<'_>, request: &CheckRequest) -> Result<Checked> {
+    let session = Session::begin(context)?;
+    let tokens = Tokens::open(context);
+    let checked = check_with(&session, request, &tokens, &Drafts::default());
+    tokens.store();
+    checked
+}
+
+/// What the skills at each place cost; an error if there is nothing to read at one of them.
+pub(crate) fn costs(
+    session: &Session<'_>,
+    request: &CheckRequest,
+    tokens: &Tokens<'_>,
+) -> Result<Vec<(PathBuf, Vec<SkillCost>)>> {
+    let cost_of = |place: Place| {
+        let request = CheckRequest { paths: vec![place.path.clone()], ..request.clone() };
+        let checked = check_with(session, &request, tokens, &Drafts::default())?;
+        match checked.unreadable.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok((place.path, checked.costs)),
+        }
+    };
+    place::places(session.context, request)?.into_iter().map(cost_of).collect()
+}
+
+fn check_with(session: &Session<'_>, request: &CheckRequest, tokens: &Tokens<'_>, drafts: &Drafts) -> Result<Checked> {
+    let places = place::places(session.context, request)?;
+    let checker = Checker { session, request, tokens, drafts, findings: Findings::new(session.context) };
+    places.par_iter().for_each(|place| {
+        if let Err(error) = check_place(&checker, place) {
+            checker.findings.unreadable(error);
+        }
+    });
+    Ok(checker.findings.finish(request.strictness))
+}
+
+fn check_place(checker: &Checker<'_>, place: &Place) -> Result<()> {
+    let context = checker.session.context;
+    place.must_exist(context)?;
+    match FORMATS.iter().find(|format| format.is_at(place)) {
+        Some(format) => format.check(checker, place),
+        None => {
+            Err(Error::new(Kind::Data, format!("there is nothing to check in `{}`", context.show_near(&place.path)))
+                .hint("name a skill's folder, a pack file, or a directory with `skills/` or `packs/`"))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What a user points at.
+
+use std::path::{Component, Path, PathBuf};
+
+use sp_formats::skill::SKILL_FILE;
+
+use super::CheckRequest;
+use crate::context::Context;
+use crate::error::{Error, Kind, Result};
+
+/// A file or a directory.
+pub(super) struct Place {
+    pub path: PathBuf,
+}
+
+impl Place {
+    pub(super) fn new(path: PathBuf) -> Self {
+        // `a/..` is looked up, since `a` may be a link; `.` says nothing.
+        let path = match path.components().any(|part| part == Component::ParentDir) {
+            true => path.canonicalize().unwrap_or(path),
+            false => path.components().collect(),
+        };
+        Self { path }
+    }
+
+    pub(super) fn must_exist(&self, context: &Context<'_>) -> Result<()> {
+        match self.path.metadata() {
+            Ok(_) => Ok(()),
+            Err(e) => Err(Error::new(Kind::Data, format!("cannot read `{}`", context.show_near(&self.path)))
+                .because(e)
+                .hint("name a file or a directory that exists")),
+        }
+    }
+
+    pub(super) fn is_dir(&self) -> bool {
+        self.path.is_dir()
+    }
+
+    pub(super) fn is_file_called(&self, name: &str) -> bool {
+        self.path.file_name().is_some_and(|own| own == name) && self.path.is_file()
+    }
+
+    pub(super) fn is_in_dir_called(&self, name: &str) -> bool {
+        self.path.parent().is_some_and(|parent| parent.ends_with(name))
+    }
+}
+
+/// The places that a request means.
+pub(super) fn places(context: &Context<'_>, request: &CheckRequest) -> Result<Vec<Place>> {
+    if !request.paths.is_empty() {
+        let expand = |path: &PathBuf| Place::new(context.expand(&path.to_string_lossy()));
+        return Ok(request.paths.iter().map(expand).collect());
+    }
+    if let Some(root) = &request.root {
+        return Ok(vec![Place::new(context.expand(&root.to_string_lossy()))]);
+    }
+    let here = context.current_dir.as_path();
+    let nearest = here.ancestors().find(|dir| is_skill(dir) || is_repo(dir));
+    Ok(vec![Place::new(nearest.unwrap_or(here).into())])
+}
+
+pub(super) fn is_skill(dir: &Path) -> bool {
+    dir.join(SKILL_FILE).is_file()
+}
+
+pub(super) fn is_repo(dir: &Path) -> bool {
+    dir.join("skills").is_dir() || dir.join("packs").is_dir()
+}

@@ -1,0 +1,72 @@
+//! How many tokens texts have, remembered by their digests: loading the tokenizer takes longer
+//! than everything else that a small check does.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use sp_formats::tokens;
+use sp_tree::Digest;
+
+use crate::context::Context;
+use crate::home::{recall, remember};
+
+const NAME: &str = "tokens";
+/// What is remembered starts with this, so that another tokenizer's counts are never taken for ours.
+const HEADER: &[u8] = b"sp tokens 1 o200k_base\n";
+const RECORD: usize = 36;
+/// More counts than this are forgotten when new ones come.
+const MAX_RECORDS: usize = 200_000;
+
+/// Counts tokens.
+pub(crate) struct Tokens<'a> {
+    context: &'a Context<'a>,
+    known: HashMap<Digest, u32>,
+    fresh: Mutex<HashMap<Digest, u32>>,
+}
+
+impl<'a> Tokens<'a> {
+    /// What earlier runs counted.
+    pub(crate) fn open(context: &'a Context<'a>) -> Self {
+        let bytes = recall(context, NAME);
+        let records = bytes.strip_prefix(HEADER).unwrap_or_default().chunks_exact(RECORD);
+        Self { context, known: records.filter_map(decode).collect(), fresh: Mutex::default() }
+    }
+
+    /// The number of tokens in a text.
+    pub(crate) fn count(&self, text: &str) -> usize {
+        if text.is_empty() {
+            return 0;
+        }
+        let digest = Digest::of(text.as_bytes());
+        let fresh = |digest| self.fresh.lock().unwrap_or_else(PoisonError::into_inner).get(digest).copied();
+        let known = self.known.get(&digest).copied().or_else(|| fresh(&digest));
+        let count = known.unwrap_or_else(|| {
+            let count = u32::try_from(tokens::count(text)).unwrap_or(u32::MAX);
+            self.fresh.lock().unwrap_or_else(PoisonError::into_inner).insert(digest, count);
+            count
+        });
+        count as usize
+    }
+
+    /// Keeps what was counted for the next run.
+    pub(crate) fn store(self) {
+        let fresh = self.fresh.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if fresh.is_empty() {
+            return;
+        }
+        let old = if self.known.len() + fresh.len() > MAX_RECORDS { HashMap::new() } else { self.known };
+        let mut records: Vec<(Digest, u32)> = old.into_iter().chain(fresh).collect();
+        records.sort_unstable();
+        let mut bytes = HEADER.to_vec();
+        for (digest, count) in records {
+            bytes.extend_from_slice(digest.as_bytes());
+            bytes.extend_from_slice(&count.to_le_bytes());
+        }
+        remember(self.context, NAME, &bytes);
+    }
+}
+
+fn decode(record: &[u8]) -> Option<(Digest, u32)> {
+    let (digest, count) = record.split_at_checked(32)?;
+    Some((Digest::from_bytes(digest.try_into().ok()?), u32::from_le_bytes(count.try_into().ok()?)))
+}

@@ -1,0 +1,118 @@
+//! Every rule that a finding can name, with what it asks, why, a bad and a good example.
+//!
+//! A finding holds one of these, so nothing can be reported that `sp explain` cannot explain.
+//! `docs/rules.md` is made from the same list, and a test runs `sp check` on every example.
+
+mod agent_skills;
+mod safety;
+mod skillpacks;
+
+pub use agent_skills::*;
+pub use safety::*;
+pub use skillpacks::*;
+
+use crate::rules::RULE_SETS;
+
+/// A rule that can be reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Check {
+    /// The id of the rule, such as `SP-17`.
+    pub id: &'static str,
+    /// What it asks.
+    pub what: &'static str,
+    /// Why it is there.
+    pub why: &'static str,
+    /// Files that break it, in the form of [`files`].
+    pub bad: &'static str,
+    /// The same files, mended.
+    pub good: &'static str,
+}
+
+impl Check {
+    /// What it asks, in a line.
+    pub fn title(&self) -> &'static str {
+        let rules = RULE_SETS.iter().flat_map(|set| set.rules);
+        rules.into_iter().find(|rule| rule.id == self.id).map_or(self.what, |rule| rule.title)
+    }
+}
+
+/// Every rule that can be reported, in the order of their ids.
+pub const CHECKS: &[&Check] = &[
+    &AS_01, &AS_02, &AS_03, &AS_04, &AS_05, &AS_06, &AS_07, &SE_03, &SE_04, &SP_02, &SP_03, &SP_04, &SP_05, &SP_08,
+    &SP_10, &SP_11, &SP_12, &SP_13, &SP_17, &SP_19, &SP_21, &SP_27, &SP_28, &SP_33,
+];
+
+/// The rule with this id, in whatever case it is written.
+pub fn find(id: &str) -> Option<&'static Check> {
+    CHECKS.iter().find(|check| check.id.eq_ignore_ascii_case(id)).copied()
+}
+
+/// A file of an example.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExampleFile {
+    /// Its path.
+    pub path: &'static str,
+    /// What it is.
+    pub content: Content,
+}
+
+/// What a file of an example is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// A file with this text.
+    Text(String),
+    /// A link with this target.
+    Link(&'static str),
+}
+
+/// The files of an example: `==> path` starts one, `==> path -> target` is a link.
+pub fn files(example: &'static str) -> Vec<ExampleFile> {
+    let mut files: Vec<ExampleFile> = Vec::new();
+    for line in example.split_inclusive('\n') {
+        match (line.strip_prefix("==> "), files.last_mut()) {
+            (Some(heading), _) => files.push(match heading.trim_end().split_once(" -> ") {
+                Some((path, target)) => ExampleFile { path, content: Content::Link(target) },
+                None => ExampleFile { path: heading.trim_end(), content: Content::Text(String::new()) },
+            }),
+            (None, Some(ExampleFile { content: Content::Text(text), .. })) => text.push_str(line),
+            (None, _) => {}
+        }
+    }
+    files
+}
+
+/// The first lines of a text of an example, and how many more there are: one that is bad because
+/// it is long need not be shown whole.
+pub fn shortened(text: &str) -> (String, usize) {
+    const LONG: usize = 20;
+    const SHOWN: usize = 8;
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    match lines.len() {
+        length if length > LONG => (lines[..SHOWN].concat(), length - SHOWN),
+        _ => (text.into(), 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_listed_once_explained_and_has_a_title() {
+        assert!(CHECKS.is_sorted_by_key(|check| check.id));
+        for check in CHECKS {
+            assert_ne!(check.title(), check.what, "{} has no title in `rules.rs`", check.id);
+            assert!(check.what.ends_with('.') && check.why.ends_with('.'), "{} is not in sentences", check.id);
+            assert!(!files(check.bad).is_empty() && !files(check.good).is_empty(), "{} has no examples", check.id);
+            assert_ne!(check.bad, check.good);
+            assert_eq!(find(&check.id.to_lowercase()), Some(*check));
+        }
+    }
+
+    #[test]
+    fn an_example_is_files_and_links() {
+        let files = files("==> a/SKILL.md\none\ntwo\n==> b -> a\n");
+        let content: Vec<_> = files.iter().map(|file| (file.path, &file.content)).collect();
+        assert_eq!(content, [("a/SKILL.md", &Content::Text("one\ntwo\n".into())), ("b", &Content::Link("a"))]);
+    }
+}

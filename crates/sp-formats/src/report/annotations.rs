@@ -1,0 +1,57 @@
+//! Findings as GitHub shows them beside a change: workflow commands, one a line.
+
+use super::{FileFindings, Placed};
+
+/// One finding as a workflow command, without a line end. `base` is the directory that paths start at.
+pub fn annotation(file: &FileFindings, placed: &Placed, base: &std::path::Path) -> String {
+    let finding = &placed.finding;
+    let kind = match finding.severity {
+        super::Severity::Note => "notice",
+        other => other.word(),
+    };
+    let path = file.path.strip_prefix(base).unwrap_or(&file.path).to_string_lossy();
+    let mut command = format!("::{kind} file={}", property(&path));
+    if let Some(place) = &placed.place {
+        command += &format!(",line={},col={}", place.start.line, place.start.column);
+        command += &format!(",endLine={}", place.end.line);
+        // A command takes an end column only where it is on the same line.
+        if place.end.line == place.start.line {
+            command += &format!(",endColumn={}", place.end.column);
+        }
+    }
+    command += &format!(",title={}", property(finding.check.id));
+    let help = finding.help.as_ref().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
+    format!("{command}::{}", data(&format!("{}{help}", finding.message)))
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Report;
+    use crate::checks::AS_02;
+    use std::path::Path;
+
+    #[test]
+    fn what_would_end_a_command_is_escaped() {
+        let mut report = Report::new("x", "name: a\n");
+        report.warning(&AS_02, 6..7, "100%: a,b\n::error::x").help("mend it");
+        let file = FileFindings {
+            file: "x".into(),
+            path: "/w/a,b:c/SKILL.md".into(),
+            findings: report.placed(),
+            digest: None,
+        };
+        assert_eq!(
+            annotation(&file, &file.findings[0], Path::new("/w")),
+            "::warning file=a%2Cb%3Ac/SKILL.md,line=1,col=7,endLine=1,endColumn=8,title=AS-02::100%25: a,b%0A::error::x%0Ahelp: mend it"
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! What is wrong with a file, all of it at once, each problem with its rule and its place.
+
+mod annotations;
+mod place;
+mod sarif;
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use annotations::annotation;
+pub use place::{Excerpt, Place, Placed, Position};
+pub use sarif::{Sarif, sarif};
+
+use sp_tree::Digest;
+
+use crate::checks::Check;
+use crate::printable::masked;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Works, but probably not as its author thinks.
+    Warning,
+    /// Cannot be used.
+    Error,
+}
+
+impl Severity {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One problem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that was broken.
+    pub check: &'static Check,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Which bytes of the file it is about; none if it is about the file as a whole.
+    pub span: Option<Range<usize>>,
+    /// What is wrong: a fragment without a period.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+    /// What mends it without a thought, if anything does: edits that do not overlap.
+    pub fix: Vec<Edit>,
+}
+
+/// A file that was looked at, with what was found in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFindings {
+    /// The file, as the user would name it.
+    pub file: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What was found, in the order of the places.
+    pub findings: Vec<Placed>,
+    /// Of the text in which it was found, if there is a fix: see [`text_digest`].
+    pub digest: Option<Digest>,
+}
+
+impl FileFindings {
+    /// Puts the findings into the order of their places.
+    pub fn sort(&mut self) {
+        self.findings.sort_by(place::order);
+    }
+}
+
+/// The digest of a text as reports hold it, by which a fix knows the text that it was made for.
+pub fn text_digest(text: &str) -> Digest {
+    Digest::of(masked(text).as_bytes())
+}
+
+/// New text in the place of some bytes of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The bytes that go.
+    pub span: Range<usize>,
+    /// The text that comes.
+    pub text: String,
+}
+
+/// A file's text and everything that was found in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The file, as the user would name it.
+    pub file: String,
+    /// The file's text.
+    pub text: Arc<str>,
+    /// The problems, in the order in which they were found.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// An empty report on a file.
+    pub fn new(file: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
+        let text: Arc<str> = text.into();
+        // The text is there to be shown; whoever reads the file has it from elsewhere.
+        let text = match masked(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(masked) => masked.into(),
+        };
+        Self { file: file.into(), text, findings: Vec::new() }
+    }
+
+    /// Adds an error.
+    pub fn error(&mut self, check: &'static Check, span: Range<usize>, message: impl Into<String>) -> &mut Finding {
+        self.add(Severity::Error, check, Some(span), message.into())
+    }
+
+    /// Adds a warning.
+    pub fn warning(&mut self, check: &'static Check, span: Range<usize>, message: impl Into<String>) -> &mut Finding {
+        self.add(Severity::Warning, check, Some(span), message.into())
+    }
+
+    /// Adds a note.
+    pub fn note(&mut self, check: &'static Check, span: Range<usize>, message: impl Into<String>) -> &mut Finding {
+        self.add(Severity::Note, check, Some(span), message.into())
+    }
+
+    /// Adds a finding about the file as a whole.
+    pub fn whole(&mut self, severity: Severity, check: &'static Check, message: impl Into<String>) -> &mut Finding {
+        self.add(severity, check, None, message.into())
+    }
+
+    fn add(
+        &mut self,
+        severity: Severity,
+        check: &'static Check,
+        span: Option<Range<usize>>,
+        mut message: String,
+    ) -> &mut Finding {
+        let at = self.findings.len();
+        if let Cow::Owned(masked) = masked(&message) {
+            message = masked;
+        }
+        self.findings.push(Finding { check, severity, span, message, help: None, fix: Vec::new() });
+        &mut self.findings[at]
+    }
+
+    /// Puts the findings into the order of their places.
+    pub fn sort(&mut self) {
+        self.findings.sort_by_key(|finding| finding.span.as_ref().map_or(0, |span| span.start));
+    }
+
+    /// Whether nothing worse than a warning was found.
+    pub fn is_usable(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity < Severity::Error)
+    }
+
+    /// `file:line:column` of a byte.
+    pub fn place_of(&self, offset: usize) -> String {
+        let position = place::Lines::new(&self.text).position(offset);
+        format!("{}:{}:{}", self.file, position.line, position.column)
+    }
+
+    /// `file:line:column` of a finding, or the file alone.
+    pub fn place(&self, finding: &Finding) -> String {
+        match &finding.span {
+            Some(span) => self.place_of(span.start),
+            None => self.file.clone(),
+        }
+    }
+
+    /// Where some bytes of the text are.
+    pub fn place_at(&self, span: &Range<usize>) -> Place {
+        place::Lines::new(&self.text).place(span)
+    }
+
+    /// The findings with their places, so that the text is needed no longer.
+    pub fn placed(&self) -> Vec<Placed> {
+        place::placed(self)
+    }
+}
+
+impl Finding {
+    /// Adds what to do about it.
+    pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds an edit that mends it.
+    pub fn fix(&mut self, span: Range<usize>, text: impl Into<String>) -> &mut Self {
+        self.fix.push(Edit { span, text: text.into() });
+        self
+    }
+}
+
+/// The text with every edit done; an edit that overlaps one before it is left for the next time.
+pub fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    let mut new = String::with_capacity(text.len() + 64);
+    let mut done = 0;
+    for edit in edits {
+        if edit.span.start >= done && text.get(edit.span.clone()).is_some() {
+            new += &text[done..edit.span.start];
+            new += &edit.text;
+            done = edit.span.end;
+        }
+    }
+    new + &text[done..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_are_done_in_order_and_never_overlap() {
+        let edit = |span, text: &str| Edit { span, text: text.into() };
+        assert_eq!(edited("abcdef", vec![edit(4..5, "X"), edit(0..1, ""), edit(2..2, "-")]), "b-cdXf");
+        assert_eq!(edited("abc", vec![edit(0..2, "x"), edit(1..3, "y")]), "xc");
+        assert_eq!(edited("é", vec![edit(1..2, "x")]), "é");
+    }
+}

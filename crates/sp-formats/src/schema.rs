@@ -1,0 +1,100 @@
+//! JSON Schemas for editors: what a pack file and the config may hold, from the types that hold it.
+//!
+//! A schema cannot say everything that `sp check` does; what it refuses, `sp check` refuses too.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use sp_tree::LIMIT_NAMES;
+
+use crate::config::Config;
+use crate::pack::{Pack, PatternAt};
+use crate::repo::{GitRef, Repo};
+
+/// The files that have a schema.
+pub const SCHEMAS: &[&str] = &["pack", "config"];
+
+/// The schema of a file.
+pub fn schema(file: &str) -> Option<Schema> {
+    match file {
+        "pack" => Some(of::<Pack>()),
+        "config" => Some(of::<Config>()),
+        _ => None,
+    }
+}
+
+/// Editors read this draft best.
+fn of<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft07().into_generator().into_root_schema_for::<T>()
+}
+
+/// The schema of a type whose form in a file is not that of its fields.
+macro_rules! schema_of {
+    ($type:ty, $name:literal, $schema:expr) => {
+        impl JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                $schema
+            }
+        }
+    };
+}
+
+schema_of!(
+    PatternAt,
+    "Pattern",
+    json_schema!({
+        "type": "string",
+        "description": "A pattern over skill ids: `*` stays within a folder, `**` goes across.",
+        "pattern": "^(?!\\.?/).*[^/]$",
+        "maxLength": 4096
+    })
+);
+
+schema_of!(
+    Repo,
+    "Repository",
+    json_schema!({
+        "type": "string",
+        "description": "A git URL, a shorthand such as `github.com/<org>/<repo>`, or a path.",
+        "pattern": "^[^-\\s]"
+    })
+);
+
+schema_of!(
+    GitRef,
+    "Ref",
+    json_schema!({
+        "type": "string",
+        "description": "A tag, a branch or a commit.",
+        "pattern": "^[^-\\s]"
+    })
+);
+
+/// Text that is part of a folder's name.
+pub(crate) struct FolderPart;
+
+schema_of!(FolderPart, "FolderPart", json_schema!({ "type": "string", "pattern": "^[^/\\\\:<>\"|?*\\x00-\\x1f]*$" }));
+
+/// Where sinks are, by name.
+pub(crate) struct SinkPaths;
+
+schema_of!(
+    SinkPaths,
+    "Sinks",
+    json_schema!({
+        "type": "object",
+        "additionalProperties": { "type": "string", "pattern": "^(/|~$|~/)" }
+    })
+);
+
+/// Numbers by the names of limits.
+pub(crate) struct LimitNumbers;
+
+schema_of!(LimitNumbers, "Limits", {
+    let number = |name: &&str| ((*name).to_owned(), serde_json::json!({ "type": "integer", "minimum": 0 }));
+    let properties: serde_json::Map<_, _> = LIMIT_NAMES.iter().map(number).collect();
+    json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
+});

@@ -1,0 +1,241 @@
+//! The Markdown of a skill: how long it is, and which files it refers to.
+
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+use crate::checks::{AS_06, AS_07};
+use crate::printable::printable;
+use crate::report::Report;
+use crate::suggest::nearest;
+
+/// A body with more tokens than this costs too much.
+pub const MAX_BODY_TOKENS: usize = 5000;
+/// A body with more lines than this costs too much.
+pub const MAX_BODY_LINES: usize = 500;
+
+/// The folders of a skill whose files are named in its text.
+const FOLDERS: [&str; 3] = ["scripts/", "references/", "assets/"];
+
+/// What stands before a path that is meant from the skill's own folder.
+const OWN_FOLDER: [&str; 4] = ["./", "{baseDir}/", "${CLAUDE_SKILL_DIR}/", "$CLAUDE_SKILL_DIR/"];
+
+/// A file that a text refers to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// The path, as it is written but decoded.
+    pub path: String,
+    /// Where it stands.
+    pub span: Range<usize>,
+    /// How.
+    pub kind: ReferenceKind,
+}
+
+impl Reference {
+    /// Whether it is a link or an image.
+    pub fn is_link(&self) -> bool {
+        self.kind == ReferenceKind::Link
+    }
+}
+
+/// How a text refers to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReferenceKind {
+    /// By a link or an image, from where the text stands.
+    Link,
+    /// By name, from the skill's folder.
+    Mention,
+}
+
+/// Reports a body that costs too much.
+pub fn check_body(body: &Range<usize>, tokens: usize, report: &mut Report) {
+    let lines = report.text[body.clone()].lines().count();
+    let at = first_line(&report.text, body);
+    let help = "move what is needed only now and then into files below `references/`, and link to them";
+    if tokens > MAX_BODY_TOKENS {
+        report
+            .warning(&AS_06, at.clone(), format!("the body has {tokens} tokens, more than {MAX_BODY_TOKENS}"))
+            .help(help);
+    }
+    if lines > MAX_BODY_LINES {
+        report.warning(&AS_06, at, format!("the body has {lines} lines, more than {MAX_BODY_LINES}")).help(help);
+    }
+}
+
+/// The first line of the body that says something.
+fn first_line(text: &str, body: &Range<usize>) -> Range<usize> {
+    let blank = text[body.clone()].len() - text[body.clone()].trim_start().len();
+    let start = body.start + blank;
+    let line = text[start..].lines().next().unwrap_or_default();
+    start..start + line.len()
+}
+
+/// Every file that the Markdown from `start` on refers to.
+pub fn references(text: &str, start: usize) -> Vec<Reference> {
+    let mut found = Vec::new();
+    let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_TASKLISTS;
+    let parser = Parser::new_ext(&text[start..], options);
+    let definitions: Vec<Reference> = parser
+        .reference_definitions()
+        .iter()
+        .filter_map(|(_, definition)| link(text, shifted(&definition.span, start), &definition.dest))
+        .collect();
+    let mut example = false;
+    for (event, range) in parser.into_offset_iter() {
+        let range = shifted(&range, start);
+        match event {
+            Event::Start(Tag::Link { dest_url, link_type, .. } | Tag::Image { dest_url, link_type, .. }) => {
+                // One that goes by a definition is judged there, once.
+                if matches!(link_type, pulldown_cmark::LinkType::Inline) {
+                    found.extend(link(text, range, &dest_url));
+                }
+            }
+            Event::Start(Tag::CodeBlock(kind)) => example = is_example(&kind, &text[range]),
+            Event::End(TagEnd::CodeBlock) => example = false,
+            Event::Text(_) | Event::Code(_) | Event::Html(_) | Event::InlineHtml(_) if !example => {
+                mentions(text, range, &mut found);
+            }
+            _ => {}
+        }
+    }
+    found.extend(definitions);
+    found.sort_by_key(|reference| (reference.span.start, reference.kind == ReferenceKind::Mention));
+    // The words of a link often repeat where it leads.
+    found.dedup_by(|later, earlier| {
+        later.span.start < earlier.span.end || later.path == earlier.path && later.span.start - earlier.span.end < 4
+    });
+    found
+}
+
+fn shifted(range: &Range<usize>, by: usize) -> Range<usize> {
+    range.start + by..range.end + by
+}
+
+/// A block that shows what other files look like, or draws a tree of them.
+fn is_example(kind: &CodeBlockKind<'_>, text: &str) -> bool {
+    let markdown = matches!(kind, CodeBlockKind::Fenced(info) if matches!(info.split_whitespace().next(), Some("markdown" | "md")));
+    markdown || text.contains(['├', '└', '│'])
+}
+
+/// A relative link, with the bytes of its destination.
+fn link(text: &str, range: Range<usize>, destination: &str) -> Option<Reference> {
+    let path = destination.split(['#', '?']).next().unwrap_or_default();
+    if path.is_empty() || path.starts_with(['/', '\\', '~', '<', '{', '$']) || has_scheme(path) {
+        return None;
+    }
+    let span = match text[range.clone()].rfind(destination) {
+        Some(at) => range.start + at..range.start + at + destination.len(),
+        None => range,
+    };
+    Some(Reference { path: percent_decoded(path), span, kind: ReferenceKind::Link })
+}
+
+/// `https:`, `mailto:` and the like.
+fn has_scheme(path: &str) -> bool {
+    path.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    })
+}
+
+fn percent_decoded(path: &str) -> String {
+    let bytes = path.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| bytes[at] == b'%') {
+            Some(byte) => {
+                decoded.push(byte);
+                at += 3;
+            }
+            None => {
+                decoded.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(decoded).unwrap_or_else(|_| path.into())
+}
+
+/// Paths below `scripts/`, `references/` and `assets/` that a piece of text names.
+fn mentions(text: &str, range: Range<usize>, found: &mut Vec<Reference>) {
+    let piece = &text[range.clone()];
+    for folder in FOLDERS {
+        for (at, _) in piece.match_indices(folder) {
+            let Some(length) = mention(&piece[..at], &piece[at..], folder) else {
+                continue;
+            };
+            let span = range.start + at..range.start + at + length;
+            found.push(Reference { path: text[span.clone()].into(), span, kind: ReferenceKind::Mention });
+        }
+    }
+}
+
+/// How long the path is that starts here, if one does.
+fn mention(before: &str, from: &str, folder: &str) -> Option<usize> {
+    let own = OWN_FOLDER.iter().find_map(|prefix| before.strip_suffix(prefix)).unwrap_or(before);
+    let joined = own.ends_with(|c: char| c.is_alphanumeric() || "_-./\\}*>~".contains(c));
+    let end = from.find(|c: char| !(c.is_ascii_alphanumeric() || "_-./".contains(c))).unwrap_or(from.len());
+    let path = from[..end].trim_end_matches(['.', '-', '_', '/']);
+    // `scripts/<name>.py`, `assets/*.png`: a form, not a file.
+    let form = from[end..].starts_with(['*', '<', '{', '$', '[', '…']) || path.contains("...");
+    let named = path.len() > folder.len() && path.rsplit('/').next().is_some_and(|leaf| leaf.contains('.'));
+    (!joined && !form && named).then_some(path.len())
+}
+
+/// Reports every reference that leads to nothing inside the skill.
+///
+/// `from` is the folder of the text below the skill's, `exists` knows the skill's files and folders.
+pub fn check_references(
+    found: &[Reference],
+    from: &str,
+    files: &[&str],
+    exists: &dyn Fn(&str) -> bool,
+    report: &mut Report,
+) {
+    for reference in found {
+        let base = if reference.is_link() { from } else { "" };
+        let shown = printable(&reference.path);
+        match resolve(base, &reference.path) {
+            Some(path) if path.is_empty() || exists(&path) => {}
+            Some(path) => {
+                let message = format!("`{shown}` does not exist in the skill");
+                let help = match nearest(&path, files.iter().copied()) {
+                    Some(near) => format!("did you mean `{}`?", printable(near)),
+                    None => "add the file, or mend the path".into(),
+                };
+                broken(reference, from, message, report).help(help);
+            }
+            None => {
+                let message = format!("`{shown}` leads out of the skill");
+                let help = "only the skill's own folder is installed: put a copy of the file into it";
+                broken(reference, from, message, report).help(help);
+            }
+        }
+    }
+}
+
+/// A link that an agent is bound to follow is an error, a name in passing or in another file a warning.
+fn broken<'a>(reference: &Reference, from: &str, message: String, report: &'a mut Report) -> &'a mut crate::Finding {
+    if reference.is_link() && from.is_empty() {
+        report.error(&AS_07, reference.span.clone(), message)
+    } else {
+        report.warning(&AS_07, reference.span.clone(), message)
+    }
+}
+
+/// The path from the skill's folder, or none if it leads out of it.
+fn resolve(base: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}

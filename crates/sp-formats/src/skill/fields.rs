@@ -1,0 +1,265 @@
+//! The fields of the frontmatter and the forms that they must have.
+
+use std::ops::Range;
+
+use super::Skill;
+use crate::checks::{AS_02, AS_03, AS_05};
+use crate::printable::printable;
+use crate::report::Report;
+use crate::suggest::nearest;
+use crate::yaml::{Node, Value};
+
+const FIELDS: &[&str] = &["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+
+/// Fields that are not the format's, and who reads them.
+const FOREIGN: &[(&str, &str)] = &[
+    ("agent", "Claude Code"),
+    ("alwaysApply", "Cursor, in its rules"),
+    ("applyTo", "GitHub Copilot, in its instructions"),
+    ("argument-hint", "Claude Code and GitHub Copilot"),
+    ("arguments", "Claude Code"),
+    ("command-arg-mode", "OpenClaw"),
+    ("command-dispatch", "OpenClaw"),
+    ("command-tool", "OpenClaw"),
+    ("context", "Claude Code"),
+    ("disable-model-invocation", "Claude Code, Cursor and GitHub Copilot"),
+    ("disallowed-tools", "Claude Code"),
+    ("effort", "Claude Code"),
+    ("globs", "Cursor, in its rules"),
+    ("homepage", "OpenClaw"),
+    ("hooks", "Claude Code"),
+    ("model", "Claude Code"),
+    ("paths", "Claude Code"),
+    ("shell", "Claude Code"),
+    ("user-invocable", "Claude Code and GitHub Copilot"),
+    ("when_to_use", "Claude Code"),
+];
+
+/// Fields that people add for themselves; `metadata` is there for them.
+const OWN: &[&str] =
+    &["author", "authors", "category", "created", "date", "keywords", "tags", "title", "updated", "version"];
+
+/// Reads what the frontmatter says, and reports what is odd about it.
+pub(super) fn read(pairs: &[(Node, Node)], block: &Range<usize>, folder: &str, report: &mut Report) -> Skill {
+    let mut skill = Skill::default();
+    for (key, node) in pairs {
+        let text = key.text().unwrap_or_default();
+        match text {
+            "name" => skill.name = required(text, node, report).inspect(|name| check_name(name, node, folder, report)),
+            "description" => {
+                skill.description_span = node.span.clone();
+                skill.description = required(text, node, report);
+                check_length(text, node, 1024, report);
+            }
+            "license" => check_text(text, node, report),
+            "compatibility" => {
+                check_text(text, node, report);
+                check_length(text, node, 500, report);
+            }
+            "metadata" => check_metadata(node, report),
+            "allowed-tools" => check_tools(node, report),
+            _ => report_extra(text, key, report),
+        }
+        note_flow(text, node, report);
+    }
+    for field in &FIELDS[..2] {
+        if !pairs.iter().any(|(key, _)| key.text() == Some(*field)) {
+            report_missing(field, block, folder, report);
+        }
+    }
+    skill
+}
+
+fn report_missing(field: &str, block: &Range<usize>, folder: &str, report: &mut Report) {
+    let finding = report.error(&AS_02, block.start..block.start, format!("the frontmatter has no `{field}`"));
+    if field == "name" && is_name(folder) {
+        finding.help(format!("add `name: {folder}`")).fix(block.start..block.start, format!("name: {folder}\n"));
+    } else {
+        finding.help(format!("add `{field}: …`"));
+    }
+}
+
+/// The text of a field without which a skill is none.
+fn required(field: &str, node: &Node, report: &mut Report) -> Option<String> {
+    match node.text() {
+        Some(text) if !text.trim().is_empty() => {
+            check_text(field, node, report);
+            Some(text.into())
+        }
+        Some(_) => {
+            report
+                .error(&AS_02, node.span.clone(), format!("the `{field}` is empty"))
+                .help(format!("write one: `{field}: …`"));
+            None
+        }
+        None => {
+            report
+                .error(&AS_02, node.span.clone(), format!("`{field}` must be text, not {}", node.kind()))
+                .help(format!("write `{field}: …`"));
+            None
+        }
+    }
+}
+
+/// A field must be text, and look like text to every reader of YAML.
+fn check_text(field: &str, node: &Node, report: &mut Report) {
+    match (node.text(), node.other_type()) {
+        (None, _) => {
+            report
+                .warning(&AS_02, node.span.clone(), format!("`{field}` must be text, not {}", node.kind()))
+                .help(format!("write `{field}: …`, or leave it out"));
+        }
+        (Some(text), Some(kind)) => {
+            let quoted = format!("\"{text}\"");
+            report
+                .warning(
+                    &AS_02,
+                    node.span.clone(),
+                    format!("`{field}` must be text, and YAML takes `{text}` for {kind}"),
+                )
+                .help(format!("put it in quotes: {quoted}"))
+                .fix(node.span.clone(), quoted);
+        }
+        (Some(_), None) => {}
+    }
+}
+
+fn check_length(field: &str, node: &Node, most: usize, report: &mut Report) {
+    let length = node.text().unwrap_or_default().chars().count();
+    if length > most {
+        report
+            .warning(&AS_02, node.span.clone(), format!("the {field} has {length} characters"))
+            .help(format!("agents read {most} of them at the most"));
+    }
+}
+
+/// Whether agents take it as a skill's name.
+pub(super) fn is_name(name: &str) -> bool {
+    name_problem(name).is_none()
+}
+
+fn name_problem(name: &str) -> Option<String> {
+    let foreign = name.chars().find(|c| !matches!(c, 'a'..='z' | '0'..='9' | '-'));
+    match name.chars().count() {
+        0 => Some("is empty".into()),
+        length if length > 64 => Some(format!("has {length} characters, and 64 are the most")),
+        _ if foreign.is_some() => foreign.map(|c| format!("has `{}` in it", printable(c.encode_utf8(&mut [0; 4])))),
+        _ if name.starts_with('-') => Some("starts with a hyphen".into()),
+        _ if name.ends_with('-') => Some("ends with a hyphen".into()),
+        _ if name.contains("--") => Some("has two hyphens in a row".into()),
+        _ => None,
+    }
+}
+
+fn check_name(name: &str, node: &Node, folder: &str, report: &mut Report) {
+    let shown = printable(name);
+    let finding = match name_problem(name) {
+        Some(problem) => report
+            .warning(&AS_02, node.span.clone(), format!("the name `{shown}` {problem}"))
+            .help("use 1 to 64 characters of a-z, 0-9 and single hyphens"),
+        None if name != folder => report
+            .warning(&AS_02, node.span.clone(), format!("the name `{shown}` is not that of the folder"))
+            .help(format!("call both the same: the folder is `{}`", printable(folder))),
+        None => return,
+    };
+    // The folder's name is what packs and agents go by; where it can be a name, it is the right one.
+    if is_name(folder) {
+        finding.fix(node.span.clone(), folder);
+    }
+}
+
+fn check_metadata(node: &Node, report: &mut Report) {
+    let Value::Map(pairs) = &node.value else {
+        if !node.is_null() {
+            report
+                .warning(&AS_02, node.span.clone(), format!("`metadata` must be a mapping, not {}", node.kind()))
+                .help("write each entry on its own line: `  <key>: <text>`");
+        }
+        return;
+    };
+    for (key, value) in pairs {
+        check_text(&format!("metadata.{}", printable(key.text().unwrap_or_default())), value, report);
+    }
+}
+
+fn check_tools(node: &Node, report: &mut Report) {
+    let (message, tools) = match &node.value {
+        Value::Seq(items) => {
+            let tools: Option<Vec<String>> = items.iter().map(|item| item.text().map(Into::into)).collect();
+            ("`allowed-tools` must be text with spaces between the tools, not a list", tools)
+        }
+        Value::Scalar { text, .. } if outside_parentheses(text).contains(',') => {
+            let tools = split_tools(text);
+            ("`allowed-tools` has spaces between the tools, not commas", Some(tools))
+        }
+        Value::Map(_) => ("`allowed-tools` must be text with spaces between the tools, not a mapping", None),
+        Value::Scalar { .. } => return,
+    };
+    let finding = report.warning(&AS_02, node.span.clone(), message);
+    // A tool with a space of its own could not be told from two.
+    match tools.filter(|tools| tools.iter().all(|tool| !outside_parentheses(tool).contains(' '))) {
+        Some(tools) => {
+            let written = tools.join(" ");
+            let written =
+                if written.contains(": ") || written.contains('#') { format!("'{written}'") } else { written };
+            finding.help(format!("write `allowed-tools: {}`", printable(&written))).fix(node.span.clone(), written);
+        }
+        None => {
+            finding.help("write the tools with spaces between them: `allowed-tools: Read Bash(git:*)`");
+        }
+    }
+}
+
+/// The text without what stands in parentheses: `Bash(git add:*), Read` is `Bash, Read`.
+fn outside_parentheses(text: &str) -> String {
+    let mut depth = 0usize;
+    let outside = text.chars().filter(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => return depth == 0,
+        }
+        false
+    });
+    outside.collect()
+}
+
+fn split_tools(text: &str) -> Vec<String> {
+    let mut depth = 0usize;
+    let parts = text.split(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).map(Into::into).collect()
+}
+
+fn report_extra(field: &str, key: &Node, report: &mut Report) {
+    let shown = printable(field);
+    let help = match FOREIGN.iter().find(|(name, _)| *name == field) {
+        Some((_, agents)) => format!("read by {agents}; other agents pass it over"),
+        None if OWN.contains(&field) => format!("no agent reads it: put it below `metadata:` as `  {shown}: …`"),
+        None => match nearest(field, FIELDS.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "no agent that we know reads it: what is your own goes below `metadata:`".into(),
+        },
+    };
+    report.warning(&AS_05, key.span.clone(), format!("the field `{shown}` is not one of the format")).help(help);
+}
+
+/// Strict readers know no braces and brackets.
+fn note_flow(field: &str, node: &Node, report: &mut Report) {
+    if node.flow {
+        let what = if matches!(node.value, Value::Seq(_)) { "brackets" } else { "braces" };
+        report
+            .note(
+                &AS_03,
+                node.span.clone(),
+                format!("the strict reference validator refuses {what} in `{}`", printable(field)),
+            )
+            .help("write one item a line");
+    }
+}

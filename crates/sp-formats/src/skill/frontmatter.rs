@@ -1,0 +1,242 @@
+//! The YAML between the first two `---` lines, read even where it is not quite YAML.
+//!
+//! People write values that YAML takes for something else. Such a block is read a second time
+//! with quotes put round those values; every place is still a place in the file as it is.
+
+use std::ops::Range;
+
+use sp_tree::Limits;
+
+use crate::checks::{AS_01, AS_04};
+use crate::printable::printable;
+use crate::report::Report;
+use crate::yaml::{self, Node, YamlError};
+
+/// More `---` lines than this inside quoted values are no frontmatter.
+const MAX_CLOSINGS: usize = 8;
+
+/// The frontmatter of a text.
+pub(super) struct Frontmatter {
+    /// The bytes between the `---` lines.
+    pub block: Range<usize>,
+    /// Where the Markdown behind it starts.
+    pub body: usize,
+    /// What it says, if it can be read; its spans are places in the whole text.
+    pub root: Option<Node>,
+}
+
+/// Finds and reads the frontmatter.
+///
+/// A `---` line that stands inside a quoted value does not end the block: when the text up to
+/// the first such line is no YAML, the next one is tried.
+pub(super) fn frontmatter(text: &str, limits: &Limits, report: &mut Report) -> Option<Frontmatter> {
+    let start = opening(text, report)?;
+    let closings = closings(text, start, limits);
+    let mut first: Option<(Range<usize>, usize, YamlError)> = None;
+    for &(end, body) in &closings {
+        match parse(text, &(start..end), &dashes_inside(text, &(start..end)), limits) {
+            Ok(root) => return Some(Frontmatter { block: start..end, body, root: Some(root) }),
+            Err(error) => first = first.or(Some((start..end, body, error))),
+        }
+    }
+    for &(end, body) in &closings {
+        if let Some((root, quoted)) = parse_quoted(text, &(start..end), limits) {
+            quoted.iter().for_each(|value| report_quotes(text, value, report));
+            return Some(Frontmatter { block: start..end, body, root: Some(root) });
+        }
+    }
+    let Some((block, body, error)) = first else {
+        let opening = text[..start].trim_end();
+        let at = opening.len().saturating_sub(3)..opening.len();
+        report.error(&AS_01, at, "the frontmatter has no end").help("close it with a line `---`");
+        return Some(Frontmatter { block: start..text.len(), body: text.len(), root: None });
+    };
+    let help = if text[block.clone()].contains('\t') && error.message.contains("tab") {
+        "YAML is indented with spaces: replace the tab"
+    } else {
+        "mend the YAML, or put the value in quotes"
+    };
+    report.error(&AS_01, error.span, format!("the frontmatter is not YAML: {}", error.message)).help(help);
+    Some(Frontmatter { block, body, root: None })
+}
+
+/// Where the text behind the opening `---` line starts.
+fn opening(text: &str, report: &mut Report) -> Option<usize> {
+    let bom = text.len() - text.trim_start_matches('\u{feff}').len();
+    let blank = text[bom..].len() - text[bom..].trim_start().len();
+    let rest = text[bom + blank..].strip_prefix("---");
+    let line = rest.map(|rest| rest.split_inclusive('\n').next().unwrap_or(rest));
+    let Some(line) = line.filter(|line| line.trim().is_empty()) else {
+        let help = "start it with `---`, `name: …`, `description: …`, `---`";
+        report.error(&AS_01, 0..0, "it has no frontmatter").help(help);
+        return None;
+    };
+    if blank > 0 {
+        let help = "remove what stands before it: agents look for `---` at the very start";
+        report
+            .error(&AS_01, bom..bom + blank, "there are blank lines before the frontmatter")
+            .help(help)
+            .fix(bom..bom + blank, "");
+    }
+    Some(bom + blank + 3 + line.len())
+}
+
+/// Every `---` line that could end the block: where it starts, and where the body behind it does.
+fn closings(text: &str, start: usize, limits: &Limits) -> Vec<(usize, usize)> {
+    let limit = usize::try_from(limits.frontmatter_bytes).unwrap_or(usize::MAX);
+    let mut found = Vec::new();
+    let mut at = start;
+    for line in text[start..].split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            found.push((at, at + line.len()));
+        }
+        at += line.len();
+        if at - start > limit || found.len() == MAX_CLOSINGS {
+            break;
+        }
+    }
+    found
+}
+
+/// Reads a block with patches in it; every span is a place in the file.
+fn parse(text: &str, block: &Range<usize>, patches: &[Patch], limits: &Limits) -> Result<Node, YamlError> {
+    let patched = Patched::new(text, block, patches);
+    match yaml::parse(&patched.text, limits) {
+        Ok(mut node) => {
+            node.map_spans(&|span| patched.origin(span));
+            Ok(node)
+        }
+        Err(error) => Err(YamlError { span: patched.origin(&error.span), ..error }),
+    }
+}
+
+/// Reads a block with quotes where it needs them; tells which values got some.
+fn parse_quoted(text: &str, block: &Range<usize>, limits: &Limits) -> Option<(Node, Vec<Range<usize>>)> {
+    let values = values_to_quote(text, block, limits);
+    let quotes = values.iter().flat_map(|value| quotes(text, value));
+    let mut patches: Vec<Patch> = dashes_inside(text, block).into_iter().chain(quotes).collect();
+    patches.sort_by_key(|(at, _)| *at);
+    let node = parse(text, block, &patches, limits).ok()?;
+    (!values.is_empty()).then_some((node, values))
+}
+
+fn report_quotes(text: &str, value: &Range<usize>, report: &mut Report) {
+    let shown = &text[value.clone()];
+    let message = if shown.contains(": ") || shown.ends_with(':') {
+        "an unquoted value has a `: ` in it"
+    } else {
+        "an unquoted value starts with what means something to YAML"
+    };
+    let line_start = text[..value.start].rfind('\n').map_or(0, |at| at + 1);
+    let quoted = format!("'{}'", shown.replace('\'', "''"));
+    let help = format!("put the value in quotes: {}{}", &text[line_start..value.start], first_line(&quoted));
+    report.warning(&AS_04, value.clone(), message).help(printable(&help)).fix(value.clone(), quoted);
+}
+
+fn first_line(text: &str) -> String {
+    match text.split_once(['\r', '\n']) {
+        Some((line, _)) => format!("{line} …"),
+        None => text.into(),
+    }
+}
+
+/// A character that is put in, so that YAML reads what was meant: where in the file, and which.
+type Patch = (usize, char);
+
+/// YAML ends a document at a `---` line even inside quotes; one blank before it keeps it text.
+fn dashes_inside(text: &str, block: &Range<usize>) -> Vec<Patch> {
+    let lines = text[block.clone()].match_indices("\n---");
+    lines.map(|(at, _)| (block.start + at + 1, ' ')).collect()
+}
+
+/// Quotes round a value; a quote inside it is doubled.
+fn quotes(text: &str, value: &Range<usize>) -> Vec<Patch> {
+    let inner = text[value.clone()].match_indices('\'').map(|(at, _)| value.start + at);
+    let places = [value.start].into_iter().chain(inner).chain([value.end]);
+    places.map(|at| (at, '\'')).collect()
+}
+
+/// A block with patches in it.
+struct Patched {
+    text: String,
+    /// Where the block starts in the file.
+    start: usize,
+    /// Where in `text` the patches are, in order. Each is one byte.
+    patches: Vec<usize>,
+}
+
+impl Patched {
+    fn new(text: &str, block: &Range<usize>, patches: &[Patch]) -> Self {
+        let mut patched = Self { text: String::new(), start: block.start, patches: Vec::new() };
+        let mut done = block.start;
+        for &(at, c) in patches {
+            patched.text += &text[done..at];
+            patched.patches.push(patched.text.len());
+            patched.text.push(c);
+            done = at;
+        }
+        patched.text += &text[done..block.end];
+        patched
+    }
+
+    /// The place in the file of a place in the patched block.
+    fn origin(&self, span: &Range<usize>) -> Range<usize> {
+        let back = |at: usize| self.start + at - self.patches.partition_point(|patch| *patch < at);
+        back(span.start)..back(span.end)
+    }
+}
+
+/// The plain values of top-level keys that YAML would not read as text.
+fn values_to_quote(text: &str, block: &Range<usize>, limits: &Limits) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = block.start;
+    let mut lines = text[block.clone()].split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        let key = top_level_key(line);
+        let start = at + key.unwrap_or(0);
+        at += line.len();
+        let mut end = at;
+        // What is indented goes on with the value above it.
+        while let Some(more) = lines.next_if(|next| key.is_some() && is_continuation(next)) {
+            at += more.len();
+            end = at;
+        }
+        if key.is_none() {
+            continue;
+        }
+        let value = &text[start..end];
+        let trimmed = start + (value.len() - value.trim_start().len())..start + value.trim_end().len();
+        let trimmed = before_comment(text, trimmed);
+        if needs_quotes(&text[trimmed.clone()], limits) {
+            found.push(trimmed);
+        }
+    }
+    found
+}
+
+/// Where the value behind a top-level key starts.
+fn top_level_key(line: &str) -> Option<usize> {
+    let (key, _) = line.split_once(": ")?;
+    let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    plain.then_some(key.len() + 2)
+}
+
+fn is_continuation(line: &str) -> bool {
+    line.starts_with([' ', '\t']) && !line.trim().is_empty()
+}
+
+fn before_comment(text: &str, value: Range<usize>) -> Range<usize> {
+    let Some(comment) = text[value.clone()].find(" #") else {
+        return value;
+    };
+    value.start..value.start + text[value.start..value.start + comment].trim_end().len()
+}
+
+fn needs_quotes(value: &str, limits: &Limits) -> bool {
+    if value.is_empty() || value.starts_with(['|', '>']) {
+        return false;
+    }
+    let is_plain = !value.starts_with(['"', '\'', '[', '{', '&', '!']);
+    is_plain && (value.contains(": ") || value.contains(":\n") || value.ends_with(':'))
+        || yaml::parse(value, limits).is_err()
+}

@@ -1,0 +1,182 @@
+//! `sp check`
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use sp_engine::{CheckRequest, Checked, Context, Error, Fixed, Imports, Mode, Result, Strictness};
+use sp_formats::FileFindings;
+use sp_formats::output::{CheckReport, CheckSummary, FindingItem, FixedItem, UnreadableItem};
+use sp_formats::printable::printable;
+use sp_formats::report::{Severity, annotation, sarif};
+use sp_formats::tokens::TOKENIZER;
+
+use super::{count, mode};
+use crate::cli::{self, Format};
+use crate::terminal::{self, ADDED, DIM, ERROR, HINT, STRONG, Terminal, WARNING};
+
+/// What came of a check.
+struct Outcome {
+    checked: Checked,
+    fixed: Option<Fixing>,
+}
+
+/// What was mended.
+struct Fixing {
+    files: Vec<FixedItem>,
+    problems: usize,
+    applied: bool,
+}
+
+pub(super) fn run(
+    context: &Context<'_>,
+    options: &cli::Options,
+    check: &cli::Check,
+    terminal: &Terminal,
+) -> Result<ExitCode> {
+    let request = CheckRequest {
+        paths: check.paths.clone(),
+        root: options.root.clone(),
+        strictness: if check.strict { Strictness::Strict } else { Strictness::Lenient },
+        imports: if check.imports { Imports::Fetch } else { Imports::Leave },
+    };
+    if check.watch {
+        return super::watch::run(context, &request, terminal);
+    }
+    let outcome = match check.fix {
+        false => Outcome { checked: sp_engine::check(context, &request)?, fixed: None },
+        true => {
+            let Fixed { files, problems, applied, left } = sp_engine::fix(context, &request, mode(check.dry_run))?;
+            let files = files.iter().map(|file| {
+                if mode(check.dry_run) == Mode::DryRun && terminal.format == Format::Human {
+                    terminal.aside(&terminal::coloured(&file.file, &file.before, &file.after));
+                }
+                let diff = terminal::plain(&file.file, &file.before, &file.after);
+                FixedItem { file: file.file.clone(), applied, diff }
+            });
+            Outcome { fixed: Some(Fixing { files: files.collect(), problems, applied }), checked: left }
+        }
+    };
+    print(context, &outcome, terminal)?;
+    Ok(exit_code(&outcome.checked))
+}
+
+/// Checks once and prints.
+pub(super) fn once(context: &Context<'_>, request: &CheckRequest, terminal: &Terminal) -> Result<()> {
+    print(context, &Outcome { checked: sp_engine::check(context, request)?, fixed: None }, terminal)
+}
+
+/// What cannot be read is worse than what is wrong.
+fn exit_code(checked: &Checked) -> ExitCode {
+    if !checked.unreadable.is_empty() {
+        ExitCode::from(3)
+    } else if checked.count(Severity::Error) > 0 {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+fn print(context: &Context<'_>, outcome: &Outcome, terminal: &Terminal) -> Result<()> {
+    let checked = &outcome.checked;
+    match terminal.format {
+        Format::Json => terminal.print_json(&report(outcome))?,
+        Format::Sarif => terminal.print_json(&sarif(&checked.files, &context.current_dir))?,
+        Format::Github => terminal.print_text(|out| {
+            each(checked, |file, placed| writeln!(out, "{}", annotation(file, placed, &context.current_dir)))
+        })?,
+        Format::Plain => terminal.print_text(|out| each(checked, |file, placed| plain(out, file, placed)))?,
+        Format::Human => terminal.print_text(|out| {
+            each(checked, |file, placed| write!(out, "{}", terminal::snippet(&file.file, placed)))?;
+            summary(outcome, out)
+        })?,
+    }
+    checked.unreadable.iter().for_each(|error| terminal.error(error));
+    Ok(())
+}
+
+fn each(
+    checked: &Checked,
+    mut show: impl FnMut(&FileFindings, &sp_formats::report::Placed) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    checked.files.iter().try_for_each(|file| file.findings.iter().try_for_each(|placed| show(file, placed)))
+}
+
+/// One line, as editors and `grep` read it.
+fn plain(out: &mut dyn Write, file: &FileFindings, placed: &sp_formats::report::Placed) -> std::io::Result<()> {
+    let item = FindingItem::new(&file.file, placed);
+    let (file, message) = (printable(&item.file), printable(&item.message));
+    writeln!(out, "{file}:{}:{}: {}[{}] {message}", item.line, item.column, item.severity, item.rule)
+}
+
+fn report(outcome: &Outcome) -> CheckReport {
+    let checked = &outcome.checked;
+    let items = |file: &FileFindings| -> Vec<FindingItem> {
+        file.findings.iter().map(|placed| FindingItem::new(&file.file, placed)).collect()
+    };
+    let unreadable = |error: &Error| UnreadableItem { message: error.to_string(), because: error.causes() };
+    CheckReport {
+        summary: CheckSummary {
+            skills: checked.skills,
+            packs: checked.packs,
+            errors: checked.count(Severity::Error),
+            warnings: checked.count(Severity::Warning),
+            notes: checked.count(Severity::Note),
+            fixable: checked.fixable(),
+            imports_left: checked.imports_left,
+        },
+        findings: checked.files.iter().flat_map(items).collect(),
+        skills: checked.costs.clone(),
+        tokenizer: TOKENIZER.into(),
+        fixed: outcome.fixed.as_ref().map(|fixing| fixing.files.clone()).unwrap_or_default(),
+        unreadable: checked.unreadable.iter().map(unreadable).collect(),
+    }
+}
+
+/// The last lines: what was looked at, what was found, what to do next.
+fn summary(outcome: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
+    let checked = &outcome.checked;
+    if let Some(fixing) = &outcome.fixed {
+        let (verb, problems) =
+            (if fixing.applied { "mended" } else { "would mend" }, count(fixing.problems, "problem"));
+        let files = count(fixing.files.len(), "file");
+        writeln!(out, "{ADDED}{verb}{ADDED:#} {problems} in {files}")?;
+    }
+    let looked = [(checked.skills, "skill"), (checked.packs, "pack")];
+    let looked: Vec<String> = looked.iter().filter(|(n, _)| *n > 0).map(|(n, what)| count(*n, what)).collect();
+    let looked = if looked.is_empty() { String::new() } else { format!("{}: ", looked.join(" and ")) };
+    let found: Vec<String> = [(Severity::Error, ERROR), (Severity::Warning, WARNING), (Severity::Note, HINT)]
+        .into_iter()
+        .map(|(severity, style)| (checked.count(severity), severity.word(), style))
+        .filter(|(n, ..)| *n > 0)
+        .map(|(n, word, style)| format!("{style}{}{style:#}", count(n, word)))
+        .collect();
+    match found.is_empty() {
+        true => writeln!(out, "{looked}{ADDED}no problems{ADDED:#}")?,
+        false => writeln!(out, "{looked}{} in {}", found.join(", "), count(checked.files.len(), "file"))?,
+    }
+    cost_line(checked, out)?;
+    if checked.imports_left > 0 {
+        let imports = count(checked.imports_left, "import");
+        writeln!(out, "{DIM}{imports} not looked at; `--imports` fetches and checks them too{DIM:#}")?;
+    }
+    if checked.fixable() > 0 && outcome.fixed.is_none() {
+        let fixable = count(checked.fixable(), "problem");
+        writeln!(out, "{DIM}`sp check --fix` mends {fixable}, `sp explain <RULE>` tells more of a rule{DIM:#}")?;
+    } else if !checked.files.is_empty() {
+        writeln!(out, "{DIM}`sp explain <RULE>` tells more of a rule{DIM:#}")?;
+    }
+    Ok(())
+}
+
+/// What the skills cost, tier by tier.
+fn cost_line(checked: &Checked, out: &mut dyn Write) -> std::io::Result<()> {
+    if checked.costs.is_empty() {
+        return Ok(());
+    }
+    let sum = |tier: fn(&sp_formats::output::SkillCost) -> usize| checked.costs.iter().map(tier).sum::<usize>();
+    let [always, body, files] = [sum(|c| c.always), sum(|c| c.body), sum(|c| c.files)].map(super::thousands);
+    writeln!(
+        out,
+        "{STRONG}tokens{STRONG:#}: {always} always, {body} when used, {files} in other files {DIM}({TOKENIZER}){DIM:#}"
+    )
+}

@@ -1,0 +1,127 @@
+//! `sp cost`: a table, with a bar for each skill.
+
+use std::io::Write;
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style};
+use sp_engine::{Context, CostRequest, Result};
+use sp_formats::output::{CostGroup, CostReport, SkillCost};
+use sp_formats::printable::printable;
+
+use super::{count, thousands};
+use crate::cli::Format;
+use crate::terminal::{DIM, STRONG, Terminal, padded};
+
+/// The three tiers: what they are called, and how their part of a bar is drawn.
+const TIERS: [(&str, char, Style); 3] = [
+    ("always", '█', AnsiColor::Red.on_default()),
+    ("body", '▓', AnsiColor::Yellow.on_default()),
+    ("files", '░', AnsiColor::Blue.on_default()),
+];
+const MIN_BAR: usize = 10;
+const MAX_BAR: usize = 40;
+const MAX_NAME: usize = 48;
+
+pub(super) fn run(context: &Context<'_>, request: &CostRequest, terminal: &Terminal) -> Result<()> {
+    let report = sp_engine::cost(context, request)?;
+    terminal.print(&report, |out| match terminal.format {
+        Format::Plain => plain(context, &report, out),
+        _ => human(context, &report, terminal, out),
+    })
+}
+
+fn plain(context: &Context<'_>, report: &CostReport, out: &mut dyn Write) -> std::io::Result<()> {
+    for group in &report.groups {
+        for skill in &group.skills {
+            let name = name_of(context, group, skill);
+            writeln!(out, "{}\t{name}\t{}\t{}\t{}", place(context, group), skill.always, skill.body, skill.files)?;
+        }
+    }
+    Ok(())
+}
+
+fn human(context: &Context<'_>, report: &CostReport, terminal: &Terminal, out: &mut dyn Write) -> std::io::Result<()> {
+    for (number, group) in report.groups.iter().enumerate() {
+        if number > 0 {
+            writeln!(out)?;
+        }
+        let sink =
+            group.sink.as_ref().map(|sink| format!("{STRONG}{}{STRONG:#}  ", printable(sink))).unwrap_or_default();
+        writeln!(out, "{sink}{DIM}{}{DIM:#}\n", context.show(&group.path))?;
+        if group.skills.is_empty() {
+            writeln!(out, "no skills")?;
+            continue;
+        }
+        rows(context, group, terminal, out)?;
+        let [always, body, files] = [group.always, group.body, group.files].map(thousands);
+        let skills = count(group.skills.len(), "skill");
+        writeln!(out, "\n{skills}: every session pays {STRONG}{always}{STRONG:#} tokens before the first word;")?;
+        writeln!(out, "all bodies have {body} more, all other files {files}")?;
+    }
+    let legend: Vec<String> = TIERS.iter().map(|(name, c, style)| format!("{style}{c}{style:#} {name}")).collect();
+    writeln!(
+        out,
+        "\n{}  {DIM}tokens by {}; other models count a little differently{DIM:#}",
+        legend.join("  "),
+        report.tokenizer
+    )
+}
+
+/// A row for each skill, the numbers to the right, the bars as long as the terminal lets them be.
+fn rows(context: &Context<'_>, group: &CostGroup, terminal: &Terminal, out: &mut dyn Write) -> std::io::Result<()> {
+    let names: Vec<String> = group.skills.iter().map(|skill| name_of(context, group, skill)).collect();
+    let numbers: Vec<[String; 3]> = group.skills.iter().map(|skill| tiers(skill).map(thousands)).collect();
+    let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(5, MAX_NAME);
+    let widths: [usize; 3] = std::array::from_fn(|tier| {
+        numbers.iter().map(|row| row[tier].len()).max().unwrap_or(0).max(TIERS[tier].0.len())
+    });
+    let taken = name_width + widths.iter().sum::<usize>() + 8;
+    let bar_width = usize::from(terminal.width().unwrap_or(100)).saturating_sub(taken).clamp(MIN_BAR, MAX_BAR);
+    let dearest = group.skills.iter().map(|skill| tiers(skill).iter().sum::<usize>()).max().unwrap_or(1).max(1);
+    write!(out, "{STRONG}{}", padded("SKILL", name_width))?;
+    for (tier, width) in widths.iter().enumerate() {
+        write!(out, "  {:>width$}", TIERS[tier].0.to_uppercase())?;
+    }
+    writeln!(out, "{STRONG:#}")?;
+    for ((skill, name), row) in group.skills.iter().zip(&names).zip(&numbers) {
+        write!(out, "{}", padded(name, name_width))?;
+        for (tier, width) in widths.iter().enumerate() {
+            write!(out, "  {:>width$}", row[tier])?;
+        }
+        writeln!(out, "  {}", bar(skill, dearest, bar_width))?;
+    }
+    Ok(())
+}
+
+/// A bar in three parts. Each part ends where the sum up to it does, so that nothing is rounded twice.
+fn bar(skill: &SkillCost, dearest: usize, width: usize) -> String {
+    let mut bar = String::new();
+    let (mut sum, mut drawn) = (0, 0);
+    for (tokens, (_, c, style)) in tiers(skill).into_iter().zip(TIERS) {
+        sum += tokens;
+        let end = (sum * width).div_ceil(dearest);
+        if end > drawn {
+            bar += &format!("{style}{}{style:#}", c.to_string().repeat(end - drawn));
+        }
+        drawn = end;
+    }
+    bar
+}
+
+fn tiers(skill: &SkillCost) -> [usize; 3] {
+    [skill.always, skill.body, skill.files]
+}
+
+fn place(context: &Context<'_>, group: &CostGroup) -> String {
+    group.sink.clone().unwrap_or_else(|| context.show(&group.path))
+}
+
+/// The skill's folder, from where all of them are.
+fn name_of(context: &Context<'_>, group: &CostGroup, skill: &SkillCost) -> String {
+    let skills = group.path.join("skills");
+    let below = |top: &Path| skill.path.strip_prefix(top).ok().filter(|rest| !rest.as_os_str().is_empty());
+    match below(&skills).or_else(|| below(&group.path)) {
+        Some(rest) => printable(&rest.to_string_lossy()).into_owned(),
+        None => context.show(&skill.path).rsplit('/').next().unwrap_or_default().into(),
+    }
+}

@@ -1,0 +1,37 @@
+//! `docs/rules.md`: every rule that `sp check` can report, as `sp explain` tells it.
+
+use sp_formats::checks::{CHECKS, Check, Content, ExampleFile, files, shortened};
+use sp_formats::printable::printable;
+
+/// The page.
+pub(crate) fn page() -> String {
+    let mut text = String::from("# What `sp check` reports\n\n");
+    text += &crate::notice("`crates/sp-formats/src/checks/`");
+    text += "\n`sp explain <RULE>` tells the same. A rule may be reported as an error, a warning or a note, as bad \
+             as it is; `--strict` makes errors of warnings.\n";
+    text += &CHECKS.iter().map(|check| rule(check)).collect::<String>();
+    text
+}
+
+fn rule(check: &Check) -> String {
+    let Check { id, what, why, bad, good } = check;
+    let title = check.title();
+    format!("\n## {id}\n\n{title}.\n\n{what}\n\n{why}\n\nBad:\n{}\nGood:\n{}", example(bad), example(good))
+}
+
+fn example(text: &'static str) -> String {
+    files(text).iter().map(file).collect()
+}
+
+fn file(file: &ExampleFile) -> String {
+    let path = printable(file.path);
+    match &file.content {
+        Content::Link(target) => format!("\n`{path}` is a link to `{}`.\n", printable(target)),
+        Content::Text(text) => {
+            let language = if path.ends_with(".yaml") { "yaml" } else { "markdown" };
+            let (shown, more) = shortened(text);
+            let more = if more > 0 { format!("… {more} more lines\n") } else { String::new() };
+            format!("\n`{path}`\n\n```{language}\n{shown}{more}```\n")
+        }
+    }
+}
