@@ -54,14 +54,6 @@ fn sp_11_every_mistake_is_shown_at_once_where_it_stands() {
       |
       = help: write `a` for that skill, `a/**` for all below it
 
-    error[SP-11]: `repo` is missing
-     --> packs/team.yaml:5:5
-      |
-    5 |   - ref: main
-      |     ^
-      |
-      = help: add `repo: <a git URL, a shorthand or a path>`
-
     error[SP-11]: `include` is missing
      --> packs/team.yaml:5:5
       |
@@ -69,6 +61,14 @@ fn sp_11_every_mistake_is_shown_at_once_where_it_stands() {
       |     ^
       |
       = help: add `include:` with a list of patterns; `"**"` picks every skill
+
+    error[SP-11]: `repo` is missing
+     --> packs/team.yaml:5:5
+      |
+    5 |   - ref: main
+      |     ^
+      |
+      = help: add `repo: <a git URL, a shorthand or a path>`
 
     error[SP-11]: `include` is missing
      --> packs/team.yaml:6:5
