@@ -30,6 +30,9 @@ pub fn printable_lines(text: &str) -> String {
 ///
 /// The length stays, so that places in the text stay too.
 pub fn masked(text: &str) -> Cow<'_, str> {
+    if !text.contains('@') {
+        return Cow::Borrowed(text);
+    }
     let is_end = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'\'' | b'"' | b'`' | b'/');
     let mut bytes = Cow::Borrowed(text.as_bytes());
     let mut start = 0;

@@ -14,6 +14,9 @@ pub const MAX_BODY_TOKENS: usize = 5000;
 /// A body with more lines than this costs too much.
 pub const MAX_BODY_LINES: usize = 500;
 
+/// For more broken references than this in one text nobody guesses what was meant.
+const MAX_GUESSES: usize = 32;
+
 /// The folders of a skill whose files are named in its text.
 const FOLDERS: [&str; 3] = ["scripts/", "references/", "assets/"];
 
@@ -80,6 +83,7 @@ pub fn references(text: &str, start: usize) -> Vec<Reference> {
         .iter()
         .filter_map(|(_, definition)| link(text, shifted(&definition.span, start), &definition.dest))
         .collect();
+    let mentions = mentions(text, start);
     let mut example = false;
     for (event, range) in parser.into_offset_iter() {
         let range = shifted(&range, start);
@@ -93,18 +97,28 @@ pub fn references(text: &str, start: usize) -> Vec<Reference> {
             Event::Start(Tag::CodeBlock(kind)) => example = is_example(&kind, &text[range]),
             Event::End(TagEnd::CodeBlock) => example = false,
             Event::Text(_) | Event::Code(_) | Event::Html(_) | Event::InlineHtml(_) if !example => {
-                mentions(text, range, &mut found);
+                let first = mentions.partition_point(|mention| mention.span.start < range.start);
+                // A path with an underscore is several pieces of text, so it is where it starts that counts.
+                let inside = mentions[first..].iter().take_while(|mention| mention.span.start < range.end);
+                found.extend(inside.cloned());
             }
             _ => {}
         }
     }
     found.extend(definitions);
     found.sort_by_key(|reference| (reference.span.start, reference.kind == ReferenceKind::Mention));
-    // The words of a link often repeat where it leads.
-    found.dedup_by(|later, earlier| {
-        later.span.start < earlier.span.end || later.path == earlier.path && later.span.start - earlier.span.end < 4
-    });
+    found.dedup_by(|later, earlier| is_repeated(later, earlier));
     found
+}
+
+/// Whether two references are one: the words of a link often say where it leads. The link stays.
+fn is_repeated(later: &mut Reference, earlier: &mut Reference) -> bool {
+    let overlap = later.span.start < earlier.span.end;
+    let same = overlap || later.path == earlier.path && later.span.start - earlier.span.end < 4;
+    if same && later.is_link() && !earlier.is_link() {
+        std::mem::swap(later, earlier);
+    }
+    same
 }
 
 fn shifted(range: &Range<usize>, by: usize) -> Range<usize> {
@@ -158,30 +172,35 @@ fn percent_decoded(path: &str) -> String {
     String::from_utf8(decoded).unwrap_or_else(|_| path.into())
 }
 
-/// Paths below `scripts/`, `references/` and `assets/` that a piece of text names.
-fn mentions(text: &str, range: Range<usize>, found: &mut Vec<Reference>) {
-    let piece = &text[range.clone()];
+/// Paths below `scripts/`, `references/` and `assets/` that the text from `start` on names, in order.
+fn mentions(text: &str, start: usize) -> Vec<Reference> {
+    let mut found = Vec::new();
     for folder in FOLDERS {
-        for (at, _) in piece.match_indices(folder) {
-            let Some(length) = mention(&piece[..at], &piece[at..], folder) else {
-                continue;
-            };
-            let span = range.start + at..range.start + at + length;
-            found.push(Reference { path: text[span.clone()].into(), span, kind: ReferenceKind::Mention });
+        for (at, _) in text[start..].match_indices(folder) {
+            let at = start + at;
+            if let Some(length) = mention(&text[start..at], &text[at..], folder) {
+                let span = at..at + length;
+                found.push(Reference { path: text[span.clone()].into(), span, kind: ReferenceKind::Mention });
+            }
         }
     }
+    found.sort_by_key(|mention| mention.span.start);
+    found
 }
 
 /// How long the path is that starts here, if one does.
 fn mention(before: &str, from: &str, folder: &str) -> Option<usize> {
     let own = OWN_FOLDER.iter().find_map(|prefix| before.strip_suffix(prefix)).unwrap_or(before);
-    let joined = own.ends_with(|c: char| c.is_alphanumeric() || "_-./\\}*>~".contains(c));
+    // It is the rest of a longer path, which was looked at where it starts.
+    if own.ends_with(|c: char| c.is_alphanumeric() || "_-./\\}*>~".contains(c)) {
+        return None;
+    }
     let end = from.find(|c: char| !(c.is_ascii_alphanumeric() || "_-./".contains(c))).unwrap_or(from.len());
     let path = from[..end].trim_end_matches(['.', '-', '_', '/']);
     // `scripts/<name>.py`, `assets/*.png`: a form, not a file.
     let form = from[end..].starts_with(['*', '<', '{', '$', '[', '…']) || path.contains("...");
     let named = path.len() > folder.len() && path.rsplit('/').next().is_some_and(|leaf| leaf.contains('.'));
-    (!joined && !form && named).then_some(path.len())
+    (!form && named).then_some(path.len())
 }
 
 /// Reports every reference that leads to nothing inside the skill.
@@ -194,6 +213,7 @@ pub fn check_references(
     exists: &dyn Fn(&str) -> bool,
     report: &mut Report,
 ) {
+    let mut guesses = MAX_GUESSES;
     for reference in found {
         let base = if reference.is_link() { from } else { "" };
         let shown = printable(&reference.path);
@@ -201,7 +221,9 @@ pub fn check_references(
             Some(path) if path.is_empty() || exists(&path) => {}
             Some(path) => {
                 let message = format!("`{shown}` does not exist in the skill");
-                let help = match nearest(&path, files.iter().copied()) {
+                let near = if guesses > 0 { nearest(&path, files.iter().copied()) } else { None };
+                guesses = guesses.saturating_sub(1);
+                let help = match near {
                     Some(near) => format!("did you mean `{}`?", printable(near)),
                     None => "add the file, or mend the path".into(),
                 };
@@ -238,4 +260,57 @@ fn resolve(base: &str, path: &str) -> Option<String> {
         }
     }
     Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(String, bool)> {
+        let cut = |reference: Reference| {
+            assert_eq!(percent_decoded(text[reference.span.clone()].split('#').next().unwrap()), reference.path);
+            let link = reference.is_link();
+            (reference.path, link)
+        };
+        references(text, 0).into_iter().map(cut).collect()
+    }
+
+    #[test]
+    fn as_07_links_images_definitions_and_mentions_are_references() {
+        for (text, expected) in [
+            ("[a](references/x.md)", &[("references/x.md", true)][..]),
+            ("![a](assets/x%20y.png)", &[("assets/x y.png", true)]),
+            ("[a](x.md#part)", &[("x.md", true)]),
+            ("[a][b]\n\n[b]: x.md", &[("x.md", true)]),
+            ("[references/x.md](references/x.md)", &[("references/x.md", true)]),
+            ("run `scripts/my_run_me.py --now`", &[("scripts/my_run_me.py", false)]),
+            ("run scripts/my_run_me.py.", &[("scripts/my_run_me.py", false)]),
+            ("```sh\npython ./scripts/x.py\n```", &[("scripts/x.py", false)]),
+            ("python {baseDir}/scripts/x.py", &[("scripts/x.py", false)]),
+        ] {
+            let expected: Vec<(String, bool)> = expected.iter().map(|(path, link)| ((*path).into(), *link)).collect();
+            assert_eq!(found(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn as_07_what_is_elsewhere_or_only_a_form_is_no_reference() {
+        for text in [
+            "[a](https://x.y/z.md) [b](mailto:a@b.c) [c](#part) [d](/root.md) [e](~/x.md)",
+            "my-skill/scripts/x.py and https://x.y/scripts/x.py",
+            "scripts/*.py, scripts/<name>.py, scripts/{name}.py, scripts/, scripts/run",
+            "```\nskill/\n├── scripts/x.py\n```",
+            "```markdown\n[a](x.md) scripts/x.py\n```",
+            "`[a](x.md)`",
+        ] {
+            assert_eq!(found(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn as_07_a_path_is_taken_from_where_its_text_stands() {
+        assert_eq!(resolve("references", "../scripts/x.py").as_deref(), Some("scripts/x.py"));
+        assert_eq!(resolve("", "./a//b/").as_deref(), Some("a/b"));
+        assert_eq!(resolve("references", "../../x"), None);
+    }
 }
