@@ -1,4 +1,4 @@
-//! `sp` beside what sets the limit: `cp -r`, `find`, `git clone`. Run with `cargo bench`.
+//! `sp` beside what sets the limit: `cp -r`, `find`, `sha256sum`, `git clone`. Run with `cargo bench`.
 //!
 //! Each figure is the median of several runs, and what counts is the ratio: the machine's
 //! speed drops out of it. Nothing here asserts; the numbers are for people.
@@ -29,6 +29,7 @@ fn main() {
     println!("{:<44} {:>10} {:>10} {:>7} {:>7}", "what", "sp", "beside", "ratio", "limit");
     bench.install();
     bench.list();
+    bench.check();
     bench.import();
     bench.start();
 }
@@ -90,6 +91,27 @@ impl Bench {
         row("sp list : find -name SKILL.md", list, find, Some(1.5));
     }
 
+    fn check(&self) {
+        let files = self.path("repo/skills");
+        let hash = median(|| {
+            let mut find = Command::new("find");
+            time(find.arg(&files).args(["-type", "f", "-exec", "sha256sum", "{}", "+"]).stdout(Stdio::null()))
+        });
+        let args = ["--root", "repo", "check"];
+        let forget = || self.remove("home/.skillpack/index");
+        let first = median(|| {
+            forget();
+            time(&mut self.sp(&args))
+        });
+        row("sp check, tokens counted : sha256sum", first, hash, None);
+        let again = median(|| time(&mut self.sp(&args)));
+        row("sp check, tokens known : sha256sum", again, hash, None);
+        forget();
+        let memory = peak_memory(&mut self.sp(&args));
+        println!("sp check takes {:.0} ms; the limit is 1000 ms", first.as_secs_f64() * 1000.0);
+        println!("{:<44} {:>8} kB {:>21} 100000", "peak memory of a check", memory, "");
+    }
+
     fn import(&self) {
         let repo = Repo::new(self.path("git/remote"));
         for number in 0..4_000 {
@@ -147,7 +169,9 @@ fn author(root: &Path) {
         for below in ["references", "scripts"] {
             std::fs::create_dir_all(dir.join(below)).expect("a directory");
         }
-        let body = "A line of the body of a skill.\n".repeat(60);
+        // No two lines alike, so that nothing can be counted once for all.
+        let line = |line| format!("{number}.{line} A line of the body of a skill, about as long as lines are.\n");
+        let body: String = (0..60).map(line).collect();
         let skill = format!("---\nname: s{number}\ndescription: Does thing {number}.\n---\n\n{body}");
         std::fs::write(dir.join("SKILL.md"), skill).expect("a file");
         for part in 0..2 {

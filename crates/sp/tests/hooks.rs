@@ -1,0 +1,99 @@
+//! What others run `sp check` with: the pre-commit hook and the GitHub action, as they are.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use sp_formats::yaml::{self, Node};
+use sp_testkit::{Run, World, world};
+use sp_tree::Limits;
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().into()
+}
+
+fn read_yaml(file: &str) -> Node {
+    yaml::parse(&std::fs::read_to_string(project().join(file)).unwrap(), &Limits::default()).unwrap()
+}
+
+fn get<'a>(node: &'a Node, key: &str) -> &'a Node {
+    let yaml::Value::Map(pairs) = &node.value else { panic!("{node:?}") };
+    pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value).unwrap_or_else(|| panic!("{key}"))
+}
+
+fn list(node: &Node) -> &[Node] {
+    let yaml::Value::Seq(items) = &node.value else { panic!("{node:?}") };
+    items
+}
+
+/// Runs a program of the project in the repository of a world, with the `sp` under test on the PATH.
+fn run(world: &World, program: &Path, args: &[&str], env: &[(&str, &str)]) -> Run {
+    let bin = world.path("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let _ = symlink(env!("CARGO_BIN_EXE_sp"), bin.join("sp"));
+    let mut command = Command::new(program);
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    command.args(args).current_dir(world.repo()).env_clear().env("PATH", path).env("HOME", world.home());
+    command.envs(env.iter().copied());
+    world.run(command)
+}
+
+#[test]
+fn each_pre_commit_hook_runs_as_it_is_defined() {
+    let hooks = read_yaml(".pre-commit-hooks.yaml");
+    let mut ids = Vec::new();
+    for hook in list(&hooks) {
+        let text = |key| get(hook, key).text().unwrap();
+        assert_eq!((text("language"), text("pass_filenames")), ("script", "false"));
+        let world = world!();
+        world.skill("good");
+        let mut words = text("entry").split(' ');
+        let program = project().join(words.next().unwrap());
+        assert_ne!(std::fs::metadata(&program).unwrap().permissions().mode() & 0o111, 0);
+        let args: Vec<&str> = words.collect();
+        assert_eq!(run(&world, &program, &args, &[]).code, Some(0));
+        world.write("skills/good/SKILL.md", "no frontmatter");
+        assert_eq!(run(&world, &program, &args, &[]).code, Some(1));
+        ids.push(text("id").to_owned());
+    }
+    assert_eq!(ids, ["sp-check", "sp-check-strict", "sp-fix"]);
+}
+
+#[test]
+fn the_github_action_hands_every_input_over_as_a_variable_and_runs_as_it_is_defined() {
+    let action = read_yaml("action.yml");
+    let yaml::Value::Map(inputs) = &get(&action, "inputs").value else { panic!() };
+    let steps = list(get(get(&action, "runs"), "steps"));
+    let [step] = steps else { panic!("one step") };
+    let yaml::Value::Map(variables) = &get(step, "env").value else { panic!() };
+    let handed: Vec<&str> = variables.iter().filter_map(|(_, value)| value.text()).collect();
+    let expected: Vec<String> = inputs.iter().map(|(name, _)| format!("${{{{ inputs.{} }}}}", name.text().unwrap())).collect();
+    assert_eq!(handed, expected);
+    let script = get(step, "run").text().unwrap();
+    assert!(!script.contains("${{"), "an input in a script is a command: {script}");
+    assert_eq!(script, "\"$GITHUB_ACTION_PATH/hooks/action\"");
+}
+
+#[test]
+fn the_action_annotates_and_writes_sarif() {
+    let world = world!();
+    world.skill("good");
+    world.write("skills/bad/SKILL.md", "---\nname: bad\ndescription: Use when: x\n---\n");
+    let action = project().join("hooks/action");
+    let run_with = |env: &[(&str, &str)]| run(&world, &action, &[], env);
+    let lenient = run_with(&[("SP_PATHS", ""), ("SP_STRICT", "false"), ("SP_SARIF", "")]);
+    insta::assert_snapshot!(lenient, @"
+    exit: 0
+    --- stdout
+    ::warning file=skills/bad/SKILL.md,line=3,col=14,endLine=3,endColumn=25,title=AS-04::an unquoted value has a `: ` in it%0Ahelp: put the value in quotes: description: 'Use when: x'
+    ");
+    let strict = run_with(&[("SP_PATHS", "skills/good\nskills/bad\n"), ("SP_STRICT", "true"), ("SP_SARIF", "out.sarif")]);
+    assert_eq!(strict.code, Some(1), "{strict}");
+    let sarif: Value = serde_json::from_slice(&std::fs::read(world.repo().join("out.sarif")).unwrap()).unwrap();
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "AS-04");
+    assert_eq!(run_with(&[("SP_PATHS", "skills/good\n")]).code, Some(0));
+    let hostile = run_with(&[("SP_PATHS", "$(touch pwned)\n--format\n; touch pwned")]);
+    assert_eq!(hostile.code, Some(3), "{hostile}");
+    assert!(!world.repo().join("pwned").exists());
+}
