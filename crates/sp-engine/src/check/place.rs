@@ -54,9 +54,13 @@ pub(super) fn places(context: &Context<'_>, request: &CheckRequest) -> Result<Ve
     if let Some(root) = &request.root {
         return Ok(vec![Place::new(context.expand(&root.to_string_lossy()))]);
     }
-    let here = context.current_dir.as_path();
-    let nearest = here.ancestors().find(|dir| is_skill(dir) || is_repo(dir));
-    Ok(vec![Place::new(nearest.unwrap_or(here).into())])
+    let nearest = context.current_dir.ancestors().find(|dir| is_skill(dir) || is_repo(dir));
+    match nearest {
+        Some(dir) => Ok(vec![Place::new(dir.into())]),
+        // A walk through whatever lies below, a home perhaps, is done only where it is asked for.
+        None => Err(Error::new(Kind::Data, "the current directory is in no skill and no repository of skills")
+            .hint("name what to check: a skill's folder, a pack file, or a directory with skills, such as `.`")),
+    }
 }
 
 pub(super) fn is_skill(dir: &Path) -> bool {

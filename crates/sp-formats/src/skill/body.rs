@@ -107,7 +107,7 @@ pub fn references(text: &str, start: usize) -> Vec<Reference> {
     }
     found.extend(definitions);
     found.sort_by_key(|reference| (reference.span.start, reference.kind == ReferenceKind::Mention));
-    found.dedup_by(|later, earlier| is_repeated(later, earlier));
+    found.dedup_by(is_repeated);
     found
 }
 

@@ -58,6 +58,9 @@ fn human(context: &Context<'_>, report: &CostReport, terminal: &Terminal, out: &
         writeln!(out, "\n{skills}: every session pays {STRONG}{always}{STRONG:#} tokens before the first word;")?;
         writeln!(out, "all bodies have {body} more, all other files {files}")?;
     }
+    if report.groups.iter().all(|group| group.skills.is_empty()) {
+        return Ok(());
+    }
     let legend: Vec<String> = TIERS.iter().map(|(name, c, style)| format!("{style}{c}{style:#} {name}")).collect();
     writeln!(
         out,
@@ -71,12 +74,14 @@ fn human(context: &Context<'_>, report: &CostReport, terminal: &Terminal, out: &
 fn rows(context: &Context<'_>, group: &CostGroup, terminal: &Terminal, out: &mut dyn Write) -> std::io::Result<()> {
     let names: Vec<String> = group.skills.iter().map(|skill| name_of(context, group, skill)).collect();
     let numbers: Vec<[String; 3]> = group.skills.iter().map(|skill| tiers(skill).map(thousands)).collect();
-    let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(5, MAX_NAME);
     let widths: [usize; 3] = std::array::from_fn(|tier| {
         numbers.iter().map(|row| row[tier].len()).max().unwrap_or(0).max(TIERS[tier].0.len())
     });
-    let taken = name_width + widths.iter().sum::<usize>() + 8;
-    let bar_width = usize::from(terminal.width().unwrap_or(100)).saturating_sub(taken).clamp(MIN_BAR, MAX_BAR);
+    // Blanks stand before each number and before the bar.
+    let room = usize::from(terminal.width().unwrap_or(100)).saturating_sub(widths.iter().sum::<usize>() + 8);
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let name_width = longest.min(room.saturating_sub(MIN_BAR)).clamp(5, MAX_NAME);
+    let bar_width = room.saturating_sub(name_width).min(MAX_BAR);
     let dearest = group.skills.iter().map(|skill| tiers(skill).iter().sum::<usize>()).max().unwrap_or(1).max(1);
     write!(out, "{STRONG}{}", padded("SKILL", name_width))?;
     for (tier, width) in widths.iter().enumerate() {
