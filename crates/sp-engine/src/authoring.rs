@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::checks::{SP_02, SP_04, SP_05, SP_11};
+use sp_formats::checks::{SE_04, SP_02, SP_04, SP_05, SP_11};
 use sp_formats::pack::{self, Pack};
+use sp_formats::printable::printable;
 use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
 use sp_formats::suggest::nearest;
@@ -106,22 +107,23 @@ impl Authoring {
                 (found, Check::All)
             }
         };
-        local_skills(context, &path, &found, check)
+        local_skills(session, &path, &found, check)
     }
 
     /// Reads every pack file below `packs/`, good or bad, sorted by path.
     pub(crate) fn pack_files(&self, session: &Session<'_>) -> Result<Vec<ReadPack>> {
-        self.pack_paths()?.into_iter().map(|path| read_pack(session, path)).collect()
+        let files = self.pack_paths()?.into_iter().filter(|path| path.is_file());
+        files.map(|path| read_pack(session, path)).collect()
     }
 
-    /// Every pack file below `packs/`, sorted.
+    /// Everything below `packs/` that is called as a pack is, sorted.
     pub(crate) fn pack_paths(&self) -> Result<Vec<PathBuf>> {
         let dir = self.root.join("packs");
         if !dir.is_dir() {
             return Ok(Vec::new());
         }
         let paths = Dir::open(&dir)?.entries()?.into_iter().map(|entry| dir.join(entry.name()));
-        let mut paths: Vec<PathBuf> = paths.filter(|path| is_pack_file(path) && path.is_file()).collect();
+        let mut paths: Vec<PathBuf> = paths.filter(|path| is_pack_file(path)).collect();
         paths.sort();
         Ok(paths)
     }
@@ -236,8 +238,8 @@ pub(crate) fn read_pack_partly(
         Ok(text) => text,
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
-            let mut report = Report::new(shown, String::from_utf8_lossy(error.as_bytes()));
-            report.error(&SP_11, at..at, "it is not UTF-8 text").help("save it as UTF-8");
+            let mut report = Report::new(shown, String::from_utf8_lossy(&error.as_bytes()[..at]));
+            report.error(&SP_11, at..at, "it is not UTF-8 text from here on").help("save it as UTF-8");
             return Ok((path, None, report));
         }
     };
@@ -252,8 +254,9 @@ fn usable((path, pack, report): ReadPack) -> Result<PackFile> {
     }
 }
 
-fn local_skills(context: &Context<'_>, skills: &Path, found: &Found, check: Check) -> Result<LocalSkills> {
-    if let Some(misplaced) = misplaced(context, skills, found).into_iter().next() {
+fn local_skills(session: &Session<'_>, skills: &Path, found: &Found, check: Check) -> Result<LocalSkills> {
+    let context = session.context;
+    if let Some(misplaced) = misplaced(session, skills, found).into_iter().next() {
         return Err(misplaced.into());
     }
     let shown = |path: &str| context.show(&skills.join(path));
@@ -272,12 +275,19 @@ fn local_skills(context: &Context<'_>, skills: &Path, found: &Found, check: Chec
 }
 
 /// Everything that stands where no skill can.
-pub(crate) fn misplaced(context: &Context<'_>, skills: &Path, found: &Found) -> Vec<Misplaced> {
+pub(crate) fn misplaced(session: &Session<'_>, skills: &Path, found: &Found) -> Vec<Misplaced> {
+    let (context, depth) = (session.context, session.limits.depth);
     let unnamed = found.unnamed.iter().map(|unnamed| Misplaced {
         path: skills.join(&unnamed.path),
         rule: &SP_05,
-        message: unnamed.to_string(),
+        message: printable(&unnamed.to_string()).replace(&*skills.to_string_lossy(), &context.show(skills)),
         help: "rename the folder",
+    });
+    let deep = found.too_deep.iter().map(|path| Misplaced {
+        path: skills.join(&**path),
+        rule: &SE_04,
+        message: format!("`{}` lies more than {depth} folders deep", context.show(&skills.join(&**path))),
+        help: "raise it with `--limit depth=<number>` if you mean it",
     });
     let top = found.holders.iter().filter(|holder| holder.path.is_empty()).map(|_| Misplaced {
         path: skills.join(SKILL_FILE),
@@ -294,7 +304,7 @@ pub(crate) fn misplaced(context: &Context<'_>, skills: &Path, found: &Found) -> 
             path,
         }
     });
-    unnamed.chain(top).chain(links).collect()
+    unnamed.chain(deep).chain(top).chain(links).collect()
 }
 
 /// Splits the directories that hold a `SKILL.md` into skills and those that have one below them.

@@ -39,8 +39,7 @@ fn load(context: &Context<'_>) -> Result<Config> {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Config::default()),
         Err(e) => return Err(e.into()),
     };
-    let text = String::from_utf8_lossy(&bytes);
-    let (config, report) = config::read(&context.show(&path), &text, &limits);
+    let (config, report) = config::read_bytes(&context.show(&path), &bytes, &limits);
     config.ok_or_else(|| Error::in_file("the config cannot be used", report))
 }
 

@@ -8,7 +8,7 @@ use sp_formats::tokens::TOKENIZER;
 use crate::agents::agents;
 use crate::check::{CheckRequest, Imports, Strictness, costs};
 use crate::config::Session;
-use crate::context::Context;
+use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 use crate::sinks::{BUILT_IN, Scope, Sink, SinkRequest, find};
 use crate::tokens::Tokens;
@@ -57,7 +57,10 @@ fn sink_group(session: &Session<'_>, sink: &Sink, tokens: &Tokens<'_>) -> Result
         true => Vec::new(),
         false => costs(session, &check_request(vec![sink.path.clone()], None), tokens)
             .map(|groups| groups.into_iter().flat_map(|(_, skills)| skills).collect())
-            .unwrap_or_default(),
+            .or_else(|error| {
+                session.context.tell(Event::Warning(error.to_string()));
+                Ok::<_, Error>(Vec::new())
+            })?,
     };
     Ok(group(Some(sink.name.clone()), sink.path.clone(), skills))
 }

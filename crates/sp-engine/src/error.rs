@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use sp_formats::Report;
 use sp_formats::printable::printable_lines;
 use sp_tree::transaction::{JournalError, TransactionError};
-use sp_tree::{FileError, ScanError, WalkError};
+use sp_tree::{ArchiveError, FileError, ScanError, WalkError};
 
 /// The result of a verb.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -143,6 +143,22 @@ impl From<ScanError> for Error {
     }
 }
 
+impl From<ArchiveError> for Error {
+    fn from(error: ArchiveError) -> Self {
+        let message = error.to_string();
+        match error {
+            ArchiveError::File(error) => error.into(),
+            other => match other.limit_name() {
+                Some(name) => Self::new(Kind::Data, message)
+                    .hint(format!("raise it with `--limit {name}=<number>` if you trust the archive")),
+                None => {
+                    Self::new(Kind::Data, message).hint("nothing was changed: ask whoever made the archive to mend it")
+                }
+            },
+        }
+    }
+}
+
 impl From<WalkError> for Error {
     fn from(error: WalkError) -> Self {
         let message = error.to_string();
@@ -151,7 +167,6 @@ impl From<WalkError> for Error {
             WalkError::TooMany { .. } => {
                 Self::new(Kind::Data, message).hint("raise it with `--limit repo-entries=<number>`")
             }
-            WalkError::TooDeep { .. } => Self::new(Kind::Data, message).hint("raise it with `--limit depth=<number>`"),
         }
     }
 }

@@ -126,7 +126,7 @@ fn plan(
     Ok(Plan { sinks: sinks? })
 }
 
-fn kept_folder(kept: Kept) -> KeptFolder {
+pub(crate) fn kept_folder(kept: Kept) -> KeptFolder {
     let folder = kept.from.file_name().unwrap_or_default().to_string_lossy().into_owned();
     KeptFolder { folder, kept_at: kept.to }
 }

@@ -48,6 +48,10 @@ pub(crate) fn resolve(pack: &Pack, local: &[String], offers: &[Offer], report: &
         picked.retain(|(_, id)| !exclude.pattern.matches(id));
         warn_if_idle(exclude, picked.len() < before, report);
     }
+    // Where prefix or separator cannot be used, no folder name can.
+    if report.findings.iter().any(|finding| finding.check.id == SP_13.id) {
+        return Vec::new();
+    }
     name_folders(pack, &one_of_each(picked, offers), report)
 }
 
@@ -143,9 +147,11 @@ fn name_folders(pack: &Pack, picked: &[(Origin, &str)], report: &mut Report) -> 
                 describe(pack, first.origin, &first.id),
                 describe(pack, origin, id)
             );
-            report
-                .error(&SP_19, pack.name_span.clone(), message)
-                .help("exclude one of the two, or set `install.flatten: false`");
+            let help = match pack.naming.flatten {
+                true => "exclude one of the two, or set `install.flatten: false`",
+                false => "exclude one of the two, or rename it",
+            };
+            report.error(&SP_19, pack.name_span.clone(), message).help(help);
             continue;
         }
         taken.insert(folded, selected.len());

@@ -28,7 +28,8 @@ impl<'a> Tokens<'a> {
     /// What earlier runs counted.
     pub(crate) fn open(context: &'a Context<'a>) -> Self {
         let bytes = recall(context, NAME);
-        let records = bytes.strip_prefix(HEADER).unwrap_or_default().chunks_exact(RECORD);
+        let records = whole(&bytes).and_then(|bytes| bytes.strip_prefix(HEADER)).unwrap_or_default();
+        let records = records.chunks_exact(RECORD);
         Self { context, known: records.filter_map(decode).collect(), fresh: Mutex::default() }
     }
 
@@ -62,8 +63,15 @@ impl<'a> Tokens<'a> {
             bytes.extend_from_slice(digest.as_bytes());
             bytes.extend_from_slice(&count.to_le_bytes());
         }
+        bytes.extend_from_slice(Digest::of(&bytes).as_bytes());
         remember(self.context, NAME, &bytes);
     }
+}
+
+/// What is stored, without the digest behind it, if the two fit.
+fn whole(bytes: &[u8]) -> Option<&[u8]> {
+    let (stored, digest) = bytes.split_last_chunk::<32>()?;
+    (Digest::of(stored).as_bytes() == digest).then_some(stored)
 }
 
 fn decode(record: &[u8]) -> Option<(Digest, u32)> {

@@ -24,13 +24,27 @@ pub struct Config {
     pub limits: Vec<(String, u64)>,
 }
 
+/// Reads a config from the bytes of its file.
+pub fn read_bytes(file: &str, bytes: &[u8], limits: &Limits) -> (Option<Config>, Report) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => read(file, text, limits),
+        Err(error) => {
+            let at = error.valid_up_to();
+            let mut report = Report::new(file, String::from_utf8_lossy(&bytes[..at]));
+            report.error(&SP_28, at..at, "it is not UTF-8 text from here on").help("save it as UTF-8");
+            (None, report)
+        }
+    }
+}
+
 /// Reads a config. It is `Some` exactly if the report has no error.
 pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Config>, Report) {
     let mut report = Report::new(file, text);
     let root = match yaml::parse(text, limits) {
         Ok(root) => root,
         Err(error) => {
-            report.error(&SP_28, error.span, error.message);
+            let help = error.help();
+            report.error(&SP_28, error.span, error.message).help(help);
             return (None, report);
         }
     };
@@ -45,7 +59,8 @@ pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Config>, Report)
 fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
     let fields = Fields::of(root, What { name: "the config", check: &SP_28 }, KEYS, report)?;
     let mut config = Config::default();
-    for (name, node) in pairs(&fields, "sinks", report) {
+    for (key, node) in pairs(&fields, "sinks", report) {
+        let name = key.text().unwrap_or_default();
         match node.text() {
             Some(path) if is_absolute(path) => config.sinks.push((name.into(), path.into())),
             Some(_) => {
@@ -58,26 +73,31 @@ fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
                     .help("start it with `/` or `~/`: a sink is one place wherever `sp` runs");
             }
             None => {
-                report.error(
-                    &SP_27,
-                    node.span.clone(),
-                    format!("the sink `{name}` must have a path, not {}", node.kind()),
-                );
+                report
+                    .error(
+                        &SP_27,
+                        node.span.clone(),
+                        format!("the sink `{}` must have a path, not {}", printable(name), node.kind()),
+                    )
+                    .help("write `<sink>: ~/<directory>`");
             }
         }
     }
-    for (name, node) in pairs(&fields, "limits", report) {
+    for (key, node) in pairs(&fields, "limits", report) {
+        let name = key.text().unwrap_or_default();
         if !LIMIT_NAMES.contains(&name) {
             let help = match nearest(name, LIMIT_NAMES.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("the limits are: {}", LIMIT_NAMES.join(", ")),
             };
-            report.error(&SE_04, node.span.clone(), format!("there is no limit called `{name}`")).help(help);
+            let message = format!("there is no limit called `{}`", printable(name));
+            report.error(&SE_04, key.span.clone(), message).help(help);
         }
         match node.text().and_then(|text| text.parse().ok()) {
             Some(value) => config.limits.push((name.into(), value)),
             None => {
-                report.error(&SE_04, node.span.clone(), format!("the limit `{name}` must be a whole number"));
+                let message = format!("the limit `{}` must be a whole number", printable(name));
+                report.error(&SE_04, node.span.clone(), message).help("write digits only: `10000`");
             }
         }
     }
@@ -88,16 +108,16 @@ fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || path.starts_with("~/") || path == "~"
 }
 
-fn pairs<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> Vec<(&'a str, &'a Node)> {
+fn pairs<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> &'a [(Node, Node)] {
     match fields.get(key) {
-        Some(Node { value: Value::Map(pairs), .. }) => {
-            pairs.iter().filter_map(|(name, value)| Some((name.text()?, value))).collect()
-        }
+        Some(Node { value: Value::Map(pairs), .. }) => pairs,
         Some(node) if !node.is_null() => {
-            report.error(&SP_28, node.span.clone(), format!("`{key}` must be a mapping, not {}", node.kind()));
-            Vec::new()
+            report
+                .error(&SP_28, node.span.clone(), format!("`{key}` must be a mapping, not {}", node.kind()))
+                .help(format!("write `{key}:` and below it `  <name>: <value>`"));
+            &[]
         }
-        _ => Vec::new(),
+        _ => &[],
     }
 }
 

@@ -15,7 +15,7 @@ pub struct Naming {
     #[schemars(with = "Option<crate::schema::FolderPart>")]
     pub sep: String,
     /// Whether only the last segment of the id is used.
-    #[schemars(default)]
+    #[schemars(with = "Option<bool>")]
     pub flatten: bool,
 }
 

@@ -25,19 +25,19 @@ const INSTALL_KEYS: &[&str] = &["prefix", "sep", "flatten"];
 #[schemars(deny_unknown_fields, extend("anyOf" = [{ "required": ["include"] }, { "required": ["imports"] }]))]
 pub struct Pack {
     /// The pack's name.
-    #[schemars(length(min = 1))]
+    #[schemars(with = "crate::schema::Text")]
     pub name: String,
     /// Where the name stands in the file.
     #[schemars(skip)]
     pub name_span: Range<usize>,
     /// The local skills that it picks, by patterns over their ids.
-    #[schemars(default)]
+    #[schemars(with = "Option<Vec<PatternAt>>")]
     pub include: Vec<PatternAt>,
     /// What is taken out of all that was picked.
-    #[schemars(default)]
+    #[schemars(with = "Option<Vec<PatternAt>>")]
     pub exclude: Vec<PatternAt>,
     /// What it takes from other repositories.
-    #[schemars(default)]
+    #[schemars(with = "Option<Vec<Import>>")]
     pub imports: Vec<Import>,
     /// How it names the folders.
     #[schemars(with = "Option<Naming>", rename = "install")]
@@ -69,7 +69,7 @@ pub struct Import {
     #[schemars(length(min = 1))]
     pub include: Vec<PatternAt>,
     /// What is taken out of those.
-    #[schemars(default)]
+    #[schemars(with = "Option<Vec<PatternAt>>")]
     pub exclude: Vec<PatternAt>,
 }
 
@@ -85,7 +85,8 @@ pub fn read_partly(file: &str, text: &str, limits: &Limits) -> (Option<Pack>, Re
     let root = match yaml::parse(text, limits) {
         Ok(root) => root,
         Err(error) => {
-            report.error(&SP_11, error.span, error.message);
+            let help = error.help();
+            report.error(&SP_11, error.span, error.message).help(help);
             return (None, report);
         }
     };
@@ -99,7 +100,7 @@ fn read_pack(root: &Node, report: &mut Report) -> Option<Pack> {
     let name = match fields.text("name", report) {
         Some((name, span)) if !name.trim().is_empty() => Some((name, span)),
         Some((_, span)) => {
-            report.error(&SP_11, span, "the name is empty");
+            report.error(&SP_11, span, "the name is empty").help("write `name: <the pack's name>`");
             None
         }
         None => {
@@ -117,8 +118,10 @@ fn read_pack(root: &Node, report: &mut Report) -> Option<Pack> {
             .error(&SP_11, 0..0, "the pack selects nothing")
             .help("add `include:` with a list of patterns, or `imports:`");
     }
-    let (name, name_span) = name?;
-    let naming = read_naming(&fields, &name, &name_span, report)?;
+    // Mistakes in `install` are told even where there is no name.
+    let (text, span) = name.clone().unwrap_or_default();
+    let naming = read_naming(&fields, &text, &span, report);
+    let ((name, name_span), naming) = (name?, naming?);
     Some(Pack { name, name_span, include, exclude, imports, naming })
 }
 
@@ -138,13 +141,15 @@ fn read_import(node: &Node, report: &mut Report) -> Option<Import> {
             }
         },
         None => {
-            fields.missing("repo", "add `repo: <a git URL, a shorthand or a path>`", report);
+            if fields.get("repo").is_none_or(Node::is_null) {
+                fields.missing("repo", "add `repo: <a git URL, a shorthand or a path>`", report);
+            }
             None
         }
     };
     let git_ref = match fields.text("ref", report) {
         Some((text, span)) => match GitRef::new(&text) {
-            Ok(git_ref) => Some(git_ref),
+            Ok(git_ref) => Some(Some(git_ref)),
             Err(error) => {
                 report
                     .error(&SP_10, span, format!("the ref cannot be used: {error}"))
@@ -152,14 +157,15 @@ fn read_import(node: &Node, report: &mut Report) -> Option<Import> {
                 None
             }
         },
-        None => None,
+        None => fields.get("ref").is_none_or(Node::is_null).then_some(None),
     };
     let include = fields.patterns("include", report);
     if include.is_empty() && fields.list_is_empty("include") {
         fields.missing("include", "add `include:` with a list of patterns; `\"**\"` picks every skill", report);
     }
     let exclude = fields.patterns("exclude", report);
-    let (repo, span) = repo?;
+    // An import with a bad ref is none, so that nobody says that it has no ref.
+    let ((repo, span), git_ref) = (repo?, git_ref?);
     Some(Import { repo, span, git_ref, include, exclude })
 }
 
@@ -273,7 +279,9 @@ impl<'a> Fields<'a> {
         match node.text() {
             Some(text) => Some((text.into(), node.span.clone())),
             None => {
-                report.error(&SP_11, node.span.clone(), format!("`{key}` must be text, not {}", node.kind()));
+                report
+                    .error(&SP_11, node.span.clone(), format!("`{key}` must be text, not {}", node.kind()))
+                    .help(format!("write `{key}: …`"));
                 None
             }
         }
@@ -317,7 +325,7 @@ fn read_pattern(key: &str, node: &Node, report: &mut Report) -> Option<PatternAt
                         node.span.clone(),
                         format!("an item of `{key}` must be a pattern, not {}", node.kind()),
                     )
-                    .help("quote a pattern that starts with `*`: `\"**/x\"`");
+                    .help("write a pattern: `- general/**`, or in quotes `- \"**/x\"`");
                 return None;
             }
         },
@@ -344,7 +352,10 @@ fn leading(node: &Node, text: &str, report: &Report) -> Option<Range<usize>> {
     let written = report.text.get(node.span.clone())?;
     let start = node.span.start + written.len() - written.trim_start_matches(['"', '\'']).len();
     let found = report.text.get(start..start + too_much.len()) == Some(too_much);
-    (found && !too_much.is_empty() && !rest.is_empty()).then(|| start..start + too_much.len())
+    // Without quotes, what is left must still be read as the text that it is.
+    let quoted = start > node.span.start;
+    let reads_so = quoted || yaml::parse(rest, &Limits::default()).is_ok_and(|node| node.text() == Some(rest));
+    (found && reads_so && !too_much.is_empty() && !rest.is_empty()).then(|| start..start + too_much.len())
 }
 
 /// Reports what a pack may do but hardly should: it is not wrong, so installing says nothing of it.

@@ -36,8 +36,10 @@ impl PatternError {
         match self {
             Self::Empty => "write `**` to pick every skill".into(),
             Self::TooLong => "split it into several patterns".into(),
-            Self::LeadingSlash => format!("ids are relative: write `{}`", text.trim_start_matches('/')),
-            Self::LeadingDot => format!("ids are relative: write `{}`", text.trim_start_matches("./")),
+            Self::LeadingSlash | Self::LeadingDot => match text.trim_start_matches(['.', '/']) {
+                "" => "write `**` to pick every skill".into(),
+                rest => format!("ids are relative: write `{rest}`"),
+            },
             Self::TrailingSlash => {
                 format!("write `{0}` for that skill, `{0}/**` for all below it", text.trim_end_matches('/'))
             }

@@ -55,7 +55,8 @@ pub fn masked(text: &str) -> Cow<'_, str> {
     }
 }
 
-fn is_hidden(c: char) -> bool {
+/// Whether a character shows nothing of itself, or changes how others are shown.
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             // Bidi marks, embeddings, overrides and isolates.

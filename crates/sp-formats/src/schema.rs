@@ -46,7 +46,7 @@ schema_of!(
     PatternAt,
     "Pattern",
     json_schema!({
-        "type": "string",
+        "type": ["string", "number", "boolean"],
         "description": "A pattern over skill ids: `*` stays within a folder, `**` goes across.",
         "pattern": "^(?!\\.?/).*[^/]$",
         "maxLength": 4096
@@ -67,16 +67,25 @@ schema_of!(
     GitRef,
     "Ref",
     json_schema!({
-        "type": "string",
+        "type": ["string", "number", "boolean"],
         "description": "A tag, a branch or a commit.",
         "pattern": "^[^-\\s]"
     })
 );
 
+/// Text, which YAML may take for a number or a truth value; `sp` takes it as it is written.
+pub(crate) struct Text;
+
+schema_of!(Text, "Text", json_schema!({ "type": ["string", "number", "boolean"], "minLength": 1 }));
+
 /// Text that is part of a folder's name.
 pub(crate) struct FolderPart;
 
-schema_of!(FolderPart, "FolderPart", json_schema!({ "type": "string", "pattern": "^[^/\\\\:<>\"|?*\\x00-\\x1f]*$" }));
+schema_of!(
+    FolderPart,
+    "FolderPart",
+    json_schema!({ "type": ["string", "number", "boolean"], "pattern": "^[^/\\\\:<>\"|?*\\x00-\\x1f]*$" })
+);
 
 /// Where sinks are, by name.
 pub(crate) struct SinkPaths;

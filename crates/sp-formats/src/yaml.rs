@@ -24,6 +24,32 @@ pub struct YamlError {
     pub message: String,
 }
 
+impl YamlError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        let says = |word: &str| self.message.contains(word);
+        if says("tab") {
+            "YAML is indented with spaces: replace the tab"
+        } else if says("anchor") || says("alias") {
+            "put a value that starts with `*` or `&` in quotes"
+        } else if says("second time") {
+            "remove one of the two"
+        } else if says("document") {
+            "remove the line `---` and what belongs to the other document"
+        } else if says("more than") {
+            "make it smaller, or raise the limit with `--limit` if you mean it"
+        } else {
+            "mend the YAML here, or put the value in quotes"
+        }
+    }
+}
+
+/// Text as a YAML value that reads as just this text; for text of one line without odd characters.
+pub(crate) fn as_value(text: &str) -> String {
+    let node = Node::scalar(0..0, text.into(), true);
+    if node.is_null() || node.other_type().is_some() { format!("\"{text}\"") } else { text.into() }
+}
+
 /// A node and the bytes it stands on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
@@ -92,11 +118,31 @@ impl Node {
         if matches!(lower.as_str(), "true" | "false" | "yes" | "no" | "on" | "off") {
             return Some("a truth value");
         }
-        let digits = lower.trim_start_matches(['+', '-']);
+        let digits = lower.strip_prefix(['+', '-']).unwrap_or(&lower);
         let radix = digits.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
-            || digits.strip_prefix("0o").is_some_and(|octal| octal.bytes().all(|byte| byte.is_ascii_digit()));
+            || digits.strip_prefix("0o").is_some_and(|octal| octal.bytes().all(|byte| matches!(byte, b'0'..=b'7')));
         let decimal = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') && digits.parse::<f64>().is_ok();
         (radix && digits.len() > 2 || decimal || matches!(digits, ".inf" | ".nan")).then_some("a number")
+    }
+
+    /// The node as a JSON value: unquoted text as what YAML takes it for.
+    pub fn to_json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Scalar { .. } if self.is_null() => serde_json::Value::Null,
+            Value::Scalar { text, plain } => match self.truth() {
+                Some(truth) => truth.into(),
+                // A number stays as it is written only if JSON writes it so too.
+                None => Some(text)
+                    .filter(|_| *plain && self.other_type() == Some("a number"))
+                    .and_then(|text| serde_json::from_str::<serde_json::Number>(text).ok())
+                    .map_or_else(|| text.as_str().into(), serde_json::Value::Number),
+            },
+            Value::Seq(items) => items.iter().map(Self::to_json).collect(),
+            Value::Map(pairs) => {
+                let pair = |(key, value): &(Self, Self)| (key.text().unwrap_or_default().to_owned(), value.to_json());
+                serde_json::Value::Object(pairs.iter().map(pair).collect())
+            }
+        }
     }
 
     /// Moves every span of the node and what is in it.
@@ -133,7 +179,7 @@ pub fn parse(text: &str, limits: &Limits) -> Result<Node, YamlError> {
     }
     // A byte-order mark is no part of the text; spans still count it.
     let skipped = text.len() - text.trim_start_matches('\u{feff}').len();
-    let mut builder = Builder::new(limits);
+    let mut builder = Builder::new(&text[skipped..], limits);
     let options = granit_parser::options! {
         flow_nesting_limit: MAX_DEPTH,
         block_nesting_limit: MAX_DEPTH,
@@ -185,6 +231,7 @@ struct Open {
 }
 
 struct Builder<'a> {
+    text: &'a str,
     limits: &'a Limits,
     stack: Vec<Open>,
     anchors: HashMap<usize, (Rc<Node>, u64)>,
@@ -194,15 +241,20 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(limits: &'a Limits) -> Self {
-        Self { limits, stack: Vec::new(), anchors: HashMap::new(), nodes: 0, aliases: 0, root: None }
+    fn new(text: &'a str, limits: &'a Limits) -> Self {
+        Self { text, limits, stack: Vec::new(), anchors: HashMap::new(), nodes: 0, aliases: 0, root: None }
     }
 
     fn event(&mut self, event: Event<'_>, span: &Span) -> Result<(), YamlError> {
         let range = span.byte_range().unwrap_or(0..0);
         match event {
-            Event::Scalar(text, style, anchor, _) => {
-                let plain = style == ScalarStyle::Plain;
+            Event::Scalar(text, style, anchor, tag) => {
+                let range = match style {
+                    ScalarStyle::Literal | ScalarStyle::Folded => self.with_header(range),
+                    _ => range,
+                };
+                // A tag says what it is, as quotes do.
+                let plain = style == ScalarStyle::Plain && tag.is_none();
                 let node = Node::scalar(range, text.into_owned(), plain);
                 self.remember(anchor, &node, 1);
                 self.spend(1, &node.span)?;
@@ -241,15 +293,40 @@ impl<'a> Builder<'a> {
         let Some(open) = self.stack.pop() else {
             return Ok(());
         };
-        // A block collection's end event stands after the blank lines that follow it.
-        let last =
-            if open.map { open.pairs.last().map(|(_, v)| v.span.end) } else { open.items.last().map(|v| v.span.end) };
-        let end = last.map_or(end, |last| if end > last + 1 { last } else { end });
+        let span = self.extent(&open, end);
         let value = if open.map { Value::Map(open.pairs) } else { Value::Seq(open.items) };
-        let node = Node { span: open.start..end.max(open.start), value, flow: open.flow };
+        let node = Node { span, value, flow: open.flow };
         let weight = weight(&node);
         self.remember(open.anchor, &node, weight);
         self.place(node)
+    }
+
+    /// From the first to the last character of a collection. The events of one without brackets
+    /// start behind its first `-` and end behind the blank lines that follow it.
+    fn extent(&self, open: &Open, end: usize) -> Range<usize> {
+        let items = || open.items.first().zip(open.items.last()).map(|(first, last)| (&first.span, &last.span));
+        let pairs = || open.pairs.first().zip(open.pairs.last()).map(|(first, last)| (&first.0.span, &last.1.span));
+        match if open.map { pairs() } else { items() } {
+            Some((first, last)) if !open.flow => {
+                let at_dash = open.map || self.text[open.start..].starts_with('-');
+                let start = if at_dash { None } else { self.text[..first.start].rfind('-') }.unwrap_or(open.start);
+                start..last.end.max(start)
+            }
+            _ => open.start..end.max(open.start),
+        }
+    }
+
+    /// A block scalar from its `|` or `>` to its last character.
+    fn with_header(&self, content: Range<usize>) -> Range<usize> {
+        let before = self.text[..content.start].trim_end_matches([' ', '\t']);
+        let line_end = before.trim_end_matches(['\n', '\r']).len();
+        let line_start = self.text[..line_end].rfind('\n').map_or(0, |at| at + 1);
+        let line = &self.text[line_start..line_end];
+        let is_header = |(at, _): &(usize, &str)| line[..*at].ends_with([' ', '\t']) || *at == 0;
+        let header = line.match_indices(['|', '>']).find(is_header);
+        let start = header.map_or(content.start, |(at, _)| line_start + at);
+        let end = self.text[..content.end].trim_end().len();
+        start..end.max(start)
     }
 
     fn alias(&mut self, anchor: usize, span: Range<usize>) -> Result<(), YamlError> {
@@ -373,6 +450,27 @@ mod tests {
         let node = read(text);
         let Value::Map(pairs) = &node.value else { panic!() };
         assert_eq!(&text[pairs[0].1.span.clone()], "- general/**\n  - coding/*");
+    }
+
+    #[test]
+    fn collections_and_block_scalars_are_cut_from_their_first_to_their_last_character() {
+        for (text, cut) in [
+            ("a:\n  - x\n  - y\n\nb: c\n", "- x\n  - y"),
+            ("a:\n- x\n- y\n\n", "- x\n- y"),
+            ("a:\n  -   x\nb: c\n", "-   x"),
+            ("a: [ x, y ]\nb: c\n", "[ x, y ]"),
+            ("a: [\n  x,\n  y\n]\nb: c\n", "[\n  x,\n  y\n]"),
+            ("a: { x: y }\n", "{ x: y }"),
+            ("a: []\n", "[]"),
+            ("a:\n  x: y\n\nb: c\n", "x: y"),
+            ("a: >\n  one\n  two\nb: c\n", ">\n  one\n  two"),
+            ("a: |-  # why\r\n  one\r\n  two\r\n\r\nb: c\r\n", "|-  # why\r\n  one\r\n  two"),
+            ("a: >\n\n  one\n", ">\n\n  one"),
+        ] {
+            let node = read(text);
+            let Value::Map(pairs) = &node.value else { panic!() };
+            assert_eq!(&text[pairs[0].1.span.clone()], cut, "{text:?}");
+        }
     }
 
     #[test]

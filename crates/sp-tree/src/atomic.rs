@@ -53,6 +53,8 @@ pub fn replace(
 /// `like`. Whether it did, is told.
 pub fn rewrite(dir: &Dir, name: &Name, like: &Stamp, temp: &Name, bytes: &[u8]) -> Result<bool, FileError> {
     let write = || {
+        // Callers hold a lock, so a file that has this name was left by a death.
+        dir.remove_tree(temp)?;
         let mut file = dir.create_file(temp, false)?;
         file.permit(like)?;
         file.write(bytes)?;

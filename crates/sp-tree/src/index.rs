@@ -157,8 +157,9 @@ impl Index {
             let mut stamps = stamps_of(&bytes[range.clone()]);
             stamps.all(|(path, stamp)| stamp.kind() != EntryKind::Dir || dirs.get(path.to_bytes()) == Some(&&stamp))
         });
-        // Names that no id can have are told anew each time.
-        let settled = found.unnamed.is_empty() && found.dirs.iter().all(|(_, stamp)| is_settled(stamp, now));
+        // What was not walked is told anew each time.
+        let walked = found.unnamed.is_empty() && found.too_deep.is_empty();
+        let settled = walked && found.dirs.iter().all(|(_, stamp)| is_settled(stamp, now));
         let start = self.bytes.len();
         encode_stamps(&found.dirs, &mut self.bytes);
         put_u32(found.holders.len(), &mut self.bytes);

@@ -8,6 +8,7 @@
 //!
 //! This crate knows no format, reads neither environment nor clock, and uses no network.
 
+mod archive;
 pub mod atomic;
 mod digest;
 mod dir;
@@ -24,6 +25,7 @@ mod tree;
 mod walk;
 mod write;
 
+pub use archive::{Archive, ArchiveError, Packed, Refusal};
 pub use digest::{Digest, DigestError, Hasher};
 pub use dir::{Dir, DirEntry, EntryKind, Fixed, Follow, NewFile, Segment, Stamp, escape_bytes};
 pub use index::{Check, Index, Snapshot};
@@ -32,7 +34,7 @@ pub use listing::{Listing, ListingBuilder, ListingEntry, ListingError, ListingKi
 pub use lock::Lock;
 pub use path::{Name, PathError, RelPath, fold};
 pub use read::{FileError, read_limited, read_text};
-pub use scan::{Measured, ScanError, Scanned, Stamps, copy_scanned, hash_scanned, measure, scan};
-pub use tree::{Tree, TreeEntry, TreeKind};
+pub use scan::{Measured, ScanError, Scanned, Stamps, copy_scanned, hash_scanned, load, measure, scan};
+pub use tree::{Content, Tree, TreeEntry, TreeKind};
 pub use walk::{Found, FoundLink, Unnamed, WalkError, find_holders};
 pub use write::TreeWriter;

@@ -30,6 +30,14 @@ pub struct Limits {
     pub markdown_bytes: u64,
     /// Bytes that one fetch from a git repository may bring.
     pub git_pack_bytes: u64,
+    /// Members of a zip archive.
+    pub zip_entries: u64,
+    /// Bytes of a zip archive, packed as well as unpacked.
+    pub zip_bytes: u64,
+    /// How many times its size a zip archive may unpack to.
+    pub zip_ratio: u64,
+    /// Seconds that a download may take.
+    pub download_seconds: u64,
 }
 
 const MIB: u64 = 1024 * 1024;
@@ -48,6 +56,10 @@ impl Default for Limits {
             yaml_aliases: 100,
             markdown_bytes: 16 * MIB,
             git_pack_bytes: 1024 * MIB,
+            zip_entries: 10_000,
+            zip_bytes: 256 * MIB,
+            zip_ratio: 100,
+            download_seconds: 300,
         }
     }
 }
@@ -92,6 +104,10 @@ named_limits! {
     "yaml-aliases" => yaml_aliases,
     "markdown-bytes" => markdown_bytes,
     "git-pack-bytes" => git_pack_bytes,
+    "zip-entries" => zip_entries,
+    "zip-bytes" => zip_bytes,
+    "zip-ratio" => zip_ratio,
+    "download-seconds" => download_seconds,
 }
 
 #[cfg(test)]

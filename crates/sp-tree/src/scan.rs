@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::listing::{Listing, ListingBuilder, ListingError, ListingKind};
 use crate::path::{PathError, RelPath};
 use crate::read::read_open;
-use crate::tree::{Tree, TreeEntry, TreeKind};
+use crate::tree::{Content, Tree, TreeEntry, TreeKind};
 use crate::write::TreeWriter;
 
 /// Why a directory cannot be taken as a tree.
@@ -80,6 +80,8 @@ enum Owner {
     Author,
     /// A sink's: a link there is not ours.
     Sink,
+    /// A stranger's: links are refused, `.git` is passed over.
+    Stranger,
 }
 
 /// Looks at everything in an author's directory, following links and passing over `.git`.
@@ -110,8 +112,11 @@ struct Level<'a> {
 impl Scan<'_> {
     fn visit(&mut self, level: &Level<'_>, path: Option<&RelPath>) -> Result<(), ScanError> {
         self.dirs.push((path.map_or("", RelPath::as_str).into(), level.dir.stamp()?));
-        for entry in level.dir.entries()? {
-            if self.owner == Owner::Author && entry.name() == OsStr::new(".git") {
+        let mut entries = level.dir.entries()?;
+        // Whatever the file system's order, the same problem is met first.
+        entries.sort_unstable_by(|a, b| a.name().cmp(b.name()));
+        for entry in entries {
+            if self.owner != Owner::Sink && entry.name() == OsStr::new(".git") {
                 continue;
             }
             let child = self.child_path(path, &entry)?;
@@ -136,7 +141,7 @@ impl Scan<'_> {
         let here = level.dir.path_of(entry);
         let follow = match entry.kind {
             EntryKind::Special => return Err(ScanError::Special(here)),
-            EntryKind::Link if self.owner == Owner::Sink => return Err(ScanError::Link(here)),
+            EntryKind::Link if self.owner != Owner::Author => return Err(ScanError::Link(here)),
             EntryKind::Link => Follow::Links,
             EntryKind::Dir => return self.descend(level, entry, &path, Follow::Never),
             EntryKind::File => Follow::Never,
@@ -254,6 +259,22 @@ fn read_scanned(
         tree.entries.push(TreeEntry { path: entry.path.clone(), kind });
     }
     Ok(Measured { tree, stamps })
+}
+
+/// Reads a stranger's directory into memory.
+pub fn load(dir: &Dir, limits: &Limits) -> Result<Content, ScanError> {
+    let scanned = scan_as(dir, limits, Owner::Stranger)?;
+    let mut content = Content::default();
+    read_scanned(dir, &scanned, Follow::Never, limits, &mut |entry, bytes| {
+        match (&entry.kind, bytes) {
+            (ListingKind::File { executable, .. }, Some(bytes)) => {
+                content.file(entry.path.clone(), *executable, bytes.to_vec());
+            }
+            _ => content.dir(entry.path.clone()),
+        }
+        Ok(())
+    })?;
+    Ok(content)
 }
 
 /// What stands in a sink's folder: its tree, or `None` where it holds what `sp` never writes.

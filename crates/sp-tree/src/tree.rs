@@ -1,7 +1,9 @@
 //! Files by safe path, each with the digest of its bytes, and one digest over them all.
 
 use crate::digest::{Digest, Hasher};
+use crate::dir::FileError;
 use crate::path::RelPath;
+use crate::write::TreeWriter;
 
 /// A folder, or a file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,5 +58,54 @@ impl Tree {
             hasher.update(b"\n");
         }
         hasher.finish()
+    }
+}
+/// A tree with the bytes of its files, in memory.
+#[derive(Debug, Clone, Default)]
+pub struct Content {
+    tree: Tree,
+    /// The bytes of each file, by its place in the tree; empty for a folder.
+    bytes: Vec<Vec<u8>>,
+}
+
+impl Content {
+    /// Adds a folder.
+    pub fn dir(&mut self, path: RelPath) {
+        self.tree.entries.push(TreeEntry { path, kind: TreeKind::Dir });
+        self.bytes.push(Vec::new());
+    }
+
+    /// Adds a file.
+    pub fn file(&mut self, path: RelPath, executable: bool, bytes: Vec<u8>) {
+        let kind = TreeKind::File { executable, size: bytes.len() as u64, digest: Digest::of(&bytes) };
+        self.tree.entries.push(TreeEntry { path, kind });
+        self.bytes.push(bytes);
+    }
+
+    /// The digest of the tree.
+    pub fn digest(&self) -> Digest {
+        self.tree.digest()
+    }
+
+    /// The bytes of a file.
+    pub fn get(&self, path: &str) -> Option<&[u8]> {
+        let at = self.tree.entries.iter().position(|entry| entry.path.as_str() == path)?;
+        matches!(self.tree.entries[at].kind, TreeKind::File { .. }).then(|| self.bytes[at].as_slice())
+    }
+
+    /// The bytes of all files together.
+    pub fn size(&self) -> u64 {
+        self.bytes.iter().map(|bytes| bytes.len() as u64).sum()
+    }
+
+    /// Writes it; folders stand before what is in them.
+    pub fn write(&self, writer: &mut TreeWriter) -> Result<(), FileError> {
+        for (entry, bytes) in self.tree.entries.iter().zip(&self.bytes) {
+            match entry.kind {
+                TreeKind::Dir => writer.dir(&entry.path)?,
+                TreeKind::File { executable, .. } => writer.file(&entry.path, executable, bytes)?,
+            }
+        }
+        Ok(())
     }
 }

@@ -25,14 +25,6 @@ pub enum WalkError {
         /// The limit that was passed.
         limit: u64,
     },
-    /// Too deep to walk.
-    #[error("`{path}` lies more than {limit} folders deep")]
-    TooDeep {
-        /// Where.
-        path: String,
-        /// The limit that was passed.
-        limit: u64,
-    },
 }
 
 /// A directory whose name no id can have.
@@ -63,6 +55,8 @@ pub struct Found {
     pub holders: Vec<FoundLink>,
     /// Directories that were not walked because of their names.
     pub unnamed: Vec<Unnamed>,
+    /// Directories that were not walked because they lie too deep.
+    pub too_deep: Vec<Box<str>>,
     /// Links that lead back to a folder that they lie in; they were not followed.
     pub cycles: Vec<Box<str>>,
     /// Every directory that was read, as it looked just before.
@@ -88,6 +82,7 @@ pub fn find_holders(root: Dir, file: &Name, limits: &Limits) -> Result<Found, Wa
     let mut found = walk.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.holders.sort_unstable();
     found.unnamed.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    found.too_deep.sort_unstable();
     found.cycles.sort_unstable();
     found.dirs.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     Ok(found)
@@ -167,7 +162,8 @@ impl<'a> Walk<'a> {
             }
         };
         if level.depth >= self.limits.depth {
-            return Err(WalkError::TooDeep { path: path.into(), limit: self.limits.depth });
+            self.found.lock().unwrap_or_else(PoisonError::into_inner).too_deep.push(path);
+            return Ok(());
         }
         let (level, entry) = (Arc::clone(level), entry.clone());
         scope.spawn(move |scope| match self.open(&level, &entry, path, follow) {

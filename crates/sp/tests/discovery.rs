@@ -145,7 +145,7 @@ fn sp_05_a_folder_name_that_is_not_utf_8_is_an_error_with_its_bytes_escaped() {
     insta::assert_snapshot!(world.sp(&["list"]), @r"
     exit: 3
     --- stderr
-    error: the folder `[WORLD]/home/repo/skills/caf\xe9` cannot be part of a skill's id: it is not UTF-8
+    error: the folder `~/repo/skills/caf\xe9` cannot be part of a skill's id: it is not UTF-8
 
     hint: rename the folder
     ");

@@ -1,4 +1,11 @@
 //! What others run `sp check` with: the pre-commit hook and the GitHub action, as they are.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test ends at the first surprise, and drives programs"
+)]
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -68,7 +75,8 @@ fn the_github_action_hands_every_input_over_as_a_variable_and_runs_as_it_is_defi
     let [step] = steps else { panic!("one step") };
     let yaml::Value::Map(variables) = &get(step, "env").value else { panic!() };
     let handed: Vec<&str> = variables.iter().filter_map(|(_, value)| value.text()).collect();
-    let expected: Vec<String> = inputs.iter().map(|(name, _)| format!("${{{{ inputs.{} }}}}", name.text().unwrap())).collect();
+    let expected: Vec<String> =
+        inputs.iter().map(|(name, _)| format!("${{{{ inputs.{} }}}}", name.text().unwrap())).collect();
     assert_eq!(handed, expected);
     let script = get(step, "run").text().unwrap();
     assert!(!script.contains("${{"), "an input in a script is a command: {script}");
@@ -88,7 +96,8 @@ fn the_action_annotates_and_writes_sarif() {
     --- stdout
     ::warning file=skills/bad/SKILL.md,line=3,col=14,endLine=3,endColumn=25,title=AS-04::an unquoted value has a `: ` in it%0Ahelp: put the value in quotes: description: 'Use when: x'
     ");
-    let strict = run_with(&[("SP_PATHS", "skills/good\nskills/bad\n"), ("SP_STRICT", "true"), ("SP_SARIF", "out.sarif")]);
+    let strict =
+        run_with(&[("SP_PATHS", "skills/good\nskills/bad\n"), ("SP_STRICT", "true"), ("SP_SARIF", "out.sarif")]);
     assert_eq!(strict.code, Some(1), "{strict}");
     let sarif: Value = serde_json::from_slice(&std::fs::read(world.repo().join("out.sarif")).unwrap()).unwrap();
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "AS-04");

@@ -131,6 +131,8 @@ fn sp_11_a_double_key_is_named_with_its_line() {
       |
     3 | name: q
       | ^^^^
+      |
+      = help: remove one of the two
 
     error: the pack `packs/p.yaml` cannot be used
     ");
@@ -156,6 +158,8 @@ fn sp_11_yml_is_accepted_and_packs_lists_good_and_bad() {
       |
     1 | name: [
       |       ^
+      |
+      = help: mend the YAML here, or put the value in quotes
 
     error: 1 pack cannot be used
 

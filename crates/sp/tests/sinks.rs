@@ -168,10 +168,10 @@ fn sp_28_a_config_that_is_wrong_is_shown_where_it_is_wrong() {
       = help: did you mean `sinks`?
 
     error[SE-04]: there is no limit called `dept`
-     --> ~/.skillpack/config.yaml:4:9
+     --> ~/.skillpack/config.yaml:4:3
       |
     4 |   dept: 3
-      |         ^
+      |   ^^^^
       |
       = help: did you mean `depth`?
 
@@ -180,6 +180,8 @@ fn sp_28_a_config_that_is_wrong_is_shown_where_it_is_wrong() {
       |
     5 |   depth: deep
       |          ^^^^
+      |
+      = help: write digits only: `10000`
 
     error: the config cannot be used
     ");

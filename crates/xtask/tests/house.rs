@@ -52,7 +52,9 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("serde_json", &["sp-tree", "sp-formats", "sp", "xtask"], Anybody),
     // Files and processes.
     ("rustix", &["sp-tree", "sp-engine", "sp-testkit"], Anybody),
+    ("flate2", &["sp-tree"], Nobody),
     ("notify", &["sp-engine"], Nobody),
+    ("rawzip", &["sp-tree"], Anybody),
     ("rayon", &["sp-tree", "sp-engine"], Nobody),
     ("sha2", &["sp-tree", "sp-testkit"], Nobody),
     ("unicode-normalization", &["sp-tree"], Nobody),
@@ -62,6 +64,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     // Tests.
     ("globset", &[], Anybody),
     ("insta", &[], Anybody),
+    ("jsonschema", &[], Anybody),
     ("proptest", &[], Anybody),
     ("regex-lite", &["sp-testkit"], Nobody),
     ("tempfile", &["sp-testkit"], Anybody),

@@ -12,7 +12,7 @@ use sp_tree::Digest;
 
 use super::{Checked, Strictness};
 use crate::context::{Context, Event};
-use crate::error::Error;
+use crate::error::{Error, Kind};
 
 /// What was found so far.
 pub(super) struct Findings<'a> {
@@ -83,7 +83,8 @@ impl<'a> Findings<'a> {
 
     /// Adds something that could not be read.
     pub(super) fn unreadable(&self, error: Error) {
-        self.lock().unreadable.push(error);
+        // Whatever the reason, to a check it is data that cannot be read.
+        self.lock().unreadable.push(Error { kind: Kind::Data, ..error });
     }
 
     pub(super) fn finish(self, strictness: Strictness) -> Checked {

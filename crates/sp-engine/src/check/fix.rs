@@ -3,11 +3,12 @@
 //! Fixing one thing may bring another to light, so drafts are checked again until nothing is
 //! left to fix. A second run therefore finds nothing to do, and a dry run shows it all.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use sp_formats::FileFindings;
-use sp_formats::report::{Edit, edited, text_digest};
+use sp_formats::report::{edited, text_digest};
 use sp_tree::atomic::rewrite;
 use sp_tree::{Dir, FileError, Follow, Name, Stamp, read_limited};
 
@@ -15,6 +16,7 @@ use super::{CheckRequest, Checked, check_with};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
+use crate::home::Home;
 use crate::install::Mode;
 use crate::tokens::Tokens;
 
@@ -64,29 +66,48 @@ struct Draft {
 impl Drafts {
     /// The bytes of a file, as they are to be.
     pub(super) fn read(&self, path: &Path, limit: u64) -> std::result::Result<Vec<u8>, FileError> {
-        match self.drafts.get(path) {
+        if self.drafts.is_empty() {
+            return read_limited(path, limit);
+        }
+        match self.drafts.get(&real_path(path)) {
             Some(draft) => Ok(draft.after.clone().into_bytes()),
             None => read_limited(path, limit),
         }
     }
 
-    /// Does what the findings of a file say, and tells how many were mended.
-    fn apply(&mut self, session: &Session<'_>, file: &FileFindings) -> Result<usize> {
-        let mending: Vec<&Vec<Edit>> =
-            file.findings.iter().map(|placed| &placed.finding.fix).filter(|fix| !fix.is_empty()).collect();
-        if mending.is_empty() {
-            return Ok(0);
+    /// Does what the findings of files say, and tells whether anything was to be done. What was
+    /// mended goes to `mended`.
+    fn apply(&mut self, session: &Session<'_>, files: &[FileFindings], mended: &mut Mended) -> Result<bool> {
+        // A file that two paths lead to has its findings twice, and is mended once.
+        let mut done = BTreeSet::new();
+        for file in files {
+            let fixable = || file.findings.iter().filter(|placed| !placed.finding.fix.is_empty());
+            let path = real_path(&file.path);
+            if fixable().next().is_none() || !done.insert(path.clone()) {
+                continue;
+            }
+            let draft = match self.drafts.entry(path) {
+                Entry::Occupied(draft) => draft.into_mut(),
+                Entry::Vacant(place) => place.insert(open(session, &file.path)?),
+            };
+            if file.digest != Some(text_digest(&draft.after)) {
+                return Err(changed(session.context, &file.path));
+            }
+            draft.after = edited(&draft.after, fixable().flat_map(|placed| placed.finding.fix.clone()).collect());
+            let told =
+                fixable().map(|placed| (file.path.clone(), placed.finding.check.id, placed.finding.message.clone()));
+            mended.extend(told);
         }
-        let draft = match self.drafts.get_mut(&file.path) {
-            Some(draft) => draft,
-            None => self.drafts.entry(file.path.clone()).or_insert(open(session, &file.path)?),
-        };
-        if file.digest != Some(text_digest(&draft.after)) {
-            return Err(changed(session.context, &file.path));
-        }
-        draft.after = edited(&draft.after, mending.iter().flat_map(|fix| fix.iter().cloned()).collect());
-        Ok(mending.len())
+        Ok(!done.is_empty())
     }
+}
+
+/// Problems that were mended: in which file, against which rule, in which words.
+type Mended = BTreeSet<(PathBuf, &'static str, String)>;
+
+/// The path behind all links, by which a file is known.
+fn real_path(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.into())
 }
 
 /// Mends what the request names.
@@ -95,18 +116,18 @@ pub fn fix(context: &Context<'_>, request: &CheckRequest, mode: Mode) -> Result<
     let tokens = Tokens::open(context);
     let mut drafts = Drafts::default();
     let mut left = check_with(&session, request, &tokens, &drafts)?;
-    let mut problems = 0;
+    let mut mended = Mended::new();
     for _ in 0..MAX_ROUNDS {
-        let mended: usize = left.files.iter().map(|file| drafts.apply(&session, file)).sum::<Result<_>>()?;
-        if mended == 0 {
+        if !drafts.apply(&session, &left.files, &mut mended)? {
             break;
         }
-        problems += mended;
         left = check_with(&session, request, &tokens, &drafts)?;
     }
     tokens.store();
     let drafts = drafts.drafts.into_iter().filter(|(_, draft)| draft.before != draft.after);
     let mut files = Vec::new();
+    // Two runs that mend at once take turns.
+    let _home = if mode == Mode::Apply { Some(Home::open(context, &session.limits)?) } else { None };
     for (path, draft) in drafts {
         let file = context.show_near(&path);
         if mode == Mode::Apply {
@@ -115,7 +136,7 @@ pub fn fix(context: &Context<'_>, request: &CheckRequest, mode: Mode) -> Result<
         }
         files.push(FixedFile { file, path, before: draft.before, after: draft.after });
     }
-    Ok(Fixed { files, problems, applied: mode == Mode::Apply, left })
+    Ok(Fixed { files, problems: mended.len(), applied: mode == Mode::Apply, left })
 }
 
 /// Reads the file that a draft starts from.
@@ -131,7 +152,7 @@ fn open(session: &Session<'_>, path: &Path) -> Result<Draft> {
 
 fn write(context: &Context<'_>, path: &Path, draft: &Draft) -> Result<()> {
     let (dir, name) = real(path)?;
-    let temp = named(&format!(".{name}.{}", context.run_id))?;
+    let temp = named(&format!(".{name}.sp-new"))?;
     match rewrite(&dir, &name, &draft.stamp, &temp, draft.after.as_bytes())? {
         true => Ok(()),
         false => Err(changed(context, path)),

@@ -23,7 +23,7 @@ pub use fix::{Fixed, FixedFile, fix};
 pub use watch::{Watch, watch};
 
 use crate::config::Session;
-use crate::context::Context;
+use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 use crate::tokens::Tokens;
 use findings::Findings;
@@ -123,7 +123,7 @@ pub fn check(context: &Context<'_>, request: &CheckRequest) -> Result<Checked> {
     checked
 }
 
-/// What the skills at each place cost; an error if there is nothing to read at one of them.
+/// What the skills at each place cost. What cannot be read is told; it is an error if it is all there is.
 pub(crate) fn costs(
     session: &Session<'_>,
     request: &CheckRequest,
@@ -132,10 +132,14 @@ pub(crate) fn costs(
     let cost_of = |place: Place| {
         let request = CheckRequest { paths: vec![place.path.clone()], ..request.clone() };
         let checked = check_with(session, &request, tokens, &Drafts::default())?;
-        match checked.unreadable.into_iter().next() {
-            Some(error) => Err(error),
-            None => Ok((place.path, checked.costs)),
+        let mut unreadable = checked.unreadable.into_iter();
+        if checked.costs.is_empty()
+            && let Some(error) = unreadable.next()
+        {
+            return Err(error);
         }
+        unreadable.for_each(|error| session.context.tell(Event::Warning(error.to_string())));
+        Ok((place.path, checked.costs))
     };
     place::places(session.context, request)?.into_iter().map(cost_of).collect()
 }

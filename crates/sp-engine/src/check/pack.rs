@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use sp_formats::checks::SP_12;
+use sp_formats::checks::{SP_11, SP_12, SP_17};
 use sp_formats::pack::{self, Pack};
-use sp_formats::report::Report;
+use sp_formats::report::{Report, Severity};
 
 use super::place::{Place, is_repo};
 use super::{Checker, Format, Imports, repo};
@@ -20,7 +20,7 @@ pub(super) struct PackFile;
 
 impl Format for PackFile {
     fn is_at(&self, place: &Place) -> bool {
-        is_pack_file(&place.path) && place.path.is_file()
+        is_pack_file(&place.path) && place.path.is_file() && (place.is_in_dir_called("packs") || !place.is_in_a_skill())
     }
 
     fn check(&self, checker: &Checker<'_>, place: &Place) -> Result<()> {
@@ -52,7 +52,13 @@ fn read(checker: &Checker<'_>, path: PathBuf) -> Result<ReadPack> {
 
 /// Checks every pack of a repository.
 pub(super) fn check_packs(checker: &Checker<'_>, authoring: &Authoring, local: &[String]) -> Result<()> {
-    let paths = authoring.pack_paths()?;
+    let (paths, odd): (Vec<PathBuf>, Vec<PathBuf>) =
+        authoring.pack_paths()?.into_iter().partition(|path| path.is_file());
+    for path in odd {
+        let mut report = Report::new("", "");
+        report.whole(Severity::Error, &SP_11, "it is called as a pack, and is no file").help("remove it, or rename it");
+        checker.findings.report(&path, &report);
+    }
     let mut packs: Vec<ReadPack> = paths.into_iter().map(|path| read(checker, path)).collect::<Result<_>>()?;
     report_twins(checker, &mut packs);
     packs.into_iter().try_for_each(|pack| check_pack(checker, &authoring.root, local, pack))
@@ -86,24 +92,36 @@ fn check_pack(checker: &Checker<'_>, root: &Path, local: &[String], read: ReadPa
         return Ok(());
     };
     pack::advise(&pack, &mut report);
-    let imports = pack.imports.len();
-    if !report.is_usable() || checker.request.imports == Imports::Leave && imports > 0 {
-        resolve(&only_local(pack), local, &[], &mut report);
-        finish(checker, &path, &report, imports);
+    if !report.is_usable() || checker.request.imports == Imports::Leave && !pack.imports.is_empty() {
+        check_local(checker, &path, pack, local, report);
         return Ok(());
     }
     let (context, limits) = (checker.session.context, &checker.session.limits);
-    let checkouts = Checkouts { context, limits, root }.open(&pack.imports)?;
-    let offers: Vec<Offer> = checkouts.iter().map(|checkout| offer(context, checkout)).collect();
-    resolve(&pack, local, &offers, &mut report);
-    finish(checker, &path, &report, 0);
+    match (Checkouts { context, limits, root }.open(&pack.imports)) {
+        Ok(checkouts) => {
+            let offers: Vec<Offer> = checkouts.iter().map(|checkout| offer(context, checkout)).collect();
+            resolve(&pack, local, &offers, &mut report);
+            finish(checker, &path, &report, 0);
+        }
+        // What is wrong with the rest of it is told all the same.
+        Err(error) => {
+            checker.findings.unreadable(error);
+            check_local(checker, &path, pack, local, report);
+        }
+    }
     Ok(())
 }
 
-/// The half of a pack that can be judged alone. Its excludes may be meant for what is missing,
-/// so nothing is said of them.
-fn only_local(pack: Pack) -> Pack {
-    Pack { imports: Vec::new(), exclude: Vec::new(), ..pack }
+/// Checks the half of a pack that needs no import.
+fn check_local(checker: &Checker<'_>, path: &Path, pack: Pack, local: &[String], mut report: Report) {
+    let imports = pack.imports.len();
+    let excludes: Vec<_> = pack.exclude.iter().map(|exclude| Some(exclude.span.clone())).collect();
+    resolve(&Pack { imports: Vec::new(), ..pack }, local, &[], &mut report);
+    // An exclude may be meant for what is missing here.
+    report.findings.retain(|finding| {
+        finding.severity == Severity::Error || finding.check.id != SP_17.id || !excludes.contains(&finding.span)
+    });
+    finish(checker, path, &report, imports);
 }
 
 fn finish(checker: &Checker<'_>, path: &Path, report: &Report, imports_left: usize) {

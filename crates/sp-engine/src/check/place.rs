@@ -40,6 +40,11 @@ impl Place {
         self.path.file_name().is_some_and(|own| own == name) && self.path.is_file()
     }
 
+    /// Whether it is a file of a skill.
+    pub(super) fn is_in_a_skill(&self) -> bool {
+        self.path.ancestors().skip(1).any(is_skill)
+    }
+
     pub(super) fn is_in_dir_called(&self, name: &str) -> bool {
         self.path.parent().is_some_and(|parent| parent.ends_with(name))
     }
@@ -49,7 +54,10 @@ impl Place {
 pub(super) fn places(context: &Context<'_>, request: &CheckRequest) -> Result<Vec<Place>> {
     if !request.paths.is_empty() {
         let expand = |path: &PathBuf| Place::new(context.expand(&path.to_string_lossy()));
-        return Ok(request.paths.iter().map(expand).collect());
+        // Two ways to one place are one place.
+        let mut seen = std::collections::HashSet::new();
+        let is_new = |place: &Place| seen.insert(place.path.canonicalize().unwrap_or_else(|_| place.path.clone()));
+        return Ok(request.paths.iter().map(expand).filter(is_new).collect());
     }
     if let Some(root) = &request.root {
         return Ok(vec![Place::new(context.expand(&root.to_string_lossy()))]);
@@ -64,7 +72,8 @@ pub(super) fn places(context: &Context<'_>, request: &CheckRequest) -> Result<Ve
 }
 
 pub(super) fn is_skill(dir: &Path) -> bool {
-    dir.join(SKILL_FILE).is_file()
+    // Whatever it is, a folder with such an entry is meant to be a skill.
+    dir.join(SKILL_FILE).symlink_metadata().is_ok_and(|metadata| !metadata.is_dir())
 }
 
 pub(super) fn is_repo(dir: &Path) -> bool {

@@ -30,7 +30,7 @@ impl Format for Repo {
         let mut ids = Vec::new();
         if skills.is_dir() {
             let found = walk(checker, &skills)?;
-            for one in misplaced(checker.session.context, &skills, &found) {
+            for one in misplaced(checker.session, &skills, &found) {
                 let mut report = Report::new("", "");
                 report.whole(Severity::Error, one.rule, one.message).help(one.help);
                 checker.findings.report(&one.path, &report);
@@ -86,7 +86,9 @@ fn split(found: &Found) -> (Vec<String>, Vec<String>) {
 pub(super) fn check_holders(checker: &Checker<'_>, top: &Path, found: &Found) -> Vec<String> {
     let (ids, hidden) = split(found);
     hidden.iter().for_each(|hidden| report_hidden(checker, &top.join(hidden), &ids, hidden));
-    for cycle in &found.cycles {
+    let in_a_skill = |path: &str| ids.iter().any(|id| path.starts_with(&format!("{id}/")));
+    // What is wrong inside a skill is told with the skill.
+    for cycle in found.cycles.iter().filter(|cycle| !in_a_skill(cycle)) {
         let mut report = Report::new("", "");
         report
             .whole(Severity::Warning, &SP_04, "the link leads back to a folder that it lies in, and is not followed")
@@ -115,13 +117,12 @@ fn report_shared(checker: &Checker<'_>, described: Vec<Described>) {
         by_text.entry(one.description.trim().to_owned()).or_default().push(one);
     }
     for twins in by_text.into_values().filter(|twins| twins.len() > 1) {
-        let files: Vec<PathBuf> = twins.iter().map(|twin| twin.file.clone()).collect();
+        let mut files: Vec<PathBuf> = twins.iter().map(|twin| twin.file.clone()).collect();
+        files.sort();
         for twin in twins {
             let shown = |file: &PathBuf| format!("`{}`", checker.session.context.show_near(file));
-            let mut others: Vec<String> = files.iter().filter(|file| **file != twin.file).map(shown).collect();
-            others.sort();
-            let more = others.len().saturating_sub(3);
-            others.truncate(3);
+            let others: Vec<String> = files.iter().filter(|file| **file != twin.file).take(3).map(shown).collect();
+            let more = files.len() - 1 - others.len();
             let and = if more > 0 { format!(" and {more} more") } else { String::new() };
             let mut report = Report::new("", "");
             report

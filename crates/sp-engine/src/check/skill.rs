@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::checks::{Check, SE_03, SE_04, SP_21};
 use sp_formats::output::SkillCost;
+use sp_formats::printable::printable;
 use sp_formats::report::{Place as At, Report, Severity};
-use sp_formats::skill::{self, SKILL_FILE, Skill, check_body, check_references, references};
+use sp_formats::skill::{self, Place as TextPlace, SKILL_FILE, Skill, check_body, check_references, references};
 use sp_tree::{Dir, FileError, Listing, ListingEntry, ListingKind, ScanError, Stamp, read_text, scan};
 
 use super::place::{Place, is_skill};
+use super::repo::Repo;
 use super::{Checker, Format, repo};
+use crate::authoring::Authoring;
 use crate::error::{Error, Kind, Result};
 
 /// A folder with a `SKILL.md`, or a file in one.
@@ -33,6 +36,11 @@ impl Format for OneSkill {
         } else {
             let all: Vec<String> = below.iter().map(|id| format!("./{id}")).collect();
             repo::report_hidden(checker, dir, &all, ".");
+        }
+        // A repository may have a `SKILL.md` at its root; its packs are checked all the same.
+        let authoring = Authoring { root: dir.into() };
+        if !authoring.pack_paths()?.is_empty() {
+            return Repo.check(checker, &Place::new(dir.into()));
         }
         Ok(())
     }
@@ -78,10 +86,19 @@ fn try_check(checker: &Checker<'_>, dir: &Path) -> Result<Option<Described>> {
     let limits = &checker.session.limits;
     let bytes = match checker.drafts.read(&file, limits.markdown_bytes) {
         Ok(bytes) => bytes,
+        // It is a link to nothing, which was told already.
+        Err(error) if error.kind() == ErrorKind::NotFound && listing.is_none() => return Ok(None),
         Err(error) => return too_large(checker, &file, error),
     };
     let folder = dir.file_name().unwrap_or_default().to_string_lossy();
     let (skill, mut report) = skill::read("", &folder, &bytes, limits);
+    let real = dir.canonicalize().unwrap_or_else(|_| dir.into());
+    if real.file_name() != dir.file_name() {
+        // Several links may lead to one skill, and it cannot be called as all of them are.
+        for finding in &mut report.findings {
+            finding.fix.retain(|edit| !edit.text.contains(&*folder));
+        }
+    }
     let described = skill.as_ref().and_then(|skill| {
         let description = skill.description.clone()?;
         Some(Described { file: file.clone(), description, place: report.place_at(&skill.description_span) })
@@ -93,7 +110,13 @@ fn try_check(checker: &Checker<'_>, dir: &Path) -> Result<Option<Described>> {
         check_body(&(skill.body..text.len()), cost.body, &mut report);
         if let Some(listing) = &listing {
             let files = Files::of(listing);
-            check_references(&references(text, skill.body), "", &files.names, &|path| files.has(path), &mut report);
+            check_references(
+                &references(text, skill.body),
+                TextPlace::Skill,
+                &files.names,
+                &|path| files.has(path),
+                &mut report,
+            );
             cost.files = check_others(checker, &handle, listing, &files)?;
         }
         checker.findings.skill(dir, cost);
@@ -148,7 +171,7 @@ fn check_others(checker: &Checker<'_>, dir: &Dir, listing: &Listing<Stamp>, file
             let from = entry.path.parent().unwrap_or_default();
             let mut report = Report::new("", text.as_str());
             let links: Vec<_> = references(&text, 0).into_iter().filter(skill::Reference::is_link).collect();
-            check_references(&links, from, &files.names, &|path| files.has(path), &mut report);
+            check_references(&links, TextPlace::Other(from), &files.names, &|path| files.has(path), &mut report);
             checker.findings.report(&dir.path().join(path), &report);
         }
     }
@@ -161,12 +184,15 @@ fn report_scan(checker: &Checker<'_>, dir: &Path, error: ScanError) {
             (path.clone(), &SP_21)
         }
         ScanError::Listing { why, .. } if why.limit_name().is_some() => (dir.into(), &SE_04),
+        ScanError::Name { path, .. } => (path.into(), &SE_03),
         _ => (dir.into(), &SE_03),
     };
     let error = Error::from(error);
     let help = error.hints.into_iter().next().unwrap_or_default();
     let mut report = Report::new("", "");
-    report.whole(Severity::Error, check, error.message).help(help);
+    // Messages name places as the user does.
+    let shown = error.message.replace(&*dir.to_string_lossy(), &checker.session.context.show_near(dir));
+    report.whole(Severity::Error, check, printable(&shown)).help(help);
     checker.findings.report(&path, &report);
 }
 

@@ -5,10 +5,12 @@
 
 mod agent_skills;
 mod safety;
+mod skillbag;
 mod skillpacks;
 
 pub use agent_skills::*;
 pub use safety::*;
+pub use skillbag::*;
 pub use skillpacks::*;
 
 use crate::rules::RULE_SETS;

@@ -1,6 +1,7 @@
 //! Findings as GitHub shows them beside a change: workflow commands, one a line.
 
 use super::{FileFindings, Placed};
+use crate::printable::{printable, printable_lines};
 
 /// One finding as a workflow command, without a line end. `base` is the directory that paths start at.
 pub fn annotation(file: &FileFindings, placed: &Placed, base: &std::path::Path) -> String {
@@ -10,7 +11,7 @@ pub fn annotation(file: &FileFindings, placed: &Placed, base: &std::path::Path) 
         other => other.word(),
     };
     let path = file.path.strip_prefix(base).unwrap_or(&file.path).to_string_lossy();
-    let mut command = format!("::{kind} file={}", property(&path));
+    let mut command = format!("::{kind} file={}", property(&printable(&path)));
     if let Some(place) = &placed.place {
         command += &format!(",line={},col={}", place.start.line, place.start.column);
         command += &format!(",endLine={}", place.end.line);
@@ -21,7 +22,7 @@ pub fn annotation(file: &FileFindings, placed: &Placed, base: &std::path::Path) 
     }
     command += &format!(",title={}", property(finding.check.id));
     let help = finding.help.as_ref().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
-    format!("{command}::{}", data(&format!("{}{help}", finding.message)))
+    format!("{command}::{}", data(&printable_lines(&format!("{}{help}", finding.message))))
 }
 
 fn data(text: &str) -> String {

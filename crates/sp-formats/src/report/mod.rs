@@ -187,7 +187,11 @@ impl Report {
 impl Finding {
     /// Adds what to do about it.
     pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
-        self.help = Some(help.into());
+        let help = help.into();
+        self.help = Some(match masked(&help) {
+            Cow::Owned(masked) => masked,
+            Cow::Borrowed(_) => help,
+        });
         self
     }
 

@@ -1,5 +1,6 @@
 //! From bytes to lines and columns, each file once, whatever the number of findings.
 
+use std::cell::Cell;
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
@@ -54,12 +55,23 @@ pub struct Placed {
 pub(super) struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
+    /// The last places that were worked out, a beginning and an end: the next one is often behind
+    /// them on the same line, and a line may be as long as the file.
+    last: [Cell<Known>; 2],
+}
+
+/// A byte, the line that it is on, from 0, and its column.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    at: usize,
+    line: usize,
+    column: usize,
 }
 
 impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let behind = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        Self { text, starts: std::iter::once(0).chain(behind).collect() }
+        Self { text, starts: std::iter::once(0).chain(behind).collect(), last: Default::default() }
     }
 
     /// Which line a byte is on, from 0.
@@ -68,9 +80,18 @@ impl<'a> Lines<'a> {
     }
 
     pub(super) fn position(&self, at: usize) -> Position {
+        self.position_by(&self.last[0], at)
+    }
+
+    fn position_by(&self, last: &Cell<Known>, at: usize) -> Position {
         let at = floor(self.text, at);
         let line = self.line_of(at);
-        Position { line: line + 1, column: self.text[self.starts[line]..at].chars().count() + 1 }
+        let start = Known { at: self.starts[line], line, column: 1 };
+        let known =
+            Some(last.get()).filter(|last| last.column > 0 && last.line == line && last.at <= at).unwrap_or(start);
+        let column = known.column + self.text[known.at..at].chars().count();
+        last.set(Known { at, line, column });
+        Position { line: line + 1, column }
     }
 
     fn excerpt(&self, span: &Range<usize>) -> Excerpt {
@@ -93,7 +114,12 @@ impl<'a> Lines<'a> {
     pub(super) fn place(&self, span: &Range<usize>) -> Place {
         let start = floor(self.text, span.start);
         let span = start..floor(self.text, span.end).max(start);
-        Place { start: self.position(span.start), end: self.position(span.end), excerpt: self.excerpt(&span), span }
+        Place {
+            start: self.position(span.start),
+            end: self.position_by(&self.last[1], span.end),
+            excerpt: self.excerpt(&span),
+            span,
+        }
     }
 }
 
@@ -106,7 +132,9 @@ pub(super) fn placed(report: &Report) -> Vec<Placed> {
         finding: finding.clone(),
         place: finding.span.as_ref().map(|span| lines.place(span)),
     };
-    let mut placed: Vec<Placed> = report.findings.iter().map(place).collect();
+    let mut findings: Vec<&Finding> = report.findings.iter().collect();
+    findings.sort_by_key(|finding| finding.span.as_ref().map_or(0, |span| span.start));
+    let mut placed: Vec<Placed> = findings.into_iter().map(place).collect();
     placed.sort_by(order);
     placed
 }

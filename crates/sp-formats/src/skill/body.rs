@@ -128,7 +128,7 @@ fn shifted(range: &Range<usize>, by: usize) -> Range<usize> {
 /// A block that shows what other files look like, or draws a tree of them.
 fn is_example(kind: &CodeBlockKind<'_>, text: &str) -> bool {
     let markdown = matches!(kind, CodeBlockKind::Fenced(info) if matches!(info.split_whitespace().next(), Some("markdown" | "md")));
-    markdown || text.contains(['├', '└', '│'])
+    markdown || ["├", "└", "│", "|-- ", "+-- ", "`-- "].iter().any(|drawn| text.contains(drawn))
 }
 
 /// A relative link, with the bytes of its destination.
@@ -137,11 +137,26 @@ fn link(text: &str, range: Range<usize>, destination: &str) -> Option<Reference>
     if path.is_empty() || path.starts_with(['/', '\\', '~', '<', '{', '$']) || has_scheme(path) {
         return None;
     }
-    let span = match text[range.clone()].rfind(destination) {
-        Some(at) => range.start + at..range.start + at + destination.len(),
-        None => range,
-    };
+    let span = written(text, &range).unwrap_or(range);
     Some(Reference { path: percent_decoded(path), span, kind: ReferenceKind::Link })
+}
+
+/// The bytes of the destination in a link `[…](…)` or a definition `[…]: …`, as it is written.
+fn written(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
+    let link = &text[range.clone()];
+    let behind = match link.ends_with(')') {
+        true => link.rfind("](")? + 2,
+        false => link.find("]:")? + 2,
+    };
+    let start = behind + (link[behind..].len() - link[behind..].trim_start().len());
+    let rest = &link[start..];
+    let (start, end) = match rest.strip_prefix('<') {
+        Some(inner) => (start + 1, start + 1 + inner.find('>')?),
+        None => (start, start + rest.find(|c: char| c.is_whitespace()).unwrap_or(rest.len())),
+    };
+    // Without a title behind it, what closes the link stands right behind the destination.
+    let closed = link[start..end].ends_with(')') && end == link.len();
+    Some(range.start + start..range.start + end - usize::from(closed))
 }
 
 /// `https:`, `mailto:` and the like.
@@ -203,44 +218,63 @@ fn mention(before: &str, from: &str, folder: &str) -> Option<usize> {
     (!form && named).then_some(path.len())
 }
 
-/// Reports every reference that leads to nothing inside the skill.
-///
-/// `from` is the folder of the text below the skill's, `exists` knows the skill's files and folders.
+/// A text of a skill in which references stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// `SKILL.md`
+    Skill,
+    /// Another file, in this folder below the skill's; "" is the skill's own.
+    Other(&'a str),
+}
+
+/// Reports every reference that leads to nothing inside the skill, whose files and folders `exists` knows.
 pub fn check_references(
     found: &[Reference],
-    from: &str,
+    place: Place<'_>,
     files: &[&str],
     exists: &dyn Fn(&str) -> bool,
     report: &mut Report,
 ) {
+    let folder = match place {
+        Place::Skill => "",
+        Place::Other(folder) => folder,
+    };
     let mut guesses = MAX_GUESSES;
     for reference in found {
-        let base = if reference.is_link() { from } else { "" };
+        let base = if reference.is_link() { folder } else { "" };
         let shown = printable(&reference.path);
         match resolve(base, &reference.path) {
             Some(path) if path.is_empty() || exists(&path) => {}
             Some(path) => {
-                let message = format!("`{shown}` does not exist in the skill");
                 let near = if guesses > 0 { nearest(&path, files.iter().copied()) } else { None };
                 guesses = guesses.saturating_sub(1);
                 let help = match near {
-                    Some(near) => format!("did you mean `{}`?", printable(near)),
+                    Some(near) => format!("did you mean `{}`?", printable(from_folder(base, near))),
                     None => "add the file, or mend the path".into(),
                 };
-                broken(reference, from, message, report).help(help);
+                broken(reference, place, format!("`{shown}` does not exist in the skill"), report).help(help);
             }
             None => {
-                let message = format!("`{shown}` leads out of the skill");
                 let help = "only the skill's own folder is installed: put a copy of the file into it";
-                broken(reference, from, message, report).help(help);
+                broken(reference, place, format!("`{shown}` leads out of the skill"), report).help(help);
             }
         }
     }
 }
 
+/// A path of the skill as it is written in this folder.
+fn from_folder<'a>(folder: &str, path: &'a str) -> &'a str {
+    path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
+}
+
 /// A link that an agent is bound to follow is an error, a name in passing or in another file a warning.
-fn broken<'a>(reference: &Reference, from: &str, message: String, report: &'a mut Report) -> &'a mut crate::Finding {
-    if reference.is_link() && from.is_empty() {
+fn broken<'a>(
+    reference: &Reference,
+    place: Place<'_>,
+    message: String,
+    report: &'a mut Report,
+) -> &'a mut crate::Finding {
+    if reference.is_link() && place == Place::Skill {
         report.error(&AS_07, reference.span.clone(), message)
     } else {
         report.warning(&AS_07, reference.span.clone(), message)
@@ -281,6 +315,9 @@ mod tests {
             ("[a](references/x.md)", &[("references/x.md", true)][..]),
             ("![a](assets/x%20y.png)", &[("assets/x y.png", true)]),
             ("[a](x.md#part)", &[("x.md", true)]),
+            ("[a]( <x y.md> \"x y.md\")", &[("x y.md", true)]),
+            ("[a](x.md \"see x.md\")", &[("x.md", true)]),
+            ("[![a](assets/b.png)](c.md)", &[("assets/b.png", true), ("c.md", true)]),
             ("[a][b]\n\n[b]: x.md", &[("x.md", true)]),
             ("[references/x.md](references/x.md)", &[("references/x.md", true)]),
             ("run `scripts/my_run_me.py --now`", &[("scripts/my_run_me.py", false)]),

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::Skill;
-use crate::checks::{AS_02, AS_03, AS_05};
+use super::{Skill, SkillName};
+use crate::checks::{AS_02, AS_03, AS_04, AS_05};
 use crate::printable::printable;
 use crate::report::Report;
 use crate::suggest::nearest;
-use crate::yaml::{Node, Value};
+use crate::yaml::{Node, Value, as_value};
 
-const FIELDS: &[&str] = &["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+pub(super) const FIELDS: &[&str] = &["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 
 /// Fields that are not the format's, and who reads them.
 const FOREIGN: &[(&str, &str)] = &[
@@ -39,11 +39,49 @@ const FOREIGN: &[(&str, &str)] = &[
 const OWN: &[&str] =
     &["author", "authors", "category", "created", "date", "keywords", "tags", "title", "updated", "version"];
 
+/// A frontmatter that is a mapping.
+pub(super) struct Block<'a> {
+    pub pairs: &'a [(Node, Node)],
+    /// Its bytes.
+    pub block: Range<usize>,
+    /// All of it.
+    pub root: &'a Node,
+}
+
+impl Block<'_> {
+    /// What stands before each field, if a field can be put in on a line of its own.
+    fn indent(&self, text: &str) -> Option<String> {
+        match self.pairs.first() {
+            Some((key, _)) if !self.root.flow => {
+                let line_start = text[..key.span.start].rfind('\n').map_or(0, |at| at + 1);
+                let indent = &text[line_start..key.span.start];
+                indent.bytes().all(|byte| byte == b' ').then(|| indent.into())
+            }
+            Some(_) => None,
+            None => {
+                let says_nothing = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+                text[self.block.clone()].lines().all(says_nothing).then(String::new)
+            }
+        }
+    }
+}
+
 /// Reads what the frontmatter says, and reports what is odd about it.
-pub(super) fn read(pairs: &[(Node, Node)], block: &Range<usize>, folder: &str, report: &mut Report) -> Skill {
+pub(super) fn read(front: &Block<'_>, folder: &str, report: &mut Report) -> Skill {
+    let Block { pairs, .. } = front;
     let mut skill = Skill::default();
-    for (key, node) in pairs {
+    if front.root.flow {
+        report
+            .note(
+                &AS_03,
+                front.root.span.clone(),
+                "the strict reference validator refuses braces round the frontmatter",
+            )
+            .help("write one field a line, without braces");
+    }
+    for (key, node) in *pairs {
         let text = key.text().unwrap_or_default();
+        report_lost_word(key, node, report);
         match text {
             "name" => skill.name = required(text, node, report).inspect(|name| check_name(name, node, folder, report)),
             "description" => {
@@ -56,26 +94,38 @@ pub(super) fn read(pairs: &[(Node, Node)], block: &Range<usize>, folder: &str, r
                 check_text(text, node, report);
                 check_length(text, node, 500, report);
             }
-            "metadata" => check_metadata(node, report),
-            "allowed-tools" => check_tools(node, report),
-            _ => report_extra(text, key, report),
+            "metadata" => {
+                check_metadata(node, report);
+                note_flow("metadata", node, report);
+            }
+            "allowed-tools" => check_tools(key, node, report),
+            _ => {
+                report_extra(text, key, report);
+                note_flow(text, node, report);
+            }
         }
-        note_flow(text, node, report);
     }
     for field in &FIELDS[..2] {
         if !pairs.iter().any(|(key, _)| key.text() == Some(*field)) {
-            report_missing(field, block, folder, report);
+            report_missing(field, front, folder, report);
         }
     }
     skill
 }
 
-fn report_missing(field: &str, block: &Range<usize>, folder: &str, report: &mut Report) {
-    let finding = report.error(&AS_02, block.start..block.start, format!("the frontmatter has no `{field}`"));
-    if field == "name" && is_name(folder) {
-        finding.help(format!("add `name: {folder}`")).fix(block.start..block.start, format!("name: {folder}\n"));
-    } else {
-        finding.help(format!("add `{field}: …`"));
+fn report_missing(field: &str, front: &Block<'_>, folder: &str, report: &mut Report) {
+    let start = front.block.start;
+    let line_end = if report.text[..start].ends_with("\r\n") { "\r\n" } else { "\n" };
+    let indent = front.indent(&report.text);
+    let finding = report.error(&AS_02, start..start, format!("the frontmatter has no `{field}`"));
+    match indent.filter(|_| field == "name" && SkillName::new(folder).is_ok()) {
+        Some(indent) => {
+            let line = format!("name: {}", as_value(folder));
+            finding.help(format!("add `{line}`")).fix(start..start, format!("{indent}{line}{line_end}"));
+        }
+        None => {
+            finding.help(format!("add `{field}: …`"));
+        }
     }
 }
 
@@ -124,6 +174,25 @@ fn check_text(field: &str, node: &Node, report: &mut Report) {
     }
 }
 
+/// `!important x`: YAML takes the first word for a tag, and it is gone.
+fn report_lost_word(key: &Node, node: &Node, report: &mut Report) {
+    let between = report.text.get(key.span.end..node.span.start).unwrap_or_default();
+    let word = between.trim_start_matches([':', ' ', '\t', '\r', '\n']).trim_end();
+    let lost = word.starts_with('!') && !word.starts_with("!!");
+    if !lost || word.contains(char::is_whitespace) {
+        return;
+    }
+    let start = node.span.start - (between.len() - between.rfind(word).unwrap_or(0));
+    let whole = report.text.get(start..node.span.end).unwrap_or_default().to_owned();
+    let plain = matches!(node.value, Value::Scalar { plain: false, .. }) && !whole.contains(['\n', '\'', '"', '#']);
+    let finding = report
+        .warning(&AS_04, start..start + word.len(), format!("YAML takes `{}` for a tag", printable(word)))
+        .help("put the value in quotes");
+    if plain {
+        finding.fix(start..node.span.end, format!("'{whole}'"));
+    }
+}
+
 fn check_length(field: &str, node: &Node, most: usize, report: &mut Report) {
     let length = node.text().unwrap_or_default().chars().count();
     if length > most {
@@ -133,27 +202,10 @@ fn check_length(field: &str, node: &Node, most: usize, report: &mut Report) {
     }
 }
 
-/// Whether agents take it as a skill's name.
-pub(super) fn is_name(name: &str) -> bool {
-    name_problem(name).is_none()
-}
-
-fn name_problem(name: &str) -> Option<String> {
-    let foreign = name.chars().find(|c| !matches!(c, 'a'..='z' | '0'..='9' | '-'));
-    match name.chars().count() {
-        0 => Some("is empty".into()),
-        length if length > 64 => Some(format!("has {length} characters, and 64 are the most")),
-        _ if foreign.is_some() => foreign.map(|c| format!("has `{}` in it", printable(c.encode_utf8(&mut [0; 4])))),
-        _ if name.starts_with('-') => Some("starts with a hyphen".into()),
-        _ if name.ends_with('-') => Some("ends with a hyphen".into()),
-        _ if name.contains("--") => Some("has two hyphens in a row".into()),
-        _ => None,
-    }
-}
-
 fn check_name(name: &str, node: &Node, folder: &str, report: &mut Report) {
+    let multiline = report.text.get(node.span.clone()).is_some_and(|written| written.contains('\n'));
     let shown = printable(name);
-    let finding = match name_problem(name) {
+    let finding = match SkillName::new(name).err() {
         Some(problem) => report
             .warning(&AS_02, node.span.clone(), format!("the name `{shown}` {problem}"))
             .help("use 1 to 64 characters of a-z, 0-9 and single hyphens"),
@@ -163,8 +215,9 @@ fn check_name(name: &str, node: &Node, folder: &str, report: &mut Report) {
         None => return,
     };
     // The folder's name is what packs and agents go by; where it can be a name, it is the right one.
-    if is_name(folder) {
-        finding.fix(node.span.clone(), folder);
+    // A value of several lines is not what its author takes it for.
+    if SkillName::new(folder).is_ok() && !multiline {
+        finding.fix(node.span.clone(), as_value(folder));
     }
 }
 
@@ -182,7 +235,7 @@ fn check_metadata(node: &Node, report: &mut Report) {
     }
 }
 
-fn check_tools(node: &Node, report: &mut Report) {
+fn check_tools(key: &Node, node: &Node, report: &mut Report) {
     let (message, tools) = match &node.value {
         Value::Seq(items) => {
             let tools: Option<Vec<String>> = items.iter().map(|item| item.text().map(Into::into)).collect();
@@ -195,14 +248,17 @@ fn check_tools(node: &Node, report: &mut Report) {
         Value::Map(_) => ("`allowed-tools` must be text with spaces between the tools, not a mapping", None),
         Value::Scalar { .. } => return,
     };
+    // The new value stands behind the key, wherever the list stood.
+    let behind = key.span.end..node.span.end;
+    let between = report.text.get(key.span.end..node.span.start).unwrap_or_default().trim();
+    let plain_place = between == ":";
     let finding = report.warning(&AS_02, node.span.clone(), message);
-    // A tool with a space of its own could not be told from two.
-    match tools.filter(|tools| tools.iter().all(|tool| !outside_parentheses(tool).contains(' '))) {
+    // A tool with a space of its own could not be told from two, and one with a quote needs thought.
+    let plain = |tool: &String| !outside_parentheses(tool).contains(' ') && !tool.contains(['"', '\'', '#', '\n']);
+    match tools.filter(|tools| plain_place && tools.iter().all(plain) && !tools.join(" ").contains(": ")) {
         Some(tools) => {
             let written = tools.join(" ");
-            let written =
-                if written.contains(": ") || written.contains('#') { format!("'{written}'") } else { written };
-            finding.help(format!("write `allowed-tools: {}`", printable(&written))).fix(node.span.clone(), written);
+            finding.help(format!("write `allowed-tools: {}`", printable(&written))).fix(behind, format!(": {written}"));
         }
         None => {
             finding.help("write the tools with spaces between them: `allowed-tools: Read Bash(git:*)`");
@@ -254,12 +310,7 @@ fn report_extra(field: &str, key: &Node, report: &mut Report) {
 fn note_flow(field: &str, node: &Node, report: &mut Report) {
     if node.flow {
         let what = if matches!(node.value, Value::Seq(_)) { "brackets" } else { "braces" };
-        report
-            .note(
-                &AS_03,
-                node.span.clone(),
-                format!("the strict reference validator refuses {what} in `{}`", printable(field)),
-            )
-            .help("write one item a line");
+        let message = format!("the strict reference validator refuses {what} in `{}`", printable(field));
+        report.note(&AS_03, node.span.clone(), message).help("write one item a line");
     }
 }

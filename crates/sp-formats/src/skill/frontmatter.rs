@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use sp_tree::Limits;
 
+use super::fields::FIELDS;
 use crate::checks::{AS_01, AS_04};
 use crate::printable::printable;
 use crate::report::Report;
@@ -51,11 +52,7 @@ pub(super) fn frontmatter(text: &str, limits: &Limits, report: &mut Report) -> O
         report.error(&AS_01, at, "the frontmatter has no end").help("close it with a line `---`");
         return Some(Frontmatter { block: start..text.len(), body: text.len(), root: None });
     };
-    let help = if text[block.clone()].contains('\t') && error.message.contains("tab") {
-        "YAML is indented with spaces: replace the tab"
-    } else {
-        "mend the YAML, or put the value in quotes"
-    };
+    let help = error.help();
     report.error(&AS_01, error.span, format!("the frontmatter is not YAML: {}", error.message)).help(help);
     Some(Frontmatter { block, body, root: None })
 }
@@ -122,7 +119,8 @@ fn parse_quoted(text: &str, block: &Range<usize>, limits: &Limits) -> Option<(No
 
 fn report_quotes(text: &str, value: &Range<usize>, report: &mut Report) {
     let shown = &text[value.clone()];
-    let message = if shown.contains(": ") || shown.ends_with(':') {
+    let colon = [": ", ":\t", ":\n", ":\r"].iter().any(|colon| shown.contains(colon)) || shown.ends_with(':');
+    let message = if colon {
         "an unquoted value has a `: ` in it"
     } else {
         "an unquoted value starts with what means something to YAML"
@@ -186,25 +184,32 @@ impl Patched {
     }
 }
 
-/// The plain values of top-level keys that YAML would not read as text.
+/// The values that YAML would not read as the text that they are.
 fn values_to_quote(text: &str, block: &Range<usize>, limits: &Limits) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = block.start;
     let mut lines = text[block.clone()].split_inclusive('\n').peekable();
+    // Below a key without a value stand keys of their own.
+    let mut nested = false;
     while let Some(line) = lines.next() {
-        let key = top_level_key(line);
+        let indented = line.starts_with([' ', '\t']);
+        let key = key_end(line).filter(|_| !indented || nested);
         let start = at + key.unwrap_or(0);
         at += line.len();
-        let mut end = at;
-        // What is indented goes on with the value above it.
-        while let Some(more) = lines.next_if(|next| key.is_some() && is_continuation(next)) {
-            at += more.len();
-            end = at;
+        let Some(key) = key else { continue };
+        let value_is_empty = line[key..].trim().is_empty();
+        if !indented {
+            nested = value_is_empty;
         }
-        if key.is_none() {
+        if value_is_empty {
             continue;
         }
-        let value = &text[start..end];
+        let indent = line.len() - line.trim_start().len();
+        // What is indented deeper goes on with the value above it, unless it is a field by itself.
+        while let Some(more) = lines.next_if(|next| continues(next, indent)) {
+            at += more.len();
+        }
+        let value = &text[start..at];
         let trimmed = start + (value.len() - value.trim_start().len())..start + value.trim_end().len();
         let trimmed = before_comment(text, trimmed);
         if needs_quotes(&text[trimmed.clone()], limits) {
@@ -214,29 +219,58 @@ fn values_to_quote(text: &str, block: &Range<usize>, limits: &Limits) -> Vec<Ran
     found
 }
 
-/// Where the value behind a top-level key starts.
-fn top_level_key(line: &str) -> Option<usize> {
-    let (key, _) = line.split_once(": ")?;
+/// Where what stands behind a key and its colon starts.
+fn key_end(line: &str) -> Option<usize> {
+    let indent = line.len() - line.trim_start().len();
+    let colon = line.find(':')?;
+    let key = &line[indent.min(colon)..colon];
     let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-    plain.then_some(key.len() + 2)
+    let blank = line[colon + 1..].starts_with([' ', '\t', '\r', '\n']) || line.len() == colon + 1;
+    (plain && blank).then_some(colon + 1)
 }
 
-fn is_continuation(line: &str) -> bool {
-    line.starts_with([' ', '\t']) && !line.trim().is_empty()
+fn continues(line: &str, indent: usize) -> bool {
+    let own = line.len() - line.trim_start().len();
+    let field = key_end(line).is_some_and(|end| FIELDS.contains(&line[own..end - 1].trim()));
+    own > indent && !line.trim().is_empty() && !field
 }
 
+/// A comment ends an unquoted value; inside quotes there are none.
 fn before_comment(text: &str, value: Range<usize>) -> Range<usize> {
-    let Some(comment) = text[value.clone()].find(" #") else {
-        return value;
-    };
-    value.start..value.start + text[value.start..value.start + comment].trim_end().len()
+    let comment = text[value.clone()].find(" #").filter(|_| !text[value.clone()].starts_with(['"', '\'']));
+    match comment {
+        Some(comment) => value.start..value.start + text[value.start..value.start + comment].trim_end().len(),
+        None => value,
+    }
 }
 
 fn needs_quotes(value: &str, limits: &Limits) -> bool {
-    if value.is_empty() || value.starts_with(['|', '>']) {
+    if value.is_empty() || is_block_header(value) {
         return false;
     }
-    let is_plain = !value.starts_with(['"', '\'', '[', '{', '&', '!']);
-    is_plain && (value.contains(": ") || value.contains(":\n") || value.ends_with(':'))
-        || yaml::parse(value, limits).is_err()
+    if let Some(open) = value.chars().next().filter(|c| matches!(c, '"' | '\'' | '[' | '{')) {
+        return goes_on_behind(value, open) && yaml::parse(value, limits).is_err();
+    }
+    let colon = [": ", ":\t", ":\n", ":\r"].iter().any(|colon| value.contains(colon)) || value.ends_with(':');
+    let indicator = ["- ", "? ", "| ", "> "].iter().any(|indicator| value.starts_with(indicator));
+    !value.starts_with(['&', '!']) && (colon || indicator) || yaml::parse(value, limits).is_err()
+}
+
+/// `|`, `>-`, `|2`: what follows is text as it stands.
+fn is_block_header(value: &str) -> bool {
+    let first = value.lines().next().unwrap_or_default();
+    first.strip_prefix(['|', '>']).is_some_and(|rest| {
+        let rest = rest.split(" #").next().unwrap_or_default();
+        rest.trim().chars().all(|c| matches!(c, '+' | '-' | '0'..='9'))
+    })
+}
+
+/// `[WIP] does x`, `"so called" y`: what is opened is closed again, and is not the whole value.
+fn goes_on_behind(value: &str, open: char) -> bool {
+    let close = match open {
+        '[' => ']',
+        '{' => '}',
+        quote => quote,
+    };
+    value[1..].find(close).is_some_and(|at| !value[at + 2..].trim().is_empty()) && !value.ends_with(close)
 }

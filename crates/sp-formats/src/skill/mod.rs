@@ -3,16 +3,22 @@
 mod body;
 mod fields;
 mod frontmatter;
+mod name;
 
 use std::ops::Range;
 
 use sp_tree::Limits;
 
-pub use body::{MAX_BODY_LINES, MAX_BODY_TOKENS, Reference, ReferenceKind, check_body, check_references, references};
+pub use body::{
+    MAX_BODY_LINES, MAX_BODY_TOKENS, Place, Reference, ReferenceKind, check_body, check_references, references,
+};
+
+pub use name::{NameError, SkillName};
 
 use crate::checks::{AS_01, SE_04};
 use crate::report::Report;
 use crate::yaml::Value;
+use fields::Block;
 use frontmatter::frontmatter;
 
 /// The file that makes a directory a skill. Its case counts.
@@ -66,10 +72,11 @@ fn read_text(text: &str, folder: &str, limits: &Limits, report: &mut Report) -> 
     let Some(front) = frontmatter(text, limits, report) else {
         return Skill { body: text.len() - text.trim_start_matches('\u{feff}').len(), ..Skill::default() };
     };
-    let skill = match front.root.as_ref().map(|root| (&root.value, root.is_null())) {
-        Some((Value::Map(pairs), _)) => fields::read(pairs, &front.block, folder, report),
+    let block = front.block.clone();
+    let skill = match front.root.as_ref().map(|root| (&root.value, root)) {
+        Some((Value::Map(pairs), root)) => fields::read(&Block { pairs, block, root }, folder, report),
         // Nothing between the lines: both fields are missing.
-        Some((_, true)) => fields::read(&[], &front.block, folder, report),
+        Some((_, root)) if root.is_null() => fields::read(&Block { pairs: &[], block, root }, folder, report),
         Some(_) => {
             report
                 .error(&AS_01, front.block, "the frontmatter is not a mapping")

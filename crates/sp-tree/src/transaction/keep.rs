@@ -3,9 +3,11 @@
 use super::journal::{Journal, JournalChange};
 use super::recover::inode;
 use super::{Kept, TRASH, coming, going};
+use crate::digest::Digest;
 use crate::dir::{Dir, EntryKind, FileError, Follow, Segment};
 use crate::limits::Limits;
 use crate::path::Name;
+use crate::read::read_limited;
 use crate::scan::measure;
 
 /// Disposes of the old folders of one root.
@@ -64,6 +66,9 @@ impl Disposal<'_> {
         let Some(digest) = change.digest else {
             return Ok(false);
         };
+        if let Ok(bytes) = read_limited(&self.stage.path_of(slot), self.limits.file_bytes) {
+            return Ok(Digest::of(&bytes) == digest);
+        }
         let Ok(folder) = self.stage.open_dir(slot, Follow::Never) else {
             return Ok(false);
         };

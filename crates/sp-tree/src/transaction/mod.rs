@@ -64,6 +64,7 @@ pub enum Before {
     /// Nothing: nothing may be there when the change is made.
     Nothing,
     /// Our own folder, with this digest if it is known. Whatever else it holds by now is kept.
+    /// Of a file it is the digest of its bytes.
     Ours(Option<Digest>),
 }
 
@@ -143,6 +144,12 @@ impl<'a> Transaction<'a> {
         let name = coming(index);
         stage.create_dir(&name)?;
         stage.open_dir(&name, Follow::Never)
+    }
+
+    /// Writes the new file of change `index`, where a file and not a folder changes.
+    pub fn file(&self, index: usize, bytes: &[u8]) -> Result<(), FileError> {
+        let stage = &self.roots[self.journal.changes[index].root].stage;
+        stage.create_file(&coming(index), false)?.write(bytes)
     }
 
     /// Ends the transaction because something failed: everything is as it was before.

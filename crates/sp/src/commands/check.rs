@@ -57,7 +57,9 @@ pub(super) fn run(
         }
     };
     print(context, &outcome, terminal)?;
-    Ok(exit_code(&outcome.checked))
+    let pending = outcome.fixed.as_ref().is_some_and(|fixing| !fixing.applied && fixing.problems > 0);
+    // What would be mended is still wrong.
+    Ok(if pending && outcome.checked.unreadable.is_empty() { ExitCode::from(1) } else { exit_code(&outcome.checked) })
 }
 
 /// Checks once and prints.
@@ -141,9 +143,14 @@ fn summary(outcome: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
         let files = count(fixing.files.len(), "file");
         writeln!(out, "{ADDED}{verb}{ADDED:#} {problems} in {files}")?;
     }
+    if checked.files.is_empty() && !checked.unreadable.is_empty() {
+        return Ok(());
+    }
     let looked = [(checked.skills, "skill"), (checked.packs, "pack")];
     let looked: Vec<String> = looked.iter().filter(|(n, _)| *n > 0).map(|(n, what)| count(*n, what)).collect();
     let looked = if looked.is_empty() { String::new() } else { format!("{}: ", looked.join(" and ")) };
+    let pending = outcome.fixed.as_ref().is_some_and(|fixing| !fixing.applied && fixing.problems > 0);
+    let looked = if pending { format!("{looked}then ") } else { looked };
     let found: Vec<String> = [(Severity::Error, ERROR), (Severity::Warning, WARNING), (Severity::Note, HINT)]
         .into_iter()
         .map(|(severity, style)| (checked.count(severity), severity.word(), style))

@@ -10,7 +10,7 @@ use sp_formats::printable::printable;
 
 use super::{count, thousands};
 use crate::cli::Format;
-use crate::terminal::{DIM, STRONG, Terminal, padded};
+use crate::terminal::{DIM, STRONG, Terminal, padded, wrapped};
 
 /// The three tiers: what they are called, and how their part of a bar is drawn.
 const TIERS: [(&str, char, Style); 3] = [
@@ -55,19 +55,18 @@ fn human(context: &Context<'_>, report: &CostReport, terminal: &Terminal, out: &
         rows(context, group, terminal, out)?;
         let [always, body, files] = [group.always, group.body, group.files].map(thousands);
         let skills = count(group.skills.len(), "skill");
-        writeln!(out, "\n{skills}: every session pays {STRONG}{always}{STRONG:#} tokens before the first word;")?;
-        writeln!(out, "all bodies have {body} more, all other files {files}")?;
+        let sum = format!(
+            "{skills}: every session pays {always} tokens before the first word; \
+             all bodies have {body} more, all other files {files}"
+        );
+        writeln!(out, "\n{}", wrapped(&sum, terminal.width()))?;
     }
     if report.groups.iter().all(|group| group.skills.is_empty()) {
         return Ok(());
     }
     let legend: Vec<String> = TIERS.iter().map(|(name, c, style)| format!("{style}{c}{style:#} {name}")).collect();
-    writeln!(
-        out,
-        "\n{}  {DIM}tokens by {}; other models count a little differently{DIM:#}",
-        legend.join("  "),
-        report.tokenizer
-    )
+    let note = format!("tokens by {}; other models count a little differently", report.tokenizer);
+    writeln!(out, "\n{}\n{DIM}{}{DIM:#}", legend.join("  "), wrapped(&note, terminal.width()))
 }
 
 /// A row for each skill, the numbers to the right, the bars as long as the terminal lets them be.

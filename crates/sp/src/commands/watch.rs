@@ -18,6 +18,9 @@ pub(super) fn run(context: &Context<'_>, request: &CheckRequest, terminal: &Term
         if terminal.format == Format::Human {
             terminal.aside(&format!("\n{DIM}watching for changes; Ctrl-C ends it{DIM:#}\n"));
         }
+        if terminal.is_unread() {
+            return Ok(ExitCode::SUCCESS);
+        }
         watch.wait()?;
     }
 }

@@ -1,19 +1,21 @@
 //! What changes in a file, as a unified diff.
 
 use similar::{ChangeTag, TextDiff};
-use sp_formats::printable::printable;
+use sp_formats::printable::{masked, printable};
 
 use super::{ADDED, DIM, REMOVED, STRONG};
 
 /// A unified diff as programs read it.
 pub(crate) fn plain(file: &str, before: &str, after: &str) -> String {
-    let diff = TextDiff::from_lines(before, after);
+    let (before, after) = (masked(before), masked(after));
+    let diff = TextDiff::from_lines(&*before, &*after);
     diff.unified_diff().context_radius(2).header(&format!("a/{file}"), &format!("b/{file}")).to_string()
 }
 
 /// A unified diff as people read it, with nothing hidden in it.
 pub(crate) fn coloured(file: &str, before: &str, after: &str) -> String {
-    let diff = TextDiff::from_lines(before, after);
+    let (before, after) = (masked(before), masked(after));
+    let diff = TextDiff::from_lines(&*before, &*after);
     let mut text = format!("{STRONG}{}{STRONG:#}\n", printable(file));
     for hunk in diff.unified_diff().context_radius(2).iter_hunks() {
         text += &format!("{DIM}{}{DIM:#}\n", hunk.header());

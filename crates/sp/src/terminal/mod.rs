@@ -1,6 +1,7 @@
 //! The terminal: data to stdout; warnings, hints, progress and errors to stderr.
 
 mod diff;
+mod json;
 mod layout;
 mod problem;
 mod progress;
@@ -8,6 +9,7 @@ mod table;
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -18,6 +20,7 @@ use sp_tree::transaction::Outcome;
 
 use crate::cli::Format;
 pub(crate) use diff::{coloured, plain};
+use json::Escaped;
 pub(crate) use layout::{padded, wrapped};
 pub(crate) use problem::snippet;
 use progress::Progress;
@@ -56,12 +59,20 @@ pub(crate) struct Terminal {
     pub words: Words,
     progress: Progress,
     reports: Mutex<usize>,
+    /// Whether nobody reads what is printed any more.
+    unread: AtomicBool,
 }
 
 impl Terminal {
     pub(crate) fn new(format: Format, words: Words) -> Self {
         let on_terminal = std::io::stderr().is_terminal() && format == Format::Human;
-        Self { format, words, progress: Progress::new(on_terminal), reports: Mutex::new(0) }
+        Self {
+            format,
+            words,
+            progress: Progress::new(on_terminal),
+            reports: Mutex::new(0),
+            unread: AtomicBool::new(false),
+        }
     }
 
     /// Prints a result: text as `text` writes it, or the value as JSON.
@@ -79,7 +90,8 @@ impl Terminal {
     /// Prints a value as JSON, whatever the format.
     pub(crate) fn print_json<T: Serialize>(&self, value: &T) -> Result<()> {
         self.print_text(|out| {
-            serde_json::to_writer_pretty(&mut *out, value)?;
+            let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Escaped::default());
+            value.serialize(&mut serializer)?;
             writeln!(out)
         })
     }
@@ -91,10 +103,18 @@ impl Terminal {
         let mut out = std::io::BufWriter::new(anstream::stdout().lock());
         match text(&mut out).and_then(|()| out.flush()) {
             // The reader has seen enough.
-            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => {
+                self.unread.store(true, Ordering::Relaxed);
+                Ok(())
+            }
             Err(e) => Err(Error::new(Kind::Environment, "cannot write to standard output").because(e)),
             Ok(()) => Ok(()),
         }
+    }
+
+    /// Whether nobody reads what is printed any more.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.unread.load(Ordering::Relaxed)
     }
 
     /// Shows an error with its causes, its places and the way out.

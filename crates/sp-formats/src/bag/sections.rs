@@ -1,0 +1,124 @@
+//! Sections of Markdown by their headings, and the YAML that stands in them.
+
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use sp_tree::Limits;
+
+use crate::checks::Check;
+use crate::report::Report;
+use crate::yaml::{self, Node};
+
+/// A heading and what stands below it, up to the next heading of its level or above.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Section {
+    /// The words of the heading.
+    pub title: String,
+    /// The text below the heading.
+    pub body: Range<usize>,
+    /// The content of each fenced block of YAML in it, at any depth of headings.
+    pub yaml: Vec<Range<usize>>,
+    level: HeadingLevel,
+}
+
+/// Every section of the Markdown from `start` on.
+pub(super) fn sections(text: &str, start: usize) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut title: Option<String> = None;
+    let mut block: Option<Range<usize>> = None;
+    let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
+    for (event, range) in Parser::new_ext(&text[start..], options).into_offset_iter() {
+        let range = range.start + start..range.end + start;
+        match event {
+            Event::Start(Tag::Heading { level, .. }) => {
+                close(&mut sections, level, range.start);
+                title = Some(String::new());
+                let body = range.end..text.len();
+                sections.push(Section { title: String::new(), body, yaml: Vec::new(), level });
+            }
+            Event::End(TagEnd::Heading(_)) => {
+                if let (Some(title), Some(section)) = (title.take(), sections.last_mut()) {
+                    section.title = title.trim().into();
+                }
+            }
+            Event::Text(words) | Event::Code(words) if title.is_some() => {
+                title.get_or_insert_default().push_str(&words);
+            }
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if is_yaml(&info) => {
+                block = Some(range.end..range.end);
+            }
+            Event::Text(_) => {
+                if let Some(block) = &mut block {
+                    *block = block.start.min(range.start)..range.end;
+                }
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                if let Some(block) = block.take() {
+                    let inside = |section: &&mut Section| section.body.contains(&block.start);
+                    sections.iter_mut().filter(inside).for_each(|section| section.yaml.push(block.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+    sections
+}
+
+/// A heading ends every section of its level and below.
+fn close(sections: &mut [Section], level: HeadingLevel, at: usize) {
+    for section in sections.iter_mut().filter(|section| section.body.end > at && section.level >= level) {
+        section.body.end = at;
+    }
+}
+
+fn is_yaml(info: &str) -> bool {
+    matches!(info.split_whitespace().next(), Some("yaml" | "yml"))
+}
+
+/// The YAML below each heading of this title, in the order of the text. What is no YAML is reported.
+pub(super) fn yaml_below(
+    text: &str,
+    start: usize,
+    title: &str,
+    (check, limits): (&'static Check, &Limits),
+    report: &mut Report,
+) -> Vec<Node> {
+    let sections = sections(text, start);
+    let wanted = sections.iter().filter(|section| same_title(&section.title, title));
+    let mut nodes = Vec::new();
+    for block in wanted.flat_map(|section| &section.yaml) {
+        let shift = |span: &Range<usize>| block.start + span.start..block.start + span.end;
+        match yaml::parse(&text[block.clone()], limits) {
+            Ok(mut node) => {
+                node.map_spans(&shift);
+                nodes.push(node);
+            }
+            Err(error) => {
+                report
+                    .error(check, shift(&error.span), format!("the block below `{title}` is not YAML: {error}"))
+                    .help("mend the YAML, or put the value in quotes");
+            }
+        }
+    }
+    nodes
+}
+
+fn same_title(title: &str, wanted: &str) -> bool {
+    title.trim_end_matches(':').eq_ignore_ascii_case(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_ends_at_the_next_heading_of_its_level() {
+        let text = "# A\none\n## B\n```yaml\nx: 1\n```\n# C\nthree\n";
+        let found = sections(text, 0);
+        let shown: Vec<(&str, &str)> =
+            found.iter().map(|section| (section.title.as_str(), &text[section.body.clone()])).collect();
+        assert_eq!(shown, [("A", "one\n## B\n```yaml\nx: 1\n```\n"), ("B", "```yaml\nx: 1\n```\n"), ("C", "three\n"),]);
+        assert_eq!(&text[found[0].yaml[0].clone()], "x: 1\n");
+        assert_eq!(found[0].yaml, found[1].yaml);
+    }
+}

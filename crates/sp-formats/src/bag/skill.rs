@@ -1,0 +1,84 @@
+//! A skill of a bag: what any skill is, and what a bag asks besides.
+
+use sp_tree::Limits;
+
+use super::catalog::one_line;
+use super::dependencies::{Dependency, read_skill_dependencies};
+use super::parameters::{Parameters, read_parameters};
+use super::tags::{Tags, tags_in};
+use crate::checks::SB_04;
+use crate::printable::printable;
+use crate::report::Report;
+use crate::skill::{self, SkillName};
+
+/// A skill of a bag.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BagSkill {
+    /// Its name, which is its folder's.
+    pub name: SkillName,
+    /// Its description, as the catalog has it.
+    pub description: String,
+    /// The whole text of its `SKILL.md`.
+    pub text: String,
+    /// Where the instructions start in it.
+    pub body: usize,
+    /// The skills that it needs.
+    pub dependencies: Vec<Dependency>,
+    /// What it wants to know.
+    pub parameters: Parameters,
+}
+
+impl BagSkill {
+    /// Its instructions.
+    pub fn instructions(&self) -> &str {
+        self.text[self.body..].trim()
+    }
+
+    /// The tags of its description.
+    pub fn tags(&self) -> Tags {
+        tags_in(&self.description)
+    }
+
+    /// Its line in the catalog.
+    pub fn line(&self) -> (SkillName, String) {
+        (self.name.clone(), self.description.clone())
+    }
+}
+
+/// Reads the `SKILL.md` of the folder `folder` of a bag. It is `Some` exactly if the report has no error.
+pub fn read_bag_skill(file: &str, folder: &str, bytes: &[u8], limits: &Limits) -> (Option<BagSkill>, Report) {
+    let (skill, mut report) = skill::read(file, folder, bytes, limits);
+    let Some(skill) = skill else {
+        return (None, report);
+    };
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let dependencies = read_skill_dependencies(&text, skill.body, limits, &mut report);
+    let parameters = read_parameters(&text, skill.body, limits, &mut report);
+    let named = skill.name.as_deref().unwrap_or_default();
+    if !named.is_empty() && named != folder {
+        report
+            .error(&SB_04, 0..0, format!("the skill is called `{}`, and its folder is not", printable(named)))
+            .help(format!("call both the same: the folder is `{}`", printable(folder)));
+    } else if let (false, Err(why)) = (named.is_empty(), SkillName::new(named)) {
+        report
+            .error(&SB_04, 0..0, format!("the name `{}` {why}", printable(named)))
+            .help("use 1 to 64 characters of a-z, 0-9 and single hyphens");
+    }
+    let description = skill.description.as_deref().map(one_line);
+    if description == Some(None) {
+        report
+            .error(&SB_04, skill.description_span.clone(), "the description has more than one line")
+            .help("write it on one line, or fold it with `>`");
+    }
+    report.sort();
+    let whole = SkillName::new(named).ok().zip(description.flatten().map(Into::into));
+    let skill = whole.filter(|_| report.is_usable()).map(|(name, description)| BagSkill {
+        name,
+        description,
+        body: skill.body,
+        text,
+        dependencies,
+        parameters,
+    });
+    (skill, report)
+}

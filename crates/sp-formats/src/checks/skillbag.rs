@@ -1,0 +1,147 @@
+//! SkillBag: what a workspace with `.skills/`, and a source of skills for one, must be.
+
+use super::Check;
+
+/// The files of a workspace.
+pub const SB_01: Check = Check {
+    id: "SB-01",
+    what: "A workspace has a `SKILLBAG.md` whose first line states the version, `SkillBag vX.Y.Z`, and a \
+           `.skills/SKILLS.md` if it has `.skills/`. `USER_CONTEXT.md` is not tracked by git.",
+    why: "An agent starts at `SKILLBAG.md` and reads the catalog before any skill. What a user says of himself is \
+          nobody else's business.",
+    bad: "==> SKILLBAG.md\nSkills for this project.\n",
+    good: "==> SKILLBAG.md\nSkillBag v0.3.0\n\nSkills for this project.\n",
+};
+
+/// The catalog.
+pub const SB_02: Check = Check {
+    id: "SB-02",
+    what: "`.skills/SKILLS.md` has one line for each skill below `.skills/`, exactly `<name>: <description>` as the \
+           skill's frontmatter has them, sorted by name, and no other line.",
+    why: "The catalog is what an agent reads first. A skill that is not in it is not found, and a line without a \
+          skill leads nowhere. `sp bag sync` writes it anew.",
+    bad: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> .skills/SKILLS.md\nskillbag-get-skills: Install one or more skills \
+          into .skills/.\ntidy-up: Removes code.\n==> .skills/skillbag-get-skills/SKILL.md\n---\nname: \
+          skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n---\n==> \
+          .skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\n",
+    good: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> .skills/SKILLS.md\nskillbag-get-skills: Install one or more skills \
+           into .skills/.\ntidy-up: Removes dead code.\n==> .skills/skillbag-get-skills/SKILL.md\n---\nname: \
+           skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n---\n==> \
+           .skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\n",
+};
+
+/// The skills of a bag.
+pub const SB_04: Check = Check {
+    id: "SB-04",
+    what: "Every folder below `.skills/` is a skill: its `SKILL.md` has a `name`, which is the folder's, and a \
+           `description` of one line.",
+    why: "A folder that is no skill cannot be listed, run or installed, and agents pass it over.",
+    bad: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> .skills/SKILLS.md\nskillbag-get-skills: Install one or more skills \
+          into .skills/.\n==> .skills/skillbag-get-skills/SKILL.md\n---\nname: skillbag-get-skills\ndescription: \
+          Install one or more skills into .skills/.\n---\n==> .skills/tidy-up/SKILL.md\n---\nname: \
+          tidy-up\ndescription: |\n  Removes\n  dead code.\n---\n",
+    good: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> .skills/SKILLS.md\nskillbag-get-skills: Install one or more skills \
+           into .skills/.\ntidy-up: Removes dead code.\n==> .skills/skillbag-get-skills/SKILL.md\n---\nname: \
+           skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n---\n==> \
+           .skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: >\n  Removes\n  dead code.\n---\n",
+};
+
+/// Parameters.
+pub const SB_07: Check = Check {
+    id: "SB-07",
+    what: "A `Parameters` section has a fenced block of YAML with the lists `required` and `optional`. Names are \
+           unique, and a required parameter has no default.",
+    why: "A parameter that is required and has a default is neither, and of two with one name only one can be set.",
+    bad: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> .skills/SKILLS.md\nskillbag-get-skills: Install one or more skills \
+          into .skills/.\ntidy-up: Removes dead code.\n==> .skills/skillbag-get-skills/SKILL.md\n---\nname: \
+          skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n---\n==> \
+          .skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\n## Parameters\n\n\
+          ```yaml\nrequired:\n  - name: language\n    default: rust\n```\n",
+    good: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> .skills/SKILLS.md\nskillbag-get-skills: Install one or more skills \
+           into .skills/.\ntidy-up: Removes dead code.\n==> .skills/skillbag-get-skills/SKILL.md\n---\nname: \
+           skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n---\n==> \
+           .skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\n## Parameters\n\n\
+           ```yaml\noptional:\n  - name: language\n    default: rust\n```\n",
+};
+
+/// Dependencies of a workspace.
+pub const SB_10: Check = Check {
+    id: "SB-10",
+    what: "Below the heading `Dependencies` of a context file a fenced block of YAML has a list `dependencies`, each \
+           entry with `name`, `version` and `source`.",
+    why: "These are installed first and by everybody who opens the workspace, so nothing about them may be a guess.",
+    bad: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> CONTEXT.md\n## Dependencies\n\n```yaml\ndependencies:\n  - name: \
+          tidy-up\n    source: ../skills\n```\n",
+    good: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> CONTEXT.md\n## Dependencies\n\n```yaml\ndependencies:\n  - name: \
+           tidy-up\n    version: v1\n    source: ../skills\n```\n",
+};
+
+/// Dependencies of a skill.
+pub const SB_11: Check = Check {
+    id: "SB-11",
+    what: "Below the heading `Dependencies` of a skill a fenced block of YAML lists the skills that it needs, each \
+           with a `name` and, if it is not to be found here, a `source`. No skill needs itself, not even by way of \
+           others.",
+    why: "A dependency without a source is looked for in this workspace only: nothing is guessed, and nothing is \
+          fetched.",
+    bad: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> .skills/SKILLS.md\nskillbag-get-skills: Install one or more skills \
+          into .skills/.\ntidy-up: Removes dead code.\n==> .skills/skillbag-get-skills/SKILL.md\n---\nname: \
+          skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n---\n==> \
+          .skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\n## Dependencies\n\n\
+          ```yaml\n- name: find-dead-code\n```\n",
+    good: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> .skills/SKILLS.md\nskillbag-get-skills: Install one or more skills \
+           into .skills/.\ntidy-up: Removes dead code.\n==> .skills/skillbag-get-skills/SKILL.md\n---\nname: \
+           skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n---\n==> \
+           .skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\n## Dependencies\n\n\
+           ```yaml\n- name: skillbag-get-skills\n```\n",
+};
+
+/// Sources.
+pub const SB_12: Check = Check {
+    id: "SB-12",
+    what: "A source has `AGENTS.md`, `.skills/` and `.skills/SKILLS.md` at its root. `AGENTS.md` names it a \
+           `SKILLBAG`, says that its skills live under `.skills/`, and mentions the catalog.",
+    why: "That is how others know that a directory is made to be installed from. Without it, nothing is.",
+    bad: "==> AGENTS.md\nThis is a SKILLBAG.\n==> .skills/SKILLS.md\ntidy-up: Removes dead code.\n==> \
+          .skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\n",
+    good: "==> AGENTS.md\nThis is a SKILLBAG: its skills live under `.skills/`, and `.skills/SKILLS.md` lists \
+           them.\n==> .skills/SKILLS.md\ntidy-up: Removes dead code.\n==> .skills/tidy-up/SKILL.md\n---\nname: \
+           tidy-up\ndescription: Removes dead code.\n---\n",
+};
+
+/// Which skill prevails.
+pub const SB_16: Check = Check {
+    id: "SB-16",
+    what: "Below the heading `Conflict resolution` of a context file a fenced block of YAML has a list \
+           `conflict-resolution` of skills, the one that prevails first.",
+    why: "Where two skills say different things, the user's order counts, then the project's, then the alphabet.",
+    bad: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> CONTEXT.md\n## Conflict resolution\n\n```yaml\nconflict-resolution: \
+          tidy-up\n```\n",
+    good: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> CONTEXT.md\n## Conflict resolution\n\n```yaml\n\
+           conflict-resolution:\n  - tidy-up\n```\n",
+};
+
+/// The reserved skill.
+pub const SB_17: Check = Check {
+    id: "SB-17",
+    what: "A workspace with `.skills/` has the reserved skill `skillbag-get-skills`, with its own line in the \
+           catalog: `skillbag-get-skills: Install one or more skills into .skills/.`",
+    why: "It tells any agent, also one that has no `sp`, how to install more.",
+    bad: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> .skills/SKILLS.md\ntidy-up: Removes dead code.\n==> \
+          .skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\n",
+    good: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> .skills/SKILLS.md\nskillbag-get-skills: Install one or more skills \
+           into .skills/.\n==> .skills/skillbag-get-skills/SKILL.md\n---\nname: skillbag-get-skills\ndescription: \
+           Install one or more skills into .skills/.\n---\n",
+};
+
+/// Tags.
+pub const SB_23: Check = Check {
+    id: "SB-23",
+    what: "Below the heading `Tags` of a context file a fenced block of YAML has `tags`, which by skill adds and \
+           removes tags of the form `#group/name`.",
+    why: "A user switches off what always runs without touching the skill. A `#` outside quotes starts a comment.",
+    bad: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> USER_CONTEXT.md\n## Tags\n\n```yaml\ntags:\n  take-notes:\n    \
+          remove: #run/always\n```\n",
+    good: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> USER_CONTEXT.md\n## Tags\n\n```yaml\ntags:\n  take-notes:\n    \
+           remove: ['#run/always']\n```\n",
+};

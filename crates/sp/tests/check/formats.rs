@@ -1,0 +1,366 @@
+//! The five forms in which findings are told.
+
+use std::collections::BTreeSet;
+
+use sp_formats::checks::CHECKS;
+
+use super::*;
+
+#[test]
+fn sp_31_the_human_form_is_sorted_by_file_and_place_and_ends_with_a_summary() {
+    insta::assert_snapshot!(check(&sample(), &[]), @"
+    exit: 1
+    --- stdout
+    error[SP-17]: `tdy-up` matches no local skill
+     --> packs/team.yaml:3:5
+      |
+    3 |   - tdy-up
+      |     ^^^^^^
+      |
+      = help: the nearest are: tidy-up
+
+    warning[AS-02]: the name `Tidy Up` has `T` in it
+     --> skills/tidy-up/SKILL.md:2:7
+      |
+    2 | name: Tidy Up
+      |       ^^^^^^^
+      |
+      = help: use 1 to 64 characters of a-z, 0-9 and single hyphens
+
+    warning[AS-04]: an unquoted value has a `: ` in it
+     --> skills/tidy-up/SKILL.md:3:14
+      |
+    3 | description: Use when: code is dead.
+      |              ^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: put the value in quotes: description: 'Use when: code is dead.'
+
+    warning[AS-05]: the field `version` is not one of the format
+     --> skills/tidy-up/SKILL.md:4:1
+      |
+    4 | version: 1.0
+      | ^^^^^^^
+      |
+      = help: no agent reads it: put it below `metadata:` as `  version: …`
+
+    warning[AS-02]: `allowed-tools` must be text with spaces between the tools, not a list
+     --> skills/tidy-up/SKILL.md:5:16
+      |
+    5 | allowed-tools: [Read, Grep]
+      |                ^^^^^^^^^^^^
+      |
+      = help: write `allowed-tools: Read Grep`
+
+    error[AS-07]: `references/lst.md` does not exist in the skill
+     --> skills/tidy-up/SKILL.md:7:16
+      |
+    7 | See [the list](references/lst.md) and `scripts/run.sh`.
+      |                ^^^^^^^^^^^^^^^^^
+      |
+      = help: did you mean `references/list.md`?
+
+    warning[AS-07]: `scripts/run.sh` does not exist in the skill
+     --> skills/tidy-up/SKILL.md:7:40
+      |
+    7 | See [the list](references/lst.md) and `scripts/run.sh`.
+      |                                        ^^^^^^^^^^^^^^
+      |
+      = help: add the file, or mend the path
+
+    2 skills and 1 pack: 2 errors, 5 warnings in 2 files
+    tokens: 14 always, 19 when used, 4 in other files (o200k_base)
+    `sp check --fix` mends 3 problems, `sp explain <RULE>` tells more of a rule
+    ");
+}
+
+#[test]
+fn sp_31_the_plain_form_is_one_line_a_finding() {
+    let world = sample();
+    insta::assert_snapshot!(check(&world, &["--format", "plain"]), @"
+    exit: 1
+    --- stdout
+    packs/team.yaml:3:5: error[SP-17] `tdy-up` matches no local skill
+    skills/tidy-up/SKILL.md:2:7: warning[AS-02] the name `Tidy Up` has `T` in it
+    skills/tidy-up/SKILL.md:3:14: warning[AS-04] an unquoted value has a `: ` in it
+    skills/tidy-up/SKILL.md:4:1: warning[AS-05] the field `version` is not one of the format
+    skills/tidy-up/SKILL.md:5:16: warning[AS-02] `allowed-tools` must be text with spaces between the tools, not a list
+    skills/tidy-up/SKILL.md:7:16: error[AS-07] `references/lst.md` does not exist in the skill
+    skills/tidy-up/SKILL.md:7:40: warning[AS-07] `scripts/run.sh` does not exist in the skill
+    ");
+    std::fs::remove_dir_all(world.repo().join("skills/tidy-up")).unwrap();
+    world.pack("team", "name: team\ninclude: ['**']\n");
+    assert_eq!(check(&world, &["--format", "plain"]).ok().to_string(), "exit: 0\n", "nothing found, nothing said");
+    insta::assert_snapshot!(check(&world, &[]), @"
+    exit: 0
+    --- stdout
+    1 skill and 1 pack: no problems
+    tokens: 4 always, 3 when used, 0 in other files (o200k_base)
+    ");
+}
+
+#[test]
+fn sp_31_findings_come_in_one_order_whatever_the_order_of_the_paths() {
+    let world = sample();
+    for name in ["zeta", "Alpha", "b/mid", "b/last"] {
+        world.write(&format!("skills/{name}/SKILL.md"), "no frontmatter\n");
+    }
+    let whole = check(&world, &["--format", "json"]);
+    for _ in 0..5 {
+        assert_eq!(check(&world, &["--format", "json"]), whole);
+    }
+    let there = lines(&world, &["skills/zeta", "packs/team.yaml", "skills/tidy-up", "skills/Alpha"]);
+    assert_eq!(there, lines(&world, &["skills/Alpha", "skills/tidy-up", "packs/team.yaml", "skills/zeta"]));
+    let files: Vec<&str> = there.iter().map(|line| line.split(':').next().unwrap()).collect();
+    assert!(files.is_sorted(), "{files:?}");
+    let findings = json(&whole)["findings"].as_array().unwrap().clone();
+    let place = |finding: &Value| {
+        let number = |name: &str| finding[name].as_u64().unwrap();
+        (finding["file"].as_str().unwrap().to_owned(), number("line"), number("column"))
+    };
+    assert!(findings.iter().map(place).is_sorted(), "{findings:#?}");
+}
+
+/// The schema in docs/json.md, and the one that the types make.
+fn schemas(section: &str) -> [Value; 2] {
+    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    let title = if section == "error" { "## `error`".into() } else { format!("## `sp {section}`") };
+    let part = docs.split_once(&title).unwrap_or_else(|| panic!("{title} in docs/json.md")).1;
+    let block = part.split_once("```json\n").unwrap().1.split_once("```").unwrap().0;
+    let made = sp_formats::output::schemas().into_iter().find(|(name, _)| *name == section).unwrap().1;
+    [serde_json::from_str(block).unwrap(), made.to_value()]
+}
+
+/// Holds a value against its schemas; members that no schema names are a mistake too.
+#[track_caller]
+pub(super) fn assert_documented(section: &str, value: &Value) {
+    for mut schema in schemas(section) {
+        close(&mut schema);
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let errors: Vec<String> = validator.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+        assert_eq!(errors, [""; 0], "{value:#}");
+    }
+}
+
+/// Forbids members that are not documented.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            members.values_mut().for_each(close);
+            if members.contains_key("properties") && members.get("type") == Some(&"object".into()) {
+                members.insert("additionalProperties".into(), false.into());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+#[test]
+fn sp_31_json_is_as_documented() {
+    let world = sample();
+    world.pack("import", "name: import\nimports:\n  - repo: github.com/acme/skills\n    include: ['**']\n");
+    mkfifo(&world.repo().join("skills/tidy-up/pipe"));
+    for args in [&[][..], &["--strict"], &["gone"], &["skills/review"], &["--fix", "--dry-run"], &["--fix"]] {
+        assert_documented("check", &report(&world, args));
+    }
+    assert_documented("explain", &json(&world.sp(&["explain", "--format", "json"]).ok()));
+    assert_documented("cost", &json(&world.sp(&["cost", "--format", "json"]).ok()));
+    for (code, args) in [(2, &["explain", "AS-99"][..]), (2, &["list", "--format", "sarif"]), (3, &["cost", "gone"])] {
+        let run = world.sp(&[args, if args.len() < 3 { &["--format", "json"] } else { &[] }].concat()).fails(code);
+        let last = run.stderr.lines().last().unwrap_or_default();
+        if let Ok(value) = serde_json::from_str(last) {
+            assert_documented("error", &value);
+        } else {
+            assert!(args.contains(&"sarif"), "{run}");
+        }
+    }
+}
+
+#[test]
+fn sp_31_places_in_json_are_those_of_the_file() {
+    let world = world!();
+    let text =
+        "\u{feff}---\r\nname: Über\r\ndescription: 'Für alle 👩\u{200d}🚀'\r\nmödel: x\r\n---\r\n日本 [x](gone.md)\r\n";
+    world.write("skills/a/SKILL.md", text);
+    let findings = report(&world, &[])["findings"].as_array().unwrap().clone();
+    let mut marked = BTreeSet::new();
+    for finding in &findings {
+        let number = |name: &str| usize::try_from(finding[name].as_u64().unwrap()).unwrap();
+        let (start, end) = (number("start_byte"), number("end_byte"));
+        let position = |at: usize| {
+            let line_start = text[..at].rfind('\n').map_or(0, |at| at + 1);
+            (text[..at].matches('\n').count() + 1, text[line_start..at].chars().count() + 1)
+        };
+        assert_eq!((number("line"), number("column")), position(start), "{finding}");
+        assert_eq!((number("end_line"), number("end_column")), position(end), "{finding}");
+        marked.insert(&text[start..end]);
+    }
+    assert_eq!(marked, ["\u{feff}", "gone.md", "mödel", "Über"].into());
+}
+
+#[test]
+fn sp_31_sarif_has_what_sarif_asks_for() {
+    let world = sample();
+    world.write("skills/a b/ü,%:#?/SKILL.md", "no frontmatter\n");
+    world.write("../elsewhere/x y/SKILL.md", "no frontmatter\n");
+    mkfifo(&world.repo().join("skills/review/pipe"));
+    let log = json(&check(&world, &[".", "../elsewhere/x y", "--format", "sarif"]).fails(1));
+    assert_eq!((&log["version"], log["runs"].as_array().unwrap().len()), (&"2.1.0".into(), 1));
+    assert!(log["$schema"].as_str().unwrap().ends_with("sarif-2.1.0.json"));
+    let run = &log["runs"][0];
+    let driver = &run["tool"]["driver"];
+    assert_eq!((&driver["name"], &driver["version"]), (&"sp".into(), &env!("CARGO_PKG_VERSION").into()));
+    assert_eq!(run["columnKind"], "unicodeCodePoints");
+    let rules = driver["rules"].as_array().unwrap();
+    assert_eq!(rules.len(), CHECKS.len());
+    for (rule, check) in rules.iter().zip(CHECKS) {
+        assert_eq!((&rule["id"], &rule["shortDescription"]["text"]), (&check.id.into(), &check.title().into()));
+        assert!(rule["fullDescription"]["text"].is_string() && rule["help"]["text"].is_string(), "{rule}");
+    }
+    let results = run["results"].as_array().unwrap();
+    let findings = report(&world, &[".", "../elsewhere/x y"])["findings"].as_array().unwrap().clone();
+    assert_eq!(results.len(), findings.len());
+    let mut uris = BTreeSet::new();
+    for (result, finding) in results.iter().zip(&findings) {
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!((&rules[index]["id"], &result["ruleId"]), (&finding["rule"], &finding["rule"]));
+        assert!(matches!(result["level"].as_str(), Some("error" | "warning" | "note")), "{result}");
+        assert_eq!(result["level"], finding["severity"]);
+        let text = result["message"]["text"].as_str().unwrap();
+        assert!(text.starts_with(finding["message"].as_str().unwrap()), "{text}");
+        let place = &result["locations"][0]["physicalLocation"];
+        uris.insert(world.steady(place["artifactLocation"]["uri"].as_str().unwrap()));
+        if finding["end_line"].is_null() {
+            assert!(place["region"].is_null(), "what is about a whole file has no region: {result}");
+            continue;
+        }
+        for (region, name) in
+            [("startLine", "line"), ("startColumn", "column"), ("endLine", "end_line"), ("endColumn", "end_column")]
+        {
+            assert_eq!(place["region"][region], finding[name], "{result}");
+        }
+    }
+    let expected = [
+        "file://[WORLD]/home/elsewhere/x%20y/SKILL.md",
+        "packs/team.yaml",
+        "skills/a%20b/%C3%BC%2C%25%3A%23%3F/SKILL.md",
+        "skills/review/pipe",
+        "skills/tidy-up/SKILL.md",
+    ];
+    assert_eq!(uris, expected.map(Into::into).into());
+}
+
+#[test]
+fn sp_31_sarif_of_nothing_found_is_a_log_without_results() {
+    let world = world!();
+    world.skill("a");
+    let log = json(&check(&world, &["--format", "sarif"]).ok());
+    assert_eq!(log["runs"][0]["results"], serde_json::json!([]));
+}
+
+#[test]
+fn sp_31_github_gets_one_command_a_finding_with_what_would_end_it_escaped() {
+    let world = world!();
+    world.write("skills/a,b:100%/SKILL.md", "---\nname: x\ndescription: \"50%\"\n50%,a::error: y\n---\n");
+    world.pack("p", "name: p\ninclude: [\"100%\"]\n");
+    mkfifo(&world.repo().join("skills/b/pipe"));
+    world.write("skills/b/SKILL.md", good("b"));
+    insta::assert_snapshot!(check(&world, &["--format", "github"]), @"
+    exit: 1
+    --- stdout
+    ::error file=packs/p.yaml,line=2,col=11,endLine=2,endColumn=17,title=SP-17::`100%25` matches no local skill%0Ahelp: the nearest are: a,b:100%25
+    ::warning file=skills/a%2Cb%3A100%25/SKILL.md,line=2,col=7,endLine=2,endColumn=8,title=AS-02::the name `x` is not that of the folder%0Ahelp: call both the same: the folder is `a,b:100%25`
+    ::warning file=skills/a%2Cb%3A100%25/SKILL.md,line=4,col=1,endLine=4,endColumn=13,title=AS-05::the field `50%25,a::error` is not one of the format%0Ahelp: no agent that we know reads it: what is your own goes below `metadata:`
+    ::error file=skills/b/pipe,title=SP-21::`skills/b/pipe` is neither a file nor a folder%0Ahelp: remove it: only files and folders can be installed
+    ");
+    let forged = "name: p\ninclude: [\"a\\n::error::forged\"]\n";
+    world.pack("p", forged);
+    let run = check(&world, &["packs/p.yaml", "--format", "github"]).fails(1);
+    assert!(run.stdout.lines().count() == 1 && run.stdout.starts_with("::error file=packs/p.yaml,"), "{run}");
+    // Paths start where it runs, as a workflow expects.
+    let run = world.sp_in("home/repo/skills/b", &["check", "../../packs/p.yaml", "--format", "github"]).fails(1);
+    assert!(run.stdout.starts_with("::error file=[WORLD]/home/repo/packs/p.yaml,"), "{run}");
+}
+
+#[test]
+fn sp_31_forms_that_only_a_check_has_are_refused_elsewhere() {
+    let world = sample();
+    for format in ["sarif", "github"] {
+        for args in [
+            &["list"][..],
+            &["packs"],
+            &["show", "team"],
+            &["install", "team", "--agent", "claude"],
+            &["installed"],
+            &["explain"],
+            &["cost"],
+            &["config"],
+            &["schema", "pack"],
+            &["init", "new"],
+            &["clean"],
+        ] {
+            let run = world.sp(&[args, &["--format", format]].concat()).fails(2);
+            let said =
+                format!("error: `--format {format}` is for `sp check` only\n\nhint: use `human`, `plain` or `json`\n");
+            assert_eq!((run.stdout.as_str(), run.stderr), ("", said), "{args:?}");
+        }
+    }
+    assert!(!world.path("home/repo/new").exists() && !world.path("home/.claude").exists());
+}
+
+fn run_with(world: &World, args: &[&str], env: &[(&str, &str)]) -> Run {
+    let mut command = world.command(args);
+    command.envs(env.iter().copied());
+    world.run(command)
+}
+
+#[test]
+fn sp_31_there_is_no_escape_where_there_is_no_terminal_or_no_wish_for_colour() {
+    let world = sample();
+    let forced = ("CLICOLOR_FORCE", "1");
+    for args in [
+        &["check"][..],
+        &["check", "gone"],
+        &["check", "--fix", "--dry-run"],
+        &["explain"],
+        &["explain", "AS-04"],
+        &["explain", "AS-99"],
+        &["cost"],
+    ] {
+        let coloured = run_with(&world, args, &[forced]);
+        assert!(args == ["explain"] || coloured.to_string().contains('\u{1b}'), "{args:?} has colour to lose");
+        for env in [&[][..], &[("NO_COLOR", "1")], &[("NO_COLOR", "1"), forced], &[("TERM", "dumb")]] {
+            let run = run_with(&world, args, env);
+            assert!(!run.to_string().contains('\u{1b}'), "{args:?} {env:?}: {run:?}");
+        }
+    }
+    for format in ["plain", "json", "sarif", "github"] {
+        let run = run_with(&world, &["check", "--format", format], &[forced]);
+        assert!(!run.stdout.contains('\u{1b}'), "{format}: {run:?}");
+    }
+    for command in [&["explain"][..], &["cost"], &["schema", "pack"]] {
+        for format in ["plain", "json"] {
+            let run = run_with(&world, &[command, &["--format", format]].concat(), &[forced]).ok();
+            assert!(!run.stdout.contains('\u{1b}'), "{command:?} {format}: {run:?}");
+        }
+    }
+}
+
+#[test]
+fn sp_31_se_12_output_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
+    let world = sample();
+    for args in [&["check"][..], &["check", "--format", "sarif"], &["explain"], &["cost"], &["schema", "config"]] {
+        let mut command = world.command(args);
+        command.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap()).stderr(Stdio::piped());
+        let output = command.spawn().unwrap().wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), said.contains("standard output")), (Some(5), true), "{args:?}: {said}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = world.command(args);
+        let output = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        // The exit code is still that of what was found.
+        let expected = i32::from(args[0] == "check");
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(expected), &b""[..]), "{args:?}");
+    }
+}
