@@ -12,6 +12,7 @@
 mod agents;
 mod apply;
 mod authoring;
+pub mod bag;
 mod check;
 mod clean;
 mod config;

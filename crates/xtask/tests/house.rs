@@ -49,8 +49,9 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("strsim", &["sp-formats"], Nobody),
     ("tiktoken-rs", &["sp-formats"], Nobody),
     ("serde", &["sp-tree", "sp-formats", "sp"], Nobody),
-    ("serde_json", &["sp-tree", "sp-formats", "sp", "xtask"], Anybody),
+    ("serde_json", &["sp-tree", "sp-formats", "sp-engine", "sp", "xtask"], Anybody),
     // Files and processes.
+    ("ureq", &["sp-engine"], Nobody),
     ("rustix", &["sp-tree", "sp-engine", "sp-testkit"], Anybody),
     ("flate2", &["sp-tree"], Nobody),
     ("notify", &["sp-engine"], Nobody),

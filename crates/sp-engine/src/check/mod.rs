@@ -3,6 +3,7 @@
 //! A format that `sp` knows is one module here and one line in [`FORMATS`]. It reads with the
 //! same functions that installing uses; what is checked besides stands beside them.
 
+mod bag;
 mod config;
 mod findings;
 mod fix;
@@ -102,7 +103,7 @@ trait Format: Sync {
 
 /// Everything that can be recognised, the most particular first.
 const FORMATS: &[&dyn Format] =
-    &[&config::ConfigFile, &pack::PackFile, &skill::OneSkill, &repo::Repo, &repo::SkillFolder];
+    &[&config::ConfigFile, &pack::PackFile, &skill::OneSkill, &bag::Bag, &repo::Repo, &repo::SkillFolder];
 
 /// What the formats share while they check.
 struct Checker<'a> {

@@ -31,6 +31,8 @@ pub struct Parameter {
     pub default: Option<Json>,
     /// Where it stands.
     pub span: Range<usize>,
+    /// On which line that is.
+    pub line: usize,
 }
 
 /// The parameters that a `SKILL.md` declares, from the start of its body on.
@@ -84,7 +86,8 @@ fn read_list(node: &Node, required: bool, parameters: &mut Parameters, report: &
 fn read_one(node: &Node, required: bool, report: &mut Report) -> Option<Parameter> {
     if let Some(name) = node.text() {
         let span = node.span.clone();
-        return Some(Parameter { name: name.into(), required, description: None, default: None, span });
+        let line = report.place_at(&span).start.line;
+        return Some(Parameter { name: name.into(), required, description: None, default: None, span, line });
     }
     let Value::Map(pairs) = &node.value else {
         report
@@ -108,6 +111,7 @@ fn read_one(node: &Node, required: bool, report: &mut Report) -> Option<Paramete
         required,
         description: get("description").and_then(Node::text).map(Into::into),
         default: default.filter(|_| !required).map(Node::to_json),
+        line: report.place_at(&node.span).start.line,
         span: node.span.clone(),
     })
 }
@@ -205,7 +209,7 @@ fn resolve_one(parameter: &Parameter, file: &str, layers: &[Layer; 4]) -> Resolv
         forbidden.extend(here.map(|(_, value, at)| (value, origin(at))));
     }
     if let Some(default) = &parameter.default {
-        let origin = Origin { level: Level::Skill, file: file.into(), line: None };
+        let origin = Origin { level: Level::Skill, file: file.into(), line: Some(parameter.line) };
         admit(default, origin, &forbidden, &mut said, &mut blocked);
     }
     let mut said = said.into_iter();

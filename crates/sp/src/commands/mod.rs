@@ -1,5 +1,6 @@
 //! A module a command: arguments to a request, a result to text.
 
+mod bag;
 mod change;
 mod check;
 mod clean;
@@ -29,6 +30,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
     let root = cli.options.root.as_deref();
     let done = match &cli.command {
         Command::Check(check) => return check::run(&context, &cli.options, check, terminal),
+        Command::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
         Command::Explain { rule } => explain::run(rule.as_deref(), terminal),
         Command::Cost { paths, agent, scope } => {
             let sink = |name: &String| SinkRequest { name: name.clone(), path: None, scope: scope_of(*scope) };
@@ -76,7 +78,7 @@ fn refuse_format(cli: &Cli) -> Result<()> {
         _ => return Ok(()),
     };
     match cli.command {
-        Command::Check(_) => Ok(()),
+        Command::Check(_) | Command::Bag(cli::Bag::Check(_)) => Ok(()),
         _ => Err(Error::new(Kind::Usage, format!("`--format {format}` is for `sp check` only"))
             .hint("use `human`, `plain` or `json`")),
     }

@@ -27,6 +27,36 @@ impl Checkout {
     }
 }
 
+impl Checkout {
+    /// The bytes of small files, fetched in one batch; none for one that is not there.
+    pub(crate) fn read_files(
+        &self,
+        context: &Context<'_>,
+        limits: &Limits,
+        paths: &[String],
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        let wanted: Vec<Option<Box<str>>> = paths.iter().map(|path| self.tree.file(path).map(Into::into)).collect();
+        let blobs: Vec<Box<str>> = wanted.iter().flatten().cloned().collect();
+        let git = Git::new(context, &self.dir);
+        let here = local_objects(&git)?;
+        let mut preparation = Preparation { checkout: self, context, limits, git, here };
+        preparation.fetch(&blobs)?;
+        let limit = limits.markdown_bytes;
+        if let Some(size) = sizes(&preparation.git, &blobs)?.into_values().find(|size| *size > limit) {
+            let message = format!("a file of `{}` has {size} bytes, more than the limit of {limit}", self.repo);
+            return Err(Error::new(Kind::Data, message)
+                .hint("raise it with `--limit markdown-bytes=<bytes>` if you trust the source"));
+        }
+        let mut read = Vec::with_capacity(blobs.len());
+        read_blobs(context, self, &blobs, |_, bytes| {
+            read.push(bytes.to_vec());
+            Ok(())
+        })?;
+        let mut read = read.into_iter();
+        Ok(wanted.iter().map(|wanted| wanted.as_ref().and_then(|_| read.next())).collect())
+    }
+}
+
 /// Bringing the bytes of selected skills into the cache.
 struct Preparation<'a> {
     checkout: &'a Checkout,

@@ -195,6 +195,16 @@ pub(super) fn succeeds(mut command: Command) -> Result<bool> {
     Ok(status.success())
 }
 
+/// Whether the repository of a directory tracks a file in it. Nothing of the repository's own is run.
+pub(crate) fn tracks(context: &Context<'_>, dir: &Path, file: &str) -> Result<bool> {
+    let Some(top) = dir.ancestors().find(|dir| dir.join(".git").exists()) else {
+        return Ok(false);
+    };
+    let path = dir.strip_prefix(top).unwrap_or(Path::new("")).join(file);
+    let git = Git::new(context, &top.join(".git"));
+    succeeds(git.local(&["ls-files", "--error-unmatch", "--", &path.to_string_lossy()]))
+}
+
 /// Starts a command with pipes on both ends.
 pub(super) fn piped(mut command: Command) -> Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(no_git)

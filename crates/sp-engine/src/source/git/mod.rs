@@ -11,3 +11,4 @@ mod tree;
 
 pub(crate) use blobs::{GitListing, read_blobs};
 pub(crate) use cache::{Checkout, Checkouts};
+pub(crate) use command::tracks;

@@ -130,6 +130,20 @@ impl GitTree {
         (!linked).then_some(&*object.id)
     }
 
+    /// The names of the folders directly below a path.
+    pub(crate) fn folders(&self, path: &str) -> Vec<String> {
+        let direct = self
+            .below(path.as_bytes())
+            .filter(|(name, object)| !name.contains(&b'/') && matches!(object.item, Item::Folder | Item::Link));
+        direct.map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect()
+    }
+
+    /// The object that holds a file's bytes, if there is such a file and it is no link.
+    pub(super) fn file(&self, path: &str) -> Option<&str> {
+        let object = self.objects.get(path.as_bytes())?;
+        matches!(object.item, Item::File { .. }).then_some(&*object.id)
+    }
+
     fn below<'a>(&'a self, dir: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a Object)> {
         let prefix = if dir.is_empty() { Vec::new() } else { [dir, b"/"].concat() };
         let length = prefix.len();

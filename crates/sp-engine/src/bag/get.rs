@@ -1,0 +1,274 @@
+//! `sp bag get`: resolve, fetch, judge, and only then change.
+
+use std::path::PathBuf;
+
+use sp_formats::bag::{Lock, LockedSkill, SourceRef};
+use sp_formats::output::{BagChange, BagSkillChange, FolderAction};
+use sp_formats::skill::SkillName;
+use sp_tree::{Content, Digest};
+
+use super::change::Changes;
+use super::located::Located;
+use super::offers::{BagOffers, wish};
+use super::resolve::{Decisions, From, Wish, resolve};
+use super::workspace::{Workspace, digest_of};
+use crate::config::Session;
+use crate::context::{Context, Event};
+use crate::error::{Error, Kind, Result};
+use crate::home::Home;
+use crate::install::{Mode, Replace};
+
+/// What is to be installed into a workspace.
+#[derive(Debug, Clone)]
+pub struct GetRequest {
+    /// The skills; what `CONTEXT.md` declares comes before them.
+    pub names: Vec<String>,
+    /// Where they come from, where the lock does not know.
+    pub source: Option<String>,
+    /// The tag, branch or commit.
+    pub version: Option<String>,
+    /// Whether skills that are here are fetched anew.
+    pub upgrade: Upgrade,
+    /// Whether skills that were edited may be replaced.
+    pub replace: Replace,
+    /// Whether the extra steps of the sources were done.
+    pub steps: Steps,
+    /// The workspace, where it is not the nearest upward.
+    pub root: Option<PathBuf>,
+    /// Whether it is done.
+    pub mode: Mode,
+}
+
+/// Whether skills that are here are fetched anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upgrade {
+    /// They stay as they are.
+    No,
+    /// They are.
+    Yes,
+}
+
+/// Whether the extra steps of sources were done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steps {
+    /// Nobody said so.
+    Unknown,
+    /// The user says so.
+    Done,
+}
+
+/// A skill that comes from a source.
+struct Incoming {
+    name: String,
+    content: Content,
+    record: LockedSkill,
+    by: Vec<String>,
+}
+
+/// Installs skills into a workspace.
+pub fn get(context: &Context<'_>, request: &GetRequest) -> Result<BagChange> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, request.root.as_deref())?;
+    get_into(&session, &workspace, request, Besides::default())
+}
+
+/// What comes into a workspace besides what was asked for.
+#[derive(Default)]
+pub(super) struct Besides {
+    /// Files at its root, by name.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// Skills that are made here.
+    pub skills: Vec<(String, Content, LockedSkill)>,
+}
+
+/// Installs skills into a workspace, together with what else is given.
+pub(super) fn get_into(
+    session: &Session<'_>,
+    workspace: &Workspace,
+    request: &GetRequest,
+    besides: Besides,
+) -> Result<BagChange> {
+    let wishes = wishes(workspace, request)?;
+    let overrides = overrides(workspace)?;
+    let renewed = if request.upgrade == Upgrade::Yes { request.names.clone() } else { Vec::new() };
+    let mut offers = BagOffers::new(session, workspace, renewed);
+    let decided = resolve(&wishes, &overrides, &mut offers)?;
+    for (name, one) in decided.iter().filter(|(_, one)| one.from == From::Missing) {
+        let by = one.by.join(" and ");
+        session.context.tell(Event::Warning(format!("`{name}`, which {by} can do without, is not here")));
+    }
+    let incoming = load(session, &mut offers, &decided, request)?;
+    // Everything is here and judged; from now on nobody else may change anything.
+    let home = match request.mode {
+        Mode::DryRun => None,
+        Mode::Apply => Some(Home::open(session.context, &session.limits)?),
+    };
+    let workspace = &Workspace::read(session, workspace.root.clone())?;
+    let mut report =
+        BagChange { applied: request.mode == Mode::Apply, root: workspace.root.clone(), ..BagChange::default() };
+    let mut changes = Changes { lock: workspace.lock.clone(), files: besides.files, ..Changes::default() };
+    for (name, content, record) in besides.skills {
+        report.skills.push(BagSkillChange {
+            name: name.clone(),
+            action: FolderAction::Add,
+            by: Vec::new(),
+            source: None,
+        });
+        changes.lock.skills.insert(name.clone(), record);
+        changes.put.push((name, content));
+    }
+    let mut edited = Vec::new();
+    for one in incoming {
+        let action = action(session, workspace, &one, request.replace, &mut edited)?;
+        report.skills.push(BagSkillChange {
+            name: one.name.clone(),
+            action,
+            by: one.by,
+            source: Some(one.record.source.clone()),
+        });
+        changes.lock.skills.insert(one.name.clone(), one.record);
+        if action != FolderAction::Keep {
+            changes.put.push((one.name, one.content));
+        }
+    }
+    refuse_edited(&edited)?;
+    for (name, one) in decided.iter().filter(|(_, one)| one.from == From::Local) {
+        report.skills.push(BagSkillChange {
+            name: name.clone(),
+            action: FolderAction::Keep,
+            by: one.by.clone(),
+            source: None,
+        });
+    }
+    report.skills.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(home) = &home {
+        let changed = changes.apply(session, home, workspace)?;
+        report.kept = changed.kept;
+        report.catalog_changed = changed.catalog;
+    }
+    Ok(report)
+}
+
+/// What is wished: by `CONTEXT.md` first, then by the command.
+fn wishes(workspace: &Workspace, request: &GetRequest) -> Result<Vec<Wish<Located>>> {
+    let mut wishes = Vec::new();
+    for context in workspace.contexts.iter().rev() {
+        for dependency in &context.dependencies {
+            wishes.push(wish(dependency, Some(&workspace.root), format!("`{}`", context.file))?);
+        }
+    }
+    let source = request.source.as_deref().map(SourceRef::new).transpose().map_err(|e| {
+        Error::new(Kind::Usage, "the source cannot be used")
+            .because(e)
+            .hint("write a git URL, the URL of a zip, or a path to a zip or a directory")
+    })?;
+    for name in &request.names {
+        SkillName::new(name).map_err(|why| {
+            Error::new(Kind::Usage, format!("the name `{name}` {why}"))
+                .hint("a skill's name has hyphens, no underscores")
+        })?;
+        let record = workspace.lock.skills.get(name);
+        let known = || record.and_then(|record| SourceRef::new(&record.source).ok());
+        let source = source.clone().or_else(known);
+        let version = request.version.clone().or_else(|| record.and_then(|record| record.version.clone()));
+        wishes.push(Wish {
+            name: name.clone(),
+            source: source.map(|source| Located::new(source, &workspace.root)),
+            version: version.filter(|_| request.source.is_none() || request.version.is_some()),
+            required: true,
+            by: "you".into(),
+        });
+    }
+    Ok(wishes)
+}
+
+/// What the contexts declare counts before what skills do; the user's before the project's.
+fn overrides(workspace: &Workspace) -> Result<Vec<Wish<Located>>> {
+    let mut overrides = Vec::new();
+    for context in &workspace.contexts {
+        for dependency in &context.dependencies {
+            overrides.push(wish(dependency, Some(&workspace.root), format!("`{}`", context.file))?);
+        }
+    }
+    Ok(overrides)
+}
+
+/// Reads everything that comes from a source, and stops where extra steps were not done.
+fn load(
+    session: &Session<'_>,
+    offers: &mut BagOffers<'_>,
+    decided: &Decisions<Located>,
+    request: &GetRequest,
+) -> Result<Vec<Incoming>> {
+    let mut incoming = Vec::new();
+    let mut total = 0;
+    for (name, one) in decided {
+        let From::Source(located, version) = &one.from else { continue };
+        let known = offers.workspace.lock.skills.get(name).cloned();
+        let source = offers.source(located, version.as_deref())?;
+        let steps = source.steps.as_ref().map(|steps| Digest::of(steps.as_bytes()));
+        let confirmed = known.as_ref().is_some_and(|record| record.steps == steps);
+        if let (Some(text), Steps::Unknown, false) = (&source.steps, request.steps, confirmed) {
+            return Err(Error::new(
+                Kind::Request,
+                format!("`{}` asks for extra steps before its skills can be used", source.shown),
+            )
+            .because(text.clone())
+            .hint("nothing was changed and nothing was run: do what you agree with, then add `--steps-done`"));
+        }
+        let content = source.load(session, name)?;
+        total += content.size();
+        if total > session.limits.zip_bytes {
+            let limit = session.limits.zip_bytes;
+            return Err(Error::new(Kind::Data, format!("the skills have more than {limit} bytes together"))
+                .hint("install fewer at once, or raise it with `--limit zip-bytes=<bytes>`"));
+        }
+        let record = LockedSkill {
+            source: located.to_string(),
+            version: version.clone(),
+            commit: source.commit().map(Into::into),
+            tree: content.digest(),
+            steps,
+            extra: known.map(|record| record.extra).unwrap_or_default(),
+        };
+        incoming.push(Incoming { name: name.clone(), content, record, by: one.by.clone() });
+    }
+    Ok(incoming)
+}
+
+/// What becomes of a skill's folder; one that was edited is noted.
+fn action(
+    session: &Session<'_>,
+    workspace: &Workspace,
+    one: &Incoming,
+    replace: Replace,
+    edited: &mut Vec<String>,
+) -> Result<FolderAction> {
+    let place = workspace.skills_dir().join(&one.name);
+    if place.symlink_metadata().is_err() {
+        return Ok(FolderAction::Add);
+    }
+    if place.is_dir() && digest_of(session, &place)? == Some(one.record.tree) {
+        return Ok(FolderAction::Keep);
+    }
+    if replace == Replace::Refuse && (!place.is_dir() || workspace.is_edited(session, &one.name)?) {
+        edited.push(one.name.clone());
+    }
+    Ok(FolderAction::Update)
+}
+
+fn refuse_edited(edited: &[String]) -> Result<()> {
+    if edited.is_empty() {
+        return Ok(());
+    }
+    let (names, verb) = (edited.join("`, `"), if edited.len() == 1 { "was" } else { "were" });
+    Err(Error::new(Kind::Trust, format!("`{names}` {verb} edited here, or not installed by `sp`"))
+        .hint("nothing was changed: add `--replace` to replace it; what was there is kept until `sp clean`"))
+}
+
+/// A lock without the records of skills that are gone.
+pub(super) fn pruned(lock: &Lock, gone: &[String]) -> Lock {
+    let mut lock = lock.clone();
+    lock.skills.retain(|name, _| !gone.contains(name));
+    lock
+}

@@ -1,0 +1,279 @@
+//! `sp bag init`, `sync`, `deps`, `list`, `remove` and `source init`: keeping a workspace in order.
+
+use std::path::{Path, PathBuf};
+
+use sp_formats::bag::{
+    AGENTS, BOOTSTRAP, BagSkill, CATALOG, ENTRYPOINT, LockedSkill, NEWEST, ROOT, USER_CONTEXT, read_agents,
+    write_catalog,
+};
+use sp_formats::output::{
+    BagChange, BagDependencies, BagDependency, BagList, BagListItem, BagSkillChange, FolderAction,
+};
+use sp_formats::skill::SKILL_FILE;
+use sp_tree::{Content, RelPath};
+
+use super::change::Changes;
+use super::get::{Besides, GetRequest, Steps, Upgrade, get_into, pruned};
+use super::workspace::{Workspace, find_root, read_optional_text};
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::{Error, Kind, Result};
+use crate::home::Home;
+use crate::install::{Mode, Replace};
+
+const ENTRY_TEXT: &str = include_str!("templates/SKILLBAG.md");
+const BOOTSTRAP_TEXT: &str = include_str!("templates/bootstrap.md");
+const AGENTS_TEXT: &str = include_str!("templates/AGENTS.md");
+
+/// Makes a workspace, or completes one, and installs what its context declares.
+pub fn init(context: &Context<'_>, dir: Option<&Path>, entrypoint: Option<&Path>, steps: Steps) -> Result<BagChange> {
+    let session = Session::begin(context)?;
+    let root = dir.map_or_else(|| context.current_dir.clone(), |dir| context.expand(&dir.to_string_lossy()));
+    sp_tree::Dir::create_all(&root)?;
+    let workspace = Workspace::read(&session, root)?;
+    let mut files = Vec::new();
+    if !workspace.root.join(ENTRYPOINT).exists() {
+        let text = match entrypoint {
+            Some(path) => {
+                let path = context.expand(&path.to_string_lossy());
+                read_optional_text(&path, session.limits.markdown_bytes)?.ok_or_else(|| {
+                    Error::new(Kind::Request, format!("there is no file `{}`", context.show(&path)))
+                        .hint("give `--entrypoint` a text that exists")
+                })?
+            }
+            None => ENTRY_TEXT.replace("{version}", &NEWEST.to_string()),
+        };
+        files.push((ENTRYPOINT.to_owned(), text.into_bytes()));
+    }
+    files.extend(ignored(&session, &workspace.root)?);
+    let skills = if workspace.skills_dir().join(BOOTSTRAP).exists() { Vec::new() } else { vec![bootstrap()?] };
+    let request = GetRequest {
+        names: Vec::new(),
+        source: None,
+        version: None,
+        upgrade: Upgrade::No,
+        replace: Replace::Refuse,
+        steps,
+        root: None,
+        mode: Mode::Apply,
+    };
+    let made: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+    let mut report = get_into(&session, &workspace, &request, Besides { files, skills })?;
+    report.files = made;
+    Ok(report)
+}
+
+/// The reserved skill, as the workspace has it, and its record.
+fn bootstrap() -> Result<(String, Content, LockedSkill)> {
+    let mut content = Content::default();
+    let path = RelPath::new(SKILL_FILE).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
+    content.file(path, false, BOOTSTRAP_TEXT.as_bytes().to_vec());
+    let record = LockedSkill {
+        source: "sp".into(),
+        version: None,
+        commit: None,
+        tree: content.digest(),
+        steps: None,
+        extra: std::collections::BTreeMap::new(),
+    };
+    Ok((BOOTSTRAP.into(), content, record))
+}
+
+/// `.gitignore` with the user's context in it, if it is not in it yet.
+fn ignored(session: &Session<'_>, root: &Path) -> Result<Option<(String, Vec<u8>)>> {
+    const IGNORE: &str = ".gitignore";
+    let text = read_optional_text(&root.join(IGNORE), session.limits.markdown_bytes)?.unwrap_or_default();
+    let listed = text.lines().any(|line| matches!(line.trim().trim_start_matches('/'), USER_CONTEXT));
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    Ok((!listed).then(|| (IGNORE.into(), format!("{text}{gap}{USER_CONTEXT}\n").into_bytes())))
+}
+
+/// Makes what a workspace lacks and nobody needs to think about: the reserved skill, the catalog,
+/// and the line of `.gitignore`.
+pub fn repair(context: &Context<'_>, root: Option<&Path>) -> Result<()> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, root)?;
+    if !workspace.root.join(ENTRYPOINT).is_file() {
+        return Ok(());
+    }
+    let mut changes = Changes { lock: workspace.lock.clone(), ..Changes::default() };
+    if !workspace.skills_dir().join(BOOTSTRAP).exists() {
+        let (name, content, record) = bootstrap()?;
+        changes.lock.skills.insert(name.clone(), record);
+        changes.put.push((name, content));
+    }
+    changes.files.extend(ignored(&session, &workspace.root)?);
+    let home = Home::open(context, &session.limits)?;
+    changes.apply(&session, &home, &workspace)?;
+    Ok(())
+}
+
+/// Writes the catalog anew.
+pub fn sync(context: &Context<'_>, root: Option<&Path>, mode: Mode) -> Result<BagChange> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, root)?;
+    refuse_broken(&workspace)?;
+    let lines: Vec<_> = workspace.skills.iter().map(BagSkill::line).collect();
+    let old = read_optional_text(&workspace.catalog_path(), session.limits.markdown_bytes)?;
+    let mut report = BagChange { applied: mode == Mode::Apply, root: workspace.root.clone(), ..BagChange::default() };
+    report.catalog_changed = old.as_deref() != Some(&write_catalog(&lines));
+    if mode == Mode::Apply && report.catalog_changed {
+        let home = Home::open(context, &session.limits)?;
+        Changes { lock: workspace.lock.clone(), ..Changes::default() }.apply(&session, &home, &workspace)?;
+    }
+    Ok(report)
+}
+
+/// A folder that is no skill cannot be listed, and leaving it out in silence would hide it.
+fn refuse_broken(workspace: &Workspace) -> Result<()> {
+    if workspace.broken.is_empty() {
+        return Ok(());
+    }
+    let mut error = Error::new(Kind::Data, "not every folder below `.skills/` is a skill")
+        .hint("nothing was changed: mend them, or move them away");
+    error.reports = workspace.broken.iter().map(|(_, report)| report.clone()).collect();
+    Err(error)
+}
+
+/// The skills of the workspace, and where they came from.
+pub fn list(context: &Context<'_>, root: Option<&Path>) -> Result<BagList> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, root)?;
+    let mut skills = Vec::new();
+    for skill in &workspace.skills {
+        let record = workspace.lock.skills.get(skill.name.as_str());
+        skills.push(BagListItem {
+            name: skill.name.to_string(),
+            description: skill.description.clone(),
+            tags: workspace.tags(skill).0.into_iter().collect(),
+            source: record.map(|record| record.source.clone()),
+            version: record.and_then(|record| record.version.clone()),
+            commit: record.and_then(|record| record.commit.clone()),
+            edited: workspace.is_edited(&session, skill.name.as_str())?,
+        });
+    }
+    Ok(BagList { root: workspace.root.clone(), skills })
+}
+
+/// Removes skills that no other skill needs.
+pub fn remove(context: &Context<'_>, root: Option<&Path>, names: &[String], mode: Mode) -> Result<BagChange> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, root)?;
+    for name in names {
+        may_go(&workspace, name, names)?;
+    }
+    let mut report = BagChange { applied: mode == Mode::Apply, root: workspace.root.clone(), ..BagChange::default() };
+    report.skills = names
+        .iter()
+        .map(|name| BagSkillChange {
+            name: name.clone(),
+            action: FolderAction::Remove,
+            by: vec!["you".into()],
+            source: workspace.lock.skills.get(name).map(|record| record.source.clone()),
+        })
+        .collect();
+    if mode == Mode::Apply {
+        let home = Home::open(context, &session.limits)?;
+        let changes = Changes { remove: names.to_vec(), lock: pruned(&workspace.lock, names), ..Changes::default() };
+        let changed = changes.apply(&session, &home, &workspace)?;
+        report.kept = changed.kept;
+        report.catalog_changed = changed.catalog;
+    }
+    Ok(report)
+}
+
+fn may_go(workspace: &Workspace, name: &str, names: &[String]) -> Result<()> {
+    if name == BOOTSTRAP {
+        return Err(Error::new(Kind::Request, format!("`{BOOTSTRAP}` is reserved, and every workspace has it"))
+            .hint("nothing was changed"));
+    }
+    if !workspace.skills_dir().join(name).is_dir() || name.contains(['/', '\\']) || name.starts_with('.') {
+        let known: Vec<&str> = workspace.skills.iter().map(|skill| skill.name.as_str()).collect();
+        return Err(Error::new(Kind::Request, format!("there is no skill called `{name}` in `.skills/`"))
+            .hint(format!("the skills are: {}", known.join(", "))));
+    }
+    let needs = |skill: &&BagSkill| skill.dependencies.iter().any(|need| need.required && need.name.as_str() == name);
+    let stays = |skill: &&BagSkill| !names.iter().any(|gone| gone == skill.name.as_str());
+    let needed: Vec<&str> =
+        workspace.skills.iter().filter(stays).filter(needs).map(|skill| skill.name.as_str()).collect();
+    match needed[..] {
+        [] => Ok(()),
+        _ => Err(Error::new(Kind::Request, format!("`{name}` is needed by `{}`", needed.join("`, `")))
+            .hint("nothing was changed: remove those too, in the same command")),
+    }
+}
+
+/// Who needs whom, as it is declared here; nothing is fetched.
+pub fn deps(context: &Context<'_>, root: Option<&Path>) -> Result<BagDependencies> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, root)?;
+    let item = |by: &str, need: &sp_formats::bag::Dependency| BagDependency {
+        name: need.name.to_string(),
+        by: by.into(),
+        source: need.source.as_ref().map(ToString::to_string),
+        version: need.version.clone(),
+        required: need.required,
+        present: workspace.skill(need.name.as_str()).is_some(),
+    };
+    let declared =
+        workspace.contexts.iter().flat_map(|file| file.dependencies.iter().map(move |need| (&file.file, need)));
+    let mut dependencies: Vec<BagDependency> = declared.map(|(file, need)| item(file, need)).collect();
+    for skill in &workspace.skills {
+        dependencies.extend(skill.dependencies.iter().map(|need| item(skill.name.as_str(), need)));
+    }
+    let skills = workspace.skills.iter().map(|skill| skill.name.to_string()).collect();
+    Ok(BagDependencies { conflicts: conflicts(&dependencies), root: workspace.root.clone(), skills, dependencies })
+}
+
+/// Where two declarations want different things of one name, and no context settles it.
+fn conflicts(dependencies: &[BagDependency]) -> Vec<String> {
+    let mut conflicts = Vec::new();
+    for (at, one) in dependencies.iter().enumerate() {
+        for other in dependencies[..at].iter().filter(|other| other.name == one.name && !other.by.ends_with(".md")) {
+            let differ = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
+            if differ(&one.source, &other.source) || differ(&one.version, &other.version) {
+                let shown = |one: &BagDependency| {
+                    let parts = [one.source.clone(), one.version.clone()];
+                    parts.into_iter().flatten().collect::<Vec<_>>().join(" at ")
+                };
+                conflicts.push(format!(
+                    "`{}`: {} wants {}, {} wants {}",
+                    one.name,
+                    other.by,
+                    shown(other),
+                    one.by,
+                    shown(one)
+                ));
+            }
+        }
+    }
+    conflicts
+}
+
+/// Makes a directory a source that others can install from.
+pub fn source_init(context: &Context<'_>, root: Option<&Path>) -> Result<BagChange> {
+    let session = Session::begin(context)?;
+    let root: PathBuf = match root {
+        Some(_) => find_root(context, root)?,
+        None => context.current_dir.clone(),
+    };
+    let workspace = Workspace::read(&session, root)?;
+    refuse_broken(&workspace)?;
+    let mut files = Vec::new();
+    let old = read_optional_text(&workspace.root.join(AGENTS), session.limits.markdown_bytes)?;
+    let is_source = old.as_deref().is_some_and(|text| read_agents(AGENTS, text).1.findings.is_empty());
+    if !is_source {
+        // What others wrote there stays, and ours goes behind it.
+        let text = old.map_or_else(|| AGENTS_TEXT.to_owned(), |old| format!("{}\n\n{AGENTS_TEXT}", old.trim_end()));
+        files.push((AGENTS.to_owned(), text.into_bytes()));
+    }
+    let mut report = BagChange { applied: true, root: workspace.root.clone(), ..BagChange::default() };
+    report.files = files.iter().map(|(name, _)| name.clone()).collect();
+    let home = Home::open(context, &session.limits)?;
+    let changes = Changes { files, lock: workspace.lock.clone(), ..Changes::default() };
+    report.catalog_changed = changes.apply(&session, &home, &workspace)?.catalog;
+    if report.catalog_changed {
+        report.files.push(format!("{ROOT}/{CATALOG}"));
+    }
+    Ok(report)
+}

@@ -1,0 +1,94 @@
+//! What resolution may choose from: the workspace's own skills, and sources fetched as they are needed.
+
+use std::path::{Path, PathBuf};
+
+use sp_formats::bag::{BagSkill, Dependency};
+
+use super::located::Located;
+use super::resolve::{Offers, Wish};
+use super::source::BagSource;
+use super::workspace::Workspace;
+use crate::config::Session;
+use crate::error::{Error, Kind, Result};
+
+/// The workspace, and every source that was fetched.
+pub(crate) struct BagOffers<'a> {
+    pub session: &'a Session<'a>,
+    pub workspace: &'a Workspace,
+    /// Skills that are here but are to be fetched anew.
+    pub renewed: Vec<String>,
+    fetched: Vec<Fetched>,
+}
+
+struct Fetched {
+    located: Located,
+    version: Option<String>,
+    source: BagSource,
+}
+
+impl<'a> BagOffers<'a> {
+    pub(crate) fn new(session: &'a Session<'a>, workspace: &'a Workspace, renewed: Vec<String>) -> Self {
+        Self { session, workspace, renewed, fetched: Vec::new() }
+    }
+
+    /// A source, fetched once.
+    pub(crate) fn source(&mut self, located: &Located, version: Option<&str>) -> Result<&BagSource> {
+        let known = |one: &Fetched| one.located == *located && one.version.as_deref() == version;
+        let at = match self.fetched.iter().position(known) {
+            Some(at) => at,
+            None => {
+                let source = BagSource::open(self.session, &located.source, version, &located.base)?;
+                self.fetched.push(Fetched { located: located.clone(), version: version.map(Into::into), source });
+                self.fetched.len() - 1
+            }
+        };
+        Ok(&self.fetched[at].source)
+    }
+}
+
+impl Offers<Located> for BagOffers<'_> {
+    fn local(&self, name: &str) -> Option<Vec<Wish<Located>>> {
+        if self.renewed.iter().any(|renewed| renewed == name) {
+            return None;
+        }
+        let skill = self.workspace.skill(name)?;
+        Some(wishes(skill, Some(&self.workspace.root)).unwrap_or_default())
+    }
+
+    fn remote(&mut self, name: &str, source: &Located, version: Option<&str>) -> Result<Vec<Wish<Located>>> {
+        let base = source.inner_base();
+        let fetched = self.source(source, version)?;
+        wishes(fetched.skill(name)?, base.as_deref())
+    }
+}
+
+/// What a skill needs. `base` is where its relative paths start, if it may name places of this machine.
+fn wishes(skill: &BagSkill, base: Option<&Path>) -> Result<Vec<Wish<Located>>> {
+    let by = format!("`{}`", skill.name);
+    skill.dependencies.iter().map(|dependency| wish(dependency, base, by.clone())).collect()
+}
+
+/// A declared dependency as a wish.
+pub(crate) fn wish(dependency: &Dependency, base: Option<&Path>, by: String) -> Result<Wish<Located>> {
+    let nowhere = PathBuf::new();
+    let located = dependency.source.clone().map(|source| Located::new(source, base.unwrap_or(&nowhere)));
+    if let (Some(located), None) = (&located, base)
+        && located.is_here()
+    {
+        return Err(Error::new(
+            Kind::Trust,
+            format!("{by}, which comes from elsewhere, names `{located}` on this machine as a source"),
+        )
+        .hint(format!(
+            "nothing was changed: declare `{}` in `CONTEXT.md` with a source of your own",
+            dependency.name
+        )));
+    }
+    Ok(Wish {
+        name: dependency.name.to_string(),
+        source: located,
+        version: dependency.version.clone(),
+        required: dependency.required,
+        by,
+    })
+}

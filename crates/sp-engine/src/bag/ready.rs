@@ -1,0 +1,240 @@
+//! `sp bag enter`, `run` and `params`: a workspace and its skills, made ready for an agent. Nothing is executed.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+use sp_formats::bag::{
+    BagSkill, CONTEXT, ENTRYPOINT, Layer, Level, Resolved, USER_CONTEXT, read_entrypoint, resolve, secret,
+};
+use sp_formats::output::{
+    BagDigest, BagDigestSkill, BagRun, BagRunSkill, ParameterItem, ParameterList, ParameterOrigin,
+};
+use sp_formats::skill::{SKILL_FILE, SkillName};
+use sp_tree::{Dir, Follow, Name, atomic};
+
+use super::workspace::{Workspace, read_optional_text};
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::{Error, Kind, Result};
+
+/// A skill that is to be made ready.
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    /// The execution identifier: `convert_to_pdf`.
+    pub identifier: String,
+    /// What the user says now, by parameter.
+    pub set: Vec<(String, String)>,
+    /// Whether that is written to `USER_CONTEXT.md`.
+    pub save: Save,
+    /// The workspace, where it is not the nearest upward.
+    pub root: Option<PathBuf>,
+}
+
+/// Whether values are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Save {
+    /// They are for now.
+    No,
+    /// They are written to `USER_CONTEXT.md`.
+    Yes,
+}
+
+/// What an agent that enters the workspace must know, in order.
+pub fn enter(context: &Context<'_>, root: Option<&Path>) -> Result<BagDigest> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, root)?;
+    let entrypoint = read_optional_text(&workspace.root.join(ENTRYPOINT), session.limits.markdown_bytes)?;
+    let version = entrypoint.and_then(|text| read_entrypoint(ENTRYPOINT, &text).0).map(|version| version.to_string());
+    let contexts = [CONTEXT, USER_CONTEXT].into_iter().filter(|file| workspace.root.join(file).is_file());
+    let digest = |skill: &BagSkill| BagDigestSkill {
+        name: skill.name.to_string(),
+        run: skill.name.identifier(),
+        description: skill.description.clone(),
+        tags: workspace.tags(skill).0.into_iter().collect(),
+    };
+    let declared = workspace.contexts.iter().flat_map(|context| &context.dependencies);
+    let mut missing: Vec<String> = declared
+        .chain(workspace.skills.iter().flat_map(|skill| &skill.dependencies))
+        .filter(|dependency| dependency.required && workspace.skill(dependency.name.as_str()).is_none())
+        .map(|dependency| dependency.name.to_string())
+        .collect();
+    missing.sort();
+    missing.dedup();
+    Ok(BagDigest {
+        root: workspace.root.clone(),
+        version,
+        contexts: contexts.map(Into::into).collect(),
+        skills: workspace.skills.iter().map(digest).collect(),
+        always: always(&workspace).into_iter().map(|skill| skill.name.to_string()).collect(),
+        missing,
+    })
+}
+
+/// The skills that run without being asked for, in the order in which they do.
+fn always(workspace: &Workspace) -> Vec<&BagSkill> {
+    let mut always: Vec<&BagSkill> = workspace.skills.iter().filter(|skill| workspace.tags(skill).always()).collect();
+    // What runs last does so by name; the rest by who prevails.
+    always.sort_by_key(|skill| match workspace.tags(skill).last() {
+        true => (1, (usize::MAX, usize::MAX, skill.name.to_string())),
+        false => (0, workspace.rank(skill.name.as_str())),
+    });
+    always
+}
+
+/// A skill with everything that an agent needs to run it.
+pub fn run(context: &Context<'_>, request: &RunRequest) -> Result<BagRun> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, request.root.as_deref())?;
+    let name = SkillName::from_identifier(&request.identifier).map_err(|why| {
+        let canonical = request.identifier.replace('-', "_");
+        Error::new(Kind::Usage, format!("the identifier `{}` {why}", request.identifier))
+            .hint(format!("skills are run by identifiers with underscores: `sp bag run {canonical}`"))
+    })?;
+    let skill = find(&workspace, name.as_str())?;
+    let layer = said(skill, &request.set)?;
+    let resolved = resolve(&skill.parameters, SKILL_FILE, &workspace.layers(skill, layer));
+    if request.save == Save::Yes {
+        save(&session, &workspace, skill, &request.set)?;
+    }
+    let ready = |skill: &BagSkill| BagRunSkill {
+        name: skill.name.to_string(),
+        path: workspace.skills_dir().join(skill.name.as_str()),
+        instructions: skill.instructions().to_owned(),
+    };
+    let tags = workspace.tags(skill);
+    let mut companions: Vec<&BagSkill> = tags.companions().filter_map(|name| workspace.skill(name)).collect();
+    companions.sort_by_key(|skill| (workspace.tags(skill).last(), workspace.rank(skill.name.as_str())));
+    Ok(BagRun {
+        missing: resolved.iter().filter(|one| one.is_missing()).map(|one| one.parameter.name.clone()).collect(),
+        parameters: resolved.iter().map(item).collect(),
+        companions: companions.into_iter().map(ready).collect(),
+        saved: request.save == Save::Yes && !request.set.is_empty(),
+        skill: ready(skill),
+    })
+}
+
+/// What each parameter of a skill is, and why.
+pub fn params(
+    context: &Context<'_>,
+    root: Option<&Path>,
+    name: &str,
+    set: &[(String, String)],
+) -> Result<ParameterList> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, root)?;
+    let skill = find(&workspace, name)?;
+    let file = format!(".skills/{name}/{SKILL_FILE}");
+    let resolved = resolve(&skill.parameters, &file, &workspace.layers(skill, said(skill, set)?));
+    Ok(ParameterList { skill: name.into(), parameters: resolved.iter().map(item).collect() })
+}
+
+fn find<'a>(workspace: &'a Workspace, name: &str) -> Result<&'a BagSkill> {
+    workspace.skill(name).ok_or_else(|| {
+        let broken = workspace.broken.iter().find(|(path, _)| path.parent().is_some_and(|dir| dir.ends_with(name)));
+        if let Some((_, report)) = broken {
+            return Error::in_file(format!("the skill `{name}` cannot be used"), report.clone());
+        }
+        let names: Vec<&str> = workspace.skills.iter().map(|skill| skill.name.as_str()).collect();
+        let error = Error::new(Kind::Request, format!("there is no skill called `{name}` in `.skills/`"));
+        match sp_formats::suggest::nearest(name, names.iter().copied()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint(format!("the skills are: {}", names.join(", "))),
+        }
+    })
+}
+
+/// What the user says now; a parameter that the skill does not ask for is a slip.
+fn said(skill: &BagSkill, set: &[(String, String)]) -> Result<Layer> {
+    for (name, _) in set {
+        let names = || skill.parameters.all.iter().map(|parameter| parameter.name.as_str());
+        if !names().any(|known| known == name) {
+            let error = Error::new(Kind::Usage, format!("`{}` asks for no parameter called `{name}`", skill.name));
+            return Err(match sp_formats::suggest::nearest(name, names()) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error.hint(format!("it asks for: {}", names().collect::<Vec<_>>().join(", "))),
+            });
+        }
+    }
+    let settings = set.iter().map(|(name, value)| (name.clone(), Json::from(value.as_str()), ("--set".into(), None)));
+    Ok(Layer { settings: settings.collect(), prohibitions: Vec::new() })
+}
+
+fn item(resolved: &Resolved) -> ParameterItem {
+    let origin = |(value, origin): &(Json, sp_formats::bag::Origin)| ParameterOrigin {
+        value: value.clone(),
+        level: level_word(origin.level).into(),
+        file: origin.file.clone(),
+        line: origin.line,
+        prohibited_by: None,
+    };
+    let blocked = resolved.blocked.iter().map(|blocked| ParameterOrigin {
+        prohibited_by: Some(match blocked.by.line {
+            Some(line) => format!("{}:{line}", blocked.by.file),
+            None => blocked.by.file.clone(),
+        }),
+        ..origin(&(blocked.value.clone(), blocked.origin.clone()))
+    });
+    ParameterItem {
+        name: resolved.parameter.name.clone(),
+        required: resolved.parameter.required,
+        description: resolved.parameter.description.clone(),
+        from: resolved.value.as_ref().map(origin),
+        overrode: resolved.beaten.iter().map(origin).collect(),
+        kept_out: blocked.collect(),
+    }
+}
+
+fn level_word(level: Level) -> &'static str {
+    match level {
+        Level::Conversation => "conversation",
+        Level::UserContext => "user context",
+        Level::Context => "context",
+        Level::Entrypoint => "entrypoint",
+        Level::Skill => "skill",
+    }
+}
+
+/// Writes values to `USER_CONTEXT.md`, unless one of them is a secret.
+fn save(session: &Session<'_>, workspace: &Workspace, skill: &BagSkill, set: &[(String, String)]) -> Result<()> {
+    if set.is_empty() {
+        return Ok(());
+    }
+    for (name, value) in set {
+        if let Some(why) = secret(name, value) {
+            return Err(Error::new(
+                Kind::Trust,
+                format!("the value of `{name}` is not written to `{USER_CONTEXT}`: {why}"),
+            )
+            .hint("nothing was written: give it with `--set` each time, without `--save`"));
+        }
+    }
+    let path = workspace.root.join(USER_CONTEXT);
+    let text = read_optional_text(&path, session.limits.markdown_bytes)?.unwrap_or_default();
+    let values: serde_json::Map<String, Json> =
+        set.iter().map(|(name, value)| (name.clone(), Json::from(value.as_str()))).collect();
+    // JSON is YAML, and nothing in it needs a thought about quotes.
+    let block = serde_json::json!({ "skills": { skill.name.as_str(): values } });
+    let gap = if text.is_empty() || text.ends_with("\n\n") {
+        ""
+    } else if text.ends_with('\n') {
+        "\n"
+    } else {
+        "\n\n"
+    };
+    let new = format!("{text}{gap}## Parameters\n\n```yaml\n{block}\n```\n");
+    let dir = Dir::open(&workspace.root)?;
+    let named = |name: &str| Name::new(name).map_err(|e| Error::new(Kind::Data, e.to_string()));
+    let (name, temp) = (named(USER_CONTEXT)?, named(&format!(".{USER_CONTEXT}.sp-new"))?);
+    let _home = crate::home::Home::open(session.context, &session.limits)?;
+    match dir.look(&name, Follow::Never)? {
+        Some(stamp) => {
+            if !atomic::rewrite(&dir, &name, &stamp, &temp, new.as_bytes())? {
+                return Err(
+                    Error::new(Kind::Request, format!("`{USER_CONTEXT}` changed meanwhile")).hint("run it again")
+                );
+            }
+        }
+        None => dir.create_file(&name, false)?.write(new.as_bytes())?,
+    }
+    Ok(())
+}
