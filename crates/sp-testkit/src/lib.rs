@@ -9,6 +9,7 @@ mod git;
 mod noise;
 mod run;
 mod server;
+mod tls;
 mod world;
 
 pub use files::{Entry, Files, files};
@@ -16,7 +17,10 @@ pub use git::Repo;
 pub use noise::noise;
 pub use run::Run;
 pub use server::{Daemon, HttpServer};
+pub use tls::TlsServer;
+pub use web::{Answer, WebServer};
 pub use world::World;
+pub use zip::zip;
 
 /// A new world that runs the `sp` of the package under test.
 #[macro_export]

@@ -67,7 +67,9 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("insta", &[], Anybody),
     ("jsonschema", &[], Anybody),
     ("proptest", &[], Anybody),
+    ("rcgen", &["sp-testkit"], Nobody),
     ("regex-lite", &["sp-testkit"], Nobody),
+    ("rustls", &["sp-testkit"], Nobody),
     ("tempfile", &["sp-testkit"], Anybody),
 ];
 

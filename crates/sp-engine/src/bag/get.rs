@@ -69,6 +69,17 @@ struct Incoming {
 pub fn get(context: &Context<'_>, request: &GetRequest) -> Result<BagChange> {
     let session = Session::begin(context)?;
     let workspace = Workspace::open(&session, request.root.as_deref())?;
+    let declared = workspace.contexts.iter().any(|context| !context.dependencies.is_empty());
+    if request.names.is_empty() && !declared {
+        return Err(Error::new(
+            Kind::Usage,
+            "there is nothing to install: no skill is named, and no context declares one",
+        )
+        .hint("`sp bag get <skill> --source <source>`"));
+    }
+    for name in request.names.iter().filter(|name| request.upgrade == Upgrade::No && workspace.skill(name).is_some()) {
+        context.tell(Event::Hint(format!("`{name}` is here already; `--upgrade` fetches it anew")));
+    }
     get_into(&session, &workspace, request, Besides::default())
 }
 
@@ -89,7 +100,7 @@ pub(super) fn get_into(
     besides: Besides,
 ) -> Result<BagChange> {
     let wishes = wishes(workspace, request)?;
-    let overrides = overrides(workspace)?;
+    let overrides = overrides(workspace);
     let renewed = if request.upgrade == Upgrade::Yes { request.names.clone() } else { Vec::new() };
     let mut offers = BagOffers::new(session, workspace, renewed);
     let decided = resolve(&wishes, &overrides, &mut offers)?;
@@ -104,6 +115,9 @@ pub(super) fn get_into(
         Mode::Apply => Some(Home::open(session.context, &session.limits)?),
     };
     let workspace = &Workspace::read(session, workspace.root.clone())?;
+    for (_, report) in &workspace.broken {
+        session.context.tell(Event::Findings(report));
+    }
     let mut report =
         BagChange { applied: request.mode == Mode::Apply, root: workspace.root.clone(), ..BagChange::default() };
     let mut changes = Changes { lock: workspace.lock.clone(), files: besides.files, ..Changes::default() };
@@ -154,7 +168,7 @@ fn wishes(workspace: &Workspace, request: &GetRequest) -> Result<Vec<Wish<Locate
     let mut wishes = Vec::new();
     for context in workspace.contexts.iter().rev() {
         for dependency in &context.dependencies {
-            wishes.push(wish(dependency, Some(&workspace.root), format!("`{}`", context.file))?);
+            wishes.push(wish(dependency, Some(&workspace.root), format!("`{}`", context.file)));
         }
     }
     let source = request.source.as_deref().map(SourceRef::new).transpose().map_err(|e| {
@@ -183,14 +197,14 @@ fn wishes(workspace: &Workspace, request: &GetRequest) -> Result<Vec<Wish<Locate
 }
 
 /// What the contexts declare counts before what skills do; the user's before the project's.
-fn overrides(workspace: &Workspace) -> Result<Vec<Wish<Located>>> {
+fn overrides(workspace: &Workspace) -> Vec<Wish<Located>> {
     let mut overrides = Vec::new();
     for context in &workspace.contexts {
         for dependency in &context.dependencies {
-            overrides.push(wish(dependency, Some(&workspace.root), format!("`{}`", context.file))?);
+            overrides.push(wish(dependency, Some(&workspace.root), format!("`{}`", context.file)));
         }
     }
-    Ok(overrides)
+    overrides
 }
 
 /// Reads everything that comes from a source, and stops where extra steps were not done.

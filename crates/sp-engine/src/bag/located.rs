@@ -10,11 +10,18 @@ use sp_formats::bag::SourceRef;
 pub(crate) struct Located {
     pub source: SourceRef,
     pub base: PathBuf,
+    /// Whether somebody wrote it who does not know this machine.
+    pub foreign: bool,
 }
 
 impl Located {
     pub(crate) fn new(source: SourceRef, base: &Path) -> Self {
-        Self { source, base: base.into() }
+        Self { source, base: base.into(), foreign: false }
+    }
+
+    /// A source that a skill from elsewhere names.
+    pub(crate) fn foreign(source: SourceRef) -> Self {
+        Self { source, base: PathBuf::new(), foreign: true }
     }
 
     /// What two ways of writing one source have in common.

@@ -1,6 +1,6 @@
 //! What resolution may choose from: the workspace's own skills, and sources fetched as they are needed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sp_formats::bag::{BagSkill, Dependency};
 
@@ -52,43 +52,39 @@ impl Offers<Located> for BagOffers<'_> {
             return None;
         }
         let skill = self.workspace.skill(name)?;
-        Some(wishes(skill, Some(&self.workspace.root)).unwrap_or_default())
+        Some(wishes(skill, Some(&self.workspace.root)))
     }
 
     fn remote(&mut self, name: &str, source: &Located, version: Option<&str>) -> Result<Vec<Wish<Located>>> {
+        if source.foreign && source.is_here() {
+            let message =
+                format!("a skill that comes from elsewhere names `{source}` on this machine as the source of `{name}`");
+            let hint = format!("nothing was changed: declare `{name}` in `CONTEXT.md` with a source of your own");
+            return Err(Error::new(Kind::Trust, message).hint(hint));
+        }
         let base = source.inner_base();
         let fetched = self.source(source, version)?;
-        wishes(fetched.skill(name)?, base.as_deref())
+        Ok(wishes(fetched.skill(name)?, base.as_deref()))
     }
 }
 
 /// What a skill needs. `base` is where its relative paths start, if it may name places of this machine.
-fn wishes(skill: &BagSkill, base: Option<&Path>) -> Result<Vec<Wish<Located>>> {
+fn wishes(skill: &BagSkill, base: Option<&Path>) -> Vec<Wish<Located>> {
     let by = format!("`{}`", skill.name);
     skill.dependencies.iter().map(|dependency| wish(dependency, base, by.clone())).collect()
 }
 
 /// A declared dependency as a wish.
-pub(crate) fn wish(dependency: &Dependency, base: Option<&Path>, by: String) -> Result<Wish<Located>> {
-    let nowhere = PathBuf::new();
-    let located = dependency.source.clone().map(|source| Located::new(source, base.unwrap_or(&nowhere)));
-    if let (Some(located), None) = (&located, base)
-        && located.is_here()
-    {
-        return Err(Error::new(
-            Kind::Trust,
-            format!("{by}, which comes from elsewhere, names `{located}` on this machine as a source"),
-        )
-        .hint(format!(
-            "nothing was changed: declare `{}` in `CONTEXT.md` with a source of your own",
-            dependency.name
-        )));
-    }
-    Ok(Wish {
+pub(crate) fn wish(dependency: &Dependency, base: Option<&Path>, by: String) -> Wish<Located> {
+    let located = dependency.source.clone().map(|source| match base {
+        Some(base) => Located::new(source, base),
+        None => Located::foreign(source),
+    });
+    Wish {
         name: dependency.name.to_string(),
         source: located,
         version: dependency.version.clone(),
         required: dependency.required,
         by,
-    })
+    }
 }

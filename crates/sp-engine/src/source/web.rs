@@ -4,8 +4,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sp_formats::bag::SourceRef;
 use sp_formats::printable::masked;
 use sp_tree::{Dir, Name};
+use ureq::tls::{RootCerts, TlsConfig};
 
 use crate::config::Session;
 use crate::context::{Context, Event, Network};
@@ -40,7 +42,7 @@ impl Drop for Download {
 /// Fetches a file.
 pub(super) fn download(session: &Session<'_>, url: &str) -> Result<Download> {
     let context = session.context;
-    let shown = masked(url).into_owned();
+    let shown = SourceRef::Web(url.into()).to_string();
     if context.network == Network::Offline {
         return Err(Error::new(Kind::Environment, format!("`{shown}` would have to be fetched"))
             .hint("run it without `--offline`, or fetch it yourself and name the file"));
@@ -91,6 +93,8 @@ fn agent(session: &Session<'_>, url: &str) -> ureq::Agent {
         .timeout_global(Some(Duration::from_secs(session.limits.download_seconds)))
         // What starts safe stays safe, wherever it is redirected to.
         .https_only(url.to_ascii_lowercase().starts_with("https://"))
+        // Whom the system trusts, a company's own authority included.
+        .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
         .user_agent("sp")
         .build();
     config.into()

@@ -125,33 +125,55 @@ fn list(list: &BagList, terminal: &Terminal) -> Result<()> {
     })
 }
 
+/// A tree from those that nobody needs: context files first, then skills.
 fn deps(deps: &BagDependencies, terminal: &Terminal) -> Result<()> {
     terminal.print(deps, |out| {
-        let mut by: Vec<&str> = deps.dependencies.iter().map(|one| one.by.as_str()).collect();
-        by.dedup();
-        for who in by {
-            writeln!(out, "{STRONG}{}{STRONG:#}", printable(who))?;
-            for one in deps.dependencies.iter().filter(|one| one.by == who) {
-                let place = match (one.present, one.required) {
-                    (true, _) => "here".to_owned(),
-                    (false, true) => "missing".into(),
-                    (false, false) => "missing, optional".into(),
-                };
-                let from =
-                    [one.source.clone(), one.version.clone()].into_iter().flatten().collect::<Vec<_>>().join(" at ");
-                let from = if from.is_empty() { String::new() } else { format!("  {DIM}{}{DIM:#}", printable(&from)) };
-                writeln!(out, "  {}  {place}{from}", printable(&one.name))?;
-            }
-        }
-        let needed = |name: &str| deps.dependencies.iter().any(|one| one.by == name || one.name == name);
-        let alone: Vec<&str> = deps.skills.iter().map(String::as_str).filter(|name| !needed(name)).collect();
-        if !alone.is_empty() {
-            writeln!(out, "{DIM}alone: {}{DIM:#}", alone.join(", "))?;
+        let is_skill = |name: &str| deps.skills.iter().any(|skill| skill == name);
+        let needed = |name: &str| deps.dependencies.iter().any(|one| one.name == name);
+        let mut roots: Vec<&str> =
+            deps.dependencies.iter().map(|one| one.by.as_str()).filter(|by| !is_skill(by)).collect();
+        roots.dedup();
+        roots.extend(deps.skills.iter().map(String::as_str).filter(|name| !needed(name)));
+        // Skills that need each other in a circle have no root of their own.
+        let lost = deps.conflicts.is_empty() && roots.is_empty();
+        roots.extend(deps.skills.iter().map(String::as_str).filter(|_| lost));
+        for root in roots {
+            writeln!(out, "{STRONG}{}{STRONG:#}", printable(root))?;
+            branches(deps, root, &mut vec![root], "", out)?;
         }
         deps.conflicts
             .iter()
             .try_for_each(|conflict| writeln!(out, "{WARNING}conflict:{WARNING:#} {}", printable(conflict)))
     })
+}
+
+fn branches<'a>(
+    deps: &'a BagDependencies,
+    of: &str,
+    path: &mut Vec<&'a str>,
+    indent: &str,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let needs: Vec<_> = deps.dependencies.iter().filter(|one| one.by == of).collect();
+    for (at, one) in needs.iter().enumerate() {
+        let (branch, below) = if at + 1 == needs.len() { ("└─", "   ") } else { ("├─", "│  ") };
+        let circle = path.contains(&one.name.as_str());
+        let place = match (one.present, one.required) {
+            _ if circle => "needs itself",
+            (true, _) => "here",
+            (false, true) => "missing",
+            (false, false) => "missing, optional",
+        };
+        let from = [one.source.clone(), one.version.clone()].into_iter().flatten().collect::<Vec<_>>().join(" at ");
+        let from = if from.is_empty() { String::new() } else { format!("  {DIM}{}{DIM:#}", printable(&from)) };
+        writeln!(out, "{indent}{branch} {}  {place}{from}", printable(&one.name))?;
+        if !circle {
+            path.push(&one.name);
+            branches(deps, &one.name, path, &format!("{indent}{below}"), out)?;
+            path.pop();
+        }
+    }
+    Ok(())
 }
 
 fn enter(digest: &BagDigest, terminal: &Terminal) -> Result<()> {

@@ -1,0 +1,136 @@
+//! A web server on loopback that says what a test tells it to.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What a [`WebServer`] says to those who ask for a path.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// Go there.
+    Redirect(String),
+    /// That there are so many bytes, of which none comes.
+    Length(u64),
+    /// Bytes without an end.
+    Endless,
+    /// These bytes, of twice as many, and then nothing for a long while.
+    Stall(Vec<u8>),
+}
+
+/// A web server. Paths that it was told nothing of are not found.
+pub struct WebServer {
+    port: u16,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    pages: Mutex<BTreeMap<String, Answer>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl WebServer {
+    /// Starts it.
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let shared = Arc::new(Shared::default());
+        let serving = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if serving.stop.load(Ordering::SeqCst) {
+                    return;
+                }
+                let serving = Arc::clone(&serving);
+                // Who hangs up early is no concern of ours.
+                std::thread::spawn(move || serving.answer(stream).ok());
+            }
+        });
+        Self { port, shared, thread: Some(thread) }
+    }
+
+    /// Says this to those who ask for `path`, which starts with a slash. Returns the URL.
+    pub fn page(&self, path: &str, answer: Answer) -> String {
+        self.shared.pages.lock().unwrap_or_else(PoisonError::into_inner).insert(path.into(), answer);
+        self.url(path)
+    }
+
+    /// The URL of a path.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// The URL with credentials in it.
+    pub fn url_with(&self, credentials: &str, path: &str) -> String {
+        format!("http://{credentials}@127.0.0.1:{}{path}", self.port)
+    }
+
+    /// Every path that was asked for.
+    pub fn asked(&self) -> Vec<String> {
+        self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for WebServer {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn answer(&self, mut stream: TcpStream) -> std::io::Result<()> {
+        let path = path_of(&stream)?;
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
+        let page = self.pages.lock().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
+        let mut head = |status: &str, fields: &str| {
+            stream.write_all(format!("HTTP/1.1 {status}\r\n{fields}Connection: close\r\n\r\n").as_bytes())
+        };
+        match page {
+            None => head("404 Not Found", "Content-Length: 0\r\n"),
+            Some(Answer::Bytes(bytes)) => {
+                head("200 OK", &format!("Content-Length: {}\r\n", bytes.len()))?;
+                stream.write_all(&bytes)
+            }
+            Some(Answer::Redirect(to)) => head("302 Found", &format!("Location: {to}\r\nContent-Length: 0\r\n")),
+            Some(Answer::Length(length)) => head("200 OK", &format!("Content-Length: {length}\r\n")),
+            Some(Answer::Endless) => {
+                head("200 OK", "")?;
+                while !self.stop.load(Ordering::SeqCst) {
+                    stream.write_all(&[b'x'; 8192])?;
+                }
+                Ok(())
+            }
+            Some(Answer::Stall(bytes)) => {
+                head("200 OK", &format!("Content-Length: {}\r\n", bytes.len() * 2))?;
+                stream.write_all(&bytes)?;
+                (0..600).take_while(|_| !self.stop.load(Ordering::SeqCst)).for_each(|_| {
+                    std::thread::sleep(Duration::from_millis(50));
+                });
+                Ok(())
+            }
+        }
+    }
+}
+
+fn path_of(stream: &TcpStream) -> std::io::Result<String> {
+    let mut reader = BufReader::new(stream);
+    let mut first = String::new();
+    reader.read_line(&mut first)?;
+    let mut line = String::new();
+    while reader.read_line(&mut line)? > 2 {
+        line.clear();
+    }
+    Ok(first.split_ascii_whitespace().nth(1).unwrap_or_default().into())
+}

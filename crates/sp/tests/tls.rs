@@ -1,0 +1,106 @@
+//! Sources over https: whom the system trusts, and nobody else.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+
+use sp_testkit::{TlsServer, World, world};
+
+/// A zip of one stored member after another.
+fn zip(members: &[(&str, &str)]) -> Vec<u8> {
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    for (name, text) in members {
+        let (offset, crc, size) = (bytes.len() as u32, crc32(text.as_bytes()), text.len() as u32);
+        let mut common = Vec::new();
+        common.extend([20u8, 0, 0, 0, 0, 0, 0, 0, 0x21, 0]);
+        common.extend([crc, size, size].iter().flat_map(|number| number.to_le_bytes()));
+        common.extend((name.len() as u16).to_le_bytes());
+        common.extend([0, 0]);
+        bytes.extend(b"PK\x03\x04");
+        bytes.extend(&common);
+        bytes.extend(name.as_bytes());
+        bytes.extend(text.as_bytes());
+        directory.extend(b"PK\x01\x02\x14\x03");
+        directory.extend(&common);
+        directory.extend([0; 10]);
+        directory.extend(offset.to_le_bytes());
+        directory.extend(name.as_bytes());
+    }
+    let start = bytes.len() as u32;
+    bytes.extend(&directory);
+    bytes.extend(b"PK\x05\x06\0\0\0\0");
+    bytes.extend([members.len() as u16; 2].iter().flat_map(|number| number.to_le_bytes()));
+    bytes.extend([directory.len() as u32, start].iter().flat_map(|number| number.to_le_bytes()));
+    bytes.extend([0, 0]);
+    bytes
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 })
+    })
+}
+
+fn source() -> Vec<u8> {
+    zip(&[
+        ("AGENTS.md", "A SKILLBAG: skills live under `.skills/`, `.skills/SKILLS.md` lists them.\n"),
+        (".skills/SKILLS.md", "a: Does a.\n"),
+        (".skills/a/SKILL.md", "---\nname: a\ndescription: Does a.\n---\nDo.\n"),
+    ])
+}
+
+/// A server whose `/down.zip` leads to plain http.
+fn server() -> TlsServer {
+    TlsServer::start(|path| match path {
+        "/down.zip" => {
+            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/x.zip\r\nContent-Length: 0\r\n\r\n".to_vec()
+        }
+        _ => {
+            let body = source();
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            [head.into_bytes(), body].concat()
+        }
+    })
+}
+
+fn workspace(server: &TlsServer) -> World {
+    let mut world = world!();
+    world.sp(&["bag", "init"]).ok();
+    let trusted = world.path("trusted.pem");
+    std::fs::write(&trusted, server.certificate()).unwrap();
+    world.set_env("SSL_CERT_FILE", &trusted.to_string_lossy());
+    world
+}
+
+#[test]
+fn sb_22_a_zip_over_https_is_fetched_from_whom_the_system_trusts() {
+    let server = server();
+    let world = workspace(&server);
+    world.sp(&["bag", "get", "a", "--source", &server.url("/a.zip")]).ok();
+    assert!(world.repo().join(".skills/a/SKILL.md").is_file());
+}
+
+#[test]
+fn sb_22_a_server_that_nobody_trusts_is_not_asked() {
+    let server = server();
+    let mut world = workspace(&server);
+    let other = certificate_of_another();
+    std::fs::write(world.path("trusted.pem"), other).unwrap();
+    world.set_env("NO_COLOR", "1");
+    let before = world.files("home/repo");
+    let run = world.sp(&["bag", "get", "a", "--source", &server.url("/a.zip")]);
+    assert_eq!(run.code, Some(5), "{run}");
+    assert!(run.stderr.contains("certificate"), "{run}");
+    assert_eq!(world.files("home/repo"), before);
+}
+
+/// The certificate of another server.
+fn certificate_of_another() -> String {
+    TlsServer::start(|_| Vec::new()).certificate().to_owned()
+}
+
+#[test]
+fn sb_22_what_starts_over_https_does_not_go_on_over_http() {
+    let server = server();
+    let world = workspace(&server);
+    let run = world.sp(&["bag", "get", "a", "--source", &server.url("/down.zip")]);
+    assert_eq!(run.code, Some(5), "{run}");
+    assert!(run.stderr.contains("https only"), "{run}");
+}
