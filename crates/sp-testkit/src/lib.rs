@@ -10,7 +10,9 @@ mod noise;
 mod run;
 mod server;
 mod tls;
+mod web;
 mod world;
+mod zip;
 
 pub use files::{Entry, Files, files};
 pub use git::Repo;
