@@ -532,6 +532,19 @@ fn man_pages_are_printed_or_written_a_page_a_command() {
     world.sp(&["man", "share/man"]).ok();
     let pages: Vec<String> = world.files("home/repo/share/man").into_keys().collect();
     let commands = [
+        "bag",
+        "bag-check",
+        "bag-deps",
+        "bag-enter",
+        "bag-get",
+        "bag-init",
+        "bag-list",
+        "bag-params",
+        "bag-remove",
+        "bag-run",
+        "bag-source",
+        "bag-source-init",
+        "bag-sync",
         "check",
         "clean",
         "completions",

@@ -26,20 +26,25 @@ pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
         return print(&page);
     };
     let dir = Dir::create_all(&context.current_dir.join(dir))?;
-    let mut pages = vec![("sp".to_owned(), command.clone())];
-    let commands = command.get_subcommands().filter(|command| command.get_name() != "help");
-    pages.extend(commands.map(|command| (format!("sp-{}", command.get_name()), command.clone())));
-    for (name, command) in pages {
+    let mut commands = Vec::new();
+    gather("sp", &command, &mut commands);
+    for (typed, command) in commands {
         let mut page = Vec::new();
-        clap_mangen::Man::new(
-            command.display_name(name.clone()).bin_name(name.replacen('-', " ", 1)).version(env!("CARGO_PKG_VERSION")),
-        )
-        .render(&mut page)
-        .map_err(failed)?;
+        let name = typed.replace(' ', "-");
+        let command = command.display_name(name.clone()).bin_name(typed).version(env!("CARGO_PKG_VERSION"));
+        clap_mangen::Man::new(command).render(&mut page).map_err(failed)?;
         let file = Name::new(&format!("{name}.1")).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
         atomic::replace(&dir, &file, Temp { dir: &dir, name: Fixed(".sp-man.tmp") }, &page, Durability::Durable)?;
     }
     Ok(())
+}
+
+/// A command as it is typed, and all commands below it.
+fn gather(typed: &str, command: &clap::Command, found: &mut Vec<(String, clap::Command)>) {
+    found.push((typed.into(), command.clone()));
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+        gather(&format!("{typed} {}", below.get_name()), below, found);
+    }
 }
 
 fn print(bytes: &[u8]) -> Result<()> {
