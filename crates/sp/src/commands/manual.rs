@@ -31,7 +31,12 @@ pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
     for (typed, command) in commands {
         let mut page = Vec::new();
         let name = typed.replace(' ', "-");
-        let command = command.display_name(name.clone()).bin_name(typed).version(env!("CARGO_PKG_VERSION"));
+        // The version is for the foot of the page; `sp bag get` has a flag of that name.
+        let command = command
+            .display_name(name.clone())
+            .bin_name(typed)
+            .version(env!("CARGO_PKG_VERSION"))
+            .disable_version_flag(true);
         clap_mangen::Man::new(command).render(&mut page).map_err(failed)?;
         let file = Name::new(&format!("{name}.1")).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
         atomic::replace(&dir, &file, Temp { dir: &dir, name: Fixed(".sp-man.tmp") }, &page, Durability::Durable)?;
