@@ -133,10 +133,13 @@ impl Archive {
         let zip = ZipArchive::from_file(file, &mut buffer).map_err(broken)?;
         too_many(zip.entries_hint(), limits)?;
         let mut members = Vec::new();
+        let mut header = vec![0; HEADER_BYTES];
         let mut entries = zip.entries(&mut buffer);
         while let Some(record) = entries.next_entry().map_err(broken)? {
             too_many(members.len() as u64 + 1, limits)?;
-            members.push(Member::judge(&zip, &record).map_err(|why| refused(record.file_path().as_bytes(), why))?);
+            members.push(
+                Member::judge(&zip, &record, &mut header).map_err(|why| refused(record.file_path().as_bytes(), why))?,
+            );
         }
         not_too_tight(&members, size, limits)?;
         no_overlap(&members)?;
@@ -200,7 +203,11 @@ struct Member {
 }
 
 impl Member {
-    fn judge(zip: &ZipArchive<FileReader>, record: &ZipFileHeaderRecord<'_>) -> Result<Self, Refusal> {
+    fn judge(
+        zip: &ZipArchive<FileReader>,
+        record: &ZipFileHeaderRecord<'_>,
+        header: &mut [u8],
+    ) -> Result<Self, Refusal> {
         let raw = record.file_path();
         let is_dir = raw.as_bytes().ends_with(b"/");
         let path = RelPath::from_bytes(raw.as_bytes().strip_suffix(b"/").unwrap_or(raw.as_bytes()))?;
@@ -219,8 +226,7 @@ impl Member {
             return Err(Refusal::Method);
         }
         let entry = zip.get_entry(record.wayfinder()).map_err(|_| Refusal::Headers)?;
-        let mut buffer = vec![0; HEADER_BYTES];
-        let local = entry.local_header(&mut buffer).map_err(|_| Refusal::Headers)?;
+        let local = entry.local_header(header).map_err(|_| Refusal::Headers)?;
         if local.file_path().as_bytes() != raw.as_bytes() || local.compression_method() != method {
             return Err(Refusal::Headers);
         }
