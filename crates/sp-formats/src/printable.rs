@@ -26,6 +26,16 @@ pub fn printable_lines(text: &str) -> String {
     lines.join("\n")
 }
 
+/// A line of somebody's text: as [`printable`], but tabs stay, since they are no secret there.
+pub fn printable_tabs(line: &str) -> String {
+    line.split('\t').map(printable).collect::<Vec<_>>().join("\t")
+}
+
+/// Somebody's text of several lines: line feeds and tabs stay.
+pub fn printable_text(text: &str) -> String {
+    text.lines().map(printable_tabs).collect::<Vec<_>>().join("\n")
+}
+
 /// The text with what stands before the `@` of a URL, or looks like a password there, covered byte by byte.
 ///
 /// The length stays, so that places in the text stay too.

@@ -10,7 +10,7 @@ use sp_formats::bag::{ENTRYPOINT, ROOT};
 use sp_formats::output::{
     BagChange, BagDependencies, BagDigest, BagList, BagRun, FolderAction, ParameterItem, ParameterOrigin,
 };
-use sp_formats::printable::{printable, printable_lines};
+use sp_formats::printable::{printable, printable_text};
 
 use super::{check, count, mode};
 use crate::cli::{Bag, BagSource, Format, Options};
@@ -72,7 +72,11 @@ fn check_bag(
     if given.fix && !given.dry_run {
         // What is missing is made; what is wrong in a file is mended after it.
         let root = paths.first().map(std::path::PathBuf::as_path).or(options.root.as_deref());
-        bag::repair(context, root)?;
+        match bag::repair(context, root) {
+            // What stands in the way is what the check tells.
+            Err(error) if error.kind == Kind::Data => {}
+            repaired => repaired?,
+        }
     }
     check::run(context, options, &crate::cli::Check { paths, ..given.clone() }, terminal)
 }
@@ -238,9 +242,9 @@ fn print_run(run: &BagRun, out: &mut dyn Write) -> std::io::Result<()> {
         }
         writeln!(out)?;
     }
-    writeln!(out, "{}", printable_lines(&run.skill.instructions))?;
+    writeln!(out, "{}", printable_text(&run.skill.instructions))?;
     for companion in &run.companions {
-        writeln!(out, "\n# {} (runs with it)\n\n{}", companion.name, printable_lines(&companion.instructions))?;
+        writeln!(out, "\n# {} (runs with it)\n\n{}", companion.name, printable_text(&companion.instructions))?;
     }
     Ok(())
 }

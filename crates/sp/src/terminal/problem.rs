@@ -3,7 +3,7 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use sp_engine::Error;
 use sp_formats::output::{ErrorItem, ErrorReport, FindingItem};
-use sp_formats::printable::{printable, printable_lines};
+use sp_formats::printable::{printable, printable_lines, printable_tabs};
 use sp_formats::report::{Placed, Report, Severity};
 
 use super::{ERROR, HINT, MARK, STRONG, style_of};
@@ -74,9 +74,4 @@ pub(crate) fn snippet(file: &str, placed: &Placed) -> String {
         group = group.element(Level::HELP.message(printable(help).into_owned()));
     }
     format!("{}\n\n", Renderer::styled().render(&[group]))
-}
-
-/// As [`printable`], but a tab stays, since it is no secret in a source line.
-fn printable_tabs(text: &str) -> String {
-    text.split('\t').map(printable).collect::<Vec<_>>().join("\t")
 }
