@@ -5,7 +5,7 @@ use sp_formats::output::schemas;
 /// The page.
 pub(crate) fn page() -> Result<String, String> {
     let mut text = String::from("# What `--format json` prints\n\n");
-    text += &crate::notice("`crates/sp-formats/src/output.rs`");
+    text += &crate::notice("`crates/sp-formats/src/output/`");
     text += "
 Each command prints one JSON value to stdout. Members are only ever added, so read those that
 you know and pass over the others. Warnings and hints go to stderr as text. A command that fails
