@@ -32,9 +32,10 @@ pub fn clean(context: &Context<'_>, what: Cleaning, mode: Mode) -> Result<CleanR
     if let Ok(trash) = home.dir.open_dir(&TRASH, Follow::Never) {
         empty(&trash, mode, &mut report)?;
     }
-    let cached = context.cache_dir().join("git");
-    if what == Cleaning::TrashAndCache && cached.is_dir() {
-        empty(&Dir::open(&cached)?, mode, &mut report)?;
+    for cached in ["git", "zip"].map(|name| context.cache_dir().join(name)) {
+        if what == Cleaning::TrashAndCache && cached.is_dir() {
+            empty(&Dir::open(&cached)?, mode, &mut report)?;
+        }
     }
     Ok(report)
 }

@@ -162,5 +162,6 @@ pub(crate) fn settle(context: &Context<'_>, limits: &Limits) -> Result<()> {
     if left_over {
         Home::open(context, limits)?;
     }
+    crate::source::web::sweep(context);
     Ok(())
 }

@@ -34,7 +34,8 @@ pub struct WebServer {
 struct Shared {
     stop: AtomicBool,
     pages: Mutex<BTreeMap<String, Answer>>,
-    asked: Mutex<Vec<String>>,
+    /// Path and `Authorization`.
+    asked: Mutex<Vec<(String, String)>>,
 }
 
 impl WebServer {
@@ -75,6 +76,15 @@ impl WebServer {
 
     /// Every path that was asked for.
     pub fn asked(&self) -> Vec<String> {
+        self.log().into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// What each who asked gave as `Authorization`; empty where there was none.
+    pub fn authorizations(&self) -> Vec<String> {
+        self.log().into_iter().map(|(_, authorization)| authorization).collect()
+    }
+
+    fn log(&self) -> Vec<(String, String)> {
         self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -91,8 +101,8 @@ impl Drop for WebServer {
 
 impl Shared {
     fn answer(&self, mut stream: TcpStream) -> std::io::Result<()> {
-        let path = path_of(&stream)?;
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
+        let (path, authorization) = read_head(&stream)?;
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), authorization));
         let page = self.pages.lock().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
         let mut head = |status: &str, fields: &str| {
             stream.write_all(format!("HTTP/1.1 {status}\r\n{fields}Connection: close\r\n\r\n").as_bytes())
@@ -124,13 +134,19 @@ impl Shared {
     }
 }
 
-fn path_of(stream: &TcpStream) -> std::io::Result<String> {
+/// The path that is asked for, and the `Authorization` that is given.
+fn read_head(stream: &TcpStream) -> std::io::Result<(String, String)> {
     let mut reader = BufReader::new(stream);
-    let mut first = String::new();
+    let (mut first, mut authorization) = (String::new(), String::new());
     reader.read_line(&mut first)?;
     let mut line = String::new();
     while reader.read_line(&mut line)? > 2 {
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("authorization")
+        {
+            authorization = value.trim().into();
+        }
         line.clear();
     }
-    Ok(first.split_ascii_whitespace().nth(1).unwrap_or_default().into())
+    Ok((first.split_ascii_whitespace().nth(1).unwrap_or_default().into(), authorization))
 }

@@ -131,7 +131,8 @@ impl Archive {
         let (file, size) = open_file(path, limits)?;
         let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
         let zip = ZipArchive::from_file(file, &mut buffer).map_err(broken)?;
-        too_many(zip.entries_hint(), limits)?;
+        let claimed = zip.entries_hint();
+        too_many(claimed, limits)?;
         let mut members = Vec::new();
         let mut header = vec![0; HEADER_BYTES];
         let mut entries = zip.entries(&mut buffer);
@@ -140,6 +141,10 @@ impl Archive {
             members.push(
                 Member::judge(&zip, &record, &mut header).map_err(|why| refused(record.file_path().as_bytes(), why))?,
             );
+        }
+        if members.len() as u64 != claimed {
+            let why = format!("it claims {claimed} members, and has {}", members.len());
+            return Err(ArchiveError::Broken { path: path.into(), why });
         }
         not_too_tight(&members, size, limits)?;
         no_overlap(&members)?;
@@ -251,7 +256,7 @@ fn not_too_tight(members: &[Member], packed: u64, limits: &Limits) -> Result<(),
         let what = format!("the archive unpacks to {unpacked} bytes");
         return Err(ArchiveError::TooMuch { what, limit: limits.zip_bytes, name: "zip-bytes" });
     }
-    if unpacked > HARMLESS_BYTES && unpacked / packed.max(1) >= limits.zip_ratio {
+    if unpacked > HARMLESS_BYTES && unpacked > packed.saturating_mul(limits.zip_ratio) {
         let what = format!("the archive unpacks to {} times its size", unpacked / packed.max(1));
         return Err(ArchiveError::TooMuch { what, limit: limits.zip_ratio, name: "zip-ratio" });
     }
@@ -279,6 +284,8 @@ fn list(members: Vec<Member>, limits: &Limits) -> Result<Listing<Packed>, Archiv
         let inner = if member.is_dir { Some(member.path.as_str()) } else { member.path.parent() };
         for folder in inner.into_iter().flat_map(with_parents) {
             if folders.insert(folder.into()) {
+                // A folder that no member is for counts too: deep names would make millions of them.
+                too_many(folders.len() as u64, &limits)?;
                 let path = RelPath::new(folder).map_err(|why| refuse(why.into()))?;
                 builder.dir(path).map_err(|why| refuse(why.into()))?;
             }

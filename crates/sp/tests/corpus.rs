@@ -1,4 +1,4 @@
-//! Small broken skills, packs, repositories and configs, each with exactly what `sp check` says of it.
+//! Small broken skills, packs, repositories, configs and bags, each with exactly what `sp check` says of it.
 //!
 //! A case is a folder of `corpus/`: its input below `tree/`, the expected findings in `expected.snap`.
 //! Each finding is shown with the text that its bytes cut from the file, so a snapshot proves the
@@ -32,13 +32,15 @@ enum Group {
     Place,
     Pack,
     Config,
+    Bag,
     Good,
 }
 
 impl Group {
     fn of(case: &str) -> Self {
-        const STARTS: [(&str, Group); 11] = [
+        const STARTS: [(&str, Group); 12] = [
             ("good-", Group::Good),
+            ("bag-", Group::Bag),
             ("pack", Group::Pack),
             ("config-", Group::Config),
             ("link-to-", Group::Place),
@@ -77,6 +79,23 @@ fn sp_11_every_mistake_in_a_pack_is_found_where_it_stands() {
 #[test]
 fn sp_28_every_mistake_in_a_config_is_found_where_it_stands() {
     check_all(Group::Config);
+}
+
+#[test]
+fn sb_25_every_mistake_in_a_bag_is_found_where_it_stands() {
+    check_all(Group::Bag);
+}
+
+#[test]
+fn sb_23_tags_that_are_no_mapping_break_the_rule_about_tags() {
+    for tags in ["- '#run/always'", "'#run/always'"] {
+        let world = world!();
+        world.write("SKILLBAG.md", "SkillBag v0.3.0\n");
+        world.write("USER_CONTEXT.md", format!("## Tags\n\n```yaml\ntags:\n  {tags}\n```\n"));
+        let found: Value = serde_json::from_str(&world.sp(&["check", "--format", "json"]).stdout).unwrap();
+        let of_tags = |finding: &Value| finding["file"] == "USER_CONTEXT.md" && finding["rule"] == "SB-23";
+        assert_eq!(count(&found, of_tags), 1, "{tags}: {found}");
+    }
 }
 
 #[test]

@@ -101,7 +101,28 @@ fn rule_of(line: &str) -> Option<String> {
 #[test]
 fn every_rule_has_a_heading_in_the_documentation() {
     let page = std::fs::read_to_string(Path::new(PACKAGE).join("../../docs/rules.md")).unwrap();
-    let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let rules = rules();
+    let ids: Vec<&str> = rules.iter().map(id).collect();
+    // Examples have headings of their own.
+    let is_rule = |heading: &&str| heading.as_bytes().get(2) == Some(&b'-') && !heading.contains(' ');
+    let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).filter(is_rule).collect();
+    assert_eq!(headings, ids);
+}
+
+#[test]
+fn no_example_in_the_documentation_ends_before_its_end() {
+    let page = std::fs::read_to_string(Path::new(PACKAGE).join("../../docs/rules.md")).unwrap();
+    let mut fence: Option<&str> = None;
+    let mut headings = Vec::new();
+    for line in page.lines() {
+        let ticks = &line[..line.len() - line.trim_start_matches('`').len()];
+        match fence {
+            None if ticks.len() >= 3 => fence = Some(ticks),
+            None => headings.extend(line.strip_prefix("## ")),
+            Some(open) if line == ticks && ticks.len() >= open.len() => fence = None,
+            Some(_) => {}
+        }
+    }
     let rules = rules();
     assert_eq!(headings, rules.iter().map(id).collect::<Vec<_>>());
 }

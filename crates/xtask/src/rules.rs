@@ -31,7 +31,9 @@ fn file(file: &ExampleFile) -> String {
             let language = if path.ends_with(".yaml") { "yaml" } else { "markdown" };
             let (shown, more) = shortened(text);
             let more = if more > 0 { format!("… {more} more lines\n") } else { String::new() };
-            format!("\n`{path}`\n\n```{language}\n{shown}{more}```\n")
+            // A text with a fence in it needs a longer one round it.
+            let fence = if shown.contains("```") { "````" } else { "```" };
+            format!("\n`{path}`\n\n{fence}{language}\n{shown}{more}{fence}\n")
         }
     }
 }

@@ -99,9 +99,14 @@ pub(super) fn get_into(
     request: &GetRequest,
     besides: Besides,
 ) -> Result<BagChange> {
-    let wishes = wishes(workspace, request)?;
-    let overrides = overrides(workspace);
-    let renewed = if request.upgrade == Upgrade::Yes { request.names.clone() } else { Vec::new() };
+    let wishes = wishes(session.context, workspace, request)?;
+    let overrides = overrides(session.context, workspace, request, &wishes);
+    let renewed = match (request.upgrade, request.names.is_empty()) {
+        (Upgrade::No, _) => Vec::new(),
+        (Upgrade::Yes, false) => request.names.clone(),
+        // Without a name it is what the contexts declare.
+        (Upgrade::Yes, true) => wishes.iter().map(|wish| wish.name.clone()).collect(),
+    };
     let mut offers = BagOffers::new(session, workspace, renewed);
     let decided = resolve(&wishes, &overrides, &mut offers)?;
     for (name, one) in decided.iter().filter(|(_, one)| one.from == From::Missing) {
@@ -164,11 +169,11 @@ pub(super) fn get_into(
 }
 
 /// What is wished: by `CONTEXT.md` first, then by the command.
-fn wishes(workspace: &Workspace, request: &GetRequest) -> Result<Vec<Wish<Located>>> {
+fn wishes(context: &Context<'_>, workspace: &Workspace, request: &GetRequest) -> Result<Vec<Wish<Located>>> {
     let mut wishes = Vec::new();
-    for context in workspace.contexts.iter().rev() {
-        for dependency in &context.dependencies {
-            wishes.push(wish(dependency, Some(&workspace.root), format!("`{}`", context.file)));
+    for file in workspace.contexts.iter().rev() {
+        for dependency in &file.dependencies {
+            wishes.push(wish(context, dependency, Some(&workspace.root), format!("`{}`", file.file)));
         }
     }
     let source = request.source.as_deref().map(SourceRef::new).transpose().map_err(|e| {
@@ -183,11 +188,13 @@ fn wishes(workspace: &Workspace, request: &GetRequest) -> Result<Vec<Wish<Locate
         })?;
         let record = workspace.lock.skills.get(name);
         let known = || record.and_then(|record| SourceRef::new(&record.source).ok());
-        let source = source.clone().or_else(known);
+        // What is typed starts where it is typed; what the lock knows starts at the workspace.
+        let typed = source.clone().map(|source| Located::new(context, source, &context.current_dir));
+        let source = typed.or_else(|| known().map(|source| Located::new(context, source, &workspace.root)));
         let version = request.version.clone().or_else(|| record.and_then(|record| record.version.clone()));
         wishes.push(Wish {
             name: name.clone(),
-            source: source.map(|source| Located::new(source, &workspace.root)),
+            source,
             version: version.filter(|_| request.source.is_none() || request.version.is_some()),
             required: true,
             by: "you".into(),
@@ -196,12 +203,19 @@ fn wishes(workspace: &Workspace, request: &GetRequest) -> Result<Vec<Wish<Locate
     Ok(wishes)
 }
 
-/// What the contexts declare counts before what skills do; the user's before the project's.
-fn overrides(workspace: &Workspace) -> Vec<Wish<Located>> {
-    let mut overrides = Vec::new();
-    for context in &workspace.contexts {
-        for dependency in &context.dependencies {
-            overrides.push(wish(dependency, Some(&workspace.root), format!("`{}`", context.file)));
+/// What counts before what skills declare: the command, then the user's context, then the project's.
+fn overrides(
+    context: &Context<'_>,
+    workspace: &Workspace,
+    request: &GetRequest,
+    wishes: &[Wish<Located>],
+) -> Vec<Wish<Located>> {
+    let said = request.source.is_some() || request.version.is_some();
+    let mut overrides: Vec<Wish<Located>> =
+        wishes.iter().filter(|wish| said && wish.by == "you" && wish.source.is_some()).cloned().collect();
+    for file in &workspace.contexts {
+        for dependency in &file.dependencies {
+            overrides.push(wish(context, dependency, Some(&workspace.root), format!("`{}`", file.file)));
         }
     }
     overrides
@@ -215,6 +229,7 @@ fn load(
     request: &GetRequest,
 ) -> Result<Vec<Incoming>> {
     let mut incoming = Vec::new();
+    let root = offers.workspace.root.clone();
     let mut total = 0;
     for (name, one) in decided {
         let From::Source(located, version) = &one.from else { continue };
@@ -238,7 +253,7 @@ fn load(
                 .hint("install fewer at once, or raise it with `--limit zip-bytes=<bytes>`"));
         }
         let record = LockedSkill {
-            source: located.to_string(),
+            source: located.for_lock(&root),
             version: version.clone(),
             commit: source.commit().map(Into::into),
             tree: content.digest(),

@@ -4,6 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use sp_formats::bag::SourceRef;
+use sp_formats::repo::Transport;
+
+use crate::context::Context;
 
 /// A source and the directory from which a relative path in it starts.
 #[derive(Debug, Clone)]
@@ -12,16 +15,39 @@ pub(crate) struct Located {
     pub base: PathBuf,
     /// Whether somebody wrote it who does not know this machine.
     pub foreign: bool,
+    /// As it was written, without credentials.
+    written: String,
 }
 
 impl Located {
-    pub(crate) fn new(source: SourceRef, base: &Path) -> Self {
-        Self { source, base: base.into(), foreign: false }
+    /// A source as somebody who knows this machine writes it: `~` is the home.
+    pub(crate) fn new(context: &Context<'_>, source: SourceRef, base: &Path) -> Self {
+        let written = source.to_string();
+        let expand = |path: String| match path.starts_with('~') {
+            true => context.expand(&path).to_string_lossy().into_owned(),
+            false => path,
+        };
+        let source = match source {
+            SourceRef::Dir(path) => SourceRef::Dir(expand(path)),
+            SourceRef::Zip(path) => SourceRef::Zip(expand(path)),
+            other => other,
+        };
+        Self { source, base: base.into(), foreign: false, written }
     }
 
     /// A source that a skill from elsewhere names.
     pub(crate) fn foreign(source: SourceRef) -> Self {
-        Self { source, base: PathBuf::new(), foreign: true }
+        Self { written: source.to_string(), source, base: PathBuf::new(), foreign: true }
+    }
+
+    /// How the lock of a workspace names it: so that it is found again from there.
+    pub(crate) fn for_lock(&self, root: &Path) -> String {
+        match &self.source {
+            SourceRef::Dir(path) | SourceRef::Zip(path) if self.base != root && Path::new(path).is_relative() => {
+                relative(root, &self.base.join(path))
+            }
+            _ => self.written.clone(),
+        }
     }
 
     /// What two ways of writing one source have in common.
@@ -38,7 +64,11 @@ impl Located {
 
     /// Whether it is on this machine, so that whoever wrote it knows this machine.
     pub(crate) fn is_here(&self) -> bool {
-        matches!(self.source, SourceRef::Zip(_) | SourceRef::Dir(_))
+        match &self.source {
+            SourceRef::Zip(_) | SourceRef::Dir(_) => true,
+            SourceRef::Git(repo) => matches!(repo.transport, Transport::Path | Transport::File),
+            SourceRef::Web(_) => false,
+        }
     }
 
     /// Where relative paths in the files of this source start; none if it is not a directory of this machine.
@@ -58,6 +88,16 @@ impl PartialEq for Located {
 
 impl fmt::Display for Located {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.source.fmt(f)
+        f.write_str(&self.written)
     }
+}
+
+/// The way from one directory to another place.
+fn relative(from: &Path, to: &Path) -> String {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
+    let (from, to) = (real(from), real(to));
+    let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let up = std::iter::repeat_n(std::path::Component::ParentDir, from.components().count() - shared);
+    let way: PathBuf = up.chain(to.components().skip(shared)).collect();
+    if way.as_os_str().is_empty() { ".".into() } else { way.to_string_lossy().into_owned() }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::bag::{
     AGENTS, BOOTSTRAP, BagSkill, CATALOG, ENTRYPOINT, LockedSkill, NEWEST, ROOT, USER_CONTEXT, read_agents,
-    write_catalog,
+    read_entrypoint, write_catalog,
 };
 use sp_formats::output::{
     BagChange, BagDependencies, BagDependency, BagList, BagListItem, BagSkillChange, FolderAction,
@@ -29,20 +29,11 @@ const AGENTS_TEXT: &str = include_str!("templates/AGENTS.md");
 pub fn init(context: &Context<'_>, dir: Option<&Path>, entrypoint: Option<&Path>, steps: Steps) -> Result<BagChange> {
     let session = Session::begin(context)?;
     let root = dir.map_or_else(|| context.current_dir.clone(), |dir| context.expand(&dir.to_string_lossy()));
+    let text = entry_text(&session, entrypoint)?;
     sp_tree::Dir::create_all(&root)?;
     let workspace = Workspace::read(&session, root)?;
     let mut files = Vec::new();
     if !workspace.root.join(ENTRYPOINT).exists() {
-        let text = match entrypoint {
-            Some(path) => {
-                let path = context.expand(&path.to_string_lossy());
-                read_optional_text(&path, session.limits.markdown_bytes)?.ok_or_else(|| {
-                    Error::new(Kind::Request, format!("there is no file `{}`", context.show(&path)))
-                        .hint("give `--entrypoint` a text that exists")
-                })?
-            }
-            None => ENTRY_TEXT.replace("{version}", &NEWEST.to_string()),
-        };
         files.push((ENTRYPOINT.to_owned(), text.into_bytes()));
     }
     files.extend(ignored(&session, &workspace.root)?);
@@ -61,6 +52,22 @@ pub fn init(context: &Context<'_>, dir: Option<&Path>, entrypoint: Option<&Path>
     let mut report = get_into(&session, &workspace, &request, Besides { files, skills })?;
     report.files = made;
     Ok(report)
+}
+
+/// The text of the entrypoint: a given one, or our own.
+fn entry_text(session: &Session<'_>, given: Option<&Path>) -> Result<String> {
+    let Some(path) = given else {
+        return Ok(ENTRY_TEXT.replace("{version}", &NEWEST.to_string()));
+    };
+    let path = session.context.expand(&path.to_string_lossy());
+    let text = read_optional_text(&path, session.limits.markdown_bytes)?.ok_or_else(|| {
+        Error::new(Kind::Request, format!("there is no file `{}`", session.context.show(&path)))
+            .hint("give `--entrypoint` a text that exists")
+    })?;
+    match read_entrypoint(&session.context.show_near(&path), &text) {
+        (Some(_), _) => Ok(text),
+        (None, report) => Err(Error::in_file("the text cannot be an entrypoint", report)),
+    }
 }
 
 /// The reserved skill, as the workspace has it, and its record.
@@ -92,18 +99,17 @@ fn ignored(session: &Session<'_>, root: &Path) -> Result<Option<(String, Vec<u8>
 /// and the line of `.gitignore`.
 pub fn repair(context: &Context<'_>, root: Option<&Path>) -> Result<()> {
     let session = Session::begin(context)?;
-    let workspace = Workspace::open(&session, root)?;
-    if !workspace.root.join(ENTRYPOINT).is_file() {
-        return Ok(());
-    }
-    let mut changes = Changes { lock: workspace.lock.clone(), ..Changes::default() };
-    if !workspace.skills_dir().join(BOOTSTRAP).exists() {
-        let (name, content, record) = bootstrap()?;
-        changes.lock.skills.insert(name.clone(), record);
-        changes.put.push((name, content));
-    }
-    changes.files.extend(ignored(&session, &workspace.root)?);
     let home = Home::open(context, &session.limits)?;
+    let workspace = Workspace::open(&session, root)?;
+    let mut changes = Changes { lock: workspace.lock.clone(), ..Changes::default() };
+    if workspace.root.join(ENTRYPOINT).is_file() {
+        if !workspace.skills_dir().join(BOOTSTRAP).exists() {
+            let (name, content, record) = bootstrap()?;
+            changes.lock.skills.insert(name.clone(), record);
+            changes.put.push((name, content));
+        }
+        changes.files.extend(ignored(&session, &workspace.root)?);
+    }
     changes.apply(&session, &home, &workspace)?;
     Ok(())
 }
@@ -111,14 +117,14 @@ pub fn repair(context: &Context<'_>, root: Option<&Path>) -> Result<()> {
 /// Writes the catalog anew.
 pub fn sync(context: &Context<'_>, root: Option<&Path>, mode: Mode) -> Result<BagChange> {
     let session = Session::begin(context)?;
+    let home = lock(&session, mode)?;
     let workspace = Workspace::open(&session, root)?;
     refuse_broken(&workspace)?;
     let lines: Vec<_> = workspace.skills.iter().map(BagSkill::line).collect();
     let old = read_optional_text(&workspace.catalog_path(), session.limits.markdown_bytes)?;
     let mut report = BagChange { applied: mode == Mode::Apply, root: workspace.root.clone(), ..BagChange::default() };
     report.catalog_changed = old.as_deref() != Some(&write_catalog(&lines));
-    if mode == Mode::Apply && report.catalog_changed {
-        let home = Home::open(context, &session.limits)?;
+    if let Some(home) = home.filter(|_| report.catalog_changed) {
         Changes { lock: workspace.lock.clone(), ..Changes::default() }.apply(&session, &home, &workspace)?;
     }
     Ok(report)
@@ -158,9 +164,13 @@ pub fn list(context: &Context<'_>, root: Option<&Path>) -> Result<BagList> {
 /// Removes skills that no other skill needs.
 pub fn remove(context: &Context<'_>, root: Option<&Path>, names: &[String], mode: Mode) -> Result<BagChange> {
     let session = Session::begin(context)?;
+    let mut names = names.to_vec();
+    names.sort();
+    names.dedup();
+    let home = lock(&session, mode)?;
     let workspace = Workspace::open(&session, root)?;
-    for name in names {
-        may_go(&workspace, name, names)?;
+    for name in &names {
+        may_go(&workspace, name, &names)?;
     }
     let mut report = BagChange { applied: mode == Mode::Apply, root: workspace.root.clone(), ..BagChange::default() };
     report.skills = names
@@ -172,9 +182,9 @@ pub fn remove(context: &Context<'_>, root: Option<&Path>, names: &[String], mode
             source: workspace.lock.skills.get(name).map(|record| record.source.clone()),
         })
         .collect();
-    if mode == Mode::Apply {
-        let home = Home::open(context, &session.limits)?;
-        let changes = Changes { remove: names.to_vec(), lock: pruned(&workspace.lock, names), ..Changes::default() };
+    if let Some(home) = home {
+        let lock = pruned(&workspace.lock, &names);
+        let changes = Changes { remove: names, lock, ..Changes::default() };
         let changed = changes.apply(&session, &home, &workspace)?;
         report.kept = changed.kept;
         report.catalog_changed = changed.catalog;
@@ -182,15 +192,33 @@ pub fn remove(context: &Context<'_>, root: Option<&Path>, names: &[String], mode
     Ok(report)
 }
 
+/// From here on nobody else changes anything; a dry run changes nothing itself.
+fn lock<'a>(session: &'a Session<'a>, mode: Mode) -> Result<Option<Home<'a>>> {
+    match mode {
+        Mode::Apply => Home::open(session.context, &session.limits).map(Some),
+        Mode::DryRun => Ok(None),
+    }
+}
+
 fn may_go(workspace: &Workspace, name: &str, names: &[String]) -> Result<()> {
     if name == BOOTSTRAP {
         return Err(Error::new(Kind::Request, format!("`{BOOTSTRAP}` is reserved, and every workspace has it"))
             .hint("nothing was changed"));
     }
-    if !workspace.skills_dir().join(name).is_dir() || name.contains(['/', '\\']) || name.starts_with('.') {
+    if name.is_empty()
+        || !workspace.skills_dir().join(name).is_dir()
+        || name.contains(['/', '\\'])
+        || name.starts_with('.')
+    {
         let known: Vec<&str> = workspace.skills.iter().map(|skill| skill.name.as_str()).collect();
         return Err(Error::new(Kind::Request, format!("there is no skill called `{name}` in `.skills/`"))
             .hint(format!("the skills are: {}", known.join(", "))));
+    }
+    let declares =
+        |file: &&sp_formats::bag::ContextFile| file.dependencies.iter().any(|need| need.name.as_str() == name);
+    if let Some(file) = workspace.contexts.iter().find(declares) {
+        return Err(Error::new(Kind::Request, format!("`{name}` is declared in `{}`", file.file))
+            .hint("nothing was changed: take it out there first"));
     }
     let needs = |skill: &&BagSkill| skill.dependencies.iter().any(|need| need.required && need.name.as_str() == name);
     let stays = |skill: &&BagSkill| !names.iter().any(|gone| gone == skill.name.as_str());
@@ -257,6 +285,7 @@ pub fn source_init(context: &Context<'_>, root: Option<&Path>) -> Result<BagChan
         Some(_) => find_root(context, root)?,
         None => context.current_dir.clone(),
     };
+    let home = Home::open(context, &session.limits)?;
     let workspace = Workspace::read(&session, root)?;
     refuse_broken(&workspace)?;
     let mut files = Vec::new();
@@ -269,7 +298,6 @@ pub fn source_init(context: &Context<'_>, root: Option<&Path>) -> Result<BagChan
     }
     let mut report = BagChange { applied: true, root: workspace.root.clone(), ..BagChange::default() };
     report.files = files.iter().map(|(name, _)| name.clone()).collect();
-    let home = Home::open(context, &session.limits)?;
     let changes = Changes { files, lock: workspace.lock.clone(), ..Changes::default() };
     report.catalog_changed = changes.apply(&session, &home, &workspace)?.catalog;
     if report.catalog_changed {

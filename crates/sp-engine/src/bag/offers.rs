@@ -1,14 +1,15 @@
 //! What resolution may choose from: the workspace's own skills, and sources fetched as they are needed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use sp_formats::bag::{BagSkill, Dependency};
+use sp_formats::bag::{BagSkill, Dependency, SourceRef};
 
 use super::located::Located;
 use super::resolve::{Offers, Wish};
 use super::source::BagSource;
 use super::workspace::Workspace;
 use crate::config::Session;
+use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 
 /// The workspace, and every source that was fetched.
@@ -29,6 +30,19 @@ struct Fetched {
 impl<'a> BagOffers<'a> {
     pub(crate) fn new(session: &'a Session<'a>, workspace: &'a Workspace, renewed: Vec<String>) -> Self {
         Self { session, workspace, renewed, fetched: Vec::new() }
+    }
+
+    /// Where relative paths in a skill that is here start; none if it came from elsewhere, and
+    /// so was written by somebody who does not know this machine.
+    fn base_of(&self, name: &str) -> Option<PathBuf> {
+        let root = &self.workspace.root;
+        let Some(record) = self.workspace.lock.skills.get(name) else {
+            return Some(root.clone());
+        };
+        match SourceRef::new(&record.source) {
+            Ok(SourceRef::Dir(path)) => Some(root.join(path)),
+            _ => None,
+        }
     }
 
     /// A source, fetched once.
@@ -52,7 +66,7 @@ impl Offers<Located> for BagOffers<'_> {
             return None;
         }
         let skill = self.workspace.skill(name)?;
-        Some(wishes(skill, Some(&self.workspace.root)))
+        Some(wishes(self.session.context, skill, self.base_of(name).as_deref()))
     }
 
     fn remote(&mut self, name: &str, source: &Located, version: Option<&str>) -> Result<Vec<Wish<Located>>> {
@@ -64,20 +78,21 @@ impl Offers<Located> for BagOffers<'_> {
         }
         let base = source.inner_base();
         let fetched = self.source(source, version)?;
-        Ok(wishes(fetched.skill(name)?, base.as_deref()))
+        let skill = fetched.skill(name)?.clone();
+        Ok(wishes(self.session.context, &skill, base.as_deref()))
     }
 }
 
 /// What a skill needs. `base` is where its relative paths start, if it may name places of this machine.
-fn wishes(skill: &BagSkill, base: Option<&Path>) -> Vec<Wish<Located>> {
+fn wishes(context: &Context<'_>, skill: &BagSkill, base: Option<&Path>) -> Vec<Wish<Located>> {
     let by = format!("`{}`", skill.name);
-    skill.dependencies.iter().map(|dependency| wish(dependency, base, by.clone())).collect()
+    skill.dependencies.iter().map(|dependency| wish(context, dependency, base, by.clone())).collect()
 }
 
 /// A declared dependency as a wish.
-pub(crate) fn wish(dependency: &Dependency, base: Option<&Path>, by: String) -> Wish<Located> {
+pub(crate) fn wish(context: &Context<'_>, dependency: &Dependency, base: Option<&Path>, by: String) -> Wish<Located> {
     let located = dependency.source.clone().map(|source| match base {
-        Some(base) => Located::new(source, base),
+        Some(base) => Located::new(context, source, base),
         None => Located::foreign(source),
     });
     Wish {

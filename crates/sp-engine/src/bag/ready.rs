@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use sp_formats::bag::{
-    BagSkill, CONTEXT, ENTRYPOINT, Layer, Level, Resolved, USER_CONTEXT, read_entrypoint, resolve, secret,
+    BagSkill, CONTEXT, ENTRYPOINT, Layer, Level, Resolved, USER_CONTEXT, read_context, read_entrypoint, resolve, secret,
 };
 use sp_formats::output::{
     BagDigest, BagDigestSkill, BagRun, BagRunSkill, ParameterItem, ParameterList, ParameterOrigin,
@@ -90,7 +90,11 @@ pub fn run(context: &Context<'_>, request: &RunRequest) -> Result<BagRun> {
         Error::new(Kind::Usage, format!("the identifier `{}` {why}", request.identifier))
             .hint(format!("skills are run by identifiers with underscores: `sp bag run {canonical}`"))
     })?;
-    let skill = find(&workspace, name.as_str())?;
+    let skill = find(&workspace, name.as_str()).map_err(|error| Error {
+        // What is suggested can be typed in its place.
+        hints: error.hints.iter().map(|hint| hint.replace('-', "_")).collect(),
+        ..error
+    })?;
     let layer = said(skill, &request.set)?;
     let resolved = resolve(&skill.parameters, SKILL_FILE, &workspace.layers(skill, layer));
     if request.save == Save::Yes {
@@ -102,7 +106,8 @@ pub fn run(context: &Context<'_>, request: &RunRequest) -> Result<BagRun> {
         instructions: skill.instructions().to_owned(),
     };
     let tags = workspace.tags(skill);
-    let mut companions: Vec<&BagSkill> = tags.companions().filter_map(|name| workspace.skill(name)).collect();
+    let mut companions: Vec<&BagSkill> =
+        tags.companions().filter(|other| *other != name.as_str()).filter_map(|name| workspace.skill(name)).collect();
     companions.sort_by_key(|skill| (workspace.tags(skill).last(), workspace.rank(skill.name.as_str())));
     Ok(BagRun {
         missing: resolved.iter().filter(|one| one.is_missing()).map(|one| one.parameter.name.clone()).collect(),
@@ -222,6 +227,19 @@ fn save(session: &Session<'_>, workspace: &Workspace, skill: &BagSkill, set: &[(
         "\n\n"
     };
     let new = format!("{text}{gap}## Parameters\n\n```yaml\n{block}\n```\n");
+    let saved = read_context(USER_CONTEXT, &new, &session.limits).0.settings;
+    let is_there = |(name, value): &(String, String)| {
+        saved.iter().any(|one| {
+            one.skill.as_deref() == Some(skill.name.as_str()) && one.name == *name && one.value == value.as_str()
+        })
+    };
+    if !set.iter().all(is_there) {
+        return Err(Error::new(
+            Kind::Data,
+            format!("a value cannot be written to `{USER_CONTEXT}` so that it is found again"),
+        )
+        .hint("nothing was written: perhaps a code block in it is not closed"));
+    }
     let dir = Dir::open(&workspace.root)?;
     let named = |name: &str| Name::new(name).map_err(|e| Error::new(Kind::Data, e.to_string()));
     let (name, temp) = (named(USER_CONTEXT)?, named(&format!(".{USER_CONTEXT}.sp-new"))?);
@@ -234,7 +252,14 @@ fn save(session: &Session<'_>, workspace: &Workspace, skill: &BagSkill, set: &[(
                 );
             }
         }
-        None => dir.create_file(&name, false)?.write(new.as_bytes())?,
+        None => {
+            dir.remove_tree(&temp)?;
+            let mut file = dir.create_file(&temp, false)?;
+            file.write(new.as_bytes())?;
+            file.sync()?;
+            dir.rename_new(&temp, &dir, &name)?;
+            dir.sync()?;
+        }
     }
     Ok(())
 }

@@ -86,6 +86,11 @@ impl Checked {
         findings.filter(|placed| placed.finding.severity == severity).count()
     }
 
+    /// How many findings there are.
+    pub fn findings(&self) -> usize {
+        self.files.iter().map(|file| file.findings.len()).sum()
+    }
+
     /// How many findings can be mended without a thought.
     pub fn fixable(&self) -> usize {
         let findings = self.files.iter().flat_map(|file| &file.findings);

@@ -4,7 +4,7 @@
 //! below a path, what is in these files, and what is in that folder.
 
 pub(crate) mod git;
-mod web;
+pub(crate) mod web;
 
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,13 @@
 //! Zips on the web: fetched whole, within a size and a time, and gone again after use.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sp_formats::bag::SourceRef;
 use sp_formats::printable::masked;
-use sp_tree::{Dir, Name};
+use sp_tree::{Dir, FileError, Follow, Name, NewFile};
 use ureq::tls::{RootCerts, TlsConfig};
 
 use crate::config::Session;
@@ -21,6 +22,8 @@ const BLOCK: usize = 64 * 1024;
 
 /// A file that was fetched. It is removed when this is dropped.
 pub(super) struct Download {
+    // As long as it is held, the file is in use, and nobody sweeps it away.
+    _held: File,
     dir: Dir,
     name: Name,
     path: PathBuf,
@@ -60,8 +63,7 @@ pub(super) fn download(session: &Session<'_>, url: &str) -> Result<Download> {
     if announced.is_some_and(|length| length > limit) {
         return Err(too_large(&shown, announced.unwrap_or_default(), limit));
     }
-    let download = place(context)?;
-    let mut file = download.dir.create_file(&download.name, false)?;
+    let (download, mut file) = place(context)?;
     let mut reader = response.body_mut().with_config().limit(limit.saturating_add(1)).reader();
     let mut block = vec![0; BLOCK];
     let mut fetched = 0u64;
@@ -101,13 +103,29 @@ fn agent(session: &Session<'_>, url: &str) -> ureq::Agent {
 }
 
 /// A new place in the cache.
-fn place(context: &Context<'_>) -> Result<Download> {
+fn place(context: &Context<'_>) -> Result<(Download, NewFile)> {
     let dir = Dir::create_all(&context.cache_dir().join("zip"))?;
     let invalid = |e: sp_tree::PathError| Error::new(Kind::Usage, e.to_string());
     let taken = dir.entries()?.len();
     let name = Name::new(&format!("{}-{taken}.zip", context.run_id)).map_err(invalid)?;
     let path = dir.path_of(&name);
-    Ok(Download { dir, name, path })
+    let file = dir.create_file(&name, false)?;
+    let held = dir.open_file(&name, Follow::Never)?;
+    held.lock().map_err(|e| FileError::new("lock", &path, e))?;
+    Ok((Download { _held: held, dir, name, path }, file))
+}
+
+/// Removes what downloads left that died. Best effort: it is a cache.
+pub(crate) fn sweep(context: &Context<'_>) {
+    let Ok(dir) = Dir::open(&context.cache_dir().join("zip")) else {
+        return;
+    };
+    for entry in dir.entries().unwrap_or_default() {
+        let unused = dir.open_file(&entry, Follow::Never).is_ok_and(|file| file.try_lock().is_ok());
+        if unused {
+            let _ = dir.remove_tree(&entry);
+        }
+    }
 }
 
 fn too_large(shown: &str, size: u64, limit: u64) -> Error {

@@ -32,30 +32,56 @@ pub fn read_agents(file: &str, text: &str) -> (AgentsFile, Report) {
     (AgentsFile { steps: steps(text) }, report)
 }
 
-/// The text of every section about installing that asks for something.
+/// The text of every section about installing that asks for something, and every line that does.
 fn steps(text: &str) -> Option<String> {
-    let asked: Vec<&str> = sections(text, 0)
+    let text: String = text.lines().map(|line| format!("{}\n", markdown_heading(line))).collect();
+    let asked = sections(&text, 0)
         .into_iter()
         .filter(|section| is_about_installing(&section.title))
-        .map(|section| text[section.body].trim())
-        .filter(|body| !says_nothing(body))
-        .collect();
+        .map(|section| text[section.body].trim().to_owned())
+        .filter(|body| !says_nothing(body));
+    let asked: Vec<String> = asked.chain(text.lines().filter_map(step_line)).collect();
     (!asked.is_empty()).then(|| asked.join("\n\n"))
+}
+
+/// `<h2>Set-up</h2>` as `## Set-up`.
+fn markdown_heading(line: &str) -> String {
+    let level = line.trim().strip_prefix("<h").and_then(|rest| rest.chars().next()?.to_digit(10));
+    match (level, line.find('>'), line.find("</h")) {
+        (Some(level @ 1..=6), Some(start), Some(end)) if start < end => {
+            format!("{} {}", "#".repeat(level as usize), &line[start + 1..end])
+        }
+        _ => line.into(),
+    }
+}
+
+/// `Extra installation steps: run make.`
+fn step_line(line: &str) -> Option<String> {
+    let (label, rest) = line.split_once(':')?;
+    let label = label.to_ascii_lowercase();
+    let about = label.ends_with("installation steps") || label.ends_with("extra steps");
+    (about && !says_nothing(rest.trim())).then(|| line.trim().to_owned())
 }
 
 fn is_about_installing(title: &str) -> bool {
     let title = title.to_ascii_lowercase();
-    ["install", "setup", "set-up", "set up"].iter().any(|word| title.contains(word))
+    ["install", "setup", "set-up", "set up", "extra step", "prerequisite", "requirement"]
+        .iter()
+        .any(|word| title.contains(word))
 }
 
 fn says_nothing(body: &str) -> bool {
     let body = body.to_ascii_lowercase();
     let first = body.lines().next().unwrap_or_default().trim_matches(['-', '*', ' ', '.', '_']);
-    body.is_empty()
-        || body.lines().count() == 1
-            && (matches!(first, "none" | "nothing" | "n/a")
-                || first.starts_with("no ")
-                || first.starts_with("there are no "))
+    body.is_empty() || body.lines().count() == 1 && (matches!(first, "none" | "nothing" | "n/a") || denies(first))
+}
+
+/// `No extra steps are needed.`
+fn denies(line: &str) -> bool {
+    let no = line.strip_prefix("there are ").unwrap_or(line).strip_prefix("no ");
+    no.is_some_and(|what| {
+        ["step", "extra", "additional", "further", "install", "setup"].iter().any(|word| what.starts_with(word))
+    })
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ fn read_values(block: &Node, context: &mut ContextFile, report: &mut Report) {
         match key {
             "parameters" => settings(None, value, context, report),
             "skills" => {
-                for (skill, value) in pairs(value, report) {
+                for (skill, value) in pairs(value, &SB_07, report) {
                     settings(Some(skill.text().unwrap_or_default()), value, context, report);
                 }
             }
@@ -155,13 +155,13 @@ fn read_values(block: &Node, context: &mut ContextFile, report: &mut Report) {
     }
 }
 
-fn pairs<'a>(node: &'a Node, report: &mut Report) -> &'a [(Node, Node)] {
+fn pairs<'a>(node: &'a Node, check: &'static Check, report: &mut Report) -> &'a [(Node, Node)] {
     match &node.value {
         Value::Map(pairs) => pairs,
         _ if node.is_null() => &[],
         _ => {
             report
-                .error(&SB_07, node.span.clone(), format!("it must be a mapping, not {}", node.kind()))
+                .error(check, node.span.clone(), format!("it must be a mapping, not {}", node.kind()))
                 .help("write `<name>: <value>`, one a line");
             &[]
         }
@@ -169,7 +169,7 @@ fn pairs<'a>(node: &'a Node, report: &mut Report) -> &'a [(Node, Node)] {
 }
 
 fn settings(skill: Option<&str>, node: &Node, context: &mut ContextFile, report: &mut Report) {
-    for (name, value) in pairs(node, report) {
+    for (name, value) in pairs(node, &SB_07, report) {
         context.settings.push(Setting {
             skill: skill.map(Into::into),
             name: name.text().unwrap_or_default().into(),
@@ -207,7 +207,7 @@ fn prohibitions(node: &Node, context: &mut ContextFile, report: &mut Report) {
 
 fn read_tags(block: &Node, context: &mut ContextFile, report: &mut Report) {
     for (_, skills) in members(block, &SB_23, &["tags"], report) {
-        for (skill, change) in pairs(skills, report) {
+        for (skill, change) in pairs(skills, &SB_23, report) {
             let mut tags = TagChange { skill: skill.text().unwrap_or_default().into(), ..TagChange::default() };
             for (key, value) in members(change, &SB_23, &["add", "remove"], report) {
                 let listed = texts(value, key, &SB_23, report);

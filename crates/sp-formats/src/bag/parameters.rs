@@ -223,7 +223,9 @@ fn admit(
     said: &mut Vec<(Json, Origin)>,
     blocked: &mut Vec<Blocked>,
 ) {
-    let prohibits = |(only, _): &&(&Option<Json>, Origin)| only.as_ref().is_none_or(|only| only == value);
+    // Quotes make no other value of it.
+    let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), Into::into);
+    let prohibits = |(only, _): &&(&Option<Json>, Origin)| only.as_ref().is_none_or(|only| text(only) == text(value));
     match forbidden.iter().find(prohibits) {
         Some((_, by)) => blocked.push(Blocked { value: value.clone(), origin, by: by.clone() }),
         None => said.push((value.clone(), origin)),

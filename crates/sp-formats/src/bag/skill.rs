@@ -6,7 +6,7 @@ use super::catalog::one_line;
 use super::dependencies::{Dependency, read_skill_dependencies};
 use super::parameters::{Parameters, read_parameters};
 use super::tags::{Tags, tags_in};
-use crate::checks::SB_04;
+use crate::checks::{SB_04, SB_23};
 use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::{self, SkillName};
@@ -45,6 +45,17 @@ impl BagSkill {
     }
 }
 
+/// An unquoted ` #run/always` is a comment to YAML, and no tag.
+fn report_lost_tag(text: &str, description: &std::ops::Range<usize>, report: &mut Report) {
+    let rest = text[description.end.min(text.len())..].lines().next().unwrap_or_default();
+    let start = description.end + (rest.len() - rest.trim_start().len());
+    if rest.trim_start().starts_with('#') && !tags_in(rest).0.is_empty() {
+        report
+            .warning(&SB_23, start..start + rest.trim().len(), "YAML takes the tags for a comment")
+            .help("put the whole description in quotes");
+    }
+}
+
 /// Reads the `SKILL.md` of the folder `folder` of a bag. It is `Some` exactly if the report has no error.
 pub fn read_bag_skill(file: &str, folder: &str, bytes: &[u8], limits: &Limits) -> (Option<BagSkill>, Report) {
     let (skill, mut report) = skill::read(file, folder, bytes, limits);
@@ -64,6 +75,7 @@ pub fn read_bag_skill(file: &str, folder: &str, bytes: &[u8], limits: &Limits) -
             .error(&SB_04, 0..0, format!("the name `{}` {why}", printable(named)))
             .help("use 1 to 64 characters of a-z, 0-9 and single hyphens");
     }
+    report_lost_tag(&text, &skill.description_span, &mut report);
     let description = skill.description.as_deref().map(one_line);
     if description == Some(None) {
         report

@@ -124,8 +124,8 @@ pub const SB_16: Check = Check {
 /// The reserved skill.
 pub const SB_17: Check = Check {
     id: "SB-17",
-    what: "A workspace with `.skills/` has the reserved skill `skillbag-get-skills`, with its own line in the \
-           catalog: `skillbag-get-skills: Install one or more skills into .skills/.`",
+    what: "A workspace with `.skills/` has the reserved skill `skillbag-get-skills`, and the catalog has its line, \
+           `skillbag-get-skills: Install one or more skills into .skills/.`, to the letter.",
     why: "It tells any agent, also one that has no `sp`, how to install more.",
     bad: "==> SKILLBAG.md\nSkillBag v0.3.0\n==> .skills/SKILLS.md\ntidy-up: Removes dead code.\n==> \
           .skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\n",

@@ -69,16 +69,20 @@ fn check_bag(
         (true, Some(dir)) => vec![dir.to_path_buf()],
         _ => given.paths.clone(),
     };
+    let mut mended = 0;
     if given.fix && !given.dry_run {
         // What is missing is made; what is wrong in a file is mended after it.
         let root = paths.first().map(std::path::PathBuf::as_path).or(options.root.as_deref());
+        let request = check::request(options, &crate::cli::Check { paths: paths.clone(), ..given.clone() });
+        let before = sp_engine::check(context, &request)?.findings();
         match bag::repair(context, root) {
             // What stands in the way is what the check tells.
             Err(error) if error.kind == Kind::Data => {}
             repaired => repaired?,
         }
+        mended = before.saturating_sub(sp_engine::check(context, &request)?.findings());
     }
-    check::run(context, options, &crate::cli::Check { paths, ..given.clone() }, terminal)
+    check::run_after(context, options, &crate::cli::Check { paths, ..given.clone() }, (mended, terminal))
 }
 
 fn change(context: &Context<'_>, report: &BagChange, next: &str, terminal: &Terminal) -> Result<()> {
@@ -100,12 +104,20 @@ fn change(context: &Context<'_>, report: &BagChange, next: &str, terminal: &Term
         for kept in &report.kept {
             writeln!(out, "\nkept the old `{}` in {}", printable(&kept.folder), context.show(&kept.kept_at))?;
         }
-        let catalog = if report.catalog_changed { "catalog written" } else { "catalog unchanged" };
         let changed = report.skills.iter().filter(|skill| skill.action != FolderAction::Keep).count();
-        let done = if report.applied { "done" } else { "nothing was changed" };
+        if !report.applied {
+            let would = if changed > 0 || report.catalog_changed { "would change" } else { "nothing would change" };
+            return writeln!(
+                out,
+                "\n{STRONG}{would}{STRONG:#} · {} · {}",
+                context.show(&report.root),
+                count(changed, "skill")
+            );
+        }
+        let catalog = if report.catalog_changed { "catalog written" } else { "catalog unchanged" };
         writeln!(
             out,
-            "\n{STRONG}{done}{STRONG:#} · {} · {} changed · {catalog}",
+            "\n{STRONG}done{STRONG:#} · {} · {} changed · {catalog}",
             context.show(&report.root),
             count(changed, "skill")
         )?;

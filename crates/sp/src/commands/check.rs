@@ -33,12 +33,27 @@ pub(super) fn run(
     check: &cli::Check,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
-    let request = CheckRequest {
+    run_after(context, options, check, (0, terminal))
+}
+
+/// What a command line asks of a check.
+pub(super) fn request(options: &cli::Options, check: &cli::Check) -> CheckRequest {
+    CheckRequest {
         paths: check.paths.clone(),
         root: options.root.clone(),
         strictness: if check.strict { Strictness::Strict } else { Strictness::Lenient },
         imports: if check.imports { Imports::Fetch } else { Imports::Leave },
-    };
+    }
+}
+
+/// Checks, after so many problems were mended in another way already.
+pub(super) fn run_after(
+    context: &Context<'_>,
+    options: &cli::Options,
+    check: &cli::Check,
+    (mended, terminal): (usize, &Terminal),
+) -> Result<ExitCode> {
+    let request = request(options, check);
     if check.watch {
         return super::watch::run(context, &request, terminal);
     }
@@ -53,7 +68,10 @@ pub(super) fn run(
                 let diff = terminal::plain(&file.file, &file.before, &file.after);
                 FixedItem { file: file.file.clone(), applied, diff }
             });
-            Outcome { fixed: Some(Fixing { files: files.collect(), problems, applied }), checked: left }
+            Outcome {
+                fixed: Some(Fixing { files: files.collect(), problems: problems + mended, applied }),
+                checked: left,
+            }
         }
     };
     print(context, &outcome, terminal)?;
@@ -140,8 +158,12 @@ fn summary(outcome: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
     if let Some(fixing) = &outcome.fixed {
         let (verb, problems) =
             (if fixing.applied { "mended" } else { "would mend" }, count(fixing.problems, "problem"));
-        let files = count(fixing.files.len(), "file");
-        writeln!(out, "{ADDED}{verb}{ADDED:#} {problems} in {files}")?;
+        // What `sp bag check --fix` puts in its place is no edit of a file.
+        let files = match fixing.files.len() {
+            0 if fixing.problems > 0 => String::new(),
+            files => format!(" in {}", count(files, "file")),
+        };
+        writeln!(out, "{ADDED}{verb}{ADDED:#} {problems}{files}")?;
     }
     if checked.files.is_empty() && !checked.unreadable.is_empty() {
         return Ok(());

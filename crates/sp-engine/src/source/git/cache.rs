@@ -309,6 +309,9 @@ impl Cache<'_> {
         let what = format!("cannot fetch `{}` from `{}`", git_ref.map_or("HEAD", GitRef::as_str), self.repo);
         match self.run_fetch(&["--depth=1", "--filter=blob:none"], &[commit], &what) {
             Err(error) if is_unadvertised(&error) => self.fetch_by_name(commit, &what)?,
+            Err(error) if error.hints.is_empty() => {
+                return Err(error.hint("name a tag, a branch or a commit that the repository has"));
+            }
             fetched => return fetched,
         }
         match self.has(commit)? {

@@ -1,0 +1,144 @@
+//! `docs/bag.md`, done from its first line to its last: every file it shows is written, every command
+//! is run, and what is printed must be what the page says.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+
+use std::fmt::Write;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use sp_testkit::{World, world};
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bag.md");
+
+/// A fenced block of the page.
+#[derive(Default)]
+struct Block {
+    /// The line of its fence, from one.
+    line: usize,
+    language: String,
+    text: String,
+    /// The path that stands alone before it, with a colon: the block is that file.
+    file: Option<String>,
+}
+
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut file = None;
+    let mut lines = page.lines().enumerate();
+    while let Some((at, line)) = lines.next() {
+        let language = line.trim_start_matches('`');
+        let fence = &line[..line.len() - language.len()];
+        if fence.len() >= 3 {
+            let inside = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != fence);
+            let text = inside.fold(String::new(), |text, line| text + line + "\n");
+            blocks.push(Block { line: at + 1, language: language.into(), text, file: file.take() });
+        } else if !line.is_empty() {
+            file = line.strip_prefix("`~/").and_then(|rest| rest.strip_suffix("`:")).map(Into::into);
+        }
+    }
+    blocks
+}
+
+/// Someone who does what the page says.
+struct Reader {
+    world: World,
+    dir: PathBuf,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let world = world!();
+        std::fs::remove_dir_all(world.repo()).unwrap();
+        std::fs::create_dir(world.path("bin")).unwrap();
+        symlink(env!("CARGO_BIN_EXE_sp"), world.path("bin/sp")).unwrap();
+        Self { dir: world.home(), world }
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.world.home().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// What a command prints, first to stdout and then to stderr.
+    fn run(&mut self, command: &str) -> String {
+        if let Some(dir) = command.strip_prefix("cd ") {
+            self.dir = self.dir.join(dir).canonicalize().unwrap();
+            return String::new();
+        }
+        let path = format!("{}:/usr/bin:/bin", self.world.path("bin").display());
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", command]).current_dir(&self.dir).env_clear().stdin(Stdio::null());
+        shell.env("HOME", self.world.home()).env("PATH", path).env("SOURCE_DATE_EPOCH", "1790000000");
+        let run = self.world.run(shell);
+        (run.stdout + &run.stderr).replace("[WORLD]/home", "~").replace("[RUN]", "…")
+    }
+}
+
+/// The commands of a block as they are, each followed by what it prints now.
+fn replayed(reader: &mut Reader, block: &Block) -> String {
+    let mut replayed = String::new();
+    for command in block.text.lines().filter_map(|line| line.strip_prefix("$ ")) {
+        let printed = reader.run(command);
+        write!(replayed, "$ {command}\n{printed}").unwrap();
+        assert!(printed.is_empty() || printed.ends_with('\n'), "{command} prints whole lines: {printed:?}");
+    }
+    replayed
+}
+
+#[test]
+fn sb_24_the_walkthrough_prints_what_it_says() {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let mut reader = Reader::new();
+    let mut wrong = String::new();
+    for block in blocks(&page) {
+        if let Some(path) = &block.file {
+            reader.write(path, &block.text);
+        } else if block.language == "console" {
+            let now = replayed(&mut reader, &block);
+            if now != block.text {
+                write!(wrong, "docs/bag.md:{}: it prints\n{now}and the page says\n{}\n", block.line, block.text)
+                    .unwrap();
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    the_page_ended_with_skills(&reader.world.home().join("project/.skills"));
+}
+
+/// The page must not lose what it is there to show.
+fn the_page_ended_with_skills(root: &Path) {
+    for name in ["find-dead-code", "skillbag-get-skills", "take-notes", "tidy-up"] {
+        assert!(root.join(name).join("SKILL.md").is_file(), "{name}");
+    }
+}
+
+#[test]
+fn sb_25_the_walkthrough_speaks_of_every_part() {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    for words in [
+        "SKILLBAG.md",
+        "CONTEXT.md",
+        "USER_CONTEXT.md",
+        ".skills/SKILLS.md",
+        ".skillbag.lock",
+        "skills.git",
+        ".zip",
+        "--version",
+        "--upgrade",
+        "--replace",
+        "--explain",
+        "--save",
+        "--steps-done",
+        "check --fix",
+        "#run/always",
+        "prohibit:",
+        "tags:",
+        "conflict-resolution:",
+        "dependencies:",
+        "parameters:",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
