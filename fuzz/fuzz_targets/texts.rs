@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use sp_formats::report::{Edit, edited};
 use sp_formats::state::State;
-use sp_formats::{Report, config, pack, skill, tokens};
+use sp_formats::{bag, Report, config, pack, skill, tokens};
 use sp_tree::{Index, Limits};
 
 fn check(report: &Report) {
@@ -53,6 +53,27 @@ fn refer(text: &str, start: usize) {
     check(&report);
 }
 
+/// Everything that a workspace or a source may hold.
+fn bags(bytes: &[u8], text: &str, limits: &Limits) {
+    let (catalog, mut report) = bag::read_catalog("SKILLS.md", text);
+    bag::compare(&catalog, &[], &mut report);
+    check(&report);
+    check(&bag::read_context("CONTEXT.md", text, limits).1);
+    check(&bag::read_agents("AGENTS.md", text).1);
+    check(&bag::read_entrypoint("SKILLBAG.md", text).1);
+    let (skill, report) = bag::read_bag_skill("SKILL.md", "folder", bytes, limits);
+    check(&report);
+    assert!(skill.is_none_or(|skill| skill.body <= skill.text.len()));
+    if let Ok(lock) = bag::Lock::parse(bytes) {
+        assert!(bag::Lock::parse(&lock.to_json()).expect("what was written can be read") == lock);
+    }
+    if let Ok(source) = bag::SourceRef::new(text) {
+        assert!(!source.to_string().chars().any(char::is_control));
+    }
+    bag::secret(text, text);
+    bag::tags_in(text);
+}
+
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits::default();
     if let Ok(text) = std::str::from_utf8(bytes) {
@@ -60,6 +81,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(pack.is_some(), report.is_usable());
         check(&report);
         check(&config::read("config", text, &limits).1);
+        bags(bytes, text, &limits);
         settle(text, |text| pack::read_partly("pack", text, &limits).1);
         settle(text, |text| skill::read("SKILL.md", "folder", text.as_bytes(), &limits).1);
         refer(text, 0);

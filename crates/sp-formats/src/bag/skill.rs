@@ -94,3 +94,41 @@ pub fn read_bag_skill(file: &str, folder: &str, bytes: &[u8], limits: &Limits) -
     });
     (skill, report)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Option<BagSkill>, Vec<String>) {
+        let (skill, report) = read_bag_skill("SKILL.md", "tidy-up", text.as_bytes(), &Limits::default());
+        let show =
+            |finding: &crate::Finding| format!("{} {} {}", report.place(finding), finding.check.id, finding.message);
+        (skill, report.findings.iter().map(show).collect())
+    }
+
+    #[test]
+    fn sb_04_a_skill_has_its_folders_name_and_a_description_of_one_line() {
+        let (skill, findings) = read("---\nname: tidy-up\ndescription: >\n  Removes\n  dead code.\n---\n\nSweep.\n");
+        let skill = skill.unwrap();
+        assert_eq!((skill.name.as_str(), &*skill.description), ("tidy-up", "Removes dead code."));
+        assert_eq!((skill.instructions(), findings), ("Sweep.", Vec::new()));
+        for (text, finding) in [
+            ("---\nname: tidy\ndescription: x\n---\n", "SB-04 the skill is called `tidy`, and its folder is not"),
+            ("---\nname: tidy-up\ndescription: |\n  a\n  b\n---\n", "SB-04 the description has more than one line"),
+            ("---\ndescription: x\n---\n", "AS-02 the frontmatter has no `name`"),
+            ("---\nname: tidy-up\n---\n", "AS-02 the frontmatter has no `description`"),
+            ("Sweep.\n", "AS-01 it has no frontmatter"),
+        ] {
+            let (skill, findings) = read(text);
+            assert_eq!(skill, None, "{text}");
+            assert!(findings.iter().any(|one| one.ends_with(finding)), "{text}: {findings:?}");
+        }
+    }
+
+    #[test]
+    fn sb_23_a_tag_that_yaml_takes_for_a_comment_is_a_warning() {
+        let (skill, findings) = read("---\nname: tidy-up\ndescription: Sweeps. #run/always\n---\n");
+        assert!(!skill.unwrap().tags().always());
+        assert_eq!(findings, ["SKILL.md:3:22 SB-23 YAML takes the tags for a comment"]);
+    }
+}

@@ -328,3 +328,20 @@ fn sb_01_root_names_the_workspace_from_anywhere() {
     world.sp(&["bag", "check", "--fix", "--root", &root]).ok();
     in_step(&world, "mended");
 }
+
+#[test]
+fn sb_17_the_reserved_skill_is_there_to_the_letter_and_is_put_back() {
+    let world = workspace();
+    let catalog = read(&world, "ws/.skills/SKILLS.md");
+    assert_eq!(catalog, "skillbag-get-skills: Install one or more skills into .skills/.\n");
+    let skill = read(&world, "ws/.skills/skillbag-get-skills/SKILL.md");
+    assert!(
+        skill.starts_with("---\nname: skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n")
+    );
+    std::fs::remove_dir_all(world.path("ws/.skills/skillbag-get-skills")).unwrap();
+    let run = bag(&world, &["check"]);
+    assert!(run.code == Some(1) && run.stdout.contains("SB-17"), "{run}");
+    bag(&world, &["check", "--fix"]).ok();
+    let again = read(&world, "ws/.skills/skillbag-get-skills/SKILL.md");
+    assert_eq!(again, skill);
+}
