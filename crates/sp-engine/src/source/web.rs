@@ -53,7 +53,8 @@ pub(super) fn download(session: &Session<'_>, url: &str) -> Result<Download> {
     context.tell(Event::Fetching { repo: &shown, progress: None });
     let failed = |e: ureq::Error| {
         Error::new(Kind::Environment, format!("cannot fetch `{shown}`"))
-            .because(masked(&e.to_string()).into_owned())
+            // The reason may name the address, with all that stands in it.
+            .because(masked(&e.to_string().replace(url, &shown)).into_owned())
             .hint("check the address and your access; a local copy can be named instead")
     };
     let agent = agent(session, url);

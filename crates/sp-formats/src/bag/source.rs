@@ -4,6 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use super::secret::secret;
+
 use crate::repo::{Repo, RepoError};
 
 /// Why a text names no source.
@@ -57,16 +59,20 @@ fn is_plain_path(text: &str) -> bool {
     !text.contains(':') && !first.contains('.') && !text.starts_with('-')
 }
 
-/// A URL without what stands before the `@` of its host.
+/// A URL without what stands before the `@` of its host, and without secrets in its query.
 fn without_credentials(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.into();
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    match authority.rsplit_once('@') {
-        Some((user, _)) => format!("{scheme}://{}", &rest[user.len() + 1..]),
-        None => url.into(),
-    }
+    let rest = authority.rsplit_once('@').map_or(rest, |(user, _)| &rest[user.len() + 1..]);
+    let Some((path, query)) = rest.split_once('?') else {
+        return format!("{scheme}://{rest}");
+    };
+    let harmless = |pair: &&str| pair.split_once('=').is_none_or(|(name, value)| secret(name, value).is_none());
+    let query: Vec<&str> = query.split('&').filter(harmless).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("{scheme}://{path}{mark}{}", query.join("&"))
 }
 
 impl fmt::Display for SourceRef {
@@ -119,5 +125,7 @@ mod tests {
     fn se_07_credentials_in_a_source_are_not_shown() {
         let source = SourceRef::new("https://me:secret@example.com/x.zip").unwrap();
         assert_eq!(source.to_string(), "https://example.com/x.zip");
+        let source = SourceRef::new("https://example.com/x.zip?ref=v1&access_token=abc").unwrap();
+        assert_eq!(source.to_string(), "https://example.com/x.zip?ref=v1");
     }
 }
