@@ -99,6 +99,35 @@ pub(super) fn get_into(
     request: &GetRequest,
     besides: Besides,
 ) -> Result<BagChange> {
+    let fetched = fetch(session, workspace, request)?;
+    // Everything is here and judged; from now on nobody else may change anything.
+    let home = match request.mode {
+        Mode::DryRun => None,
+        Mode::Apply => Some(Home::open(session.context, &session.limits)?),
+    };
+    let workspace = Workspace::read(session, workspace.root.clone())?;
+    for (_, report) in &workspace.broken {
+        session.context.tell(Event::Findings(report));
+    }
+    let (mut report, changes) = plan(session, &workspace, request, fetched, besides)?;
+    if let Some(home) = &home {
+        let changed = changes.apply(session, home, &workspace)?;
+        report.kept = changed.kept;
+        report.catalog_changed = changed.catalog;
+        report.applied = true;
+    }
+    Ok(report)
+}
+
+/// What resolution decided, and what of it comes from sources.
+struct Fetched {
+    incoming: Vec<Incoming>,
+    /// Skills that stay as they are, with those who need them.
+    staying: Vec<(String, Vec<String>)>,
+}
+
+/// Decides where everything comes from, and brings it here.
+fn fetch(session: &Session<'_>, workspace: &Workspace, request: &GetRequest) -> Result<Fetched> {
     let wishes = wishes(session.context, workspace, request)?;
     let overrides = overrides(session.context, workspace, request, &wishes);
     let renewed = match (request.upgrade, request.names.is_empty()) {
@@ -114,58 +143,43 @@ pub(super) fn get_into(
         session.context.tell(Event::Warning(format!("`{name}`, which {by} can do without, is not here")));
     }
     let incoming = load(session, &mut offers, &decided, request)?;
-    // Everything is here and judged; from now on nobody else may change anything.
-    let home = match request.mode {
-        Mode::DryRun => None,
-        Mode::Apply => Some(Home::open(session.context, &session.limits)?),
-    };
-    let workspace = &Workspace::read(session, workspace.root.clone())?;
-    for (_, report) in &workspace.broken {
-        session.context.tell(Event::Findings(report));
-    }
-    let mut report =
-        BagChange { applied: request.mode == Mode::Apply, root: workspace.root.clone(), ..BagChange::default() };
+    let staying = decided.into_iter().filter(|(_, one)| one.from == From::Local).map(|(name, one)| (name, one.by));
+    Ok(Fetched { incoming, staying: staying.collect() })
+}
+
+/// What is to change, and the same as it is told.
+fn plan(
+    session: &Session<'_>,
+    workspace: &Workspace,
+    request: &GetRequest,
+    fetched: Fetched,
+    besides: Besides,
+) -> Result<(BagChange, Changes)> {
+    let mut report = BagChange { root: workspace.root.clone(), ..BagChange::default() };
     let mut changes = Changes { lock: workspace.lock.clone(), files: besides.files, ..Changes::default() };
+    let mut tell = |name: &str, action, by: Vec<String>, source| {
+        report.skills.push(BagSkillChange { name: name.into(), action, by, source });
+    };
     for (name, content, record) in besides.skills {
-        report.skills.push(BagSkillChange {
-            name: name.clone(),
-            action: FolderAction::Add,
-            by: Vec::new(),
-            source: None,
-        });
+        tell(&name, FolderAction::Add, Vec::new(), None);
         changes.lock.skills.insert(name.clone(), record);
         changes.put.push((name, content));
     }
     let mut edited = Vec::new();
-    for one in incoming {
+    for one in fetched.incoming {
         let action = action(session, workspace, &one, request.replace, &mut edited)?;
-        report.skills.push(BagSkillChange {
-            name: one.name.clone(),
-            action,
-            by: one.by,
-            source: Some(one.record.source.clone()),
-        });
+        tell(&one.name, action, one.by, Some(one.record.source.clone()));
         changes.lock.skills.insert(one.name.clone(), one.record);
         if action != FolderAction::Keep {
             changes.put.push((one.name, one.content));
         }
     }
     refuse_edited(&edited)?;
-    for (name, one) in decided.iter().filter(|(_, one)| one.from == From::Local) {
-        report.skills.push(BagSkillChange {
-            name: name.clone(),
-            action: FolderAction::Keep,
-            by: one.by.clone(),
-            source: None,
-        });
+    for (name, by) in fetched.staying {
+        tell(&name, FolderAction::Keep, by, None);
     }
     report.skills.sort_by(|a, b| a.name.cmp(&b.name));
-    if let Some(home) = &home {
-        let changed = changes.apply(session, home, workspace)?;
-        report.kept = changed.kept;
-        report.catalog_changed = changed.catalog;
-    }
-    Ok(report)
+    Ok((report, changes))
 }
 
 /// What is wished: by `CONTEXT.md` first, then by the command.
