@@ -11,6 +11,7 @@ use sp_tree::{Digest, Dir, FileError, Fixed, Follow, Index, Limits, Lock, Name, 
 
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
+use crate::install::Mode;
 
 const STATE: Fixed = Fixed("state.json");
 const STATE_TEMP: Fixed = Fixed("state.json.tmp");
@@ -34,6 +35,14 @@ impl<'a> Home<'a> {
         let home = Self { context, dir, _lock: lock };
         home.recover(limits)?;
         Ok(home)
+    }
+
+    /// The home, unless it is a dry run, which changes nothing and waits for nobody.
+    pub(crate) fn open_for(context: &'a Context<'a>, limits: &Limits, mode: Mode) -> Result<Option<Self>> {
+        match mode {
+            Mode::Apply => Self::open(context, limits).map(Some),
+            Mode::DryRun => Ok(None),
+        }
     }
 
     fn recover(&self, limits: &Limits) -> Result<()> {

@@ -1,48 +1,13 @@
 //! Sources over https: whom the system trusts, and nobody else.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
 
-use sp_testkit::{TlsServer, World, world};
-
-/// A zip of one stored member after another.
-fn zip(members: &[(&str, &str)]) -> Vec<u8> {
-    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
-    for (name, text) in members {
-        let (offset, crc, size) = (bytes.len() as u32, crc32(text.as_bytes()), text.len() as u32);
-        let mut common = Vec::new();
-        common.extend([20u8, 0, 0, 0, 0, 0, 0, 0, 0x21, 0]);
-        common.extend([crc, size, size].iter().flat_map(|number| number.to_le_bytes()));
-        common.extend((name.len() as u16).to_le_bytes());
-        common.extend([0, 0]);
-        bytes.extend(b"PK\x03\x04");
-        bytes.extend(&common);
-        bytes.extend(name.as_bytes());
-        bytes.extend(text.as_bytes());
-        directory.extend(b"PK\x01\x02\x14\x03");
-        directory.extend(&common);
-        directory.extend([0; 10]);
-        directory.extend(offset.to_le_bytes());
-        directory.extend(name.as_bytes());
-    }
-    let start = bytes.len() as u32;
-    bytes.extend(&directory);
-    bytes.extend(b"PK\x05\x06\0\0\0\0");
-    bytes.extend([members.len() as u16; 2].iter().flat_map(|number| number.to_le_bytes()));
-    bytes.extend([directory.len() as u32, start].iter().flat_map(|number| number.to_le_bytes()));
-    bytes.extend([0, 0]);
-    bytes
-}
-
-fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0u32, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 })
-    })
-}
+use sp_testkit::{TlsServer, World, world, zip};
 
 fn source() -> Vec<u8> {
     zip(&[
-        ("AGENTS.md", "A SKILLBAG: skills live under `.skills/`, `.skills/SKILLS.md` lists them.\n"),
-        (".skills/SKILLS.md", "a: Does a.\n"),
-        (".skills/a/SKILL.md", "---\nname: a\ndescription: Does a.\n---\nDo.\n"),
+        ("AGENTS.md", b"A SKILLBAG: skills live under `.skills/`, `.skills/SKILLS.md` lists them.\n"),
+        (".skills/SKILLS.md", b"a: Does a.\n"),
+        (".skills/a/SKILL.md", b"---\nname: a\ndescription: Does a.\n---\nDo.\n"),
     ])
 }
 

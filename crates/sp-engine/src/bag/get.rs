@@ -101,10 +101,7 @@ pub(super) fn get_into(
 ) -> Result<BagChange> {
     let fetched = fetch(session, workspace, request)?;
     // Everything is here and judged; from now on nobody else may change anything.
-    let home = match request.mode {
-        Mode::DryRun => None,
-        Mode::Apply => Some(Home::open(session.context, &session.limits)?),
-    };
+    let home = Home::open_for(session.context, &session.limits, request.mode)?;
     let workspace = Workspace::read(session, workspace.root.clone())?;
     for (_, report) in &workspace.broken {
         session.context.tell(Event::Findings(report));

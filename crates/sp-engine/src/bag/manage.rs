@@ -117,7 +117,7 @@ pub fn repair(context: &Context<'_>, root: Option<&Path>) -> Result<()> {
 /// Writes the catalog anew.
 pub fn sync(context: &Context<'_>, root: Option<&Path>, mode: Mode) -> Result<BagChange> {
     let session = Session::begin(context)?;
-    let home = lock(&session, mode)?;
+    let home = Home::open_for(context, &session.limits, mode)?;
     let workspace = Workspace::open(&session, root)?;
     refuse_broken(&workspace)?;
     let lines: Vec<_> = workspace.skills.iter().map(BagSkill::line).collect();
@@ -167,7 +167,7 @@ pub fn remove(context: &Context<'_>, root: Option<&Path>, names: &[String], mode
     let mut names = names.to_vec();
     names.sort();
     names.dedup();
-    let home = lock(&session, mode)?;
+    let home = Home::open_for(context, &session.limits, mode)?;
     let workspace = Workspace::open(&session, root)?;
     for name in &names {
         may_go(&workspace, name, &names)?;
@@ -190,14 +190,6 @@ pub fn remove(context: &Context<'_>, root: Option<&Path>, names: &[String], mode
         report.catalog_changed = changed.catalog;
     }
     Ok(report)
-}
-
-/// From here on nobody else changes anything; a dry run changes nothing itself.
-fn lock<'a>(session: &'a Session<'a>, mode: Mode) -> Result<Option<Home<'a>>> {
-    match mode {
-        Mode::Apply => Home::open(session.context, &session.limits).map(Some),
-        Mode::DryRun => Ok(None),
-    }
 }
 
 fn may_go(workspace: &Workspace, name: &str, names: &[String]) -> Result<()> {

@@ -13,3 +13,4 @@ pub(crate) mod workspace;
 pub use get::{GetRequest, Steps, Upgrade, get};
 pub use manage::{deps, init, list, remove, repair, source_init, sync};
 pub use ready::{RunRequest, Save, enter, params, run};
+pub use workspace::find_root;

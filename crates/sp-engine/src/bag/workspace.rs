@@ -28,8 +28,8 @@ pub(crate) struct Workspace {
     pub lock: Lock,
 }
 
-/// The directory of the workspace that the user means.
-pub(crate) fn find_root(context: &Context<'_>, given: Option<&Path>) -> Result<PathBuf> {
+/// The directory of the workspace that the user means: a given one, or the nearest upward.
+pub fn find_root(context: &Context<'_>, given: Option<&Path>) -> Result<PathBuf> {
     if let Some(given) = given {
         let root = context.expand(&given.to_string_lossy());
         return match root.is_dir() {

@@ -127,7 +127,7 @@ pub fn fix(context: &Context<'_>, request: &CheckRequest, mode: Mode) -> Result<
     let drafts = drafts.drafts.into_iter().filter(|(_, draft)| draft.before != draft.after);
     let mut files = Vec::new();
     // Two runs that mend at once take turns.
-    let _home = if mode == Mode::Apply { Some(Home::open(context, &session.limits)?) } else { None };
+    let _home = Home::open_for(context, &session.limits, mode)?;
     for (path, draft) in drafts {
         let file = context.show_near(&path);
         if mode == Mode::Apply {

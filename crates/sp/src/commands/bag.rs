@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use sp_engine::bag::{self, GetRequest, RunRequest, Save, Steps, Upgrade};
 use sp_engine::{Context, Error, Kind, Replace, Result};
-use sp_formats::bag::{ENTRYPOINT, ROOT};
 use sp_formats::output::{
     BagChange, BagDependencies, BagDigest, BagList, BagRun, FolderAction, ParameterItem, ParameterOrigin,
 };
@@ -63,16 +62,14 @@ fn check_bag(
     given: &crate::cli::Check,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
-    let is_bag = |dir: &&Path| dir.join(ENTRYPOINT).is_file() || dir.join(ROOT).is_dir();
-    let found = context.current_dir.ancestors().find(is_bag).filter(|_| options.root.is_none());
-    let paths = match (given.paths.is_empty(), found) {
-        (true, Some(dir)) => vec![dir.to_path_buf()],
-        _ => given.paths.clone(),
+    let paths = match given.paths.is_empty() {
+        true => vec![bag::find_root(context, options.root.as_deref())?],
+        false => given.paths.clone(),
     };
     let mut mended = 0;
     if given.fix && !given.dry_run {
         // What is missing is made; what is wrong in a file is mended after it.
-        let root = paths.first().map(std::path::PathBuf::as_path).or(options.root.as_deref());
+        let root = paths.first().map(std::path::PathBuf::as_path);
         let request = check::request(options, &crate::cli::Check { paths: paths.clone(), ..given.clone() });
         let before = sp_engine::check(context, &request)?.findings();
         match bag::repair(context, root) {
