@@ -202,7 +202,8 @@ fn unpack_with(bytes: &[u8], limits: &Limits) -> Result<Unpacked, ArchiveError> 
     std::fs::write(&path, bytes).unwrap();
     let start = Instant::now();
     let unpacked = unpack_file(&path, limits);
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    // A release build takes a tenth of a second for the worst; this is a debug build on a busy machine.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     unpacked
 }
 
