@@ -3,7 +3,6 @@
 //! Names are judged as they are written, never mended. What escapes, links, collides, is
 //! encrypted, lies about its size or unpacks to more than it should is refused.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
@@ -278,27 +277,19 @@ fn list(members: Vec<Member>, limits: &Limits) -> Result<Listing<Packed>, Archiv
     // The ceilings of a skill are those of a whole archive here.
     let limits = Limits { skill_entries: u64::MAX, skill_bytes: limits.zip_bytes, ..limits.clone() };
     let mut builder = ListingBuilder::new(&limits);
-    let mut folders: HashSet<String> = HashSet::new();
+    let mut folders = 0;
     for member in members {
-        let refuse = |why: Refusal| refused(member.path.as_str().as_bytes(), why);
-        let inner = if member.is_dir { Some(member.path.as_str()) } else { member.path.parent() };
-        for folder in inner.into_iter().flat_map(with_parents) {
-            if folders.insert(folder.into()) {
-                // A folder that no member is for counts too: deep names would make millions of them.
-                too_many(folders.len() as u64, &limits)?;
-                let path = RelPath::new(folder).map_err(|why| refuse(why.into()))?;
-                builder.dir(path).map_err(|why| refuse(why.into()))?;
-            }
-        }
+        let refuse = |why: ListingError| refused(member.path.as_str().as_bytes(), why.into());
+        // A folder that no member is for counts too: deep names would make millions of them.
+        folders += builder.folders_of(&member.path).map_err(refuse)?;
+        too_many(folders, &limits)?;
         if !member.is_dir {
             let (executable, size) = (member.executable, member.size());
-            builder.file(member.path.clone(), executable, size, member.packed).map_err(|why| refuse(why.into()))?;
+            builder.file(member.path.clone(), executable, size, member.packed).map_err(refuse)?;
+        } else if !builder.has_folder(&member.path) {
+            builder.dir(member.path.clone()).map_err(refuse)?;
+            folders += 1;
         }
     }
     Ok(builder.finish())
-}
-
-/// The folder and all that it lies in, outermost first.
-fn with_parents(folder: &str) -> impl Iterator<Item = &str> {
-    folder.match_indices('/').map(|(at, _)| &folder[..at]).chain([folder])
 }

@@ -8,6 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
+use crate::hex::{from_hex, to_hex};
+
 const PREFIX: &str = "sha256:";
 
 /// The SHA-256 of some bytes.
@@ -37,12 +39,7 @@ impl Digest {
 
     /// The 64 hex digits, without the prefix.
     pub fn hex(&self) -> String {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        self.0
-            .iter()
-            .flat_map(|byte| [byte >> 4, byte & 15])
-            .map(|nibble| char::from(DIGITS[usize::from(nibble)]))
-            .collect()
+        to_hex(&self.0)
     }
 }
 
@@ -78,26 +75,8 @@ impl FromStr for Digest {
     type Err = DigestError;
 
     fn from_str(text: &str) -> Result<Self, DigestError> {
-        let parse = || {
-            let hex = text.strip_prefix(PREFIX)?.as_bytes();
-            let mut bytes = [0; 32];
-            if hex.len() != 64 {
-                return None;
-            }
-            for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
-                *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
-            }
-            Some(Self(bytes))
-        };
-        parse().ok_or_else(|| DigestError(text.into()))
-    }
-}
-
-fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
+        let bytes = text.strip_prefix(PREFIX).and_then(from_hex);
+        bytes.map(Self).ok_or_else(|| DigestError(text.into()))
     }
 }
 

@@ -387,7 +387,15 @@ impl Dir {
 
     /// Creates a file, which must not exist, for writing.
     pub fn create_file(&self, name: &(impl Segment + ?Sized), executable: bool) -> Result<NewFile> {
-        let mode = if executable { 0o777 } else { 0o666 };
+        self.create_with(name, if executable { 0o777 } else { 0o666 })
+    }
+
+    /// Creates a file that nobody else may read, which must not exist, for writing.
+    pub fn create_secret(&self, name: &(impl Segment + ?Sized)) -> Result<NewFile> {
+        self.create_with(name, 0o600)
+    }
+
+    fn create_with(&self, name: &(impl Segment + ?Sized), mode: u32) -> Result<NewFile> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let path = self.path_of(name);
         let create = || -> io::Result<OwnedFd> {

@@ -38,6 +38,24 @@ pub struct Limits {
     pub zip_ratio: u64,
     /// Seconds that a download may take.
     pub download_seconds: u64,
+    /// Levels of objects and lists in a JSON file.
+    pub json_depth: u64,
+    /// Keys of one object in a JSON file.
+    pub json_keys: u64,
+    /// Values in a JSON file, keys counted too.
+    pub json_values: u64,
+    /// Bytes of a package.
+    pub package_bytes: u64,
+    /// Files that a package of skills carries.
+    pub package_files: u64,
+    /// Bytes of one file that a package of skills carries.
+    pub package_file_bytes: u64,
+    /// Bytes of all the files that a package of skills carries.
+    pub package_files_bytes: u64,
+    /// Bytes of an envelope in which a package is sent.
+    pub envelope_bytes: u64,
+    /// Seconds for which an envelope is fresh.
+    pub envelope_seconds: u64,
 }
 
 const MIB: u64 = 1024 * 1024;
@@ -60,6 +78,15 @@ impl Default for Limits {
             zip_bytes: 256 * MIB,
             zip_ratio: 100,
             download_seconds: 300,
+            json_depth: 128,
+            json_keys: 100_000,
+            json_values: 2_500_000,
+            package_bytes: 10 * MIB,
+            package_files: 256,
+            package_file_bytes: MIB,
+            package_files_bytes: 8 * MIB,
+            envelope_bytes: 2_000_000,
+            envelope_seconds: 300,
         }
     }
 }
@@ -108,6 +135,15 @@ named_limits! {
     "zip-bytes" => zip_bytes,
     "zip-ratio" => zip_ratio,
     "download-seconds" => download_seconds,
+    "json-depth" => json_depth,
+    "json-keys" => json_keys,
+    "json-values" => json_values,
+    "package-bytes" => package_bytes,
+    "package-files" => package_files,
+    "package-file-bytes" => package_file_bytes,
+    "package-files-bytes" => package_files_bytes,
+    "envelope-bytes" => envelope_bytes,
+    "envelope-seconds" => envelope_seconds,
 }
 
 #[cfg(test)]

@@ -127,6 +127,27 @@ impl<'a, H> ListingBuilder<'a, H> {
         self.push(path, ListingKind::File { executable, size, handle })
     }
 
+    /// Adds the folders that a path lies in, outermost first, as far as they are not there. How many, is told.
+    pub fn folders_of(&mut self, path: &RelPath) -> Result<u64, ListingError> {
+        let mut added = 0;
+        for (at, _) in path.as_str().match_indices('/') {
+            let folder = &path.as_str()[..at];
+            // A part of a safe path, cut at a separator, is a safe path.
+            let Ok(folder) = RelPath::new(folder) else { continue };
+            if !self.has_folder(&folder) {
+                self.dir(folder)?;
+                added += 1;
+            }
+        }
+        Ok(added)
+    }
+
+    /// Whether this very folder is there.
+    pub(crate) fn has_folder(&self, path: &RelPath) -> bool {
+        let there = self.folded.get(&fold(path.as_str())).map(|&at| &self.entries[at]);
+        there.is_some_and(|entry| entry.path == *path && matches!(entry.kind, ListingKind::Dir))
+    }
+
     fn push(&mut self, path: RelPath, kind: ListingKind<H>) -> Result<(), ListingError> {
         if self.entries.len() as u64 >= self.limits.skill_entries {
             return Err(ListingError::TooManyEntries { limit: self.limits.skill_entries });

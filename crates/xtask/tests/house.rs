@@ -43,6 +43,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("similar", &["sp"], Nobody),
     ("terminal_size", &["sp"], Nobody),
     // Byte layouts.
+    ("base64", &["sp-formats"], Nobody),
     ("granit-parser", &["sp-formats"], Nobody),
     ("pulldown-cmark", &["sp-formats"], Nobody),
     ("schemars", &["sp-formats"], Nobody),
@@ -55,12 +56,21 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("rustix", &["sp-tree", "sp-engine", "sp-testkit"], Anybody),
     ("flate2", &["sp-tree"], Nobody),
     ("notify", &["sp-engine"], Nobody),
+    ("pubgrub", &["sp-engine"], Nobody),
     ("rawzip", &["sp-tree"], Anybody),
+    ("ruzstd", &["sp-tree"], Nobody),
+    ("semver", &["sp-formats", "sp-engine"], Nobody),
+    ("httparse", &["sp-engine"], Nobody),
+    // Keys.
+    ("ed25519-dalek", &["sp-tree"], Nobody),
+    ("getrandom", &["sp"], Nobody),
+    ("hmac", &["sp-tree"], Nobody),
+    ("zeroize", &["sp-tree"], Nobody),
     ("rayon", &["sp-tree", "sp-engine"], Nobody),
     ("sha2", &["sp-tree", "sp-testkit"], Nobody),
     ("unicode-normalization", &["sp-tree"], Nobody),
     // Time and errors.
-    ("jiff", &["sp-engine", "sp"], Nobody),
+    ("jiff", &["sp-formats", "sp-engine", "sp"], Nobody),
     ("thiserror", &["sp-tree", "sp-formats", "sp-engine"], Nobody),
     // Tests.
     ("globset", &[], Anybody),

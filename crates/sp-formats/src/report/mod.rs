@@ -114,6 +114,19 @@ impl Report {
         Self { file: file.into(), text, findings: Vec::new() }
     }
 
+    /// An empty report on a file whose text is given when all was found: see [`Report::about`].
+    pub fn deferred(file: impl Into<String>) -> Self {
+        Self { file: file.into(), text: "".into(), findings: Vec::new() }
+    }
+
+    /// The report with the text that it is about, if anything was found in it.
+    pub fn about(self, text: &Arc<str>) -> Self {
+        if self.findings.is_empty() {
+            return self;
+        }
+        Self { findings: self.findings, ..Self::new(self.file, Arc::clone(text)) }
+    }
+
     /// Adds an error.
     pub fn error(&mut self, check: &'static Check, span: Range<usize>, message: impl Into<String>) -> &mut Finding {
         self.add(Severity::Error, check, Some(span), message.into())

@@ -1,0 +1,155 @@
+//! JSON in which the same content always has the same bytes: keys sorted, no white space.
+
+use std::fmt::Write;
+
+use super::{Kind, Value};
+
+/// How numbers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbers {
+    /// As short as they can be without becoming others; those that no machine number holds stay as they are.
+    Lossless,
+    /// As `serde_json` writes what it has read; none for a number that it does not read.
+    Rounded,
+}
+
+/// Writes a value with its keys sorted by their bytes. Members of the top called `without` are left out.
+pub fn canonical(value: Value<'_>, without: &str, numbers: Numbers) -> Option<String> {
+    let mut text = String::with_capacity(value.raw().len());
+    write(value, without, numbers, &mut text)?;
+    Some(text)
+}
+
+fn write(value: Value<'_>, without: &str, numbers: Numbers, text: &mut String) -> Option<()> {
+    match value.kind() {
+        Kind::Object => {
+            let mut members: Vec<_> =
+                value.members().map(|(key, value)| (key.text().unwrap_or_default(), value)).collect();
+            members.retain(|(key, _)| without.is_empty() || key != without);
+            members.sort_by(|a, b| a.0.cmp(&b.0));
+            text.push('{');
+            for (at, (key, value)) in members.into_iter().enumerate() {
+                if at > 0 {
+                    text.push(',');
+                }
+                quote(&key, text);
+                text.push(':');
+                write(value, "", numbers, text)?;
+            }
+            text.push('}');
+        }
+        Kind::Array => {
+            text.push('[');
+            for (at, item) in value.items().enumerate() {
+                if at > 0 {
+                    text.push(',');
+                }
+                write(item, "", numbers, text)?;
+            }
+            text.push(']');
+        }
+        Kind::Text => quote(&value.text().unwrap_or_default(), text),
+        Kind::Number => text.push_str(&number(value.raw(), numbers)?),
+        Kind::Truth | Kind::Null => text.push_str(value.raw()),
+    }
+    Some(())
+}
+
+/// Text in quotes, with the escapes that JSON demands and no others.
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quote(text, &mut quoted);
+    quoted
+}
+
+fn quote(plain: &str, text: &mut String) {
+    text.push('"');
+    let mut rest = plain;
+    while let Some(at) = rest.find(|c: char| c < ' ' || c == '"' || c == '\\') {
+        text.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => text.push_str("\\\""),
+            b'\\' => text.push_str("\\\\"),
+            0x08 => text.push_str("\\b"),
+            0x0c => text.push_str("\\f"),
+            b'\n' => text.push_str("\\n"),
+            b'\r' => text.push_str("\\r"),
+            b'\t' => text.push_str("\\t"),
+            // Writing to a string does not fail.
+            control => drop(write!(text, "\\u{control:04x}")),
+        }
+        rest = &rest[at + 1..];
+    }
+    text.push_str(rest);
+    text.push('"');
+}
+
+fn number(raw: &str, numbers: Numbers) -> Option<String> {
+    let read = || serde_json::from_str::<serde_json::Number>(raw).ok().map(|number| number.to_string());
+    match numbers {
+        Numbers::Rounded => read(),
+        Numbers::Lossless if raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => Some(raw.into()),
+        Numbers::Lossless => {
+            // Seventeen digits are what a machine number can tell apart; more would be lost.
+            let mantissa = raw.split(['e', 'E']).next().unwrap_or(raw);
+            let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
+            let held = raw.parse::<f64>().ok().filter(|number| number.is_finite() && digits <= 17);
+            let zero_by_loss = held == Some(0.0) && mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+            match held {
+                Some(held) if !zero_by_loss => serde_json::Number::from_f64(held).map(|number| number.to_string()),
+                _ => Some(raw.into()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+    use sp_tree::Limits;
+
+    fn lossless(text: &str) -> String {
+        let json = Json::parse(text, &Limits::default()).unwrap();
+        canonical(json.root(), "", Numbers::Lossless).unwrap()
+    }
+
+    #[test]
+    fn pk_09_the_same_content_has_the_same_bytes() {
+        assert_eq!(
+            lossless("{ \"b\": 1.50, \"a\": [true, null], \"\\u0041\": \"\\u00e9\\/\" }"),
+            "{\"A\":\"é/\",\"a\":[true,null],\"b\":1.5}"
+        );
+        assert_eq!(lossless("[1.0, 1e0, 10.0e-1]"), "[1.0,1.0,1.0]");
+        // Sorted by code point, which for UTF-8 is the order of the bytes.
+        assert_eq!(
+            lossless("{\"\u{ffff}\":1,\"\u{10000}\":2,\"é\":3,\"z\":4}"),
+            "{\"z\":4,\"é\":3,\"\u{ffff}\":1,\"\u{10000}\":2}"
+        );
+        assert_eq!(lossless("\"\\u0001\\u001f\\u007f\\b\""), "\"\\u0001\\u001f\u{7f}\\b\"");
+    }
+
+    #[test]
+    fn pk_09_a_number_that_no_machine_number_holds_stays_as_it_is() {
+        for kept in ["12345678901234567890123", "1E400", "1e-400", "0.1234567890123456789", "-0", "1"] {
+            assert_eq!(lossless(kept), kept);
+        }
+    }
+
+    #[test]
+    fn pk_12_numbers_are_rounded_as_serde_json_rounds_them() {
+        let rounded = |text: &str| {
+            let json = Json::parse(text, &Limits::default()).unwrap();
+            canonical(json.root(), "signature", Numbers::Rounded)
+        };
+        assert_eq!(
+            rounded("{\"signature\":1,\"b\":{\"signature\":2},\"a\":1e0}").unwrap(),
+            "{\"a\":1.0,\"b\":{\"signature\":2}}"
+        );
+        assert_eq!(
+            rounded("[18446744073709551615,-1,0.2425281724644782]").unwrap(),
+            "[18446744073709551615,-1,0.2425281724644782]"
+        );
+        assert_eq!(rounded("1E400"), None);
+    }
+}

@@ -1,0 +1,13 @@
+//! JSON that others wrote, and that must survive us to the letter.
+//!
+//! [`Json`] is a text that was read once: every value knows its bytes, nothing was rounded,
+//! reordered or unescaped. [`canonical`] writes a value so that the same content always gives the
+//! same bytes. `Members` are the members of an object that we rewrite in part.
+
+mod canonical;
+mod members;
+mod text;
+
+pub use canonical::{Numbers, canonical, quoted};
+pub(crate) use members::Members;
+pub use text::{Compact, Json, JsonError, Kind, Value};

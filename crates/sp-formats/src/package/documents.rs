@@ -1,0 +1,163 @@
+//! The documents of a package of skills: files that were packed, each with the hash of its bytes.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sp_tree::{Content, Digest, Limits, ListingBuilder, ListingKind, RelPath, ZstdError, compress, decompress};
+
+use crate::checks::PK_24;
+use crate::json::{Kind, Value, quoted};
+use crate::printable::printable;
+use crate::report::Report;
+
+use super::manifest::cut;
+
+const ENCODING: &str = "zstd+base64";
+
+/// A file that was unpacked.
+struct File<'j> {
+    path: RelPath,
+    executable: bool,
+    bytes: Vec<u8>,
+    value: Value<'j>,
+}
+
+/// Unpacks the documents; none if one of them cannot be taken.
+pub(super) fn read(content: Value<'_>, limits: &Limits, report: &mut Report) -> Option<Content> {
+    let Some(files) = content.get("documents").and_then(|documents| documents.get("files")) else {
+        let span = content.span();
+        report
+            .error(&PK_24, span.start..span.start + 1, "a package of kind `skills` has no `documents.files`")
+            .help("make it with `sp pkg create --kind skills <skill>`");
+        return None;
+    };
+    if files.kind() != Kind::Array {
+        report.error(&PK_24, files.span(), "`documents.files` must be a list").help("make the package anew");
+        return None;
+    }
+    let count = files.items().count() as u64;
+    if count > limits.package_files {
+        let message = format!("it carries {count} files, and the limit is {}", limits.package_files);
+        report
+            .error(&PK_24, files.span(), message)
+            .help("raise it with `--limit package-files=<number>` if you trust it");
+        return None;
+    }
+    let before = report.findings.len();
+    let mut left = limits.package_files_bytes;
+    let mut unpacked = Vec::new();
+    for value in files.items() {
+        if let Some(file) = read_file(value, left, limits, report) {
+            left -= file.bytes.len() as u64;
+            unpacked.push(file);
+        }
+    }
+    warn_unsorted(&unpacked, report);
+    let content = arrange(unpacked, limits, report);
+    let broken = report.findings[before..].iter().any(|finding| finding.severity == crate::Severity::Error);
+    content.filter(|_| !broken)
+}
+
+fn read_file<'j>(value: Value<'j>, left: u64, limits: &Limits, report: &mut Report) -> Option<File<'j>> {
+    let mut refuse = |at: Value<'_>, message: String, help: &str| {
+        report.error(&PK_24, at.span(), message).help(help);
+    };
+    let mut text = |key: &str| {
+        let text = value.get(key).and_then(|member| Some((member, member.text()?)));
+        if text.is_none() {
+            refuse(value, format!("a document has no `{key}`"), "make the package anew");
+        }
+        text
+    };
+    let (path, sha256, encoding, body) = (text("path"), text("sha256"), text("encoding"), text("body"));
+    let ((path_at, path), (sha_at, sha256)) = (path?, sha256?);
+    let ((encoding_at, encoding), (body_at, body)) = (encoding?, body?);
+    let path = match RelPath::new(&path) {
+        Ok(path) => path,
+        Err(why) => {
+            let message = format!("the path `{}` is not safe: {why}", printable(&cut(&path)));
+            refuse(path_at, message, "do not use the package: such a path leads out of where it belongs");
+            return None;
+        }
+    };
+    if encoding != ENCODING {
+        let message = format!("`{}` is no encoding that is known", printable(&cut(&encoding)));
+        refuse(encoding_at, message, "the encoding is `zstd+base64`");
+        return None;
+    }
+    let Ok(frame) = STANDARD.decode(body.as_bytes()) else {
+        refuse(body_at, format!("the body of `{path}` is no base64"), "get the package again");
+        return None;
+    };
+    let bytes = match decompress(&frame, left.min(limits.package_file_bytes)) {
+        Ok(bytes) => bytes,
+        Err(ZstdError::TooLarge(_)) => {
+            let (limit, name) = match left < limits.package_file_bytes {
+                true => (limits.package_files_bytes, "package-files-bytes"),
+                false => (limits.package_file_bytes, "package-file-bytes"),
+            };
+            let message = format!("`{path}` unpacks past the limit of {limit} bytes");
+            refuse(body_at, message, &format!("raise it with `--limit {name}=<bytes>` if you trust it"));
+            return None;
+        }
+        Err(why) => {
+            refuse(body_at, format!("the body of `{path}` cannot be unpacked: {why}"), "get the package again");
+            return None;
+        }
+    };
+    if Digest::of(&bytes).hex() != sha256 {
+        refuse(sha_at, format!("`{path}` does not have the bytes that its `sha256` says"), "get the package again");
+        return None;
+    }
+    let executable = value.get("executable").and_then(Value::truth).unwrap_or(false);
+    Some(File { path, executable, bytes, value })
+}
+
+fn warn_unsorted(files: &[File<'_>], report: &mut Report) {
+    if let Some(pair) = files.windows(2).find(|pair| pair[0].path > pair[1].path) {
+        let message = format!("`{}` stands before `{}`", pair[0].path, pair[1].path);
+        report.warning(&PK_24, pair[1].value.span(), message).help("documents are sorted by path");
+    }
+}
+
+/// The files as a tree, with the folders that they lie in.
+fn arrange(files: Vec<File<'_>>, limits: &Limits, report: &mut Report) -> Option<Content> {
+    let mut builder = ListingBuilder::new(limits);
+    for (at, file) in files.iter().enumerate() {
+        let added = builder
+            .folders_of(&file.path)
+            .and_then(|_| builder.file(file.path.clone(), file.executable, file.bytes.len() as u64, at));
+        if let Err(why) = added {
+            report.error(&PK_24, file.value.span(), why.to_string()).help("rename one of the two, or make it smaller");
+            return None;
+        }
+    }
+    let mut files: Vec<Option<File<'_>>> = files.into_iter().map(Some).collect();
+    let mut content = Content::default();
+    for entry in builder.finish().entries {
+        match entry.kind {
+            ListingKind::Dir => content.dir(entry.path),
+            ListingKind::File { executable, handle, .. } => {
+                let bytes = files[handle].take().map(|file| file.bytes).unwrap_or_default();
+                content.file(entry.path, executable, bytes);
+            }
+        }
+    }
+    Some(content)
+}
+
+/// The member `documents` for some files.
+pub fn write(files: &[(RelPath, bool, Vec<u8>)]) -> String {
+    let mut sorted: Vec<_> = files.iter().collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    let file = |(path, executable, bytes): &(RelPath, bool, Vec<u8>)| {
+        format!(
+            "{{\"body\":{},\"encoding\":\"{ENCODING}\",{}\"path\":{},\"sha256\":{}}}",
+            quoted(&STANDARD.encode(compress(bytes))),
+            if *executable { "\"executable\":true," } else { "" },
+            quoted(path.as_str()),
+            quoted(&Digest::of(bytes).hex()),
+        )
+    };
+    let files: Vec<String> = sorted.into_iter().map(file).collect();
+    format!("{{\"files\":[{}]}}", files.join(","))
+}

@@ -1,0 +1,251 @@
+//! The knowledge graph of a package: nodes and edges as they stand in its text.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::checks::{PK_02, PK_15};
+use crate::json::{Kind, Value};
+use crate::printable::printable;
+use crate::report::{Report, Severity};
+
+use super::manifest::cut;
+
+/// The format that a graph states.
+pub const GRAPH_FORMAT: &str = "ctxpkg-graph-v2";
+/// More findings of one sort than this say nothing new.
+const SHOWN: usize = 20;
+
+/// A node that has what a node must have. What else it has stands in its value.
+#[derive(Debug, Clone)]
+pub struct Node<'j> {
+    /// By which edges name it.
+    pub id: Cow<'j, str>,
+    /// What it is: `fact`, `gotcha`, `decision` and so on.
+    pub kind: Cow<'j, str>,
+    /// What it says.
+    pub content: Cow<'j, str>,
+    /// All of it.
+    pub value: Value<'j>,
+}
+
+/// An edge that has what an edge must have.
+#[derive(Debug, Clone)]
+pub struct Edge<'j> {
+    /// From which node.
+    pub from: Cow<'j, str>,
+    /// To which node.
+    pub to: Cow<'j, str>,
+    /// What it says: `supports`, `contradicts`, `depends_on` and so on.
+    pub kind: Cow<'j, str>,
+    /// All of it.
+    pub value: Value<'j>,
+}
+
+/// A graph.
+#[derive(Debug, Clone, Default)]
+pub struct Graph<'j> {
+    /// The nodes, in the order in which they stand.
+    pub nodes: Vec<Node<'j>>,
+    /// The edges, in the order in which they stand.
+    pub edges: Vec<Edge<'j>>,
+}
+
+impl<'j> Graph<'j> {
+    /// The graph of a content; an empty one if it has none. What is no node and no edge is passed over.
+    pub fn of(content: Value<'j>) -> Self {
+        let Some(graph) = content.get("context_graph") else { return Self::default() };
+        let list = |key: &str| graph.get(key).into_iter().flat_map(Value::items);
+        Self { nodes: list("nodes").filter_map(node).collect(), edges: list("edges").filter_map(edge).collect() }
+    }
+
+    /// The types of the nodes, sorted.
+    pub fn node_types(&self) -> BTreeSet<&str> {
+        self.nodes.iter().map(|node| &*node.kind).collect()
+    }
+}
+
+fn node(value: Value<'_>) -> Option<Node<'_>> {
+    let (mut id, mut kind, mut content) = (None, None, None);
+    for (key, member) in value.members() {
+        match key.text().as_deref() {
+            Some("id") => id = member.text(),
+            Some("type") => kind = member.text(),
+            Some("content") => content = member.text(),
+            _ => {}
+        }
+    }
+    Some(Node { id: id?, kind: kind?, content: content?, value })
+}
+
+fn edge(value: Value<'_>) -> Option<Edge<'_>> {
+    let (mut from, mut to, mut kind) = (None, None, None);
+    for (key, member) in value.members() {
+        match key.text().as_deref() {
+            Some("from") => from = member.text(),
+            Some("to") => to = member.text(),
+            Some("type") => kind = member.text(),
+            _ => {}
+        }
+    }
+    Some(Edge { from: from?, to: to?, kind: kind?, value })
+}
+
+/// Whether what a graph must be is an error: it is for whoever writes one, and not for whoever reads one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strictness {
+    /// A package that we write.
+    Writing,
+    /// A package that somebody wrote.
+    Reading,
+}
+
+impl Strictness {
+    pub(super) fn severity(self) -> Severity {
+        match self {
+            Self::Writing => Severity::Error,
+            Self::Reading => Severity::Warning,
+        }
+    }
+}
+
+/// Findings of one sort, the first few told and the rest counted.
+pub(super) struct Few<'a> {
+    pub report: &'a mut Report,
+    pub severity: Severity,
+    told: HashMap<&'static str, usize>,
+}
+
+impl<'a> Few<'a> {
+    pub(super) fn new(report: &'a mut Report, severity: Severity) -> Self {
+        Self { report, severity, told: HashMap::new() }
+    }
+
+    pub(super) fn tell(
+        &mut self,
+        sort: &'static str,
+        check: &'static crate::checks::Check,
+        at: Value<'_>,
+        message: impl FnOnce() -> String,
+    ) {
+        let told = self.told.entry(sort).or_default();
+        *told += 1;
+        if *told <= SHOWN {
+            match self.severity {
+                Severity::Error => self.report.error(check, at.span(), message()).help(sort),
+                _ => self.report.warning(check, at.span(), message()).help(sort),
+            };
+        }
+    }
+
+    /// Says how many were not told.
+    pub(super) fn finish(self, check: &'static crate::checks::Check) {
+        let more: usize = self.told.values().map(|told| told.saturating_sub(SHOWN)).sum();
+        if more > 0 {
+            self.report
+                .whole(Severity::Note, check, format!("{more} more findings of these sorts are not shown"))
+                .help("mend those that are");
+        }
+    }
+}
+
+/// Reports everything about the graph of a content.
+pub(super) fn check(content: Value<'_>, strictness: Strictness, report: &mut Report) {
+    let Some(graph) = content.get("context_graph") else { return };
+    if graph.kind() != Kind::Object {
+        let message = format!("`context_graph` must be an object, not {}", graph.kind().word());
+        report.error(&PK_15, graph.span(), message).help("write `{\"format\": …, \"nodes\": […], \"edges\": […]}`");
+        return;
+    }
+    match graph.get("format") {
+        None => {
+            let span = graph.span();
+            let message = format!("`context_graph.format` is missing, and was read as `{GRAPH_FORMAT}`");
+            report
+                .warning(&PK_02, span.start..span.start + 1, message)
+                .help(format!("add `\"format\": \"{GRAPH_FORMAT}\"`"));
+        }
+        Some(format) if !format.is(GRAPH_FORMAT) => {
+            let message = format!("there is no graph format called {}", printable(&cut(format.raw())));
+            report
+                .error(&PK_15, format.span(), message)
+                .help(format!("the format is `{GRAPH_FORMAT}`; a newer `sp` may know more"));
+        }
+        Some(_) => {}
+    }
+    for key in ["nodes", "edges"] {
+        if let Some(list) = graph.get(key).filter(|list| list.kind() != Kind::Array) {
+            let message = format!("`{key}` must be a list, not {}", list.kind().word());
+            report.error(&PK_15, list.span(), message).help(format!("write `\"{key}\": []`"));
+        }
+    }
+    let mut few = Few::new(report, strictness.severity());
+    let ids = check_nodes(graph, &mut few);
+    check_edges(graph, &ids, &mut few);
+    few.finish(&PK_15);
+}
+
+fn check_nodes<'j>(graph: Value<'j>, few: &mut Few<'_>) -> HashSet<Cow<'j, str>> {
+    let mut ids = HashSet::new();
+    for value in graph.get("nodes").into_iter().flat_map(Value::items) {
+        let Some(node) = node(value) else {
+            few.tell("a node has `id`, `type` and `content`, each a text", &PK_15, value, || {
+                missing("node", value, &["id", "type", "content"])
+            });
+            continue;
+        };
+        for (key, most) in [("activation", 1.0), ("confidence", 1.0), ("decay_half_life_days", f64::MAX)] {
+            let Some(member) = value.get(key).filter(|member| !member.is_null()) else { continue };
+            if !member.number().is_some_and(|number| (0.0..=most).contains(&number)) {
+                let sort = "activation and confidence lie between 0 and 1, and a half-life is no less than 0";
+                few.tell(sort, &PK_15, member, || {
+                    format!("`{key}` of the node `{}` is {}", short(&node.id), printable(&cut(member.raw())))
+                });
+            }
+        }
+        if !ids.insert(node.id.clone()) {
+            few.tell("every id belongs to one node", &PK_15, value, || {
+                format!("the id `{}` belongs to two nodes", short(&node.id))
+            });
+        }
+    }
+    ids
+}
+
+fn check_edges(graph: Value<'_>, ids: &HashSet<Cow<'_, str>>, few: &mut Few<'_>) {
+    for value in graph.get("edges").into_iter().flat_map(Value::items) {
+        let Some(edge) = edge(value) else {
+            few.tell("an edge has `from`, `to` and `type`, each a text", &PK_15, value, || {
+                missing("edge", value, &["from", "to", "type"])
+            });
+            continue;
+        };
+        for end in [&edge.from, &edge.to] {
+            if !ids.contains(end) {
+                few.tell("an edge leads from a node to a node", &PK_15, value, || {
+                    format!("an edge names the node `{}`, which is not there", short(end))
+                });
+            }
+        }
+        if let Some(weight) = value.get("weight").filter(|weight| !weight.is_null())
+            && !weight.number().is_some_and(f64::is_finite)
+        {
+            few.tell("a weight is a number", &PK_15, weight, || {
+                format!("a weight is {}", printable(&cut(weight.raw())))
+            });
+        }
+    }
+}
+
+fn missing(what: &str, value: Value<'_>, keys: &[&str]) -> String {
+    let lacks = |key: &&&str| value.get(key).and_then(Value::text).is_none();
+    let missing: Vec<String> = keys.iter().filter(lacks).map(|key| format!("`{key}`")).collect();
+    let article = if what == "edge" { "an" } else { "a" };
+    match value.kind() {
+        Kind::Object => format!("{article} {what} has no {}", missing.join(" and no ")),
+        other => format!("{article} {what} must be an object, not {}", other.word()),
+    }
+}
+
+fn short(id: &str) -> String {
+    printable(&cut(id)).into_owned()
+}

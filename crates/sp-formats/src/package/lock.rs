@@ -1,0 +1,109 @@
+//! `ctxpkg.lock`: which packages a project has, to the byte.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sp_tree::{Digest, PublicKey};
+
+use super::manifest::{Dependency, PackageKind};
+use super::name::{PackageName, PackageVersion, Range};
+
+/// The name of the file.
+pub const LOCK: &str = "ctxpkg.lock";
+const VERSION: u32 = 1;
+
+/// Which packages a project has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lock {
+    version: u32,
+    /// What was asked for, by name.
+    pub requests: BTreeMap<PackageName, Range>,
+    /// What that led to, by name.
+    pub packages: BTreeMap<PackageName, LockedPackage>,
+    /// What others wrote.
+    #[serde(flatten)]
+    extra: BTreeMap<String, serde_json::Value>,
+}
+
+/// One package, to the byte.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockedPackage {
+    /// Its version.
+    pub version: PackageVersion,
+    /// What it is for.
+    pub kind: PackageKind,
+    /// The digest of its file.
+    pub digest: Digest,
+    /// What its manifest says that name, version and content hash to.
+    pub sha256: String,
+    /// Where it came from: `store`, a file, or later a registry.
+    pub from: String,
+    /// Who signed it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub signer: Option<PublicKey>,
+    /// What it needs.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub dependencies: Vec<Dependency>,
+    /// What it cannot be together with.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub conflicts: Vec<PackageName>,
+    /// What others wrote.
+    #[serde(flatten)]
+    pub extra: BTreeMap<String, serde_json::Value>,
+}
+
+impl Default for Lock {
+    fn default() -> Self {
+        Self { version: VERSION, requests: BTreeMap::new(), packages: BTreeMap::new(), extra: BTreeMap::new() }
+    }
+}
+
+impl Lock {
+    /// Reads a lock. What is wrong is told as a fragment.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let lock: Self = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+        match lock.version {
+            VERSION => Ok(lock),
+            newer => Err(format!("version {newer} is not known")),
+        }
+    }
+
+    /// The lock as it is stored.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pk_23_a_lock_is_read_as_it_was_written_and_keeps_what_others_wrote() {
+        let mut lock = Lock::default();
+        let name = PackageName::new("@acme/context").unwrap();
+        lock.requests.insert(name.clone(), Range::new("^1"));
+        let package = LockedPackage {
+            version: PackageVersion::new("1.0.0").unwrap(),
+            kind: PackageKind::Context,
+            digest: Digest::of(b"x"),
+            sha256: "0".repeat(64),
+            from: "store".into(),
+            signer: None,
+            dependencies: vec![Dependency { name: name.clone(), range: Range::any(), optional: true }],
+            conflicts: Vec::new(),
+            extra: BTreeMap::new(),
+        };
+        lock.packages.insert(name, package);
+        assert_eq!(Lock::parse(&lock.to_json()), Ok(lock.clone()));
+        let text = String::from_utf8(lock.to_json()).unwrap().replacen('{', "{\"more\": [1],", 1);
+        assert!(String::from_utf8(Lock::parse(text.as_bytes()).unwrap().to_json()).unwrap().contains("\"more\""));
+        for bad in ["", "{}", "{\"version\":2,\"requests\":{},\"packages\":{}}"] {
+            assert!(Lock::parse(bad.as_bytes()).is_err(), "{bad}");
+        }
+        let evil = String::from_utf8(lock.to_json()).unwrap().replace("@acme/context", "../../x");
+        assert!(Lock::parse(evil.as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,500 @@
+//! The manifest: who a package is, what it claims, and what covers it.
+
+use std::ops::Range as Bytes;
+
+use serde::{Deserialize, Serialize};
+
+use crate::checks::{PK_02, PK_03, PK_04, PK_05, PK_08};
+use crate::json::{Kind, Value};
+use crate::printable::printable;
+use crate::report::Report;
+
+use super::name::{PackageName, PackageVersion, Range};
+use super::time::is_timestamp;
+
+/// What a package is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PackageKind {
+    /// Knowledge.
+    Context,
+    /// Skills, as documents.
+    Skills,
+    /// An addition to a tool.
+    Addon,
+    /// A grammar for a tool.
+    Grammar,
+}
+
+impl PackageKind {
+    const ALL: [Self; 4] = [Self::Context, Self::Skills, Self::Addon, Self::Grammar];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Skills => "skills",
+            Self::Addon => "addon",
+            Self::Grammar => "grammar",
+        }
+    }
+
+    /// The kind that a word is for.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+/// What a package needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dependency {
+    /// Which package.
+    pub name: PackageName,
+    /// Which versions of it.
+    pub range: Range,
+    /// Whether it may be missing.
+    pub optional: bool,
+}
+
+/// What the content must hash to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Integrity {
+    /// Of name, version and content hash together.
+    pub sha256: String,
+    /// Of the content.
+    pub content_hash: String,
+    /// How many bytes the content has.
+    pub byte_size: u64,
+}
+
+/// Who made it, with what.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Provenance {
+    /// The tool.
+    pub tool: String,
+    /// Its version.
+    pub tool_version: String,
+}
+
+/// A manifest that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    /// 1 or 2.
+    pub schema: u64,
+    /// What the package is for.
+    pub kind: PackageKind,
+    /// Its name.
+    pub name: PackageName,
+    /// Its version.
+    pub version: PackageVersion,
+    /// What it is about.
+    pub description: Option<String>,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// When it was made, as it says.
+    pub created_at: Option<String>,
+    /// When it was changed, as it says.
+    pub updated_at: Option<String>,
+    /// The level that it claims.
+    pub level: Option<u64>,
+    /// The layers that it declares.
+    pub layers: Vec<(String, Bytes<usize>)>,
+    /// Free words.
+    pub tags: Vec<String>,
+    /// What it needs.
+    pub dependencies: Vec<Dependency>,
+    /// What it cannot be together with.
+    pub conflicts: Vec<PackageName>,
+    /// What the content must hash to.
+    pub integrity: Integrity,
+    /// Who made it, with what.
+    pub provenance: Option<Provenance>,
+}
+
+/// Reads a manifest. It is none if it cannot be told which package it is of, or what it must hash to.
+pub(super) fn read(value: Value<'_>, has_graph: bool, report: &mut Report) -> Option<Manifest> {
+    let fields = Fields { value };
+    let level = fields.whole("conformance_level", &PK_04, report);
+    let schema = schema(&fields, level.is_some() || has_graph, report);
+    let kind = kind(&fields, schema, report);
+    let name = name(&fields, schema, report);
+    let version = version(&fields, report);
+    let integrity = integrity(&fields, report);
+    if let Some((claimed, span)) = level.clone().zip(value.get("conformance_level").map(Value::span))
+        && !(1..=3).contains(&claimed)
+    {
+        report
+            .error(&PK_04, span, format!("there is no conformance level {claimed}"))
+            .help("the levels are 1, 2 and 3");
+    }
+    let manifest = Manifest {
+        schema: schema?,
+        kind: kind?,
+        description: needed(&fields, "description", report),
+        author: fields.text("author", report),
+        created_at: time(&fields, "created_at", report),
+        updated_at: time(&fields, "updated_at", report),
+        level,
+        layers: layers(&fields, schema, report),
+        tags: fields.words("tags", report).into_iter().map(|(word, _)| word).collect(),
+        dependencies: dependencies(&fields, report),
+        conflicts: conflicts(&fields, report),
+        provenance: provenance(&fields, report),
+        name: name?,
+        version: version?,
+        integrity: integrity?,
+    };
+    scope(&fields, &manifest, report);
+    Some(manifest)
+}
+
+/// The members of an object, each read as what it must be.
+struct Fields<'j> {
+    value: Value<'j>,
+}
+
+impl<'j> Fields<'j> {
+    /// A member that is there and not null.
+    fn get(&self, key: &str) -> Option<Value<'j>> {
+        self.value.get(key).filter(|value| !value.is_null())
+    }
+
+    /// Text that may be missing.
+    fn text(&self, key: &str, report: &mut Report) -> Option<String> {
+        let value = self.get(key)?;
+        let text = value.text().map(Into::into);
+        if text.is_none() {
+            warn_kind(value, key, "text", report);
+        }
+        text
+    }
+
+    fn whole(&self, key: &str, check: &'static crate::checks::Check, report: &mut Report) -> Option<u64> {
+        let value = self.get(key)?;
+        let number = value.whole();
+        if number.is_none() {
+            let message = format!("`{key}` must be a whole number, not {}", value.kind().word());
+            report.error(check, value.span(), message).help(format!("write `\"{key}\": 1`"));
+        }
+        number
+    }
+
+    /// A list of texts with their places.
+    fn words(&self, key: &str, report: &mut Report) -> Vec<(String, Bytes<usize>)> {
+        let Some(value) = self.get(key) else { return Vec::new() };
+        if value.kind() != Kind::Array {
+            warn_kind(value, key, "a list", report);
+        }
+        let mut words = Vec::new();
+        for item in value.items() {
+            match item.text() {
+                Some(text) => words.push((text.into_owned(), item.span())),
+                None => warn_kind(item, key, "a list of texts", report),
+            }
+        }
+        words
+    }
+}
+
+fn warn_kind(value: Value<'_>, key: &str, wanted: &str, report: &mut Report) {
+    let message = format!("`{key}` must be {wanted}, not {}", value.kind().word());
+    report.warning(&PK_03, value.span(), message).help("it is read as if it were not there");
+}
+
+fn schema(fields: &Fields<'_>, looks_like_2: bool, report: &mut Report) -> Option<u64> {
+    let Some(value) = fields.get("schema_version") else {
+        let schema = if looks_like_2 { 2 } else { 1 };
+        let message = format!("`schema_version` is missing, and was read as {schema}");
+        report.warning(&PK_02, start(fields.value), message).help(format!("add `\"schema_version\": {schema}`"));
+        return Some(schema);
+    };
+    match value.whole() {
+        Some(schema @ (1 | 2)) => Some(schema),
+        _ => {
+            let message = format!("`schema_version` must be 1 or 2, not {}", printable(&cut(value.raw())));
+            report.error(&PK_03, value.span(), message).help("a newer `sp` may know it");
+            None
+        }
+    }
+}
+
+fn kind(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Option<PackageKind> {
+    let Some(value) = fields.get("kind") else { return Some(PackageKind::Context) };
+    let Some(kind) = value.text().and_then(|word| PackageKind::of(&word)) else {
+        let message = format!("there is no kind of package called {}", printable(&cut(value.raw())));
+        let help = "the kinds are: context, skills, addon, grammar; a newer `sp` may know more";
+        report.error(&PK_04, value.span(), message).help(help);
+        return None;
+    };
+    if kind != PackageKind::Context && schema == Some(1) {
+        let message = format!("a package of kind `{}` needs schema 2", kind.word());
+        report.error(&PK_04, value.span(), message).help("write `\"schema_version\": 2`");
+        return None;
+    }
+    Some(kind)
+}
+
+fn name(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Option<PackageName> {
+    let value = required(fields, "name", report)?;
+    let text = value.text().unwrap_or_default();
+    match PackageName::new(&text) {
+        Ok(name) if name.scope().is_some() && schema == Some(1) => {
+            let message = format!("the name `{name}` has a scope, which needs schema 2");
+            report.error(&PK_03, value.span(), message).help("write `\"schema_version\": 2`, or leave the scope out");
+            None
+        }
+        Ok(name) => Some(name),
+        Err(why) => {
+            let message = format!("`{}` is no name of a package: {why}", printable(&cut(&text)));
+            report.error(&PK_03, value.span(), message).help("write a name such as `my-project` or `@team/my-project`");
+            None
+        }
+    }
+}
+
+fn version(fields: &Fields<'_>, report: &mut Report) -> Option<PackageVersion> {
+    let value = required(fields, "version", report)?;
+    let text = value.text().unwrap_or_default();
+    match PackageVersion::new(&text) {
+        Ok(version) => {
+            if version.semver().is_none() {
+                report
+                    .warning(&PK_03, value.span(), format!("the version `{version}` is no SemVer"))
+                    .help("write it as `1.2.3`: no range fits it otherwise");
+            }
+            Some(version)
+        }
+        Err(why) => {
+            let message = format!("`{}` is no version: {why}", printable(&cut(&text)));
+            report.error(&PK_03, value.span(), message).help("write it as `1.2.3`");
+            None
+        }
+    }
+}
+
+/// Text that must be there.
+fn required<'j>(fields: &Fields<'j>, key: &str, report: &mut Report) -> Option<Value<'j>> {
+    match fields.value.get(key) {
+        Some(value) if value.kind() == Kind::Text => Some(value),
+        Some(value) => {
+            let message = format!("`{key}` must be text, not {}", value.kind().word());
+            report.error(&PK_03, value.span(), message).help("put it in double quotes");
+            None
+        }
+        None => {
+            report.error(&PK_03, start(fields.value), format!("`{key}` is missing")).help(format!("add `\"{key}\"`"));
+            None
+        }
+    }
+}
+
+/// Text that should be there.
+fn needed(fields: &Fields<'_>, key: &str, report: &mut Report) -> Option<String> {
+    let text = fields.text(key, report);
+    if fields.get(key).is_none() {
+        let help = format!("add `\"{key}\"`: other tools do not read a package without it");
+        report.warning(&PK_03, start(fields.value), format!("`{key}` is missing")).help(help);
+    }
+    text
+}
+
+fn time(fields: &Fields<'_>, key: &str, report: &mut Report) -> Option<String> {
+    let text = if key == "created_at" { needed(fields, key, report) } else { fields.text(key, report) };
+    if let (Some(text), Some(value)) = (&text, fields.get(key))
+        && !is_timestamp(text)
+    {
+        let message = format!("`{key}` is no time: `{}`", printable(&cut(text)));
+        report.warning(&PK_03, value.span(), message).help("write it as `2026-05-22T00:00:00Z`");
+    }
+    text
+}
+
+fn layers(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Vec<(String, Bytes<usize>)> {
+    let layers = fields.words("layers", report);
+    for (at, (layer, span)) in layers.iter().enumerate() {
+        if layers[..at].iter().any(|(other, _)| other == layer) {
+            let message = format!("the layer `{}` is declared twice", printable(layer));
+            report.error(&PK_03, span.clone(), message).help("remove one of the two");
+        }
+    }
+    if layers.is_empty() {
+        let span = fields.value.get("layers").map_or(start(fields.value), Value::span);
+        match schema {
+            Some(1) => {
+                report
+                    .error(&PK_03, span, "a package of schema 1 declares no layers")
+                    .help("name what is in `content`: `\"layers\": [\"knowledge\"]`");
+            }
+            _ if fields.get("layers").is_none() => {
+                report.note(&PK_03, span, "`layers` is missing, and was read as empty").help("write `\"layers\": []`");
+            }
+            _ => {}
+        }
+    }
+    layers
+}
+
+fn integrity(fields: &Fields<'_>, report: &mut Report) -> Option<Integrity> {
+    let Some(value) = fields.get("integrity").filter(|value| value.kind() == Kind::Object) else {
+        let span = fields.value.get("integrity").map_or(start(fields.value), Value::span);
+        report
+            .error(&PK_08, span, "`integrity` is missing")
+            .help("`sp pkg create --input <file>` makes a whole package of a file that is written by hand");
+        return None;
+    };
+    let mut hash = |key: &str| {
+        let text = value.get(key).and_then(Value::text).map(std::borrow::Cow::into_owned);
+        if text.is_none() {
+            let span = value.get(key).map_or(start(value), Value::span);
+            report
+                .error(&PK_08, span, format!("`integrity.{key}` must be 64 hex digits"))
+                .help("make the package anew");
+        }
+        text
+    };
+    let (sha256, content_hash) = (hash("sha256"), hash("content_hash"));
+    let byte_size = value.get("byte_size").and_then(Value::whole);
+    if byte_size.is_none() {
+        let span = value.get("byte_size").map_or(start(value), Value::span);
+        report.error(&PK_08, span, "`integrity.byte_size` must be a whole number").help("make the package anew");
+    }
+    Some(Integrity { sha256: sha256?, content_hash: content_hash?, byte_size: byte_size? })
+}
+
+fn provenance(fields: &Fields<'_>, report: &mut Report) -> Option<Provenance> {
+    let value = fields.get("provenance")?;
+    if value.kind() != Kind::Object {
+        warn_kind(value, "provenance", "an object", report);
+        return None;
+    }
+    let inner = Fields { value };
+    let [tool, tool_version] = ["tool", "tool_version"].map(|key| {
+        let text = inner.text(key, report);
+        if text.is_none() {
+            report
+                .warning(&PK_03, value.span(), format!("`provenance.{key}` is missing"))
+                .help("say what made the package");
+        }
+        text
+    });
+    Some(Provenance { tool: tool?, tool_version: tool_version.unwrap_or_default() })
+}
+
+/// Both shapes: a list of objects, and a map from names to ranges.
+fn dependencies(fields: &Fields<'_>, report: &mut Report) -> Vec<Dependency> {
+    let mut found = Vec::new();
+    for (key, all_optional) in [("dependencies", false), ("optional_dependencies", true)] {
+        let Some(value) = fields.get(key) else { continue };
+        match value.kind() {
+            Kind::Array => {
+                for item in value.items() {
+                    let Some(name) = item.get("name") else {
+                        report
+                            .error(&PK_05, item.span(), "a dependency has no `name`")
+                            .help("write `{\"name\": …, \"version_req\": …}`");
+                        continue;
+                    };
+                    let optional = item.get("optional").and_then(Value::truth).unwrap_or(all_optional);
+                    found.extend(dependency(name, item.get("version_req"), optional, report));
+                }
+            }
+            Kind::Object => {
+                for (name, range) in value.members() {
+                    found.extend(dependency(name, Some(range), all_optional, report));
+                }
+            }
+            other => {
+                let message = format!("`{key}` must be a list or an object, not {}", other.word());
+                report.error(&PK_05, value.span(), message).help("write `[{\"name\": …, \"version_req\": …}]`");
+            }
+        }
+    }
+    twins(fields, &found, report);
+    found
+}
+
+fn twins(fields: &Fields<'_>, found: &[Dependency], report: &mut Report) {
+    for (at, dependency) in found.iter().enumerate() {
+        if found[..at].iter().any(|other| other.name == dependency.name) {
+            let span = fields.get("dependencies").map_or(start(fields.value), Value::span);
+            let message = format!("`{}` is named as a dependency twice", dependency.name);
+            report.error(&PK_05, span, message).help("name it once, with one range");
+        }
+    }
+}
+
+fn dependency(name: Value<'_>, range: Option<Value<'_>>, optional: bool, report: &mut Report) -> Option<Dependency> {
+    let name = package_name(name, report)?;
+    let range = match range.filter(|range| !range.is_null()) {
+        None => Range::any(),
+        Some(value) => match value.text() {
+            Some(text) => {
+                let range = Range::new(&text);
+                if !range.is_semver() {
+                    let message = format!("`{}` is no range of versions", printable(&cut(&text)));
+                    report.warning(&PK_05, value.span(), message).help("write it as `^1.2` or `>=1, <3`");
+                }
+                range
+            }
+            None => {
+                let message = format!("a range of versions must be text, not {}", value.kind().word());
+                report.error(&PK_05, value.span(), message).help("write it as `\"^1.2\"`");
+                return None;
+            }
+        },
+    };
+    Some(Dependency { name, range, optional })
+}
+
+fn package_name(value: Value<'_>, report: &mut Report) -> Option<PackageName> {
+    let text = value.text().unwrap_or_default();
+    match PackageName::new(&text) {
+        Ok(name) => Some(name),
+        Err(why) => {
+            let message = format!("`{}` is no name of a package: {why}", printable(&cut(&text)));
+            report
+                .error(&PK_05, value.span(), message)
+                .help("name a package, such as `my-project` or `@team/my-project`");
+            None
+        }
+    }
+}
+
+fn conflicts(fields: &Fields<'_>, report: &mut Report) -> Vec<PackageName> {
+    let Some(value) = fields.get("conflicts") else { return Vec::new() };
+    if value.kind() != Kind::Array {
+        let message = format!("`conflicts` must be a list of names, not {}", value.kind().word());
+        report.error(&PK_05, value.span(), message).help("write `[\"other-package\"]`");
+    }
+    value.items().filter_map(|item| package_name(item, report)).collect()
+}
+
+fn scope(fields: &Fields<'_>, manifest: &Manifest, report: &mut Report) {
+    let Some(value) = fields.get("scope") else { return };
+    let said = value.text().unwrap_or_default();
+    let said = said.strip_prefix('@').unwrap_or(&said);
+    if manifest.name.scope().map(|scope| &scope[1..]) != Some(said) {
+        let message = format!("`scope` says `{}`, and the name is `{}`", printable(&cut(said)), manifest.name);
+        report.warning(&PK_04, value.span(), message).help("the name decides: make `scope` the part before its `/`");
+    }
+    if let Some(value) = fields.get("visibility")
+        && !(value.is("public") || value.is("private"))
+    {
+        report
+            .warning(&PK_04, value.span(), "`visibility` is neither `public` nor `private`")
+            .help("write one of the two");
+    }
+}
+
+/// The first byte of an object, for what is missing in it.
+fn start(value: Value<'_>) -> Bytes<usize> {
+    let span = value.span();
+    span.start..span.start + 1
+}
+
+/// The beginning of a text, for a message.
+pub(super) fn cut(text: &str) -> String {
+    const SHOWN: usize = 60;
+    let short: String = text.chars().take(SHOWN).collect();
+    if short.len() < text.len() { short + "…" } else { short }
+}

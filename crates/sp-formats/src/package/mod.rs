@@ -1,0 +1,303 @@
+//! `.ctxpkg`: one JSON document with a manifest and content, hashed and signed.
+//!
+//! A package is read once, and its text is kept: what is imported is exported byte for byte. A
+//! [`Package`] exists only if hash, composite hash, size and signature hold; whatever is odd
+//! besides stands in the report.
+
+mod documents;
+pub mod envelope;
+mod graph;
+mod layers;
+pub mod lock;
+mod manifest;
+mod name;
+mod signature;
+pub mod store;
+pub mod time;
+mod write;
+
+use std::sync::Arc;
+
+use sp_tree::{Content, Digest, Limits};
+
+use crate::checks::{PK_01, PK_02, PK_03, PK_04, PK_08};
+use crate::json::{Compact, Json, JsonError, Kind, Value};
+use crate::report::{Report, Severity};
+
+pub use documents::write as write_documents;
+pub use graph::{Edge, GRAPH_FORMAT, Graph, Node, Strictness};
+pub use layers::{NewGraph, NewNode, edge_json, is_layer, to_graph};
+pub use manifest::{Dependency, Integrity, Manifest, PackageKind, Provenance};
+pub use name::{NameError, PackageName, PackageVersion, Range, VersionError};
+pub use signature::{Coverage, Signer};
+pub use write::{Draft, WriteError, compatible, write};
+
+/// The endings of a package's file name; the second is only read.
+pub const EXTENSIONS: [&str; 2] = ["ctxpkg", "lctxpkg"];
+
+/// How a step of the verification ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds.
+    Passed,
+    /// It is not what it should be, and the package can be used all the same.
+    Warned,
+    /// It does not hold: the package is refused.
+    Failed,
+    /// It was not come to.
+    Skipped,
+}
+
+/// A step of the verification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Which.
+    pub name: &'static str,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The figure that it is about.
+    pub detail: String,
+}
+
+impl Step {
+    /// A step.
+    pub fn new(name: &'static str, outcome: Outcome, detail: impl Into<String>) -> Self {
+        Self { name, outcome, detail: detail.into() }
+    }
+}
+
+/// A package whose hashes and signatures hold.
+#[derive(Debug, Clone)]
+pub struct Package {
+    json: Json,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// Who signed it, if anybody did.
+    pub signer: Option<Signer>,
+    /// The files of a package of skills.
+    pub documents: Option<Content>,
+}
+
+impl Package {
+    /// The text, to the letter.
+    pub fn text(&self) -> &Arc<str> {
+        self.json.text()
+    }
+
+    /// The content.
+    pub fn content(&self) -> Value<'_> {
+        self.member("content")
+    }
+
+    /// The manifest as it is written.
+    pub fn raw_manifest(&self) -> Value<'_> {
+        self.member("manifest")
+    }
+
+    fn member(&self, key: &str) -> Value<'_> {
+        self.json.root().get(key).unwrap_or(self.json.root())
+    }
+
+    /// The nodes and edges.
+    pub fn graph(&self) -> Graph<'_> {
+        Graph::of(self.content())
+    }
+
+    /// The digest of the file.
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.text().as_bytes())
+    }
+}
+
+/// What was read.
+pub struct Read {
+    /// The package, if it can be trusted to be what it says.
+    pub package: Option<Package>,
+    /// What is wrong.
+    pub report: Report,
+    /// The verification, as far as it came.
+    pub steps: Vec<Step>,
+    /// Which package it says that it is, even if it is not.
+    pub claims: Option<(PackageName, PackageVersion)>,
+}
+
+impl Read {
+    /// Whether it was refused because hash or signature do not hold.
+    pub fn is_forged(&self) -> bool {
+        self.steps.iter().any(|step| step.outcome == Outcome::Failed && step.name != "form")
+    }
+}
+
+/// Reads a package from the bytes of its file.
+pub fn read(file: &str, bytes: Vec<u8>, limits: &Limits) -> Read {
+    let mut report = Report::deferred(file);
+    if bytes.len() as u64 > limits.package_bytes {
+        let message = format!("it has {} bytes, and the limit is {}", bytes.len(), limits.package_bytes);
+        report.whole(Severity::Error, &PK_01, message).help("raise it with `--max-size <bytes>` if you trust it");
+        return unread(report);
+    }
+    let text: Arc<str> = match String::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            let mut report = Report::new(file, String::from_utf8_lossy(&error.as_bytes()[..at]));
+            report.error(&PK_01, at..at, "it is not UTF-8 text from here on").help("save it as UTF-8");
+            return unread(report);
+        }
+    };
+    match Json::parse_hashing(Arc::clone(&text), "content", limits) {
+        Ok((json, compact)) => {
+            let mut read = examine(json, compact, limits, report);
+            read.report = read.report.about(&text);
+            read
+        }
+        Err(JsonError { span, message, help }) => {
+            report.error(&PK_01, span, message).help(help);
+            unread(report.about(&text))
+        }
+    }
+}
+
+fn unread(report: Report) -> Read {
+    let steps = vec![Step::new("form", Outcome::Failed, "it cannot be read")];
+    Read { package: None, report, steps, claims: None }
+}
+
+fn examine(json: Json, compact: Option<Compact>, limits: &Limits, mut report: Report) -> Read {
+    let Some((manifest, compact)) = parts(&json, compact, &mut report) else { return unread(report) };
+    let content = json.root().get("content").unwrap_or(json.root());
+    let mut steps = vec![Step::new("form", Outcome::Passed, form(&manifest))];
+    steps.extend(integrity(&json, &manifest, compact, &mut report));
+    let (signer, step) = signature::verify(raw(&json), &manifest, &mut report);
+    steps.push(step);
+    steps.push(provenance(&manifest, &mut report));
+    layers::check(content, &manifest, Strictness::Reading, &mut report);
+    graph::check(content, Strictness::Reading, &mut report);
+    summary(raw(&json), &Graph::of(content), &mut report);
+    let documents = match manifest.kind {
+        PackageKind::Skills => documents::read(content, limits, &mut report),
+        _ => None,
+    };
+    let claims = Some((manifest.name.clone(), manifest.version.clone()));
+    let usable = report.is_usable();
+    let forged = steps.iter().any(|step| step.outcome == Outcome::Failed);
+    if !usable && !forged {
+        steps[0] = Step::new("form", Outcome::Failed, "it breaks the rules of the format");
+    }
+    let package = usable.then(|| Package { manifest, signer, documents, json });
+    Read { package, report, steps, claims }
+}
+
+fn raw(json: &Json) -> Value<'_> {
+    json.root().get("manifest").unwrap_or(json.root())
+}
+
+/// Manifest and content, if both are there.
+fn parts(json: &Json, compact: Option<Compact>, report: &mut Report) -> Option<(Manifest, Compact)> {
+    let root = json.root();
+    if root.kind() != Kind::Object {
+        let message = format!("a package is an object, not {}", root.kind().word());
+        report.error(&PK_01, root.span(), message).help("write `{\"manifest\": {…}, \"content\": {…}}`");
+        return None;
+    }
+    for key in ["manifest", "content"] {
+        match root.get(key) {
+            None => {
+                report
+                    .error(&PK_01, 0..1, format!("`{key}` is missing"))
+                    .help("write `{\"manifest\": {…}, \"content\": {…}}`");
+            }
+            Some(value) if value.kind() != Kind::Object => {
+                let message = format!("`{key}` must be an object, not {}", value.kind().word());
+                report.error(&PK_01, value.span(), message).help(format!("write `\"{key}\": {{…}}`"));
+            }
+            Some(_) => {}
+        }
+    }
+    for (key, _) in root.members().filter(|(key, _)| !key.is("manifest") && !key.is("content")) {
+        let message = format!(
+            "`{}` is covered by no hash and by no signature",
+            crate::printable::printable(&manifest::cut(key.raw()))
+        );
+        report.warning(&PK_02, key.span(), message).help("it is kept, and nothing is made of it");
+    }
+    if !report.is_usable() {
+        return None;
+    }
+    let has_graph = root.get("content").is_some_and(|content| content.get("context_graph").is_some());
+    Some((manifest::read(root.get("manifest")?, has_graph, report)?, compact?))
+}
+
+fn form(manifest: &Manifest) -> String {
+    let level = manifest.level.map(|level| format!(", level {level}")).unwrap_or_default();
+    format!("{} package, schema {}{level}", manifest.kind.word(), manifest.schema)
+}
+
+/// The three parts of the integrity block, in order.
+fn integrity(json: &Json, manifest: &Manifest, compact: Compact, report: &mut Report) -> Vec<Step> {
+    let said = &manifest.integrity;
+    let span = raw(json).get("integrity").map_or(0..1, Value::span);
+    let composite = composite(manifest.name.as_str(), manifest.version.as_str(), &said.content_hash);
+    let size = |bytes: u64| format!("{bytes} bytes");
+    let parts = [
+        ("content hash", &said.content_hash, &compact.digest.hex(), "the content is not what was hashed"),
+        ("composite hash", &said.sha256, &composite, "name, version and content hash do not belong together"),
+        ("size", &size(said.byte_size), &size(compact.size), "the content does not have the size that is stated"),
+    ];
+    let mut steps = Vec::new();
+    for (name, said, is, message) in parts {
+        if said == is {
+            steps.push(Step::new(name, Outcome::Passed, said.as_str()));
+            continue;
+        }
+        let said = crate::printable::printable(&manifest::cut(said)).into_owned();
+        report
+            .error(&PK_08, span.clone(), format!("{message}: it is {is}, and the manifest says {said}"))
+            .help("do not use it: get it again from whoever made it");
+        steps.push(Step::new(name, Outcome::Failed, format!("it is {is}, and the manifest says {said}")));
+    }
+    steps
+}
+
+/// The hash over name, version and content hash.
+pub(crate) fn composite(name: &str, version: &str, content_hash: &str) -> String {
+    Digest::of(format!("{name}:{version}:{content_hash}").as_bytes()).hex()
+}
+
+fn provenance(manifest: &Manifest, report: &mut Report) -> Step {
+    match &manifest.provenance {
+        Some(Provenance { tool, tool_version }) => {
+            Step::new("provenance", Outcome::Passed, format!("made by {tool} {tool_version}").trim_end().to_owned())
+        }
+        None => {
+            report
+                .whole(Severity::Warning, &PK_03, "it does not say what made it: `provenance` is missing")
+                .help("`sp pkg create` writes it");
+            Step::new("provenance", Outcome::Warned, "missing: it does not say what made it")
+        }
+    }
+}
+
+/// What the manifest says of the graph is held against the graph.
+fn summary(manifest: Value<'_>, graph: &Graph<'_>, report: &mut Report) {
+    let Some(summary) = manifest.get("graph_summary").filter(|summary| !summary.is_null()) else { return };
+    for (key, count) in [("node_count", graph.nodes.len()), ("edge_count", graph.edges.len())] {
+        if let Some(value) = summary.get(key)
+            && value.whole() != Some(count as u64)
+        {
+            let message = format!(
+                "`graph_summary.{key}` says {}, and there are {count}",
+                crate::printable::printable(&manifest::cut(value.raw()))
+            );
+            report.warning(&PK_04, value.span(), message).help("make the package anew");
+        }
+    }
+    if let Some(types) = summary.get("node_types") {
+        let said: Vec<_> = types.items().filter_map(Value::text).collect();
+        if !said.iter().map(|word| &**word).eq(graph.node_types()) {
+            report
+                .warning(&PK_04, types.span(), "`graph_summary.node_types` are not the types of the nodes, sorted")
+                .help("make the package anew");
+        }
+    }
+}

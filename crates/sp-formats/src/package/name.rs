@@ -1,0 +1,298 @@
+//! What a package is called, and which version of it this is.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use semver::{Version, VersionReq};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thiserror::Error;
+
+/// The most bytes that a name may have, its scope included.
+const MAX_NAME: usize = 128;
+const MAX_VERSION: usize = 64;
+
+/// Why a text is no name of a package.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NameError {
+    /// Empty, or too long.
+    #[error("a name has 1 to {MAX_NAME} bytes, and this has {0}")]
+    Length(usize),
+    /// A character that may not be there.
+    #[error("a name is made of a-z, A-Z, 0-9, `.`, `_` and `-`, and may start with `@scope/`")]
+    Form,
+    /// It would be a path.
+    #[error("`{0}` is a path and no name")]
+    Dots(&'static str),
+}
+
+/// The name of a package: `security-review` or `@acme/context`. Never a path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PackageName(Box<str>);
+
+impl PackageName {
+    /// Checks a text and makes it a name.
+    pub fn new(text: &str) -> Result<Self, NameError> {
+        if text.is_empty() || text.len() > MAX_NAME {
+            return Err(NameError::Length(text.len()));
+        }
+        let parts: Vec<&str> = match text.strip_prefix('@') {
+            Some(scoped) => scoped.split('/').collect(),
+            None => vec![text],
+        };
+        if text.starts_with('@') && parts.len() != 2 {
+            return Err(NameError::Form);
+        }
+        for part in parts {
+            let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+            match part {
+                "." => return Err(NameError::Dots(".")),
+                ".." => return Err(NameError::Dots("..")),
+                part if part.is_empty() || !part.bytes().all(known) => return Err(NameError::Form),
+                _ => {}
+            }
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The scope with its `@`, if there is one.
+    pub fn scope(&self) -> Option<&str> {
+        self.0.starts_with('@').then(|| self.0.split('/').next()).flatten()
+    }
+
+    /// Whose name it is: the scope, or the name itself.
+    pub fn namespace(&self) -> &str {
+        self.scope().unwrap_or(&self.0)
+    }
+
+    /// The name as the beginning of a file's: `+` stands in no name, so no two names give one.
+    pub fn file_stem(&self) -> String {
+        self.0.replace('/', "+")
+    }
+}
+
+impl fmt::Display for PackageName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why a text is no version.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum VersionError {
+    /// Empty, or too long.
+    #[error("a version has 1 to {MAX_VERSION} bytes, and this has {0}")]
+    Length(usize),
+    /// A character that may not be there.
+    #[error("a version is made of a-z, A-Z, 0-9, `.`, `_`, `+` and `-`, and does not start with `.`")]
+    Form,
+}
+
+/// A version: SemVer, or a text that others call one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PackageVersion {
+    text: Box<str>,
+    semver: Option<Version>,
+}
+
+impl PackageVersion {
+    /// Checks a text and makes it a version.
+    pub fn new(text: &str) -> Result<Self, VersionError> {
+        if text.is_empty() || text.len() > MAX_VERSION {
+            return Err(VersionError::Length(text.len()));
+        }
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'+' | b'-');
+        if text.starts_with('.') || !text.bytes().all(known) {
+            return Err(VersionError::Form);
+        }
+        Ok(Self { semver: Version::parse(text).ok(), text: text.into() })
+    }
+
+    /// The version as text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The version as SemVer, if it is one.
+    pub fn semver(&self) -> Option<&Version> {
+        self.semver.as_ref()
+    }
+
+    /// Whether it comes before a release.
+    pub fn is_pre_release(&self) -> bool {
+        self.semver.as_ref().is_some_and(|version| !version.pre.is_empty())
+    }
+}
+
+/// What is no SemVer stands below all that is.
+impl Ord for PackageVersion {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.semver.cmp(&other.semver).then_with(|| self.text.cmp(&other.text))
+    }
+}
+
+impl PartialOrd for PackageVersion {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for PackageVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Which versions fit: `^1.2`, `>=1, <3`, `*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Range {
+    text: Box<str>,
+    req: Option<VersionReq>,
+}
+
+impl Range {
+    /// The range that a text is. One that is no SemVer range fits the version that is written just so.
+    pub fn new(text: &str) -> Self {
+        Self { text: text.into(), req: VersionReq::parse(text).ok() }
+    }
+
+    /// The range that only this version fits.
+    pub fn exactly(version: &PackageVersion) -> Self {
+        Self::new(&format!("={version}"))
+    }
+
+    /// The range that every release fits.
+    pub fn any() -> Self {
+        Self::new("*")
+    }
+
+    /// The range as text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is a SemVer range.
+    pub fn is_semver(&self) -> bool {
+        self.req.is_some() || self.exact().is_some()
+    }
+
+    fn exact(&self) -> Option<&str> {
+        self.text.strip_prefix('=').map(str::trim)
+    }
+
+    /// Whether a version fits. A pre-release fits only a range that names one of the same release.
+    pub fn fits(&self, version: &PackageVersion) -> bool {
+        let exactly = self.exact() == Some(version.as_str()) || *self.text == *version.as_str() && self.req.is_none();
+        exactly
+            || match (&self.req, version.semver()) {
+                (Some(req), Some(version)) => req.matches(version),
+                _ => false,
+            }
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+macro_rules! as_text {
+    ($type:ident, $read:expr) => {
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $read(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+            }
+        }
+    };
+}
+as_text!(PackageName, PackageName::new);
+as_text!(PackageVersion, PackageVersion::new);
+as_text!(Range, |text: &str| Ok::<_, std::convert::Infallible>(Range::new(text)));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pk_03_a_name_is_a_name_and_never_a_path() {
+        for good in ["a", "Security_Review-2.0", "@acme/context", "...", "a..b", &"x".repeat(128)] {
+            assert_eq!(PackageName::new(good).unwrap().as_str(), good);
+        }
+        for bad in [
+            "",
+            ".",
+            "..",
+            "../../x",
+            "@a/../b",
+            "@a/..",
+            "@../b",
+            "@a",
+            "@/a",
+            "@a/",
+            "@a/b/c",
+            "a/b",
+            "a\\b",
+            "a b",
+            "é",
+            "a\0",
+            "a\n",
+            "/etc",
+            "~",
+            "C:",
+            &"x".repeat(129),
+        ] {
+            assert!(PackageName::new(bad).is_err(), "{bad:?}");
+        }
+        let scoped = PackageName::new("@acme/context").unwrap();
+        assert_eq!(
+            (scoped.scope(), scoped.namespace(), scoped.file_stem().as_str()),
+            (Some("@acme"), "@acme", "@acme+context")
+        );
+        assert_eq!(PackageName::new("plain").unwrap().namespace(), "plain");
+    }
+
+    #[test]
+    fn pk_03_a_version_is_read_liberally() {
+        for (text, semver) in [
+            ("1.2.3", true),
+            ("1.0.0-rc.1+b", true),
+            ("1.0", false),
+            ("2026-05", false),
+            ("99999999999999999999.0.0", false),
+        ] {
+            assert_eq!(PackageVersion::new(text).unwrap().semver().is_some(), semver, "{text}");
+        }
+        for bad in ["", ".1", "1 0", "1/2", "v\u{e9}", &"1".repeat(65)] {
+            assert!(PackageVersion::new(bad).is_err(), "{bad:?}");
+        }
+        let mut versions: Vec<_> =
+            ["1.10.0", "zero", "1.9.0", "1.10.0-rc.1", "1.0"].map(|text| PackageVersion::new(text).unwrap()).into();
+        versions.sort();
+        let sorted: Vec<_> = versions.iter().map(PackageVersion::as_str).collect();
+        assert_eq!(sorted, ["1.0", "zero", "1.9.0", "1.10.0-rc.1", "1.10.0"]);
+    }
+
+    #[test]
+    fn pk_05_ranges_are_semver_and_a_pre_release_must_be_asked_for() {
+        let fits = |range: &str, version: &str| Range::new(range).fits(&PackageVersion::new(version).unwrap());
+        assert!(fits("^1.2", "1.9.0") && !fits("^1.2", "2.0.0") && !fits("^1.2", "1.3.0-beta"));
+        assert!(fits(">=1.3.0-alpha", "1.3.0-beta") && fits("*", "0.0.1") && !fits("*", "1.0.0-rc"));
+        assert!(fits("1.2.3", "1.4.0") && fits("=1.2.3", "1.2.3") && !fits("=1.2.3", "1.2.4"));
+        assert!(fits("nightly", "nightly") && !fits("nightly", "nightlies") && fits("=2026-05", "2026-05"));
+        assert!(
+            Range::exactly(&PackageVersion::new("1.0.0-rc.1").unwrap())
+                .fits(&PackageVersion::new("1.0.0-rc.1").unwrap())
+        );
+    }
+}

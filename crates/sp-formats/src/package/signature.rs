@@ -1,0 +1,137 @@
+//! What a package's signatures cover, and whether they hold.
+//!
+//! `value` covers name, version and content. `manifest_value` covers the whole manifest besides.
+
+use sp_tree::{Digest, PrivateKey, PublicKey, Signature};
+
+use crate::checks::{PK_11, PK_12, PK_13};
+use crate::json::{Json, Kind, Numbers, Value, canonical, quoted};
+use crate::report::{Report, Severity};
+
+use super::manifest::Manifest;
+use super::{Outcome, Step};
+
+/// How much of a package is signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Coverage {
+    /// Name, version and content.
+    Content,
+    /// The whole manifest too.
+    Whole,
+}
+
+impl Coverage {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Content => "content",
+            Self::Whole => "whole",
+        }
+    }
+}
+
+/// Who signed a package, and how much of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Signer {
+    /// The key.
+    pub key: PublicKey,
+    /// What it covers.
+    pub coverage: Coverage,
+}
+
+/// The bytes that `value` signs.
+fn content_message(name: &str, version: &str, sha256: &str) -> String {
+    Digest::of(format!("ctxpkg-sign-v1:{name}:{version}:{sha256}").as_bytes()).hex()
+}
+
+/// The bytes that `manifest_value` signs; none if the manifest holds a number that cannot be written.
+fn manifest_message(manifest: Value<'_>) -> Option<String> {
+    let text = canonical(manifest, "signature", Numbers::Rounded)?;
+    Some(Digest::of(format!("ctxpkg-sign-manifest-v1:{text}").as_bytes()).hex())
+}
+
+/// The member `signature` of a manifest that has none yet.
+pub(super) fn sign(json: &Json, manifest: &Manifest, key: &PrivateKey) -> Option<String> {
+    let content = content_message(manifest.name.as_str(), manifest.version.as_str(), &manifest.integrity.sha256);
+    let whole = manifest_message(json.root().get("manifest")?)?;
+    Some(format!(
+        "{{\"algorithm\":\"ed25519\",\"manifest_value\":{},\"public_key\":{},\"value\":{}}}",
+        quoted(&key.sign(whole.as_bytes()).hex()),
+        quoted(&key.public().hex()),
+        quoted(&key.sign(content.as_bytes()).hex()),
+    ))
+}
+
+/// Verifies the signatures of a manifest.
+pub(super) fn verify(value: Value<'_>, manifest: &Manifest, report: &mut Report) -> (Option<Signer>, Step) {
+    let Some(signature) = value.get("signature").filter(|signature| !signature.is_null()) else {
+        report
+            .whole(Severity::Warning, &PK_13, "it is not signed: nobody vouches for it")
+            .help("whoever made it signs it with `sp pkg create --sign`");
+        return (None, Step::new("signature", Outcome::Warned, "none: nobody vouches for it"));
+    };
+    match check(signature, value, manifest, report) {
+        Some(signer) => {
+            let (outcome, detail) = match signer.coverage {
+                Coverage::Whole => (Outcome::Passed, "Ed25519; covers content and manifest"),
+                Coverage::Content => {
+                    (Outcome::Warned, "Ed25519; covers name, version and content, not the rest of the manifest")
+                }
+            };
+            (Some(signer), Step::new("signature", outcome, detail))
+        }
+        None => (None, Step::new("signature", Outcome::Failed, "it does not hold")),
+    }
+}
+
+fn check(signature: Value<'_>, whole: Value<'_>, manifest: &Manifest, report: &mut Report) -> Option<Signer> {
+    let mut refuse = |check, value: Value<'_>, message: String| {
+        report.error(check, value.span(), message).help("do not use it: get it again from whoever made it");
+    };
+    if signature.kind() != Kind::Object {
+        refuse(&PK_11, signature, format!("`signature` must be an object, not {}", signature.kind().word()));
+        return None;
+    }
+    let text = |key: &str| signature.get(key).filter(|value| !value.is_null());
+    if !text("algorithm").is_some_and(|value| value.is("ed25519")) {
+        refuse(&PK_11, text("algorithm").unwrap_or(signature), "the algorithm must be `ed25519`".into());
+        return None;
+    }
+    let Some(written) = text("public_key") else {
+        refuse(&PK_11, signature, "`public_key` is missing".into());
+        return None;
+    };
+    let key = match PublicKey::from_hex(&written.text().unwrap_or_default()) {
+        Ok(key) => key,
+        Err(why) => {
+            refuse(&PK_11, written, format!("the public key cannot be used: {why}"));
+            return None;
+        }
+    };
+    let holds = |value: Value<'_>, message: &str| {
+        Signature::from_hex(&value.text().unwrap_or_default())
+            .and_then(|signature| key.verify(message.as_bytes(), &signature))
+            .map_err(|why| why.to_string())
+    };
+    let Some(value) = text("value") else {
+        refuse(&PK_11, signature, "`value` is missing".into());
+        return None;
+    };
+    let message = content_message(manifest.name.as_str(), manifest.version.as_str(), &manifest.integrity.sha256);
+    if let Err(why) = holds(value, &message) {
+        refuse(&PK_11, value, format!("name, version and content are not what was signed: {why}"));
+        return None;
+    }
+    let Some(value) = text("manifest_value") else {
+        report
+            .warning(&PK_12, signature.span(), "the signature covers name, version and content, and nothing else")
+            .help("description, author, dependencies, tags and times may have been changed since it was signed");
+        return Some(Signer { key, coverage: Coverage::Content });
+    };
+    let message = manifest_message(whole).ok_or_else(|| "it holds a number that no machine number is".to_owned());
+    if let Err(why) = message.and_then(|message| holds(value, &message)) {
+        refuse(&PK_12, value, format!("the manifest is not what was signed: {why}"));
+        return None;
+    }
+    Some(Signer { key, coverage: Coverage::Whole })
+}

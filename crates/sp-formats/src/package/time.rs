@@ -1,0 +1,85 @@
+//! Times as packages and envelopes write them.
+
+use jiff::Timestamp;
+
+/// Whether a text is a time in RFC 3339.
+pub(super) fn is_timestamp(text: &str) -> bool {
+    parse(text).is_some()
+}
+
+/// The time that a text in RFC 3339 is. Other forms that say the same are refused.
+pub fn parse(text: &str) -> Option<Timestamp> {
+    let bytes = text.as_bytes();
+    let digits =
+        |range: std::ops::Range<usize>| bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
+    let is = |at: usize, allowed: &[u8]| bytes.get(at).is_some_and(|byte| allowed.contains(byte));
+    let form = text.len() <= 40
+        && digits(0..4)
+        && is(4, b"-")
+        && digits(5..7)
+        && is(7, b"-")
+        && digits(8..10)
+        && is(10, b"Tt ")
+        && digits(11..13)
+        && is(13, b":")
+        && digits(14..16)
+        && is(16, b":")
+        && digits(17..19)
+        && !text.contains('[');
+    form.then(|| text.parse().ok()).flatten()
+}
+
+/// A time with its offset written as `+00:00`, and 0, 3, 6 or 9 digits of a second: as much as it needs.
+pub fn with_offset(time: Timestamp) -> String {
+    format!("{}+00:00", plain(time))
+}
+
+/// A time that ends in `Z`, and has 0, 3, 6 or 9 digits of a second: as much as it needs.
+pub fn with_z(time: Timestamp) -> String {
+    format!("{}Z", plain(time))
+}
+
+fn plain(time: Timestamp) -> String {
+    let nanos = time.subsec_nanosecond();
+    let form = match nanos {
+        0 => "%Y-%m-%dT%H:%M:%S",
+        nanos if nanos % 1_000_000 == 0 => "%Y-%m-%dT%H:%M:%S%.3f",
+        nanos if nanos % 1000 == 0 => "%Y-%m-%dT%H:%M:%S%.6f",
+        _ => "%Y-%m-%dT%H:%M:%S%.9f",
+    };
+    time.strftime(form).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rfc_3339_and_nothing_else() {
+        for good in ["2026-05-22T00:00:00Z", "2026-05-22t00:00:00.5+02:00", "2026-11-15T08:07:08.558883710Z"] {
+            assert!(is_timestamp(good), "{good}");
+        }
+        for bad in [
+            "",
+            "2026-05-22",
+            "2026-05-22T00:00Z",
+            "20260522T000000Z",
+            "2026-05-22T00:00:00",
+            "2026-13-01T00:00:00Z",
+            "2026-05-22T00:00:00Z[UTC]",
+        ] {
+            assert!(!is_timestamp(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn pk_14_a_time_has_as_many_digits_as_it_needs() {
+        for (text, written) in [
+            ("2026-11-15T08:07:08.558883710Z", "2026-11-15T08:07:08.558883710+00:00"),
+            ("2026-11-15T10:07:08.5+02:00", "2026-11-15T08:07:08.500+00:00"),
+            ("2026-11-15T08:07:08Z", "2026-11-15T08:07:08+00:00"),
+        ] {
+            assert_eq!(with_offset(parse(text).unwrap()), written);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Zstandard frames: bytes made smaller, and back again within a limit.
+
+use std::io::Read;
+
+use ruzstd::decoding::StreamingDecoder;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use thiserror::Error;
+
+/// Why a frame cannot be unpacked.
+#[derive(Debug, Error)]
+pub enum ZstdError {
+    /// It is no frame, or a broken one.
+    #[error("it is no whole Zstandard frame")]
+    Broken,
+    /// There is more in it than is taken.
+    #[error("it unpacks to more than {0} bytes")]
+    TooLarge(u64),
+    /// Something stands behind the frame.
+    #[error("there is something behind the Zstandard frame")]
+    Trailing,
+}
+
+/// The bytes as one frame.
+pub fn compress(bytes: &[u8]) -> Vec<u8> {
+    compress_to_vec(bytes, CompressionLevel::Fastest)
+}
+
+/// The bytes of exactly one frame, `limit` at the most.
+pub fn decompress(frame: &[u8], limit: u64) -> Result<Vec<u8>, ZstdError> {
+    // A frame may ask for a window of gigabytes, and needs none larger than what it holds.
+    const SMALLEST_WINDOW: u64 = 8 * 1024 * 1024;
+    let mut rest = frame;
+    let mut decoder = StreamingDecoder::new_with_max_window_size(&mut rest, limit.max(SMALLEST_WINDOW))
+        .map_err(|_| ZstdError::Broken)?;
+    let mut bytes = Vec::new();
+    (&mut decoder).take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|_| ZstdError::Broken)?;
+    if bytes.len() as u64 > limit {
+        return Err(ZstdError::TooLarge(limit));
+    }
+    drop(decoder);
+    if rest.is_empty() { Ok(bytes) } else { Err(ZstdError::Trailing) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn se_14_bytes_come_back_at_the_limit_and_not_past_it() {
+        let bytes = "what is repeated is made smaller. ".repeat(100).into_bytes();
+        let frame = compress(&bytes);
+        assert!(frame.len() < bytes.len() / 4);
+        assert_eq!(decompress(&frame, bytes.len() as u64).unwrap(), bytes);
+        assert!(matches!(decompress(&frame, bytes.len() as u64 - 1), Err(ZstdError::TooLarge(_))));
+        assert_eq!(decompress(&compress(b""), 0).unwrap(), b"");
+    }
+
+    #[test]
+    fn what_is_cut_or_followed_by_something_is_refused() {
+        let frame = compress(&[b'x'; 1000]);
+        for cut in 0..frame.len() {
+            assert!(decompress(&frame[..cut], 1 << 20).is_err(), "{cut}");
+        }
+        assert!(matches!(decompress(&[frame.as_slice(), b"x"].concat(), 1 << 20), Err(ZstdError::Trailing)));
+    }
+}
