@@ -1,7 +1,7 @@
 //! Doing what a plan says, in one transaction.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sp_formats::output::FolderAction;
 use sp_formats::state::{Extra, ImportRecord, Install, SkillRecord, State};
@@ -25,25 +25,29 @@ pub(crate) struct Apply<'a> {
 }
 
 impl Apply<'_> {
-    /// Does what the plan says. Returns what was kept of edited folders, by sink.
-    pub(crate) fn apply(&self, state: &State, plan: &Plan, indexes: &mut Indexes<'_>) -> Result<Vec<Vec<Kept>>> {
+    /// Does what the plan says. Returns what was kept of edited folders and files.
+    pub(crate) fn apply(&self, state: &State, plan: &Plan, indexes: &mut Indexes<'_>) -> Result<Vec<Kept>> {
         self.note_learnt(plan, indexes);
         let changes = changes(plan);
         if changes.is_empty() {
             self.store_records(state, plan)?;
             indexes.store(self.home);
-            return Ok(plan.sinks.iter().map(|_| Vec::new()).collect());
+            return Ok(Vec::new());
         }
         let stager = Stager { session: self.session, packs: self.packs };
         let jobs = stager.prepare(plan)?;
         let intent = Intent {
             id: Name::new(&self.session.context.run_id).map_err(|e| Error::new(Kind::Usage, e.to_string()))?,
             generation: state.generation + 1,
-            roots: plan.sinks.iter().map(|sink| sink.sink.path.clone()).collect(),
+            roots: plan.sinks.iter().map(|sink| sink.sink.path.clone()).chain(file_dirs(plan)).collect(),
             changes,
         };
         let mut transaction = Transaction::begin(&self.home.dir, &self.session.limits, intent)?;
-        let staged = match stager.stage(&transaction, &jobs) {
+        let staged = stager.stage(&transaction, &jobs).and_then(|staged| {
+            stage_files(&transaction, plan)?;
+            Ok(staged)
+        });
+        let staged = match staged {
             Ok(staged) => staged,
             Err(error) => {
                 transaction.abandon()?;
@@ -58,11 +62,7 @@ impl Apply<'_> {
             .commit(|| self.home.store_state(&next), || self.home.state().ok().map(|state| state.generation))?;
         indexes.store(self.home);
         self.hint_names(plan, &staged);
-        Ok(plan
-            .sinks
-            .iter()
-            .map(|sink| kept.iter().filter(|kept| kept.from.parent() == Some(&sink.sink.path)).cloned().collect())
-            .collect())
+        Ok(kept)
     }
 
     /// Writes only the records, if they say something new.
@@ -132,7 +132,7 @@ impl Apply<'_> {
         for install in &state.installs {
             match (sink_of(install), pack_of(install)) {
                 (Some(sink), _) if plan.sinks[sink].removed_packs.contains(&install.pack) => {}
-                (Some(sink), Some(pack)) => {
+                (Some(sink), Some(pack)) if plan.sinks[sink].packs.contains(&pack) => {
                     renewed.insert((sink, pack));
                     records.push(self.record_again(&plan.sinks[sink], pack, install, staged));
                 }
@@ -140,7 +140,7 @@ impl Apply<'_> {
             }
         }
         for (number, sink) in plan.sinks.iter().enumerate() {
-            let missing = (0..self.packs.len()).filter(|pack| !renewed.contains(&(number, *pack)));
+            let missing = sink.packs.iter().copied().filter(|pack| !renewed.contains(&(number, *pack)));
             records.extend(missing.map(|pack| self.record(sink, pack, None, staged)));
         }
         records
@@ -169,6 +169,14 @@ impl Apply<'_> {
                 extra: was.map(|was| was.extra.clone()).unwrap_or_default(),
             }
         });
+        // A package is its own import: its version and its hash are on record.
+        let packed = chosen.packed.as_ref().map(|packed| ImportRecord {
+            repo: chosen.file.path.to_string_lossy().into_owned(),
+            git_ref: Some(packed.version.clone()),
+            commit: packed.sha256.clone(),
+            extra: Extra::default(),
+        });
+        let imports = imports.chain(packed);
         let mine: Vec<_> =
             sink.folders.iter().filter(|folder| folder.skill.is_some_and(|(pack, _)| pack == number)).collect();
         let known: HashMap<&str, &SkillRecord> =
@@ -178,7 +186,7 @@ impl Apply<'_> {
             let skill = &self.packs[pack].skills[at];
             let digest = folder.digest.or_else(|| staged.get(&(pack, at)).map(|staged| staged.digest))?;
             let import = match skill.origin {
-                Origin::Local => None,
+                Origin::Local | Origin::Packed(_) => None,
                 Origin::Import(number) => Some(number),
             };
             let git_tree =
@@ -221,7 +229,7 @@ impl Apply<'_> {
     }
 }
 
-/// The changes of all sinks in one row; a change's number is its slot.
+/// The changes of all sinks in one row, then those of files; a change's number is its slot.
 fn changes(plan: &Plan) -> Vec<Change> {
     let change = |(root, folder): (usize, &FolderPlan)| Change {
         root,
@@ -229,7 +237,37 @@ fn changes(plan: &Plan) -> Vec<Change> {
         action: if folder.action == FolderAction::Remove { Action::Remove } else { Action::Put },
         before: folder.before,
     };
-    slots(plan).map(change).collect()
+    let dirs = file_dirs(plan);
+    let root_of = |dir: &Path| plan.sinks.len() + dirs.iter().position(|known| known == dir).unwrap_or(0);
+    let files = plan.files.iter().map(|file| Change {
+        root: root_of(&file.dir),
+        name: file.name.clone(),
+        action: if file.bytes.is_some() { Action::Put } else { Action::Remove },
+        before: file.before,
+    });
+    slots(plan).map(change).chain(files).collect()
+}
+
+/// The directories in which files change, each once.
+fn file_dirs(plan: &Plan) -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = Vec::new();
+    for file in &plan.files {
+        if !dirs.contains(&file.dir) {
+            dirs.push(file.dir.clone());
+        }
+    }
+    dirs
+}
+
+/// Writes the new files into their slots, which come after those of the folders.
+fn stage_files(transaction: &Transaction<'_>, plan: &Plan) -> Result<()> {
+    let first = slots(plan).count();
+    for (at, file) in plan.files.iter().enumerate() {
+        if let Some(bytes) = &file.bytes {
+            transaction.file(first + at, bytes)?;
+        }
+    }
+    Ok(())
 }
 
 fn real(path: &Path) -> String {

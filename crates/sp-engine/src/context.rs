@@ -89,6 +89,8 @@ pub struct Context<'a> {
     pub now: Timestamp,
     /// The system's clock in nanoseconds, to be held against file times.
     pub wall_clock: fn() -> i64,
+    /// Fills bytes with random ones, from the system.
+    pub random: fn(&mut [u8]) -> std::io::Result<()>,
     /// A name for this run, unlike that of any other.
     pub run_id: String,
     /// The ceilings that flags raise, by name; they win over the config's.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sp_formats::output::{ChangeReport, KeptFolder};
+use sp_formats::output::{ChangeReport, KeptFolder, SinkChange};
 use sp_formats::state::State;
 use sp_tree::transaction::Kept;
 
@@ -11,7 +11,7 @@ use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::home::{Home, Indexes, read_state};
-use crate::plan::{LocalDigests, Plan, Planner, Wanted};
+use crate::plan::{FilePlan, LocalDigests, Places, Plan, Planner, Wanted};
 use crate::show::{Chosen, choose};
 use crate::sinks::{Sink, SinkRequest, find, hint_place, refuse_overlap};
 use crate::stage::Stager;
@@ -53,7 +53,13 @@ pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<Change
     for (sink, chosen) in sinks.iter().flat_map(|sink| packs.iter().map(move |chosen| (sink, chosen))) {
         refuse_overlap(context, sink, &chosen.authoring.skills_dir())?;
     }
-    let wanted = Wanted { packs: &packs, removed: Vec::new(), others: request.others, replace: request.replace };
+    let wanted = Wanted {
+        packs: &packs,
+        removed: Vec::new(),
+        others: request.others,
+        replace: request.replace,
+        places: Places::Everywhere,
+    };
     let report = change(&session, &sinks, &wanted, request.mode, &mut indexes)?;
     for sink in &sinks {
         if let Some(reads) = &sink.reads {
@@ -90,27 +96,57 @@ pub(crate) fn change(
         Mode::DryRun if !context.home.exists() => None,
         _ => Some(Home::open(context, limits)?),
     };
-    let state = match &home {
-        Some(home) => home.state()?,
-        None => read_state(context)?,
-    };
-    let plan = plan(session, &state, sinks, wanted, indexes)?;
-    let mut report = ChangeReport {
-        applied: mode == Mode::Apply,
-        sinks: plan.sinks.iter().map(|sink| sink.describe(wanted.packs)).collect(),
-    };
-    if mode == Mode::DryRun {
-        // What an install would refuse to copy, a dry run refuses too.
-        Stager { session, packs: wanted.packs }.prepare(&plan)?;
-    }
-    if let (Mode::Apply, Some(home)) = (mode, &home) {
-        let apply = Apply { session, home, packs: wanted.packs };
-        let kept = apply.apply(&state, &plan, indexes)?;
-        for (sink, kept) in report.sinks.iter_mut().zip(kept) {
-            sink.kept = kept.into_iter().map(kept_folder).collect();
+    let change = Change { session, home: home.as_ref(), mode };
+    Ok(change.make(sinks, wanted, Vec::new(), indexes)?.0)
+}
+
+/// A change that is about to be made, or shown.
+pub(crate) struct Change<'a> {
+    pub session: &'a Session<'a>,
+    /// The home, if there is one.
+    pub home: Option<&'a Home<'a>>,
+    pub mode: Mode,
+}
+
+impl Change<'_> {
+    /// Plans a change of sinks, and of files with it, and, unless it is a dry run, makes it.
+    /// Returns what was kept of the files besides.
+    pub(crate) fn make(
+        &self,
+        sinks: &[Sink],
+        wanted: &Wanted<'_>,
+        files: Vec<FilePlan>,
+        indexes: &mut Indexes<'_>,
+    ) -> Result<(ChangeReport, Vec<KeptFolder>)> {
+        let (session, mode) = (self.session, self.mode);
+        let state = match self.home {
+            Some(home) => home.state()?,
+            None => read_state(session.context)?,
+        };
+        let plan = plan(session, &state, sinks, wanted, indexes)?;
+        let plan = Plan { files, ..plan };
+        let mut report = ChangeReport {
+            applied: mode == Mode::Apply,
+            sinks: plan.sinks.iter().map(|sink| sink.describe(wanted.packs)).collect(),
+        };
+        if mode == Mode::DryRun {
+            // What an install would refuse to copy, a dry run refuses too.
+            Stager { session, packs: wanted.packs }.prepare(&plan)?;
         }
+        let mut of_files = Vec::new();
+        if let (Mode::Apply, Some(home)) = (mode, self.home) {
+            let apply = Apply { session, home, packs: wanted.packs };
+            let kept = apply.apply(&state, &plan, indexes)?;
+            let in_sink = |kept: &Kept, sink: &SinkChange| kept.from.parent() == Some(&sink.path);
+            for kept in kept {
+                match report.sinks.iter_mut().find(|sink| in_sink(&kept, sink)) {
+                    Some(sink) => sink.kept.push(kept_folder(kept)),
+                    None => of_files.push(kept_folder(kept)),
+                }
+            }
+        }
+        Ok((report, of_files))
     }
-    Ok(report)
 }
 
 fn plan(
@@ -123,7 +159,7 @@ fn plan(
     let digests = LocalDigests::find(session, state, wanted.packs, sinks, indexes)?;
     let planner = Planner { session, state, wanted, digests: &digests };
     let sinks: Result<Vec<_>> = sinks.iter().map(|sink| planner.plan(sink, indexes.of(&sink.path))).collect();
-    Ok(Plan { sinks: sinks? })
+    Ok(Plan { sinks: sinks?, files: Vec::new() })
 }
 
 pub(crate) fn kept_folder(kept: Kept) -> KeptFolder {

@@ -24,6 +24,7 @@ mod init;
 mod install;
 mod installed;
 mod list;
+pub mod pkg;
 mod plan;
 mod resolve;
 mod show;

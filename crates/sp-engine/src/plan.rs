@@ -3,7 +3,7 @@
 //! Making a plan looks at the sinks and reads what it must to compare, and changes nothing.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use sp_formats::output::{FolderAction, FolderChange, SinkChange};
@@ -46,17 +46,50 @@ pub(crate) struct Wanted<'a> {
     pub removed: Vec<String>,
     pub others: Others,
     pub replace: Replace,
+    pub places: Places,
+}
+
+/// Which packs belong into which sinks.
+pub(crate) enum Places {
+    /// Each into every one.
+    Everywhere,
+    /// Each into these, by the sink's real path and the number of the pack.
+    Only(HashSet<(PathBuf, usize)>),
+}
+
+impl Wanted<'_> {
+    /// The packs that belong into a sink, with their numbers.
+    fn packs_in<'s>(&'s self, sink: &'s Path) -> impl Iterator<Item = (usize, &'s Chosen)> {
+        let belongs = move |number: usize| match &self.places {
+            Places::Everywhere => true,
+            Places::Only(places) => places.contains(&(sink.to_path_buf(), number)),
+        };
+        self.packs.iter().enumerate().filter(move |(number, _)| belongs(*number))
+    }
 }
 
 /// The changes.
 pub(crate) struct Plan {
     pub sinks: Vec<SinkPlan>,
+    pub files: Vec<FilePlan>,
+}
+
+/// A file of ours that comes, changes or goes together with the folders.
+pub(crate) struct FilePlan {
+    /// The real path of the directory.
+    pub dir: PathBuf,
+    pub name: Name,
+    pub before: Before,
+    /// What it is to hold; nothing removes it.
+    pub bytes: Option<Vec<u8>>,
 }
 
 /// The changes in one sink.
 pub(crate) struct SinkPlan {
     pub sink: Sink,
     pub folders: Vec<FolderPlan>,
+    /// The packs that belong here, by number.
+    pub packs: Vec<usize>,
     /// The packs that go.
     pub removed_packs: Vec<String>,
     /// What was learnt of folders by reading them.
@@ -83,7 +116,7 @@ impl SinkPlan {
         SinkChange {
             sink: self.sink.name.clone(),
             path: self.sink.path.clone(),
-            packs: packs.iter().map(|chosen| chosen.file.pack.name.clone()).collect(),
+            packs: self.packs.iter().map(|&number| packs[number].file.pack.name.clone()).collect(),
             removed_packs: self.removed_packs.clone(),
             folders: self
                 .folders
@@ -147,7 +180,7 @@ impl Planner<'_> {
         let records: Vec<&Install> = self.state.installs.iter().filter(|install| is_in(install, &sink.path)).collect();
         self.refuse_strangers(sink, &records)?;
         let goes = |install: &Install| {
-            let named = self.wanted.packs.iter().any(|chosen| chosen.file.pack.name == install.pack);
+            let named = self.wanted.packs_in(&sink.path).any(|(_, chosen)| chosen.file.pack.name == install.pack);
             self.wanted.removed.contains(&install.pack) || self.wanted.others == Others::Go && !named
         };
         let owned = self.owned(sink, &records)?;
@@ -156,12 +189,13 @@ impl Planner<'_> {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
             Err(e) => return Err(e.into()),
         };
-        let mut jobs = self.jobs(&owned, &goes)?;
+        let mut jobs = self.jobs(sink, &owned, &goes)?;
         let looks: Result<Vec<Look>> =
             jobs.par_iter().with_min_len(16).map(|job| self.look(dir.as_ref(), index, job)).collect();
         let mut plan = SinkPlan {
             sink: sink.clone(),
             folders: Vec::new(),
+            packs: self.wanted.packs_in(&sink.path).map(|(number, _)| number).collect(),
             removed_packs: records.iter().filter(|install| goes(install)).map(|install| install.pack.clone()).collect(),
             learnt: Vec::new(),
         };
@@ -179,7 +213,7 @@ impl Planner<'_> {
         if self.wanted.replace == Replace::Allow {
             return Ok(());
         }
-        for chosen in self.wanted.packs {
+        for (_, chosen) in self.wanted.packs_in(&sink.path) {
             let (name, ours) = (&chosen.file.pack.name, &chosen.file.path);
             let theirs = records.iter().find(|install| install.pack == *name && !install.pack_file.is_empty());
             let Some(theirs) = theirs.filter(|install| !same_file(Path::new(&install.pack_file), ours)) else {
@@ -223,6 +257,7 @@ impl Planner<'_> {
     /// Every folder that is wanted or recorded, with who has it now.
     fn jobs<'r>(
         &self,
+        sink: &Sink,
         owned: &[(Name, &'r Install, Option<&'r SkillRecord>)],
         goes: &dyn Fn(&Install) -> bool,
     ) -> Result<Vec<Job<'r>>> {
@@ -230,7 +265,7 @@ impl Planner<'_> {
             owned.iter().enumerate().map(|(at, (name, ..))| (name.as_str(), at)).collect();
         let mut jobs: Vec<Job<'r>> = Vec::new();
         let mut taken: HashMap<String, usize> = HashMap::new();
-        for (pack, chosen) in self.wanted.packs.iter().enumerate() {
+        for (pack, chosen) in self.wanted.packs_in(&sink.path) {
             for (at, skill) in chosen.skills.iter().enumerate() {
                 let owner = by_name.get(skill.folder.as_str()).map(|&at| owned[at].1);
                 let record = by_name.get(skill.folder.as_str()).and_then(|&at| owned[at].2);
@@ -249,7 +284,8 @@ impl Planner<'_> {
                 jobs.push(Job { name: skill.folder.clone(), skill: Some((pack, at)), owner, record, ours });
             }
         }
-        let named: HashSet<&str> = self.wanted.packs.iter().map(|chosen| chosen.file.pack.name.as_str()).collect();
+        let named: HashSet<&str> =
+            self.wanted.packs_in(&sink.path).map(|(_, chosen)| chosen.file.pack.name.as_str()).collect();
         let wanted: HashSet<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
         let gone: Vec<Job<'r>> = owned
             .iter()
@@ -340,6 +376,7 @@ impl Planner<'_> {
         let skill = &chosen.skills[at];
         match skill.origin {
             Origin::Local => self.digests.0.get(&(pack, at)).copied(),
+            Origin::Packed(number) => chosen.packed.as_ref().map(|packed| packed.contents[number].digest()),
             Origin::Import(number) => {
                 let (record, owner) = (job.record?, job.owner?);
                 let checkout = &chosen.checkouts[number];

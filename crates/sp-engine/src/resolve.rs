@@ -15,6 +15,8 @@ pub(crate) enum Origin {
     Local,
     /// The import with this number.
     Import(usize),
+    /// The skill with this number of a package.
+    Packed(usize),
 }
 
 /// A selected skill.
@@ -120,7 +122,7 @@ fn one_of_each<'a>(picked: Vec<(Origin, &'a str)>, offers: &[Offer]) -> Vec<(Ori
     picked
         .into_iter()
         .filter(|(origin, id)| match origin {
-            Origin::Local => true,
+            Origin::Local | Origin::Packed(_) => true,
             Origin::Import(number) => seen.insert((offers[*number].tree.clone(), *id)),
         })
         .collect()
@@ -162,7 +164,7 @@ fn name_folders(pack: &Pack, picked: &[(Origin, &str)], report: &mut Report) -> 
 
 fn describe(pack: &Pack, origin: Origin, id: &str) -> String {
     match origin {
-        Origin::Local => format!("the local `{id}`"),
+        Origin::Local | Origin::Packed(_) => format!("the local `{id}`"),
         Origin::Import(number) => format!("`{id}` of `{}`", pack.imports[number].repo),
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::output::{ImportItem, PackView, SelectedItem};
 use sp_formats::report::Severity;
-use sp_tree::Check;
+use sp_tree::{Check, Content};
 
 use crate::authoring::{Authoring, PackFile, find_pack};
 use crate::config::Session;
@@ -23,6 +23,17 @@ pub(crate) struct Chosen {
     pub checkouts: Vec<Checkout>,
     /// What the index must still look at to know a local skill unchanged.
     pub check: Check,
+    /// The skills that a package carries, if it is one.
+    pub packed: Option<PackedSkills>,
+}
+
+/// The skills that a package carries.
+pub(crate) struct PackedSkills {
+    pub version: String,
+    /// What name, version and content hash to.
+    pub sha256: String,
+    /// One for each skill, in order.
+    pub contents: Vec<Content>,
 }
 
 impl Chosen {
@@ -37,7 +48,7 @@ pub fn show(context: &Context<'_>, root: Option<&Path>, named: &str) -> Result<P
     let session = Session::begin(context)?;
     let chosen = choose(&session, root, named, None)?;
     let import = |origin| match origin {
-        Origin::Local => None,
+        Origin::Local | Origin::Packed(_) => None,
         Origin::Import(number) => Some(number),
     };
     Ok(PackView {
@@ -103,7 +114,7 @@ pub(crate) fn choose(
             file.pack.name
         )));
     }
-    Ok(Chosen { authoring, file, skills, checkouts, check })
+    Ok(Chosen { authoring, file, skills, checkouts, check, packed: None })
 }
 
 /// What a repository at a commit offers to an import.

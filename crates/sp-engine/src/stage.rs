@@ -42,6 +42,8 @@ pub(crate) struct Job {
 enum Bytes {
     Local(Scanned),
     Git(GitListing),
+    /// In memory, by the number that the skill has in its package.
+    Packed(usize),
 }
 
 /// A skill that was written.
@@ -59,9 +61,13 @@ pub(crate) type StagedSkills = HashMap<(usize, usize), Staged>;
 
 impl Bytes {
     /// About how much room a copy takes.
-    fn space(&self) -> u64 {
+    fn space(&self, chosen: &Chosen) -> u64 {
         const BLOCK: u64 = 4096;
         let (bytes, entries) = match self {
+            Self::Packed(number) => {
+                let content = chosen.packed.as_ref().map(|packed| &packed.contents[*number]);
+                content.map_or((0, 0), |content| (content.size(), content.len()))
+            }
             Self::Local(scanned) => (scanned.listing.bytes, scanned.listing.entries.len()),
             Self::Git(listing) => (listing.bytes, listing.entries.len()),
         };
@@ -95,6 +101,9 @@ impl Stager<'_> {
         let mut git = self.prepare_imports(&wanted)?;
         let local = |pack: usize, skill: usize| -> Result<Bytes> {
             let chosen = &self.packs[pack];
+            if let Origin::Packed(number) = chosen.skills[skill].origin {
+                return Ok(Bytes::Packed(number));
+            }
             let dir = Dir::open(&chosen.local_dir(&chosen.skills[skill].id))?;
             Ok(Bytes::Local(scan(&dir, &self.session.limits)?))
         };
@@ -147,7 +156,7 @@ impl Stager<'_> {
         let dirs: Vec<Option<Dir>> = plan.sinks.iter().map(|sink| nearest_dir(&sink.sink.path)).collect();
         for (job, slot) in jobs.iter().flat_map(|job| job.slots.iter().map(move |slot| (job, *slot))) {
             if let Some(dir) = &dirs[sink_of[slot]] {
-                *needed.entry(dir.identity()?.0).or_default() += job.bytes.space();
+                *needed.entry(dir.identity()?.0).or_default() += job.bytes.space(&self.packs[job.pack]);
             }
         }
         for (sink, dir) in plan.sinks.iter().zip(&dirs) {
@@ -175,7 +184,13 @@ impl Stager<'_> {
         let (git, local): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| matches!(job.bytes, Bytes::Git(_)));
         let mut staged: StagedSkills = local
             .into_par_iter()
-            .map(|job| Ok(finish(job, self.stage_local(transaction, job, &problems)?)))
+            .map(|job| {
+                let staged = match job.bytes {
+                    Bytes::Packed(number) => self.stage_packed(transaction, job, number, &problems)?,
+                    _ => self.stage_local(transaction, job, &problems)?,
+                };
+                Ok(finish(job, staged))
+            })
             .collect::<Result<_>>()?;
         for group in git.chunk_by(|a, b| self.checkout_of(a) == self.checkout_of(b)) {
             let results = self.stage_git(transaction, group, &problems)?;
@@ -210,6 +225,28 @@ impl Stager<'_> {
         })?;
         let copies: Result<Vec<_>> = writers.into_iter().map(|writer| Ok(writer.finish()?)).collect();
         Ok(Staged { digest: copied.tree.digest(), source: Some(copied.stamps), copies: copies?, name })
+    }
+
+    fn stage_packed(
+        &self,
+        transaction: &Transaction<'_>,
+        job: &Job,
+        number: usize,
+        problems: &Mutex<Vec<Report>>,
+    ) -> Result<Staged> {
+        let chosen = &self.packs[job.pack];
+        let Some(packed) = &chosen.packed else {
+            return Err(Error::new(Kind::Request, "not a skill of a package"));
+        };
+        let (content, id) = (&packed.contents[number], &chosen.skills[job.skill].id);
+        let shown = format!("{id}/{SKILL_FILE} of {}", chosen.file.pack.name);
+        let name = self.read_skill(&shown, id, content.get(SKILL_FILE).unwrap_or_default(), problems);
+        let mut copies = Vec::new();
+        for mut writer in self.writers(transaction, job)? {
+            content.write(&mut writer)?;
+            copies.push(writer.finish()?);
+        }
+        Ok(Staged { digest: content.digest(), source: None, copies, name })
     }
 
     fn stage_git(

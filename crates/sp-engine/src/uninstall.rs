@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::home::{Indexes, read_state};
 use crate::install::{Mode, change, distinct};
-use crate::plan::{Others, Replace, Wanted, is_in};
+use crate::plan::{Others, Places, Replace, Wanted, is_in};
 use crate::sinks::{Sink, SinkRequest, find};
 
 /// Uninstalls packs from sinks. Neither the repository nor the pack file need exist any more.
@@ -26,7 +26,13 @@ pub fn uninstall(context: &Context<'_>, packs: &[String], sinks: &[SinkRequest],
             return Err(not_installed(context, sink, pack, &here));
         }
     }
-    let wanted = Wanted { packs: &[], removed: packs.to_vec(), others: Others::Stay, replace: Replace::Refuse };
+    let wanted = Wanted {
+        packs: &[],
+        removed: packs.to_vec(),
+        others: Others::Stay,
+        replace: Replace::Refuse,
+        places: Places::Everywhere,
+    };
     change(&session, &sinks, &wanted, mode, &mut Indexes::new(context))
 }
 

@@ -1,16 +1,17 @@
-//! `config.yaml`: where the sinks are, and limits that a user has raised.
+//! `config.yaml`: where the sinks are, limits that a user has raised, and which packages are trusted.
 
 use schemars::JsonSchema;
-use sp_tree::{LIMIT_NAMES, Limits};
+use sp_tree::{LIMIT_NAMES, Limits, PublicKey};
 
-use crate::checks::{SE_04, SP_27, SP_28};
+use crate::checks::{PK_13, SE_04, SP_27, SP_28};
 use crate::pack::{Fields, What};
 use crate::printable::printable;
 use crate::report::Report;
 use crate::suggest::nearest;
 use crate::yaml::{self, Node, Value};
 
-const KEYS: &[&str] = &["sinks", "limits"];
+const KEYS: &[&str] = &["sinks", "limits", "packages"];
+const PACKAGE_KEYS: &[&str] = &["require-signed", "trusted-keys"];
 
 /// The user's config: where the sinks are, and limits that were raised.
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
@@ -22,6 +23,21 @@ pub struct Config {
     /// Limits by name.
     #[schemars(with = "Option<crate::schema::LimitNumbers>")]
     pub limits: Vec<(String, u64)>,
+    /// What is asked of packages before they are taken.
+    #[schemars(with = "Option<PackagePolicy>")]
+    pub packages: PackagePolicy,
+}
+
+/// What is asked of packages before they are taken.
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PackagePolicy {
+    /// Whether a package that nobody signed is refused.
+    #[schemars(with = "Option<bool>")]
+    pub require_signed: bool,
+    /// The only keys that are trusted; none means every key that is pinned or new.
+    #[schemars(with = "Option<Vec<crate::schema::KeyDigits>>")]
+    pub trusted_keys: Vec<PublicKey>,
 }
 
 /// Reads a config from the bytes of its file.
@@ -101,7 +117,47 @@ fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
             }
         }
     }
+    config.packages = packages(&fields, report);
     Some(config)
+}
+
+fn packages(fields: &Fields<'_>, report: &mut Report) -> PackagePolicy {
+    let mut policy = PackagePolicy::default();
+    let Some(node) = fields.get("packages").filter(|node| !node.is_null()) else { return policy };
+    let Some(fields) = Fields::of(node, What { name: "`packages`", check: &SP_28 }, PACKAGE_KEYS, report) else {
+        return policy;
+    };
+    if let Some(node) = fields.get("require-signed") {
+        match node.truth() {
+            Some(truth) => policy.require_signed = truth,
+            None => {
+                report
+                    .error(&PK_13, node.span.clone(), "`require-signed` must be `true` or `false`")
+                    .help("write `require-signed: true`");
+            }
+        }
+    }
+    match fields.get("trusted-keys") {
+        Some(Node { value: Value::Seq(items), .. }) => {
+            for item in items {
+                match PublicKey::from_hex(item.text().unwrap_or_default()) {
+                    Ok(key) => policy.trusted_keys.push(key),
+                    Err(why) => {
+                        let message = format!("this is no key that can be trusted: {why}");
+                        report.error(&PK_13, item.span.clone(), message).help("`sp key export` prints one");
+                    }
+                }
+            }
+        }
+        Some(node) if !node.is_null() => {
+            let message = format!("`trusted-keys` must be a list, not {}", node.kind());
+            report
+                .error(&PK_13, node.span.clone(), message)
+                .help("write each key on its own line, with `- ` before it");
+        }
+        _ => {}
+    }
+    policy
 }
 
 fn is_absolute(path: &str) -> bool {
@@ -133,6 +189,17 @@ mod tests {
         assert_eq!(config.sinks[1], ("mine".into(), "/srv/skills".into()));
         assert_eq!(config.limits, [("skill-entries".into(), 20_000)]);
         assert_eq!(read("config.yaml", "", &Limits::default()).0, Some(Config::default()));
+    }
+
+    #[test]
+    fn pk_13_the_config_says_which_packages_are_taken() {
+        let key = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c";
+        let text = format!("packages:\n  require-signed: true\n  trusted-keys: [{key}]\n");
+        let policy = read("config.yaml", &text, &Limits::default()).0.unwrap().packages;
+        assert!(policy.require_signed && policy.trusted_keys[0].hex() == key);
+        let wrong = "packages: {require-signed: maybe, trusted-keys: [abc], trust: 1}\n";
+        let (config, report) = read("config.yaml", wrong, &Limits::default());
+        assert_eq!((config, report.findings.len()), (None, 3));
     }
 
     #[test]

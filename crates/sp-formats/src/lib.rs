@@ -9,6 +9,7 @@ pub mod checks;
 pub mod config;
 pub mod folder;
 pub mod json;
+pub mod markdown;
 pub mod output;
 pub mod pack;
 pub mod package;

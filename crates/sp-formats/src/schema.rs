@@ -107,3 +107,8 @@ schema_of!(LimitNumbers, "Limits", {
     let properties: serde_json::Map<_, _> = LIMIT_NAMES.iter().map(number).collect();
     json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
 });
+
+/// A public key.
+pub(crate) struct KeyDigits;
+
+schema_of!(KeyDigits, "Key", json_schema!({ "type": "string", "pattern": "^[0-9a-f]{64}$" }));

@@ -1,6 +1,9 @@
 //! Replacing one file so that a reader, and a power cut, see the old bytes or the new.
 
-use crate::dir::{Dir, FileError, Fixed, Follow, Segment, Stamp};
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::dir::{Dir, DirEntry, FileError, Fixed, Follow, Segment, Stamp};
 use crate::path::Name;
 
 /// Whether the new bytes must survive a power cut.
@@ -71,6 +74,57 @@ pub fn rewrite(dir: &Dir, name: &Name, like: &Stamp, temp: &Name, bytes: &[u8]) 
     })?;
     dir.sync()?;
     Ok(written)
+}
+
+/// A file that is given to somebody, whole or not at all.
+#[derive(Debug, Clone, Copy)]
+pub struct Delivery<'a> {
+    /// What it holds.
+    pub bytes: &'a [u8],
+    /// Who may read it.
+    pub readers: Readers,
+    /// What becomes of a file that is there already.
+    pub existing: Existing,
+}
+
+/// Who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    /// Whoever the user's own mask allows.
+    Anybody,
+    /// Its owner alone.
+    Owner,
+}
+
+/// What becomes of a file that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and the new one is refused.
+    Keep,
+    /// The new one takes its place.
+    Replace,
+}
+
+/// Writes a file where a user wants it; `temp` is a name that nobody else has.
+pub fn deliver(path: &Path, temp: &Name, delivery: Delivery<'_>) -> Result<(), FileError> {
+    let name = DirEntry::of(path).ok_or_else(|| FileError::new("write", path, ErrorKind::IsADirectory))?;
+    let dir = Dir::open(path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
+    let write = || {
+        let mut file = match delivery.readers {
+            Readers::Anybody => dir.create_file(temp, false)?,
+            Readers::Owner => dir.create_secret(temp)?,
+        };
+        file.write(delivery.bytes)?;
+        file.sync()?;
+        match delivery.existing {
+            Existing::Keep => dir.rename_new(temp, &dir, &name),
+            Existing::Replace => dir.rename_over(temp, &dir, &name),
+        }
+    };
+    write().inspect_err(|_| {
+        let _ = dir.remove_tree(temp);
+    })?;
+    dir.sync()
 }
 
 #[cfg(test)]

@@ -45,4 +45,5 @@ pub use store::Store;
 pub use tree::{Content, Tree, TreeEntry, TreeKind};
 pub use walk::{Found, FoundLink, Unnamed, WalkError, find_holders};
 pub use write::TreeWriter;
+pub use zeroize::{Zeroize, Zeroizing};
 pub use zstd::{ZstdError, compress, decompress};

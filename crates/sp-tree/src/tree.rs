@@ -93,6 +93,37 @@ impl Content {
         matches!(self.tree.entries[at].kind, TreeKind::File { .. }).then(|| self.bytes[at].as_slice())
     }
 
+    /// How many files and folders there are.
+    pub fn len(&self) -> usize {
+        self.tree.entries.len()
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.tree.entries.is_empty()
+    }
+
+    /// The files with their bytes, in the order of their paths.
+    pub fn files(&self) -> impl Iterator<Item = (&RelPath, bool, &[u8])> {
+        self.tree.entries.iter().zip(&self.bytes).filter_map(|(entry, bytes)| match entry.kind {
+            TreeKind::Dir => None,
+            TreeKind::File { executable, .. } => Some((&entry.path, executable, bytes.as_slice())),
+        })
+    }
+
+    /// What lies below a folder, with paths from there.
+    pub fn below(&self, folder: &RelPath) -> Self {
+        let mut below = Self::default();
+        for (entry, bytes) in self.tree.entries.iter().zip(&self.bytes) {
+            let inner = entry.path.as_str().strip_prefix(folder.as_str()).and_then(|rest| rest.strip_prefix('/'));
+            // The rest of a safe path, cut at a separator, is a safe path.
+            let Some(path) = inner.and_then(|inner| RelPath::new(inner).ok()) else { continue };
+            below.tree.entries.push(TreeEntry { path, kind: entry.kind.clone() });
+            below.bytes.push(bytes.clone());
+        }
+        below
+    }
+
     /// The bytes of all files together.
     pub fn size(&self) -> u64 {
         self.bytes.iter().map(|bytes| bytes.len() as u64).sum()

@@ -99,7 +99,7 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t)]
         scope: Scope,
     },
-    /// Check skills, packs and repositories, and report every problem
+    /// Check skills, packs, packages and repositories, and report every problem
     Check(Check),
     /// Tell what a rule asks, and why, with examples
     Explain {
@@ -127,6 +127,12 @@ pub(crate) enum Command {
     /// Keep a workspace's own skills: SkillBag
     #[command(subcommand)]
     Bag(Bag),
+    /// Make, verify, install, send and keep packages: .ctxpkg
+    #[command(subcommand, visible_alias = "pack")]
+    Pkg(Pkg),
+    /// Make keys, and say whom to trust
+    #[command(subcommand)]
+    Key(Key),
     /// Show sinks, paths and limits, and which agents are on this machine
     Config,
     /// Make a small authoring repository
@@ -266,9 +272,340 @@ pub(crate) enum BagSource {
     Init,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum Pkg {
+    /// Make a package: from a project, from a file written by hand, or from skills
+    Create(Box<Create>),
+    /// Put packages into the store, after verifying them
+    Import {
+        /// The files
+        #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        trust: Trust,
+    },
+    /// Write a package of the store into a file, to the letter
+    Export {
+        /// The package: `name`, `name@version`
+        package: String,
+        /// The file [default: <name>-<version>.ctxpkg]
+        #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        output: Option<PathBuf>,
+        /// Replace a file that is there
+        #[arg(long)]
+        force: bool,
+        /// Leave out what another tool does not take
+        #[arg(long, value_enum)]
+        compat: Option<CompatTool>,
+    },
+    /// Install packages into a project, with all that they need
+    Install {
+        /// Names, names with versions or ranges, or files [default: what ctxpkg.lock says]
+        #[arg(value_name = "PACKAGE")]
+        packages: Vec<String>,
+        #[command(flatten)]
+        place: PkgPlace,
+        /// Install optional dependencies too, where they can be
+        #[arg(long)]
+        with_optional: bool,
+        #[command(flatten)]
+        trust: Trust,
+    },
+    /// Take packages out of a project, and what nothing else needs
+    Uninstall {
+        /// The packages, by name
+        #[arg(required = true, value_name = "PACKAGE")]
+        packages: Vec<String>,
+        /// Show what would change, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// List the packages of the store
+    List,
+    /// Show everything about a package
+    Info {
+        /// A file, or a package of the store
+        package: String,
+        #[command(flatten)]
+        size: MaxSize,
+    },
+    /// Take packages out of the store
+    Remove {
+        /// `name` for every version, `name@version` for one
+        #[arg(required = true, value_name = "PACKAGE")]
+        packages: Vec<String>,
+        /// Show what would go, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Show what differs between two packages
+    Diff {
+        /// A file, or a package of the store
+        before: String,
+        /// A file, or a package of the store
+        after: String,
+        #[command(flatten)]
+        size: MaxSize,
+    },
+    /// List the versions of a package, the newest first
+    Log {
+        /// The package, by name
+        name: String,
+    },
+    /// Go back to an earlier version, or to all that the project had before
+    Rollback {
+        /// The package [default: everything]
+        name: Option<String>,
+        /// The version to go back to [default: the one before]
+        #[arg(long, value_name = "VERSION", requires = "name")]
+        to: Option<String>,
+        /// Show what would change, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Verify a package, step by step
+    Verify {
+        /// A file, or a package of the store
+        package: String,
+        #[command(flatten)]
+        trust: Trust,
+    },
+    /// Send a package to another machine
+    Send {
+        /// A file, or a package of the store [default: the only one there is]
+        package: Option<String>,
+        /// Where to: `agent.example`, or `127.0.0.1:8765`
+        #[arg(long, value_name = "URL")]
+        target: String,
+        /// Whom it is for
+        #[arg(long, value_name = "NAME")]
+        to: Option<String>,
+        /// By which name the other side knows you
+        #[arg(long = "as", value_name = "NAME", default_value = "sp")]
+        sender: String,
+        #[command(flatten)]
+        secret: Secret,
+        /// How the envelope is signed
+        #[arg(long, value_enum, default_value_t)]
+        envelope: EnvelopeForm,
+    },
+    /// Take packages that other machines send
+    Receive {
+        /// The address to listen on; port 0 takes any that is free
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8765")]
+        listen: String,
+        /// Refuse what is for somebody else
+        #[arg(long = "as", value_name = "NAME")]
+        recipient: Option<String>,
+        #[command(flatten)]
+        secret: Secret,
+        /// Let packages wait until `sp pkg inbox` takes them
+        #[arg(long)]
+        queue: bool,
+        /// Stop after one package
+        #[arg(long)]
+        once: bool,
+        #[command(flatten)]
+        trust: Trust,
+    },
+    /// List packages that wait, take one, or refuse one
+    Inbox {
+        /// Take this one
+        #[arg(long, value_name = "ID", conflicts_with = "reject")]
+        accept: Option<String>,
+        /// Refuse this one
+        #[arg(long, value_name = "ID")]
+        reject: Option<String>,
+        #[command(flatten)]
+        trust: Trust,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// The name [default: what the file says]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// The scope: `acme` makes `@acme/<name>`
+    #[arg(long)]
+    pub scope: Option<String>,
+    /// The version [default: 1.0.0, then the next patch whenever the content is another]
+    #[arg(long)]
+    pub version: Option<String>,
+    /// What it is about
+    #[arg(long)]
+    pub description: Option<String>,
+    /// Who wrote it
+    #[arg(long)]
+    pub author: Option<String>,
+    /// A free word; may be given several times
+    #[arg(long, value_name = "WORD")]
+    pub tag: Vec<String>,
+    /// What it needs; may be given several times
+    #[arg(long, value_name = "NAME@RANGE")]
+    pub depends: Vec<String>,
+    /// The conformance level: 1 nodes, 2 edges too, 3 activation and decay too
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3))]
+    pub level: Option<u64>,
+    /// What it is for
+    #[arg(long, value_enum, default_value_t)]
+    pub kind: PkgKind,
+    /// Make it from the documents of this project [default: the current directory]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["input", "skills"])]
+    pub from: Option<PathBuf>,
+    /// Make it from this file: nodes, edges and layers in JSON or YAML
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "skills")]
+    pub input: Option<PathBuf>,
+    /// With `--kind skills`: folders of skills, or packs
+    #[arg(value_name = "SKILL", value_hint = ValueHint::AnyPath)]
+    pub skills: Vec<String>,
+    /// Sign it; with a name, with that key
+    #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = "", require_equals = true)]
+    pub sign: Option<String>,
+    /// Write it into this file too
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long, requires = "output")]
+    pub force: bool,
+    #[command(flatten)]
+    pub size: MaxSize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum PkgKind {
+    /// Knowledge
+    #[default]
+    Context,
+    /// Skills
+    Skills,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompatTool {
+    /// lean-ctx, which refuses the layer `policies`
+    LeanCtx,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum EnvelopeForm {
+    /// For older peers
+    V2,
+    /// Every field is covered
+    #[default]
+    V3,
+}
+
+/// Where a package goes.
+#[derive(Debug, Args)]
+pub(crate) struct PkgPlace {
+    /// The agent that skills are installed for; may be given several times
+    #[arg(long, value_name = "SINK")]
+    pub agent: Vec<String>,
+    /// Use this directory instead of the agent's own
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "agent")]
+    pub path: Option<PathBuf>,
+    /// Where the agent reads: for the user, or in this project
+    #[arg(long, value_enum, default_value_t, requires = "agent")]
+    pub scope: Scope,
+    /// What stands before the names of skills' folders
+    #[arg(long)]
+    pub prefix: Option<String>,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What is accepted for once.
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// Refuse packages that nobody signed
+    #[arg(long)]
+    pub require_signed: bool,
+    /// Take a package that is signed less well than those before it
+    #[arg(long, conflicts_with = "require_signed")]
+    pub allow_downgrade: bool,
+    /// Take a package that is signed by another key than before, and trust that key from now on
+    #[arg(long)]
+    pub accept_new_key: bool,
+    #[command(flatten)]
+    pub size: MaxSize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MaxSize {
+    /// Take packages of up to this size [default: 10 MiB]
+    #[arg(long, value_name = "BYTES")]
+    pub max_size: Option<u64>,
+}
+
+/// A secret that two machines share: never an argument.
+#[derive(Debug, Args)]
+pub(crate) struct Secret {
+    /// The environment variable that holds the secret
+    #[arg(long, value_name = "NAME", default_value = "SP_TRANSPORT_SECRET", conflicts_with = "secret_file")]
+    pub secret_env: String,
+    /// A file that holds the secret, and that only you may read
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub secret_file: Option<PathBuf>,
+    /// The environment variable that holds a bearer token
+    #[arg(long, value_name = "NAME")]
+    pub token_env: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Key {
+    /// Make a key
+    New {
+        /// Its name
+        #[arg(default_value = "default")]
+        name: String,
+    },
+    /// List your keys, and whom you trust
+    List,
+    /// Print the public half of a key, or write the private half into a file
+    Export {
+        /// The key
+        #[arg(default_value = "default")]
+        name: String,
+        /// Write the private half into this file, which only you may read
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        private: Option<PathBuf>,
+    },
+    /// Take a private key that was made elsewhere
+    Import {
+        /// The file, in PEM
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// Its name
+        #[arg(long, default_value = "default")]
+        name: String,
+    },
+    /// Trust a key for a scope, or for a package that has none
+    Trust {
+        /// `@acme`, or the name of a package
+        #[arg(required_unless_present = "rotation", requires = "key")]
+        namespace: Option<String>,
+        /// The public key
+        key: Option<String>,
+        /// Follow the statement by which an old key names its successor
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["namespace", "key"])]
+        rotation: Option<PathBuf>,
+    },
+    /// Make a new key in the place of an old one
+    Rotate {
+        /// The key
+        #[arg(default_value = "default")]
+        name: String,
+        /// Write a statement into this file, by which others can follow
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        statement: Option<PathBuf>,
+    },
+}
+
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Check {
-    /// Skills, packs, repositories or folders of skills [default: what the current directory is in]
+    /// Skills, packs, packages, repositories or folders [default: what the current directory is in]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
     /// Count warnings as errors

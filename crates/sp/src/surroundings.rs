@@ -32,6 +32,7 @@ pub(crate) fn context<'a>(options: &Options, listener: &'a dyn Listener) -> Resu
         cache: options.cache_dir.as_ref().map(|dir| current_dir.join(dir)),
         now: now(&env),
         wall_clock,
+        random,
         run_id: run_id(),
         limits: options.limit.clone(),
         network: if options.offline { Network::Offline } else { Network::Allowed },
@@ -53,6 +54,10 @@ fn now(env: &BTreeMap<String, String>) -> Timestamp {
 fn wall_clock() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn random(bytes: &mut [u8]) -> std::io::Result<()> {
+    getrandom::fill(bytes).map_err(std::io::Error::other)
 }
 
 /// Time and process together are unlike those of any other run on this machine.

@@ -1,6 +1,6 @@
 //! Everything that was found, gathered from all threads and put into order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +25,7 @@ struct Gathered {
     files: BTreeMap<PathBuf, FileFindings>,
     costs: BTreeMap<PathBuf, SkillCost>,
     packs: BTreeMap<PathBuf, usize>,
+    packages: BTreeSet<PathBuf>,
     unreadable: Vec<Error>,
 }
 
@@ -81,6 +82,11 @@ impl<'a> Findings<'a> {
         self.lock().packs.insert(file.into(), imports_left);
     }
 
+    /// Adds a package that was checked.
+    pub(super) fn package(&self, file: &Path) {
+        self.lock().packages.insert(file.into());
+    }
+
     /// Adds something that could not be read.
     pub(super) fn unreadable(&self, error: Error) {
         // Whatever the reason, to a check it is data that cannot be read.
@@ -106,6 +112,7 @@ impl<'a> Findings<'a> {
             files,
             skills: gathered.costs.len(),
             packs: gathered.packs.len(),
+            packages: gathered.packages.len(),
             imports_left: gathered.packs.values().sum(),
             costs: gathered.costs.into_values().collect(),
             unreadable,

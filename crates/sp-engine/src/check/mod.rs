@@ -8,6 +8,7 @@ mod config;
 mod findings;
 mod fix;
 mod pack;
+mod package;
 mod place;
 mod repo;
 mod skill;
@@ -71,6 +72,8 @@ pub struct Checked {
     pub skills: usize,
     /// How many packs were checked.
     pub packs: usize,
+    /// How many packages were checked.
+    pub packages: usize,
     /// How many imports were not looked at.
     pub imports_left: usize,
     /// What each skill costs, in the order of their paths.
@@ -107,8 +110,15 @@ trait Format: Sync {
 }
 
 /// Everything that can be recognised, the most particular first.
-const FORMATS: &[&dyn Format] =
-    &[&config::ConfigFile, &pack::PackFile, &skill::OneSkill, &bag::Bag, &repo::Repo, &repo::SkillFolder];
+const FORMATS: &[&dyn Format] = &[
+    &package::PackageFile,
+    &config::ConfigFile,
+    &pack::PackFile,
+    &skill::OneSkill,
+    &bag::Bag,
+    &repo::Repo,
+    &repo::SkillFolder,
+];
 
 /// What the formats share while they check.
 struct Checker<'a> {
@@ -164,11 +174,13 @@ fn check_with(session: &Session<'_>, request: &CheckRequest, tokens: &Tokens<'_>
 fn check_place(checker: &Checker<'_>, place: &Place) -> Result<()> {
     let context = checker.session.context;
     place.must_exist(context)?;
+    let packages = package::check_folder(checker, place)?;
     match FORMATS.iter().find(|format| format.is_at(place)) {
         Some(format) => format.check(checker, place),
+        None if packages > 0 => Ok(()),
         None => {
             Err(Error::new(Kind::Data, format!("there is nothing to check in `{}`", context.show_near(&place.path)))
-                .hint("name a skill's folder, a pack file, or a directory with `skills/` or `packs/`"))
+                .hint("name a skill's folder, a pack file, a package, or a directory with `skills/` or `packs/`"))
         }
     }
 }

@@ -209,7 +209,8 @@ fn load_members(archive: &Archive, folder: &str) -> Result<Content> {
     Ok(content)
 }
 
-fn load_commit(session: &Session<'_>, checkout: &Checkout, folder: &str) -> Result<Content> {
+/// Everything in a folder of a commit.
+pub(crate) fn load_commit(session: &Session<'_>, checkout: &Checkout, folder: &str) -> Result<Content> {
     let listing = checkout.prepare(session.context, &session.limits, &[folder.into()])?.into_iter().next();
     let entries = listing.map(|listing| listing.entries).unwrap_or_default();
     let blob = |kind: &ListingKind<Box<str>>| match kind {

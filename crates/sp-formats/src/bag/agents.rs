@@ -1,7 +1,7 @@
 //! `AGENTS.md` of a source: it names itself, says where the skills are, and what else must be done.
 
-use super::sections::sections;
 use crate::checks::SB_12;
+use crate::markdown::sections;
 use crate::report::Report;
 
 /// What a source says of itself.

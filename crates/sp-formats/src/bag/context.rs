@@ -21,9 +21,9 @@ use sp_tree::Limits;
 
 use super::dependencies::{Declarer, Dependency, read};
 use super::parameters::Layer;
-use super::sections::yaml_below;
 use super::tags::TagChange;
 use crate::checks::{Check, SB_07, SB_16, SB_23};
+use crate::markdown::yaml_below;
 use crate::printable::printable;
 use crate::report::Report;
 use crate::yaml::{Node, Value};

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use sp_tree::Limits;
 
-use super::sections::yaml_below;
 use super::source::SourceRef;
 use crate::checks::{Check, SB_10, SB_11};
+use crate::markdown::yaml_below;
 use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::SkillName;

@@ -8,7 +8,6 @@ mod entrypoint;
 mod lock;
 mod parameters;
 mod secret;
-mod sections;
 mod skill;
 mod source;
 mod tags;

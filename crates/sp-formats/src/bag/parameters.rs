@@ -5,8 +5,8 @@ use std::ops::Range;
 use serde_json::Value as Json;
 use sp_tree::Limits;
 
-use super::sections::yaml_below;
 use crate::checks::SB_07;
+use crate::markdown::yaml_below;
 use crate::printable::printable;
 use crate::report::Report;
 use crate::yaml::{Node, Value};

@@ -31,6 +31,8 @@ pub struct CheckSummary {
     pub skills: usize,
     /// How many packs were checked.
     pub packs: usize,
+    /// How many packages were checked.
+    pub packages: usize,
     /// How many errors there are.
     pub errors: usize,
     /// How many warnings there are.

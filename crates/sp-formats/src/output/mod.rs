@@ -2,6 +2,7 @@
 
 mod bag;
 mod check;
+mod pkg;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use serde::Serialize;
 
 pub use bag::*;
 pub use check::*;
+pub use pkg::*;
 
 /// `sp list`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -301,6 +303,18 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("bag enter", schemars::schema_for!(BagDigest)),
         ("bag run", schemars::schema_for!(BagRun)),
         ("bag params", schemars::schema_for!(ParameterList)),
+        ("pkg create", schemars::schema_for!(PackagesStored)),
+        ("pkg list", schemars::schema_for!(PackageList)),
+        ("pkg info", schemars::schema_for!(PackageInfo)),
+        ("pkg export", schemars::schema_for!(PackageExported)),
+        ("pkg remove", schemars::schema_for!(PackagesRemoved)),
+        ("pkg log", schemars::schema_for!(PackageLog)),
+        ("pkg verify", schemars::schema_for!(PackageVerification)),
+        ("pkg diff", schemars::schema_for!(PackageDiff)),
+        ("pkg install", schemars::schema_for!(PackageChange)),
+        ("pkg send", schemars::schema_for!(PackageSent)),
+        ("pkg receive", schemars::schema_for!(PackageReceived)),
+        ("key list", schemars::schema_for!(KeyList)),
         ("error", schemars::schema_for!(ErrorReport)),
     ]
 }

@@ -76,6 +76,47 @@ impl Lock {
     }
 }
 
+/// The locks that a project had, so that it can go back.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct History {
+    /// The oldest first.
+    pub entries: Vec<Past>,
+}
+
+/// A lock that a project had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    /// Until when.
+    pub until: String,
+    /// The lock.
+    pub lock: Lock,
+}
+
+impl History {
+    /// More steps back than this are not remembered.
+    const MOST: usize = 20;
+
+    /// Reads a history. What is wrong is told as a fragment.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(bytes).map_err(|e| e.to_string())
+    }
+
+    /// The history with a lock more.
+    pub fn with(mut self, until: String, lock: Lock) -> Self {
+        self.entries.push(Past { until, lock });
+        let first = self.entries.len().saturating_sub(Self::MOST);
+        self.entries.drain(..first);
+        self
+    }
+
+    /// The history as it is stored.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -149,18 +149,18 @@ pub(super) fn read(value: Value<'_>, has_graph: bool, report: &mut Report) -> Op
 }
 
 /// The members of an object, each read as what it must be.
-struct Fields<'j> {
-    value: Value<'j>,
+pub(super) struct Fields<'j> {
+    pub value: Value<'j>,
 }
 
 impl<'j> Fields<'j> {
     /// A member that is there and not null.
-    fn get(&self, key: &str) -> Option<Value<'j>> {
+    pub(super) fn get(&self, key: &str) -> Option<Value<'j>> {
         self.value.get(key).filter(|value| !value.is_null())
     }
 
     /// Text that may be missing.
-    fn text(&self, key: &str, report: &mut Report) -> Option<String> {
+    pub(super) fn text(&self, key: &str, report: &mut Report) -> Option<String> {
         let value = self.get(key)?;
         let text = value.text().map(Into::into);
         if text.is_none() {
@@ -169,7 +169,7 @@ impl<'j> Fields<'j> {
         text
     }
 
-    fn whole(&self, key: &str, check: &'static crate::checks::Check, report: &mut Report) -> Option<u64> {
+    pub(super) fn whole(&self, key: &str, check: &'static crate::checks::Check, report: &mut Report) -> Option<u64> {
         let value = self.get(key)?;
         let number = value.whole();
         if number.is_none() {
@@ -180,7 +180,7 @@ impl<'j> Fields<'j> {
     }
 
     /// A list of texts with their places.
-    fn words(&self, key: &str, report: &mut Report) -> Vec<(String, Bytes<usize>)> {
+    pub(super) fn words(&self, key: &str, report: &mut Report) -> Vec<(String, Bytes<usize>)> {
         let Some(value) = self.get(key) else { return Vec::new() };
         if value.kind() != Kind::Array {
             warn_kind(value, key, "a list", report);
@@ -381,7 +381,7 @@ fn provenance(fields: &Fields<'_>, report: &mut Report) -> Option<Provenance> {
 }
 
 /// Both shapes: a list of objects, and a map from names to ranges.
-fn dependencies(fields: &Fields<'_>, report: &mut Report) -> Vec<Dependency> {
+pub(super) fn dependencies(fields: &Fields<'_>, report: &mut Report) -> Vec<Dependency> {
     let mut found = Vec::new();
     for (key, all_optional) in [("dependencies", false), ("optional_dependencies", true)] {
         let Some(value) = fields.get(key) else { continue };
@@ -460,7 +460,7 @@ fn package_name(value: Value<'_>, report: &mut Report) -> Option<PackageName> {
     }
 }
 
-fn conflicts(fields: &Fields<'_>, report: &mut Report) -> Vec<PackageName> {
+pub(super) fn conflicts(fields: &Fields<'_>, report: &mut Report) -> Vec<PackageName> {
     let Some(value) = fields.get("conflicts") else { return Vec::new() };
     if value.kind() != Kind::Array {
         let message = format!("`conflicts` must be a list of names, not {}", value.kind().word());

@@ -7,6 +7,7 @@
 mod documents;
 pub mod envelope;
 mod graph;
+mod input;
 mod layers;
 pub mod lock;
 mod manifest;
@@ -26,6 +27,7 @@ use crate::report::{Report, Severity};
 
 pub use documents::write as write_documents;
 pub use graph::{Edge, GRAPH_FORMAT, Graph, Node, Strictness};
+pub use input::{Input, read_input};
 pub use layers::{NewGraph, NewNode, edge_json, is_layer, to_graph};
 pub use manifest::{Dependency, Integrity, Manifest, PackageKind, Provenance};
 pub use name::{NameError, PackageName, PackageVersion, Range, VersionError};

@@ -9,8 +9,10 @@ mod cost;
 mod explain;
 mod init;
 mod installed;
+mod key;
 mod list;
 mod manual;
+mod pkg;
 mod schema;
 mod show;
 mod watch;
@@ -30,6 +32,8 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
     let root = cli.options.root.as_deref();
     let done = match &cli.command {
         Command::Check(check) => return check::run(&context, &cli.options, check, terminal),
+        Command::Pkg(command) => return pkg::run(context, &cli.options, command, terminal),
+        Command::Key(command) => key::run(&context, command, terminal),
         Command::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
         Command::Explain { rule } => explain::run(rule.as_deref(), terminal),
         Command::Cost { paths, agent, scope } => {

@@ -11,9 +11,11 @@ use crate::yaml::{self, Node};
 
 /// A heading and what stands below it, up to the next heading of its level or above.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Section {
+pub struct Section {
     /// The words of the heading.
     pub title: String,
+    /// The heading itself.
+    pub heading: Range<usize>,
     /// The text below the heading.
     pub body: Range<usize>,
     /// The content of each fenced block of YAML in it, at any depth of headings.
@@ -22,7 +24,7 @@ pub(super) struct Section {
 }
 
 /// Every section of the Markdown from `start` on.
-pub(super) fn sections(text: &str, start: usize) -> Vec<Section> {
+pub fn sections(text: &str, start: usize) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut title: Option<String> = None;
     let mut block: Option<Range<usize>> = None;
@@ -34,7 +36,7 @@ pub(super) fn sections(text: &str, start: usize) -> Vec<Section> {
                 close(&mut sections, level, range.start);
                 title = Some(String::new());
                 let body = range.end..text.len();
-                sections.push(Section { title: String::new(), body, yaml: Vec::new(), level });
+                sections.push(Section { title: String::new(), heading: range, body, yaml: Vec::new(), level });
             }
             Event::End(TagEnd::Heading(_)) => {
                 if let (Some(title), Some(section)) = (title.take(), sections.last_mut()) {
@@ -76,7 +78,7 @@ fn is_yaml(info: &str) -> bool {
 }
 
 /// The YAML below each heading of this title, in the order of the text. What is no YAML is reported.
-pub(super) fn yaml_below(
+pub(crate) fn yaml_below(
     text: &str,
     start: usize,
     title: &str,

@@ -1,0 +1,339 @@
+//! `sp pkg create`: a package of what was written by hand, of skills, or of a project.
+
+use std::path::{Path, PathBuf};
+
+use sp_formats::output::{PackageStored, PackagesStored};
+use sp_formats::package::time::with_z;
+use sp_formats::package::{
+    Dependency, Draft, Input, NewNode, Package, PackageKind, PackageName, PackageVersion, Range, WriteError, edge_json,
+    read, read_input, write, write_documents,
+};
+use sp_formats::skill::SKILL_FILE;
+use sp_tree::atomic::{Delivery, Existing, Readers};
+use sp_tree::{Content, Dir, PrivateKey, RelPath, load, read_limited};
+
+use super::gather::gather;
+use super::keys::signing_key;
+use super::manage::{Overwrite, deliver, take};
+use super::shelf::{best, read_shelf};
+use super::subject::load_stored;
+use super::trust::Acceptance;
+use crate::authoring::find_pack;
+use crate::config::Session;
+use crate::context::{Context, Event};
+use crate::error::{Error, Kind, Result};
+use crate::home::Home;
+use crate::resolve::Origin;
+use crate::show::choose;
+use crate::source::load_commit;
+
+/// What a package is made of.
+#[derive(Debug, Clone)]
+pub enum Material {
+    /// A file with nodes and layers, written by hand.
+    Input(PathBuf),
+    /// Skills, or packs by name.
+    Skills(Vec<String>),
+    /// The documents of a project.
+    Project(PathBuf),
+}
+
+/// What is to be made.
+#[derive(Debug, Clone)]
+pub struct CreateRequest {
+    /// The name, if the file does not say it.
+    pub name: Option<String>,
+    /// The scope.
+    pub scope: Option<String>,
+    /// The version, if it is not to be counted on.
+    pub version: Option<String>,
+    /// What it is about.
+    pub description: Option<String>,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// Free words.
+    pub tags: Vec<String>,
+    /// What it needs, as `name@range`.
+    pub dependencies: Vec<String>,
+    /// The level that it is to have.
+    pub level: Option<u64>,
+    /// What it is made of.
+    pub material: Material,
+    /// The key to sign with: none, the default one, or one by name.
+    pub sign: Option<Option<String>>,
+    /// A file to write besides.
+    pub output: Option<PathBuf>,
+    /// Whether that file may be replaced.
+    pub overwrite: Overwrite,
+    /// The repository of skills and packs, if it was given.
+    pub root: Option<PathBuf>,
+}
+
+/// Makes a package and puts it into the store.
+pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<PackagesStored> {
+    let session = Session::begin(context)?;
+    let mut draft = draft(&session, request)?;
+    let home = Home::open(context, &session.limits)?;
+    let key = match &request.sign {
+        Some(name) => Some(signing_key(&session, &home, name.as_deref())?),
+        None => None,
+    };
+    let package = match request.version.is_some() || draft.version.as_str() != UNSET {
+        true => build(&session, &draft, key.as_ref())?,
+        false => next_version(&session, &mut draft, key.as_ref())?,
+    };
+    let text = package.text().clone();
+    let mut taken = take(
+        &session,
+        &home,
+        &[(package, "made here".into())],
+        Acceptance { downgrade: super::Downgrade::Allow, ..Acceptance::default() },
+    )?;
+    if let (Some(output), Some(PackageStored { file, .. })) = (&request.output, taken.packages.first_mut()) {
+        let path = context.absolute(output);
+        let existing = if request.overwrite == Overwrite::Allow { Existing::Replace } else { Existing::Keep };
+        deliver(context, &path, Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing })?;
+        *file = Some(path);
+    }
+    Ok(taken)
+}
+
+/// Stands for a version that is counted on from what the store has.
+const UNSET: &str = "0.0.0-unset";
+
+/// Writes the package and reads it as anybody would.
+fn build(session: &Session<'_>, draft: &Draft, key: Option<&PrivateKey>) -> Result<Package> {
+    let text = write(draft, key, &session.limits).map_err(unwritable)?;
+    let read = read("the package", text.into_bytes(), &session.limits);
+    read.package.ok_or_else(|| Error::in_file("the package would not be read again", read.report))
+}
+
+pub(super) fn unwritable(error: WriteError) -> Error {
+    match error {
+        WriteError::Content(report) | WriteError::Refused(report) => {
+            let mut report = *report;
+            report.findings.retain(|finding| finding.severity == sp_formats::Severity::Error);
+            Error::in_file("a package cannot be made of this", report)
+        }
+        WriteError::Version(version) => Error::new(Kind::Usage, format!("`{version}` is no SemVer"))
+            .hint("write it as `1.2.3`; packages that we make have no other versions"),
+        other => Error::new(Kind::Data, "a package cannot be made of this").because(other).hint("nothing was changed"),
+    }
+}
+
+/// Without a version: the same content is the same version, and other content is the next patch.
+fn next_version(session: &Session<'_>, draft: &mut Draft, key: Option<&PrivateKey>) -> Result<Package> {
+    let shelf = read_shelf(session.context)?;
+    let set = |text: &str| PackageVersion::new(text).map_err(|e| Error::new(Kind::Data, e.to_string()));
+    let Ok(newest) = best(&shelf, &draft.name, None) else {
+        let known = shelf.known.get(&draft.name).into_iter().flat_map(|versions| versions.keys());
+        let highest = known.filter_map(|text| semver::Version::parse(text).ok()).max();
+        draft.version = set(&highest.map_or("1.0.0".into(), |highest| bumped(&highest)))?;
+        return build(session, draft, key);
+    };
+    draft.version = newest.version.clone();
+    if newest.version.semver().is_some() {
+        let same = build(session, draft, key)?;
+        if same.manifest.integrity.sha256 == newest.sha256 && newest.signer == same.signer.map(|signer| signer.key) {
+            return load_stored(session, newest);
+        }
+    }
+    let known = shelf.known.get(&draft.name).into_iter().flat_map(|versions| versions.keys());
+    let highest = known.filter_map(|text| semver::Version::parse(text).ok()).max();
+    draft.version = set(&highest.map_or("1.0.0".into(), |highest| bumped(&highest)))?;
+    build(session, draft, key)
+}
+
+fn bumped(version: &semver::Version) -> String {
+    match version.pre.is_empty() {
+        true => format!("{}.{}.{}", version.major, version.minor, version.patch.saturating_add(1)),
+        false => format!("{}.{}.{}", version.major, version.minor, version.patch),
+    }
+}
+
+fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Draft> {
+    let context = session.context;
+    let (input, kind, about) = match &request.material {
+        Material::Input(path) => (read_hand_written(session, path)?, None, String::new()),
+        Material::Skills(paths) => (skills(session, request, paths)?, Some(PackageKind::Skills), "Skills".to_owned()),
+        Material::Project(dir) => {
+            let dir = context.expand(&dir.to_string_lossy());
+            let named = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
+            (
+                project(session, &dir, request.level.unwrap_or(2))?,
+                None,
+                format!("Context of {}", named.unwrap_or_default()),
+            )
+        }
+    };
+    let version = match &request.version {
+        Some(text) => PackageVersion::new(text).map_err(|why| {
+            Error::new(Kind::Usage, format!("`{text}` is no version")).because(why).hint("write it as `1.2.3`")
+        })?,
+        None => input
+            .version
+            .clone()
+            .map_or_else(|| PackageVersion::new(UNSET), Ok)
+            .map_err(|e| Error::new(Kind::Data, e.to_string()))?,
+    };
+    let level = request.level.or(input.level);
+    if let Some(level) = level.filter(|level| !(1..=3).contains(level)) {
+        return Err(
+            Error::new(Kind::Usage, format!("there is no conformance level {level}")).hint("the levels are 1, 2 and 3")
+        );
+    }
+    let mut dependencies = input.dependencies;
+    for text in &request.dependencies {
+        dependencies.push(dependency(text)?);
+    }
+    Ok(Draft {
+        name: name(request, input.name.as_ref())?,
+        version,
+        description: request.description.clone().or(input.description).unwrap_or(about),
+        author: request.author.clone().or(input.author),
+        created_at: input.created_at.unwrap_or_else(|| with_z(context.now)),
+        kind: kind.or(input.kind).unwrap_or(PackageKind::Context),
+        level: if kind == Some(PackageKind::Skills) { None } else { level },
+        tags: input.tags.into_iter().chain(request.tags.iter().cloned()).collect(),
+        dependencies,
+        conflicts: input.conflicts,
+        tool_version: env!("CARGO_PKG_VERSION").into(),
+        more: input.more,
+        content: input.content,
+    })
+}
+
+fn name(request: &CreateRequest, said: Option<&PackageName>) -> Result<PackageName> {
+    let missing = || Error::new(Kind::Usage, "the package has no name").hint("add `--name <name>`");
+    let plain = request.name.clone().or_else(|| said.map(ToString::to_string)).ok_or_else(missing)?;
+    let full = match &request.scope {
+        Some(scope) if !plain.starts_with('@') => format!("@{}/{plain}", scope.trim_start_matches('@')),
+        _ => plain,
+    };
+    PackageName::new(&full).map_err(|why| {
+        Error::new(Kind::Usage, format!("`{full}` is no name of a package"))
+            .because(why)
+            .hint("write a name such as `my-project`")
+    })
+}
+
+fn dependency(text: &str) -> Result<Dependency> {
+    let (name, range) = match text.rfind('@') {
+        Some(at) if at > 0 => (&text[..at], &text[at + 1..]),
+        _ => (text, "*"),
+    };
+    let wrong = |why: String| {
+        Error::new(Kind::Usage, format!("`{text}` is no dependency")).because(why).hint("write it as `name@^1.2`")
+    };
+    let name = PackageName::new(name).map_err(|why| wrong(why.to_string()))?;
+    let range = Range::new(range);
+    match range.is_semver() {
+        true => Ok(Dependency { name, range, optional: false }),
+        false => Err(wrong(format!("`{range}` is no range of versions"))),
+    }
+}
+
+fn read_hand_written(session: &Session<'_>, path: &Path) -> Result<Input> {
+    let path = session.context.expand(&path.to_string_lossy());
+    let bytes = read_limited(&path, session.limits.package_bytes)?;
+    let shown = session.context.show_near(&path);
+    let limits = sp_tree::Limits {
+        // A file of one's own may be as large as the package that it becomes.
+        yaml_bytes: session.limits.package_bytes,
+        yaml_nodes: session.limits.yaml_nodes.max(1_000_000),
+        ..session.limits.clone()
+    };
+    let (input, report) = read_input(&shown, &bytes, &limits);
+    match input {
+        Some(input) => {
+            if !report.findings.is_empty() {
+                session.context.tell(Event::Findings(&report));
+            }
+            Ok(input)
+        }
+        None => Err(Error::in_file(format!("no package can be made of `{shown}`"), report)),
+    }
+}
+
+/// The documents of a project as a content.
+fn project(session: &Session<'_>, dir: &Path, level: u64) -> Result<Input> {
+    let graph = gather(session, dir, level)?;
+    let nodes: Vec<String> = graph.nodes.iter().map(NewNode::to_json).collect();
+    let edges: Vec<String> = graph.edges.iter().map(|(from, to, kind)| edge_json(from, to, kind)).collect();
+    let content = format!("{{\"context_graph\":{{\"nodes\":[{}],\"edges\":[{}]}}}}", nodes.join(","), edges.join(","));
+    Ok(Input { content, level: Some(level), ..Input::default() })
+}
+
+/// Skills, each a folder, or all that a pack selects, as documents.
+fn skills(session: &Session<'_>, request: &CreateRequest, named: &[String]) -> Result<Input> {
+    let mut files: Vec<(RelPath, bool, Vec<u8>)> = Vec::new();
+    for text in named {
+        let path = session.context.expand(text);
+        match path.join(SKILL_FILE).is_file() {
+            true => add_skill(&load(&Dir::open(&path)?, &session.limits)?, &leaf(&path)?, &mut files)?,
+            false => add_pack(session, request, text, &mut files)?,
+        }
+    }
+    let limits = &session.limits;
+    let total: u64 = files.iter().map(|(_, _, bytes)| bytes.len() as u64).sum();
+    let largest = files.iter().map(|(_, _, bytes)| bytes.len() as u64).max().unwrap_or(0);
+    for (what, is, most) in [
+        ("files", files.len() as u64, limits.package_files),
+        ("bytes in one file", largest, limits.package_file_bytes),
+        ("bytes in all", total, limits.package_files_bytes),
+    ] {
+        if is > most {
+            return Err(Error::new(
+                Kind::Data,
+                format!("the skills have {is} {what}, and a package carries {most} at the most"),
+            )
+            .hint("make several packages, or leave out what no agent reads"));
+        }
+    }
+    Ok(Input { content: format!("{{\"documents\":{}}}", write_documents(&files)), ..Input::default() })
+}
+
+fn leaf(path: &Path) -> Result<String> {
+    let real = path.canonicalize().map_err(|e| sp_tree::FileError::new("find", path, e))?;
+    real.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .ok_or_else(|| Error::new(Kind::Usage, "a skill has a folder of its own"))
+}
+
+fn add_skill(content: &Content, folder: &str, files: &mut Vec<(RelPath, bool, Vec<u8>)>) -> Result<()> {
+    for (path, executable, bytes) in content.files() {
+        let full = RelPath::new(&format!("{folder}/{path}"))
+            .map_err(|why| Error::new(Kind::Data, format!("`{folder}/{path}`: {why}")))?;
+        if files.iter().any(|(known, ..)| *known == full) {
+            return Err(
+                Error::new(Kind::Data, format!("two skills are called `{folder}`")).hint("rename one of the two")
+            );
+        }
+        files.push((full, executable, bytes.to_vec()));
+    }
+    Ok(())
+}
+
+fn add_pack(
+    session: &Session<'_>,
+    request: &CreateRequest,
+    named: &str,
+    files: &mut Vec<(RelPath, bool, Vec<u8>)>,
+) -> Result<()> {
+    let found = find_pack(session, request.root.as_deref(), named).map_err(|error| {
+        Error::new(Kind::Request, format!("`{named}` is neither a skill nor a pack"))
+            .because(error.to_string())
+            .hint(format!("name a folder with a `{SKILL_FILE}`, or a pack by name or path"))
+    })?;
+    drop(found);
+    let chosen = choose(session, request.root.as_deref(), named, None)?;
+    for skill in &chosen.skills {
+        let folder = skill.id.rsplit('/').next().unwrap_or(&skill.id);
+        let content = match skill.origin {
+            Origin::Import(number) => load_commit(session, &chosen.checkouts[number], &skill.id)?,
+            _ => load(&Dir::open(&chosen.local_dir(&skill.id))?, &session.limits)?,
+        };
+        add_skill(&content, folder, files)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,307 @@
+//! `sp key`: our own keys, and whom we trust.
+
+use std::path::{Path, PathBuf};
+
+use sp_formats::json::{Json, Value, quoted};
+use sp_formats::output::{KeyItem, KeyList, PinItem};
+use sp_formats::package::store::Trust;
+use sp_formats::package::time::with_z;
+use sp_formats::package::{Coverage, PackageName, Signer};
+use sp_tree::atomic::{Delivery, Existing, Readers};
+use sp_tree::{Dir, Name, PrivateKey, PublicKey, Signature, read_limited};
+
+use super::manage::deliver;
+use super::trust::{pin, read_trust, write_trust};
+use crate::config::Session;
+use crate::context::{Context, Event};
+use crate::error::{Error, Kind, Result};
+use crate::home::Home;
+
+const KEYS: &str = "keys";
+/// The key that is used where none is named.
+pub(super) const DEFAULT: &str = "default";
+const RETIRED: &str = ".retired";
+/// A private key in PEM has some hundred bytes.
+const MAX_KEY: u64 = 16 * 1024;
+const ROTATION: &str = "skillpack-key-rotation-v1";
+
+/// Which half of a key is exported.
+#[derive(Debug, Clone)]
+pub enum KeyPart {
+    /// The half that others verify with.
+    Public,
+    /// The half that signs, into a file that only its owner may read.
+    Private(PathBuf),
+}
+
+/// Makes a key.
+pub fn new_key(context: &Context<'_>, name: &str) -> Result<KeyList> {
+    let session = Session::begin(context)?;
+    let home = Home::open(context, &session.limits)?;
+    let key = make(&session, &home, name)?;
+    Ok(only(item(context, name, &key)))
+}
+
+/// Our keys, and whom we trust.
+pub fn list_keys(context: &Context<'_>) -> Result<KeyList> {
+    Session::begin(context)?;
+    let pin = |(namespace, pin): (&String, &sp_formats::package::store::Pin)| PinItem {
+        namespace: namespace.clone(),
+        public_key: pin.key.hex(),
+        since: pin.since.clone(),
+        because: pin.because.clone(),
+    };
+    Ok(KeyList { keys: own(context)?, trusted: read_trust(context)?.pins.iter().map(pin).collect() })
+}
+
+/// The public half of a key; or its private half goes into a file.
+pub fn export_key(context: &Context<'_>, name: &str, part: &KeyPart) -> Result<KeyList> {
+    Session::begin(context)?;
+    let key = load(context, name)?;
+    let mut list = only(item(context, name, &key));
+    if let KeyPart::Private(path) = part {
+        let path = context.absolute(path);
+        let pem = key.to_pem().map_err(|e| Error::new(Kind::Data, "the key cannot be written").because(e))?;
+        let delivery = Delivery { bytes: pem.as_bytes(), readers: Readers::Owner, existing: Existing::Keep };
+        deliver(context, &path, delivery)?;
+        list.keys[0].file = path;
+    }
+    Ok(list)
+}
+
+/// Takes a private key that was made elsewhere.
+pub fn import_key(context: &Context<'_>, file: &Path, name: &str) -> Result<KeyList> {
+    let session = Session::begin(context)?;
+    let home = Home::open(context, &session.limits)?;
+    let path = context.absolute(file);
+    let pem = zeroizing(read_limited(&path, MAX_KEY)?);
+    let key = std::str::from_utf8(&pem).ok().and_then(|pem| PrivateKey::from_pem(pem).ok()).ok_or_else(|| {
+        Error::new(Kind::Data, format!("`{}` is no Ed25519 private key in PEM", context.show(&path)))
+            .hint("`openssl genpkey -algorithm ed25519` makes one, and so does `sp key new`")
+    })?;
+    store(&session, &home, name, &key)?;
+    Ok(only(item(context, name, &key)))
+}
+
+/// Trusts a key for a namespace, whatever was trusted before.
+pub fn trust_key(context: &Context<'_>, namespace: &str, key: &str) -> Result<KeyList> {
+    let session = Session::begin(context)?;
+    check_namespace(namespace)?;
+    let key = PublicKey::from_hex(key).map_err(|why| {
+        Error::new(Kind::Usage, "this is no public key").because(why).hint("`sp key export` prints one")
+    })?;
+    let home = Home::open(context, &session.limits)?;
+    let mut trust = read_trust(context)?;
+    let signer = Signer { key, coverage: Coverage::Whole };
+    trust.pins.insert(namespace.into(), pin(context, &signer, "you said so"));
+    write_trust(&home, &trust)?;
+    drop(home);
+    list_keys(context)
+}
+
+fn check_namespace(namespace: &str) -> Result<()> {
+    let as_name = if namespace.starts_with('@') { format!("{namespace}/x") } else { namespace.to_owned() };
+    PackageName::new(&as_name).map(drop).map_err(|why| {
+        Error::new(Kind::Usage, format!("`{namespace}` is no namespace"))
+            .because(why)
+            .hint("name a scope such as `@acme`, or a package that has none")
+    })
+}
+
+/// Makes a new key in the place of an old one, and a statement by which others can follow.
+pub fn rotate_key(context: &Context<'_>, name: &str, statement: Option<&Path>) -> Result<KeyList> {
+    let session = Session::begin(context)?;
+    let home = Home::open(context, &session.limits)?;
+    let old = load(context, name)?;
+    let new = generate(context)?;
+    let (text, at) = state(context, &old, &new);
+    if let Some(path) = statement {
+        let delivery = Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing: Existing::Keep };
+        deliver(context, &context.absolute(path), delivery)?;
+    }
+    // The old key is kept under another name before the new one takes its place.
+    let retired = format!("{name}{RETIRED}-{}", &old.public().short()[..8]);
+    store(&session, &home, &retired, &old)?;
+    let pem = new.to_pem().map_err(|e| Error::new(Kind::Data, "the key cannot be written").because(e))?;
+    let delivery = Delivery { bytes: pem.as_bytes(), readers: Readers::Owner, existing: Existing::Replace };
+    deliver(context, &path_of(context, name), delivery)?;
+    let mut trust = read_trust(context)?;
+    if follow(context, &mut trust, &old.public(), &new.public()) > 0 {
+        write_trust(&home, &trust)?;
+    }
+    if statement.is_none() {
+        context.tell(Event::Hint(format!(
+            "whoever trusts the old key must hear of the new one: `sp key trust <namespace> {}` (made {at})",
+            new.public()
+        )));
+    }
+    Ok(only(item(context, name, &new)))
+}
+
+/// Follows a statement by which an old key names its successor.
+pub fn trust_rotation(context: &Context<'_>, file: &Path) -> Result<KeyList> {
+    let session = Session::begin(context)?;
+    let path = context.absolute(file);
+    let bytes = read_limited(&path, MAX_KEY)?;
+    let refuse = || {
+        Error::new(
+            Kind::Trust,
+            format!("`{}` is no statement that an old key and a new one both signed", context.show(&path)),
+        )
+        .hint("nothing was changed: get it again from whoever made it")
+    };
+    let (old, new) = read_statement(&bytes, &session).ok_or_else(refuse)?;
+    let home = Home::open(context, &session.limits)?;
+    let mut trust = read_trust(context)?;
+    if follow(context, &mut trust, &old, &new) == 0 {
+        return Err(Error::new(Kind::Request, format!("no namespace has the key {old}"))
+            .hint("`sp key list` shows whom you trust"));
+    }
+    write_trust(&home, &trust)?;
+    drop(home);
+    list_keys(context)
+}
+
+fn follow(context: &Context<'_>, trust: &mut Trust, old: &PublicKey, new: &PublicKey) -> usize {
+    let mut changed = 0;
+    for pinned in trust.pins.values_mut().filter(|pin| pin.key == *old) {
+        let coverage = if pinned.whole { Coverage::Whole } else { Coverage::Content };
+        *pinned = pin(context, &Signer { key: *new, coverage }, "rotation");
+        changed += 1;
+    }
+    changed
+}
+
+fn state(context: &Context<'_>, old: &PrivateKey, new: &PrivateKey) -> (String, String) {
+    let at = with_z(context.now);
+    let message = format!("{ROTATION}:{}:{}:{at}", old.public(), new.public());
+    let text = format!(
+        "{{\n  \"statement\": \"{ROTATION}\",\n  \"old\": \"{}\",\n  \"new\": \"{}\",\n  \"at\": {},\n  \"by_old\": \"{}\",\n  \"by_new\": \"{}\"\n}}\n",
+        old.public(),
+        new.public(),
+        quoted(&at),
+        old.sign(message.as_bytes()).hex(),
+        new.sign(message.as_bytes()).hex()
+    );
+    (text, at)
+}
+
+fn read_statement(bytes: &[u8], session: &Session<'_>) -> Option<(PublicKey, PublicKey)> {
+    let json = Json::parse(std::str::from_utf8(bytes).ok()?, &session.limits).ok()?;
+    let text = |key: &str| json.root().get(key).and_then(Value::text);
+    if text("statement")? != ROTATION {
+        return None;
+    }
+    let (old, new) = (PublicKey::from_hex(&text("old")?).ok()?, PublicKey::from_hex(&text("new")?).ok()?);
+    let message = format!("{ROTATION}:{old}:{new}:{}", text("at")?);
+    for (key, member) in [(&old, "by_old"), (&new, "by_new")] {
+        let signature = Signature::from_hex(&text(member)?).ok()?;
+        key.verify(message.as_bytes(), &signature).ok()?;
+    }
+    Some((old, new))
+}
+
+/// The key to sign with. The default key is made if it is missing, and where it is, is told.
+pub(super) fn signing_key(session: &Session<'_>, home: &Home<'_>, name: Option<&str>) -> Result<PrivateKey> {
+    let wanted = name.unwrap_or(DEFAULT);
+    let missing = !path_of(session.context, wanted).exists();
+    if missing && name.is_none() {
+        let key = make(session, home, DEFAULT)?;
+        let path = session.context.show(&path_of(session.context, DEFAULT));
+        session.context.tell(Event::Hint(format!("a key was made: {} in `{path}`", key.public())));
+        return Ok(key);
+    }
+    load(session.context, wanted)
+}
+
+/// The key of ours with this public half, if we have it.
+pub(super) fn key_of(context: &Context<'_>, public: &PublicKey) -> Result<Option<PrivateKey>> {
+    let found = own(context)?.into_iter().find(|key| key.public_key == public.hex());
+    found.map(|key| load(context, &key.name)).transpose()
+}
+
+fn make(session: &Session<'_>, home: &Home<'_>, name: &str) -> Result<PrivateKey> {
+    let key = generate(session.context)?;
+    store(session, home, name, &key)?;
+    Ok(key)
+}
+
+fn generate(context: &Context<'_>) -> Result<PrivateKey> {
+    let mut seed = zeroizing([0; 32]);
+    (context.random)(&mut *seed)
+        .map_err(|e| Error::new(Kind::Environment, "the system gives no random bytes").because(e))?;
+    Ok(PrivateKey::from_seed(&seed))
+}
+
+/// Bytes that are wiped when they are dropped.
+fn zeroizing<T: sp_tree::Zeroize>(value: T) -> sp_tree::Zeroizing<T> {
+    sp_tree::Zeroizing::new(value)
+}
+
+fn store(session: &Session<'_>, _home: &Home<'_>, name: &str, key: &PrivateKey) -> Result<()> {
+    let context = session.context;
+    check_name(name)?;
+    let pem = key.to_pem().map_err(|e| Error::new(Kind::Data, "the key cannot be written").because(e))?;
+    let path = path_of(context, name);
+    Dir::create_all(&context.home.join(KEYS))?;
+    if path.symlink_metadata().is_ok() {
+        return Err(Error::new(Kind::Request, format!("there is a key called `{name}` already"))
+            .hint("give the new one another name, or use `sp key rotate`"));
+    }
+    deliver(context, &path, Delivery { bytes: pem.as_bytes(), readers: Readers::Owner, existing: Existing::Keep })
+}
+
+fn load(context: &Context<'_>, name: &str) -> Result<PrivateKey> {
+    check_name(name)?;
+    let path = path_of(context, name);
+    let pem = read_limited(&path, MAX_KEY).map(zeroizing).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::new(Kind::Request, format!("there is no key called `{name}`"))
+            .hint("`sp key new` makes one, `sp key list` shows all"),
+        _ => error.into(),
+    })?;
+    let key = std::str::from_utf8(&pem).ok().and_then(|pem| PrivateKey::from_pem(pem).ok());
+    key.ok_or_else(|| {
+        Error::new(Kind::Data, format!("the key `{name}` cannot be read"))
+            .hint(format!("look at `{}`, and make a new one if it is lost", context.show(&path)))
+    })
+}
+
+fn path_of(context: &Context<'_>, name: &str) -> PathBuf {
+    context.home.join(KEYS).join(format!("{name}.pem"))
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
+    match Name::new(&format!("{name}.pem")) {
+        Ok(_) if plain && !name.is_empty() && !name.starts_with('.') => Ok(()),
+        _ => Err(Error::new(Kind::Usage, format!("`{name}` is no name for a key"))
+            .hint("use letters, digits, `.`, `_` and `-`")),
+    }
+}
+
+/// Our own keys, sorted by name.
+fn own(context: &Context<'_>) -> Result<Vec<KeyItem>> {
+    let dir = match Dir::open(&context.home.join(KEYS)) {
+        Ok(dir) => dir,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(e.into()),
+    };
+    let entries = dir.entries()?;
+    let names = entries.iter().filter_map(|entry| entry.name().to_str()?.strip_suffix(".pem"));
+    let mut names: Vec<&str> = names.filter(|name| check_name(name).is_ok()).collect();
+    names.sort_unstable();
+    names.into_iter().map(|name| Ok(item(context, name, &load(context, name)?))).collect()
+}
+
+fn item(context: &Context<'_>, name: &str, key: &PrivateKey) -> KeyItem {
+    KeyItem {
+        name: name.into(),
+        public_key: key.public().hex(),
+        file: path_of(context, name),
+        retired: name.contains(RETIRED),
+    }
+}
+
+fn only(key: KeyItem) -> KeyList {
+    KeyList { keys: vec![key], trusted: Vec::new() }
+}

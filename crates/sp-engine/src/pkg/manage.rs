@@ -1,0 +1,325 @@
+//! Packages of the store: put there, taken out, looked at.
+
+use std::path::{Path, PathBuf};
+
+use sp_formats::output::{
+    DependencyItem, FileItem, PackageExported, PackageInfo, PackageItem, PackageList, PackageLog, PackageStored,
+    PackagesRemoved, PackagesStored, TypeCount,
+};
+use sp_formats::package::store::StoredPackage;
+use sp_formats::package::{Package, PackageName, Provenance, compatible};
+use sp_tree::Name;
+use sp_tree::atomic::{self, Delivery, Existing, Readers};
+
+use super::keys::key_of;
+use super::project::Project;
+use super::shelf::{Stock, best, is_exactly, item, item_of, read_shelf, waiting_id, waiting_item};
+use super::subject::{Subject, load_file, load_stored};
+use super::trust::{Acceptance, judge, note, read_trust, write_trust};
+use crate::config::Session;
+use crate::context::{Context, Event};
+use crate::error::{Error, Kind, Result};
+use crate::home::Home;
+use crate::install::Mode;
+
+/// What `sp pkg import` takes.
+#[derive(Debug, Clone)]
+pub struct Packages {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// What is accepted for once.
+    pub accepted: Acceptance,
+}
+
+/// What `sp pkg export` gives.
+#[derive(Debug, Clone)]
+pub struct ExportRequest {
+    /// The package.
+    pub package: String,
+    /// The file, if it is not to be called as the package is.
+    pub output: Option<PathBuf>,
+    /// Whether a file that is there may be replaced.
+    pub overwrite: Overwrite,
+    /// For whom it is.
+    pub compat: Compat,
+}
+
+/// Whether a file that is there may be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overwrite {
+    /// No.
+    Refuse,
+    /// Yes.
+    Allow,
+}
+
+/// For whom a package is exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compat {
+    /// For anybody: to the letter.
+    None,
+    /// For lean-ctx, which refuses a layer that it does not know.
+    LeanCtx,
+}
+
+/// Puts packages into the store, all or none.
+pub fn import(context: &Context<'_>, request: &Packages) -> Result<PackagesStored> {
+    let session = Session::begin(context)?;
+    let packages: Vec<(Package, String)> = request
+        .files
+        .iter()
+        .map(|file| {
+            let path = context.expand(&file.to_string_lossy());
+            Ok((load_file(&session, &path)?, context.show(&path)))
+        })
+        .collect::<Result<_>>()?;
+    let home = Home::open(context, &session.limits)?;
+    take(&session, &home, &packages, request.accepted)
+}
+
+/// Judges packages and puts them into the store, all or none.
+pub(super) fn take(
+    session: &Session<'_>,
+    home: &Home<'_>,
+    packages: &[(Package, String)],
+    accepted: Acceptance,
+) -> Result<PackagesStored> {
+    let mut trust = read_trust(session.context)?;
+    let before = trust.clone();
+    let mut stock = Stock::open(session, home)?;
+    let mut taken = Vec::new();
+    for (package, from) in packages {
+        let standing = judge(session, &trust, package, accepted)?;
+        note(session, &mut trust, package, &standing);
+        warn_older(session, &stock, package);
+        let (stored, new) = stock.put(package, from)?;
+        taken.push(PackageStored { package: item(&stored), new, file: None });
+    }
+    // Whom we trust is known before what they made is there: a death in between leaves only the pin.
+    if trust != before {
+        write_trust(home, &trust)?;
+    }
+    stock.save()?;
+    Ok(PackagesStored { packages: taken })
+}
+
+/// An old version that comes after a newer one may be somebody's way back to a known weakness.
+fn warn_older(session: &Session<'_>, stock: &Stock<'_>, package: &Package) {
+    let manifest = &package.manifest;
+    if let Ok(newest) = best(&stock.shelf, &manifest.name, None)
+        && newest.version > manifest.version
+    {
+        session.context.tell(Event::Warning(format!(
+            "`{} {}` is older than {}, which is in the store and stays the one that is chosen",
+            manifest.name, manifest.version, newest.version
+        )));
+    }
+}
+
+/// What is to become of a package that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// It goes into the store.
+    Accept,
+    /// It goes away.
+    Reject,
+}
+
+/// Takes or refuses a package that was received and waits.
+pub fn answer_waiting(context: &Context<'_>, id: &str, answer: Answer, accepted: Acceptance) -> Result<PackagesStored> {
+    let session = Session::begin(context)?;
+    let home = Home::open(context, &session.limits)?;
+    let mut stock = Stock::open(&session, &home)?;
+    let found = stock.shelf.waiting.iter().position(|waiting| waiting_id(waiting) == id);
+    let at = found.ok_or_else(|| {
+        let ids: Vec<String> = stock.shelf.waiting.iter().map(waiting_id).collect();
+        let error = Error::new(Kind::Request, format!("no package called `{id}` is waiting"));
+        if ids.is_empty() {
+            error.hint("nothing is waiting")
+        } else {
+            error.hint(format!("waiting: {}", ids.join(", ")))
+        }
+    })?;
+    let waiting = stock.shelf.waiting.remove(at);
+    if answer == Answer::Reject {
+        stock.save()?;
+        return Ok(PackagesStored { packages: Vec::new() });
+    }
+    let bytes = super::shelf::read_blob(context, &waiting.digest, &session.limits)?;
+    let shown = format!("{} {}", waiting.name, waiting.version);
+    let package = super::subject::accept(&session, sp_formats::package::read(&shown, bytes, &session.limits), &shown)?;
+    let taken = take(&session, &home, &[(package, format!("sent by {}", waiting.sender))], accepted)?;
+    let mut stock = Stock::open(&session, &home)?;
+    stock.shelf.waiting.retain(|other| other.digest != waiting.digest);
+    stock.save()?;
+    Ok(taken)
+}
+
+/// The packages of the store.
+pub fn list(context: &Context<'_>, root: Option<&Path>) -> Result<PackageList> {
+    let session = Session::begin(context)?;
+    let shelf = read_shelf(context)?;
+    let project = Project::find(&session, root)?;
+    let packages = shelf.packages.iter().map(|stored| installed(&project, stored)).collect();
+    Ok(PackageList { packages, waiting: shelf.waiting.iter().map(waiting_item).collect() })
+}
+
+fn installed(project: &Project, stored: &StoredPackage) -> PackageItem {
+    let locked = project.lock.packages.get(&stored.name);
+    PackageItem { installed: locked.is_some_and(|locked| locked.version == stored.version), ..item(stored) }
+}
+
+/// Everything about a package.
+pub fn info(context: &Context<'_>, subject: &str) -> Result<PackageInfo> {
+    let session = Session::begin(context)?;
+    let shelf = read_shelf(context)?;
+    let subject = Subject::parse(&session, subject)?;
+    let (package, item) = match &subject {
+        Subject::File(path) => {
+            let package = load_file(&session, path)?;
+            let item = item_of(context, &package);
+            (package, item)
+        }
+        Subject::Named(name, range) => {
+            let stored = best(&shelf, name, range.as_ref())?;
+            (load_stored(&session, stored)?, item(stored))
+        }
+    };
+    let graph = package.graph();
+    let manifest = &package.manifest;
+    let made_by =
+        |provenance: &Provenance| format!("{} {}", provenance.tool, provenance.tool_version).trim_end().to_owned();
+    let files = package.documents.iter().flat_map(|documents| {
+        documents.files().map(|(path, _, bytes)| FileItem { path: path.to_string(), size: bytes.len() as u64 })
+    });
+    Ok(PackageInfo {
+        schema_version: manifest.schema,
+        conformance_level: manifest.level,
+        author: manifest.author.clone(),
+        made_by: manifest.provenance.as_ref().map(made_by),
+        layers: manifest.layers.iter().map(|(layer, _)| layer.clone()).collect(),
+        tags: manifest.tags.clone(),
+        node_types: count(graph.nodes.iter().map(|node| &*node.kind)),
+        edge_types: count(graph.edges.iter().map(|edge| &*edge.kind)),
+        dependencies: manifest
+            .dependencies
+            .iter()
+            .map(|one| DependencyItem {
+                name: one.name.to_string(),
+                range: one.range.to_string(),
+                optional: one.optional,
+            })
+            .collect(),
+        conflicts: manifest.conflicts.iter().map(ToString::to_string).collect(),
+        files: files.collect(),
+        package: item,
+    })
+}
+
+fn count<'a>(kinds: impl Iterator<Item = &'a str>) -> Vec<TypeCount> {
+    let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+    kinds.for_each(|kind| *counts.entry(kind).or_default() += 1);
+    counts.into_iter().map(|(kind, count)| TypeCount { kind: kind.into(), count }).collect()
+}
+
+/// Writes a package of the store into a file, to the letter.
+pub fn export(context: &Context<'_>, request: &ExportRequest) -> Result<PackageExported> {
+    let session = Session::begin(context)?;
+    let shelf = read_shelf(context)?;
+    let (package, _) = Subject::parse(&session, &request.package)?.load(&session, &shelf)?;
+    let manifest = &package.manifest;
+    let text = match request.compat {
+        Compat::None => package.text().to_string(),
+        Compat::LeanCtx => for_lean_ctx(&session, &package)?,
+    };
+    let path = match &request.output {
+        Some(path) => context.absolute(path),
+        None => context.current_dir.join(format!("{}-{}.ctxpkg", manifest.name.file_stem(), manifest.version)),
+    };
+    let existing = match request.overwrite {
+        Overwrite::Refuse => Existing::Keep,
+        Overwrite::Allow => Existing::Replace,
+    };
+    let same = crate::bag::workspace::read_optional(&path, session.limits.package_bytes.max(text.len() as u64) + 1);
+    if !same.is_ok_and(|bytes| bytes.as_deref() == Some(text.as_bytes())) {
+        deliver(context, &path, Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing })?;
+    }
+    Ok(PackageExported {
+        name: manifest.name.to_string(),
+        version: manifest.version.to_string(),
+        size: text.len() as u64,
+        file: path,
+    })
+}
+
+fn for_lean_ctx(session: &Session<'_>, package: &Package) -> Result<String> {
+    let key = package.signer.map(|signer| key_of(session.context, &signer.key)).transpose()?.flatten();
+    if package.signer.is_some() && key.is_none() {
+        session.context.tell(Event::Warning(
+            "its manifest changes, and the key that signed it is not here: the signature covers the content alone"
+                .into(),
+        ));
+    }
+    compatible(package, key.as_ref(), &session.limits).map_err(super::create::unwritable)
+}
+
+/// Writes a file where the user wants it, whole or not at all.
+pub(super) fn deliver(context: &Context<'_>, path: &Path, delivery: Delivery<'_>) -> Result<()> {
+    let temp = Name::new(&format!(".{}.sp-new", context.run_id)).map_err(|e| Error::new(Kind::Usage, e.to_string()))?;
+    atomic::deliver(path, &temp, delivery).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Error::new(Kind::Request, format!("`{}` is there already", context.show(path)))
+                .hint("remove it, choose another name with `--output`, or add `--force`")
+        }
+        _ => error.into(),
+    })
+}
+
+/// Takes packages out of the store; with a name alone, every version of it.
+pub fn remove(context: &Context<'_>, names: &[String], mode: Mode) -> Result<PackagesRemoved> {
+    let session = Session::begin(context)?;
+    let home = Home::open(context, &session.limits)?;
+    let mut stock = Stock::open(&session, &home)?;
+    let mut removed = Vec::new();
+    for text in names {
+        let Subject::Named(name, range) = Subject::parse(&session, text)? else {
+            return Err(Error::new(Kind::Usage, format!("`{text}` is a file, and not a package of the store"))
+                .hint("name the package: `sp pkg list` shows them"));
+        };
+        let goes = |stored: &StoredPackage| {
+            stored.name == name
+                && range.as_ref().is_none_or(|range| range.fits(&stored.version) || is_exactly(range, &stored.version))
+        };
+        let found: Vec<StoredPackage> = stock.shelf.packages.iter().filter(|stored| goes(stored)).cloned().collect();
+        if found.is_empty() {
+            best(&stock.shelf, &name, range.as_ref())?;
+        }
+        stock.shelf.packages.retain(|stored| !goes(stored));
+        removed.extend(found.iter().map(item));
+    }
+    if mode == Mode::Apply {
+        stock.save()?;
+    }
+    Ok(PackagesRemoved { removed })
+}
+
+/// The versions of a package, the newest first.
+pub fn log(context: &Context<'_>, root: Option<&Path>, name: &str) -> Result<PackageLog> {
+    let session = Session::begin(context)?;
+    let shelf = read_shelf(context)?;
+    let project = Project::find(&session, root)?;
+    let named = PackageName::new(name).map_err(|why| {
+        Error::new(Kind::Usage, format!("`{name}` is no name of a package"))
+            .because(why)
+            .hint("name one without a version")
+    })?;
+    let versions: Vec<&StoredPackage> = shelf.packages.iter().filter(|stored| stored.name == named).rev().collect();
+    let known = shelf.known.get(&named);
+    if versions.is_empty() && known.is_none() {
+        best(&shelf, &named, None)?;
+    }
+    let gone = |version: &&String| !versions.iter().any(|stored| stored.version.as_str() == version.as_str());
+    let removed = known.into_iter().flat_map(|versions| versions.keys()).filter(gone).cloned().collect();
+    let versions = versions.iter().map(|stored| installed(&project, stored)).collect();
+    Ok(PackageLog { name: name.into(), versions, removed })
+}

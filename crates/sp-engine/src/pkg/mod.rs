@@ -1,0 +1,40 @@
+//! `sp pkg` and `sp key`: packages, whom they are trusted from, and what becomes of them.
+//!
+//! ```text
+//! file ──▶ read and verify ──▶ trust ──▶ shelf (records) + store (bytes by digest)
+//!                                          │
+//!                       solve ◀────────────┘
+//!                         └──▶ plan ──▶ one transaction: .ctxpkg/, sinks, lock, records
+//! ```
+//!
+//! Nothing is taken without [`subject::load`] and [`trust::judge`].
+
+mod create;
+mod diff;
+mod gather;
+mod install;
+mod keys;
+mod manage;
+mod project;
+mod receive;
+mod send;
+mod shelf;
+mod solve;
+mod subject;
+mod trust;
+mod verify;
+
+pub use create::{CreateRequest, Material, create};
+pub use diff::diff;
+pub use install::{InstallPackages, Optional, install, rollback, uninstall};
+pub use keys::{KeyPart, export_key, import_key, list_keys, new_key, rotate_key, trust_key, trust_rotation};
+pub use manage::{
+    Answer, Compat, ExportRequest, Overwrite, Packages, answer_waiting, export, import, info, list, log, remove,
+};
+pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
+pub use send::{SecretFrom, SendRequest, send};
+pub use trust::{Acceptance, Downgrade, NewKey, Unsigned};
+pub use verify::verify;
+
+pub(crate) use project::installed_in;
+pub(crate) use subject::is_package_file;

@@ -1,0 +1,157 @@
+//! A project that has packages: `ctxpkg.lock` and `.ctxpkg/`.
+
+use std::path::{Path, PathBuf};
+
+use sp_formats::package::PackageName;
+use sp_formats::package::lock::{History, LOCK, Lock};
+use sp_tree::transaction::Before;
+use sp_tree::{Digest, Name};
+
+use crate::bag::workspace::read_optional;
+use crate::config::Session;
+use crate::error::{Error, Kind, Result};
+use crate::plan::FilePlan;
+
+/// The directory in which a project keeps its packages.
+const DIR: &str = ".ctxpkg";
+const PACKAGES: &str = "packages";
+const HISTORY: &str = "history.json";
+const MAX_LOCK: u64 = 64 * 1024 * 1024;
+
+/// Where a project keeps its packages.
+pub(crate) fn installed_in(root: &Path) -> PathBuf {
+    root.join(DIR).join(PACKAGES)
+}
+
+/// A project.
+pub(super) struct Project {
+    pub root: PathBuf,
+    pub lock: Lock,
+    /// The lock as it stands in its file.
+    stored: Option<Vec<u8>>,
+}
+
+impl Project {
+    /// The project that the user means: a given one, the nearest upward that has packages, or the current directory.
+    pub(super) fn find(session: &Session<'_>, given: Option<&Path>) -> Result<Self> {
+        let context = session.context;
+        let root = match given {
+            Some(given) => {
+                let root = context.expand(&given.to_string_lossy());
+                if !root.is_dir() {
+                    return Err(Error::new(Kind::Request, format!("there is no directory `{}`", context.show(&root)))
+                        .hint("give `--root` the directory of the project"));
+                }
+                root
+            }
+            None => {
+                let holds = |dir: &&Path| dir.join(LOCK).is_file() || dir.join(DIR).is_dir();
+                context.current_dir.ancestors().find(holds).unwrap_or(&context.current_dir).into()
+            }
+        };
+        let root = root.canonicalize().map_err(|e| sp_tree::FileError::new("find", &root, e))?;
+        let path = root.join(LOCK);
+        let stored = read_optional(&path, MAX_LOCK)?;
+        let lock = match &stored {
+            None => Lock::default(),
+            Some(bytes) => Lock::parse(bytes).map_err(|why| {
+                Error::new(Kind::Data, format!("`{}` cannot be used", context.show(&path)))
+                    .because(why)
+                    .hint("nothing was changed: mend it, take it from your history, or remove it and install anew")
+            })?,
+        };
+        Ok(Self { root, lock, stored })
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.root.join(DIR)
+    }
+
+    fn packages_dir(&self) -> PathBuf {
+        installed_in(&self.root)
+    }
+
+    /// The name of a package's file.
+    pub(super) fn file_name(name: &PackageName) -> Result<Name> {
+        Name::new(&format!("{}.ctxpkg", name.file_stem())).map_err(|why| {
+            Error::new(Kind::Data, format!("`{name}` cannot be installed: no file can have its name"))
+                .because(why)
+                .hint("whoever made it must rename it")
+        })
+    }
+
+    /// The bytes of a package's file, if it is there.
+    pub(super) fn read(&self, session: &Session<'_>, name: &PackageName) -> Result<Option<Vec<u8>>> {
+        let path = self.packages_dir().join(Self::file_name(name)?.as_str());
+        let limit = session.limits.package_bytes.max(MAX_LOCK);
+        Ok(read_optional(&path, limit)?)
+    }
+
+    /// What gives a package's file these bytes, or removes it; nothing if it is so.
+    pub(super) fn file_plan(
+        &self,
+        session: &Session<'_>,
+        name: &PackageName,
+        bytes: Option<&[u8]>,
+    ) -> Result<Option<FilePlan>> {
+        let old = self.read(session, name)?;
+        if old.as_deref() == bytes {
+            return Ok(None);
+        }
+        let locked = self.lock.packages.get(name).map(|locked| locked.digest);
+        if old.is_some() && locked.is_none() {
+            let path = self.packages_dir().join(Self::file_name(name)?.as_str());
+            return Err(Error::new(
+                Kind::Trust,
+                format!("`{}` was not put there by `sp`", session.context.show(&path)),
+            )
+            .because(format!("`{LOCK}` says nothing of it"))
+            .hint("move it away, and install again"));
+        }
+        Ok(Some(FilePlan {
+            dir: self.packages_dir(),
+            name: Self::file_name(name)?,
+            before: if old.is_some() { Before::Ours(locked) } else { Before::Nothing },
+            bytes: bytes.map(<[u8]>::to_vec),
+        }))
+    }
+
+    /// The locks that the project had.
+    pub(super) fn history(&self, session: &Session<'_>) -> Result<History> {
+        let path = self.dir().join(HISTORY);
+        match read_optional(&path, MAX_LOCK)? {
+            None => Ok(History::default()),
+            Some(bytes) => History::parse(&bytes).map_err(|why| {
+                Error::new(Kind::Data, format!("`{}` cannot be used", session.context.show(&path)))
+                    .because(why)
+                    .hint("nothing was changed: remove it, and there is no way back to earlier states")
+            }),
+        }
+    }
+
+    /// What stores a new lock and remembers the old one; nothing if it is the same.
+    pub(super) fn lock_plans(&self, session: &Session<'_>, lock: &Lock) -> Result<Vec<FilePlan>> {
+        let bytes = lock.to_json();
+        if self.stored.as_ref() == Some(&bytes) || self.stored.is_none() && *lock == Lock::default() {
+            return Ok(Vec::new());
+        }
+        let before = |old: Option<&[u8]>| old.map_or(Before::Nothing, |old| Before::Ours(Some(Digest::of(old))));
+        let named = |name: &str| Name::new(name).map_err(|e| Error::new(Kind::Data, e.to_string()));
+        let mut plans = vec![FilePlan {
+            dir: self.root.clone(),
+            name: named(LOCK)?,
+            before: before(self.stored.as_deref()),
+            bytes: Some(bytes),
+        }];
+        let now = sp_formats::package::time::with_z(session.context.now);
+        let history = self.history(session)?.with(now, self.lock.clone());
+        let old = read_optional(&self.dir().join(HISTORY), MAX_LOCK)?;
+        plans.push(FilePlan {
+            dir: self.dir(),
+            name: named(HISTORY)?,
+            before: before(old.as_deref()),
+            bytes: Some(history.to_json()),
+        });
+        Ok(plans)
+    }
+}

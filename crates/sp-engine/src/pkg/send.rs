@@ -1,0 +1,252 @@
+//! `sp pkg send`: a package in an envelope, posted to another machine.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sp_formats::output::PackageSent;
+use sp_formats::package::envelope::{Envelope, Form, PATH, Sender};
+use sp_formats::printable::{masked, printable};
+use sp_tree::{Zeroizing, read_limited};
+use ureq::tls::{RootCerts, TlsConfig};
+
+use super::shelf::read_shelf;
+use super::subject::Subject;
+use crate::config::Session;
+use crate::context::{Context, Network};
+use crate::error::{Error, Kind, Result};
+
+const MAX_SECRET: u64 = 16 * 1024;
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// What the other side answers is shown, and no novel.
+const MAX_ANSWER: u64 = 64 * 1024;
+
+/// Where the secret that both sides share comes from: never from an argument.
+#[derive(Debug, Clone)]
+pub enum SecretFrom {
+    /// An environment variable.
+    Env(String),
+    /// A file that only its owner may read.
+    File(PathBuf),
+}
+
+/// What is to be sent.
+#[derive(Debug, Clone)]
+pub struct SendRequest {
+    /// The package; none means the only one that the store has.
+    pub package: Option<String>,
+    /// To where.
+    pub target: String,
+    /// To whom.
+    pub recipient: Option<String>,
+    /// By which name the other side knows us.
+    pub sender: String,
+    /// The secret.
+    pub secret: SecretFrom,
+    /// The environment variable that holds a bearer token.
+    pub token_env: Option<String>,
+    /// How the envelope is signed.
+    pub form: Form,
+}
+
+/// Sends a package.
+pub fn send(context: &Context<'_>, request: &SendRequest) -> Result<PackageSent> {
+    let session = Session::begin(context)?;
+    let secret = read_secret(context, &request.secret)?;
+    let url = address(&request.target)?;
+    let shelf = read_shelf(context)?;
+    let subject = match &request.package {
+        Some(text) => Subject::parse(&session, text)?,
+        None => only(&shelf)?,
+    };
+    let (package, _) = subject.load(&session, &shelf)?;
+    let mut envelope = Envelope {
+        sent_at: context.now,
+        sender: Sender {
+            agent_id: request.sender.clone(),
+            agent_type: "skillpack".into(),
+            daemon_fingerprint: package.signer.map(|signer| signer.key.short()).unwrap_or_default(),
+            capabilities: vec!["context_package".into()],
+        },
+        recipient: request.recipient.clone(),
+        metadata: BTreeMap::new(),
+        payload: package.text().to_string(),
+        signature: None,
+    };
+    envelope.sign(&secret, request.form);
+    let text = envelope.to_json();
+    let limit = session.limits.envelope_bytes;
+    if text.len() as u64 > limit {
+        return Err(Error::new(
+            Kind::Data,
+            format!("the envelope would have {} bytes, and the limit is {limit}", text.len()),
+        )
+        .hint("export the package and copy the file, or leave something out of it"));
+    }
+    let token = request.token_env.as_deref().map(|name| env(context, name)).transpose()?;
+    let answer = post(context, &url, &text, token.as_deref())?;
+    Ok(PackageSent {
+        name: package.manifest.name.to_string(),
+        version: package.manifest.version.to_string(),
+        target: masked(&url).into_owned(),
+        answer,
+    })
+}
+
+fn only(shelf: &sp_formats::package::store::Shelf) -> Result<Subject> {
+    let mut names: Vec<_> = shelf.packages.iter().map(|stored| &stored.name).collect();
+    names.dedup();
+    match names.as_slice() {
+        [one] => Ok(Subject::Named((*one).clone(), None)),
+        [] => Err(Error::new(Kind::Request, "there is nothing in the store to send")
+            .hint("name a file, or make a package with `sp pkg create`")),
+        many => {
+            let names: Vec<String> = many.iter().map(ToString::to_string).collect();
+            Err(Error::new(Kind::Usage, "the store has more than one package")
+                .hint(format!("name one of: {}", names.join(", "))))
+        }
+    }
+}
+
+/// The address to post to: https where no scheme is said, http only on this machine.
+fn address(target: &str) -> Result<String> {
+    let wrong = |why: &str| {
+        Error::new(Kind::Usage, format!("`{}` is no target", printable(&masked(target))))
+            .because(why.to_owned())
+            .hint("name a host such as `agent.example` or `127.0.0.1:8765`")
+    };
+    if target.is_empty() || target.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(wrong("it is empty, or has white space in it"));
+    }
+    let (scheme, rest) = match target.split_once("://") {
+        Some((scheme, rest)) => (Some(scheme.to_ascii_lowercase()), rest),
+        None => (None, target),
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(inner) => inner.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    if host.is_empty() {
+        return Err(wrong("it has no host"));
+    }
+    let here = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    let scheme = match scheme.as_deref() {
+        None if here => "http",
+        None | Some("https") => "https",
+        Some("http") if here => "http",
+        Some("http") => return Err(wrong("http would show the package to everybody on the way")),
+        Some(_) => return Err(wrong("only https is spoken, and http on this machine")),
+    };
+    Ok(format!("{scheme}://{}{PATH}", rest.trim_end_matches('/')))
+}
+
+fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Result<String> {
+    let shown = masked(url).into_owned();
+    if context.network == Network::Offline {
+        return Err(
+            Error::new(Kind::Environment, format!("`{shown}` cannot be reached with `--offline`")).hint("leave it out")
+        );
+    }
+    let config = ureq::Agent::config_builder()
+        .timeout_global(Some(TIMEOUT))
+        .max_redirects(0)
+        .http_status_as_error(false)
+        .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
+        .user_agent("sp");
+    let agent: ureq::Agent = config.build().into();
+    let mut request = agent.post(url).header("content-type", "application/json");
+    if let Some(token) = token {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let failed = |why: String| {
+        Error::new(Kind::Environment, format!("`{shown}` cannot be reached"))
+            .because(masked(&why.replace(url, &shown)).into_owned())
+            .hint("check the address, and that the other side listens")
+    };
+    let mut response = request.send(text).map_err(|e| failed(e.to_string()))?;
+    let status = response.status();
+    let answer = response.body_mut().with_config().limit(MAX_ANSWER).read_to_string().unwrap_or_default();
+    let answer = answer.trim().to_owned();
+    match status.as_u16() {
+        200..=299 => Ok(answer),
+        code => Err(Error::new(
+            if code < 500 { Kind::Trust } else { Kind::Environment },
+            format!("`{shown}` did not take the package"),
+        )
+        .because(format!("it answered {status}: {answer}"))
+        .hint("the other side says why; the secret, the clock and the recipient must fit")),
+    }
+}
+
+/// The secret that both sides share.
+pub(super) fn read_secret(context: &Context<'_>, from: &SecretFrom) -> Result<Zeroizing<Vec<u8>>> {
+    let bytes = match from {
+        SecretFrom::Env(name) => Zeroizing::new(env(context, name)?.into_bytes()),
+        SecretFrom::File(path) => {
+            let path = context.expand(&path.to_string_lossy());
+            refuse_open(context, &path)?;
+            let mut bytes = Zeroizing::new(read_limited(&path, MAX_SECRET)?);
+            while bytes.ends_with(b"\n") || bytes.ends_with(b"\r") {
+                bytes.pop();
+            }
+            bytes
+        }
+    };
+    match bytes.is_empty() {
+        false => Ok(bytes),
+        true => {
+            Err(Error::new(Kind::Usage, "the secret is empty")
+                .hint("write one into the file or the environment variable"))
+        }
+    }
+}
+
+fn env(context: &Context<'_>, name: &str) -> Result<String> {
+    context.env.get(name).filter(|value| !value.is_empty()).cloned().ok_or_else(|| {
+        Error::new(Kind::Usage, format!("the environment variable `{name}` is not set"))
+            .hint("set it, or name a file with `--secret-file`; a secret is never an argument")
+    })
+}
+
+/// A secret that others can read is none.
+fn refuse_open(context: &Context<'_>, path: &std::path::Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = path.metadata().map_err(|e| sp_tree::FileError::new("look at", path, e))?;
+    match metadata.permissions().mode() & 0o077 {
+        0 => Ok(()),
+        _ => Err(Error::new(Kind::Trust, format!("others can read `{}`", context.show(path)))
+            .hint(format!("`chmod 600 {}`, and think about a new secret", context.show(path)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pk_14_a_target_without_a_scheme_is_https_and_http_stays_on_this_machine() {
+        for (target, url) in [
+            ("agent.local", "https://agent.local/v1/a2a/handoff"),
+            ("agent.local:8443/base/", "https://agent.local:8443/base/v1/a2a/handoff"),
+            ("127.0.0.1:8765", "http://127.0.0.1:8765/v1/a2a/handoff"),
+            ("[::1]:1", "http://[::1]:1/v1/a2a/handoff"),
+            ("http://localhost", "http://localhost/v1/a2a/handoff"),
+            ("HTTPS://x.example", "https://x.example/v1/a2a/handoff"),
+        ] {
+            assert_eq!(address(target).unwrap(), url);
+        }
+        for bad in [
+            "",
+            "http://x.example",
+            "ftp://x",
+            "a b",
+            "https://",
+            "http://127.0.0.1@evil.example",
+            "file:///etc/passwd",
+        ] {
+            assert!(address(bad).is_err(), "{bad}");
+        }
+    }
+}

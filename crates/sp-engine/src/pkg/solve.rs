@@ -1,0 +1,525 @@
+//! Which versions go together: values in, values out.
+//!
+//! Every package has, besides its versions, one that means that it is not there. What is needed
+//! excludes that one; what is optional allows it; a conflict allows nothing else. So all three are
+//! the same kind of rule, and the solver explains all three.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use pubgrub::{
+    Dependencies, DependencyProvider, DerivationTree, External, PackageResolutionStatistics, PubGrubError, VersionSet,
+};
+use sp_formats::package::{Dependency, PackageName, PackageVersion, Range};
+
+/// A version that could be taken.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub version: PackageVersion,
+    pub dependencies: Vec<Dependency>,
+    pub conflicts: Vec<PackageName>,
+    /// Whether only its exact version chooses it.
+    pub withdrawn: bool,
+}
+
+/// Everything that could be taken, by name.
+pub(super) type World = BTreeMap<PackageName, Vec<Candidate>>;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Wanted {
+    /// What must be there.
+    pub requests: BTreeMap<PackageName, Range>,
+    /// Versions that stay if they can.
+    pub preferred: BTreeMap<PackageName, PackageVersion>,
+    /// Whether optional dependencies are taken where they can be.
+    pub with_optional: bool,
+}
+
+/// Why nothing goes together, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Conflict {
+    pub reasons: Vec<String>,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reasons.join("\n"))
+    }
+}
+
+impl std::error::Error for Conflict {}
+
+/// Finds versions that go together: all that is asked for and all that those need, and nothing else.
+pub(super) fn solve(world: &World, wanted: &Wanted) -> Result<BTreeMap<PackageName, PackageVersion>, Conflict> {
+    let solver = Solver { world, wanted };
+    match pubgrub::resolve(&solver, Who::Root, Pick(1)) {
+        Ok(picked) => {
+            let chosen = picked.into_iter().filter_map(|(who, pick)| match who {
+                Who::Package(name) => solver.candidate(&name, pick).map(|found| (name, found.version.clone())),
+                Who::Root => None,
+            });
+            Ok(needed(world, wanted, chosen.collect()))
+        }
+        Err(PubGrubError::NoSolution(tree)) => Err(solver.explain(&tree)),
+        Err(error) => Err(Conflict { reasons: vec![error.to_string()] }),
+    }
+}
+
+/// What is reached from the requests; a version that was tried for something else may have stayed.
+fn needed(
+    world: &World,
+    wanted: &Wanted,
+    chosen: BTreeMap<PackageName, PackageVersion>,
+) -> BTreeMap<PackageName, PackageVersion> {
+    let mut reached: BTreeSet<PackageName> = BTreeSet::new();
+    let mut open: Vec<&PackageName> = wanted.requests.keys().collect();
+    while let Some(name) = open.pop() {
+        let Some(version) = chosen.get(name) else { continue };
+        if !reached.insert(name.clone()) {
+            continue;
+        }
+        let candidate = world.get(name).and_then(|all| all.iter().find(|candidate| candidate.version == *version));
+        let dependencies = candidate.into_iter().flat_map(|candidate| &candidate.dependencies);
+        open.extend(dependencies.filter(|one| !one.optional || wanted.with_optional).map(|one| &one.name));
+    }
+    chosen.into_iter().filter(|(name, _)| reached.contains(name)).collect()
+}
+
+/// Whose versions they are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Who {
+    /// The project, which asks for packages.
+    Root,
+    /// A package.
+    Package(PackageName),
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => f.write_str("this project"),
+            Self::Package(name) => write!(f, "`{name}`"),
+        }
+    }
+}
+
+/// A candidate by its number, from 1; 0 means that the package is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Pick(usize);
+
+const ABSENT: Pick = Pick(0);
+
+impl fmt::Display for Pick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Some picks, or all but some.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Picks {
+    listed: BTreeSet<Pick>,
+    all_but: bool,
+}
+
+impl fmt::Display for Picks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.listed)
+    }
+}
+
+impl VersionSet for Picks {
+    type V = Pick;
+
+    fn empty() -> Self {
+        Self { listed: BTreeSet::new(), all_but: false }
+    }
+
+    fn singleton(pick: Pick) -> Self {
+        Self { listed: BTreeSet::from([pick]), all_but: false }
+    }
+
+    fn complement(&self) -> Self {
+        Self { listed: self.listed.clone(), all_but: !self.all_but }
+    }
+
+    fn intersection(&self, other: &Self) -> Self {
+        let listed = match (self.all_but, other.all_but) {
+            (false, false) => self.listed.intersection(&other.listed).copied().collect(),
+            (false, true) => self.listed.difference(&other.listed).copied().collect(),
+            (true, false) => other.listed.difference(&self.listed).copied().collect(),
+            (true, true) => self.listed.union(&other.listed).copied().collect(),
+        };
+        Self { listed, all_but: self.all_but && other.all_but }
+    }
+
+    fn contains(&self, pick: &Pick) -> bool {
+        self.listed.contains(pick) != self.all_but
+    }
+}
+
+struct Solver<'a> {
+    world: &'a World,
+    wanted: &'a Wanted,
+}
+
+impl Solver<'_> {
+    fn candidates(&self, name: &PackageName) -> &[Candidate] {
+        self.world.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    fn candidate(&self, name: &PackageName, pick: Pick) -> Option<&Candidate> {
+        pick.0.checked_sub(1).and_then(|at| self.candidates(name).get(at))
+    }
+
+    /// The candidates that a range allows.
+    fn fitting(&self, name: &PackageName, range: &Range) -> Picks {
+        let fits = |candidate: &Candidate| {
+            let exact = super::shelf::is_exactly(range, &candidate.version);
+            exact || range.fits(&candidate.version) && !candidate.withdrawn
+        };
+        let all = self.candidates(name).iter().enumerate();
+        let listed = all.filter(|(_, candidate)| fits(candidate)).map(|(at, _)| Pick(at + 1)).collect();
+        Picks { listed, all_but: false }
+    }
+
+    fn rule(&self, dependency: &Dependency) -> Picks {
+        let mut picks = self.fitting(&dependency.name, &dependency.range);
+        if dependency.optional {
+            picks.listed.insert(ABSENT);
+        }
+        picks
+    }
+
+    /// The picks that are allowed, the best first: as it was, then releases, then pre-releases, each from the top.
+    fn ordered(&self, name: &PackageName, allowed: &Picks) -> Vec<Pick> {
+        let mut picks: Vec<Pick> =
+            (0..=self.candidates(name).len()).map(Pick).filter(|pick| allowed.contains(pick)).collect();
+        let preferred = self.wanted.preferred.get(name);
+        picks.sort_by_key(|pick| {
+            std::cmp::Reverse(self.candidate(name, *pick).map(|candidate| {
+                (Some(&candidate.version) == preferred, !candidate.version.is_pre_release(), &candidate.version)
+            }))
+        });
+        if !self.wanted.with_optional && allowed.contains(&ABSENT) {
+            // What nobody needs is not brought in.
+            picks.retain(|pick| *pick != ABSENT);
+            picks.insert(0, ABSENT);
+        }
+        picks
+    }
+
+    /// The rules that a failure came from, each once, and what there is of the packages in them.
+    fn explain(&self, tree: &DerivationTree<Who, Picks, String>) -> Conflict {
+        let mut reasons: Vec<String> = Vec::new();
+        let mut named: BTreeSet<&PackageName> = BTreeSet::new();
+        let mut open = vec![tree];
+        let mut seen = BTreeSet::new();
+        while let Some(tree) = open.pop() {
+            match tree {
+                DerivationTree::Derived(derived) => {
+                    // One cause may be that of many.
+                    if derived.shared_id.is_none_or(|id| seen.insert(id)) {
+                        open.extend([&*derived.cause2, &*derived.cause1]);
+                    }
+                }
+                DerivationTree::External(External::FromDependencyOf(Who::Root, _, Who::Package(name), _)) => {
+                    named.insert(name);
+                    let range = self.wanted.requests.get(name).map(Range::as_str).unwrap_or("*");
+                    push(&mut reasons, format!("this project asks for `{name}` {range}"));
+                }
+                DerivationTree::External(External::FromDependencyOf(
+                    Who::Package(of),
+                    picks,
+                    Who::Package(name),
+                    _,
+                )) => {
+                    named.insert(name);
+                    for candidate in picks.listed.iter().filter_map(|pick| self.candidate(of, *pick)) {
+                        self.say(of, candidate, name, &mut reasons);
+                    }
+                }
+                DerivationTree::External(_) => {}
+            }
+        }
+        for name in named {
+            let versions: Vec<&str> =
+                self.candidates(name).iter().map(|candidate| candidate.version.as_str()).collect();
+            reasons.push(match versions.is_empty() {
+                true => format!("there is no `{name}` in the store, nor among the files that were named"),
+                false => format!("of `{name}` there is {}", versions.join(", ")),
+            });
+        }
+        Conflict { reasons }
+    }
+
+    fn say(&self, of: &PackageName, candidate: &Candidate, name: &PackageName, reasons: &mut Vec<String>) {
+        if candidate.conflicts.contains(name) {
+            push(reasons, format!("`{of}` {} cannot be together with `{name}`", candidate.version));
+        }
+        if let Some(dependency) = candidate.dependencies.iter().find(|one| one.name == *name) {
+            let how = if dependency.optional { "goes only with" } else { "needs" };
+            push(reasons, format!("`{of}` {} {how} `{name}` {}", candidate.version, dependency.range));
+        }
+    }
+}
+
+fn push(reasons: &mut Vec<String>, reason: String) {
+    if !reasons.contains(&reason) {
+        reasons.push(reason);
+    }
+}
+
+impl DependencyProvider for Solver<'_> {
+    type P = Who;
+    type V = Pick;
+    type VS = Picks;
+    type Priority = (bool, u32, std::cmp::Reverse<usize>);
+    type M = String;
+    type Err = std::convert::Infallible;
+
+    /// What must be there is decided before what may be, and what has few choices before what has many.
+    fn prioritize(&self, who: &Who, allowed: &Picks, statistics: &PackageResolutionStatistics) -> Self::Priority {
+        let Who::Package(name) = who else { return (true, u32::MAX, std::cmp::Reverse(0)) };
+        let choices = self.ordered(name, allowed).len();
+        (!allowed.contains(&ABSENT), statistics.conflict_count(), std::cmp::Reverse(choices))
+    }
+
+    fn choose_version(&self, who: &Who, allowed: &Picks) -> Result<Option<Pick>, Self::Err> {
+        Ok(match who {
+            Who::Root => Some(Pick(1)),
+            Who::Package(name) => self.ordered(name, allowed).first().copied(),
+        })
+    }
+
+    fn get_dependencies(&self, who: &Who, pick: &Pick) -> Result<Dependencies<Who, Picks, String>, Self::Err> {
+        let mut rules: BTreeMap<PackageName, Picks> = BTreeMap::new();
+        let mut add = |name: &PackageName, picks: Picks| {
+            let rule = rules.get(name).map_or(picks.clone(), |known| known.intersection(&picks));
+            rules.insert(name.clone(), rule);
+        };
+        match who {
+            Who::Root => {
+                for (name, range) in &self.wanted.requests {
+                    add(name, self.fitting(name, range));
+                }
+            }
+            Who::Package(name) => {
+                let Some(candidate) = self.candidate(name, *pick) else {
+                    return Ok(Dependencies::Available(std::iter::empty().collect()));
+                };
+                candidate.dependencies.iter().for_each(|one| add(&one.name, self.rule(one)));
+                // A package that names itself says nothing of itself.
+                let others = candidate.conflicts.iter().filter(|other| *other != name);
+                others.for_each(|other| add(other, Picks::singleton(ABSENT)));
+                // One that needs itself is fine if it is the version that it needs.
+                if let Some(own) = rules.remove(name)
+                    && !own.contains(pick)
+                {
+                    return Ok(Dependencies::Unavailable(format!("`{name}` needs another version of itself")));
+                }
+            }
+        }
+        Ok(Dependencies::Available(rules.into_iter().map(|(name, picks)| (Who::Package(name), picks)).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn name(text: &str) -> PackageName {
+        PackageName::new(text).unwrap()
+    }
+
+    fn version(text: &str) -> PackageVersion {
+        PackageVersion::new(text).unwrap()
+    }
+
+    /// `a 1.0.0: b ^1, c? *, !d` a line.
+    fn world(text: &str) -> World {
+        let mut world = World::new();
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            let (head, rules) = line.split_once(':').unwrap_or((line, ""));
+            let (package, number) = head.trim().split_once(' ').unwrap();
+            let mut candidate = Candidate {
+                version: version(number),
+                dependencies: Vec::new(),
+                conflicts: Vec::new(),
+                withdrawn: false,
+            };
+            for rule in rules.split(';').map(str::trim).filter(|rule| !rule.is_empty()) {
+                if let Some(other) = rule.strip_prefix('!') {
+                    candidate.conflicts.push(name(other));
+                    continue;
+                }
+                let (other, range) = rule.split_once(' ').unwrap();
+                let optional = other.ends_with('?');
+                let other = name(other.trim_end_matches('?'));
+                candidate.dependencies.push(Dependency { name: other, range: Range::new(range), optional });
+            }
+            world.entry(name(package)).or_default().push(candidate);
+        }
+        world
+    }
+
+    fn wanted(requests: &[(&str, &str)]) -> Wanted {
+        let requests = requests.iter().map(|(package, range)| (name(package), Range::new(range))).collect();
+        Wanted { requests, ..Wanted::default() }
+    }
+
+    fn picked(text: &str, requests: &[(&str, &str)]) -> Result<String, String> {
+        let solution = solve(&world(text), &wanted(requests)).map_err(|conflict| conflict.to_string())?;
+        Ok(solution.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", "))
+    }
+
+    #[test]
+    fn pk_23_the_highest_versions_that_go_together_are_chosen() {
+        let text = "a 1.0.0: b ^1\na 1.1.0: b ^2\nb 1.0.0\nb 1.5.0\nb 2.0.0\nc 1.0.0: b ^1";
+        assert_eq!(picked(text, &[("a", "*")]).unwrap(), "a 1.1.0, b 2.0.0");
+        // A diamond: both need `b`, and only one version of `a` agrees with `c`.
+        assert_eq!(picked(text, &[("a", "*"), ("c", "*")]).unwrap(), "a 1.0.0, b 1.5.0, c 1.0.0");
+    }
+
+    #[test]
+    fn pk_23_cycles_are_fine_and_pre_releases_must_be_asked_for() {
+        let text = "a 1.0.0: b *\nb 1.0.0: a ^1\nb 2.0.0-rc.1: a ^1\nb 2.0.0-rc.2";
+        assert_eq!(picked(text, &[("a", "*")]).unwrap(), "a 1.0.0, b 1.0.0");
+        assert_eq!(picked(text, &[("a", "*"), ("b", ">=2.0.0-rc.1")]).unwrap(), "a 1.0.0, b 2.0.0-rc.2");
+        assert_eq!(picked("a 1.0.0: a ^1", &[("a", "*")]).unwrap(), "a 1.0.0");
+        assert!(picked("a 1.0.0: a ^2", &[("a", "*")]).is_err());
+    }
+
+    #[test]
+    fn pk_23_what_is_optional_binds_only_what_is_there() {
+        let text = "a 1.0.0: c? ^1\nb 1.0.0: c *\nc 1.0.0\nc 2.0.0";
+        assert_eq!(picked(text, &[("a", "*")]).unwrap(), "a 1.0.0");
+        assert_eq!(picked(text, &[("a", "*"), ("b", "*")]).unwrap(), "a 1.0.0, b 1.0.0, c 1.0.0");
+        let with = Wanted { with_optional: true, ..wanted(&[("a", "*")]) };
+        assert_eq!(solve(&world(text), &with).unwrap().len(), 2);
+        let missing = Wanted { with_optional: true, ..wanted(&[("a", "*")]) };
+        assert_eq!(solve(&world("a 1.0.0: nowhere? ^1"), &missing).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn pk_23_a_conflict_is_told_in_words() {
+        let text = "a 1.0.0: b ^1\nc 1.0.0: b ^2\nb 1.0.0\nb 2.0.0";
+        assert_eq!(
+            picked(text, &[("a", "*"), ("c", "^1")]).unwrap_err(),
+            "this project asks for `a` *\n`a` 1.0.0 needs `b` ^1\nthis project asks for `c` ^1\n`c` 1.0.0 needs `b` ^2\n\
+             of `a` there is 1.0.0\nof `b` there is 1.0.0, 2.0.0\nof `c` there is 1.0.0"
+        );
+        let text = "a 1.0.0: !b; c *\nb 1.0.0";
+        let told = picked(text, &[("a", "*")]).unwrap_err();
+        assert!(told.contains("`a` 1.0.0 needs `c` *") && told.contains("there is no `c`"), "{told}");
+        let told = picked("a 1.0.0: !b\nb 1.0.0", &[("a", "*"), ("b", "*")]).unwrap_err();
+        assert!(told.contains("`a` 1.0.0 cannot be together with `b`"), "{told}");
+    }
+
+    #[test]
+    fn pk_23_what_is_locked_stays_and_what_is_withdrawn_is_named_exactly() {
+        let mut all = world("a 1.0.0\na 1.1.0\na 1.2.0");
+        let mut asked = wanted(&[("a", "^1")]);
+        asked.preferred.insert(name("a"), version("1.0.0"));
+        assert_eq!(solve(&all, &asked).unwrap()[&name("a")], version("1.0.0"));
+        all.get_mut(&name("a")).unwrap()[2].withdrawn = true;
+        assert_eq!(solve(&all, &wanted(&[("a", "^1")])).unwrap()[&name("a")], version("1.1.0"));
+        assert_eq!(solve(&all, &wanted(&[("a", "=1.2.0")])).unwrap()[&name("a")], version("1.2.0"));
+    }
+
+    const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+    const VERSIONS: [&str; 4] = ["1.0.0", "1.1.0", "2.0.0-rc.1", "2.0.0"];
+    const RANGES: [&str; 8] = ["*", "^1", "^2", "=1.0.0", ">=1.1.0", "<2", ">=2.0.0-rc.1", "^3"];
+
+    fn worlds() -> impl Strategy<Value = World> {
+        let dependency = (0..4usize, 0..8usize, any::<bool>());
+        let candidate = (0..4usize, 0..4usize, prop::collection::vec(dependency, 0..3), prop::option::of(0..4usize));
+        prop::collection::vec(candidate, 1..10).prop_map(|all| {
+            let mut world = World::new();
+            for (package, number, dependencies, conflict) in all {
+                let list = world.entry(name(NAMES[package])).or_default();
+                let number = version(VERSIONS[number]);
+                if list.iter().any(|known: &Candidate| known.version == number) {
+                    continue;
+                }
+                let mut rules: Vec<Dependency> = Vec::new();
+                for (other, range, optional) in dependencies {
+                    if rules.iter().all(|rule| rule.name.as_str() != NAMES[other]) {
+                        rules.push(Dependency { name: name(NAMES[other]), range: Range::new(RANGES[range]), optional });
+                    }
+                }
+                let conflicts = conflict.map(|other| name(NAMES[other])).into_iter().collect();
+                list.push(Candidate { version: number, dependencies: rules, conflicts, withdrawn: false });
+            }
+            world
+        })
+    }
+
+    type Solution = BTreeMap<PackageName, PackageVersion>;
+
+    /// Whether everything that is asked for is there and every rule of what is there holds.
+    fn holds(world: &World, asked: &Wanted, solution: &Solution) -> bool {
+        let asked_for = asked.requests.iter().all(|(name, range)| solution.get(name).is_some_and(|is| range.fits(is)));
+        asked_for
+            && solution.iter().all(|(name, version)| {
+                let candidate = world[name].iter().find(|candidate| candidate.version == *version).unwrap();
+                let fits = |one: &Dependency| match solution.get(&one.name) {
+                    Some(is) => one.range.fits(is),
+                    None => one.optional,
+                };
+                candidate.dependencies.iter().all(fits)
+                    && candidate.conflicts.iter().all(|other| other == name || !solution.contains_key(other))
+            })
+    }
+
+    /// Every choice of a version, or of none, for every package.
+    fn every(world: &World) -> Vec<Solution> {
+        let mut all = vec![Solution::new()];
+        for (name, candidates) in world {
+            let with = |solution: &Solution| {
+                let solution = solution.clone();
+                candidates.iter().map(move |candidate| {
+                    let mut more = solution.clone();
+                    more.insert(name.clone(), candidate.version.clone());
+                    more
+                })
+            };
+            let more: Vec<Solution> = all.iter().flat_map(with).collect();
+            all.extend(more);
+        }
+        all
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn pk_23_a_solution_is_found_exactly_if_there_is_one(
+            world in worlds(),
+            asks in prop::collection::btree_map(0..4usize, 0..8usize, 1..3),
+            with_optional in any::<bool>(),
+        ) {
+            let requests = asks.iter().map(|(package, range)| (name(NAMES[*package]), Range::new(RANGES[*range]))).collect();
+            let asked = Wanted { requests, with_optional, ..Wanted::default() };
+            let possible = every(&world).iter().any(|solution| holds(&world, &asked, solution));
+            match solve(&world, &asked) {
+                Ok(solution) => {
+                    prop_assert!(holds(&world, &asked, &solution), "{solution:?}");
+                    // Nothing is there that nobody needs.
+                    for gone in solution.keys().filter(|_| !with_optional) {
+                        let without: Solution = solution.iter().filter(|(name, _)| *name != gone).map(|(name, version)| (name.clone(), version.clone())).collect();
+                        let reached = needed(&world, &asked, without.clone()).len() == without.len();
+                        prop_assert!(!(reached && holds(&world, &asked, &without)), "{gone} is not needed in {solution:?}");
+                    }
+                    prop_assert_eq!(solve(&world, &asked).ok(), Some(solution));
+                }
+                Err(conflict) => {
+                    prop_assert!(!possible, "{conflict}");
+                    prop_assert!(!conflict.reasons.is_empty());
+                }
+            }
+        }
+    }
+}

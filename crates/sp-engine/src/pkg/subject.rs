@@ -1,0 +1,120 @@
+//! What a user means by `notes.ctxpkg`, `notes` or `@acme/notes@^1`, read and verified.
+
+use std::path::{Path, PathBuf};
+
+use sp_formats::package::store::{Shelf, StoredPackage};
+use sp_formats::package::{EXTENSIONS, Package, PackageName, Range, Read, read};
+use sp_tree::read_limited;
+
+use super::shelf::{best, read_blob};
+use crate::config::Session;
+use crate::context::Event;
+use crate::error::{Error, Kind, Result};
+
+/// A package as a user names it.
+#[derive(Debug, Clone)]
+pub(super) enum Subject {
+    /// A file.
+    File(PathBuf),
+    /// A name, perhaps with a range.
+    Named(PackageName, Option<Range>),
+}
+
+/// Whether a file is called as a package is.
+pub(crate) fn is_package_file(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known))
+}
+
+impl Subject {
+    /// What a text means: whatever is called as a package's file is, or looks like a path, is a file.
+    pub(super) fn parse(session: &Session<'_>, text: &str) -> Result<Self> {
+        let path = session.context.expand(text);
+        let like_path = text.starts_with(['.', '/', '~']) || !text.starts_with('@') && text.contains('/');
+        if is_package_file(Path::new(text)) || like_path {
+            return Ok(Self::File(path));
+        }
+        let (name, range) = match text.rfind('@') {
+            Some(at) if at > 0 => (&text[..at], Some(Range::new(&text[at + 1..]))),
+            _ => (text, None),
+        };
+        let name = PackageName::new(name).map_err(|why| {
+            Error::new(Kind::Usage, format!("`{text}` is no package"))
+                .because(why)
+                .hint("name a file that ends in `.ctxpkg`, or a package such as `notes`, `@team/notes` or `notes@^1`")
+        })?;
+        // `notes@1.2.0` is that version, as people mean it; a range has a sign.
+        let plain = |range: Range| match semver::Version::parse(range.as_str()) {
+            Ok(_) => Range::new(&format!("={range}")),
+            Err(_) => range,
+        };
+        Ok(Self::Named(name, range.map(plain)))
+    }
+
+    /// The package, verified, and where it came from. What is odd about a file is told.
+    pub(super) fn load(&self, session: &Session<'_>, shelf: &Shelf) -> Result<(Package, String)> {
+        match self {
+            Self::File(path) => Ok((load_file(session, path)?, session.context.show(path))),
+            Self::Named(name, range) => {
+                let stored = best(shelf, name, range.as_ref())?;
+                Ok((load_stored(session, stored)?, "store".into()))
+            }
+        }
+    }
+}
+
+/// Reads the bytes of a package's file.
+pub(super) fn read_file(session: &Session<'_>, path: &Path) -> Result<Vec<u8>> {
+    let limit = session.limits.package_bytes;
+    read_limited(path, limit).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::FileTooLarge {
+            let message = format!("`{}` is larger than the limit of {limit} bytes", session.context.show(path));
+            return Error::new(Kind::Data, message)
+                .because(error.source)
+                .hint("raise it with `--max-size <bytes>` if you trust it");
+        }
+        match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                Error::new(Kind::Request, format!("there is no file `{}`", session.context.show(path)))
+                    .hint("name a file that exists, or a package of the store by its name alone")
+            }
+            _ => error.into(),
+        }
+    })
+}
+
+/// Reads and verifies a package's file. What is odd about it is told.
+pub(super) fn load_file(session: &Session<'_>, path: &Path) -> Result<Package> {
+    let shown = session.context.show_near(path);
+    let read = read(&shown, read_file(session, path)?, &session.limits);
+    accept(session, read, &shown)
+}
+
+/// Reads and verifies a package of the store.
+pub(super) fn load_stored(session: &Session<'_>, stored: &StoredPackage) -> Result<Package> {
+    let bytes = read_blob(session.context, &stored.digest, &session.limits)?;
+    let shown = format!("{} {} of the store", stored.name, stored.version);
+    // It was taken when its size was allowed; what is odd about it was told then.
+    let limits = sp_tree::Limits { package_bytes: u64::MAX, ..session.limits.clone() };
+    let read = read(&shown, bytes, &limits);
+    read.package.ok_or_else(|| refusal(read.report, &shown, Kind::Trust))
+}
+
+/// The package, if it can be used; what is odd about it is told.
+pub(super) fn accept(session: &Session<'_>, read: Read, shown: &str) -> Result<Package> {
+    let kind = if read.is_forged() { Kind::Trust } else { Kind::Data };
+    match read.package {
+        Some(package) => {
+            if !read.report.findings.is_empty() {
+                session.context.tell(Event::Findings(&read.report));
+            }
+            Ok(package)
+        }
+        None => Err(refusal(read.report, shown, kind)),
+    }
+}
+
+fn refusal(report: sp_formats::Report, shown: &str, kind: Kind) -> Error {
+    let what = if kind == Kind::Trust { "cannot be trusted" } else { "cannot be used" };
+    let error = Error::in_file(format!("`{shown}` {what}"), report);
+    Error { kind, ..error }.hint("nothing was changed. `sp pkg verify` shows each step")
+}

@@ -1,0 +1,368 @@
+//! What `sp pkg` and `sp key` print.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{FolderAction, KeptFolder, SinkChange};
+
+/// `sp pkg create` and `sp pkg import`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackagesStored {
+    /// The packages.
+    pub packages: Vec<PackageStored>,
+}
+
+/// A package that was put into the store.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageStored {
+    /// Its name, version and figures.
+    #[serde(flatten)]
+    pub package: PackageItem,
+    /// Whether it was not in the store before.
+    pub new: bool,
+    /// The file that was written, if one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+}
+
+/// `sp pkg list`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageList {
+    /// The packages of the store, sorted by name and version.
+    pub packages: Vec<PackageItem>,
+    /// Packages that were received and wait to be taken.
+    pub waiting: Vec<WaitingItem>,
+}
+
+/// A package.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageItem {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// `context`, `skills`, `addon` or `grammar`.
+    pub kind: String,
+    /// What it is about.
+    pub description: String,
+    /// How many nodes its graph has.
+    pub nodes: u64,
+    /// How many edges its graph has.
+    pub edges: u64,
+    /// The bytes of its file.
+    pub size: u64,
+    /// The digest of its file.
+    pub digest: String,
+    /// What name, version and content hash to.
+    pub sha256: String,
+    /// Who signed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signer: Option<String>,
+    /// When it was made, as it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<String>,
+    /// When it came into the store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_at: Option<String>,
+    /// Where it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Whether it was rolled back.
+    pub withdrawn: bool,
+    /// Whether this version is installed in this project.
+    pub installed: bool,
+}
+
+/// A package that waits to be taken.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct WaitingItem {
+    /// By which it is taken or refused.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Who sent it, as they say.
+    pub sender: String,
+    /// When it came.
+    pub received_at: String,
+}
+
+/// `sp pkg info`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageInfo {
+    /// Its name, version and figures.
+    #[serde(flatten)]
+    pub package: PackageItem,
+    /// 1 or 2.
+    pub schema_version: u64,
+    /// The level that it claims.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conformance_level: Option<u64>,
+    /// Who wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// What made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<String>,
+    /// Its layers.
+    pub layers: Vec<String>,
+    /// Free words.
+    pub tags: Vec<String>,
+    /// How many nodes there are of each type.
+    pub node_types: Vec<TypeCount>,
+    /// How many edges there are of each type.
+    pub edge_types: Vec<TypeCount>,
+    /// What it needs.
+    pub dependencies: Vec<DependencyItem>,
+    /// What it cannot be together with.
+    pub conflicts: Vec<String>,
+    /// The files that it carries.
+    pub files: Vec<FileItem>,
+}
+
+/// How many there are of a type.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TypeCount {
+    /// The type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How many.
+    pub count: usize,
+}
+
+/// What a package needs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct DependencyItem {
+    /// The package.
+    pub name: String,
+    /// Which versions of it.
+    pub range: String,
+    /// Whether it may be missing.
+    pub optional: bool,
+}
+
+/// A file that a package carries.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FileItem {
+    /// Its path.
+    pub path: String,
+    /// Its bytes.
+    pub size: u64,
+}
+
+/// `sp pkg export`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageExported {
+    /// The package.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The file.
+    pub file: PathBuf,
+    /// Its bytes.
+    pub size: u64,
+}
+
+/// `sp pkg remove`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackagesRemoved {
+    /// What went out of the store.
+    pub removed: Vec<PackageItem>,
+}
+
+/// `sp pkg log`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageLog {
+    /// The package.
+    pub name: String,
+    /// Its versions, the newest first.
+    pub versions: Vec<PackageItem>,
+    /// Versions that were removed; their numbers are never free again.
+    pub removed: Vec<String>,
+}
+
+/// `sp pkg verify`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageVerification {
+    /// What was verified.
+    pub subject: String,
+    /// The package that it says it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The version that it says it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Whether it can be used.
+    pub verified: bool,
+    /// The steps, in order.
+    pub steps: Vec<VerificationStep>,
+}
+
+/// A step of the verification.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct VerificationStep {
+    /// `form`, `content hash`, `composite hash`, `size`, `signature`, `signer`, `provenance` or `freshness`.
+    pub step: String,
+    /// `passed`, `warned`, `failed` or `skipped`.
+    pub outcome: String,
+    /// The figure that it is about.
+    pub detail: String,
+}
+
+/// `sp pkg diff`
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct PackageDiff {
+    /// The first package.
+    pub before: String,
+    /// The second package.
+    pub after: String,
+    /// Members of the manifest that differ.
+    pub manifest: Vec<MemberChange>,
+    /// Nodes that differ.
+    pub nodes: Vec<ItemChange>,
+    /// Edges that differ.
+    pub edges: Vec<ItemChange>,
+    /// Files that differ.
+    pub files: Vec<ItemChange>,
+    /// Layers and other members of the content that differ.
+    pub content: Vec<ItemChange>,
+}
+
+/// A member that differs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct MemberChange {
+    /// Which.
+    pub member: String,
+    /// What it was, as JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// What it is, as JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+/// Something that was added, removed or changed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ItemChange {
+    /// By what it is known: an id, two ids and a type, a path, a name.
+    pub id: String,
+    /// What happened to it.
+    pub change: ChangeKind,
+    /// What it says, or what of it changed.
+    pub members: Vec<MemberChange>,
+}
+
+/// What happened to something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeKind {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// It is another.
+    Changed,
+}
+
+/// `sp pkg install`, `sp pkg uninstall` and `sp pkg rollback`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageChange {
+    /// Whether it was done, or only planned.
+    pub applied: bool,
+    /// The project.
+    pub root: PathBuf,
+    /// What happens to packages, sorted by name.
+    pub packages: Vec<PackageChangeItem>,
+    /// What happens in sinks.
+    pub sinks: Vec<SinkChange>,
+    /// Old files that were kept because they had been edited.
+    pub kept: Vec<KeptFolder>,
+}
+
+/// What happens to a package of a project.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageChangeItem {
+    /// The package.
+    pub name: String,
+    /// What happens.
+    pub action: FolderAction,
+    /// Its version; of one that goes, the version that goes.
+    pub version: String,
+    /// The version that was there before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_version: Option<String>,
+    /// `context` or `skills`.
+    pub kind: String,
+    /// Who needs it; empty for one that was asked for.
+    pub needed_by: Vec<String>,
+}
+
+/// `sp pkg send`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageSent {
+    /// The package.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Where it went.
+    pub target: String,
+    /// What the other side answered.
+    pub answer: String,
+}
+
+/// A line of `sp pkg receive`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageReceived {
+    /// `listening`, `imported`, `waiting` or `refused`.
+    pub event: String,
+    /// The address, when it starts to listen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
+    /// Who sent it, as they say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<String>,
+    /// Why it was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
+/// `sp key list`, `sp key new` and their like
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct KeyList {
+    /// Our own keys.
+    pub keys: Vec<KeyItem>,
+    /// Whom we trust for which names.
+    pub trusted: Vec<PinItem>,
+}
+
+/// A key of our own.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct KeyItem {
+    /// Its name.
+    pub name: String,
+    /// Its public half.
+    pub public_key: String,
+    /// Where the private half is.
+    pub file: PathBuf,
+    /// Whether it was rotated away.
+    pub retired: bool,
+}
+
+/// Whom we trust for a namespace.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PinItem {
+    /// A scope, or the name of a package without one.
+    pub namespace: String,
+    /// The key.
+    pub public_key: String,
+    /// Since when.
+    pub since: String,
+    /// Why: `first use`, `you said so` or `rotation`.
+    pub because: String,
+}

@@ -1,0 +1,195 @@
+//! What somebody wrote by hand, in JSON or YAML, to be made a package.
+//!
+//! Either a package without its hashes, or only what is in it: `nodes`, `edges`, and layers.
+
+use sp_tree::Limits;
+
+use crate::checks::{PK_01, PK_03, PK_04};
+use crate::json::{Json, Kind, Value, quoted};
+use crate::printable::printable;
+use crate::report::Report;
+use crate::yaml;
+
+use super::layers::is_layer;
+use super::manifest::{Dependency, Fields, PackageKind, conflicts, cut, dependencies};
+use super::name::{PackageName, PackageVersion};
+
+/// Members of a manifest that are made, and not written.
+const MADE: &[&str] = &["integrity", "signature", "graph_summary", "stats", "layers", "provenance", "schema_version"];
+const KNOWN: &[&str] = &[
+    "name",
+    "version",
+    "description",
+    "author",
+    "created_at",
+    "conformance_level",
+    "tags",
+    "dependencies",
+    "optional_dependencies",
+    "conflicts",
+    "kind",
+    "scope",
+];
+
+/// What was written.
+#[derive(Debug, Clone, Default)]
+pub struct Input {
+    /// The name, if it is said.
+    pub name: Option<PackageName>,
+    /// The version, if it is said.
+    pub version: Option<PackageVersion>,
+    /// What it is about.
+    pub description: Option<String>,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// The time that it is to bear.
+    pub created_at: Option<String>,
+    /// The level that it is to claim.
+    pub level: Option<u64>,
+    /// What it is for.
+    pub kind: Option<PackageKind>,
+    /// Free words.
+    pub tags: Vec<String>,
+    /// What it needs.
+    pub dependencies: Vec<Dependency>,
+    /// What it cannot be together with.
+    pub conflicts: Vec<PackageName>,
+    /// Members of the manifest that we do not know, as JSON.
+    pub more: Vec<(String, String)>,
+    /// The content, as JSON.
+    pub content: String,
+}
+
+/// Reads what somebody wrote. It is none if the report has an error.
+pub fn read_input(file: &str, bytes: &[u8], limits: &Limits) -> (Option<Input>, Report) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        let mut report = Report::new(file, "");
+        report.whole(crate::Severity::Error, &PK_01, "it is not UTF-8 text").help("save it as UTF-8");
+        return (None, report);
+    };
+    let mut report = Report::new(file, text);
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    let json = match is_json {
+        true => Json::parse(text, limits).map_err(|e| (e.span, e.message, e.help)),
+        false => from_yaml(text, limits),
+    };
+    match json {
+        Ok(json) => {
+            let before = report.findings.len();
+            let input = read(&json, &mut report);
+            if !is_json {
+                // Places in the JSON that was made of YAML are not those in the file.
+                report.findings[before..].iter_mut().for_each(|finding| finding.span = None);
+            }
+            (input.filter(|_| report.is_usable()), report)
+        }
+        Err((span, message, help)) => {
+            report.error(&PK_01, span, message).help(help);
+            (None, report)
+        }
+    }
+}
+
+type Wrong = (std::ops::Range<usize>, String, &'static str);
+
+fn from_yaml(text: &str, limits: &Limits) -> Result<Json, Wrong> {
+    let node = yaml::parse(text, limits).map_err(|e| {
+        let help = e.help();
+        (e.span, e.message, help)
+    })?;
+    Json::parse(node.to_json().to_string(), limits).map_err(|e| (0..0, e.message, e.help))
+}
+
+fn read(json: &Json, report: &mut Report) -> Option<Input> {
+    let root = json.root();
+    if root.kind() != Kind::Object {
+        let message = format!("it must be an object, not {}", root.kind().word());
+        report.error(&PK_01, root.span(), message).help("write `nodes:` and below it one node after the other");
+        return None;
+    }
+    let manifest = root.get("manifest");
+    let is_package = manifest.is_some() || root.get("content").is_some_and(|content| content.kind() == Kind::Object);
+    let content = match (is_package, root.get("content")) {
+        (true, Some(content)) => content_of(content, &[]),
+        (true, None) => "{}".into(),
+        // Whatever is not said of the package is in it.
+        (false, _) => content_of(root, KNOWN),
+    };
+    let head = if is_package { manifest.unwrap_or(root) } else { root };
+    let mut input = said(head, report);
+    input.content = content;
+    if is_package {
+        let more =
+            head.members().map(|(key, value)| (key.text().unwrap_or_default().into_owned(), value.raw().to_owned()));
+        input.more = more.filter(|(key, _)| !MADE.contains(&key.as_str()) && !KNOWN.contains(&key.as_str())).collect();
+    }
+    Some(input)
+}
+
+/// The content, with nodes and edges in their graph.
+fn content_of(value: Value<'_>, without: &[&str]) -> String {
+    let (mut members, mut graph) = (Vec::new(), Vec::new());
+    for (key, value) in value.members() {
+        let name = key.text().unwrap_or_default();
+        let text = format!("{}:{}", quoted(&name), value.raw());
+        match &*name {
+            "nodes" | "edges" => graph.push(text),
+            name if without.contains(&name) && !is_layer(name) => {}
+            _ => members.push(text),
+        }
+    }
+    if !graph.is_empty() {
+        members.push(format!("\"context_graph\":{{{}}}", graph.join(",")));
+    }
+    format!("{{{}}}", members.join(","))
+}
+
+fn said(head: Value<'_>, report: &mut Report) -> Input {
+    let fields = Fields { value: head };
+    let span = |key: &str| head.get(key).map_or(0..0, Value::span);
+    let mut input = Input {
+        description: fields.text("description", report),
+        author: fields.text("author", report),
+        created_at: fields.text("created_at", report),
+        level: fields.whole("conformance_level", &PK_04, report),
+        tags: fields.words("tags", report).into_iter().map(|(word, _)| word).collect(),
+        dependencies: dependencies(&fields, report),
+        conflicts: conflicts(&fields, report),
+        ..Input::default()
+    };
+    if let Some(time) = &input.created_at
+        && !super::time::is_timestamp(time)
+    {
+        report
+            .error(&PK_03, span("created_at"), format!("`created_at` is no time: `{}`", printable(&cut(time))))
+            .help("write it as `2026-05-22T00:00:00Z`");
+    }
+    if let Some(text) = fields.text("name", report) {
+        match PackageName::new(&text) {
+            Ok(name) => input.name = Some(name),
+            Err(why) => {
+                report
+                    .error(&PK_03, span("name"), format!("`{}` is no name of a package: {why}", printable(&cut(&text))))
+                    .help("write a name such as `my-project`");
+            }
+        }
+    }
+    if let Some(text) = fields.text("version", report) {
+        match PackageVersion::new(&text) {
+            Ok(version) => input.version = Some(version),
+            Err(why) => {
+                report
+                    .error(&PK_03, span("version"), format!("`{}` is no version: {why}", printable(&cut(&text))))
+                    .help("write it as `\"1.2.3\"`");
+            }
+        }
+    }
+    if let Some(text) = fields.text("kind", report) {
+        input.kind = PackageKind::of(&text);
+        if input.kind.is_none() {
+            let message = format!("there is no kind of package called `{}`", printable(&cut(&text)));
+            report.error(&PK_04, span("kind"), message).help("the kinds are: context, skills, addon, grammar");
+        }
+    }
+    input
+}
