@@ -174,10 +174,9 @@ fn check_with(session: &Session<'_>, request: &CheckRequest, tokens: &Tokens<'_>
 fn check_place(checker: &Checker<'_>, place: &Place) -> Result<()> {
     let context = checker.session.context;
     place.must_exist(context)?;
-    let packages = package::check_folder(checker, place)?;
+    package::check_folder(checker, place)?;
     match FORMATS.iter().find(|format| format.is_at(place)) {
         Some(format) => format.check(checker, place),
-        None if packages > 0 => Ok(()),
         None => {
             Err(Error::new(Kind::Data, format!("there is nothing to check in `{}`", context.show_near(&place.path)))
                 .hint("name a skill's folder, a pack file, a package, or a directory with `skills/` or `packs/`"))

@@ -1,5 +1,7 @@
 //! Packages: `.ctxpkg` files.
 
+use std::path::{Path, PathBuf};
+
 use sp_formats::package::read;
 use sp_formats::skill::{self, SKILL_FILE};
 use sp_tree::{Dir, EntryKind};
@@ -35,20 +37,25 @@ impl Format for PackageFile {
     }
 }
 
-/// Checks the packages that lie in a directory, and those that are installed there. How many, is told.
-pub(super) fn check_folder(checker: &Checker<'_>, place: &Place) -> Result<usize> {
-    if !place.is_dir() {
-        return Ok(0);
-    }
+/// The packages that lie in a directory, and those that are installed there.
+fn packages_in(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for dir in [place.path.clone(), installed_in(&place.path)] {
-        let Ok(opened) = Dir::open(&dir) else { continue };
-        let files = opened.entries()?.into_iter().filter(|entry| entry.kind == EntryKind::File);
+    for dir in [root.to_path_buf(), installed_in(root)] {
+        let entries = Dir::open(&dir).and_then(|opened| opened.entries()).unwrap_or_default();
+        let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
         found.extend(files.map(|entry| dir.join(entry.name())).filter(|path| is_package_file(path)));
     }
     found.sort();
-    for path in &found {
-        PackageFile.check(checker, &Place::new(path.clone()))?;
-    }
-    Ok(found.len())
+    found
+}
+
+/// Whether packages lie in a directory, or are installed there.
+pub(super) fn has_packages(dir: &Path) -> bool {
+    !packages_in(dir).is_empty()
+}
+
+/// Checks the packages of a directory.
+pub(super) fn check_folder(checker: &Checker<'_>, place: &Place) -> Result<()> {
+    let found = if place.is_dir() { packages_in(&place.path) } else { Vec::new() };
+    found.into_iter().try_for_each(|path| PackageFile.check(checker, &Place::new(path)))
 }

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use sp_formats::skill::SKILL_FILE;
 
 use super::CheckRequest;
+use super::package::has_packages;
 use crate::bag::workspace::is_workspace;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
@@ -63,7 +64,8 @@ pub(super) fn places(context: &Context<'_>, request: &CheckRequest) -> Result<Ve
     if let Some(root) = &request.root {
         return Ok(vec![Place::new(context.expand(&root.to_string_lossy()))]);
     }
-    let nearest = context.current_dir.ancestors().find(|dir| is_skill(dir) || is_repo(dir) || is_workspace(dir));
+    let is_known = |dir: &&Path| is_skill(dir) || is_repo(dir) || is_workspace(dir) || has_packages(dir);
+    let nearest = context.current_dir.ancestors().find(is_known);
     match nearest {
         Some(dir) => Ok(vec![Place::new(dir.into())]),
         // A walk through whatever lies below, a home perhaps, is done only where it is asked for.

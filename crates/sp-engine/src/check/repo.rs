@@ -10,6 +10,7 @@ use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Dir, Found, Name, find_holders};
 
 use super::pack::check_packs;
+use super::package::has_packages;
 use super::place::{Place, is_repo};
 use super::skill::{Described, check_skill};
 use super::{Checker, Format};
@@ -51,7 +52,7 @@ impl Format for SkillFolder {
 
     fn check(&self, checker: &Checker<'_>, place: &Place) -> Result<()> {
         let found = walk(checker, &place.path)?;
-        if found.holders.is_empty() {
+        if found.holders.is_empty() && !has_packages(&place.path) {
             let shown = checker.session.context.show_near(&place.path);
             return Err(Error::new(Kind::Data, format!("there is nothing to check in `{shown}`"))
                 .hint(format!("it has no `skills/`, no `packs/`, and no `{SKILL_FILE}` anywhere below it")));
