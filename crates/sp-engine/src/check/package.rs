@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::package::read;
 use sp_formats::skill::{self, SKILL_FILE};
-use sp_tree::{Dir, EntryKind};
+use sp_tree::{Content, Dir, EntryKind};
 
 use super::place::Place;
 use super::{Checker, Format};
@@ -26,7 +26,7 @@ impl Format for PackageFile {
         checker.findings.report(&place.path, &read.report);
         checker.findings.package(&place.path);
         let documents = read.package.as_ref().and_then(|package| package.documents.as_ref());
-        for (path, _, bytes) in documents.into_iter().flat_map(|documents| documents.files()) {
+        for (path, _, bytes) in documents.into_iter().flat_map(Content::files) {
             if path.leaf() == SKILL_FILE {
                 let folder = path.parent().and_then(|parent| parent.rsplit('/').next()).unwrap_or_default();
                 let (_, report) = skill::read("", folder, bytes, limits);

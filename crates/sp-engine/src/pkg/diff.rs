@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sp_formats::json::{Numbers, Value, canonical};
 use sp_formats::output::{ChangeKind, ItemChange, MemberChange, PackageDiff};
 use sp_formats::package::Package;
-use sp_tree::Digest;
+use sp_tree::{Content, Digest};
 
 use super::shelf::read_shelf;
 use super::subject::Subject;
@@ -62,7 +62,7 @@ fn files(package: &Package) -> BTreeMap<String, Members> {
             ("executable".to_owned(), executable.to_string()),
         ])
     };
-    let all = documents.into_iter().flat_map(|documents| documents.files());
+    let all = documents.into_iter().flat_map(Content::files);
     all.map(|(path, executable, bytes)| (path.to_string(), members(bytes, executable))).collect()
 }
 

@@ -17,21 +17,25 @@ mod keys;
 mod manage;
 mod project;
 mod receive;
+mod rollback;
 mod send;
 mod shelf;
+mod skills;
 mod solve;
 mod subject;
 mod trust;
 mod verify;
+mod work;
 
 pub use create::{CreateRequest, Material, create};
 pub use diff::diff;
-pub use install::{InstallPackages, Optional, install, rollback, uninstall};
+pub use install::{InstallPackages, Optional, install, uninstall};
 pub use keys::{KeyPart, export_key, import_key, list_keys, new_key, rotate_key, trust_key, trust_rotation};
 pub use manage::{
     Answer, Compat, ExportRequest, Overwrite, Packages, answer_waiting, export, import, info, list, log, remove,
 };
 pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
+pub use rollback::rollback;
 pub use send::{SecretFrom, SendRequest, send};
 pub use trust::{Acceptance, Downgrade, NewKey, Unsigned};
 pub use verify::verify;

@@ -203,7 +203,7 @@ impl Receiver<'_> {
             if bytes.len() > MAX_HEAD {
                 return Err(Refusal::new(431, "the head of the request is too long"));
             }
-            let count = reader.read(&mut block).map_err(lost)?;
+            let count = reader.read(&mut block).map_err(|e| lost(&e))?;
             if count == 0 {
                 return Err(Refusal::new(400, "the request ended before it was whole"));
             }
@@ -213,12 +213,12 @@ impl Receiver<'_> {
             return Err(Refusal::new(413, format!("an envelope has {limit} bytes at the most")));
         }
         if head.expects {
-            reader.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").map_err(lost)?;
+            reader.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").map_err(|e| lost(&e))?;
         }
         let mut body = bytes.split_off(head.size);
         let wanted = usize::try_from(head.length).unwrap_or(usize::MAX);
         while body.len() < wanted {
-            let count = reader.read(&mut block).map_err(lost)?;
+            let count = reader.read(&mut block).map_err(|e| lost(&e))?;
             if count == 0 {
                 return Err(Refusal::new(400, "the request ended before it was whole"));
             }
@@ -382,7 +382,7 @@ impl Read for Deadline<'_> {
     }
 }
 
-fn lost(error: std::io::Error) -> Refusal {
+fn lost(error: &std::io::Error) -> Refusal {
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => Refusal::new(408, "the request took too long"),
         _ => Refusal::new(400, format!("the connection broke: {error}")),

@@ -120,7 +120,7 @@ pub(super) fn read(value: Value<'_>, has_graph: bool, report: &mut Report) -> Op
     let name = name(&fields, schema, report);
     let version = version(&fields, report);
     let integrity = integrity(&fields, report);
-    if let Some((claimed, span)) = level.clone().zip(value.get("conformance_level").map(Value::span))
+    if let Some((claimed, span)) = level.zip(value.get("conformance_level").map(Value::span))
         && !(1..=3).contains(&claimed)
     {
         report

@@ -1,0 +1,112 @@
+//! `sp pkg rollback`: a project, or the store, as it was before.
+
+use std::collections::BTreeSet;
+
+use sp_formats::output::{FolderAction, PackageChange, PackageChangeItem};
+use sp_formats::package::{PackageName, PackageVersion, Range};
+
+use super::install::InstallPackages;
+use super::project::Project;
+use super::shelf::{Stock, best, read_shelf};
+use super::solve::Wanted as Asked;
+use super::work::Work;
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::{Error, Kind, Result};
+use crate::home::Home;
+use crate::install::Mode;
+
+/// Goes back: a project to an earlier version of a package, or to all that it had before; the store to an earlier version.
+pub fn rollback(
+    context: &Context<'_>,
+    name: Option<&str>,
+    to: Option<&str>,
+    request: &InstallPackages,
+) -> Result<PackageChange> {
+    let session = Session::begin(context)?;
+    let home = Home::open_for(context, &session.limits, request.mode)?;
+    let project = Project::find(&session, request.root.as_deref())?;
+    let history = project.history(&session)?;
+    let Some(text) = name else {
+        let past = history.entries.last().ok_or_else(|| {
+            Error::new(Kind::Request, "this project has no earlier state")
+                .hint("`sp pkg rollback <name>` goes back in the store")
+        })?;
+        let exactly = past.lock.packages.iter().map(|(name, locked)| (name.clone(), Range::exactly(&locked.version)));
+        let wanted = Asked { requests: exactly.collect(), ..Asked::default() };
+        let requests = past.lock.requests.clone();
+        let mut work = Work::new(&session, home.as_ref(), project, request)?;
+        return work.apply(&wanted, &requests, &BTreeSet::new());
+    };
+    let named = PackageName::new(text)
+        .map_err(|why| Error::new(Kind::Usage, format!("`{text}` is no name of a package")).because(why))?;
+    let Some(locked) = project.lock.packages.get(&named) else {
+        return roll_back_store(&session, home.as_ref(), &project, (&named, to), request.mode);
+    };
+    let earlier = history.entries.iter().rev().filter_map(|past| past.lock.packages.get(&named));
+    let target = match to {
+        Some(version) => PackageVersion::new(version)
+            .map_err(|why| Error::new(Kind::Usage, format!("`{version}` is no version")).because(why))?,
+        None => {
+            earlier.map(|past| &past.version).find(|version| **version != locked.version).cloned().ok_or_else(|| {
+                Error::new(Kind::Request, format!("this project never had another version of `{named}`"))
+                    .hint(format!("name one with `--to`; `sp pkg log {named}` lists them"))
+            })?
+        }
+    };
+    let mut work = Work::new(&session, home.as_ref(), project, request)?;
+    let mut requests = work.project.lock.requests.clone();
+    requests.insert(named.clone(), Range::exactly(&target));
+    let mut preferred = work.locked_versions();
+    preferred.remove(&named);
+    let wanted = Asked { requests, preferred, with_optional: false };
+    work.apply(&wanted, &wanted.requests, &BTreeSet::from([named]))
+}
+
+/// Makes an earlier version the one that the store gives; later ones stay and are named exactly.
+fn roll_back_store(
+    session: &Session<'_>,
+    home: Option<&Home<'_>>,
+    project: &Project,
+    (name, to): (&PackageName, Option<&str>),
+    mode: Mode,
+) -> Result<PackageChange> {
+    let mut shelf = read_shelf(session.context)?;
+    let current = best(&shelf, name, None)?.clone();
+    let target = match to {
+        Some(version) => best(&shelf, name, Some(&Range::new(&format!("={version}"))))?.clone(),
+        None => {
+            let earlier = shelf
+                .packages
+                .iter()
+                .filter(|one| one.name == *name && one.version < current.version && !one.withdrawn);
+            earlier.max_by_key(|one| &one.version).cloned().ok_or_else(|| {
+                Error::new(Kind::Request, format!("the store has no earlier version of `{name}`"))
+                    .hint(format!("`sp pkg log {name}` lists its versions"))
+            })?
+        }
+    };
+    for stored in shelf.packages.iter_mut().filter(|stored| stored.name == *name) {
+        stored.withdrawn = stored.version > target.version;
+    }
+    if let (Mode::Apply, Some(home)) = (mode, home) {
+        let mut stock = Stock::open(session, home)?;
+        stock.shelf = shelf;
+        stock.save()?;
+    }
+    let item = PackageChangeItem {
+        name: name.to_string(),
+        action: FolderAction::Update,
+        version: target.version.to_string(),
+        from_version: Some(current.version.to_string()),
+        kind: target.kind.word().into(),
+        needed_by: Vec::new(),
+    };
+    Ok(PackageChange {
+        applied: mode == Mode::Apply,
+        root: project.root.clone(),
+        packages: vec![item],
+        sinks: Vec::new(),
+        kept: Vec::new(),
+    })
+}

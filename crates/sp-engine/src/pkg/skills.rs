@@ -1,0 +1,164 @@
+//! The skills that packages carry, on their way into sinks: a package of skills goes as a pack goes.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use sp_formats::folder::Naming;
+use sp_formats::pack::Pack;
+use sp_formats::package::{Package, PackageKind, PackageName};
+use sp_formats::report::Report;
+use sp_formats::skill::SKILL_FILE;
+use sp_tree::{Check, Content, RelPath, fold};
+
+use super::work::{Target, Work};
+use crate::authoring::{Authoring, PackFile};
+use crate::context::Event;
+use crate::error::{Error, Kind, Result};
+use crate::home::read_state;
+use crate::install::distinct;
+use crate::plan::is_in;
+use crate::resolve::{Origin, Selected};
+use crate::show::{Chosen, PackedSkills};
+use crate::sinks::{Sink, find};
+
+/// What is to happen in sinks.
+pub(super) struct Skills {
+    /// The sinks in which something comes or goes.
+    pub sinks: Vec<Sink>,
+    /// The packages as packs.
+    pub packs: Vec<Chosen>,
+    /// Which of them belongs into which sink.
+    pub places: HashSet<(PathBuf, usize)>,
+}
+
+impl Work<'_> {
+    /// The skills of packages, as packs; into which sinks each goes.
+    pub(super) fn skills(
+        &self,
+        targets: &mut BTreeMap<PackageName, Target>,
+        asked: &BTreeSet<PackageName>,
+    ) -> Result<Skills> {
+        let requested: Vec<Sink> =
+            self.request.sinks.iter().map(|sink| find(self.session, sink)).collect::<Result<_>>()?;
+        let mut sinks = Vec::new();
+        let (mut chosen, mut places) = (Vec::new(), HashSet::new());
+        for (name, target) in targets.iter_mut().filter(|(_, target)| target.locked.kind == PackageKind::Skills) {
+            let Some(package) = target.package.take() else { continue };
+            let mut own = self.recorded_sinks(name)?;
+            let new = !self.project.lock.packages.contains_key(name);
+            if own.is_empty() || new || asked.contains(name) {
+                own.extend(requested.iter().cloned());
+            }
+            if own.is_empty() {
+                return Err(Error::new(Kind::Usage, format!("`{name}` is a package of skills, and no agent is named"))
+                    .hint("add `--agent claude`, or another; `sp config` lists them"));
+            }
+            places.extend(own.iter().map(|sink| (sink.path.clone(), chosen.len())));
+            sinks.extend(own);
+            chosen.push(self.pack_of(&package)?);
+            target.package = Some(package);
+        }
+        for name in self.removed(targets) {
+            sinks.extend(self.recorded_sinks(&name)?);
+        }
+        Ok(Skills { sinks: distinct(sinks), packs: chosen, places })
+    }
+
+    /// The sinks in which a package of skills is on record.
+    pub(super) fn recorded_sinks(&self, name: &PackageName) -> Result<Vec<Sink>> {
+        let state = read_state(self.session.context)?;
+        let here = state
+            .installs
+            .iter()
+            .filter(|install| install.pack == name.as_str() && install.pack_file == pack_file(name));
+        let of = |install: &sp_formats::state::Install| Sink {
+            name: install.sink.clone(),
+            path: Path::new(&install.sink_path).into(),
+            agent: crate::sinks::agent_of(&install.sink),
+            reads: None,
+        };
+        let mut sinks: Vec<Sink> = here.map(of).collect();
+        sinks.retain(|sink| state.installs.iter().any(|install| is_in(install, &sink.path)));
+        Ok(sinks)
+    }
+
+    /// A package of skills as a pack, so that it goes the way of every pack.
+    fn pack_of(&self, package: &Package) -> Result<Chosen> {
+        let manifest = &package.manifest;
+        let name = manifest.name.to_string();
+        let naming =
+            Naming { prefix: self.request.prefix.clone().unwrap_or_default(), sep: "__".into(), flatten: true };
+        let mut skills: Vec<Selected> = Vec::new();
+        let mut contents = Vec::new();
+        for (id, content) in self.folders(package) {
+            let folder = naming.folder(&id).map_err(|why| {
+                Error::new(Kind::Data, format!("`{id}` of `{name}` cannot be installed"))
+                    .because(why)
+                    .hint("give another `--prefix`")
+            })?;
+            if let Some(twin) = skills.iter().find(|skill| fold(skill.folder.as_str()) == fold(folder.as_str())) {
+                return Err(Error::new(
+                    Kind::Data,
+                    format!("`{}` and `{id}` of `{name}` would both be installed as `{folder}`", twin.id),
+                )
+                .hint("whoever made it must rename one of the two"));
+            }
+            skills.push(Selected { origin: Origin::Packed(contents.len()), id, folder });
+            contents.push(content);
+        }
+        if skills.is_empty() {
+            return Err(Error::new(Kind::Data, format!("`{name}` has no skill in it"))
+                .because(format!("no folder of it has a `{SKILL_FILE}`"))
+                .hint("nothing was changed"));
+        }
+        let report = Report::new(name.clone(), "");
+        let pack =
+            Pack { name, name_span: 0..0, include: Vec::new(), exclude: Vec::new(), imports: Vec::new(), naming };
+        Ok(Chosen {
+            authoring: Authoring { root: PathBuf::new() },
+            file: PackFile { path: pack_file(&manifest.name).into(), pack, report },
+            skills,
+            checkouts: Vec::new(),
+            check: Check::All,
+            packed: Some(PackedSkills {
+                version: manifest.version.to_string(),
+                sha256: manifest.integrity.sha256.clone(),
+                contents,
+            }),
+        })
+    }
+
+    /// The skills of a package: its outermost folders with a `SKILL.md`, or the package itself.
+    fn folders(&self, package: &Package) -> Vec<(String, Content)> {
+        let Some(documents) = &package.documents else { return Vec::new() };
+        let own_name = package.manifest.name.as_str();
+        let own_name = own_name.rsplit('/').next().unwrap_or(own_name).to_owned();
+        if documents.get(SKILL_FILE).is_some() {
+            return vec![(own_name, documents.clone())];
+        }
+        let mut roots: Vec<RelPath> = documents
+            .files()
+            .filter(|(path, ..)| path.leaf() == SKILL_FILE)
+            .filter_map(|(path, ..)| path.parent().and_then(|parent| RelPath::new(parent).ok()))
+            .collect();
+        let all = roots.clone();
+        let is_inside = |inner: &RelPath, outer: &RelPath| {
+            inner.as_str().strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        roots.retain(|root| !all.iter().any(|other| is_inside(root, other)));
+        let left = documents.files().filter(|(path, ..)| !roots.iter().any(|root| is_inside(path, root))).count();
+        if left > 0 {
+            let what = if left == 1 { "a file".into() } else { format!("{left} files") };
+            self.session.context.tell(Event::Warning(format!(
+                "{what} of `{}` belongs to no skill and is left out",
+                package.manifest.name
+            )));
+        }
+        roots.iter().map(|root| (root.to_string(), documents.below(root))).collect()
+    }
+}
+
+/// What stands in the records in the place of a pack's file.
+fn pack_file(name: &PackageName) -> String {
+    format!("ctxpkg:{name}")
+}

@@ -1,0 +1,364 @@
+//! A change of a project's packages: solve, load, judge, plan, apply.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sp_formats::output::{FolderAction, PackageChange, PackageChangeItem};
+use sp_formats::package::lock::LockedPackage;
+use sp_formats::package::store::{Record, Shelf};
+use sp_formats::package::{Package, PackageKind, PackageName, PackageVersion, Range};
+use sp_tree::transaction::Before;
+use sp_tree::{Digest, Name, fold};
+
+use super::install::InstallPackages;
+use super::project::Project;
+use super::shelf::{SHELF, Stock, best, read_shelf};
+use super::solve::{Candidate, Wanted as Asked, World, solve};
+use super::subject::{Subject, load_file, load_stored};
+use super::trust::{judge, note, read_trust, write_trust};
+use crate::config::Session;
+use crate::error::{Error, Kind, Result};
+use crate::home::{Home, Indexes};
+use crate::install::{Change, Mode};
+use crate::plan::{FilePlan, Others, Places, Replace, Wanted};
+
+/// A change of a project's packages, while it is being made.
+pub(super) struct Work<'a> {
+    pub session: &'a Session<'a>,
+    home: Option<&'a Home<'a>>,
+    pub request: &'a InstallPackages,
+    pub project: Project,
+    shelf: Shelf,
+    /// Packages from files that were named.
+    offered: Vec<(Package, String)>,
+    /// Packages that go out of sinks, though this project's lock does not know them.
+    pub gone: BTreeSet<PackageName>,
+}
+
+/// A package that the project is to have.
+pub(super) struct Target {
+    pub version: PackageVersion,
+    pub locked: LockedPackage,
+    /// Its bytes, if they must be written.
+    pub package: Option<Package>,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(
+        session: &'a Session<'a>,
+        home: Option<&'a Home<'a>>,
+        project: Project,
+        request: &'a InstallPackages,
+    ) -> Result<Self> {
+        let shelf = read_shelf(session.context)?;
+        Ok(Self { session, home, request, project, shelf, offered: Vec::new(), gone: BTreeSet::new() })
+    }
+
+    pub(super) fn locked_versions(&self) -> BTreeMap<PackageName, PackageVersion> {
+        self.project.lock.packages.iter().map(|(name, locked)| (name.clone(), locked.version.clone())).collect()
+    }
+
+    /// What the user asks for; files are read and verified.
+    pub(super) fn ask(&mut self, packages: &[String]) -> Result<BTreeMap<PackageName, Range>> {
+        let mut asked = BTreeMap::new();
+        for text in packages {
+            let (name, range) = match Subject::parse(self.session, text)? {
+                Subject::File(path) => {
+                    let package = load_file(self.session, &path)?;
+                    let (name, version) = (package.manifest.name.clone(), package.manifest.version.clone());
+                    self.offered.push((package, self.session.context.show(&path)));
+                    (name, Range::exactly(&version))
+                }
+                Subject::Named(name, Some(range)) => (name, range),
+                Subject::Named(name, None) => {
+                    let best = best(&self.shelf, &name, None)?;
+                    let plain = best.version.semver().is_some() && !best.version.is_pre_release();
+                    let range = if plain { Range::any() } else { Range::exactly(&best.version) };
+                    (name, range)
+                }
+            };
+            if let Some(other) = asked.insert(name.clone(), range.clone())
+                && other != range
+            {
+                return Err(Error::new(Kind::Usage, format!("`{name}` is named twice: {other} and {range}"))
+                    .hint("name it once"));
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Everything that could be installed: the store, the files that were named, and what the project has.
+    fn world(&self) -> World {
+        let mut world = World::new();
+        let mut add = |name: &PackageName, candidate: Candidate| {
+            let list = world.entry(name.clone()).or_default();
+            if !list.iter().any(|known: &Candidate| known.version == candidate.version) {
+                list.push(candidate);
+            }
+        };
+        for (package, _) in &self.offered {
+            let manifest = &package.manifest;
+            let (dependencies, conflicts) = (manifest.dependencies.clone(), manifest.conflicts.clone());
+            add(
+                &manifest.name,
+                Candidate { version: manifest.version.clone(), dependencies, conflicts, withdrawn: false },
+            );
+        }
+        for stored in &self.shelf.packages {
+            let (dependencies, conflicts) = (stored.dependencies.clone(), stored.conflicts.clone());
+            let candidate =
+                Candidate { version: stored.version.clone(), dependencies, conflicts, withdrawn: stored.withdrawn };
+            add(&stored.name, candidate);
+        }
+        for (name, locked) in &self.project.lock.packages {
+            let (dependencies, conflicts) = (locked.dependencies.clone(), locked.conflicts.clone());
+            add(name, Candidate { version: locked.version.clone(), dependencies, conflicts, withdrawn: false });
+        }
+        for list in world.values_mut() {
+            list.sort_by(|a, b| a.version.cmp(&b.version));
+        }
+        world
+    }
+
+    /// Solves, loads, plans and applies.
+    pub(super) fn apply(
+        &mut self,
+        wanted: &Asked,
+        requests: &BTreeMap<PackageName, Range>,
+        asked: &BTreeSet<PackageName>,
+    ) -> Result<PackageChange> {
+        let world = self.world();
+        let solution = solve(&world, wanted).map_err(|conflict| {
+            Error::new(Kind::Request, "these packages do not go together")
+                .because(conflict)
+                .hint("nothing was changed: import what is missing, or ask for other versions")
+        })?;
+        let mut targets = BTreeMap::new();
+        for (name, version) in solution {
+            let target = self.target(&name, version)?;
+            targets.insert(name, target);
+        }
+        refuse_twins(targets.keys())?;
+        let mut lock = self.project.lock.clone();
+        lock.requests.clone_from(requests);
+        lock.packages = targets.iter().map(|(name, target)| (name.clone(), target.locked.clone())).collect();
+        let packages = self.describe(&targets, &world);
+        let skills = self.skills(&mut targets, asked)?;
+        let mut files = self.package_files(&targets)?;
+        files.extend(self.project.lock_plans(self.session, &lock)?);
+        files.extend(self.keep(&targets)?);
+        let removed = self.removed(&targets);
+        let wanted = Wanted {
+            packs: &skills.packs,
+            removed: removed.iter().map(ToString::to_string).collect(),
+            others: Others::Stay,
+            replace: Replace::Refuse,
+            places: Places::Only(skills.places),
+        };
+        let change = Change { session: self.session, home: self.home, mode: self.request.mode };
+        let mut indexes = Indexes::new(self.session.context);
+        let (report, kept) = change.make(&skills.sinks, &wanted, files, &mut indexes)?;
+        let root = self.project.root.clone();
+        Ok(PackageChange { applied: report.applied, root, packages, sinks: report.sinks, kept })
+    }
+
+    /// A package of the solution, verified; its bytes only if it is not there as it should be.
+    fn target(&self, name: &PackageName, version: PackageVersion) -> Result<Target> {
+        let locked = self.project.lock.packages.get(name).filter(|locked| locked.version == version);
+        if let Some(locked) = locked {
+            self.refuse_other(name, locked)?;
+            let intact =
+                self.project.read(self.session, name)?.is_some_and(|bytes| Digest::of(&bytes) == locked.digest);
+            if intact && locked.kind == PackageKind::Context {
+                return Ok(Target { version, locked: locked.clone(), package: None });
+            }
+        }
+        let (package, from) = self.load(name, &version)?;
+        let manifest = &package.manifest;
+        if matches!(manifest.kind, PackageKind::Addon | PackageKind::Grammar) {
+            return Err(Error::new(Kind::Request, format!("`{name}` is a package of kind `{}`", manifest.kind.word()))
+                .because("such a package is made for one tool, and is installed by that tool")
+                .hint("`sp` keeps, verifies, sends and exports it"));
+        }
+        let locked = LockedPackage {
+            version: version.clone(),
+            kind: manifest.kind,
+            digest: package.digest(),
+            sha256: manifest.integrity.sha256.clone(),
+            from,
+            signer: package.signer.map(|signer| signer.key),
+            dependencies: manifest.dependencies.clone(),
+            conflicts: manifest.conflicts.clone(),
+            extra: locked.map(|locked| locked.extra.clone()).unwrap_or_default(),
+        };
+        Ok(Target { version, locked, package: Some(package) })
+    }
+
+    /// What is locked stays what it was, whatever the store or a file says now.
+    fn refuse_other(&self, name: &PackageName, locked: &LockedPackage) -> Result<()> {
+        let stored = self.shelf.packages.iter().find(|stored| stored.name == *name && stored.version == locked.version);
+        let offered = self.offered.iter().map(|(package, _)| &package.manifest);
+        let offered = offered.filter(|manifest| manifest.name == *name && manifest.version == locked.version);
+        let others =
+            stored.map(|stored| &stored.sha256).into_iter().chain(offered.map(|manifest| &manifest.integrity.sha256));
+        match others.into_iter().find(|other| **other != locked.sha256) {
+            None => Ok(()),
+            Some(other) => {
+                Err(Error::new(Kind::Trust, format!("`{name} {}` is not what `ctxpkg.lock` says", locked.version))
+                    .because(format!("the lock says {}, and this one hashes to {other}", locked.sha256))
+                    .hint("nothing was changed: find out who changed it; a version never becomes another"))
+            }
+        }
+    }
+
+    fn load(&self, name: &PackageName, version: &PackageVersion) -> Result<(Package, String)> {
+        let is = |package: &Package| package.manifest.name == *name && package.manifest.version == *version;
+        if let Some((package, from)) = self.offered.iter().find(|(package, _)| is(package)) {
+            return Ok((package.clone(), from.clone()));
+        }
+        if let Some(stored) = self.shelf.packages.iter().find(|one| one.name == *name && one.version == *version) {
+            return Ok((load_stored(self.session, stored)?, "store".into()));
+        }
+        Err(Error::new(Kind::Request, format!("`{name} {version}` is locked, and is not here"))
+            .because("neither the store nor the project has its bytes")
+            .hint("`sp pkg import <file>` puts it into the store"))
+    }
+
+    /// The packages that the project had and is not to have any more.
+    pub(super) fn removed(&self, targets: &BTreeMap<PackageName, Target>) -> BTreeSet<PackageName> {
+        let gone = self.project.lock.packages.keys().filter(|name| !targets.contains_key(*name)).cloned();
+        gone.chain(self.gone.iter().cloned()).collect()
+    }
+
+    /// The files below `.ctxpkg/` that come, change or go.
+    fn package_files(&self, targets: &BTreeMap<PackageName, Target>) -> Result<Vec<FilePlan>> {
+        let mut plans = Vec::new();
+        for (name, target) in targets {
+            if let (PackageKind::Context, Some(package)) = (target.locked.kind, &target.package) {
+                plans.extend(self.project.file_plan(self.session, name, Some(package.text().as_bytes()))?);
+            }
+        }
+        for name in self.removed(targets) {
+            if self.project.lock.packages.get(&name).is_some_and(|locked| locked.kind == PackageKind::Context) {
+                plans.extend(self.project.file_plan(self.session, &name, None)?);
+            }
+        }
+        Ok(plans)
+    }
+
+    /// Judges what is new, and keeps in the store what came from files.
+    fn keep(&self, targets: &BTreeMap<PackageName, Target>) -> Result<Option<FilePlan>> {
+        let mut trust = read_trust(self.session.context)?;
+        let before = trust.clone();
+        for package in targets.values().filter_map(|target| target.package.as_ref()) {
+            let standing = judge(self.session, &trust, package, self.request.accepted)?;
+            if self.request.mode == Mode::Apply {
+                note(self.session, &mut trust, package, &standing);
+            }
+        }
+        let (Mode::Apply, Some(home)) = (self.request.mode, self.home) else { return Ok(None) };
+        if trust != before {
+            write_trust(home, &trust)?;
+        }
+        if self.offered.is_empty() {
+            return Ok(None);
+        }
+        let mut stock = Stock::open(self.session, home)?;
+        let old = stock.shelf.clone();
+        for (package, from) in &self.offered {
+            stock.put(package, from)?;
+        }
+        if stock.shelf == old {
+            return Ok(None);
+        }
+        let before = match stock.dir().join(SHELF.0).exists() {
+            true => Before::Ours(Some(Digest::of(&old.to_json()))),
+            false => Before::Nothing,
+        };
+        let name = Name::new(SHELF.0).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
+        Ok(Some(FilePlan { dir: stock.dir(), name, before, bytes: Some(stock.shelf.to_json()) }))
+    }
+
+    fn describe(&self, targets: &BTreeMap<PackageName, Target>, world: &World) -> Vec<PackageChangeItem> {
+        let needs = |by: &PackageName, name: &PackageName| {
+            let version = targets.get(by).map(|target| &target.version);
+            let candidate = world.get(by).and_then(|all| all.iter().find(|one| Some(&one.version) == version));
+            candidate.is_some_and(|candidate| candidate.dependencies.iter().any(|one| one.name == *name))
+        };
+        let mut items: Vec<PackageChangeItem> = targets
+            .iter()
+            .map(|(name, target)| {
+                let old = self.project.lock.packages.get(name).map(|locked| &locked.version);
+                let action = match old {
+                    None => FolderAction::Add,
+                    Some(old) if *old != target.version => FolderAction::Update,
+                    Some(_) => FolderAction::Keep,
+                };
+                PackageChangeItem {
+                    name: name.to_string(),
+                    action,
+                    version: target.version.to_string(),
+                    from_version: old.filter(|old| **old != target.version).map(ToString::to_string),
+                    kind: target.locked.kind.word().into(),
+                    needed_by: targets
+                        .keys()
+                        .filter(|by| *by != name && needs(by, name))
+                        .map(ToString::to_string)
+                        .collect(),
+                }
+            })
+            .collect();
+        for name in self.removed(targets) {
+            let locked = self.project.lock.packages.get(&name);
+            items.push(PackageChangeItem {
+                name: name.to_string(),
+                action: FolderAction::Remove,
+                version: locked.map(|locked| locked.version.to_string()).unwrap_or_default(),
+                from_version: None,
+                kind: locked.map_or("skills", |locked| locked.kind.word()).into(),
+                needed_by: Vec::new(),
+            });
+        }
+        items.sort_by(|a, b| a.name.cmp(&b.name));
+        items
+    }
+
+    pub(super) fn must_be_in_a_sink(&self, name: &PackageName) -> Result<()> {
+        if let Some(needing) = self.needing(name) {
+            return Err(Error::new(Kind::Request, format!("`{name}` is needed by `{needing}`"))
+                .hint(format!("`sp pkg uninstall {needing}` takes both out")));
+        }
+        match self.recorded_sinks(name)?.is_empty() {
+            false => Ok(()),
+            true => {
+                let installed: Vec<String> = self.project.lock.requests.keys().map(ToString::to_string).collect();
+                let error = Error::new(
+                    Kind::Request,
+                    format!("`{name}` is not installed in `{}`", self.session.context.show(&self.project.root)),
+                );
+                Err(match installed.is_empty() {
+                    true => error.hint("nothing is installed there"),
+                    false => error.hint(format!("installed there: {}", installed.join(", "))),
+                })
+            }
+        }
+    }
+
+    fn needing(&self, name: &PackageName) -> Option<&PackageName> {
+        let needs = |locked: &LockedPackage| locked.dependencies.iter().any(|one| one.name == *name);
+        let here = self.project.lock.packages.contains_key(name);
+        self.project.lock.packages.iter().filter(|_| here).find(|(_, locked)| needs(locked)).map(|(name, _)| name)
+    }
+}
+
+/// Two names that a file system takes for one cannot both be there.
+fn refuse_twins<'n>(names: impl Iterator<Item = &'n PackageName>) -> Result<()> {
+    let mut seen: BTreeMap<String, &PackageName> = BTreeMap::new();
+    for name in names {
+        if let Some(other) = seen.insert(fold(&name.file_stem()), name) {
+            return Err(Error::new(Kind::Data, format!("`{other}` and `{name}` would share a file"))
+                .because("where case does not count, they are one name")
+                .hint("uninstall one of the two"));
+        }
+    }
+    Ok(())
+}

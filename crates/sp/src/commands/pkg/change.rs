@@ -1,0 +1,88 @@
+//! What happens to the packages of a project.
+
+use anstyle::Style;
+use sp_engine::{Context, Result};
+use sp_formats::output::{FolderAction, FolderChange, PackageChange, SinkChange};
+use sp_formats::printable::printable;
+
+use super::super::count;
+use crate::cli::Format;
+use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING};
+
+pub(super) fn changed(context: &Context<'_>, report: &PackageChange, terminal: &Terminal) -> Result<()> {
+    terminal.print(report, |out| {
+        for package in &report.packages {
+            let (style, sign) = sign(package.action);
+            if terminal.format == Format::Plain {
+                let action = serde_json::to_value(package.action).unwrap_or_default();
+                writeln!(
+                    out,
+                    "{}\t{}\t{}",
+                    action.as_str().unwrap_or_default(),
+                    printable(&package.name),
+                    printable(&package.version)
+                )?;
+                continue;
+            }
+            let from = package.from_version.as_ref().map(|from| format!("{from} → ")).unwrap_or_default();
+            let by = if package.needed_by.is_empty() {
+                String::new()
+            } else {
+                format!("  {DIM}for {}{DIM:#}", printable(&package.needed_by.join(", ")))
+            };
+            writeln!(
+                out,
+                "{style}{sign}{style:#} {} {}{}{by}",
+                printable(&package.name),
+                printable(&from),
+                printable(&package.version)
+            )?;
+            for (sink, folder) in folders(report, &package.name) {
+                let (style, sign) = self::sign(folder.action);
+                let edited = if folder.edited {
+                    format!("  {WARNING}edited since it was installed{WARNING:#}")
+                } else {
+                    String::new()
+                };
+                let path = context.show(&sink.path.join(&folder.folder));
+                writeln!(out, "    {style}{sign}{style:#} {path}{edited}")?;
+            }
+        }
+        if terminal.format == Format::Plain {
+            return Ok(());
+        }
+        for kept in report.kept.iter().chain(report.sinks.iter().flat_map(|sink| &sink.kept)) {
+            writeln!(
+                out,
+                "{WARNING}kept{WARNING:#} the old `{}` in {}",
+                printable(&kept.folder),
+                context.show(&kept.kept_at)
+            )?;
+        }
+        let touched = report.packages.iter().filter(|package| package.action != FolderAction::Keep).count();
+        let word = match (report.applied, touched) {
+            (true, 0) => "nothing to do",
+            (true, _) => "done",
+            (false, 0) => "nothing would change",
+            (false, _) => "would change",
+        };
+        writeln!(out, "\n{STRONG}{word}{STRONG:#} · {} · {}", context.show(&report.root), count(touched, "package"))
+    })
+}
+
+fn folders<'a>(
+    report: &'a PackageChange,
+    package: &'a str,
+) -> impl Iterator<Item = (&'a SinkChange, &'a FolderChange)> {
+    let of = move |sink: &'a SinkChange| sink.folders.iter().map(move |folder| (sink, folder));
+    report.sinks.iter().flat_map(of).filter(move |(_, folder)| folder.pack == package)
+}
+
+fn sign(action: FolderAction) -> (Style, char) {
+    match action {
+        FolderAction::Add => (ADDED, '+'),
+        FolderAction::Update => (CHANGED, '~'),
+        FolderAction::Remove => (REMOVED, '-'),
+        FolderAction::Keep => (DIM, ' '),
+    }
+}

@@ -1,0 +1,260 @@
+//! What is in the store, and what came into it or went.
+
+use std::io::{self, Write};
+
+use sp_engine::{Context, Result};
+use sp_formats::output::{
+    PackageExported, PackageInfo, PackageItem, PackageList, PackageLog, PackagesRemoved, PackagesStored,
+};
+use sp_formats::printable::printable;
+
+use super::super::{count, thousands};
+use crate::cli::Format;
+use crate::terminal::{ADDED, DIM, REMOVED, STRONG, Terminal, padded, table};
+
+pub(super) fn created(context: &Context<'_>, stored: &PackagesStored, terminal: &Terminal) -> Result<()> {
+    terminal.print(stored, |out| {
+        for one in &stored.packages {
+            let package = &one.package;
+            if terminal.format == Format::Plain {
+                plain_package(out, package)?;
+                continue;
+            }
+            let verb = if one.new { "Package created" } else { "Nothing new: this package is in the store already" };
+            writeln!(out, "{STRONG}{verb}{STRONG:#}")?;
+            writeln!(out, "  Name:    {} {}", printable(&package.name), printable(&package.version))?;
+            match package.kind.as_str() {
+                "skills" => writeln!(out, "  Kind:    skills")?,
+                _ if package.nodes > 0 || package.edges > 0 => {
+                    writeln!(
+                        out,
+                        "  Graph:   {}, {}",
+                        count_of(package.nodes, "node"),
+                        count_of(package.edges, "edge")
+                    )?;
+                }
+                _ => {}
+            }
+            writeln!(out, "  Size:    {}", size(package.size))?;
+            let signer =
+                package.signer.as_deref().map_or("nobody; `--sign` signs it".into(), |key| format!("{}…", &key[..16]));
+            writeln!(out, "  Signed:  {signer}")?;
+            if let Some(file) = &one.file {
+                writeln!(out, "  File:    {}", context.show(file))?;
+            }
+            let named = format!("{}@{}", package.name, package.version);
+            writeln!(
+                out,
+                "{DIM}`sp pkg export {named}` writes it into a file, `sp pkg install {named}` installs it here{DIM:#}"
+            )?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn imported(stored: &PackagesStored, terminal: &Terminal) -> Result<()> {
+    terminal.print(stored, |out| {
+        stored.packages.iter().try_for_each(|one| {
+            let package = &one.package;
+            if terminal.format == Format::Plain {
+                return plain_package(out, package);
+            }
+            let (style, sign) = if one.new { (ADDED, '+') } else { (DIM, ' ') };
+            let known = if one.new { "" } else { ", which was there" };
+            writeln!(
+                out,
+                "{style}{sign}{style:#} {} {}{known}  {DIM}{}{DIM:#}",
+                printable(&package.name),
+                printable(&package.version),
+                size(package.size)
+            )
+        })
+    })
+}
+
+fn plain_package(out: &mut dyn Write, package: &PackageItem) -> io::Result<()> {
+    writeln!(out, "{}\t{}\t{}", printable(&package.name), printable(&package.version), package.digest)
+}
+
+pub(super) fn list(list: &PackageList, terminal: &Terminal) -> Result<()> {
+    terminal.print(list, |out| {
+        if terminal.format == Format::Plain {
+            return list.packages.iter().try_for_each(|package| plain_package(out, package));
+        }
+        match list.packages.is_empty() {
+            true => writeln!(out, "the store is empty; `sp pkg create` makes a package, `sp pkg import` takes one")?,
+            false => write!(out, "{}", packages(&list.packages, terminal))?,
+        }
+        if !list.waiting.is_empty() {
+            writeln!(out)?;
+            waiting(list, out, terminal)?;
+        }
+        Ok(())
+    })
+}
+
+fn packages(packages: &[PackageItem], terminal: &Terminal) -> String {
+    let rows = packages.iter().map(|package| {
+        let state = [(package.installed, "installed"), (package.withdrawn, "rolled back")];
+        let state: Vec<&str> = state.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
+        let graph = if package.nodes > 0 { format!("{} / {}", package.nodes, package.edges) } else { String::new() };
+        vec![
+            package.name.clone(),
+            package.version.clone(),
+            package.kind.clone(),
+            graph,
+            size(package.size),
+            package.signer.as_deref().map_or("unsigned".into(), |key| key.chars().take(12).collect()),
+            state.join(", "),
+            package.description.clone(),
+        ]
+    });
+    let heading = ["package", "version", "kind", "nodes / edges", "size", "signed by", "", "about"];
+    table(&heading, rows.collect(), terminal.width())
+}
+
+pub(super) fn waiting(list: &PackageList, out: &mut dyn Write, terminal: &Terminal) -> io::Result<()> {
+    let rows = list.waiting.iter().map(|one| {
+        vec![one.id.clone(), one.name.clone(), one.version.clone(), one.sender.clone(), one.received_at.clone()]
+    });
+    write!(out, "{}", table(&["waiting", "package", "version", "from", "since"], rows.collect(), terminal.width()))?;
+    writeln!(out, "{DIM}`sp pkg inbox --accept <ID>` takes one, `--reject <ID>` refuses it{DIM:#}")
+}
+
+pub(super) fn info(context: &Context<'_>, info: &PackageInfo, terminal: &Terminal) -> Result<()> {
+    terminal.print(info, |out| {
+        let package = &info.package;
+        let mut line = |label: &str, text: &str| match text.is_empty() {
+            true => Ok(()),
+            false => writeln!(out, "{}  {}", padded(label, 12), printable(text)),
+        };
+        let counts = |counts: &[sp_formats::output::TypeCount]| {
+            counts.iter().map(|one| format!("{} {}", one.count, one.kind)).collect::<Vec<_>>().join(", ")
+        };
+        let level = info.conformance_level.map(|level| format!(", level {level}")).unwrap_or_default();
+        line("package", &format!("{} {}", package.name, package.version))?;
+        line("about", &package.description)?;
+        line("kind", &format!("{}, schema {}{level}", package.kind, info.schema_version))?;
+        line("author", info.author.as_deref().unwrap_or_default())?;
+        line(
+            "made",
+            &[info.made_by.as_deref().map(|by| format!("by {by}")), package.created_at.clone()]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(", "),
+        )?;
+        line("layers", &info.layers.join(", "))?;
+        line("nodes", &with_sum(package.nodes, &counts(&info.node_types)))?;
+        line("edges", &with_sum(package.edges, &counts(&info.edge_types)))?;
+        line("tags", &info.tags.join(", "))?;
+        for (at, one) in info.dependencies.iter().enumerate() {
+            let optional = if one.optional { ", optional" } else { "" };
+            line(if at == 0 { "needs" } else { "" }, &format!("{} {}{optional}", one.name, one.range))?;
+        }
+        line("not with", &info.conflicts.join(", "))?;
+        for (at, file) in info.files.iter().enumerate() {
+            line(if at == 0 { "files" } else { "" }, &format!("{}  {}", file.path, size(file.size)))?;
+        }
+        line("size", &size(package.size))?;
+        line("signed by", package.signer.as_deref().unwrap_or("nobody"))?;
+        line("sha256", &package.sha256)?;
+        line("digest", &package.digest)?;
+        let from = package
+            .from
+            .as_ref()
+            .map(|from| format!("from {from}, {}", package.stored_at.as_deref().unwrap_or_default()));
+        line("stored", &from.unwrap_or_default())?;
+        let _ = context;
+        Ok(())
+    })
+}
+
+fn with_sum(sum: u64, parts: &str) -> String {
+    if sum == 0 { String::new() } else { format!("{sum}: {parts}") }
+}
+
+pub(super) fn removed(removed: &PackagesRemoved, dry_run: bool, terminal: &Terminal) -> Result<()> {
+    terminal.print(removed, |out| {
+        for package in &removed.removed {
+            match terminal.format {
+                Format::Plain => plain_package(out, package)?,
+                _ => {
+                    writeln!(
+                        out,
+                        "{REMOVED}-{REMOVED:#} {} {}",
+                        printable(&package.name),
+                        printable(&package.version)
+                    )?;
+                }
+            }
+        }
+        match (terminal.format, dry_run) {
+            (Format::Plain, _) => Ok(()),
+            (_, true) => writeln!(
+                out,
+                "\n{STRONG}would go{STRONG:#} out of the store · {}",
+                count(removed.removed.len(), "package")
+            ),
+            (_, false) => writeln!(
+                out,
+                "\n{STRONG}removed{STRONG:#} from the store · {}",
+                count(removed.removed.len(), "package")
+            ),
+        }
+    })
+}
+
+pub(super) fn log(log: &PackageLog, terminal: &Terminal) -> Result<()> {
+    terminal.print(log, |out| {
+        if terminal.format == Format::Plain {
+            return log.versions.iter().try_for_each(|package| plain_package(out, package));
+        }
+        let rows = log.versions.iter().map(|package| {
+            let state = [(package.installed, "installed"), (package.withdrawn, "rolled back")];
+            let state: Vec<&str> = state.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
+            vec![
+                package.version.clone(),
+                package.stored_at.clone().unwrap_or_default(),
+                format!("{} / {}", package.nodes, package.edges),
+                package.signer.as_deref().map_or("unsigned".into(), |key| key.chars().take(12).collect()),
+                package.from.clone().unwrap_or_default(),
+                state.join(", "),
+            ]
+        });
+        let heading = ["version", "stored", "nodes / edges", "signed by", "from", ""];
+        write!(out, "{}", table(&heading, rows.collect(), terminal.width()))?;
+        match log.removed.is_empty() {
+            true => Ok(()),
+            false => writeln!(out, "{DIM}removed, and never free again: {}{DIM:#}", printable(&log.removed.join(", "))),
+        }
+    })
+}
+
+pub(super) fn exported(context: &Context<'_>, done: &PackageExported, terminal: &Terminal) -> Result<()> {
+    terminal.print(done, |out| {
+        let file = context.show(&done.file);
+        if terminal.format == Format::Plain {
+            return writeln!(out, "{file}");
+        }
+        let (name, version) = (printable(&done.name), printable(&done.version));
+        writeln!(out, "{STRONG}exported{STRONG:#} {name} {version} to {file} · {}", size(done.size))
+    })
+}
+
+fn count_of(number: u64, what: &str) -> String {
+    let shown = thousands(usize::try_from(number).unwrap_or(usize::MAX));
+    if number == 1 { format!("1 {what}") } else { format!("{shown} {what}s") }
+}
+
+/// Bytes as people read them.
+fn size(bytes: u64) -> String {
+    const KB: f64 = 1024.0;
+    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
+    let number = bytes as f64;
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{:.1} KB", number / KB),
+        _ => format!("{:.1} MB", number / KB / KB),
+    }
+}
