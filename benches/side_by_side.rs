@@ -27,11 +27,18 @@ fn main() {
     let bench = Bench { root: temp.path().into() };
     println!("{SKILLS} skills, {} files, in {}; medians of {RUNS} runs\n", SKILLS * 5, base.display());
     println!("{:<44} {:>10} {:>10} {:>7} {:>7}", "what", "sp", "beside", "ratio", "limit");
-    bench.install();
-    bench.list();
-    bench.check();
-    bench.import();
-    bench.start();
+    let all: [(&str, fn(&Bench)); 6] = [
+        ("install", Bench::install),
+        ("list", Bench::list),
+        ("check", Bench::check),
+        ("import", Bench::import),
+        ("verify", Bench::verify),
+        ("start", Bench::start),
+    ];
+    // `cargo bench -p sp -- verify` runs one of them.
+    let named: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let wanted = |name: &str| named.is_empty() || named.iter().any(|one| one == name);
+    all.iter().filter(|(name, _)| wanted(name)).for_each(|(_, run)| run(&bench));
 }
 
 struct Bench {
@@ -150,6 +157,47 @@ impl Bench {
         row(&format!("{transport} 3 skills : git clone of 20000 files"), import, clone, Some(0.3));
         let again = median(|| time(&mut self.sp(&args)));
         row(&format!("{transport} the same again : git clone"), again, clone, None);
+    }
+
+    /// A signed package of nearly 10 MiB, as we write it and with the white space that others write.
+    fn verify(&self) {
+        let node = |at: usize| {
+            let words = "what the service does when the queue is full and nobody reads it ".repeat(2);
+            format!("{{\"id\":\"N{at}\",\"type\":\"fact\",\"content\":\"{words}{at}\",\"confidence\":0.9}}")
+        };
+        let edge = |at: usize| format!("{{\"from\":\"N{at}\",\"to\":\"N{}\",\"type\":\"supports\"}}", at + 1);
+        let count = 38_000;
+        let nodes: Vec<String> = (0..=count).map(node).collect();
+        let edges: Vec<String> = (0..count).map(edge).collect();
+        let input = format!("{{\"nodes\":[{}],\"edges\":[{}]}}", nodes.join(","), edges.join(","));
+        std::fs::create_dir_all(self.path("home")).expect("a home");
+        std::fs::write(self.path("input.json"), input).expect("a file");
+        let create =
+            ["pkg", "create", "--name", "big", "--input", "input.json", "--sign", "-o", "big.ctxpkg", "--force"];
+        time(&mut self.sp(&create));
+        let text = std::fs::read_to_string(self.path("big.ctxpkg")).expect("a package");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let pretty = serde_json::to_string_pretty(&value).expect("JSON");
+        std::fs::write(self.path("pretty.ctxpkg"), pretty).expect("a file");
+        for (file, what) in [
+            ("big.ctxpkg", "verify a package : sha256sum"),
+            ("pretty.ctxpkg", "verify one with white space : sha256sum"),
+        ] {
+            let size = std::fs::metadata(self.path(file)).expect("a package").len();
+            let args = ["pkg", "verify", file, "--max-size", "40000000"];
+            let ours = median(|| time(&mut self.sp(&args)));
+            let theirs = median(|| time(Command::new("sha256sum").arg(self.path(file)).stdout(Stdio::null())));
+            row(what, ours, theirs, Some(3.0));
+            let memory = peak_memory(&mut self.sp(&args));
+            println!(
+                "{:<44} {:>8} KB {:>8} KB {:>7.2} {:>7}",
+                "  peak memory : the file",
+                memory,
+                size / 1024,
+                memory as f64 / (size / 1024) as f64,
+                3.0
+            );
+        }
     }
 
     fn start(&self) {

@@ -243,6 +243,8 @@ impl Solver<'_> {
                 DerivationTree::External(_) => {}
             }
         }
+        // What was asked for stands first, then what that led to.
+        reasons.sort_by_key(|reason| (!reason.starts_with("this project"), reason.clone()));
         for name in named {
             let versions: Vec<&str> =
                 self.candidates(name).iter().map(|candidate| candidate.version.as_str()).collect();
@@ -387,7 +389,9 @@ mod tests {
     fn pk_23_cycles_are_fine_and_pre_releases_must_be_asked_for() {
         let text = "a 1.0.0: b *\nb 1.0.0: a ^1\nb 2.0.0-rc.1: a ^1\nb 2.0.0-rc.2";
         assert_eq!(picked(text, &[("a", "*")]).unwrap(), "a 1.0.0, b 1.0.0");
-        assert_eq!(picked(text, &[("a", "*"), ("b", ">=2.0.0-rc.1")]).unwrap(), "a 1.0.0, b 2.0.0-rc.2");
+        assert_eq!(picked(text, &[("b", ">=2.0.0-rc.1")]).unwrap(), "b 2.0.0-rc.2");
+        // `*` does not name a pre-release, so `a` does not go with one.
+        assert!(picked(text, &[("a", "*"), ("b", ">=2.0.0-rc.1")]).is_err());
         assert_eq!(picked("a 1.0.0: a ^1", &[("a", "*")]).unwrap(), "a 1.0.0");
         assert!(picked("a 1.0.0: a ^2", &[("a", "*")]).is_err());
     }
@@ -408,7 +412,7 @@ mod tests {
         let text = "a 1.0.0: b ^1\nc 1.0.0: b ^2\nb 1.0.0\nb 2.0.0";
         assert_eq!(
             picked(text, &[("a", "*"), ("c", "^1")]).unwrap_err(),
-            "this project asks for `a` *\n`a` 1.0.0 needs `b` ^1\nthis project asks for `c` ^1\n`c` 1.0.0 needs `b` ^2\n\
+            "this project asks for `a` *\nthis project asks for `c` ^1\n`a` 1.0.0 needs `b` ^1\n`c` 1.0.0 needs `b` ^2\n\
              of `a` there is 1.0.0\nof `b` there is 1.0.0, 2.0.0\nof `c` there is 1.0.0"
         );
         let text = "a 1.0.0: !b; c *\nb 1.0.0";

@@ -209,6 +209,20 @@ impl<'j> Value<'j> {
     }
 }
 
+/// How many bytes go by, eight at a time, before one that ends a string or needs a look.
+fn plain(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES * 0x80;
+    // Whether some byte of eight is zero.
+    let zero = |eight: u64| eight.wrapping_sub(ONES) & !eight & HIGH;
+    let special = |eight: u64| {
+        let below = eight.wrapping_sub(ONES * 0x20) & !eight & HIGH;
+        below | zero(eight ^ (ONES * u64::from(b'"'))) | zero(eight ^ (ONES * u64::from(b'\\')))
+    };
+    let eights = bytes.chunks_exact(8).map(|eight| eight.try_into().map_or(0, u64::from_le_bytes));
+    eights.take_while(|eight| special(*eight) == 0).count() * 8
+}
+
 /// What stands between the quotes.
 fn inside(raw: &str) -> &str {
     &raw[1..raw.len() - 1]
@@ -253,6 +267,8 @@ struct Open {
     slot: usize,
     /// How many keys an object has; none for a list.
     keys: Option<u64>,
+    /// Whether a key has an escape in it.
+    escaped: bool,
 }
 
 struct Parser<'t> {
@@ -262,6 +278,8 @@ struct Parser<'t> {
     slots: Vec<Slot>,
     open: Vec<Open>,
     limits: &'t Limits,
+    /// The keys of the object that was read last, kept for its memory.
+    keys: Vec<Range<usize>>,
     /// The member of the top whose value is hashed.
     member: &'t str,
     hashing: Option<Hashing>,
@@ -305,7 +323,7 @@ type Result2<T = ()> = Result<T, JsonError>;
 impl<'t> Parser<'t> {
     fn new(text: &'t str, member: &'t str, limits: &'t Limits) -> Self {
         let (bytes, slots, open) = (text.as_bytes(), Vec::new(), Vec::new());
-        Self { text, bytes, at: 0, slots, open, limits, member, hashing: None, compact: None }
+        Self { text, bytes, at: 0, slots, open, limits, keys: Vec::new(), member, hashing: None, compact: None }
     }
 
     fn document(&mut self) -> Result2 {
@@ -351,6 +369,7 @@ impl<'t> Parser<'t> {
             return self.expected("a key in double quotes");
         }
         let key = self.string()?;
+        let escaped = self.text[key.clone()].contains('\\');
         self.slot(key.clone())?;
         self.white();
         if self.peek() != Some(b':') {
@@ -360,6 +379,7 @@ impl<'t> Parser<'t> {
         self.white();
         if let Some(open) = self.open.last_mut() {
             open.keys = Some(keys + 1);
+            open.escaped |= escaped;
         }
         if self.open.len() == 1 && !self.member.is_empty() && unescaped(inside(&self.text[key])) == self.member {
             self.hashing = Some(Hashing { hasher: Hasher::default(), buffer: Vec::new(), size: 0, from: self.at });
@@ -416,7 +436,7 @@ impl<'t> Parser<'t> {
             let message = format!("it is nested more than {} levels deep", self.limits.json_depth);
             return self.fail(self.at..self.at + 1, message, "make it flatter");
         }
-        self.open.push(Open { slot: self.slots.len(), keys });
+        self.open.push(Open { slot: self.slots.len(), keys, escaped: false });
         self.slot(self.at..self.at + 1)?;
         self.at += 1;
         Ok(())
@@ -427,34 +447,37 @@ impl<'t> Parser<'t> {
         let after = self.slots.len() as u32;
         self.slots[open.slot] = Slot { end: self.at as u32, after, ..self.slots[open.slot] };
         if open.keys.is_some_and(|keys| keys > 1) {
-            self.refuse_twins(open.slot)?;
+            self.refuse_twins(&open)?;
         }
         self.ended();
         Ok(())
     }
 
     /// A key that stands twice in one object means two things.
-    fn refuse_twins(&mut self, object: usize) -> Result2 {
-        let mut keys: Vec<Range<usize>> = Vec::new();
-        let mut at = object + 1;
+    fn refuse_twins(&mut self, object: &Open) -> Result2 {
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.clear();
+        let mut at = object.slot + 1;
         while at < self.slots.len() {
             let slot = self.slots[at];
             keys.push(slot.start as usize + 1..slot.end as usize - 1);
             at = self.slots[at + 1].after as usize;
         }
         let name = |span: &Range<usize>| unescaped(&self.text[span.clone()]);
-        let twin = if keys.len() < FEW_KEYS {
-            (1..keys.len()).find(|&at| keys[..at].iter().any(|other| name(other) == name(&keys[at])))
+        let twin = if keys.len() < FEW_KEYS && !object.escaped {
+            let raw = |span: &Range<usize>| &self.bytes[span.clone()];
+            (1..keys.len()).find(|&at| keys[..at].iter().any(|other| raw(other) == raw(&keys[at])))
         } else {
             let mut seen = HashSet::with_capacity(keys.len());
             keys.iter().position(|key| !seen.insert(name(key)))
         };
-        match twin {
+        let found = twin.map(|at| (keys[at].clone(), name(&keys[at]).into_owned()));
+        self.keys = keys;
+        match found {
             None => Ok(()),
-            Some(at) => {
-                let span = keys[at].start - 1..keys[at].end + 1;
-                let message = format!("the key `{}` stands here for a second time", shortened(&name(&keys[at])));
-                self.fail(span, message, "remove one of the two")
+            Some((span, key)) => {
+                let message = format!("the key `{}` stands here for a second time", shortened(&key));
+                self.fail(span.start - 1..span.end + 1, message, "remove one of the two")
             }
         }
     }
@@ -512,6 +535,7 @@ impl<'t> Parser<'t> {
         let start = self.at;
         self.at += 1;
         loop {
+            self.at += plain(&self.bytes[self.at..]);
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;

@@ -148,13 +148,23 @@ impl<'a> Few<'a> {
     }
 }
 
-/// Reports everything about the graph of a content.
-pub(super) fn check(content: Value<'_>, strictness: Strictness, report: &mut Report) {
-    let Some(graph) = content.get("context_graph") else { return };
+/// How much there is in a graph.
+#[derive(Debug, Default)]
+pub(super) struct Figures<'j> {
+    pub nodes: usize,
+    pub edges: usize,
+    /// The types of the nodes, sorted.
+    pub types: BTreeSet<Cow<'j, str>>,
+}
+
+/// Reports everything about the graph of a content, and tells how much there is in it.
+pub(super) fn check<'j>(content: Value<'j>, strictness: Strictness, report: &mut Report) -> Figures<'j> {
+    let mut figures = Figures::default();
+    let Some(graph) = content.get("context_graph") else { return figures };
     if graph.kind() != Kind::Object {
         let message = format!("`context_graph` must be an object, not {}", graph.kind().word());
         report.error(&PK_15, graph.span(), message).help("write `{\"format\": …, \"nodes\": […], \"edges\": […]}`");
-        return;
+        return figures;
     }
     match graph.get("format") {
         None => {
@@ -179,12 +189,13 @@ pub(super) fn check(content: Value<'_>, strictness: Strictness, report: &mut Rep
         }
     }
     let mut few = Few::new(report, strictness.severity());
-    let ids = check_nodes(graph, &mut few);
-    check_edges(graph, &ids, &mut few);
+    let ids = check_nodes(graph, &mut figures, &mut few);
+    check_edges(graph, &ids, &mut figures, &mut few);
     few.finish(&PK_15);
+    figures
 }
 
-fn check_nodes<'j>(graph: Value<'j>, few: &mut Few<'_>) -> HashSet<Cow<'j, str>> {
+fn check_nodes<'j>(graph: Value<'j>, figures: &mut Figures<'j>, few: &mut Few<'_>) -> HashSet<Cow<'j, str>> {
     let mut ids = HashSet::new();
     for value in graph.get("nodes").into_iter().flat_map(Value::items) {
         let Some(node) = node(value) else {
@@ -193,6 +204,10 @@ fn check_nodes<'j>(graph: Value<'j>, few: &mut Few<'_>) -> HashSet<Cow<'j, str>>
             });
             continue;
         };
+        figures.nodes += 1;
+        if !figures.types.contains(&node.kind) {
+            figures.types.insert(node.kind.clone());
+        }
         for (key, most) in [("activation", 1.0), ("confidence", 1.0), ("decay_half_life_days", f64::MAX)] {
             let Some(member) = value.get(key).filter(|member| !member.is_null()) else { continue };
             if !member.number().is_some_and(|number| (0.0..=most).contains(&number)) {
@@ -211,7 +226,7 @@ fn check_nodes<'j>(graph: Value<'j>, few: &mut Few<'_>) -> HashSet<Cow<'j, str>>
     ids
 }
 
-fn check_edges(graph: Value<'_>, ids: &HashSet<Cow<'_, str>>, few: &mut Few<'_>) {
+fn check_edges(graph: Value<'_>, ids: &HashSet<Cow<'_, str>>, figures: &mut Figures<'_>, few: &mut Few<'_>) {
     for value in graph.get("edges").into_iter().flat_map(Value::items) {
         let Some(edge) = edge(value) else {
             few.tell("an edge has `from`, `to` and `type`, each a text", &PK_15, value, || {
@@ -219,6 +234,7 @@ fn check_edges(graph: Value<'_>, ids: &HashSet<Cow<'_, str>>, few: &mut Few<'_>)
             });
             continue;
         };
+        figures.edges += 1;
         for end in [&edge.from, &edge.to] {
             if !ids.contains(end) {
                 few.tell("an edge leads from a node to a node", &PK_15, value, || {

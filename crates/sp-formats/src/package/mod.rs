@@ -174,8 +174,8 @@ fn examine(json: Json, compact: Option<Compact>, limits: &Limits, mut report: Re
     steps.push(step);
     steps.push(provenance(&manifest, &mut report));
     layers::check(content, &manifest, Strictness::Reading, &mut report);
-    graph::check(content, Strictness::Reading, &mut report);
-    summary(raw(&json), &Graph::of(content), &mut report);
+    let figures = graph::check(content, Strictness::Reading, &mut report);
+    summary(raw(&json), &figures, &mut report);
     let documents = match manifest.kind {
         PackageKind::Skills => documents::read(content, limits, &mut report),
         _ => None,
@@ -281,9 +281,9 @@ fn provenance(manifest: &Manifest, report: &mut Report) -> Step {
 }
 
 /// What the manifest says of the graph is held against the graph.
-fn summary(manifest: Value<'_>, graph: &Graph<'_>, report: &mut Report) {
+fn summary(manifest: Value<'_>, graph: &graph::Figures<'_>, report: &mut Report) {
     let Some(summary) = manifest.get("graph_summary").filter(|summary| !summary.is_null()) else { return };
-    for (key, count) in [("node_count", graph.nodes.len()), ("edge_count", graph.edges.len())] {
+    for (key, count) in [("node_count", graph.nodes), ("edge_count", graph.edges)] {
         if let Some(value) = summary.get(key)
             && value.whole() != Some(count as u64)
         {
@@ -296,7 +296,7 @@ fn summary(manifest: Value<'_>, graph: &Graph<'_>, report: &mut Report) {
     }
     if let Some(types) = summary.get("node_types") {
         let said: Vec<_> = types.items().filter_map(Value::text).collect();
-        if !said.iter().map(|word| &**word).eq(graph.node_types()) {
+        if !said.iter().eq(&graph.types) {
             report
                 .warning(&PK_04, types.span(), "`graph_summary.node_types` are not the types of the nodes, sorted")
                 .help("make the package anew");
