@@ -206,7 +206,7 @@ impl Apply<'_> {
             imports: imports.collect(),
             installed_paths: mine.iter().map(|folder| path_of(&folder.name)).collect(),
             skills: skills.collect(),
-            installed_at: self.session.context.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            installed_at: self.session.context.timestamp(),
             extra: old.map_or_else(Extra::default, |old| old.extra.clone()),
         }
     }

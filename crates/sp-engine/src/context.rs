@@ -74,6 +74,7 @@ pub trait Listener: Sync {
 }
 
 /// The surroundings.
+#[derive(Clone)]
 pub struct Context<'a> {
     /// The user's home directory.
     pub user_home: PathBuf,
@@ -105,6 +106,11 @@ impl Context<'_> {
     /// Where git repositories are cached.
     pub fn cache_dir(&self) -> PathBuf {
         self.cache.clone().unwrap_or_else(|| self.home.join("cache"))
+    }
+
+    /// The time that goes into packages and records: whole seconds, in RFC 3339.
+    pub(crate) fn timestamp(&self) -> String {
+        self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 
     /// Tells the listener.

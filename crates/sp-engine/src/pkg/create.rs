@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use sp_formats::output::{PackageStored, PackagesStored};
-use sp_formats::package::time::with_z;
 use sp_formats::package::{
     Dependency, Draft, Input, NewNode, Package, PackageKind, PackageName, PackageVersion, Range, WriteError, edge_json,
     read, read_input, write, write_documents,
@@ -83,12 +82,8 @@ pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<Packages
         false => next_version(&session, &mut draft, key.as_ref())?,
     };
     let text = package.text().clone();
-    let mut taken = take(
-        &session,
-        &home,
-        &[(package, "made here".into())],
-        Acceptance { downgrade: super::Downgrade::Allow, ..Acceptance::default() },
-    )?;
+    let mut taken = take(&session, &home, &[(package, "this machine".into())], Acceptance::default())
+        .map_err(|error| error.hint("`--sign` signs it with your key, `--sign=<key>` with another"))?;
     if let (Some(output), Some(PackageStored { file, .. })) = (&request.output, taken.packages.first_mut()) {
         let path = context.absolute(output);
         let existing = if request.overwrite == Overwrite::Allow { Existing::Replace } else { Existing::Keep };
@@ -133,7 +128,11 @@ fn next_version(session: &Session<'_>, draft: &mut Draft, key: Option<&PrivateKe
     };
     draft.version = newest.version.clone();
     if newest.version.semver().is_some() {
+        // Made at the same time, the same content has the same bytes.
+        let now = std::mem::take(&mut draft.created_at);
+        draft.created_at = newest.created_at.clone().unwrap_or_else(|| now.clone());
         let same = build(session, draft, key)?;
+        draft.created_at = now;
         if same.manifest.integrity.sha256 == newest.sha256 && newest.signer == same.signer.map(|signer| signer.key) {
             return load_stored(session, newest);
         }
@@ -157,7 +156,7 @@ fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Draft> {
         Material::Input(path) => (read_hand_written(session, path)?, None, String::new()),
         Material::Skills(paths) => (skills(session, request, paths)?, Some(PackageKind::Skills), "Skills".to_owned()),
         Material::Project(dir) => {
-            let dir = context.expand(&dir.to_string_lossy());
+            let dir: PathBuf = context.expand(&dir.to_string_lossy()).components().collect();
             let named = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
             (
                 project(session, &dir, request.level.unwrap_or(2))?,
@@ -191,7 +190,7 @@ fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Draft> {
         version,
         description: request.description.clone().or(input.description).unwrap_or(about),
         author: request.author.clone().or(input.author),
-        created_at: input.created_at.unwrap_or_else(|| with_z(context.now)),
+        created_at: input.created_at.unwrap_or_else(|| context.timestamp()),
         kind: kind.or(input.kind).unwrap_or(PackageKind::Context),
         level: if kind == Some(PackageKind::Skills) { None } else { level },
         tags: input.tags.into_iter().chain(request.tags.iter().cloned()).collect(),

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
 use sp_formats::bag::secret;
 use sp_formats::json::quoted;
 use sp_formats::markdown::sections;
-use sp_formats::package::time::with_z;
 use sp_formats::package::{NewGraph, NewNode};
-use sp_tree::{Dir, EntryKind, RelPath, read_text};
+use sp_tree::{Dir, EntryKind, Follow, RelPath, read_text};
 
 use crate::config::Session;
 use crate::context::Event;
@@ -37,7 +37,7 @@ pub(super) fn gather(session: &Session<'_>, dir: &Path, level: u64) -> Result<Ne
     let mut documents: Vec<(RelPath, &str)> = Vec::new();
     for (path, kind) in DOCUMENTS {
         let path = RelPath::new(path).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
-        if root.look_beneath(&path, sp_tree::Follow::Never)?.is_some_and(|stamp| stamp.kind() == EntryKind::File) {
+        if root.look_beneath(&path, Follow::Never)?.is_some_and(|stamp| stamp.kind() == EntryKind::File) {
             documents.push((path, kind));
         }
     }
@@ -47,7 +47,10 @@ pub(super) fn gather(session: &Session<'_>, dir: &Path, level: u64) -> Result<Ne
     let mut graph = NewGraph::default();
     for (path, kind) in documents {
         let Some(text) = read_text(&root, &path, session.limits.markdown_bytes)? else { continue };
-        add(session, &mut graph, (&path, kind), &text, level);
+        let stamp = root.look_beneath(&path, Follow::Never)?;
+        let modified = stamp.and_then(|stamp| Timestamp::from_nanosecond(stamp.modified.into()).ok());
+        let fading = Fading { since: modified.filter(|_| level >= 3) };
+        add(session, &mut graph, &Document { path, kind, text, fading }, level);
     }
     match graph.nodes.is_empty() {
         false => Ok(graph),
@@ -73,51 +76,63 @@ fn markdown_in(dir: &Path, folder: &str) -> Result<Vec<RelPath>> {
     Ok(found)
 }
 
+/// A document of a project.
+struct Document<'a> {
+    path: RelPath,
+    /// What its sections are.
+    kind: &'a str,
+    text: String,
+    fading: Fading,
+}
+
+/// What level 3 asks for besides: since when something is known, and how fast it fades.
+struct Fading {
+    since: Option<Timestamp>,
+}
+
+impl Fading {
+    fn mark(&self, node: NewNode) -> NewNode {
+        match self.since {
+            None => node,
+            Some(since) => node
+                .with("created_at", Some(quoted(&since.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())))
+                .with("decay_half_life_days", Some(HALF_LIFE_DAYS.to_string())),
+        }
+    }
+}
+
 /// Adds the sections of a document, each with its own text only.
-fn add(session: &Session<'_>, graph: &mut NewGraph, (path, kind): (&RelPath, &str), text: &str, level: u64) {
+fn add(session: &Session<'_>, graph: &mut NewGraph, document: &Document<'_>, level: u64) {
+    let Document { path, kind, text, fading } = document;
     let found = sections(text, 0);
     let line = |at: usize| text[..at].matches('\n').count() + 1;
     let file = Some(quoted(path.as_str()));
-    let mut parts = Vec::new();
+    let mut ids = Vec::new();
     for (at, section) in found.iter().enumerate() {
         let next = found.get(at + 1).map_or(text.len(), |next| next.heading.start);
         let own = text[section.body.start..next.max(section.body.start)].trim();
         if own.is_empty() {
             continue;
         }
+        let first = line(section.heading.start);
         if own.split_whitespace().any(|word| secret("", word).is_some()) {
-            session.context.tell(Event::Warning(format!(
-                "`{path}:{}` was left out: something in it looks like a secret",
-                line(section.heading.start)
-            )));
+            let message = format!("`{path}:{first}` was left out: something in it looks like a secret");
+            session.context.tell(Event::Warning(message));
             continue;
         }
         let short: String = own.chars().take(MOST_CHARACTERS).collect();
         let content = if section.title.is_empty() { short } else { format!("{}\n\n{short}", section.title) };
-        let last = line(next.saturating_sub(1).max(section.heading.start));
-        let node = NewNode::new(kind, content)
+        let last = line(text[..next].trim_end().len());
+        let node = NewNode::new(*kind, content)
             .with("file_path", file.clone())
-            .with("line_start", Some(line(section.heading.start).to_string()))
+            .with("line_start", Some(first.to_string()))
             .with("line_end", Some(last.to_string()));
-        parts.push(cognitive(session, node, level));
+        ids.push(graph.node(fading.mark(node)));
     }
-    if parts.is_empty() {
-        return;
-    }
-    let ids: Vec<String> = parts.into_iter().map(|part| graph.node(part)).collect();
-    if level >= 2 {
+    if level >= 2 && !ids.is_empty() {
         let title = found.first().map(|section| section.title.clone()).filter(|title| !title.is_empty());
-        let document = NewNode::new("document", title.unwrap_or_else(|| path.to_string())).with("file_path", file);
-        let document = graph.node(cognitive(session, document, level));
-        ids.iter().for_each(|id| graph.edge(&document, id, "contains"));
+        let node = NewNode::new("document", title.unwrap_or_else(|| path.to_string())).with("file_path", file);
+        let node = graph.node(fading.mark(node));
+        ids.iter().for_each(|id| graph.edge(&node, id, "contains"));
     }
-}
-
-/// What level 3 asks for besides: when it was known, and how fast it fades.
-fn cognitive(session: &Session<'_>, node: NewNode, level: u64) -> NewNode {
-    if level < 3 {
-        return node;
-    }
-    node.with("created_at", Some(quoted(&with_z(session.context.now))))
-        .with("decay_half_life_days", Some(HALF_LIFE_DAYS.to_string()))
 }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use sp_formats::json::{Json, Value, quoted};
 use sp_formats::output::{KeyItem, KeyList, PinItem};
 use sp_formats::package::store::Trust;
-use sp_formats::package::time::with_z;
 use sp_formats::package::{Coverage, PackageName, Signer};
 use sp_tree::atomic::{Delivery, Existing, Readers};
 use sp_tree::{Dir, Name, PrivateKey, PublicKey, Signature, read_limited};
@@ -173,7 +172,7 @@ fn follow(context: &Context<'_>, trust: &mut Trust, old: &PublicKey, new: &Publi
 }
 
 fn state(context: &Context<'_>, old: &PrivateKey, new: &PrivateKey) -> (String, String) {
-    let at = with_z(context.now);
+    let at = context.timestamp();
     let message = format!("{ROTATION}:{}:{}:{at}", old.public(), new.public());
     let text = format!(
         "{{\n  \"statement\": \"{ROTATION}\",\n  \"old\": \"{}\",\n  \"new\": \"{}\",\n  \"at\": {},\n  \"by_old\": \"{}\",\n  \"by_new\": \"{}\"\n}}\n",

@@ -143,7 +143,7 @@ impl Project {
             before: before(self.stored.as_deref()),
             bytes: Some(bytes),
         }];
-        let now = sp_formats::package::time::with_z(session.context.now);
+        let now = session.context.timestamp();
         let history = self.history(session)?.with(now, self.lock.clone());
         let old = read_optional(&self.dir().join(HISTORY), MAX_LOCK)?;
         plans.push(FilePlan {

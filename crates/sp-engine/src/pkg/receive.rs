@@ -284,7 +284,10 @@ impl Receiver<'_> {
 
     /// Verifies an envelope and takes what is in it.
     fn take(&self, body: &str) -> std::result::Result<Incoming, Refusal> {
-        let session = self.session;
+        // The process may have been listening for days: what is written bears the time of now.
+        let context = Context { now: self.now(), ..self.session.context.clone() };
+        let (config, limits) = (self.session.config.clone(), self.session.limits.clone());
+        let session = &Session { context: &context, config, limits };
         let envelope = Envelope::parse(body, &session.limits).map_err(|e| Refusal::new(400, e.to_string()))?;
         let form =
             envelope.verify(&self.secret).ok_or_else(|| Refusal::new(401, "the envelope's signature does not hold"))?;
@@ -293,7 +296,7 @@ impl Receiver<'_> {
                 "the envelope is signed in the older form, which leaves some fields of the sender open".into(),
             ));
         }
-        let now = self.now();
+        let now = context.now;
         let age = now.as_second() - envelope.sent_at.as_second();
         let window = i64::try_from(session.limits.envelope_seconds).unwrap_or(i64::MAX);
         if age.abs() > window {
@@ -346,7 +349,7 @@ impl Receiver<'_> {
         Ok(event)
     }
 
-    /// The time now: the process may have been listening for days.
+    /// The time now, unless it is stopped.
     fn now(&self) -> Timestamp {
         let context = self.session.context;
         if context.env.contains_key("SOURCE_DATE_EPOCH") {

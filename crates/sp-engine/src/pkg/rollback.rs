@@ -41,7 +41,7 @@ pub fn rollback(
     let named = PackageName::new(text)
         .map_err(|why| Error::new(Kind::Usage, format!("`{text}` is no name of a package")).because(why))?;
     let Some(locked) = project.lock.packages.get(&named) else {
-        return roll_back_store(&session, home.as_ref(), &project, (&named, to), request.mode);
+        return roll_back_store(&session, home.as_ref(), (&named, to), request.mode);
     };
     let earlier = history.entries.iter().rev().filter_map(|past| past.lock.packages.get(&named));
     let target = match to {
@@ -67,7 +67,6 @@ pub fn rollback(
 fn roll_back_store(
     session: &Session<'_>,
     home: Option<&Home<'_>>,
-    project: &Project,
     (name, to): (&PackageName, Option<&str>),
     mode: Mode,
 ) -> Result<PackageChange> {
@@ -104,7 +103,7 @@ fn roll_back_store(
     };
     Ok(PackageChange {
         applied: mode == Mode::Apply,
-        root: project.root.clone(),
+        root: session.context.home.join("store"),
         packages: vec![item],
         sinks: Vec::new(),
         kept: Vec::new(),

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use sp_formats::output::{PackageItem, WaitingItem};
 use sp_formats::package::store::{Record, Shelf, StoredPackage, WaitingPackage};
-use sp_formats::package::time::with_z;
 use sp_formats::package::{Package, PackageName, PackageVersion, Range};
 use sp_tree::atomic::{self, Durability, Temp};
 use sp_tree::{Digest, Dir, Fixed, Limits, Store};
@@ -110,7 +109,7 @@ impl<'a> Stock<'a> {
             version: package.manifest.version.clone(),
             digest,
             sender: sender.into(),
-            received_at: with_z(self.session.context.now),
+            received_at: self.session.context.timestamp(),
         };
         self.shelf.waiting.retain(|other| other.digest != digest);
         self.shelf.waiting.push(waiting.clone());
@@ -169,7 +168,7 @@ fn record(context: &Context<'_>, package: &Package, digest: Digest, from: &str) 
         nodes: graph.nodes.len() as u64,
         edges: graph.edges.len() as u64,
         created_at: manifest.created_at.clone(),
-        stored_at: with_z(context.now),
+        stored_at: context.timestamp(),
         from: from.into(),
         signer: package.signer.map(|signer| signer.key),
         dependencies: manifest.dependencies.clone(),

@@ -1,7 +1,6 @@
 //! Whom a package may come from: trust on first use, by namespace, and what the config asks.
 
 use sp_formats::package::store::{Pin, Trust};
-use sp_formats::package::time::with_z;
 use sp_formats::package::{Coverage, Package, Signer};
 use sp_tree::Fixed;
 
@@ -162,7 +161,7 @@ pub(super) fn pin(context: &Context<'_>, signer: &Signer, because: &str) -> Pin 
     Pin {
         key: signer.key,
         whole: signer.coverage == Coverage::Whole,
-        since: with_z(context.now),
+        since: context.timestamp(),
         because: because.into(),
     }
 }

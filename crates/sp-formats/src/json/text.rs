@@ -322,7 +322,8 @@ type Result2<T = ()> = Result<T, JsonError>;
 
 impl<'t> Parser<'t> {
     fn new(text: &'t str, member: &'t str, limits: &'t Limits) -> Self {
-        let (bytes, slots, open) = (text.as_bytes(), Vec::new(), Vec::new());
+        // Room that is not used costs nothing, and room that grows is copied.
+        let (bytes, slots, open) = (text.as_bytes(), Vec::with_capacity(text.len() / 8), Vec::new());
         Self { text, bytes, at: 0, slots, open, limits, keys: Vec::new(), member, hashing: None, compact: None }
     }
 
