@@ -51,6 +51,7 @@ pub fn install(context: &Context<'_>, request: &InstallPackages) -> Result<Packa
     let home = Home::open_for(context, &session.limits, request.mode)?;
     let project = Project::find(&session, request.root.as_deref())?;
     let mut work = Work::new(&session, home.as_ref(), project, request)?;
+    work.restores = request.packages.is_empty();
     let asked = work.ask(&request.packages)?;
     if work.project.lock.requests.is_empty() && asked.is_empty() {
         return Err(Error::new(Kind::Usage, "there is nothing to install")
@@ -65,7 +66,8 @@ pub fn install(context: &Context<'_>, request: &InstallPackages) -> Result<Packa
         wanted.preferred.remove(name);
         wanted.requests.insert(name.clone(), range.clone());
     }
-    work.apply(&wanted, &wanted.requests, &asked.keys().cloned().collect())
+    let world = work.world();
+    work.apply(&world, &wanted, &wanted.requests, &asked.keys().cloned().collect())
 }
 
 /// Takes packages out of a project, and what nothing else needs.
@@ -86,6 +88,8 @@ pub fn uninstall(context: &Context<'_>, names: &[String], request: &InstallPacka
             work.gone.insert(name);
         }
     }
-    let wanted = Asked { requests, preferred: work.locked_versions(), with_optional: true };
-    work.apply(&wanted, &wanted.requests, &BTreeSet::new())
+    let wanted = Asked { requests, preferred: work.locked_versions(), with_optional: false };
+    // Nothing comes when something goes: only what is there can stay.
+    let world = work.locked_world();
+    work.apply(&world, &wanted, &wanted.requests, &BTreeSet::new())
 }

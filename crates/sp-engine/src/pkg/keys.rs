@@ -10,6 +10,7 @@ use sp_tree::atomic::{Delivery, Existing, Readers};
 use sp_tree::{Dir, Name, PrivateKey, PublicKey, Signature, read_limited};
 
 use super::manage::deliver;
+use super::secret::refuse_open;
 use super::trust::{pin, read_trust, write_trust};
 use crate::config::Session;
 use crate::context::{Context, Event};
@@ -20,6 +21,7 @@ const KEYS: &str = "keys";
 /// The key that is used where none is named.
 pub(super) const DEFAULT: &str = "default";
 const RETIRED: &str = ".retired";
+const NEXT: &str = ".next";
 /// A private key in PEM has some hundred bytes.
 const MAX_KEY: u64 = 16 * 1024;
 const ROTATION: &str = "skillpack-key-rotation-v1";
@@ -108,33 +110,51 @@ fn check_namespace(namespace: &str) -> Result<()> {
 }
 
 /// Makes a new key in the place of an old one, and a statement by which others can follow.
+///
+/// The new key is there under another name before anything else happens, so that a rotation that
+/// was interrupted goes on with the same key.
 pub fn rotate_key(context: &Context<'_>, name: &str, statement: Option<&Path>) -> Result<KeyList> {
     let session = Session::begin(context)?;
     let home = Home::open(context, &session.limits)?;
     let old = load(context, name)?;
-    let new = generate(context)?;
-    let (text, at) = state(context, &old, &new);
+    let next = format!("{name}{NEXT}");
+    let new = match path_of(context, &next).exists() {
+        true => load(context, &next)?,
+        false => make(&session, &home, &next)?,
+    };
     if let Some(path) = statement {
-        let delivery = Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing: Existing::Keep };
-        deliver(context, &context.absolute(path), delivery)?;
+        publish(&session, &context.absolute(path), &old, &new)?;
     }
-    // The old key is kept under another name before the new one takes its place.
     let retired = format!("{name}{RETIRED}-{}", &old.public().short()[..8]);
-    store(&session, &home, &retired, &old)?;
-    let pem = new.to_pem().map_err(|e| Error::new(Kind::Data, "the key cannot be written").because(e))?;
-    let delivery = Delivery { bytes: pem.as_bytes(), readers: Readers::Owner, existing: Existing::Replace };
-    deliver(context, &path_of(context, name), delivery)?;
+    if !path_of(context, &retired).exists() {
+        store(&session, &home, &retired, &old)?;
+    }
     let mut trust = read_trust(context)?;
     if follow(context, &mut trust, &old.public(), &new.public()) > 0 {
         write_trust(&home, &trust)?;
     }
+    let keys = Dir::open(&context.home.join(KEYS))?;
+    let file = |name: &str| Name::new(&format!("{name}.pem")).map_err(|e| Error::new(Kind::Usage, e.to_string()));
+    keys.rename_over(&file(&next)?, &keys, &file(name)?)?;
+    keys.sync()?;
     if statement.is_none() {
         context.tell(Event::Hint(format!(
-            "whoever trusts the old key must hear of the new one: `sp key trust <namespace> {}` (made {at})",
+            "whoever trusts the old key must hear of the new one: `sp key trust <namespace> {}`",
             new.public()
         )));
     }
     Ok(only(item(context, name, &new)))
+}
+
+/// Writes the statement, unless it is there already.
+fn publish(session: &Session<'_>, path: &Path, old: &PrivateKey, new: &PrivateKey) -> Result<()> {
+    let there = read_limited(path, MAX_KEY).ok().and_then(|bytes| read_statement(&bytes, session));
+    if there == Some((old.public(), new.public())) {
+        return Ok(());
+    }
+    let text = state(session.context, old, new);
+    let delivery = Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing: Existing::Keep };
+    deliver(session.context, path, delivery)
 }
 
 /// Follows a statement by which an old key names its successor.
@@ -171,18 +191,17 @@ fn follow(context: &Context<'_>, trust: &mut Trust, old: &PublicKey, new: &Publi
     changed
 }
 
-fn state(context: &Context<'_>, old: &PrivateKey, new: &PrivateKey) -> (String, String) {
+fn state(context: &Context<'_>, old: &PrivateKey, new: &PrivateKey) -> String {
     let at = context.timestamp();
     let message = format!("{ROTATION}:{}:{}:{at}", old.public(), new.public());
-    let text = format!(
+    format!(
         "{{\n  \"statement\": \"{ROTATION}\",\n  \"old\": \"{}\",\n  \"new\": \"{}\",\n  \"at\": {},\n  \"by_old\": \"{}\",\n  \"by_new\": \"{}\"\n}}\n",
         old.public(),
         new.public(),
         quoted(&at),
         old.sign(message.as_bytes()).hex(),
         new.sign(message.as_bytes()).hex()
-    );
-    (text, at)
+    )
 }
 
 fn read_statement(bytes: &[u8], session: &Session<'_>) -> Option<(PublicKey, PublicKey)> {
@@ -253,6 +272,9 @@ fn store(session: &Session<'_>, _home: &Home<'_>, name: &str, key: &PrivateKey) 
 fn load(context: &Context<'_>, name: &str) -> Result<PrivateKey> {
     check_name(name)?;
     let path = path_of(context, name);
+    if path.exists() {
+        refuse_open(context, &path)?;
+    }
     let pem = read_limited(&path, MAX_KEY).map(zeroizing).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Error::new(Kind::Request, format!("there is no key called `{name}`"))
             .hint("`sp key new` makes one, `sp key list` shows all"),

@@ -87,10 +87,14 @@ pub(super) fn take(
     let mut trust = read_trust(session.context)?;
     let before = trust.clone();
     let mut stock = Stock::open(session, home)?;
-    let mut taken = Vec::new();
-    for (package, from) in packages {
+    // All are judged before the first is put.
+    for (package, _) in packages {
+        stock.refuse_other(package)?;
         let standing = judge(session, &trust, package, accepted)?;
         note(session, &mut trust, package, &standing);
+    }
+    let mut taken = Vec::new();
+    for (package, from) in packages {
         warn_older(session, &stock, package);
         let (stored, new) = stock.put(package, from)?;
         taken.push(PackageStored { package: item(&stored), new, file: None });

@@ -18,6 +18,7 @@ mod manage;
 mod project;
 mod receive;
 mod rollback;
+mod secret;
 mod send;
 mod shelf;
 mod skills;
@@ -36,7 +37,8 @@ pub use manage::{
 };
 pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
 pub use rollback::rollback;
-pub use send::{SecretFrom, SendRequest, send};
+pub use secret::SecretFrom;
+pub use send::{SendRequest, send};
 pub use trust::{Acceptance, Downgrade, NewKey, Unsigned};
 pub use verify::verify;
 

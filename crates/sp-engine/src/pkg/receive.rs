@@ -16,7 +16,7 @@ use sp_formats::package::store::Received;
 use sp_tree::{Fixed, Zeroizing};
 
 use super::manage::take;
-use super::send::{SecretFrom, read_secret};
+use super::secret::{SecretFrom, read_secret};
 use super::shelf::{Stock, read_record, waiting_id, write_record};
 use super::subject::accept;
 use super::trust::{Acceptance, judge, read_trust};

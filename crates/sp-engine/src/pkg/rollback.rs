@@ -36,7 +36,8 @@ pub fn rollback(
         let wanted = Asked { requests: exactly.collect(), ..Asked::default() };
         let requests = past.lock.requests.clone();
         let mut work = Work::new(&session, home.as_ref(), project, request)?;
-        return work.apply(&wanted, &requests, &BTreeSet::new());
+        let world = work.world();
+        return work.apply(&world, &wanted, &requests, &BTreeSet::new());
     };
     let named = PackageName::new(text)
         .map_err(|why| Error::new(Kind::Usage, format!("`{text}` is no name of a package")).because(why))?;
@@ -60,7 +61,8 @@ pub fn rollback(
     let mut preferred = work.locked_versions();
     preferred.remove(&named);
     let wanted = Asked { requests, preferred, with_optional: false };
-    work.apply(&wanted, &wanted.requests, &BTreeSet::from([named]))
+    let world = work.world();
+    work.apply(&world, &wanted, &wanted.requests, &BTreeSet::from([named]))
 }
 
 /// Makes an earlier version the one that the store gives; later ones stay and are named exactly.

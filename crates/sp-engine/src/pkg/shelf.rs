@@ -122,7 +122,8 @@ impl<'a> Stock<'a> {
         versions.insert(manifest.version.to_string(), manifest.integrity.sha256.clone());
     }
 
-    fn refuse_other(&self, package: &Package) -> Result<()> {
+    /// Refuses a version that was another package before.
+    pub(super) fn refuse_other(&self, package: &Package) -> Result<()> {
         let manifest = &package.manifest;
         let known = self.shelf.known.get(&manifest.name).and_then(|versions| versions.get(manifest.version.as_str()));
         match known {

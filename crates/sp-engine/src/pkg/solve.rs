@@ -36,6 +36,13 @@ pub(super) struct Wanted {
     pub with_optional: bool,
 }
 
+impl Wanted {
+    /// Whether an optional dependency is taken where it can be: if all are, or if it is there already.
+    fn takes(&self, name: &PackageName) -> bool {
+        self.with_optional || self.preferred.contains_key(name)
+    }
+}
+
 /// Why nothing goes together, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Conflict {
@@ -81,7 +88,7 @@ fn needed(
         }
         let candidate = world.get(name).and_then(|all| all.iter().find(|candidate| candidate.version == *version));
         let dependencies = candidate.into_iter().flat_map(|candidate| &candidate.dependencies);
-        open.extend(dependencies.filter(|one| !one.optional || wanted.with_optional).map(|one| &one.name));
+        open.extend(dependencies.filter(|one| !one.optional || wanted.takes(&one.name)).map(|one| &one.name));
     }
     chosen.into_iter().filter(|(name, _)| reached.contains(name)).collect()
 }
@@ -202,7 +209,7 @@ impl Solver<'_> {
                 (Some(&candidate.version) == preferred, !candidate.version.is_pre_release(), &candidate.version)
             }))
         });
-        if !self.wanted.with_optional && allowed.contains(&ABSENT) {
+        if !self.wanted.takes(name) && allowed.contains(&ABSENT) {
             // What nobody needs is not brought in.
             picks.retain(|pick| *pick != ABSENT);
             picks.insert(0, ABSENT);

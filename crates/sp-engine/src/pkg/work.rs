@@ -32,6 +32,8 @@ pub(super) struct Work<'a> {
     offered: Vec<(Package, String)>,
     /// Packages that go out of sinks, though this project's lock does not know them.
     pub gone: BTreeSet<PackageName>,
+    /// Whether all that is locked is to be there.
+    pub restores: bool,
 }
 
 /// A package that the project is to have.
@@ -50,7 +52,7 @@ impl<'a> Work<'a> {
         request: &'a InstallPackages,
     ) -> Result<Self> {
         let shelf = read_shelf(session.context)?;
-        Ok(Self { session, home, request, project, shelf, offered: Vec::new(), gone: BTreeSet::new() })
+        Ok(Self { session, home, request, project, shelf, offered: Vec::new(), gone: BTreeSet::new(), restores: false })
     }
 
     pub(super) fn locked_versions(&self) -> BTreeMap<PackageName, PackageVersion> {
@@ -86,8 +88,19 @@ impl<'a> Work<'a> {
         Ok(asked)
     }
 
-    /// Everything that could be installed: the store, the files that were named, and what the project has.
-    fn world(&self) -> World {
+    /// What the project has.
+    pub(super) fn locked_world(&self) -> World {
+        let candidate = |locked: &LockedPackage| Candidate {
+            version: locked.version.clone(),
+            dependencies: locked.dependencies.clone(),
+            conflicts: locked.conflicts.clone(),
+            withdrawn: false,
+        };
+        self.project.lock.packages.iter().map(|(name, locked)| (name.clone(), vec![candidate(locked)])).collect()
+    }
+
+    /// Everything that could be installed: what the project has, the files that were named, and the store.
+    pub(super) fn world(&self) -> World {
         let mut world = World::new();
         let mut add = |name: &PackageName, candidate: Candidate| {
             let list = world.entry(name.clone()).or_default();
@@ -109,9 +122,8 @@ impl<'a> Work<'a> {
                 Candidate { version: stored.version.clone(), dependencies, conflicts, withdrawn: stored.withdrawn };
             add(&stored.name, candidate);
         }
-        for (name, locked) in &self.project.lock.packages {
-            let (dependencies, conflicts) = (locked.dependencies.clone(), locked.conflicts.clone());
-            add(name, Candidate { version: locked.version.clone(), dependencies, conflicts, withdrawn: false });
+        for (name, candidates) in self.locked_world() {
+            candidates.into_iter().for_each(|candidate| add(&name, candidate));
         }
         for list in world.values_mut() {
             list.sort_by(|a, b| a.version.cmp(&b.version));
@@ -122,26 +134,26 @@ impl<'a> Work<'a> {
     /// Solves, loads, plans and applies.
     pub(super) fn apply(
         &mut self,
+        world: &World,
         wanted: &Asked,
         requests: &BTreeMap<PackageName, Range>,
         asked: &BTreeSet<PackageName>,
     ) -> Result<PackageChange> {
-        let world = self.world();
-        let solution = solve(&world, wanted).map_err(|conflict| {
+        let solution = solve(world, wanted).map_err(|conflict| {
             Error::new(Kind::Request, "these packages do not go together")
                 .because(conflict)
                 .hint("nothing was changed: import what is missing, or ask for other versions")
         })?;
         let mut targets = BTreeMap::new();
         for (name, version) in solution {
-            let target = self.target(&name, version)?;
+            let target = self.target(&name, version, asked)?;
             targets.insert(name, target);
         }
         refuse_twins(targets.keys())?;
         let mut lock = self.project.lock.clone();
         lock.requests.clone_from(requests);
         lock.packages = targets.iter().map(|(name, target)| (name.clone(), target.locked.clone())).collect();
-        let packages = self.describe(&targets, &world);
+        let packages = self.describe(&targets, world);
         let skills = self.skills(&mut targets, asked)?;
         let mut files = self.package_files(&targets)?;
         files.extend(self.project.lock_plans(self.session, &lock)?);
@@ -162,13 +174,18 @@ impl<'a> Work<'a> {
     }
 
     /// A package of the solution, verified; its bytes only if it is not there as it should be.
-    fn target(&self, name: &PackageName, version: PackageVersion) -> Result<Target> {
+    fn target(&self, name: &PackageName, version: PackageVersion, asked: &BTreeSet<PackageName>) -> Result<Target> {
         let locked = self.project.lock.packages.get(name).filter(|locked| locked.version == version);
         if let Some(locked) = locked {
             self.refuse_other(name, locked)?;
             let intact =
                 self.project.read(self.session, name)?.is_some_and(|bytes| Digest::of(&bytes) == locked.digest);
             if intact && locked.kind == PackageKind::Context {
+                return Ok(Target { version, locked: locked.clone(), package: None });
+            }
+            // Skills that are not asked for are left as they are where their package is not here.
+            let asked_for = asked.contains(name) || self.restores;
+            if locked.kind == PackageKind::Skills && !asked_for && !self.is_here(name, &version) {
                 return Ok(Target { version, locked: locked.clone(), package: None });
             }
         }
@@ -208,6 +225,10 @@ impl<'a> Work<'a> {
                     .hint("nothing was changed: find out who changed it; a version never becomes another"))
             }
         }
+    }
+
+    fn is_here(&self, name: &PackageName, version: &PackageVersion) -> bool {
+        self.shelf.packages.iter().any(|one| one.name == *name && one.version == *version)
     }
 
     fn load(&self, name: &PackageName, version: &PackageVersion) -> Result<(Package, String)> {
