@@ -238,23 +238,36 @@ fn form(manifest: &Manifest) -> String {
 /// The three parts of the integrity block, in order.
 fn integrity(json: &Json, manifest: &Manifest, compact: Compact, report: &mut Report) -> Vec<Step> {
     let said = &manifest.integrity;
-    let span = raw(json).get("integrity").map_or(0..1, Value::span);
+    let block = raw(json).get("integrity");
+    let place = |key: &str| block.and_then(|block| block.get(key)).map_or(0..1, Value::span);
     let composite = composite(manifest.name.as_str(), manifest.version.as_str(), &said.content_hash);
     let size = |bytes: u64| format!("{bytes} bytes");
     let parts = [
-        ("content hash", &said.content_hash, &compact.digest.hex(), "the content is not what was hashed"),
-        ("composite hash", &said.sha256, &composite, "name, version and content hash do not belong together"),
-        ("size", &size(said.byte_size), &size(compact.size), "the content does not have the size that is stated"),
+        (
+            "content hash",
+            "content_hash",
+            &said.content_hash,
+            &compact.digest.hex(),
+            "the content is not what was hashed",
+        ),
+        ("composite hash", "sha256", &said.sha256, &composite, "name, version and content hash do not belong together"),
+        (
+            "size",
+            "byte_size",
+            &size(said.byte_size),
+            &size(compact.size),
+            "the content does not have the size that is stated",
+        ),
     ];
     let mut steps = Vec::new();
-    for (name, said, is, message) in parts {
+    for (name, key, said, is, message) in parts {
         if said == is {
             steps.push(Step::new(name, Outcome::Passed, said.as_str()));
             continue;
         }
         let said = crate::printable::printable(&manifest::cut(said)).into_owned();
         report
-            .error(&PK_08, span.clone(), format!("{message}: it is {is}, and the manifest says {said}"))
+            .error(&PK_08, place(key), format!("{message}: it is {is}, and the manifest says {said}"))
             .help("do not use it: get it again from whoever made it");
         steps.push(Step::new(name, Outcome::Failed, format!("it is {is}, and the manifest says {said}")));
     }
