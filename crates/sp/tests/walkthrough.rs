@@ -1,5 +1,5 @@
-//! `docs/bag.md`, done from its first line to its last: every file it shows is written, every command
-//! is run, and what is printed must be what the page says.
+//! `docs/bag.md` and `docs/packages.md`, each done from its first line to its last: every file it shows
+//! is written, every command is run, and what is printed must be what the page says.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
 
 use std::fmt::Write;
@@ -9,7 +9,10 @@ use std::process::{Command, Stdio};
 
 use sp_testkit::{World, world};
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bag.md");
+/// The text of a page of the documentation.
+fn page(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)).unwrap()
+}
 
 /// A fenced block of the page.
 #[derive(Default)]
@@ -87,24 +90,39 @@ fn replayed(reader: &mut Reader, block: &Block) -> String {
     replayed
 }
 
-#[test]
-fn sb_24_the_walkthrough_prints_what_it_says() {
-    let page = std::fs::read_to_string(PAGE).unwrap();
+/// Does all that a page says, and gives the home in which it was done.
+fn walked(name: &str) -> Reader {
     let mut reader = Reader::new();
     let mut wrong = String::new();
-    for block in blocks(&page) {
+    for block in blocks(&page(name)) {
         if let Some(path) = &block.file {
             reader.write(path, &block.text);
         } else if block.language == "console" {
             let now = replayed(&mut reader, &block);
             if now != block.text {
-                write!(wrong, "docs/bag.md:{}: it prints\n{now}and the page says\n{}\n", block.line, block.text)
-                    .unwrap();
+                let (line, said) = (block.line, &block.text);
+                write!(wrong, "docs/{name}:{line}: it prints\n{now}and the page says\n{said}\n").unwrap();
             }
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
-    the_page_ended_with_skills(&reader.world.home().join("project/.skills"));
+    reader
+}
+
+#[test]
+fn sb_24_the_walkthrough_prints_what_it_says() {
+    the_page_ended_with_skills(&walked("bag.md").world.home().join("project/.skills"));
+}
+
+#[test]
+fn pk_22_the_walkthrough_of_packages_prints_what_it_says() {
+    let reader = walked("packages.md");
+    let home = reader.world.home();
+    // The page must not lose what it is there to show.
+    for path in ["site/.ctxpkg/packages/@acme+shop.ctxpkg", "site/ctxpkg.lock", ".skillpack/trust.json"] {
+        assert!(home.join(path).is_file(), "{path}");
+    }
+    assert!(!home.join(".claude/skills/pr-review").exists(), "the skills are uninstalled");
 }
 
 /// The page must not lose what it is there to show.
@@ -116,7 +134,7 @@ fn the_page_ended_with_skills(root: &Path) {
 
 #[test]
 fn sb_25_the_walkthrough_speaks_of_every_part() {
-    let page = std::fs::read_to_string(PAGE).unwrap();
+    let page = page("bag.md");
     for words in [
         "SKILLBAG.md",
         "CONTEXT.md",
@@ -138,6 +156,42 @@ fn sb_25_the_walkthrough_speaks_of_every_part() {
         "conflict-resolution:",
         "dependencies:",
         "parameters:",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn pk_22_the_walkthrough_of_packages_speaks_of_every_part() {
+    let page = page("packages.md");
+    for words in [
+        "sp pkg create",
+        "sp pkg list",
+        "sp pkg info",
+        "sp pkg verify",
+        "sp pkg export",
+        "sp pkg import",
+        "sp pkg install",
+        "sp pkg uninstall",
+        "sp pkg diff",
+        "sp pkg log",
+        "sp pkg rollback",
+        "sp pkg send",
+        "sp pkg receive",
+        "sp pkg inbox",
+        "sp key new",
+        "sp key trust",
+        "sp key rotate",
+        "--accept-new-key",
+        "--allow-downgrade",
+        "--require-signed",
+        "require-signed:",
+        "trusted-keys:",
+        "manifest_value",
+        "ctxpkg.lock",
+        "trust.json",
+        "--compat lean-ctx",
+        "--envelope v2",
     ] {
         assert!(page.contains(words), "{words}");
     }

@@ -82,8 +82,8 @@ pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<Packages
         false => next_version(&session, &mut draft, key.as_ref())?,
     };
     let text = package.text().clone();
-    let mut taken = take(&session, &home, &[(package, "this machine".into())], Acceptance::default())
-        .map_err(|error| error.hint("`--sign` signs it with your key, `--sign=<key>` with another"))?;
+    let mut taken =
+        take(&session, &home, &[(package, "this machine".into())], Acceptance::default()).map_err(unlike_before)?;
     if let (Some(output), Some(PackageStored { file, .. })) = (&request.output, taken.packages.first_mut()) {
         let path = context.absolute(output);
         let existing = if request.overwrite == Overwrite::Allow { Existing::Replace } else { Existing::Keep };
@@ -91,6 +91,18 @@ pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<Packages
         *file = Some(path);
     }
     Ok(taken)
+}
+
+/// What others would refuse is not made.
+fn unlike_before(error: Error) -> Error {
+    match error.kind {
+        Kind::Trust => {
+            let hint =
+                "`--sign` signs it with your key, `--sign=<key>` with another; `sp key trust` changes whose it is";
+            Error { hints: vec![hint.into()], ..error }
+        }
+        _ => error,
+    }
 }
 
 /// Stands for a version that is counted on from what the store has.

@@ -252,7 +252,7 @@ pub fn export(context: &Context<'_>, request: &ExportRequest) -> Result<PackageE
         name: manifest.name.to_string(),
         version: manifest.version.to_string(),
         size: text.len() as u64,
-        file: path,
+        file: path.canonicalize().unwrap_or(path),
     })
 }
 

@@ -1,9 +1,10 @@
 //! A project that has packages: `ctxpkg.lock` and `.ctxpkg/`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sp_formats::package::PackageName;
-use sp_formats::package::lock::{History, LOCK, Lock};
+use sp_formats::package::lock::{History, LOCK, Lock, Past};
 use sp_tree::transaction::Before;
 use sp_tree::{Digest, Name};
 
@@ -21,6 +22,18 @@ const MAX_LOCK: u64 = 64 * 1024 * 1024;
 /// Where a project keeps its packages.
 pub(crate) fn installed_in(root: &Path) -> PathBuf {
     root.join(DIR).join(PACKAGES)
+}
+
+/// Into which sinks the skills of which package went: the name of each sink, and its path.
+pub(super) type SinksOf = BTreeMap<PackageName, Vec<(String, String)>>;
+
+/// What becomes of the past when there is a new lock.
+#[derive(Debug, Clone)]
+pub(super) enum Onwards {
+    /// The old lock becomes part of it, with the sinks that its skills are in.
+    Remember(SinksOf),
+    /// So many entries of it are left: going back twice goes back two steps.
+    BackTo(usize),
 }
 
 /// A project.
@@ -129,8 +142,8 @@ impl Project {
         }
     }
 
-    /// What stores a new lock and remembers the old one; nothing if it is the same.
-    pub(super) fn lock_plans(&self, session: &Session<'_>, lock: &Lock) -> Result<Vec<FilePlan>> {
+    /// What stores a new lock and what the project had before it; nothing if it is the same.
+    pub(super) fn lock_plans(&self, session: &Session<'_>, lock: &Lock, onwards: &Onwards) -> Result<Vec<FilePlan>> {
         let bytes = lock.to_json();
         if self.stored.as_ref() == Some(&bytes) || self.stored.is_none() && *lock == Lock::default() {
             return Ok(Vec::new());
@@ -143,8 +156,14 @@ impl Project {
             before: before(self.stored.as_deref()),
             bytes: Some(bytes),
         }];
-        let now = session.context.timestamp();
-        let history = self.history(session)?.with(now, self.lock.clone());
+        let mut history = self.history(session)?;
+        match onwards {
+            Onwards::Remember(sinks) => {
+                let (until, lock) = (session.context.timestamp(), self.lock.clone());
+                history = history.with(Past { until, lock, sinks: sinks.clone() });
+            }
+            Onwards::BackTo(entries) => history.entries.truncate(*entries),
+        }
         let old = read_optional(&self.dir().join(HISTORY), MAX_LOCK)?;
         plans.push(FilePlan {
             dir: self.dir(),

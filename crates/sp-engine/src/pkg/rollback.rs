@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use sp_formats::output::{FolderAction, PackageChange, PackageChangeItem};
+use sp_formats::package::lock::{History, Past};
 use sp_formats::package::{PackageName, PackageVersion, Range};
 
 use super::install::InstallPackages;
@@ -28,41 +29,57 @@ pub fn rollback(
     let project = Project::find(&session, request.root.as_deref())?;
     let history = project.history(&session)?;
     let Some(text) = name else {
-        let past = history.entries.last().ok_or_else(|| {
-            Error::new(Kind::Request, "this project has no earlier state")
-                .hint("`sp pkg rollback <name>` goes back in the store")
-        })?;
-        let exactly = past.lock.packages.iter().map(|(name, locked)| (name.clone(), Range::exactly(&locked.version)));
-        let wanted = Asked { requests: exactly.collect(), ..Asked::default() };
-        let requests = past.lock.requests.clone();
-        let mut work = Work::new(&session, home.as_ref(), project, request)?;
-        let world = work.world();
-        return work.apply(&world, &wanted, &requests, &BTreeSet::new());
+        let work = Work::new(&session, home.as_ref(), project, request)?;
+        return roll_back_all(work, &history);
     };
     let named = PackageName::new(text)
         .map_err(|why| Error::new(Kind::Usage, format!("`{text}` is no name of a package")).because(why))?;
-    let Some(locked) = project.lock.packages.get(&named) else {
+    if !project.lock.packages.contains_key(&named) {
         return roll_back_store(&session, home.as_ref(), (&named, to), request.mode);
-    };
-    let earlier = history.entries.iter().rev().filter_map(|past| past.lock.packages.get(&named));
-    let target = match to {
-        Some(version) => PackageVersion::new(version)
+    }
+    let work = Work::new(&session, home.as_ref(), project, request)?;
+    roll_back_one(work, &history, named, to)
+}
+
+/// The project as it was before its last change.
+fn roll_back_all(mut work: Work<'_>, history: &History) -> Result<PackageChange> {
+    let past = history.entries.last().ok_or_else(|| {
+        Error::new(Kind::Request, "this project has no earlier state")
+            .hint("`sp pkg rollback <name>` goes back in the store")
+    })?;
+    let exactly = past.lock.packages.iter().map(|(name, locked)| (name.clone(), Range::exactly(&locked.version)));
+    let wanted = Asked { requests: exactly.collect(), ..Asked::default() };
+    work.back_to = Some(history.entries.len() - 1);
+    work.past_sinks.clone_from(&past.sinks);
+    let world = work.world();
+    work.apply(&world, &wanted, &past.lock.requests, &BTreeSet::new())
+}
+
+/// One package of the project in the version that it had before, or in one that is named.
+fn roll_back_one(mut work: Work<'_>, history: &History, name: PackageName, to: Option<&str>) -> Result<PackageChange> {
+    let now = work.project.lock.packages.get(&name).map(|locked| &locked.version);
+    let version_in = |past: &Past| past.lock.packages.get(&name).map(|locked| locked.version.clone());
+    let other = |past: &Past| version_in(past).filter(|version| Some(version) != now);
+    let earlier = history.entries.iter().enumerate().rev().find_map(|(at, past)| Some((at, other(past)?)));
+    let target = match (to, earlier) {
+        (Some(version), _) => PackageVersion::new(version)
             .map_err(|why| Error::new(Kind::Usage, format!("`{version}` is no version")).because(why))?,
-        None => {
-            earlier.map(|past| &past.version).find(|version| **version != locked.version).cloned().ok_or_else(|| {
-                Error::new(Kind::Request, format!("this project never had another version of `{named}`"))
-                    .hint(format!("name one with `--to`; `sp pkg log {named}` lists them"))
-            })?
+        (None, Some((at, version))) => {
+            work.back_to = Some(at);
+            version
+        }
+        (None, None) => {
+            return Err(Error::new(Kind::Request, format!("this project never had another version of `{name}`"))
+                .hint(format!("name one with `--to`; `sp pkg log {name}` lists them")));
         }
     };
-    let mut work = Work::new(&session, home.as_ref(), project, request)?;
     let mut requests = work.project.lock.requests.clone();
-    requests.insert(named.clone(), Range::exactly(&target));
+    requests.insert(name.clone(), Range::exactly(&target));
     let mut preferred = work.locked_versions();
-    preferred.remove(&named);
+    preferred.remove(&name);
     let wanted = Asked { requests, preferred, with_optional: false };
     let world = work.world();
-    work.apply(&world, &wanted, &wanted.requests, &BTreeSet::from([named]))
+    work.apply(&world, &wanted, &wanted.requests, &BTreeSet::from([name]))
 }
 
 /// Makes an earlier version the one that the store gives; later ones stay and are named exactly.

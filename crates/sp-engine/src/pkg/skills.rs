@@ -19,7 +19,7 @@ use crate::install::distinct;
 use crate::plan::is_in;
 use crate::resolve::{Origin, Selected};
 use crate::show::{Chosen, PackedSkills};
-use crate::sinks::{Sink, find};
+use crate::sinks::{Sink, agent_of, find};
 
 /// What is to happen in sinks.
 pub(super) struct Skills {
@@ -50,6 +50,10 @@ impl Work<'_> {
                 own.extend(requested.iter().cloned());
             }
             if own.is_empty() {
+                let past = self.past_sinks.get(name).into_iter().flatten();
+                own.extend(past.map(|(sink, path)| sink_at(sink, path)));
+            }
+            if own.is_empty() {
                 return Err(Error::new(Kind::Usage, format!("`{name}` is a package of skills, and no agent is named"))
                     .hint("add `--agent claude`, or another; `sp config` lists them"));
             }
@@ -71,13 +75,7 @@ impl Work<'_> {
             .installs
             .iter()
             .filter(|install| install.pack == name.as_str() && install.pack_file == pack_file(name));
-        let of = |install: &sp_formats::state::Install| Sink {
-            name: install.sink.clone(),
-            path: Path::new(&install.sink_path).into(),
-            agent: crate::sinks::agent_of(&install.sink),
-            reads: None,
-        };
-        let mut sinks: Vec<Sink> = here.map(of).collect();
+        let mut sinks: Vec<Sink> = here.map(|install| sink_at(&install.sink, &install.sink_path)).collect();
         sinks.retain(|sink| state.installs.iter().any(|install| is_in(install, &sink.path)));
         Ok(sinks)
     }
@@ -156,6 +154,11 @@ impl Work<'_> {
         }
         roots.iter().map(|root| (root.to_string(), documents.below(root))).collect()
     }
+}
+
+/// A sink that is on record.
+fn sink_at(name: &str, path: &str) -> Sink {
+    Sink { name: name.into(), path: Path::new(path).into(), agent: agent_of(name), reads: None }
 }
 
 /// What stands in the records in the place of a pack's file.

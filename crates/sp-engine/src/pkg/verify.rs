@@ -45,7 +45,9 @@ pub fn verify(
         }
         None => {
             let forged = read.is_forged();
-            steps.extend(["signer", "freshness"].map(|name| Step::new(name, Outcome::Skipped, "not come to")));
+            let at = steps.iter().position(|step| step.name == "provenance").unwrap_or(steps.len());
+            steps.insert(at, Step::new("signer", Outcome::Skipped, "not come to"));
+            steps.push(Step::new("freshness", Outcome::Skipped, "not come to"));
             let error = Error::in_file(format!("`{shown}` does not hold"), read.report.clone());
             let kind = if forged { Kind::Trust } else { Kind::Data };
             Some(Error { kind, ..error }.hint("do not use it: get it again from whoever made it"))

@@ -10,7 +10,7 @@ use sp_tree::transaction::Before;
 use sp_tree::{Digest, Name, fold};
 
 use super::install::InstallPackages;
-use super::project::Project;
+use super::project::{Onwards, Project, SinksOf};
 use super::shelf::{SHELF, Stock, best, read_shelf};
 use super::solve::{Candidate, Wanted as Asked, World, solve};
 use super::subject::{Subject, load_file, load_stored};
@@ -20,6 +20,7 @@ use crate::error::{Error, Kind, Result};
 use crate::home::{Home, Indexes};
 use crate::install::{Change, Mode};
 use crate::plan::{FilePlan, Others, Places, Replace, Wanted};
+use crate::sinks::Sink;
 
 /// A change of a project's packages, while it is being made.
 pub(super) struct Work<'a> {
@@ -34,6 +35,10 @@ pub(super) struct Work<'a> {
     pub gone: BTreeSet<PackageName>,
     /// Whether all that is locked is to be there.
     pub restores: bool,
+    /// How many entries of the past are left, when the project goes back.
+    pub back_to: Option<usize>,
+    /// Into which sinks skills had gone that come back.
+    pub past_sinks: SinksOf,
 }
 
 /// A package that the project is to have.
@@ -52,7 +57,18 @@ impl<'a> Work<'a> {
         request: &'a InstallPackages,
     ) -> Result<Self> {
         let shelf = read_shelf(session.context)?;
-        Ok(Self { session, home, request, project, shelf, offered: Vec::new(), gone: BTreeSet::new(), restores: false })
+        Ok(Self {
+            session,
+            home,
+            request,
+            project,
+            shelf,
+            offered: Vec::new(),
+            gone: BTreeSet::new(),
+            restores: false,
+            back_to: None,
+            past_sinks: SinksOf::new(),
+        })
     }
 
     pub(super) fn locked_versions(&self) -> BTreeMap<PackageName, PackageVersion> {
@@ -86,6 +102,22 @@ impl<'a> Work<'a> {
             }
         }
         Ok(asked)
+    }
+
+    /// What becomes of the past.
+    fn onwards(&self) -> Result<Onwards> {
+        if let Some(entries) = self.back_to {
+            return Ok(Onwards::BackTo(entries));
+        }
+        let mut sinks = SinksOf::new();
+        for (name, locked) in &self.project.lock.packages {
+            if locked.kind == PackageKind::Skills {
+                let own = self.recorded_sinks(name)?;
+                let shown = |sink: Sink| (sink.name, sink.path.to_string_lossy().into_owned());
+                sinks.insert(name.clone(), own.into_iter().map(shown).collect());
+            }
+        }
+        Ok(Onwards::Remember(sinks))
     }
 
     /// What the project has.
@@ -156,7 +188,7 @@ impl<'a> Work<'a> {
         let packages = self.describe(&targets, world);
         let skills = self.skills(&mut targets, asked)?;
         let mut files = self.package_files(&targets)?;
-        files.extend(self.project.lock_plans(self.session, &lock)?);
+        files.extend(self.project.lock_plans(self.session, &lock, &self.onwards()?)?);
         files.extend(self.keep(&targets)?);
         let removed = self.removed(&targets);
         let wanted = Wanted {

@@ -2,12 +2,15 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use sp_tree::{Content, Digest, Limits, ListingBuilder, ListingKind, RelPath, ZstdError, compress, decompress};
+use sp_tree::{
+    Content, Digest, Limits, ListingBuilder, ListingError, ListingKind, RelPath, ZstdError, compress, decompress,
+};
 
 use crate::checks::PK_24;
 use crate::json::{Kind, Value, quoted};
 use crate::printable::printable;
 use crate::report::Report;
+use crate::skill::SKILL_FILE;
 
 use super::manifest::cut;
 
@@ -52,8 +55,13 @@ pub(super) fn read(content: Value<'_>, limits: &Limits, report: &mut Report) -> 
         }
     }
     warn_unsorted(&unpacked, report);
+    let skills = unpacked.iter().any(|file| file.path.leaf() == SKILL_FILE);
     let content = arrange(unpacked, limits, report);
     let broken = report.findings[before..].iter().any(|finding| finding.severity == crate::Severity::Error);
+    if !skills && !broken {
+        let message = format!("there is no skill in it: no file is called `{SKILL_FILE}`");
+        report.warning(&PK_24, files.span(), message).help("it cannot be installed");
+    }
     content.filter(|_| !broken)
 }
 
@@ -127,7 +135,19 @@ fn arrange(files: Vec<File<'_>>, limits: &Limits, report: &mut Report) -> Option
             .folders_of(&file.path)
             .and_then(|_| builder.file(file.path.clone(), file.executable, file.bytes.len() as u64, at));
         if let Err(why) = added {
-            report.error(&PK_24, file.value.span(), why.to_string()).help("rename one of the two, or make it smaller");
+            let at = file.value.get("path").unwrap_or(file.value).span();
+            let (message, help) = match &why {
+                ListingError::Collision(a, b) if a == b => (
+                    format!("`{a}` stands there twice, or as a file and as a folder"),
+                    "remove one of the two".to_owned(),
+                ),
+                ListingError::Collision(..) => (why.to_string(), "rename one of the two".into()),
+                other => {
+                    let name = other.limit_name().unwrap_or_default();
+                    (why.to_string(), format!("raise it with `--limit {name}=<number>` if you trust it"))
+                }
+            };
+            report.error(&PK_24, at, message).help(help);
             return None;
         }
     }

@@ -8,7 +8,7 @@ use crate::json::{Kind, Value};
 use crate::printable::printable;
 use crate::report::{Report, Severity};
 
-use super::manifest::cut;
+use super::manifest::{cut, described, start};
 
 /// The format that a graph states.
 pub const GRAPH_FORMAT: &str = "ctxpkg-graph-v2";
@@ -74,7 +74,7 @@ fn node(value: Value<'_>) -> Option<Node<'_>> {
             _ => {}
         }
     }
-    Some(Node { id: id?, kind: kind?, content: content?, value })
+    Some(Node { id: id.filter(|id| !id.is_empty())?, kind: kind?, content: content?, value })
 }
 
 fn edge(value: Value<'_>) -> Option<Edge<'_>> {
@@ -160,7 +160,7 @@ pub(super) struct Figures<'j> {
 /// Reports everything about the graph of a content, and tells how much there is in it.
 pub(super) fn check<'j>(content: Value<'j>, strictness: Strictness, report: &mut Report) -> Figures<'j> {
     let mut figures = Figures::default();
-    let Some(graph) = content.get("context_graph") else { return figures };
+    let Some(graph) = content.get("context_graph").filter(|graph| !graph.is_null()) else { return figures };
     if graph.kind() != Kind::Object {
         let message = format!("`context_graph` must be an object, not {}", graph.kind().word());
         report.error(&PK_15, graph.span(), message).help("write `{\"format\": …, \"nodes\": […], \"edges\": […]}`");
@@ -168,14 +168,11 @@ pub(super) fn check<'j>(content: Value<'j>, strictness: Strictness, report: &mut
     }
     match graph.get("format") {
         None => {
-            let span = graph.span();
             let message = format!("`context_graph.format` is missing, and was read as `{GRAPH_FORMAT}`");
-            report
-                .warning(&PK_02, span.start..span.start + 1, message)
-                .help(format!("add `\"format\": \"{GRAPH_FORMAT}\"`"));
+            report.warning(&PK_02, start(graph), message).help(format!("add `\"format\": \"{GRAPH_FORMAT}\"`"));
         }
         Some(format) if !format.is(GRAPH_FORMAT) => {
-            let message = format!("there is no graph format called {}", printable(&cut(format.raw())));
+            let message = format!("there is no graph format called {}", described(format));
             report
                 .error(&PK_15, format.span(), message)
                 .help(format!("the format is `{GRAPH_FORMAT}`; a newer `sp` may know more"));
@@ -183,9 +180,16 @@ pub(super) fn check<'j>(content: Value<'j>, strictness: Strictness, report: &mut
         Some(_) => {}
     }
     for key in ["nodes", "edges"] {
-        if let Some(list) = graph.get(key).filter(|list| list.kind() != Kind::Array) {
-            let message = format!("`{key}` must be a list, not {}", list.kind().word());
-            report.error(&PK_15, list.span(), message).help(format!("write `\"{key}\": []`"));
+        match graph.get(key) {
+            Some(list) if list.kind() == Kind::Array => {}
+            Some(list) => {
+                let message = format!("`{key}` must be a list, not {}", list.kind().word());
+                report.error(&PK_15, list.span(), message).help(format!("write `\"{key}\": []`"));
+            }
+            None => {
+                let help = format!("write `\"{key}\": []`: other tools do not read a graph without it");
+                report.warning(&PK_15, start(graph), format!("`context_graph` has no `{key}`")).help(help);
+            }
         }
     }
     let mut few = Few::new(report, strictness.severity());
@@ -212,13 +216,13 @@ fn check_nodes<'j>(graph: Value<'j>, figures: &mut Figures<'j>, few: &mut Few<'_
             let Some(member) = value.get(key).filter(|member| !member.is_null()) else { continue };
             if !member.number().is_some_and(|number| (0.0..=most).contains(&number)) {
                 let sort = "activation and confidence lie between 0 and 1, and a half-life is no less than 0";
-                few.tell(sort, &PK_15, member, || {
-                    format!("`{key}` of the node `{}` is {}", short(&node.id), printable(&cut(member.raw())))
-                });
+                let message = || format!("`{key}` of the node `{}` is {}", short(&node.id), described(member));
+                few.tell(sort, &PK_15, member, message);
             }
         }
         if !ids.insert(node.id.clone()) {
-            few.tell("every id belongs to one node", &PK_15, value, || {
+            let at = value.get("id").unwrap_or(value);
+            few.tell("every id belongs to one node", &PK_15, at, || {
                 format!("the id `{}` belongs to two nodes", short(&node.id))
             });
         }
@@ -235,9 +239,10 @@ fn check_edges(graph: Value<'_>, ids: &HashSet<Cow<'_, str>>, figures: &mut Figu
             continue;
         };
         figures.edges += 1;
-        for end in [&edge.from, &edge.to] {
+        for (key, end) in [("from", &edge.from), ("to", &edge.to)] {
             if !ids.contains(end) {
-                few.tell("an edge leads from a node to a node", &PK_15, value, || {
+                let at = value.get(key).unwrap_or(value);
+                few.tell("an edge leads from a node to a node", &PK_15, at, || {
                     format!("an edge names the node `{}`, which is not there", short(end))
                 });
             }
@@ -246,20 +251,30 @@ fn check_edges(graph: Value<'_>, ids: &HashSet<Cow<'_, str>>, figures: &mut Figu
             && !weight.number().is_some_and(f64::is_finite)
         {
             few.tell("a weight is a number", &PK_15, weight, || {
-                format!("a weight is {}", printable(&cut(weight.raw())))
+                let (from, to) = (short(&edge.from), short(&edge.to));
+                format!("the weight of the edge from `{from}` to `{to}` is {}", described(weight))
             });
         }
     }
 }
 
+/// What a node or an edge lacks, or has in another form.
 fn missing(what: &str, value: Value<'_>, keys: &[&str]) -> String {
-    let lacks = |key: &&&str| value.get(key).and_then(Value::text).is_none();
-    let missing: Vec<String> = keys.iter().filter(lacks).map(|key| format!("`{key}`")).collect();
     let article = if what == "edge" { "an" } else { "a" };
-    match value.kind() {
-        Kind::Object => format!("{article} {what} has no {}", missing.join(" and no ")),
-        other => format!("{article} {what} must be an object, not {}", other.word()),
+    if value.kind() != Kind::Object {
+        return format!("{article} {what} must be an object, not {}", value.kind().word());
     }
+    let wrong = keys
+        .iter()
+        .filter(|key| value.get(key).and_then(Value::text).is_none_or(|text| text.is_empty() && **key == "id"));
+    let told: Vec<String> = wrong
+        .map(|key| match value.get(key) {
+            None => format!("has no `{key}`"),
+            Some(member) if member.kind() == Kind::Text => format!("has an empty `{key}`"),
+            Some(member) => format!("has {} for its `{key}`", member.kind().word()),
+        })
+        .collect();
+    format!("{article} {what} {}", told.join(" and "))
 }
 
 fn short(id: &str) -> String {

@@ -125,7 +125,7 @@ impl Few<'_> {
 }
 
 fn check_layer(layer: &Layer, value: Value<'_>, few: &mut Few<'_>) {
-    const HELP: &str = "other tools do not read an entry without it; `sp pkg create` writes it";
+    const HELP: &str = "other tools do not read an entry without it";
     if value.kind() != Kind::Object {
         let message = || format!("the layer `{}` must be an object, not {}", layer.name, value.kind().word());
         few.tell("write it as an object", &PK_06, value, message);
@@ -155,6 +155,24 @@ fn listed(fields: &[&str]) -> String {
     fields.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ")
 }
 
+/// Reports what is no object and no list where one must be; nothing could be made of it.
+pub(super) fn check_kinds(content: Value<'_>, report: &mut Report) {
+    for layer in LAYERS {
+        let Some(value) = content.get(layer.name).filter(|value| !value.is_null()) else { continue };
+        if value.kind() != Kind::Object {
+            let message = format!("the layer `{}` must be an object, not {}", layer.name, value.kind().word());
+            let help = format!("write `{{\"{}\": […]}}`", layer.fields[0]);
+            report.error(&PK_06, value.span(), message).help(help);
+        }
+        // Whatever is no time is a list.
+        for key in layer.fields.iter().filter(|key| **key != "exported_at") {
+            let Some(list) = value.get(key).filter(|list| list.kind() != Kind::Array) else { continue };
+            let message = format!("`{}.{key}` must be a list, not {}", layer.name, list.kind().word());
+            report.error(&PK_06, list.span(), message).help("write it as a list");
+        }
+    }
+}
+
 /// A node that is made of something else.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NewNode {
@@ -164,12 +182,14 @@ pub struct NewNode {
     pub content: String,
     /// More members, as JSON.
     pub members: Vec<(&'static str, String)>,
+    /// Its id, if it is not the one that follows from what it says.
+    id: Option<String>,
 }
 
 impl NewNode {
     /// A node of this type that says this.
     pub fn new(kind: impl Into<String>, content: impl Into<String>) -> Self {
-        Self { kind: kind.into(), content: content.into(), members: Vec::new() }
+        Self { kind: kind.into(), content: content.into(), members: Vec::new(), id: None }
     }
 
     /// Adds a member, if there is one.
@@ -178,10 +198,14 @@ impl NewNode {
         self
     }
 
-    /// The id that follows from what it says, so that the same knowledge has the same id everywhere.
+    /// Its id: it follows from what the node says, so that the same knowledge has the same id everywhere.
     pub fn id(&self) -> String {
-        let file = self.members.iter().find(|(key, _)| *key == "file_path").map_or("", |(_, path)| path);
-        let digest = Digest::of(format!("{}\0{}\0{file}", self.kind, self.content).as_bytes());
+        if let Some(id) = &self.id {
+            return id.clone();
+        }
+        let member = |name: &str| self.members.iter().find(|(key, _)| *key == name).map_or("", |(_, json)| json);
+        let (file, key) = (member("file_path"), member("key"));
+        let digest = Digest::of(format!("{}\0{}\0{file}\0{key}", self.kind, self.content).as_bytes());
         format!("{}-{}", self.kind, &digest.hex()[..12])
     }
 
@@ -215,18 +239,28 @@ pub struct NewGraph {
     pub nodes: Vec<NewNode>,
     /// Edges by the ids of their ends, and their types.
     pub edges: Vec<(String, String, String)>,
-    ids: HashSet<String>,
+    /// The place of each node, by its id.
+    ids: HashMap<String, usize>,
     known_edges: HashSet<(String, String, String)>,
 }
 
 impl NewGraph {
-    /// Adds a node, unless it is there; its id.
-    pub fn node(&mut self, node: NewNode) -> String {
-        let id = node.id();
-        if self.ids.insert(id.clone()) {
-            self.nodes.push(node);
+    /// Adds a node, unless it is there; its id. Two that say the same and differ otherwise are two.
+    pub fn node(&mut self, mut node: NewNode) -> String {
+        let base = node.id();
+        for number in 2.. {
+            let id = node.id();
+            match self.ids.get(&id) {
+                None => {
+                    self.ids.insert(id.clone(), self.nodes.len());
+                    self.nodes.push(node);
+                    return id;
+                }
+                Some(&at) if self.nodes[at] == node => return id,
+                Some(_) => node.id = Some(format!("{base}-{number}")),
+            }
         }
-        id
+        base
     }
 
     /// Adds an edge, unless it is there.

@@ -90,6 +90,9 @@ pub struct Past {
     pub until: String,
     /// The lock.
     pub lock: Lock,
+    /// Into which sinks the skills of which package had gone: the name of each sink, and its path.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub sinks: BTreeMap<PackageName, Vec<(String, String)>>,
 }
 
 impl History {
@@ -102,8 +105,8 @@ impl History {
     }
 
     /// The history with a lock more.
-    pub fn with(mut self, until: String, lock: Lock) -> Self {
-        self.entries.push(Past { until, lock });
+    pub fn with(mut self, past: Past) -> Self {
+        self.entries.push(past);
         let first = self.entries.len().saturating_sub(Self::MOST);
         self.entries.drain(..first);
         self

@@ -127,25 +127,35 @@ pub(super) fn read(value: Value<'_>, has_graph: bool, report: &mut Report) -> Op
             .error(&PK_04, span, format!("there is no conformance level {claimed}"))
             .help("the levels are 1, 2 and 3");
     }
-    let manifest = Manifest {
+    // All of it is read before anything is missed, so that everything is told at once.
+    let description = needed(&fields, "description", report);
+    let author = fields.text("author", report);
+    let [created_at, updated_at] = ["created_at", "updated_at"].map(|key| time(&fields, key, report));
+    let layers = layers(&fields, schema, report);
+    let tags = fields.words("tags", report).into_iter().map(|(word, _)| word).collect();
+    let dependencies = dependencies(&fields, report);
+    let conflicts = conflicts(&fields, report);
+    let provenance = provenance(&fields, report);
+    visibility(&fields, report);
+    let name = name?;
+    scope(&fields, &name, report);
+    Some(Manifest {
         schema: schema?,
         kind: kind?,
-        description: needed(&fields, "description", report),
-        author: fields.text("author", report),
-        created_at: time(&fields, "created_at", report),
-        updated_at: time(&fields, "updated_at", report),
-        level,
-        layers: layers(&fields, schema, report),
-        tags: fields.words("tags", report).into_iter().map(|(word, _)| word).collect(),
-        dependencies: dependencies(&fields, report),
-        conflicts: conflicts(&fields, report),
-        provenance: provenance(&fields, report),
-        name: name?,
+        name,
         version: version?,
+        description,
+        author,
+        created_at,
+        updated_at,
+        level,
+        layers,
+        tags,
+        dependencies,
+        conflicts,
         integrity: integrity?,
-    };
-    scope(&fields, &manifest, report);
-    Some(manifest)
+        provenance,
+    })
 }
 
 /// The members of an object, each read as what it must be.
@@ -173,7 +183,7 @@ impl<'j> Fields<'j> {
         let value = self.get(key)?;
         let number = value.whole();
         if number.is_none() {
-            let message = format!("`{key}` must be a whole number, not {}", value.kind().word());
+            let message = format!("`{key}` must be a whole number, not {}", not_a_number(value));
             report.error(check, value.span(), message).help(format!("write `\"{key}\": 1`"));
         }
         number
@@ -196,6 +206,23 @@ impl<'j> Fields<'j> {
     }
 }
 
+/// A value for a message: a text or a number as it is, anything else by its kind.
+pub(super) fn described(value: Value<'_>) -> String {
+    match value.kind() {
+        Kind::Text => format!("`{}`", printable(&cut(&value.text().unwrap_or_default()))),
+        Kind::Number => format!("`{}`", printable(&cut(value.raw()))),
+        other => other.word().into(),
+    }
+}
+
+/// The same where a number is wanted: `2` in quotes is none.
+pub(super) fn not_a_number(value: Value<'_>) -> String {
+    match value.kind() {
+        Kind::Text => format!("the text {}", described(value)),
+        _ => described(value),
+    }
+}
+
 fn warn_kind(value: Value<'_>, key: &str, wanted: &str, report: &mut Report) {
     let message = format!("`{key}` must be {wanted}, not {}", value.kind().word());
     report.warning(&PK_03, value.span(), message).help("it is read as if it were not there");
@@ -211,8 +238,12 @@ fn schema(fields: &Fields<'_>, looks_like_2: bool, report: &mut Report) -> Optio
     match value.whole() {
         Some(schema @ (1 | 2)) => Some(schema),
         _ => {
-            let message = format!("`schema_version` must be 1 or 2, not {}", printable(&cut(value.raw())));
-            report.error(&PK_03, value.span(), message).help("a newer `sp` may know it");
+            let help = match value.whole() {
+                Some(newer) if newer > 2 => "a newer `sp` may know it",
+                _ => "write `\"schema_version\": 2`",
+            };
+            let message = format!("`schema_version` must be 1 or 2, not {}", not_a_number(value));
+            report.error(&PK_03, value.span(), message).help(help);
             None
         }
     }
@@ -221,7 +252,7 @@ fn schema(fields: &Fields<'_>, looks_like_2: bool, report: &mut Report) -> Optio
 fn kind(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Option<PackageKind> {
     let Some(value) = fields.get("kind") else { return Some(PackageKind::Context) };
     let Some(kind) = value.text().and_then(|word| PackageKind::of(&word)) else {
-        let message = format!("there is no kind of package called {}", printable(&cut(value.raw())));
+        let message = format!("there is no kind of package called {}", described(value));
         let help = "the kinds are: context, skills, addon, grammar; a newer `sp` may know more";
         report.error(&PK_04, value.span(), message).help(help);
         return None;
@@ -278,7 +309,7 @@ fn required<'j>(fields: &Fields<'j>, key: &str, report: &mut Report) -> Option<V
         Some(value) if value.kind() == Kind::Text => Some(value),
         Some(value) => {
             let message = format!("`{key}` must be text, not {}", value.kind().word());
-            report.error(&PK_03, value.span(), message).help("put it in double quotes");
+            report.error(&PK_03, value.span(), message).help(format!("write `\"{key}\": \"…\"`"));
             None
         }
         None => {
@@ -326,7 +357,8 @@ fn layers(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Vec<
                     .help("name what is in `content`: `\"layers\": [\"knowledge\"]`");
             }
             _ if fields.get("layers").is_none() => {
-                report.note(&PK_03, span, "`layers` is missing, and was read as empty").help("write `\"layers\": []`");
+                let help = "write `\"layers\": []`: other tools do not read a package without it";
+                report.warning(&PK_03, span, "`layers` is missing, and was read as empty").help(help);
             }
             _ => {}
         }
@@ -336,9 +368,13 @@ fn layers(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Vec<
 
 fn integrity(fields: &Fields<'_>, report: &mut Report) -> Option<Integrity> {
     let Some(value) = fields.get("integrity").filter(|value| value.kind() == Kind::Object) else {
-        let span = fields.value.get("integrity").map_or(start(fields.value), Value::span);
+        let there = fields.value.get("integrity");
+        let message = match there {
+            None => "`integrity` is missing".into(),
+            Some(value) => format!("`integrity` must be an object, not {}", value.kind().word()),
+        };
         report
-            .error(&PK_08, span, "`integrity` is missing")
+            .error(&PK_08, there.map_or(start(fields.value), Value::span), message)
             .help("`sp pkg create --input <file>` makes a whole package of a file that is written by hand");
         return None;
     };
@@ -382,25 +418,29 @@ fn provenance(fields: &Fields<'_>, report: &mut Report) -> Option<Provenance> {
 
 /// Both shapes: a list of objects, and a map from names to ranges.
 pub(super) fn dependencies(fields: &Fields<'_>, report: &mut Report) -> Vec<Dependency> {
-    let mut found = Vec::new();
+    let mut found: Vec<(Dependency, Value<'_>)> = Vec::new();
     for (key, all_optional) in [("dependencies", false), ("optional_dependencies", true)] {
         let Some(value) = fields.get(key) else { continue };
         match value.kind() {
             Kind::Array => {
                 for item in value.items() {
                     let Some(name) = item.get("name") else {
-                        report
-                            .error(&PK_05, item.span(), "a dependency has no `name`")
-                            .help("write `{\"name\": …, \"version_req\": …}`");
+                        let message = match item.kind() {
+                            Kind::Object => "a dependency has no `name`".into(),
+                            other => format!("a dependency must be an object, not {}", other.word()),
+                        };
+                        report.error(&PK_05, item.span(), message).help("write `{\"name\": …, \"version_req\": …}`");
                         continue;
                     };
-                    let optional = item.get("optional").and_then(Value::truth).unwrap_or(all_optional);
-                    found.extend(dependency(name, item.get("version_req"), optional, report));
+                    let optional = optional(item, report).unwrap_or(all_optional);
+                    let read = dependency(name, item.get("version_req"), optional, report);
+                    found.extend(read.map(|read| (read, name)));
                 }
             }
             Kind::Object => {
                 for (name, range) in value.members() {
-                    found.extend(dependency(name, Some(range), all_optional, report));
+                    let read = dependency(name, Some(range), all_optional, report);
+                    found.extend(read.map(|read| (read, name)));
                 }
             }
             other => {
@@ -409,18 +449,24 @@ pub(super) fn dependencies(fields: &Fields<'_>, report: &mut Report) -> Vec<Depe
             }
         }
     }
-    twins(fields, &found, report);
-    found
-}
-
-fn twins(fields: &Fields<'_>, found: &[Dependency], report: &mut Report) {
-    for (at, dependency) in found.iter().enumerate() {
-        if found[..at].iter().any(|other| other.name == dependency.name) {
-            let span = fields.get("dependencies").map_or(start(fields.value), Value::span);
-            let message = format!("`{}` is named as a dependency twice", dependency.name);
-            report.error(&PK_05, span, message).help("name it once, with one range");
+    for (at, (dependency, name)) in found.iter().enumerate() {
+        if found[..at].iter().any(|(other, _)| other.name == dependency.name) {
+            let message = format!("`{}` is named as a dependency for a second time", dependency.name);
+            report.error(&PK_05, name.span(), message).help("name it once, with one range");
         }
     }
+    found.into_iter().map(|(dependency, _)| dependency).collect()
+}
+
+/// Whether a dependency may be missing, if that is said.
+fn optional(item: Value<'_>, report: &mut Report) -> Option<bool> {
+    let value = item.get("optional").filter(|value| !value.is_null())?;
+    let truth = value.truth();
+    if truth.is_none() {
+        let message = format!("`optional` must be `true` or `false`, not {}", described(value));
+        report.error(&PK_05, value.span(), message).help("write `\"optional\": true`");
+    }
+    truth
 }
 
 fn dependency(name: Value<'_>, range: Option<Value<'_>>, optional: bool, report: &mut Report) -> Option<Dependency> {
@@ -447,7 +493,11 @@ fn dependency(name: Value<'_>, range: Option<Value<'_>>, optional: bool, report:
 }
 
 fn package_name(value: Value<'_>, report: &mut Report) -> Option<PackageName> {
-    let text = value.text().unwrap_or_default();
+    let Some(text) = value.text() else {
+        let message = format!("the name of a package must be text, not {}", value.kind().word());
+        report.error(&PK_05, value.span(), message).help("put it in double quotes");
+        return None;
+    };
     match PackageName::new(&text) {
         Ok(name) => Some(name),
         Err(why) => {
@@ -469,32 +519,34 @@ pub(super) fn conflicts(fields: &Fields<'_>, report: &mut Report) -> Vec<Package
     value.items().filter_map(|item| package_name(item, report)).collect()
 }
 
-fn scope(fields: &Fields<'_>, manifest: &Manifest, report: &mut Report) {
+fn scope(fields: &Fields<'_>, name: &PackageName, report: &mut Report) {
     let Some(value) = fields.get("scope") else { return };
-    let said = value.text().unwrap_or_default();
-    let said = said.strip_prefix('@').unwrap_or(&said);
-    if manifest.name.scope().map(|scope| &scope[1..]) != Some(said) {
-        let message = format!("`scope` says `{}`, and the name is `{}`", printable(&cut(said)), manifest.name);
+    let said = value.text();
+    let plain = said.as_deref().map(|said| said.strip_prefix('@').unwrap_or(said));
+    if plain.is_none() || name.scope().map(|scope| &scope[1..]) != plain {
+        let message = format!("`scope` says {}, and the name is `{name}`", described(value));
         report.warning(&PK_04, value.span(), message).help("the name decides: make `scope` the part before its `/`");
     }
+}
+
+fn visibility(fields: &Fields<'_>, report: &mut Report) {
     if let Some(value) = fields.get("visibility")
         && !(value.is("public") || value.is("private"))
     {
-        report
-            .warning(&PK_04, value.span(), "`visibility` is neither `public` nor `private`")
-            .help("write one of the two");
+        let message = format!("`visibility` must be `public` or `private`, not {}", described(value));
+        report.warning(&PK_04, value.span(), message).help("write one of the two");
     }
 }
 
 /// The first byte of an object, for what is missing in it.
-fn start(value: Value<'_>) -> Bytes<usize> {
+pub(super) fn start(value: Value<'_>) -> Bytes<usize> {
     let span = value.span();
     span.start..span.start + 1
 }
 
 /// The beginning of a text, for a message.
 pub(super) fn cut(text: &str) -> String {
-    const SHOWN: usize = 60;
+    const SHOWN: usize = 80;
     let short: String = text.chars().take(SHOWN).collect();
     if short.len() < text.len() { short + "…" } else { short }
 }

@@ -172,7 +172,7 @@ fn examine(json: Json, compact: Option<Compact>, limits: &Limits, mut report: Re
     steps.extend(integrity(&json, &manifest, compact, &mut report));
     let (signer, step) = signature::verify(raw(&json), &manifest, &mut report);
     steps.push(step);
-    steps.push(provenance(&manifest, &mut report));
+    steps.push(provenance(raw(&json), &manifest, &mut report));
     layers::check(content, &manifest, Strictness::Reading, &mut report);
     let figures = graph::check(content, Strictness::Reading, &mut report);
     summary(raw(&json), &figures, &mut report);
@@ -217,10 +217,7 @@ fn parts(json: &Json, compact: Option<Compact>, report: &mut Report) -> Option<(
         }
     }
     for (key, _) in root.members().filter(|(key, _)| !key.is("manifest") && !key.is("content")) {
-        let message = format!(
-            "`{}` is covered by no hash and by no signature",
-            crate::printable::printable(&manifest::cut(key.raw()))
-        );
+        let message = format!("{} is covered by no hash and by no signature", manifest::described(key));
         report.warning(&PK_02, key.span(), message).help("it is kept, and nothing is made of it");
     }
     if !report.is_usable() {
@@ -241,7 +238,7 @@ fn integrity(json: &Json, manifest: &Manifest, compact: Compact, report: &mut Re
     let block = raw(json).get("integrity");
     let place = |key: &str| block.and_then(|block| block.get(key)).map_or(0..1, Value::span);
     let composite = composite(manifest.name.as_str(), manifest.version.as_str(), &said.content_hash);
-    let size = |bytes: u64| format!("{bytes} bytes");
+    let size = |bytes: u64| if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") };
     let parts = [
         (
             "content hash",
@@ -265,10 +262,13 @@ fn integrity(json: &Json, manifest: &Manifest, compact: Compact, report: &mut Re
             steps.push(Step::new(name, Outcome::Passed, said.as_str()));
             continue;
         }
+        // The right digits in another case are another text.
+        let (message, help) = match said.eq_ignore_ascii_case(is) {
+            true => ("a hash has lower-case hex digits", "write it in lower case"),
+            false => (message, "do not use it: get it again from whoever made it"),
+        };
         let said = crate::printable::printable(&manifest::cut(said)).into_owned();
-        report
-            .error(&PK_08, place(key), format!("{message}: it is {is}, and the manifest says {said}"))
-            .help("do not use it: get it again from whoever made it");
+        report.error(&PK_08, place(key), format!("{message}: it is {is}, and the manifest says {said}")).help(help);
         steps.push(Step::new(name, Outcome::Failed, format!("it is {is}, and the manifest says {said}")));
     }
     steps
@@ -279,10 +279,14 @@ pub(crate) fn composite(name: &str, version: &str, content_hash: &str) -> String
     Digest::of(format!("{name}:{version}:{content_hash}").as_bytes()).hex()
 }
 
-fn provenance(manifest: &Manifest, report: &mut Report) -> Step {
+fn provenance(raw: Value<'_>, manifest: &Manifest, report: &mut Report) -> Step {
     match &manifest.provenance {
         Some(Provenance { tool, tool_version }) => {
             Step::new("provenance", Outcome::Passed, format!("made by {tool} {tool_version}").trim_end().to_owned())
+        }
+        // What is there and cannot be read was told already.
+        None if raw.get("provenance").is_some_and(|value| !value.is_null()) => {
+            Step::new("provenance", Outcome::Warned, "it does not say what made it")
         }
         None => {
             report
@@ -296,16 +300,18 @@ fn provenance(manifest: &Manifest, report: &mut Report) -> Step {
 /// What the manifest says of the graph is held against the graph.
 fn summary(manifest: Value<'_>, graph: &graph::Figures<'_>, report: &mut Report) {
     let Some(summary) = manifest.get("graph_summary").filter(|summary| !summary.is_null()) else { return };
+    if summary.kind() != Kind::Object {
+        let message = format!("`graph_summary` must be an object, not {}", summary.kind().word());
+        report.warning(&PK_04, summary.span(), message).help("it is read as if it were not there");
+        return;
+    }
     for (key, count) in [("node_count", graph.nodes), ("edge_count", graph.edges)] {
-        if let Some(value) = summary.get(key)
-            && value.whole() != Some(count as u64)
-        {
-            let message = format!(
-                "`graph_summary.{key}` says {}, and there are {count}",
-                crate::printable::printable(&manifest::cut(value.raw()))
-            );
-            report.warning(&PK_04, value.span(), message).help("make the package anew");
-        }
+        let Some(value) = summary.get(key).filter(|value| value.whole() != Some(count as u64)) else { continue };
+        let message = match value.whole() {
+            Some(said) => format!("`graph_summary.{key}` says {said}, and there are {count}"),
+            None => format!("`graph_summary.{key}` must be a whole number, not {}", manifest::not_a_number(value)),
+        };
+        report.warning(&PK_04, value.span(), message).help("make the package anew");
     }
     if let Some(types) = summary.get("node_types") {
         let said: Vec<_> = types.items().filter_map(Value::text).collect();

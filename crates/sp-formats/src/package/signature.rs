@@ -2,13 +2,13 @@
 //!
 //! `value` covers name, version and content. `manifest_value` covers the whole manifest besides.
 
-use sp_tree::{Digest, PrivateKey, PublicKey, Signature};
+use sp_tree::{Digest, PrivateKey, PublicKey, Signature, SignatureError};
 
 use crate::checks::{PK_11, PK_12, PK_13};
 use crate::json::{Json, Kind, Numbers, Value, canonical, quoted};
 use crate::report::{Report, Severity};
 
-use super::manifest::Manifest;
+use super::manifest::{Manifest, described, start};
 use super::{Outcome, Step};
 
 /// How much of a package is signed.
@@ -85,41 +85,50 @@ pub(super) fn verify(value: Value<'_>, manifest: &Manifest, report: &mut Report)
 }
 
 fn check(signature: Value<'_>, whole: Value<'_>, manifest: &Manifest, report: &mut Report) -> Option<Signer> {
-    let mut refuse = |check, value: Value<'_>, message: String| {
-        report.error(check, value.span(), message).help("do not use it: get it again from whoever made it");
+    let mut refuse = |check, value: Option<Value<'_>>, message: String| {
+        let span = value.map_or(start(signature), Value::span);
+        report.error(check, span, message).help("do not use it: get it again from whoever made it");
     };
     if signature.kind() != Kind::Object {
-        refuse(&PK_11, signature, format!("`signature` must be an object, not {}", signature.kind().word()));
+        refuse(&PK_11, Some(signature), format!("`signature` must be an object, not {}", signature.kind().word()));
         return None;
     }
     let text = |key: &str| signature.get(key).filter(|value| !value.is_null());
     if !text("algorithm").is_some_and(|value| value.is("ed25519")) {
-        refuse(&PK_11, text("algorithm").unwrap_or(signature), "the algorithm must be `ed25519`".into());
+        let message = match text("algorithm") {
+            Some(other) => format!("the algorithm must be `ed25519`, not {}", described(other)),
+            None => "`algorithm` is missing".into(),
+        };
+        refuse(&PK_11, text("algorithm"), message);
         return None;
     }
     let Some(written) = text("public_key") else {
-        refuse(&PK_11, signature, "`public_key` is missing".into());
+        refuse(&PK_11, None, "`public_key` is missing".into());
         return None;
     };
     let key = match PublicKey::from_hex(&written.text().unwrap_or_default()) {
         Ok(key) => key,
         Err(why) => {
-            refuse(&PK_11, written, format!("the public key cannot be used: {why}"));
+            refuse(&PK_11, Some(written), format!("the public key cannot be used: {why}"));
             return None;
         }
     };
     let holds = |value: Value<'_>, message: &str| {
         Signature::from_hex(&value.text().unwrap_or_default())
             .and_then(|signature| key.verify(message.as_bytes(), &signature))
-            .map_err(|why| why.to_string())
+            .map_err(|why| match why {
+                SignatureError::Form => Some(why.to_string()),
+                SignatureError::Mismatch => None,
+            })
     };
     let Some(value) = text("value") else {
-        refuse(&PK_11, signature, "`value` is missing".into());
+        refuse(&PK_11, None, "`value` is missing".into());
         return None;
     };
     let message = content_message(manifest.name.as_str(), manifest.version.as_str(), &manifest.integrity.sha256);
-    if let Err(why) = holds(value, &message) {
-        refuse(&PK_11, value, format!("name, version and content are not what was signed: {why}"));
+    if let Err(malformed) = holds(value, &message) {
+        let message = malformed.unwrap_or_else(|| "name, version and content are not what this key signed".into());
+        refuse(&PK_11, Some(value), message);
         return None;
     }
     let Some(value) = text("manifest_value") else {
@@ -128,9 +137,9 @@ fn check(signature: Value<'_>, whole: Value<'_>, manifest: &Manifest, report: &m
             .help("description, author, dependencies, tags and times may have been changed since it was signed");
         return Some(Signer { key, coverage: Coverage::Content });
     };
-    let message = manifest_message(whole).ok_or_else(|| "it holds a number that no machine number is".to_owned());
-    if let Err(why) = message.and_then(|message| holds(value, &message)) {
-        refuse(&PK_12, value, format!("the manifest is not what was signed: {why}"));
+    let unsigned = || Some("the manifest holds a number that is too large to be signed".to_owned());
+    if let Err(why) = manifest_message(whole).ok_or_else(unsigned).and_then(|message| holds(value, &message)) {
+        refuse(&PK_12, Some(value), why.unwrap_or_else(|| "the manifest is not what this key signed".into()));
         return None;
     }
     Some(Signer { key, coverage: Coverage::Whole })

@@ -116,17 +116,19 @@ fn complete(draft: &Draft, limits: &Limits) -> Result<String, WriteError> {
     if root.kind() != Kind::Object || root.members().next().is_none() {
         return Err(WriteError::Empty);
     }
+    refuse_kinds(&json)?;
     let mut members: Vec<(String, String)> = Vec::new();
-    for (key, value) in root.members().filter(|(_, value)| !value.is_null()) {
+    for (key, value) in root.members() {
         let key = key.text().unwrap_or_default();
         let text = match &*key {
             "context_graph" => continue,
+            name if layers::is_layer(name) && value.is_null() => continue,
             name if layers::is_layer(name) => complete_layer(name, value, &draft.created_at),
             _ => value.raw().to_owned(),
         };
         members.push((key.into_owned(), text));
     }
-    let own = root.get("context_graph");
+    let own = root.get("context_graph").filter(|graph| !graph.is_null());
     if own.is_some() || draft.level.is_some() {
         let mut made = NewGraph::default();
         match own {
@@ -137,6 +139,17 @@ fn complete(draft: &Draft, limits: &Limits) -> Result<String, WriteError> {
         members.push(("context_graph".into(), complete_graph(own, &made)));
     }
     Ok(object(&members))
+}
+
+/// What is no object or no list where one must be would be lost without a word.
+fn refuse_kinds(json: &Json) -> Result<(), WriteError> {
+    let mut report = Report::deferred("the content");
+    layers::check_kinds(json.root(), &mut report);
+    graph::check(json.root(), Strictness::Reading, &mut report);
+    match report.is_usable() {
+        true => Ok(()),
+        false => Err(WriteError::Content(Box::new(report.about(json.text())))),
+    }
 }
 
 fn object(members: &[(String, String)]) -> String {

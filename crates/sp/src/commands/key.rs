@@ -44,7 +44,7 @@ fn made(context: &Context<'_>, list: &KeyList, verb: &str, terminal: &Terminal) 
                 writeln!(out, "{STRONG}{}{STRONG:#} {verb}: {}", printable(&key.name), key.public_key)?;
                 writeln!(
                     out,
-                    "{DIM}the private half is in {}, and leaves it never by itself{DIM:#}",
+                    "{DIM}the private half is in {}; nothing prints or sends it{DIM:#}",
                     context.show(&key.file)
                 )
             }
