@@ -27,7 +27,7 @@ fn main() {
     let bench = Bench { root: temp.path().into() };
     println!("{SKILLS} skills, {} files, in {}; medians of {RUNS} runs\n", SKILLS * 5, base.display());
     println!("{:<44} {:>10} {:>10} {:>7} {:>7}", "what", "sp", "beside", "ratio", "limit");
-    let all: [(&str, fn(&Bench)); 6] = [
+    let all: [(&str, Run); 6] = [
         ("install", Bench::install),
         ("list", Bench::list),
         ("check", Bench::check),
@@ -40,6 +40,9 @@ fn main() {
     let wanted = |name: &str| named.is_empty() || named.iter().any(|one| one == name);
     all.iter().filter(|(name, _)| wanted(name)).for_each(|(_, run)| run(&bench));
 }
+
+/// One of the things that are measured.
+type Run = fn(&Bench);
 
 struct Bench {
     root: PathBuf,

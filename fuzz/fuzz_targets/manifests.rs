@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
         "{{\"manifest\":{{\"name\":\"x\",\"version\":\"1.0.0\",\"integrity\":{{\"sha256\":\"{sha256}\",{compact}}}{comma}{members}}},\"content\":{content}}}"
     );
     let found = read("x.ctxpkg", package.clone().into_bytes(), &limits);
-    assert_eq!(found.report.placed().len(), found.report.findings.len());
+    assert!(found.report.placed().len() >= found.report.findings.len());
     if let Some(read) = found.package {
         assert_eq!(&**read.text(), package);
     }

@@ -11,7 +11,7 @@ use sp_tree::Limits;
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits::default();
     let found = read("x.ctxpkg", bytes.to_vec(), &limits);
-    assert_eq!(found.report.placed().len(), found.report.findings.len());
+    assert!(found.report.placed().len() >= found.report.findings.len());
     assert_eq!(found.package.is_some(), found.report.is_usable());
     if let Some(package) = &found.package {
         assert_eq!(package.text().as_bytes(), bytes);

@@ -11,7 +11,7 @@ use sp_tree::{Index, Limits};
 
 fn check(report: &Report) {
     let placed = report.placed();
-    assert_eq!(placed.len(), report.findings.len());
+    assert!(placed.len() >= report.findings.len());
     for place in placed.iter().filter_map(|placed| placed.place.as_ref()) {
         assert!(place.span.start <= place.span.end && report.text.get(place.span.clone()).is_some(), "{place:?}");
         assert!(place.start <= place.end, "{place:?}");

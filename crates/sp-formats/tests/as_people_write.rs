@@ -28,7 +28,8 @@ fn checked(text: &str) -> (Skill, Report) {
         &mut report,
     );
     let placed = report.placed();
-    assert_eq!(placed.len(), report.findings.len());
+    // One more stands for all that are too many.
+    assert!((report.findings.len()..=report.findings.len() + 1).contains(&placed.len()));
     let edits = report.findings.iter().flat_map(|finding| finding.fix.iter().cloned()).collect();
     edited(text, edits);
     (skill, report)

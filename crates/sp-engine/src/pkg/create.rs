@@ -14,7 +14,7 @@ use sp_tree::{Content, Dir, PrivateKey, RelPath, load, read_limited};
 use super::gather::gather;
 use super::keys::signing_key;
 use super::manage::{Overwrite, deliver, take};
-use super::shelf::{best, read_shelf};
+use super::shelf::{Stock, best, read_shelf};
 use super::subject::load_stored;
 use super::trust::Acceptance;
 use crate::authoring::find_pack;
@@ -82,8 +82,10 @@ pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<Packages
         false => next_version(&session, &mut draft, key.as_ref())?,
     };
     let text = package.text().clone();
-    let mut taken =
-        take(&session, &home, &[(package, "this machine".into())], Acceptance::default()).map_err(unlike_before)?;
+    let mut stock = Stock::open(&session)?;
+    let made = [(package, "this machine".to_owned())];
+    let mut taken = take(&session, &mut stock, &made, Acceptance::default()).map_err(unlike_before)?;
+    stock.save(&home)?;
     if let (Some(output), Some(PackageStored { file, .. })) = (&request.output, taken.packages.first_mut()) {
         let path = context.absolute(output);
         let existing = if request.overwrite == Overwrite::Allow { Existing::Replace } else { Existing::Keep };
@@ -145,7 +147,7 @@ fn next_version(session: &Session<'_>, draft: &mut Draft, key: Option<&PrivateKe
         draft.created_at = newest.created_at.clone().unwrap_or_else(|| now.clone());
         let same = build(session, draft, key)?;
         draft.created_at = now;
-        if same.manifest.integrity.sha256 == newest.sha256 && newest.signer == same.signer.map(|signer| signer.key) {
+        if same.identity() == newest.identity && newest.signer == same.signer.map(|signer| signer.key) {
             return load_stored(session, newest);
         }
     }

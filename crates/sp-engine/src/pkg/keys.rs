@@ -11,7 +11,8 @@ use sp_tree::{Dir, Name, PrivateKey, PublicKey, Signature, read_limited};
 
 use super::manage::deliver;
 use super::secret::refuse_open;
-use super::trust::{pin, read_trust, write_trust};
+use super::shelf::Stock;
+use super::trust::{pin, read_trust};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
@@ -92,10 +93,10 @@ pub fn trust_key(context: &Context<'_>, namespace: &str, key: &str) -> Result<Ke
         Error::new(Kind::Usage, "this is no public key").because(why).hint("`sp key export` prints one")
     })?;
     let home = Home::open(context, &session.limits)?;
-    let mut trust = read_trust(context)?;
-    let signer = Signer { key, coverage: Coverage::Whole };
-    trust.pins.insert(namespace.into(), pin(context, &signer, "you said so"));
-    write_trust(&home, &trust)?;
+    let mut stock = Stock::open(&session)?;
+    let signer = Signer { key, coverage: Coverage::Content };
+    stock.trust.pins.insert(namespace.into(), pin(context, &signer, "you said so"));
+    stock.save(&home)?;
     drop(home);
     list_keys(context)
 }
@@ -129,10 +130,9 @@ pub fn rotate_key(context: &Context<'_>, name: &str, statement: Option<&Path>) -
     if !path_of(context, &retired).exists() {
         store(&session, &home, &retired, &old)?;
     }
-    let mut trust = read_trust(context)?;
-    if follow(context, &mut trust, &old.public(), &new.public()) > 0 {
-        write_trust(&home, &trust)?;
-    }
+    let mut stock = Stock::open(&session)?;
+    follow(context, &mut stock.trust, &old.public(), &new.public());
+    stock.save(&home)?;
     let keys = Dir::open(&context.home.join(KEYS))?;
     let file = |name: &str| Name::new(&format!("{name}.pem")).map_err(|e| Error::new(Kind::Usage, e.to_string()));
     keys.rename_over(&file(&next)?, &keys, &file(name)?)?;
@@ -171,12 +171,12 @@ pub fn trust_rotation(context: &Context<'_>, file: &Path) -> Result<KeyList> {
     };
     let (old, new) = read_statement(&bytes, &session).ok_or_else(refuse)?;
     let home = Home::open(context, &session.limits)?;
-    let mut trust = read_trust(context)?;
-    if follow(context, &mut trust, &old, &new) == 0 {
+    let mut stock = Stock::open(&session)?;
+    if follow(context, &mut stock.trust, &old, &new) == 0 {
         return Err(Error::new(Kind::Request, format!("no namespace has the key {old}"))
             .hint("`sp key list` shows whom you trust"));
     }
-    write_trust(&home, &trust)?;
+    stock.save(&home)?;
     drop(home);
     list_keys(context)
 }

@@ -7,15 +7,15 @@ use sp_formats::output::{
     PackagesRemoved, PackagesStored, TypeCount,
 };
 use sp_formats::package::store::StoredPackage;
-use sp_formats::package::{Package, PackageName, Provenance, compatible};
+use sp_formats::package::{Package, PackageName, Provenance, compatible, read};
 use sp_tree::Name;
 use sp_tree::atomic::{self, Delivery, Existing, Readers};
 
 use super::keys::key_of;
 use super::project::Project;
-use super::shelf::{Stock, best, is_exactly, item, item_of, read_shelf, waiting_id, waiting_item};
-use super::subject::{Subject, load_file, load_stored};
-use super::trust::{Acceptance, judge, note, read_trust, write_trust};
+use super::shelf::{Stock, best, is_exactly, item, item_of, read_blob, read_shelf, waiting_id, waiting_item};
+use super::subject::{Subject, accept, load_file, load_stored};
+use super::trust::{Acceptance, judge, note};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
@@ -74,48 +74,38 @@ pub fn import(context: &Context<'_>, request: &Packages) -> Result<PackagesStore
         })
         .collect::<Result<_>>()?;
     let home = Home::open(context, &session.limits)?;
-    take(&session, &home, &packages, request.accepted)
+    let mut stock = Stock::open(&session)?;
+    let taken = take(&session, &mut stock, &packages, request.accepted)?;
+    stock.save(&home)?;
+    Ok(taken)
 }
 
-/// Judges packages and puts them into the store, all or none.
+/// Judges packages and puts them on the shelf; nothing is written yet.
 pub(super) fn take(
     session: &Session<'_>,
-    home: &Home<'_>,
+    stock: &mut Stock<'_>,
     packages: &[(Package, String)],
     accepted: Acceptance,
 ) -> Result<PackagesStored> {
-    let mut trust = read_trust(session.context)?;
-    let before = trust.clone();
-    let mut stock = Stock::open(session, home)?;
-    // All are judged before the first is put.
-    for (package, _) in packages {
-        stock.refuse_other(package)?;
-        let standing = judge(session, &trust, package, accepted)?;
-        note(session, &mut trust, package, &standing);
-    }
     let mut taken = Vec::new();
     for (package, from) in packages {
-        warn_older(session, &stock, package);
+        let standing = judge(session, &stock.trust, package, accepted)?;
+        note(session, stock, package, &standing);
+        warn_older(stock, package);
         let (stored, new) = stock.put(package, from)?;
         taken.push(PackageStored { package: item(&stored), new, file: None });
     }
-    // Whom we trust is known before what they made is there: a death in between leaves only the pin.
-    if trust != before {
-        write_trust(home, &trust)?;
-    }
-    stock.save()?;
     Ok(PackagesStored { packages: taken })
 }
 
 /// An old version that comes after a newer one may be somebody's way back to a known weakness.
-fn warn_older(session: &Session<'_>, stock: &Stock<'_>, package: &Package) {
+fn warn_older(stock: &mut Stock<'_>, package: &Package) {
     let manifest = &package.manifest;
-    if let Ok(newest) = best(&stock.shelf, &manifest.name, None)
-        && newest.version > manifest.version
-    {
-        session.context.tell(Event::Warning(format!(
-            "`{} {}` is older than {}, which is in the store and stays the one that is chosen",
-            manifest.name, manifest.version, newest.version
+    let newest = best(&stock.shelf, &manifest.name, None).ok().map(|newest| newest.version.clone());
+    if let Some(newest) = newest.filter(|newest| *newest > manifest.version) {
+        stock.tell_then(Event::Warning(format!(
+            "`{} {}` is older than {newest}, which is in the store and stays the one that is chosen",
+            manifest.name, manifest.version
         )));
     }
 }
@@ -133,29 +123,27 @@ pub enum Answer {
 pub fn answer_waiting(context: &Context<'_>, id: &str, answer: Answer, accepted: Acceptance) -> Result<PackagesStored> {
     let session = Session::begin(context)?;
     let home = Home::open(context, &session.limits)?;
-    let mut stock = Stock::open(&session, &home)?;
+    let mut stock = Stock::open(&session)?;
     let found = stock.shelf.waiting.iter().position(|waiting| waiting_id(waiting) == id);
     let at = found.ok_or_else(|| {
         let ids: Vec<String> = stock.shelf.waiting.iter().map(waiting_id).collect();
         let error = Error::new(Kind::Request, format!("no package called `{id}` is waiting"));
-        if ids.is_empty() {
-            error.hint("nothing is waiting")
-        } else {
-            error.hint(format!("waiting: {}", ids.join(", ")))
+        match ids.is_empty() {
+            true => error.hint("nothing is waiting"),
+            false => error.hint(format!("waiting: {}", ids.join(", "))),
         }
     })?;
     let waiting = stock.shelf.waiting.remove(at);
-    if answer == Answer::Reject {
-        stock.save()?;
-        return Ok(PackagesStored { packages: Vec::new() });
-    }
-    let bytes = super::shelf::read_blob(context, &waiting.digest, &session.limits)?;
-    let shown = format!("{} {}", waiting.name, waiting.version);
-    let package = super::subject::accept(&session, sp_formats::package::read(&shown, bytes, &session.limits), &shown)?;
-    let taken = take(&session, &home, &[(package, format!("sent by {}", waiting.sender))], accepted)?;
-    let mut stock = Stock::open(&session, &home)?;
-    stock.shelf.waiting.retain(|other| other.digest != waiting.digest);
-    stock.save()?;
+    let taken = match answer {
+        Answer::Reject => PackagesStored { packages: Vec::new() },
+        Answer::Accept => {
+            let bytes = read_blob(context, &waiting.digest)?;
+            let shown = format!("{} {}", waiting.name, waiting.version);
+            let package = accept(&session, read(&shown, bytes, &session.limits), &shown)?;
+            take(&session, &mut stock, &[(package, format!("sent by {}", waiting.sender))], accepted)?
+        }
+    };
+    stock.save(&home)?;
     Ok(taken)
 }
 
@@ -283,7 +271,7 @@ pub(super) fn deliver(context: &Context<'_>, path: &Path, delivery: Delivery<'_>
 pub fn remove(context: &Context<'_>, names: &[String], mode: Mode) -> Result<PackagesRemoved> {
     let session = Session::begin(context)?;
     let home = Home::open(context, &session.limits)?;
-    let mut stock = Stock::open(&session, &home)?;
+    let mut stock = Stock::open(&session)?;
     let mut removed = Vec::new();
     for text in names {
         let Subject::Named(name, range) = Subject::parse(&session, text)? else {
@@ -302,7 +290,7 @@ pub fn remove(context: &Context<'_>, names: &[String], mode: Mode) -> Result<Pac
         removed.extend(found.iter().map(item));
     }
     if mode == Mode::Apply {
-        stock.save()?;
+        stock.save(&home)?;
     }
     Ok(PackagesRemoved { removed })
 }

@@ -44,6 +44,18 @@ pub(super) struct Project {
     stored: Option<Vec<u8>>,
 }
 
+/// What a project brings along must not lead us out of it.
+fn refuse_links(session: &Session<'_>, root: &Path) -> Result<()> {
+    for path in [root.join(DIR), installed_in(root), root.join(DIR).join(HISTORY), root.join(LOCK)] {
+        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(Error::new(Kind::Trust, format!("`{}` is a link", session.context.show(&path)))
+                .because("what is written there would be written elsewhere")
+                .hint("remove the link, and install again"));
+        }
+    }
+    Ok(())
+}
+
 impl Project {
     /// The project that the user means: a given one, the nearest upward that has packages, or the current directory.
     pub(super) fn find(session: &Session<'_>, given: Option<&Path>) -> Result<Self> {
@@ -63,6 +75,7 @@ impl Project {
             }
         };
         let root = root.canonicalize().map_err(|e| sp_tree::FileError::new("find", &root, e))?;
+        refuse_links(session, &root)?;
         let path = root.join(LOCK);
         let stored = read_optional(&path, MAX_LOCK)?;
         let lock = match &stored {

@@ -11,22 +11,19 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use sp_formats::json::quoted;
 use sp_formats::package::envelope::{Envelope, Form, PATH};
-use sp_formats::package::read;
-use sp_formats::package::store::Received;
-use sp_tree::{Fixed, Zeroizing};
+use sp_formats::package::{Package, read};
+use sp_tree::Zeroizing;
 
 use super::manage::take;
 use super::secret::{SecretFrom, read_secret};
-use super::shelf::{Stock, read_record, waiting_id, write_record};
+use super::shelf::{Stock, waiting_id};
 use super::subject::accept;
-use super::trust::{Acceptance, judge, read_trust};
+use super::trust::{Acceptance, judge};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 
-const RECEIVED: Fixed = Fixed("received.json");
-const RECEIVED_TEMP: Fixed = Fixed("received.json.tmp");
 /// Heads of requests that are longer are not ours.
 const MAX_HEAD: usize = 16 * 1024;
 const MAX_HEADERS: usize = 64;
@@ -315,38 +312,34 @@ impl Receiver<'_> {
         let package = accept(session, read, &shown).map_err(|error| untaken(&error))?;
         // The lock is held from the look at what was received to the record of it.
         let home = Home::open(session.context, &session.limits).map_err(|error| untaken(&error))?;
-        let mut received: Received = read_record(session.context, RECEIVED.0).map_err(|error| untaken(&error))?;
-        received.envelopes.retain(|(_, _, until)| *until >= now.as_second());
+        let mut stock = Stock::open(session).map_err(|error| untaken(&error))?;
+        stock.received.envelopes.retain(|(_, _, until)| *until >= now.as_second());
         let (sender, hash) = (envelope.sender.agent_id.clone(), envelope.hash());
-        if received.envelopes.iter().any(|(other, known, _)| *other == sender && *known == hash) {
+        if stock.received.envelopes.iter().any(|(other, known, _)| *other == sender && *known == hash) {
             return Err(Refusal::new(409, "this package of this sender was received already"));
         }
+        let until = envelope.sent_at.as_second().saturating_add(window);
+        stock.received.envelopes.push((sender.clone(), hash, until));
+        let event = self.keep(session, &mut stock, package, sender).map_err(|error| untaken(&error))?;
+        stock.save(&home).map_err(|error| untaken(&error))?;
+        Ok(event)
+    }
+
+    /// Puts a package on the shelf, or lets it wait there.
+    fn keep(&self, session: &Session<'_>, stock: &mut Stock<'_>, package: Package, sender: String) -> Result<Incoming> {
         let named = format!("{}@{}", package.manifest.name, package.manifest.version);
-        let from = format!("sent by {sender}");
-        let event = match self.request.approval {
+        match self.request.approval {
             Approval::Import => {
-                take(session, &home, &[(package, from)], self.request.accepted).map_err(|error| untaken(&error))?;
-                Incoming::Imported { package: named, sender: sender.clone() }
+                let from = format!("sent by {sender}");
+                take(session, stock, &[(package, from)], self.request.accepted)?;
+                Ok(Incoming::Imported { package: named, sender })
             }
             Approval::Queue => {
-                let wait = || -> Result<String> {
-                    judge(session, &read_trust(session.context)?, &package, self.request.accepted)?;
-                    let mut stock = Stock::open(session, &home)?;
-                    let waiting = stock.wait(&package, &sender)?;
-                    stock.save()?;
-                    Ok(waiting_id(&waiting))
-                };
-                Incoming::Waiting {
-                    package: named,
-                    sender: sender.clone(),
-                    id: wait().map_err(|error| untaken(&error))?,
-                }
+                judge(session, &stock.trust, &package, self.request.accepted)?;
+                let id = waiting_id(&stock.wait(&package, &sender)?);
+                Ok(Incoming::Waiting { package: named, sender, id })
             }
-        };
-        // An envelope is fresh for as long again if the sender's clock is ahead.
-        received.envelopes.push((sender, hash, envelope.sent_at.as_second().saturating_add(window)));
-        write_record(&home, RECEIVED, RECEIVED_TEMP, &received).map_err(|error| untaken(&error))?;
-        Ok(event)
+        }
     }
 
     /// The time now, unless it is stopped.

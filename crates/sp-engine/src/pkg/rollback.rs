@@ -73,13 +73,18 @@ fn roll_back_one(mut work: Work<'_>, history: &History, name: PackageName, to: O
                 .hint(format!("name one with `--to`; `sp pkg log {name}` lists them")));
         }
     };
-    let mut requests = work.project.lock.requests.clone();
+    let mut stays = work.project.lock.requests.clone();
+    // What only others asked for does not become something that was asked for.
+    if let Some(range) = stays.get_mut(&name) {
+        *range = Range::exactly(&target);
+    }
+    let mut requests = stays.clone();
     requests.insert(name.clone(), Range::exactly(&target));
     let mut preferred = work.locked_versions();
     preferred.remove(&name);
     let wanted = Asked { requests, preferred, with_optional: false };
     let world = work.world();
-    work.apply(&world, &wanted, &wanted.requests, &BTreeSet::from([name]))
+    work.apply(&world, &wanted, &stays, &BTreeSet::from([name]))
 }
 
 /// Makes an earlier version the one that the store gives; later ones stay and are named exactly.
@@ -108,9 +113,9 @@ fn roll_back_store(
         stored.withdrawn = stored.version > target.version;
     }
     if let (Mode::Apply, Some(home)) = (mode, home) {
-        let mut stock = Stock::open(session, home)?;
+        let mut stock = Stock::open(session)?;
         stock.shelf = shelf;
-        stock.save()?;
+        stock.save(home)?;
     }
     let item = PackageChangeItem {
         name: name.to_string(),

@@ -1,21 +1,22 @@
-//! The shelf: which packages the store holds, and what every version ever was.
+//! The records of packages: which the store holds, what every version ever was, and whom we trust.
 
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use sp_formats::output::{PackageItem, WaitingItem};
-use sp_formats::package::store::{Record, Shelf, StoredPackage, WaitingPackage};
+use sp_formats::package::store::{KnownVersion, Received, Record, Shelf, StoredPackage, Trust, WaitingPackage};
 use sp_formats::package::{Package, PackageName, PackageVersion, Range};
-use sp_tree::atomic::{self, Durability, Temp};
-use sp_tree::{Digest, Dir, Fixed, Limits, Store};
+use sp_tree::transaction::Before;
+use sp_tree::{Digest, Name, Store};
 
 use crate::bag::workspace::read_optional;
 use crate::config::Session;
-use crate::context::Context;
+use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
-use crate::home::Home;
+use crate::home::{Home, Indexes};
+use crate::install::{Change, Mode};
+use crate::plan::{FilePlan, Others, Places, Replace, Wanted};
 
-pub(super) const SHELF: Fixed = Fixed("packages.json");
-const SHELF_TEMP: Fixed = Fixed("packages.json.tmp");
 const MAX_RECORD: u64 = 256 * 1024 * 1024;
 
 /// Reads a record of the home; one that is not there is an empty one.
@@ -32,104 +33,112 @@ pub(super) fn read_record<T: Record>(context: &Context<'_>, path: &str) -> Resul
     }
 }
 
-/// Writes a record of the home.
-pub(super) fn write_record<T: Record>(home: &Home<'_>, name: Fixed, temp: Fixed, record: &T) -> Result<()> {
-    let temp = Temp { dir: &home.dir, name: temp };
-    Ok(atomic::replace(&home.dir, &name, temp, &record.to_json(), Durability::Durable)?)
-}
-
 /// Which packages the store holds.
 pub(super) fn read_shelf(context: &Context<'_>) -> Result<Shelf> {
     read_record(context, "store/packages.json")
 }
 
 /// The bytes of a package of the store.
-pub(super) fn read_blob(context: &Context<'_>, digest: &Digest, limits: &Limits) -> Result<Vec<u8>> {
-    let gone = || {
+pub(super) fn read_blob(context: &Context<'_>, digest: &Digest) -> Result<Vec<u8>> {
+    // They were taken when their size was allowed.
+    let bytes = Store::of(&context.home).get(digest, u64::MAX).map_err(|e| Error { kind: Kind::Trust, ..e.into() })?;
+    bytes.ok_or_else(|| {
         Error::new(Kind::Trust, format!("the store does not hold {digest} any more"))
             .hint("import the package again, or take it out with `sp pkg remove`")
-    };
-    let store = match Dir::open(&context.home) {
-        Ok(home) => Store::open(&home)?,
-        Err(_) => None,
-    };
-    let limit = limits.package_bytes.max(64 * 1024 * 1024);
-    store.ok_or_else(gone)?.get(digest, limit).map_err(|e| Error { kind: Kind::Trust, ..e.into() })?.ok_or_else(gone)
+    })
 }
 
-/// The shelf while it is being changed.
+/// The records of packages while they are being changed. Nothing is written until all of it is, at once.
 pub(super) struct Stock<'a> {
     session: &'a Session<'a>,
-    store: Store,
     pub shelf: Shelf,
+    pub trust: Trust,
+    pub received: Received,
+    /// Packages that are not in the store yet.
+    coming: BTreeMap<Digest, Vec<u8>>,
+    /// What is told when it is done.
+    tidings: Vec<Event<'static>>,
 }
 
+/// The records and their files.
+const SHELF: &str = "store/packages.json";
+const TRUST: &str = "trust.json";
+const RECEIVED: &str = "received.json";
+
 impl<'a> Stock<'a> {
-    /// Opens the shelf for a change; the home is locked.
-    pub(super) fn open(session: &'a Session<'a>, home: &Home<'_>) -> Result<Self> {
-        Ok(Self { session, store: Store::create(&home.dir)?, shelf: read_shelf(session.context)? })
+    /// Reads the records; whoever changes them holds the lock of the home.
+    pub(super) fn open(session: &'a Session<'a>) -> Result<Self> {
+        let context = session.context;
+        Ok(Self {
+            session,
+            shelf: read_record(context, SHELF)?,
+            trust: read_record(context, TRUST)?,
+            received: read_record(context, RECEIVED)?,
+            coming: BTreeMap::new(),
+            tidings: Vec::new(),
+        })
     }
 
-    /// Where the shelf's own file is.
-    pub(super) fn dir(&self) -> PathBuf {
-        self.store.dir().path().into()
+    /// Says something when it is done, and nothing if it is not.
+    pub(super) fn tell_then(&mut self, event: Event<'static>) {
+        self.tidings.push(event);
     }
 
     /// Puts a package; whether it is new, is told. A version that was here once never becomes another.
     pub(super) fn put(&mut self, package: &Package, from: &str) -> Result<(StoredPackage, bool)> {
         self.refuse_other(package)?;
-        let digest = self.store.put(package.text().as_bytes())?;
-        let manifest = &package.manifest;
-        let found = self
-            .shelf
-            .packages
-            .iter_mut()
-            .find(|stored| stored.name == manifest.name && stored.version == manifest.version);
-        if let Some(stored) = found {
-            stored.withdrawn = false;
-            // Another spelling of the same content, perhaps with a signature that was missing.
-            if stored.digest != digest && (package.signer.is_some() || stored.signer.is_none()) {
-                *stored = record(self.session.context, package, digest, from);
+        let stored = record(self.session.context, package, from);
+        let known = self.shelf.packages.iter_mut().find(|one| one.name == stored.name && one.version == stored.version);
+        if let Some(known) = known {
+            known.withdrawn = false;
+            // The same version with a signature that was missing.
+            if known.signer.is_none() && stored.signer.is_some() {
+                *known = stored;
             }
-            return Ok((stored.clone(), false));
+            let known = known.clone();
+            // Its bytes may have gone missing.
+            if known.digest == package.digest() {
+                self.coming.insert(known.digest, package.text().as_bytes().to_vec());
+            }
+            return Ok((known, false));
         }
-        let stored = record(self.session.context, package, digest, from);
+        self.coming.insert(stored.digest, package.text().as_bytes().to_vec());
+        let versions = self.shelf.known.entry(stored.name.clone()).or_default();
+        let known = KnownVersion { sha256: stored.sha256.clone(), identity: stored.identity };
+        versions.insert(stored.version.to_string(), known);
         self.shelf.packages.push(stored.clone());
         self.shelf.packages.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
-        self.note(package);
         Ok((stored, true))
     }
 
     /// Lets a package wait to be taken.
     pub(super) fn wait(&mut self, package: &Package, sender: &str) -> Result<WaitingPackage> {
         self.refuse_other(package)?;
-        let digest = self.store.put(package.text().as_bytes())?;
         let waiting = WaitingPackage {
             name: package.manifest.name.clone(),
             version: package.manifest.version.clone(),
-            digest,
+            digest: package.digest(),
             sender: sender.into(),
             received_at: self.session.context.timestamp(),
         };
-        self.shelf.waiting.retain(|other| other.digest != digest);
+        self.coming.insert(waiting.digest, package.text().as_bytes().to_vec());
+        self.shelf.waiting.retain(|other| other.digest != waiting.digest);
         self.shelf.waiting.push(waiting.clone());
         Ok(waiting)
     }
 
-    fn note(&mut self, package: &Package) {
-        let manifest = &package.manifest;
-        let versions = self.shelf.known.entry(manifest.name.clone()).or_default();
-        versions.insert(manifest.version.to_string(), manifest.integrity.sha256.clone());
-    }
-
     /// Refuses a version that was another package before.
     pub(super) fn refuse_other(&self, package: &Package) -> Result<()> {
-        let manifest = &package.manifest;
+        let (manifest, identity) = (&package.manifest, package.identity());
         let known = self.shelf.known.get(&manifest.name).and_then(|versions| versions.get(manifest.version.as_str()));
         match known {
-            Some(known) if *known != manifest.integrity.sha256 => {
+            Some(known) if known.identity != identity => {
                 let message = format!("`{} {}` was another package before", manifest.name, manifest.version);
-                let because = format!("it hashed to {known}, and this one to {}", manifest.integrity.sha256);
+                let sha256 = &manifest.integrity.sha256;
+                let because = match known.sha256 == *sha256 {
+                    false => format!("it hashed to {}, and this one to {sha256}", known.sha256),
+                    true => format!("with its manifest it hashed to {}, and this one to {identity}", known.identity),
+                };
                 Err(Error::new(Kind::Trust, message).because(because).hint(
                     "a version never becomes another, even after it was removed: whoever made it gives it a new version",
                 ))
@@ -138,24 +147,75 @@ impl<'a> Stock<'a> {
         }
     }
 
-    /// Stores the shelf, and removes the bytes that nothing on it needs.
-    pub(super) fn save(&self) -> Result<()> {
-        let temp = Temp { dir: self.store.dir(), name: SHELF_TEMP };
-        atomic::replace(self.store.dir(), &SHELF, temp, &self.shelf.to_json(), Durability::Durable)?;
-        self.sweep()
+    /// Every file that changes.
+    pub(super) fn plans(&self) -> Result<Vec<FilePlan>> {
+        let context = self.session.context;
+        let home = context.home.canonicalize().map_err(|e| sp_tree::FileError::new("find", &context.home, e))?;
+        let store = Store::of(&home);
+        let old: Shelf = read_record(context, SHELF)?;
+        let (before, after) = (digests(&old), digests(&self.shelf));
+        let place = |digest: &Digest| store.place(digest).map_err(|e| Error::new(Kind::Data, e.to_string()));
+        let mut plans = Vec::new();
+        for digest in &after {
+            let (dir, name) = place(digest)?;
+            if let (Some(bytes), false) = (self.coming.get(digest), dir.join(name.as_str()).exists()) {
+                plans.push(FilePlan { dir, name, before: Before::Nothing, bytes: Some(bytes.clone()) });
+            }
+        }
+        for digest in before.difference(&after) {
+            let (dir, name) = place(digest)?;
+            if dir.join(name.as_str()).exists() {
+                plans.push(FilePlan { dir, name, before: Before::Ours(Some(*digest)), bytes: None });
+            }
+        }
+        plans.extend(record_plan(&home, SHELF, &self.shelf)?);
+        plans.extend(record_plan(&home, TRUST, &self.trust)?);
+        plans.extend(record_plan(&home, RECEIVED, &self.received)?);
+        Ok(plans)
     }
 
-    /// Removes the bytes that nothing on the shelf needs.
-    pub(super) fn sweep(&self) -> Result<()> {
-        let packages = self.shelf.packages.iter().map(|stored| stored.digest);
-        let kept: std::collections::HashSet<Digest> =
-            packages.chain(self.shelf.waiting.iter().map(|waiting| waiting.digest)).collect();
-        self.store.sweep(&|digest| kept.contains(digest))?;
+    /// Writes it all, at once.
+    pub(super) fn save(self, home: &Home<'_>) -> Result<()> {
+        let change = Change { session: self.session, home: Some(home), mode: Mode::Apply };
+        let wanted = Wanted {
+            packs: &[],
+            removed: Vec::new(),
+            others: Others::Stay,
+            replace: Replace::Refuse,
+            places: Places::Everywhere,
+        };
+        change.make(&[], &wanted, self.plans()?, &mut Indexes::new(self.session.context))?;
+        self.tell();
         Ok(())
+    }
+
+    /// Says what was to be said when it is done.
+    pub(super) fn tell(self) {
+        self.tidings.into_iter().for_each(|event| self.session.context.tell(event));
     }
 }
 
-fn record(context: &Context<'_>, package: &Package, digest: Digest, from: &str) -> StoredPackage {
+fn digests(shelf: &Shelf) -> BTreeSet<Digest> {
+    let packages = shelf.packages.iter().map(|stored| stored.digest);
+    packages.chain(shelf.waiting.iter().map(|waiting| waiting.digest)).collect()
+}
+
+/// What gives a record's file its bytes; nothing if it has them, or if there is nothing to record.
+fn record_plan<T: Record + PartialEq>(home: &Path, file: &str, record: &T) -> Result<Option<FilePlan>> {
+    let path = home.join(file);
+    let old = read_optional(&path, MAX_RECORD)?;
+    let bytes = record.to_json();
+    if old.as_ref() == Some(&bytes) || old.is_none() && *record == T::default() {
+        return Ok(None);
+    }
+    let before = old.map_or(Before::Nothing, |old| Before::Ours(Some(Digest::of(&old))));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = Name::new(&name).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
+    let dir = path.parent().unwrap_or(home).to_path_buf();
+    Ok(Some(FilePlan { dir, name, before, bytes: Some(bytes) }))
+}
+
+fn record(context: &Context<'_>, package: &Package, from: &str) -> StoredPackage {
     let manifest = &package.manifest;
     let graph = package.graph();
     StoredPackage {
@@ -163,8 +223,9 @@ fn record(context: &Context<'_>, package: &Package, digest: Digest, from: &str) 
         version: manifest.version.clone(),
         kind: manifest.kind,
         description: manifest.description.clone().unwrap_or_default(),
-        digest,
+        digest: package.digest(),
         sha256: manifest.integrity.sha256.clone(),
+        identity: package.identity(),
         size: package.text().len() as u64,
         nodes: graph.nodes.len() as u64,
         edges: graph.edges.len() as u64,
@@ -210,7 +271,10 @@ fn not_there(shelf: &Shelf, name: &PackageName, range: Option<&Range>, all: &[&S
             .hint(format!("name one of them: `{name}@{}`", versions.join(&format!("`, `{name}@")))),
         (true, _) => {
             let names = shelf.packages.iter().map(|stored| stored.name.as_str());
-            let error = Error::new(Kind::Request, format!("there is no package called `{name}` in the store"));
+            let file = super::is_package_file(Path::new(name.as_str()));
+            let or_file = if file { ", and no file either" } else { "" };
+            let message = format!("there is no package called `{name}` in the store{or_file}");
+            let error = Error::new(Kind::Request, message);
             match sp_formats::suggest::nearest(name.as_str(), names) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => error.hint("`sp pkg import <file>` puts one there, `sp pkg create` makes one"),
@@ -257,7 +321,7 @@ pub(super) fn waiting_item(waiting: &WaitingPackage) -> WaitingItem {
 
 /// A package that is not in the store, in the words of the output.
 pub(super) fn item_of(context: &Context<'_>, package: &Package) -> PackageItem {
-    let mut item = item(&record(context, package, package.digest(), ""));
+    let mut item = item(&record(context, package, ""));
     item.stored_at = None;
     item.from = None;
     item

@@ -59,7 +59,7 @@ impl Work<'_> {
             }
             places.extend(own.iter().map(|sink| (sink.path.clone(), chosen.len())));
             sinks.extend(own);
-            chosen.push(self.pack_of(&package)?);
+            chosen.push(self.pack_of(&package, asked)?);
             target.package = Some(package);
         }
         for name in self.removed(targets) {
@@ -81,11 +81,11 @@ impl Work<'_> {
     }
 
     /// A package of skills as a pack, so that it goes the way of every pack.
-    fn pack_of(&self, package: &Package) -> Result<Chosen> {
+    fn pack_of(&self, package: &Package, asked: &BTreeSet<PackageName>) -> Result<Chosen> {
         let manifest = &package.manifest;
         let name = manifest.name.to_string();
-        let naming =
-            Naming { prefix: self.request.prefix.clone().unwrap_or_default(), sep: "__".into(), flatten: true };
+        let prefix = self.prefix(&manifest.name, asked)?;
+        let naming = Naming { prefix, sep: "__".into(), flatten: true };
         let mut skills: Vec<Selected> = Vec::new();
         let mut contents = Vec::new();
         for (id, content) in self.folders(package) {
@@ -124,6 +124,17 @@ impl Work<'_> {
                 contents,
             }),
         })
+    }
+
+    /// What stands before the names of its folders: what is said of it now, or what was said when it came.
+    fn prefix(&self, name: &PackageName, asked: &BTreeSet<PackageName>) -> Result<String> {
+        if let (Some(prefix), true) = (&self.request.prefix, asked.contains(name)) {
+            return Ok(prefix.clone());
+        }
+        let state = read_state(self.session.context)?;
+        let mut known =
+            state.installs.into_iter().filter(|one| one.pack == name.as_str() && one.pack_file == pack_file(name));
+        Ok(known.next().map(|install| install.prefix).unwrap_or_default())
     }
 
     /// The skills of a package: its outermost folders with a `SKILL.md`, or the package itself.

@@ -29,8 +29,10 @@ impl Subject {
     /// What a text means: whatever is called as a package's file is, or looks like a path, is a file.
     pub(super) fn parse(session: &Session<'_>, text: &str) -> Result<Self> {
         let path = session.context.expand(text);
-        let like_path = text.starts_with(['.', '/', '~']) || !text.starts_with('@') && text.contains('/');
-        if is_package_file(Path::new(text)) || like_path {
+        let like_path = text.starts_with(['/', '~']) || !text.starts_with('@') && text.contains('/');
+        // A package may be called as a file is; a file that is there is meant.
+        let is_name = PackageName::new(text).is_ok() && !path.is_file();
+        if like_path || is_package_file(Path::new(text)) && !is_name {
             return Ok(Self::File(path));
         }
         let (name, range) = match text.rfind('@') {
@@ -91,7 +93,7 @@ pub(super) fn load_file(session: &Session<'_>, path: &Path) -> Result<Package> {
 
 /// Reads and verifies a package of the store.
 pub(super) fn load_stored(session: &Session<'_>, stored: &StoredPackage) -> Result<Package> {
-    let bytes = read_blob(session.context, &stored.digest, &session.limits)?;
+    let bytes = read_blob(session.context, &stored.digest)?;
     let shown = format!("{} {} of the store", stored.name, stored.version);
     // It was taken when its size was allowed; what is odd about it was told then.
     let limits = sp_tree::Limits { package_bytes: u64::MAX, ..session.limits.clone() };

@@ -2,16 +2,11 @@
 
 use sp_formats::package::store::{Pin, Trust};
 use sp_formats::package::{Coverage, Package, Signer};
-use sp_tree::Fixed;
 
-use super::shelf::{read_record, write_record};
+use super::shelf::{Stock, read_record};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
-use crate::home::Home;
-
-const TRUST: Fixed = Fixed("trust.json");
-const TRUST_TEMP: Fixed = Fixed("trust.json.tmp");
 
 /// Whether a package that nobody signed is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,12 +64,25 @@ pub(super) enum Standing {
 
 /// Whom we trust.
 pub(super) fn read_trust(context: &Context<'_>) -> Result<Trust> {
-    read_record(context, TRUST.0)
+    read_record(context, "trust.json")
 }
 
-/// Stores whom we trust.
-pub(super) fn write_trust(home: &Home<'_>, trust: &Trust) -> Result<()> {
-    write_record(home, TRUST, TRUST_TEMP, trust)
+/// What the config asks of every package, whenever it was taken.
+pub(super) fn follow_policy(session: &Session<'_>, package: &Package, unsigned: Unsigned) -> Result<()> {
+    let (policy, name) = (&session.config.packages, &package.manifest.name);
+    match package.signer {
+        None if unsigned == Unsigned::Refuse || policy.require_signed || !policy.trusted_keys.is_empty() => {
+            Err(Error::new(Kind::Trust, format!("`{name}` is not signed"))
+                .because("only signed packages are taken here")
+                .hint("ask whoever made it to sign it; `require-signed` and `trusted-keys` stand in the config"))
+        }
+        Some(signer) if !policy.trusted_keys.is_empty() && !policy.trusted_keys.contains(&signer.key) => {
+            Err(Error::new(Kind::Trust, format!("`{name}` is signed by a key that is not trusted here"))
+                .because(format!("the key is {}", signer.key))
+                .hint("add it to `trusted-keys` in the config if you know whose it is"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Judges a package by who signed it. What is refused here is a trust error.
@@ -82,13 +90,8 @@ pub(super) fn judge(session: &Session<'_>, trust: &Trust, package: &Package, acc
     let name = &package.manifest.name;
     let namespace = name.namespace();
     let pin = trust.pins.get(namespace);
-    let policy = &session.config.packages;
+    follow_policy(session, package, accepted.unsigned)?;
     let Some(signer) = package.signer else {
-        if accepted.unsigned == Unsigned::Refuse || policy.require_signed || !policy.trusted_keys.is_empty() {
-            return Err(Error::new(Kind::Trust, format!("`{name}` is not signed"))
-                .because("only signed packages are taken here")
-                .hint("ask whoever made it to sign it; `require-signed` and `trusted-keys` stand in the config"));
-        }
         return match pin {
             None => Ok(Standing::Unsigned),
             Some(pin) => downgrade(
@@ -97,11 +100,6 @@ pub(super) fn judge(session: &Session<'_>, trust: &Trust, package: &Package, acc
             ),
         };
     };
-    if !policy.trusted_keys.is_empty() && !policy.trusted_keys.contains(&signer.key) {
-        return Err(Error::new(Kind::Trust, format!("`{name}` is signed by a key that is not trusted here"))
-            .because(format!("the key is {}", signer.key))
-            .hint("add it to `trusted-keys` in the config if you know whose it is"));
-    }
     match pin {
         None => Ok(Standing::FirstUse),
         Some(pin) if pin.key == signer.key && pin.whole && signer.coverage == Coverage::Content => {
@@ -131,29 +129,27 @@ fn downgrade(accepted: Acceptance, message: String) -> Result<Standing> {
     }
 }
 
-/// Says what must be known of how a package stands, and pins a key that is new.
-pub(super) fn note(session: &Session<'_>, trust: &mut Trust, package: &Package, standing: &Standing) {
-    let context = session.context;
+/// Pins a key that is new, and says then what must be known of how a package stands.
+pub(super) fn note(session: &Session<'_>, stock: &mut Stock<'_>, package: &Package, standing: &Standing) {
     let namespace = package.manifest.name.namespace();
-    match standing {
-        Standing::Unsigned | Standing::Pinned => {}
-        Standing::FirstUse => {
-            if let Some(signer) = package.signer {
-                context.tell(Event::Hint(format!(
-                    "this is the first package of `{namespace}`: it is signed by {}, and from now on only that key counts",
-                    signer.key
-                )));
-            }
+    match (standing, package.signer) {
+        (Standing::FirstUse, Some(signer)) => stock.tell_then(Event::Hint(format!(
+            "this is the first package of `{namespace}`: it is signed by {}, and from now on only that key counts",
+            signer.key
+        ))),
+        (Standing::Accepted(what), _) => {
+            stock.tell_then(Event::Warning(format!("taken because you said so: {what}")));
         }
-        Standing::Accepted(what) => context.tell(Event::Warning(format!("taken because you said so: {what}"))),
+        _ => {}
     }
-    if let Some(signer) = package.signer {
-        let old = trust.pins.get(namespace);
-        // A pin never loses what it asks for by a package that was taken for once.
-        if old.is_none_or(|pin| pin.key != signer.key || !pin.whole && signer.coverage == Coverage::Whole) {
-            let because = if old.is_some_and(|pin| pin.key != signer.key) { "you said so" } else { "first use" };
-            trust.pins.insert(namespace.into(), pin(context, &signer, because));
-        }
+    let Some(signer) = package.signer else { return };
+    let old = stock.trust.pins.get(namespace);
+    let another = old.is_some_and(|pin| pin.key != signer.key);
+    // A pin never loses what it asks for by a package that was taken for once.
+    if another || old.is_none_or(|pin| !pin.whole && signer.coverage == Coverage::Whole) {
+        let because = if another { "you said so" } else { old.map_or("first use", |pin| &pin.because) };
+        let pin = pin(session.context, &signer, because);
+        stock.trust.pins.insert(namespace.into(), pin);
     }
 }
 

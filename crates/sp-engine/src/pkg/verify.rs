@@ -6,7 +6,7 @@ use sp_tree::Limits;
 
 use super::shelf::{best, read_blob, read_shelf};
 use super::subject::{Subject, read_file};
-use super::trust::{Acceptance, Standing, judge, read_trust};
+use super::trust::{Acceptance, Downgrade, NewKey, Standing, judge, read_trust};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
@@ -20,13 +20,15 @@ pub fn verify(
     accepted: Acceptance,
 ) -> Result<(PackageVerification, Option<Error>)> {
     let session = Session::begin(context)?;
-    let (shown, bytes) = match Subject::parse(&session, subject)? {
-        Subject::File(path) => (context.show_near(&path), read_file(&session, &path)?),
+    let (shown, bytes, accepted) = match Subject::parse(&session, subject)? {
+        Subject::File(path) => (context.show_near(&path), read_file(&session, &path)?, accepted),
         Subject::Named(name, range) => {
             let shelf = read_shelf(context)?;
             let stored = best(&shelf, &name, range.as_ref())?;
             let shown = format!("{} {}", stored.name, stored.version);
-            (shown, read_blob(context, &stored.digest, &session.limits)?)
+            // It was judged when it was taken; keys may have changed since.
+            let taken = Acceptance { downgrade: Downgrade::Allow, new_key: NewKey::Accept, ..accepted };
+            (shown, read_blob(context, &stored.digest)?, taken)
         }
     };
     let limits =

@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sp_formats::output::{FolderAction, PackageChange, PackageChangeItem};
 use sp_formats::package::lock::LockedPackage;
-use sp_formats::package::store::{Record, Shelf};
+use sp_formats::package::store::Shelf;
 use sp_formats::package::{Package, PackageKind, PackageName, PackageVersion, Range};
-use sp_tree::transaction::Before;
-use sp_tree::{Digest, Name, fold};
+use sp_tree::{Digest, fold};
 
 use super::install::InstallPackages;
+use super::manage::take;
 use super::project::{Onwards, Project, SinksOf};
-use super::shelf::{SHELF, Stock, best, read_shelf};
+use super::shelf::{Stock, best, read_shelf};
 use super::solve::{Candidate, Wanted as Asked, World, solve};
 use super::subject::{Subject, load_file, load_stored};
-use super::trust::{judge, note, read_trust, write_trust};
+use super::trust::follow_policy;
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
 use crate::home::{Home, Indexes};
-use crate::install::{Change, Mode};
+use crate::install::Change;
 use crate::plan::{FilePlan, Others, Places, Replace, Wanted};
 use crate::sinks::Sink;
 
@@ -189,7 +189,10 @@ impl<'a> Work<'a> {
         let skills = self.skills(&mut targets, asked)?;
         let mut files = self.package_files(&targets)?;
         files.extend(self.project.lock_plans(self.session, &lock, &self.onwards()?)?);
-        files.extend(self.keep(&targets)?);
+        let stock = self.stock(&targets)?;
+        if self.home.is_some() {
+            files.extend(stock.plans()?);
+        }
         let removed = self.removed(&targets);
         let wanted = Wanted {
             packs: &skills.packs,
@@ -201,6 +204,9 @@ impl<'a> Work<'a> {
         let change = Change { session: self.session, home: self.home, mode: self.request.mode };
         let mut indexes = Indexes::new(self.session.context);
         let (report, kept) = change.make(&skills.sinks, &wanted, files, &mut indexes)?;
+        if report.applied {
+            stock.tell();
+        }
         let root = self.project.root.clone();
         Ok(PackageChange { applied: report.applied, root, packages, sinks: report.sinks, kept })
     }
@@ -233,6 +239,7 @@ impl<'a> Work<'a> {
             kind: manifest.kind,
             digest: package.digest(),
             sha256: manifest.integrity.sha256.clone(),
+            identity: package.identity(),
             from,
             signer: package.signer.map(|signer| signer.key),
             dependencies: manifest.dependencies.clone(),
@@ -244,19 +251,23 @@ impl<'a> Work<'a> {
 
     /// What is locked stays what it was, whatever the store or a file says now.
     fn refuse_other(&self, name: &PackageName, locked: &LockedPackage) -> Result<()> {
-        let stored = self.shelf.packages.iter().find(|stored| stored.name == *name && stored.version == locked.version);
-        let offered = self.offered.iter().map(|(package, _)| &package.manifest);
-        let offered = offered.filter(|manifest| manifest.name == *name && manifest.version == locked.version);
-        let others =
-            stored.map(|stored| &stored.sha256).into_iter().chain(offered.map(|manifest| &manifest.integrity.sha256));
-        match others.into_iter().find(|other| **other != locked.sha256) {
-            None => Ok(()),
-            Some(other) => {
-                Err(Error::new(Kind::Trust, format!("`{name} {}` is not what `ctxpkg.lock` says", locked.version))
-                    .because(format!("the lock says {}, and this one hashes to {other}", locked.sha256))
-                    .hint("nothing was changed: find out who changed it; a version never becomes another"))
-            }
-        }
+        let stored = self.shelf.packages.iter().filter(|one| one.name == *name && one.version == locked.version);
+        let stored = stored.map(|stored| (stored.identity, stored.digest, stored.sha256.clone()));
+        let offered = self.offered.iter().map(|(package, _)| package);
+        let offered = offered
+            .filter(|package| package.manifest.name == *name && package.manifest.version == locked.version)
+            .map(|package| (package.identity(), package.digest(), package.manifest.integrity.sha256.clone()));
+        let other = stored.chain(offered).find(|(identity, ..)| *identity != locked.identity);
+        let Some((_, digest, sha256)) = other else {
+            return Ok(());
+        };
+        let because = match sha256 == locked.sha256 {
+            false => format!("the lock says {}, and this one hashes to {sha256}", locked.sha256),
+            true => format!("with its manifest the lock says {}, and this one is {digest}", locked.digest),
+        };
+        Err(Error::new(Kind::Trust, format!("`{name} {}` is not what `ctxpkg.lock` says", locked.version))
+            .because(because)
+            .hint("nothing was changed: find out who changed it; a version never becomes another"))
     }
 
     fn is_here(&self, name: &PackageName, version: &PackageVersion) -> bool {
@@ -298,37 +309,23 @@ impl<'a> Work<'a> {
         Ok(plans)
     }
 
-    /// Judges what is new, and keeps in the store what came from files.
-    fn keep(&self, targets: &BTreeMap<PackageName, Target>) -> Result<Option<FilePlan>> {
-        let mut trust = read_trust(self.session.context)?;
-        let before = trust.clone();
+    /// Judges all that comes, and puts on the shelf what came from files.
+    fn stock(&self, targets: &BTreeMap<PackageName, Target>) -> Result<Stock<'_>> {
+        let mut stock = Stock::open(self.session)?;
         for package in targets.values().filter_map(|target| target.package.as_ref()) {
-            let standing = judge(self.session, &trust, package, self.request.accepted)?;
-            if self.request.mode == Mode::Apply {
-                note(self.session, &mut trust, package, &standing);
-            }
+            // What is in the store was judged when it was taken.
+            follow_policy(self.session, package, self.request.accepted.unsigned)?;
         }
-        let (Mode::Apply, Some(home)) = (self.request.mode, self.home) else { return Ok(None) };
-        if trust != before {
-            write_trust(home, &trust)?;
+        take(self.session, &mut stock, &self.offered, self.request.accepted)?;
+        Ok(stock)
+    }
+
+    /// Whether a package is where it is to be.
+    fn is_present(&self, name: &PackageName, locked: &LockedPackage) -> bool {
+        match locked.kind {
+            PackageKind::Skills => self.recorded_sinks(name).is_ok_and(|sinks| !sinks.is_empty()),
+            _ => self.project.read(self.session, name).is_ok_and(|bytes| bytes.is_some()),
         }
-        if self.offered.is_empty() {
-            return Ok(None);
-        }
-        let mut stock = Stock::open(self.session, home)?;
-        let old = stock.shelf.clone();
-        for (package, from) in &self.offered {
-            stock.put(package, from)?;
-        }
-        if stock.shelf == old {
-            return Ok(None);
-        }
-        let before = match stock.dir().join(SHELF.0).exists() {
-            true => Before::Ours(Some(Digest::of(&old.to_json()))),
-            false => Before::Nothing,
-        };
-        let name = Name::new(SHELF.0).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
-        Ok(Some(FilePlan { dir: stock.dir(), name, before, bytes: Some(stock.shelf.to_json()) }))
     }
 
     fn describe(&self, targets: &BTreeMap<PackageName, Target>, world: &World) -> Vec<PackageChangeItem> {
@@ -341,7 +338,7 @@ impl<'a> Work<'a> {
             .iter()
             .map(|(name, target)| {
                 let old = self.project.lock.packages.get(name).map(|locked| &locked.version);
-                let action = match old {
+                let action = match old.filter(|_| self.is_present(name, &target.locked)) {
                     None => FolderAction::Add,
                     Some(old) if *old != target.version => FolderAction::Update,
                     Some(_) => FolderAction::Keep,

@@ -49,8 +49,14 @@ pub(super) fn read(content: Value<'_>, limits: &Limits, report: &mut Report) -> 
     let mut left = limits.package_files_bytes;
     let mut unpacked = Vec::new();
     for value in files.items() {
-        if let Some(file) = read_file(value, left, limits, report) {
-            left -= file.bytes.len() as u64;
+        if let Some(file) = read_file(value, limits, report) {
+            let Some(rest) = left.checked_sub(file.bytes.len() as u64) else {
+                let message = format!("its files have more than {} bytes together", limits.package_files_bytes);
+                let help = "raise it with `--limit package-files-bytes=<bytes>` if you trust it";
+                report.error(&PK_24, value.get("body").unwrap_or(value).span(), message).help(help);
+                return None;
+            };
+            left = rest;
             unpacked.push(file);
         }
     }
@@ -65,7 +71,7 @@ pub(super) fn read(content: Value<'_>, limits: &Limits, report: &mut Report) -> 
     content.filter(|_| !broken)
 }
 
-fn read_file<'j>(value: Value<'j>, left: u64, limits: &Limits, report: &mut Report) -> Option<File<'j>> {
+fn read_file<'j>(value: Value<'j>, limits: &Limits, report: &mut Report) -> Option<File<'j>> {
     let mut refuse = |at: Value<'_>, message: String, help: &str| {
         report.error(&PK_24, at.span(), message).help(help);
     };
@@ -96,15 +102,11 @@ fn read_file<'j>(value: Value<'j>, left: u64, limits: &Limits, report: &mut Repo
         refuse(body_at, format!("the body of `{path}` is no base64"), "get the package again");
         return None;
     };
-    let bytes = match decompress(&frame, left.min(limits.package_file_bytes)) {
+    let bytes = match decompress(&frame, limits.package_file_bytes) {
         Ok(bytes) => bytes,
-        Err(ZstdError::TooLarge(_)) => {
-            let (limit, name) = match left < limits.package_file_bytes {
-                true => (limits.package_files_bytes, "package-files-bytes"),
-                false => (limits.package_file_bytes, "package-file-bytes"),
-            };
+        Err(ZstdError::TooLarge(limit)) => {
             let message = format!("`{path}` unpacks past the limit of {limit} bytes");
-            refuse(body_at, message, &format!("raise it with `--limit {name}=<bytes>` if you trust it"));
+            refuse(body_at, message, "raise it with `--limit package-file-bytes=<bytes>` if you trust it");
             return None;
         }
         Err(why) => {

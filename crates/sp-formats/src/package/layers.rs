@@ -86,7 +86,8 @@ pub fn is_layer(name: &str) -> bool {
 /// Reports everything about the layers of a content.
 pub(super) fn check(content: Value<'_>, manifest: &Manifest, strictness: Strictness, report: &mut Report) {
     let mut few = Few::new(report, strictness.severity());
-    for (declared, span) in &manifest.layers {
+    let mut seen = HashSet::new();
+    for (declared, span) in manifest.layers.iter().filter(|(declared, _)| seen.insert(declared)) {
         if !is_layer(declared) {
             let message = format!("there is no layer called `{}`", printable(&cut(declared)));
             few.report.warning(&PK_06, span.clone(), message).help("it is kept, and nothing is made of it");

@@ -36,6 +36,8 @@ pub struct LockedPackage {
     pub digest: Digest,
     /// What its manifest says that name, version and content hash to.
     pub sha256: String,
+    /// What makes it this version: all of its manifest but the signature, and its content.
+    pub identity: Digest,
     /// Where it came from: `store`, a file, or later a registry.
     pub from: String,
     /// Who signed it.
@@ -134,6 +136,7 @@ mod tests {
             kind: PackageKind::Context,
             digest: Digest::of(b"x"),
             sha256: "0".repeat(64),
+            identity: Digest::of(b"y"),
             from: "store".into(),
             signer: None,
             dependencies: vec![Dependency { name: name.clone(), range: Range::any(), optional: true }],

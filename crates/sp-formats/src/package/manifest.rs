@@ -1,5 +1,6 @@
 //! The manifest: who a package is, what it claims, and what covers it.
 
+use std::collections::HashSet;
 use std::ops::Range as Bytes;
 
 use serde::{Deserialize, Serialize};
@@ -342,8 +343,9 @@ fn time(fields: &Fields<'_>, key: &str, report: &mut Report) -> Option<String> {
 
 fn layers(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Vec<(String, Bytes<usize>)> {
     let layers = fields.words("layers", report);
-    for (at, (layer, span)) in layers.iter().enumerate() {
-        if layers[..at].iter().any(|(other, _)| other == layer) {
+    let mut seen = HashSet::new();
+    for (layer, span) in &layers {
+        if !seen.insert(layer) {
             let message = format!("the layer `{}` is declared twice", printable(layer));
             report.error(&PK_03, span.clone(), message).help("remove one of the two");
         }
@@ -449,8 +451,9 @@ pub(super) fn dependencies(fields: &Fields<'_>, report: &mut Report) -> Vec<Depe
             }
         }
     }
-    for (at, (dependency, name)) in found.iter().enumerate() {
-        if found[..at].iter().any(|(other, _)| other.name == dependency.name) {
+    let mut seen = HashSet::new();
+    for (dependency, name) in &found {
+        if !seen.insert(&dependency.name) {
             let message = format!("`{}` is named as a dependency for a second time", dependency.name);
             report.error(&PK_05, name.span(), message).help("name it once, with one range");
         }

@@ -22,11 +22,11 @@ use std::sync::Arc;
 use sp_tree::{Content, Digest, Limits};
 
 use crate::checks::{PK_01, PK_02, PK_03, PK_04, PK_08};
-use crate::json::{Compact, Json, JsonError, Kind, Value};
+use crate::json::{Compact, Json, JsonError, Kind, Numbers, Value, canonical};
 use crate::report::{Report, Severity};
 
 pub use documents::write as write_documents;
-pub use graph::{Edge, GRAPH_FORMAT, Graph, Node, Strictness};
+pub use graph::{Contradiction, Edge, GRAPH_FORMAT, Graph, Ids, Merged, Node, Strictness, Voice, merge};
 pub use input::{Input, read_input};
 pub use layers::{NewGraph, NewNode, edge_json, is_layer, to_graph};
 pub use manifest::{Dependency, Integrity, Manifest, PackageKind, Provenance};
@@ -103,6 +103,12 @@ impl Package {
     /// The nodes and edges.
     pub fn graph(&self) -> Graph<'_> {
         Graph::of(self.content())
+    }
+
+    /// What makes a version this version: all of its manifest but the signature, and its content.
+    pub fn identity(&self) -> Digest {
+        let manifest = canonical(self.raw_manifest(), "signature", Numbers::Lossless).unwrap_or_default();
+        Digest::of(format!("{manifest}\n{}", self.manifest.integrity.content_hash).as_bytes())
     }
 
     /// The digest of the file.

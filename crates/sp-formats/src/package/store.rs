@@ -17,12 +17,21 @@ pub struct Shelf {
     /// The packages, sorted by name and version.
     pub packages: Vec<StoredPackage>,
     /// What every version was that ever was here: it never becomes another, even after it was removed.
-    pub known: BTreeMap<PackageName, BTreeMap<String, String>>,
+    pub known: BTreeMap<PackageName, BTreeMap<String, KnownVersion>>,
     /// Packages that were received and wait to be taken.
     pub waiting: Vec<WaitingPackage>,
     /// What others wrote.
     #[serde(flatten)]
     extra: BTreeMap<String, serde_json::Value>,
+}
+
+/// What a version was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownVersion {
+    /// What its manifest says that name, version and content hash to.
+    pub sha256: String,
+    /// What makes it this version: all of its manifest but the signature, and its content.
+    pub identity: Digest,
 }
 
 /// A package of the store.
@@ -40,6 +49,8 @@ pub struct StoredPackage {
     pub digest: Digest,
     /// What its manifest says that name, version and content hash to.
     pub sha256: String,
+    /// What makes it this version: all of its manifest but the signature, and its content.
+    pub identity: Digest,
     /// The bytes of its file.
     pub size: u64,
     /// How many nodes its graph has.

@@ -287,8 +287,6 @@ fn manifest(draft: &Draft, content: Value<'_>, text: &str) -> String {
     let declared: Vec<String> = content
         .members()
         .filter_map(|(key, _)| key.text().filter(|key| layers::is_layer(key)).map(|key| quoted(&key)))
-        // Where the policies stand in the graph, the layer need not be declared, which no other tool takes.
-        .filter(|layer| schema == 1 || *layer != quoted(POLICIES))
         .collect();
     let content_hash = Digest::of(text.as_bytes()).hex();
     let sha256 = composite(draft.name.as_str(), draft.version.as_str(), &content_hash);

@@ -98,9 +98,16 @@ pub struct Report {
     pub file: String,
     /// The file's text.
     pub text: Arc<str>,
-    /// The problems, in the order in which they were found.
+    /// The problems, in the order in which they were found; at most [`MOST_FINDINGS`] of them.
     pub findings: Vec<Finding>,
+    /// Those that were too many, and the worst of them.
+    more: usize,
+    worst: Option<Severity>,
+    spare: Option<Box<Finding>>,
 }
+
+/// More problems than this in one file say nothing new, and cost memory and time.
+pub const MOST_FINDINGS: usize = 500;
 
 impl Report {
     /// An empty report on a file.
@@ -111,12 +118,12 @@ impl Report {
             Cow::Borrowed(_) => text,
             Cow::Owned(masked) => masked.into(),
         };
-        Self { file: file.into(), text, findings: Vec::new() }
+        Self { file: file.into(), text, findings: Vec::new(), more: 0, worst: None, spare: None }
     }
 
     /// An empty report on a file whose text is given when all was found: see [`Report::about`].
     pub fn deferred(file: impl Into<String>) -> Self {
-        Self { file: file.into(), text: "".into(), findings: Vec::new() }
+        Self::new(file, "")
     }
 
     /// The report with the text that it is about, if anything was found in it.
@@ -124,7 +131,7 @@ impl Report {
         if self.findings.is_empty() {
             return self;
         }
-        Self { findings: self.findings, ..Self::new(self.file, Arc::clone(text)) }
+        Self { text: Self::new("", Arc::clone(text)).text, ..self }
     }
 
     /// Adds an error.
@@ -158,8 +165,22 @@ impl Report {
         if let Cow::Owned(masked) = masked(&message) {
             message = masked;
         }
-        self.findings.push(Finding { check, severity, span, message, help: None, fix: Vec::new() });
-        &mut self.findings[at]
+        let finding = Finding { check, severity, span, message, help: None, fix: Vec::new() };
+        if at < MOST_FINDINGS {
+            self.findings.push(finding);
+            return &mut self.findings[at];
+        }
+        self.more += 1;
+        self.worst = self.worst.max(Some(severity));
+        self.spare.insert(Box::new(finding))
+    }
+
+    /// What stands for the problems that are not listed.
+    fn rest(&self) -> Option<Finding> {
+        let (check, severity) = (self.findings.last()?.check, self.worst?);
+        let message = format!("{} more problems are not shown", self.more);
+        let help = Some("mend those that are".into());
+        Some(Finding { check, severity, span: None, message, help, fix: Vec::new() })
     }
 
     /// Puts the findings into the order of their places.
@@ -169,7 +190,8 @@ impl Report {
 
     /// Whether nothing worse than a warning was found.
     pub fn is_usable(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity < Severity::Error)
+        let listed = self.findings.iter().map(|finding| finding.severity);
+        listed.chain(self.worst).all(|severity| severity < Severity::Error)
     }
 
     /// `file:line:column` of a byte.

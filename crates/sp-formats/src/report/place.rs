@@ -136,6 +136,7 @@ pub(super) fn placed(report: &Report) -> Vec<Placed> {
     findings.sort_by_key(|finding| finding.span.as_ref().map_or(0, |span| span.start));
     let mut placed: Vec<Placed> = findings.into_iter().map(place).collect();
     placed.sort_by(order);
+    placed.extend(report.rest().map(|finding| Placed { finding, place: None }));
     placed
 }
 

@@ -1,5 +1,7 @@
 //! The knowledge graph of a package: nodes and edges as they stand in its text.
 
+mod merge;
+
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,6 +11,8 @@ use crate::printable::printable;
 use crate::report::{Report, Severity};
 
 use super::manifest::{cut, described, start};
+
+pub use merge::{Contradiction, Ids, Merged, Voice, merge};
 
 /// The format that a graph states.
 pub const GRAPH_FORMAT: &str = "ctxpkg-graph-v2";
@@ -100,7 +104,7 @@ pub enum Strictness {
 }
 
 impl Strictness {
-    pub(super) fn severity(self) -> Severity {
+    pub(in crate::package) fn severity(self) -> Severity {
         match self {
             Self::Writing => Severity::Error,
             Self::Reading => Severity::Warning,
@@ -109,18 +113,18 @@ impl Strictness {
 }
 
 /// Findings of one sort, the first few told and the rest counted.
-pub(super) struct Few<'a> {
+pub(in crate::package) struct Few<'a> {
     pub report: &'a mut Report,
     pub severity: Severity,
     told: HashMap<&'static str, usize>,
 }
 
 impl<'a> Few<'a> {
-    pub(super) fn new(report: &'a mut Report, severity: Severity) -> Self {
+    pub(in crate::package) fn new(report: &'a mut Report, severity: Severity) -> Self {
         Self { report, severity, told: HashMap::new() }
     }
 
-    pub(super) fn tell(
+    pub(in crate::package) fn tell(
         &mut self,
         sort: &'static str,
         check: &'static crate::checks::Check,
@@ -138,7 +142,7 @@ impl<'a> Few<'a> {
     }
 
     /// Says how many were not told.
-    pub(super) fn finish(self, check: &'static crate::checks::Check) {
+    pub(in crate::package) fn finish(self, check: &'static crate::checks::Check) {
         let more: usize = self.told.values().map(|told| told.saturating_sub(SHOWN)).sum();
         if more > 0 {
             self.report
@@ -150,7 +154,7 @@ impl<'a> Few<'a> {
 
 /// How much there is in a graph.
 #[derive(Debug, Default)]
-pub(super) struct Figures<'j> {
+pub(in crate::package) struct Figures<'j> {
     pub nodes: usize,
     pub edges: usize,
     /// The types of the nodes, sorted.
@@ -158,7 +162,7 @@ pub(super) struct Figures<'j> {
 }
 
 /// Reports everything about the graph of a content, and tells how much there is in it.
-pub(super) fn check<'j>(content: Value<'j>, strictness: Strictness, report: &mut Report) -> Figures<'j> {
+pub(in crate::package) fn check<'j>(content: Value<'j>, strictness: Strictness, report: &mut Report) -> Figures<'j> {
     let mut figures = Figures::default();
     let Some(graph) = content.get("context_graph").filter(|graph| !graph.is_null()) else { return figures };
     if graph.kind() != Kind::Object {
