@@ -288,7 +288,7 @@ pub(crate) enum Pkg {
     Export {
         /// The package: `name`, `name@version`
         package: String,
-        /// The file [default: <name>-<version>.ctxpkg]
+        /// The file [default: `NAME-VERSION.ctxpkg`]
         #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
         output: Option<PathBuf>,
         /// Replace a file that is there

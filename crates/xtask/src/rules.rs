@@ -28,7 +28,11 @@ fn file(file: &ExampleFile) -> String {
     match &file.content {
         Content::Link(target) => format!("\n`{path}` is a link to `{}`.\n", printable(target)),
         Content::Text(text) => {
-            let language = if path.ends_with(".yaml") { "yaml" } else { "markdown" };
+            let language = match path.rsplit('.').next() {
+                Some("yaml") => "yaml",
+                Some("ctxpkg") => "json",
+                _ => "markdown",
+            };
             let (shown, more) = shortened(text);
             let more = if more > 0 { format!("… {more} more lines\n") } else { String::new() };
             // A text with a fence in it needs a longer one round it.

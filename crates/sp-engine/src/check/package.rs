@@ -40,7 +40,7 @@ impl Format for PackageFile {
 }
 
 /// The packages that lie in a directory, and those that are installed there.
-fn packages_in(root: &Path) -> Vec<PathBuf> {
+pub(super) fn packages_in(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for dir in [root.to_path_buf(), installed_in(root)] {
         let entries = Dir::open(&dir).and_then(|opened| opened.entries()).unwrap_or_default();

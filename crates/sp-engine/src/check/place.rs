@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use sp_formats::skill::SKILL_FILE;
 
 use super::CheckRequest;
-use super::package::has_packages;
+use super::package::{has_packages, packages_in};
 use crate::bag::workspace::is_workspace;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
@@ -64,10 +64,12 @@ pub(super) fn places(context: &Context<'_>, request: &CheckRequest) -> Result<Ve
     if let Some(root) = &request.root {
         return Ok(vec![Place::new(context.expand(&root.to_string_lossy()))]);
     }
-    let is_known = |dir: &&Path| is_skill(dir) || is_repo(dir) || is_workspace(dir) || has_packages(dir);
-    let nearest = context.current_dir.ancestors().find(is_known);
+    let nearest = context.current_dir.ancestors().find(|dir| is_skill(dir) || is_repo(dir) || is_workspace(dir));
     match nearest {
         Some(dir) => Ok(vec![Place::new(dir.into())]),
+        None if has_packages(&context.current_dir) => {
+            Ok(packages_in(&context.current_dir).into_iter().map(Place::new).collect())
+        }
         // A walk through whatever lies below, a home perhaps, is done only where it is asked for.
         None => Err(Error::new(Kind::Data, "the current directory is in no skill and no repository of skills")
             .hint("name what to check: a skill's folder, a pack file, or a directory with skills, such as `.`")),

@@ -7,7 +7,7 @@
 //!                         └──▶ plan ──▶ one transaction: .ctxpkg/, sinks, lock, records
 //! ```
 //!
-//! Nothing is taken without [`subject::load`] and [`trust::judge`].
+//! Nothing is taken that was not read whole (`subject`) and judged (`trust`).
 
 mod create;
 mod diff;

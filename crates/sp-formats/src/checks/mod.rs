@@ -90,7 +90,7 @@ pub fn files(example: &'static str) -> Vec<ExampleFile> {
 /// The first lines of a text of an example, and how many more there are: one that is bad because
 /// it is long need not be shown whole.
 pub fn shortened(text: &str) -> (String, usize) {
-    const LONG: usize = 20;
+    const LONG: usize = 60;
     const SHOWN: usize = 8;
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     match lines.len() {

@@ -53,7 +53,7 @@ fn example(text: &'static str, out: &mut dyn Write) -> std::io::Result<()> {
             Content::Text(text) => {
                 writeln!(out, "  {DIM}{}{DIM:#}", printable(path))?;
                 let (shown, more) = shortened(&text);
-                printable_lines(&shown).lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+                printable_lines(&shown).lines().try_for_each(|line| writeln!(out, "    {}", cut(line)))?;
                 if more > 0 {
                     writeln!(out, "    {DIM}… {more} more lines{DIM:#}")?;
                 }
@@ -62,6 +62,15 @@ fn example(text: &'static str, out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// A line that fits: of a hash or a signature the beginning says enough.
+fn cut(line: &str) -> String {
+    const LONGEST: usize = 100;
+    match line.chars().count() {
+        length if length > LONGEST => line.chars().take(LONGEST).chain(['…']).collect(),
+        _ => line.into(),
+    }
 }
 
 fn item(check: &Check) -> RuleItem {
