@@ -83,7 +83,18 @@ pub struct Contradiction {
 }
 
 /// Members of a node that have rules of their own, or that we write.
-const NODE_RULES: &[&str] = &["id", "type", "content", "activation", "confidence", "supersedes", "variant_of", "also"];
+const NODE_RULES: &[&str] = &[
+    "id",
+    "type",
+    "content",
+    "activation",
+    "active_before",
+    "confidence",
+    "supersedes",
+    "supersedes_elsewhere",
+    "variant_of",
+    "also",
+];
 const EDGE_RULES: &[&str] = &["from", "to", "type", "weight", "coactivations", "contributions", "derived", "also"];
 
 /// What is said of something, by key: every value that anybody gave.
@@ -99,12 +110,14 @@ struct Variant<'j> {
     content: Cow<'j, str>,
     activation: f64,
     confidence: Option<f64>,
-    /// What it supersedes: nodes, or ids of nodes that are not there.
+    /// The nodes of its own package that it supersedes.
     supersedes: BTreeSet<usize>,
-    lost: BTreeSet<Cow<'j, str>>,
+    /// Ids that it supersedes and that its own package does not have.
+    elsewhere: BTreeSet<Cow<'j, str>>,
     fields: Fields<'j>,
     voices: BTreeSet<String>,
-    superseded_by: Option<usize>,
+    /// Whether another node took its place: it keeps what it was, and is no longer active.
+    superseded: bool,
 }
 
 /// An edge, whoever says it.
@@ -121,6 +134,8 @@ struct Merger<'j> {
     known: HashMap<Said<'j>, usize>,
     ties: HashMap<(usize, usize, Cow<'j, str>), Tie<'j>>,
     sources: BTreeMap<String, String>,
+    /// Edges that lead to nodes that are not there, as canonical JSON.
+    loose: BTreeSet<String>,
 }
 
 /// Merges graphs.
@@ -148,21 +163,26 @@ impl<'j> Merger<'j> {
                 self.sources.insert(voice.source.clone(), voice.label.clone());
             }
         }
+        // The ids of a merge were given by it.
+        let ids = if sources.is_some() { Ids::Global } else { voice.ids };
         let mut local: HashMap<Cow<'j, str>, usize> = HashMap::with_capacity(graph.nodes.len());
         for node in &graph.nodes {
-            let at = self.node(voice, node);
+            let at = self.node(voice, ids, node);
             local.insert(node.id.clone(), at);
         }
         for node in &graph.nodes {
-            self.supersede(&local, node);
+            self.supersede(voice, &local, node);
         }
         for edge in &graph.edges {
             self.edge(voice, &local, edge);
         }
+        let loose = voice.content.get("context_graph").and_then(|graph| graph.get("loose"));
+        let loose = loose.into_iter().flat_map(Value::items);
+        self.loose.extend(loose.filter_map(|edge| canonical(edge, "", Numbers::Lossless)));
     }
 
-    fn node(&mut self, voice: &Voice<'j>, node: &Node<'j>) -> usize {
-        let id = match (voice.ids, node.value.get("variant_of").and_then(Value::text)) {
+    fn node(&mut self, voice: &Voice<'j>, ids: Ids, node: &Node<'j>) -> usize {
+        let id = match (ids, node.value.get("variant_of").and_then(Value::text)) {
             (Ids::Counted, _) => Cow::Owned(said_id(&node.kind, &node.content)),
             (Ids::Global, Some(of)) => of,
             (Ids::Global, None) => node.id.clone(),
@@ -176,17 +196,18 @@ impl<'j> Merger<'j> {
                 activation: 0.0,
                 confidence: None,
                 supersedes: BTreeSet::new(),
-                lost: BTreeSet::new(),
+                elsewhere: BTreeSet::new(),
                 fields: Fields::new(),
                 voices: BTreeSet::new(),
-                superseded_by: None,
+                superseded: false,
             });
             self.variants.len() - 1
         });
         let variant = &mut self.variants[at];
         variant.voices.insert(voice.source.clone());
         let number = |key: &str| node.value.get(key).and_then(Value::number).filter(|number| number.is_finite());
-        variant.activation = variant.activation.max(number("activation").unwrap_or(1.0));
+        let activation = number("active_before").or_else(|| number("activation")).unwrap_or(1.0);
+        variant.activation = variant.activation.max(activation);
         if let Some(confidence) = number("confidence") {
             variant.confidence = Some(variant.confidence.map_or(confidence, |known| known.max(confidence)));
         }
@@ -194,22 +215,32 @@ impl<'j> Merger<'j> {
         at
     }
 
-    fn supersede(&mut self, local: &HashMap<Cow<'j, str>, usize>, node: &Node<'j>) {
-        let Some(value) = node.value.get("supersedes") else { return };
+    fn supersede(&mut self, voice: &Voice<'j>, local: &HashMap<Cow<'j, str>, usize>, node: &Node<'j>) {
         let own = local[&node.id];
+        let elsewhere =
+            node.value.get("supersedes_elsewhere").into_iter().flat_map(Value::items).filter_map(Value::text);
+        self.variants[own].elsewhere.extend(elsewhere);
+        let Some(value) = node.value.get("supersedes") else { return };
         // One id, or several.
-        let ids = value.text().into_iter().chain(value.items().filter_map(Value::text));
-        for id in ids {
-            match local.get(&id) {
-                Some(&old) if old != own => drop(self.variants[own].supersedes.insert(old)),
-                Some(_) => {}
-                None => drop(self.variants[own].lost.insert(id)),
+        for id in value.text().into_iter().chain(value.items().filter_map(Value::text)) {
+            match (local.get(&id), voice.ids) {
+                (Some(&old), _) if old != own => drop(self.variants[own].supersedes.insert(old)),
+                (Some(_), _) => {}
+                (None, Ids::Global) => drop(self.variants[own].elsewhere.insert(id)),
+                // A counted id means nothing outside its package.
+                (None, Ids::Counted) => {
+                    let qualified = format!("{}/{id}", voice.source);
+                    self.variants[own].elsewhere.insert(qualified.into());
+                }
             }
         }
     }
 
     fn edge(&mut self, voice: &Voice<'j>, local: &HashMap<Cow<'j, str>, usize>, edge: &Edge<'j>) {
-        let (Some(&from), Some(&to)) = (local.get(&edge.from), local.get(&edge.to)) else { return };
+        let (Some(&from), Some(&to)) = (local.get(&edge.from), local.get(&edge.to)) else {
+            self.loose.extend(canonical(edge.value, "", Numbers::Lossless));
+            return;
+        };
         if edge.value.get("derived").and_then(Value::truth) == Some(true) {
             return;
         }
@@ -247,7 +278,12 @@ impl<'j> Merger<'j> {
         let mut graph = String::with_capacity(self.variants.len() * 256);
         graph.push_str("{\"edges\":[");
         merged.edges = self.write_edges(&ids, &mut merged, &mut graph);
-        let _ = write!(graph, "],\"format\":{},\"nodes\":[", quoted(GRAPH_FORMAT));
+        let _ = write!(graph, "],\"format\":{}", quoted(GRAPH_FORMAT));
+        if !self.loose.is_empty() {
+            let loose: Vec<&str> = self.loose.iter().map(String::as_str).collect();
+            let _ = write!(graph, ",\"loose\":[{}]", loose.join(","));
+        }
+        graph.push_str(",\"nodes\":[");
         for (place, &at) in order.iter().enumerate() {
             if place > 0 {
                 graph.push(',');
@@ -292,16 +328,26 @@ impl<'j> Merger<'j> {
 
     /// What was superseded is kept, and no longer active.
     fn set_aside(&mut self, ids: &[String], merged: &mut Merged) {
+        let mut by_id: HashMap<&str, Vec<usize>> = HashMap::new();
+        if self.variants.iter().any(|variant| !variant.elsewhere.is_empty()) {
+            for (at, variant) in self.variants.iter().enumerate() {
+                by_id.entry(&variant.id).or_default().push(at);
+            }
+        }
         let mut pairs: BTreeSet<(usize, usize)> = BTreeSet::new();
         for (at, variant) in self.variants.iter().enumerate() {
-            pairs.extend(variant.supersedes.iter().map(|old| (*old, at)));
+            let found = variant.elsewhere.iter().filter_map(|id| by_id.get(&**id)).flatten();
+            let old = variant.supersedes.iter().chain(found).filter(|old| **old != at);
+            pairs.extend(old.map(|old| (*old, at)));
         }
         let edges = self.ties.keys().filter(|(from, to, kind)| kind == "supersedes" && from != to);
-        pairs.extend(edges.map(|(from, to, _)| (*to, *from)));
-        for (old, new) in pairs {
-            self.variants[old].activation = 0.0;
-            self.variants[old].superseded_by = Some(new);
-            merged.superseded.push((ids[old].clone(), ids[new].clone()));
+        let by_edge: BTreeSet<(usize, usize)> = edges.map(|(from, to, _)| (*to, *from)).collect();
+        for (old, new) in &pairs {
+            self.variants[*new].supersedes.insert(*old);
+        }
+        for (old, new) in pairs.union(&by_edge) {
+            self.variants[*old].superseded = true;
+            merged.superseded.push((ids[*old].clone(), ids[*new].clone()));
         }
     }
 
@@ -362,7 +408,11 @@ impl<'j> Merger<'j> {
         members.insert("id", quoted(&ids[at]).into());
         members.insert("type", quoted(&variant.kind).into());
         members.insert("content", quoted(&variant.content).into());
-        members.insert("activation", number(variant.activation).into());
+        let now = if variant.superseded { 0.0 } else { variant.activation };
+        members.insert("activation", number(now).into());
+        if variant.superseded && variant.activation > 0.0 {
+            members.insert("active_before", number(variant.activation).into());
+        }
         if let Some(confidence) = variant.confidence {
             members.insert("confidence", number(confidence).into());
         }
@@ -370,19 +420,22 @@ impl<'j> Merger<'j> {
             members.insert("variant_of", quoted(&variant.id).into());
         }
         let mut old: Vec<&str> = variant.supersedes.iter().map(|old| ids[*old].as_str()).collect();
-        old.extend(variant.lost.iter().map(|id| &**id));
         old.sort_unstable();
-        old.dedup();
         match old.as_slice() {
             [] => {}
             [one] => drop(members.insert("supersedes", quoted(one).into())),
-            many => {
-                let many: Vec<String> = many.iter().map(|one| quoted(one)).collect();
-                members.insert("supersedes", format!("[{}]", many.join(",")).into());
-            }
+            many => drop(members.insert("supersedes", list(many.iter().copied()).into())),
+        }
+        if !variant.elsewhere.is_empty() {
+            members.insert("supersedes_elsewhere", list(variant.elsewhere.iter().map(|id| &**id)).into());
         }
         write_object(members, &variant.fields, text);
     }
+}
+
+/// Texts as a list in JSON.
+fn list<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    format!("[{}]", texts.map(quoted).collect::<Vec<_>>().join(","))
 }
 
 /// Which of several variants keeps the id: the more active, the more certain, then by what it says.

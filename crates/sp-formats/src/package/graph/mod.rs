@@ -1,5 +1,6 @@
 //! The knowledge graph of a package: nodes and edges as they stand in its text.
 
+mod decay;
 mod merge;
 
 use std::borrow::Cow;
@@ -12,6 +13,7 @@ use crate::report::{Report, Severity};
 
 use super::manifest::{cut, described, start};
 
+pub use decay::activation_at;
 pub use merge::{Contradiction, Ids, Merged, Voice, merge};
 
 /// The format that a graph states.
