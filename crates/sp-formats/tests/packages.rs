@@ -468,19 +468,25 @@ fn pk_06_what_another_tool_does_not_take_is_left_out_for_it() {
 }
 
 #[test]
-fn pk_04_a_package_states_the_level_that_was_asked_for_or_the_one_that_it_has() {
+fn pk_04_pk_16_a_package_states_the_level_that_was_asked_for_or_the_one_that_it_has() {
     let nodes = r#"{"context_graph":{"nodes":[{"id":"a","type":"fact","content":"x"}]}}"#;
     let edges = r#"{"context_graph":{"nodes":[{"id":"a","type":"fact","content":"x"}],"edges":[{"from":"a","to":"a","type":"is"}]}}"#;
     let layers = r#"{"knowledge":{"facts":[{"value":"x"}]}}"#;
+    let fades = r#""created_at":"2026-01-01T00:00:00Z","decay_half_life_days":90"#;
+    let fading = &edges.replace(r#""content":"x""#, &format!(r#""content":"x",{fades}"#));
+    for (content, asked) in [(nodes, 2), (nodes, 3), (edges, 3), (layers, 2), (layers, 3)] {
+        let mut draft = draft(content);
+        draft.level = Some(asked);
+        assert!(write(&draft, None, &limits()).is_err(), "{content} does not reach {asked}");
+    }
     for (content, asked, schema, level) in [
         (nodes, None, 2, Some(1)),
         (edges, None, 2, Some(2)),
         (edges, Some(1), 2, Some(1)),
         (edges, Some(2), 2, Some(2)),
-        (edges, Some(3), 2, Some(3)),
+        (fading, Some(3), 2, Some(3)),
         (layers, None, 1, None),
         (layers, Some(1), 2, Some(1)),
-        (layers, Some(3), 2, Some(3)),
     ] {
         let mut draft = draft(content);
         draft.level = asked;

@@ -58,6 +58,10 @@ pub(crate) enum Format {
     Sarif,
     /// For GitHub's workflows (`sp check` only)
     Github,
+    /// Markdown, for an agent (`sp pkg load` only)
+    Md,
+    /// XML, for an agent (`sp pkg load` only)
+    Xml,
 }
 
 #[derive(Debug, Subcommand)]
@@ -362,6 +366,43 @@ pub(crate) enum Pkg {
         /// Show what would change, and change nothing
         #[arg(long)]
         dry_run: bool,
+    },
+    /// Make one package of several
+    Merge {
+        /// Files, or packages of the store
+        #[arg(required = true, value_name = "PACKAGE")]
+        packages: Vec<String>,
+        /// The name of the new package
+        #[arg(long)]
+        name: String,
+        /// Its version [default: 1.0.0, then the next patch whenever the content is another]
+        #[arg(long)]
+        version: Option<String>,
+        /// Sign it; with a name, with that key
+        #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = "", require_equals = true)]
+        sign: Option<String>,
+        /// Write it into this file too
+        #[arg(long, visible_alias = "output", short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        size: MaxSize,
+    },
+    /// Print the best of what is known, within a number of tokens, for an agent to read
+    Load {
+        /// Files, or packages of the store [default: those of the project]
+        #[arg(value_name = "PACKAGE")]
+        packages: Vec<String>,
+        /// The most tokens
+        #[arg(long, value_name = "TOKENS", default_value_t = 4000)]
+        budget: usize,
+        /// What it should be about, in a few words
+        #[arg(long, value_name = "WORDS", default_value = "")]
+        focus: String,
+        /// As of this time, such as `2026-05-22T00:00:00Z` [default: now]
+        #[arg(long, value_name = "TIME")]
+        at: Option<String>,
+        #[command(flatten)]
+        size: MaxSize,
     },
     /// Verify a package, step by step
     Verify {

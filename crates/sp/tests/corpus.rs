@@ -41,7 +41,7 @@ enum Group {
 
 impl Group {
     fn of(case: &str) -> Self {
-        const STARTS: [(&str, Group); 25] = [
+        const STARTS: [(&str, Group); 26] = [
             ("good-pkg-", Group::GoodPackage),
             ("good-", Group::Good),
             ("pkg-json-", Group::Package("PK-01")),
@@ -54,6 +54,7 @@ impl Group {
             ("pkg-signature-", Group::Package("PK-11")),
             ("pkg-unsigned", Group::Package("PK-13")),
             ("pkg-graph-", Group::Package("PK-15")),
+            ("pkg-level-", Group::Package("PK-16")),
             ("pkg-place-", Group::Package("PK-22")),
             ("pkg-document-", Group::Package("PK-24")),
             ("bag-", Group::Bag),
@@ -155,6 +156,11 @@ fn pk_15_every_mistake_in_a_graph_is_found_where_it_stands() {
 #[test]
 fn pk_22_packages_are_found_wherever_they_lie() {
     check_package("PK-22");
+}
+
+#[test]
+fn pk_16_a_level_that_is_claimed_and_not_reached_is_told() {
+    check_package("PK-16");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::package::read;
+use sp_formats::package::{check_level, read};
+use sp_formats::report::Report;
 use sp_formats::skill::{self, SKILL_FILE};
 use sp_tree::{Content, Dir, EntryKind};
 
@@ -22,7 +23,13 @@ impl Format for PackageFile {
     fn check(&self, checker: &Checker<'_>, place: &Place) -> Result<()> {
         let limits = &checker.session.limits;
         let bytes = checker.drafts.read(&place.path, limits.package_bytes)?;
-        let read = read("", bytes, limits);
+        let mut read = read("", bytes, limits);
+        if let Some(package) = &read.package {
+            let mut report = Report::deferred("");
+            check_level(package.raw_manifest(), &package.graph(), &mut report);
+            checker.findings.report(&place.path, &report.about(package.text()));
+        }
+        read.report.sort();
         checker.findings.report(&place.path, &read.report);
         checker.findings.package(&place.path);
         let documents = read.package.as_ref().and_then(|package| package.documents.as_ref());

@@ -35,6 +35,8 @@ pub enum Material {
     Skills(Vec<String>),
     /// The documents of a project.
     Project(PathBuf),
+    /// A content that was worked out, as JSON.
+    Content(String),
 }
 
 /// What is to be made.
@@ -168,6 +170,7 @@ fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Draft> {
     let context = session.context;
     let (input, kind, about) = match &request.material {
         Material::Input(path) => (read_hand_written(session, path)?, None, String::new()),
+        Material::Content(content) => (Input { content: content.clone(), ..Input::default() }, None, String::new()),
         Material::Skills(paths) => (skills(session, request, paths)?, Some(PackageKind::Skills), "Skills".to_owned()),
         Material::Project(dir) => {
             let dir: PathBuf = context.expand(&dir.to_string_lossy()).components().collect();

@@ -12,9 +12,12 @@
 mod create;
 mod diff;
 mod gather;
+mod gathered;
 mod install;
 mod keys;
+mod load;
 mod manage;
+mod merge;
 mod project;
 mod receive;
 mod rollback;
@@ -32,9 +35,11 @@ pub use create::{CreateRequest, Material, create};
 pub use diff::diff;
 pub use install::{InstallPackages, Optional, install, uninstall};
 pub use keys::{KeyPart, export_key, import_key, list_keys, new_key, rotate_key, trust_key, trust_rotation};
+pub use load::{LoadRequest, load};
 pub use manage::{
     Answer, Compat, ExportRequest, Overwrite, Packages, answer_waiting, export, import, info, list, log, remove,
 };
+pub use merge::{merge, merge_request};
 pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
 pub use rollback::rollback;
 pub use secret::SecretFrom;

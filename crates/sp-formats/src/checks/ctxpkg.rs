@@ -128,6 +128,16 @@ pub const PK_15: Check = Check {
     good: include_str!("ctxpkg/pk-15-good.txt"),
 };
 
+/// Levels.
+pub const PK_16: Check = Check {
+    id: "PK-16",
+    what: "A package reaches the level that it claims: 1 has nodes, 2 has edges too, 3 has an activation on every \
+           node, a weight on every edge, and a node that fades.",
+    why: "Whoever chooses a package by its level relies on what the level promises.",
+    bad: include_str!("ctxpkg/pk-16-bad.txt"),
+    good: include_str!("ctxpkg/pk-16-good.txt"),
+};
+
 /// Documents.
 pub const PK_24: Check = Check {
     id: "PK-24",

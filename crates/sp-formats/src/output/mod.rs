@@ -312,6 +312,8 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("pkg verify", schemars::schema_for!(PackageVerification)),
         ("pkg diff", schemars::schema_for!(PackageDiff)),
         ("pkg install", schemars::schema_for!(PackageChange)),
+        ("pkg merge", schemars::schema_for!(PackageMerged)),
+        ("pkg load", schemars::schema_for!(PackageLoaded)),
         ("pkg send", schemars::schema_for!(PackageSent)),
         ("pkg receive", schemars::schema_for!(PackageReceived)),
         ("key list", schemars::schema_for!(KeyList)),

@@ -366,3 +366,85 @@ pub struct PinItem {
     /// Why: `first use`, `you said so` or `rotation`.
     pub because: String,
 }
+
+/// `sp pkg merge`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageMerged {
+    /// The package that it became.
+    #[serde(flatten)]
+    pub stored: PackageStored,
+    /// The packages that it is made of.
+    pub sources: Vec<String>,
+    /// Nodes that more than one of them has.
+    pub shared: Vec<String>,
+    /// Nodes that another supersedes.
+    pub superseded: Vec<SupersededItem>,
+    /// Nodes that contradict each other.
+    pub contradictions: Vec<ContradictionItem>,
+}
+
+/// A node that another took the place of.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SupersededItem {
+    /// The old one.
+    pub old: String,
+    /// The new one.
+    pub new: String,
+}
+
+/// Two nodes that contradict each other.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ContradictionItem {
+    /// The first.
+    pub from: String,
+    /// What it says.
+    pub from_content: String,
+    /// The second.
+    pub to: String,
+    /// What it says.
+    pub to_content: String,
+    /// Whether the two had one id in two packages.
+    pub same_id: bool,
+}
+
+/// `sp pkg load`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageLoaded {
+    /// What an agent reads.
+    pub context: String,
+    /// How many tokens it has.
+    pub tokens: usize,
+    /// How many it may have.
+    pub budget: usize,
+    /// Which tokenizer counted.
+    pub tokenizer: String,
+    /// The packages that it is from.
+    pub sources: Vec<String>,
+    /// The nodes that are in it, the best first.
+    pub nodes: Vec<LoadedNode>,
+    /// How many nodes were left out, by reason.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A node that was chosen.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LoadedNode {
+    /// Its id.
+    pub id: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What it is worth to the question, from 0 to 1.
+    pub worth: f64,
+}
+
+/// Nodes that were left out for one reason.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// `superseded`, `faded` or `no room`.
+    pub reason: String,
+    /// How many.
+    pub count: usize,
+    /// The best of them, by their ids.
+    pub best: Vec<String>,
+}

@@ -26,7 +26,10 @@ use crate::json::{Compact, Json, JsonError, Kind, Numbers, Value, canonical};
 use crate::report::{Report, Severity};
 
 pub use documents::write as write_documents;
-pub use graph::{Contradiction, Edge, GRAPH_FORMAT, Graph, Ids, Merged, Node, Strictness, Voice, activation_at, merge};
+pub use graph::{
+    Chosen, Contradiction, Edge, GRAPH_FORMAT, Graph, Ids, Level, Merged, Node, Question, Reading, Reason, Selection,
+    Shape, Strictness, Voice, activation_at, check_level, merge, reading, select,
+};
 pub use input::{Input, read_input};
 pub use layers::{NewGraph, NewNode, edge_json, is_layer, to_graph};
 pub use manifest::{Dependency, Integrity, Manifest, PackageKind, Provenance};

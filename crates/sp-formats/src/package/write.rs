@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::json::{Json, JsonError, Kind, Numbers, Value, canonical, quoted};
 use crate::report::{Report, Severity};
 
-use super::graph::{self, GRAPH_FORMAT, Graph, Strictness};
+use super::graph::{self, GRAPH_FORMAT, Graph, Level, Strictness};
 use super::layers::{self, NewGraph, POLICIES, edge_json};
 use super::manifest::{Dependency, PackageKind};
 use super::name::{PackageName, PackageVersion};
@@ -100,6 +100,7 @@ fn strict(package: &Package) -> Result<(), WriteError> {
     let mut report = Report::deferred("the content");
     layers::check(package.content(), &package.manifest, Strictness::Writing, &mut report);
     graph::check(package.content(), Strictness::Writing, &mut report);
+    graph::check_level(package.raw_manifest(), &package.graph(), &mut report);
     match report.is_usable() {
         true => Ok(()),
         false => {
@@ -313,7 +314,8 @@ fn manifest(draft: &Draft, content: Value<'_>, text: &str) -> String {
     let conflicts: Vec<String> = draft.conflicts.iter().map(ToString::to_string).collect();
     add("conflicts", (!conflicts.is_empty()).then(|| texts(&conflicts)));
     if has_graph {
-        add("conformance_level", Some(draft.level.unwrap_or(if graph.edges.is_empty() { 1 } else { 2 }).to_string()));
+        let reached = Level::of(&graph).reached.clamp(1, 2);
+        add("conformance_level", Some(draft.level.unwrap_or(reached).to_string()));
         let types: Vec<String> = graph.node_types().into_iter().map(Into::into).collect();
         let summary = format!(
             "{{\"node_count\":{},\"edge_count\":{},\"node_types\":{}}}",

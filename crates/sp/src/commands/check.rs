@@ -105,7 +105,7 @@ fn print(context: &Context<'_>, outcome: &Outcome, terminal: &Terminal) -> Resul
             each(checked, |file, placed| writeln!(out, "{}", annotation(file, placed, &context.current_dir)))
         })?,
         Format::Plain => terminal.print_text(|out| each(checked, |file, placed| plain(out, file, placed)))?,
-        Format::Human => terminal.print_text(|out| {
+        Format::Human | Format::Md | Format::Xml => terminal.print_text(|out| {
             each(checked, |file, placed| write!(out, "{}", terminal::snippet(&file.file, placed)))?;
             summary(outcome, out)
         })?,

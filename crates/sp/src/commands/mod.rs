@@ -74,16 +74,23 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// Only a check has findings to tell to GitHub and to code scanning.
+/// Some forms are only for what one command has to tell.
 fn refuse_format(cli: &Cli) -> Result<()> {
-    let format = match cli.options.format {
-        Format::Sarif => "sarif",
-        Format::Github => "github",
+    let (format, wanted) = match cli.options.format {
+        Format::Sarif => ("sarif", "sp check"),
+        Format::Github => ("github", "sp check"),
+        Format::Md => ("md", "sp pkg load"),
+        Format::Xml => ("xml", "sp pkg load"),
         _ => return Ok(()),
     };
-    match cli.command {
-        Command::Check(_) | Command::Bag(cli::Bag::Check(_)) => Ok(()),
-        _ => Err(Error::new(Kind::Usage, format!("`--format {format}` is for `sp check` only"))
+    let is = match cli.command {
+        Command::Check(_) | Command::Bag(cli::Bag::Check(_)) => "sp check",
+        Command::Pkg(cli::Pkg::Load { .. }) => "sp pkg load",
+        _ => "",
+    };
+    match is == wanted {
+        true => Ok(()),
+        false => Err(Error::new(Kind::Usage, format!("`--format {format}` is for `{wanted}` only"))
             .hint("use `human`, `plain` or `json`")),
     }
 }

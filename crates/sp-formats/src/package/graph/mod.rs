@@ -1,7 +1,11 @@
 //! The knowledge graph of a package: nodes and edges as they stand in its text.
 
 mod decay;
+mod level;
 mod merge;
+mod reading;
+mod render;
+mod select;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -14,7 +18,11 @@ use crate::report::{Report, Severity};
 use super::manifest::{cut, described, start};
 
 pub use decay::activation_at;
+pub use level::{Level, check_level};
 pub use merge::{Contradiction, Ids, Merged, Voice, merge};
+pub use reading::{Reading, reading};
+pub use render::Shape;
+pub use select::{Chosen, Question, Reason, Selection, select};
 
 /// The format that a graph states.
 pub const GRAPH_FORMAT: &str = "ctxpkg-graph-v2";

@@ -2,6 +2,7 @@
 
 mod change;
 mod diff;
+mod graph;
 mod show;
 mod transport;
 mod verify;
@@ -66,6 +67,8 @@ pub(super) fn run(mut context: Context<'_>, options: &Options, command: &Pkg, te
         Pkg::Diff { before, after, .. } => diff::diff(&pkg::diff(context, before, after)?, terminal)?,
         Pkg::Log { name } => show::log(&pkg::log(context, root, name)?, terminal)?,
         Pkg::Verify { package, trust } => return verify::verify(context, package, accepted(trust), terminal),
+        Pkg::Merge { .. } => graph::merge(context, options, command, terminal)?,
+        Pkg::Load { .. } => graph::load(context, options, command, terminal)?,
         Pkg::Send { .. } => transport::send(context, command, terminal)?,
         Pkg::Receive { .. } => transport::receive(context, command, terminal)?,
         Pkg::Inbox { accept, reject, trust } => {
@@ -83,7 +86,9 @@ fn max_size(command: &Pkg) -> Option<u64> {
         | Pkg::Verify { trust, .. }
         | Pkg::Receive { trust, .. }
         | Pkg::Inbox { trust, .. } => trust.size.max_size,
-        Pkg::Info { size, .. } | Pkg::Diff { size, .. } => size.max_size,
+        Pkg::Info { size, .. } | Pkg::Diff { size, .. } | Pkg::Merge { size, .. } | Pkg::Load { size, .. } => {
+            size.max_size
+        }
         _ => None,
     }
 }
@@ -142,9 +147,14 @@ fn request(options: &Options, create: &cli::Create) -> Result<CreateRequest> {
         dependencies: create.depends.clone(),
         level: create.level,
         material,
-        sign: create.sign.as_ref().map(|key| Some(key.clone()).filter(|key| !key.is_empty())),
+        sign: signing(create.sign.as_ref()),
         output: create.output.clone(),
         overwrite: overwrite(create.force),
         root: options.root.clone(),
     })
+}
+
+/// `--sign` is the default key, `--sign=name` another.
+fn signing(sign: Option<&String>) -> Option<Option<String>> {
+    sign.map(|key| Some(key.clone()).filter(|key| !key.is_empty()))
 }

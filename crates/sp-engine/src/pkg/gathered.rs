@@ -1,0 +1,107 @@
+//! Several packages as one graph: those that are named, or those that a project has.
+
+use std::path::Path;
+
+use sp_formats::json::{Json, quoted};
+use sp_formats::package::{Graph, Ids, Merged, NewNode, Package, Voice, edge_json, merge, to_graph};
+
+use super::project::Project;
+use super::shelf::read_shelf;
+use super::subject::{Subject, load_file};
+use crate::config::Session;
+use crate::error::{Error, Kind, Result};
+
+/// Packages that were read, to be looked at together.
+pub(super) struct Gathered {
+    packages: Vec<Package>,
+    /// The contents of those that have layers and no graph, as graphs.
+    made: Vec<Option<Json>>,
+}
+
+impl Gathered {
+    /// The packages that are named; with none, those of the project.
+    pub(super) fn read(session: &Session<'_>, names: &[String], root: Option<&Path>) -> Result<Self> {
+        let packages = match names.is_empty() {
+            false => {
+                let shelf = read_shelf(session.context)?;
+                let load = |text: &String| Ok(Subject::parse(session, text)?.load(session, &shelf)?.0);
+                names.iter().map(load).collect::<Result<Vec<Package>>>()?
+            }
+            true => installed(session, root)?,
+        };
+        let made = packages.iter().map(|package| from_layers(session, package)).collect::<Result<_>>()?;
+        Ok(Self { packages, made })
+    }
+
+    /// What people call them.
+    pub(super) fn labels(&self) -> Vec<String> {
+        self.packages.iter().map(label).collect()
+    }
+
+    /// One graph of them all.
+    pub(super) fn merge(&self) -> Merged {
+        let voices: Vec<Voice<'_>> = self
+            .packages
+            .iter()
+            .zip(&self.made)
+            .map(|(package, made)| {
+                let content = made.as_ref().map_or_else(|| package.content(), Json::root);
+                let ours = package.manifest.provenance.as_ref().is_some_and(|by| by.tool == "skillpack");
+                let ids = if ours { Ids::Global } else { Ids::of(&Graph::of(content)) };
+                let source = package.manifest.integrity.content_hash[..16].to_owned();
+                Voice { source, label: label(package), ids, content }
+            })
+            .collect();
+        merge(&voices)
+    }
+
+    /// The graph, where there is one package only and nothing to merge.
+    pub(super) fn only(&self) -> Option<Graph<'_>> {
+        match (self.packages.as_slice(), self.made.as_slice()) {
+            ([package], [None]) => Some(package.graph()),
+            ([_], [Some(made)]) => Some(Graph::of(made.root())),
+            _ => None,
+        }
+    }
+}
+
+fn label(package: &Package) -> String {
+    format!("{} {}", package.manifest.name, package.manifest.version)
+}
+
+/// The packages that a project has.
+fn installed(session: &Session<'_>, root: Option<&Path>) -> Result<Vec<Package>> {
+    let project = Project::find(session, root)?;
+    let mut packages = Vec::new();
+    for (name, locked) in &project.lock.packages {
+        if let Some(bytes) = project.read(session, name)? {
+            let path = super::installed_in(&project.root).join(Project::file_name(name)?.as_str());
+            if sp_tree::Digest::of(&bytes) != locked.digest {
+                let message = format!("`{}` is not what `ctxpkg.lock` says", session.context.show(&path));
+                return Err(Error::new(Kind::Trust, message).hint("`sp pkg install` puts it right"));
+            }
+            packages.push(load_file(session, &path)?);
+        }
+    }
+    match packages.is_empty() {
+        false => Ok(packages),
+        true => {
+            let shown = session.context.show(&project.root);
+            Err(Error::new(Kind::Request, format!("`{shown}` has no packages of knowledge"))
+                .hint("`sp pkg install <package>` installs one, or name packages"))
+        }
+    }
+}
+
+/// A package of layers as a graph.
+fn from_layers(session: &Session<'_>, package: &Package) -> Result<Option<Json>> {
+    if package.content().get("context_graph").is_some_and(|graph| !graph.is_null()) {
+        return Ok(None);
+    }
+    let graph = to_graph(package.content());
+    let nodes: Vec<String> = graph.nodes.iter().map(NewNode::to_json).collect();
+    let edges: Vec<String> = graph.edges.iter().map(|(from, to, kind)| edge_json(from, to, kind)).collect();
+    let text =
+        format!("{{{}:{{\"nodes\":[{}],\"edges\":[{}]}}}}", quoted("context_graph"), nodes.join(","), edges.join(","));
+    Json::parse(text, &session.limits).map(Some).map_err(|e| Error::new(Kind::Data, e.to_string()))
+}

@@ -1,0 +1,97 @@
+//! `sp pkg load`: the best of what is known, within a number of tokens, ready to be read by an agent.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use sp_formats::json::Json;
+use sp_formats::output::{LeftOut, LoadedNode, PackageLoaded};
+use sp_formats::package::{Graph, Question, Reading, Reason, Selection, Shape, reading};
+use sp_formats::tokens::TOKENIZER;
+
+use super::gathered::Gathered;
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::{Error, Kind, Result};
+
+/// Of what was left out, so many are named.
+const NAMED: usize = 10;
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct LoadRequest {
+    /// Packages; none means those of the project.
+    pub packages: Vec<String>,
+    /// The most tokens.
+    pub budget: usize,
+    /// What it should be about.
+    pub focus: String,
+    /// When it is asked, if not now.
+    pub at: Option<String>,
+    /// How it is written.
+    pub shape: Shape,
+    /// The project, if it was given.
+    pub root: Option<PathBuf>,
+}
+
+/// Chooses what an agent should know.
+pub fn load(context: &Context<'_>, request: &LoadRequest) -> Result<PackageLoaded> {
+    let session = Session::begin(context)?;
+    let gathered = Gathered::read(&session, &request.packages, request.root.as_deref())?;
+    let sources = gathered.labels();
+    if let Some(graph) = gathered.only() {
+        return choose(context, request, &graph, sources);
+    }
+    let merged = format!("{{\"context_graph\":{}}}", gathered.merge().graph);
+    let limits = sp_tree::Limits { json_values: u64::MAX, ..session.limits.clone() };
+    let json = Json::parse(merged, &limits).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
+    choose(context, request, &Graph::of(json.root()), sources)
+}
+
+fn choose(
+    context: &Context<'_>,
+    request: &LoadRequest,
+    graph: &Graph<'_>,
+    sources: Vec<String>,
+) -> Result<PackageLoaded> {
+    let question = Question { budget: request.budget, focus: &request.focus, at: moment(context, request)? };
+    let Reading { text, tokens, selection } = reading(graph, &question, request.shape);
+    let nodes = selection.chosen.iter().map(|one| LoadedNode {
+        id: graph.nodes[one.node].id.clone().into_owned(),
+        kind: graph.nodes[one.node].kind.clone().into_owned(),
+        worth: one.worth,
+    });
+    Ok(PackageLoaded {
+        tokens,
+        budget: request.budget,
+        tokenizer: TOKENIZER.into(),
+        sources,
+        nodes: nodes.collect(),
+        left_out: ledger(graph, &selection),
+        context: text,
+    })
+}
+
+fn moment(context: &Context<'_>, request: &LoadRequest) -> Result<Timestamp> {
+    match &request.at {
+        None => Ok(context.now),
+        Some(text) => sp_formats::package::time::parse(text).ok_or_else(|| {
+            Error::new(Kind::Usage, format!("`{text}` is no time")).hint("write it as `2026-05-22T00:00:00Z`")
+        }),
+    }
+}
+
+fn ledger(graph: &Graph<'_>, selection: &Selection) -> Vec<LeftOut> {
+    let mut by_reason: BTreeMap<Reason, Vec<(f64, &str)>> = BTreeMap::new();
+    for (one, reason) in &selection.left {
+        by_reason.entry(*reason).or_default().push((one.worth, &graph.nodes[one.node].id));
+    }
+    by_reason
+        .into_iter()
+        .map(|(reason, mut nodes)| {
+            nodes.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+            let best = nodes.iter().take(NAMED).map(|(_, id)| (*id).to_owned()).collect();
+            LeftOut { reason: reason.word().into(), count: nodes.len(), best }
+        })
+        .collect()
+}
