@@ -6,6 +6,7 @@
     reason = "a test arranges its world with the plain calls"
 )]
 
+mod graph;
 mod hostile;
 mod install;
 mod interruptions;
