@@ -387,6 +387,39 @@ pub(crate) enum Pkg {
         #[command(flatten)]
         size: MaxSize,
     },
+    /// Ask what is known: by type, by file, by words, near a node, or between two
+    Query {
+        /// Files, or packages of the store [default: those of the project]
+        #[arg(value_name = "PACKAGE")]
+        packages: Vec<String>,
+        /// Nodes of this type
+        #[arg(long = "type", value_name = "TYPE")]
+        kind: Option<String>,
+        /// Nodes of this file, or of a folder
+        #[arg(long, value_name = "PATH")]
+        file: Option<String>,
+        /// Nodes that say this
+        #[arg(long, value_name = "WORDS")]
+        says: Option<String>,
+        /// What is near this node
+        #[arg(long, value_name = "ID", conflicts_with_all = ["kind", "file", "says", "path"])]
+        near: Option<String>,
+        /// Over how many edges
+        #[arg(long, default_value_t = 1, requires = "near")]
+        steps: usize,
+        /// How two nodes hang together
+        #[arg(long, num_args = 2, value_names = ["FROM", "TO"], conflicts_with_all = ["kind", "file", "says"])]
+        path: Vec<String>,
+    },
+    /// Draw what is known
+    Graph {
+        /// Files, or packages of the store [default: those of the project]
+        #[arg(value_name = "PACKAGE")]
+        packages: Vec<String>,
+        /// In which language
+        #[arg(long, value_enum, default_value_t)]
+        to: Drawing,
+    },
     /// Print the best of what is known, within a number of tokens, for an agent to read
     Load {
         /// Files, or packages of the store [default: those of the project]
@@ -526,6 +559,17 @@ pub(crate) enum PkgKind {
 pub(crate) enum CompatTool {
     /// lean-ctx, which refuses the layer `policies`
     LeanCtx,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Drawing {
+    /// For Graphviz
+    #[default]
+    Dot,
+    /// For Mermaid
+    Mermaid,
+    /// For programs
+    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

@@ -55,8 +55,19 @@ impl Gathered {
         merge(&voices)
     }
 
+    /// Gives the one graph of them all to whoever looks at it.
+    pub(super) fn look<T>(&self, session: &Session<'_>, at: impl FnOnce(&Graph<'_>) -> Result<T>) -> Result<T> {
+        if let Some(graph) = self.only() {
+            return at(&graph);
+        }
+        let merged = format!("{{\"context_graph\":{}}}", self.merge().graph);
+        let limits = sp_tree::Limits { json_values: u64::MAX, ..session.limits.clone() };
+        let json = Json::parse(merged, &limits).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
+        at(&Graph::of(json.root()))
+    }
+
     /// The graph, where there is one package only and nothing to merge.
-    pub(super) fn only(&self) -> Option<Graph<'_>> {
+    fn only(&self) -> Option<Graph<'_>> {
         match (self.packages.as_slice(), self.made.as_slice()) {
             ([package], [None]) => Some(package.graph()),
             ([_], [Some(made)]) => Some(Graph::of(made.root())),

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use sp_formats::json::Json;
 use sp_formats::output::{LeftOut, LoadedNode, PackageLoaded};
 use sp_formats::package::{Graph, Question, Reading, Reason, Selection, Shape, reading};
 use sp_formats::tokens::TOKENIZER;
@@ -39,13 +38,7 @@ pub fn load(context: &Context<'_>, request: &LoadRequest) -> Result<PackageLoade
     let session = Session::begin(context)?;
     let gathered = Gathered::read(&session, &request.packages, request.root.as_deref())?;
     let sources = gathered.labels();
-    if let Some(graph) = gathered.only() {
-        return choose(context, request, &graph, sources);
-    }
-    let merged = format!("{{\"context_graph\":{}}}", gathered.merge().graph);
-    let limits = sp_tree::Limits { json_values: u64::MAX, ..session.limits.clone() };
-    let json = Json::parse(merged, &limits).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
-    choose(context, request, &Graph::of(json.root()), sources)
+    gathered.look(&session, |graph| choose(context, request, graph, sources))
 }
 
 fn choose(
@@ -89,7 +82,8 @@ fn ledger(graph: &Graph<'_>, selection: &Selection) -> Vec<LeftOut> {
     by_reason
         .into_iter()
         .map(|(reason, mut nodes)| {
-            nodes.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+            // They are in order but for those that were taken out again at the end.
+            nodes.sort_by(|a, b| b.0.total_cmp(&a.0));
             let best = nodes.iter().take(NAMED).map(|(_, id)| (*id).to_owned()).collect();
             LeftOut { reason: reason.word().into(), count: nodes.len(), best }
         })

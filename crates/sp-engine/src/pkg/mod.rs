@@ -19,6 +19,7 @@ mod load;
 mod manage;
 mod merge;
 mod project;
+mod query;
 mod receive;
 mod rollback;
 mod secret;
@@ -40,6 +41,7 @@ pub use manage::{
     Answer, Compat, ExportRequest, Overwrite, Packages, answer_waiting, export, import, info, list, log, remove,
 };
 pub use merge::{merge, merge_request};
+pub use query::{Drawing, Query, QueryRequest, draw, query};
 pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
 pub use rollback::rollback;
 pub use secret::SecretFrom;

@@ -448,3 +448,48 @@ pub struct LeftOut {
     /// The best of them, by their ids.
     pub best: Vec<String>,
 }
+
+/// `sp pkg query` and `sp pkg graph --format json`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct GraphView {
+    /// The packages that it is from.
+    pub sources: Vec<String>,
+    /// The nodes; on a way from one to another, in its order.
+    pub nodes: Vec<NodeItem>,
+    /// The edges between them; on a way, those that it goes along.
+    pub edges: Vec<EdgeItem>,
+}
+
+/// A node.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct NodeItem {
+    /// Its id.
+    pub id: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What it says.
+    pub content: String,
+    /// How active it is now.
+    pub activation: f64,
+    /// Its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The first line of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+}
+
+/// An edge.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct EdgeItem {
+    /// From which node.
+    pub from: String,
+    /// To which node.
+    pub to: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How strong it is.
+    pub weight: f64,
+}

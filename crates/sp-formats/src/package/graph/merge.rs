@@ -97,8 +97,8 @@ const NODE_RULES: &[&str] = &[
 ];
 const EDGE_RULES: &[&str] = &["from", "to", "type", "weight", "coactivations", "contributions", "derived", "also"];
 
-/// What is said of something, by key: every value that anybody gave.
-type Fields<'j> = BTreeMap<Cow<'j, str>, BTreeSet<Cow<'j, str>>>;
+/// What is said of something: keys with values, in no order, perhaps more than once.
+type Fields<'j> = Vec<(Cow<'j, str>, Cow<'j, str>)>;
 
 /// Id, type and content: what makes a node the same in two packages.
 type Said<'j> = (Cow<'j, str>, Cow<'j, str>, Cow<'j, str>);
@@ -115,7 +115,9 @@ struct Variant<'j> {
     /// Ids that it supersedes and that its own package does not have.
     elsewhere: BTreeSet<Cow<'j, str>>,
     fields: Fields<'j>,
-    voices: BTreeSet<String>,
+    /// The first package that has it, and whether another has it too.
+    voice: usize,
+    shared: bool,
     /// Whether another node took its place: it keeps what it was, and is no longer active.
     superseded: bool,
 }
@@ -123,8 +125,8 @@ struct Variant<'j> {
 /// An edge, whoever says it.
 #[derive(Default)]
 struct Tie<'j> {
-    /// Weight and coactivations, by who says them.
-    contributions: BTreeMap<String, (f64, f64)>,
+    /// Weight and coactivations, by the number of the source that says them.
+    contributions: Vec<(usize, f64, f64)>,
     fields: Fields<'j>,
 }
 
@@ -134,6 +136,9 @@ struct Merger<'j> {
     known: HashMap<Said<'j>, usize>,
     ties: HashMap<(usize, usize, Cow<'j, str>), Tie<'j>>,
     sources: BTreeMap<String, String>,
+    /// The sources of contributions, by number.
+    speakers: Vec<String>,
+    numbers: HashMap<String, usize>,
     /// Edges that lead to nodes that are not there, as canonical JSON.
     loose: BTreeSet<String>,
 }
@@ -141,14 +146,14 @@ struct Merger<'j> {
 /// Merges graphs.
 pub fn merge(voices: &[Voice<'_>]) -> Merged {
     let mut merger = Merger::default();
-    for voice in voices {
-        merger.hear(voice);
+    for (number, voice) in voices.iter().enumerate() {
+        merger.hear(number, voice);
     }
     merger.finish()
 }
 
 impl<'j> Merger<'j> {
-    fn hear(&mut self, voice: &Voice<'j>) {
+    fn hear(&mut self, number: usize, voice: &Voice<'j>) {
         let graph = Graph::of(voice.content);
         let sources = voice.content.get("context_graph").and_then(|graph| graph.get("sources"));
         match sources {
@@ -167,21 +172,22 @@ impl<'j> Merger<'j> {
         let ids = if sources.is_some() { Ids::Global } else { voice.ids };
         let mut local: HashMap<Cow<'j, str>, usize> = HashMap::with_capacity(graph.nodes.len());
         for node in &graph.nodes {
-            let at = self.node(voice, ids, node);
+            let at = self.node(number, ids, node);
             local.insert(node.id.clone(), at);
         }
         for node in &graph.nodes {
             self.supersede(voice, &local, node);
         }
+        let speaker = self.speaker(&voice.source);
         for edge in &graph.edges {
-            self.edge(voice, &local, edge);
+            self.edge(speaker, &local, edge);
         }
         let loose = voice.content.get("context_graph").and_then(|graph| graph.get("loose"));
         let loose = loose.into_iter().flat_map(Value::items);
         self.loose.extend(loose.filter_map(|edge| canonical(edge, "", Numbers::Lossless)));
     }
 
-    fn node(&mut self, voice: &Voice<'j>, ids: Ids, node: &Node<'j>) -> usize {
+    fn node(&mut self, voice: usize, ids: Ids, node: &Node<'j>) -> usize {
         let id = match (ids, node.value.get("variant_of").and_then(Value::text)) {
             (Ids::Counted, _) => Cow::Owned(said_id(&node.kind, &node.content)),
             (Ids::Global, Some(of)) => of,
@@ -198,13 +204,14 @@ impl<'j> Merger<'j> {
                 supersedes: BTreeSet::new(),
                 elsewhere: BTreeSet::new(),
                 fields: Fields::new(),
-                voices: BTreeSet::new(),
+                voice,
+                shared: false,
                 superseded: false,
             });
             self.variants.len() - 1
         });
         let variant = &mut self.variants[at];
-        variant.voices.insert(voice.source.clone());
+        variant.shared |= variant.voice != voice;
         let number = |key: &str| node.value.get(key).and_then(Value::number).filter(|number| number.is_finite());
         let activation = number("active_before").or_else(|| number("activation")).unwrap_or(1.0);
         variant.activation = variant.activation.max(activation);
@@ -236,7 +243,17 @@ impl<'j> Merger<'j> {
         }
     }
 
-    fn edge(&mut self, voice: &Voice<'j>, local: &HashMap<Cow<'j, str>, usize>, edge: &Edge<'j>) {
+    /// The number of a source.
+    fn speaker(&mut self, source: &str) -> usize {
+        if let Some(&number) = self.numbers.get(source) {
+            return number;
+        }
+        self.speakers.push(source.to_owned());
+        self.numbers.insert(source.to_owned(), self.speakers.len() - 1);
+        self.speakers.len() - 1
+    }
+
+    fn edge(&mut self, speaker: usize, local: &HashMap<Cow<'j, str>, usize>, edge: &Edge<'j>) {
         let (Some(&from), Some(&to)) = (local.get(&edge.from), local.get(&edge.to)) else {
             self.loose.extend(canonical(edge.value, "", Numbers::Lossless));
             return;
@@ -244,25 +261,26 @@ impl<'j> Merger<'j> {
         if edge.value.get("derived").and_then(Value::truth) == Some(true) {
             return;
         }
-        let tie = self.ties.entry((from, to, edge.kind.clone())).or_default();
         let number = |value: Option<Value<'_>>, default: f64| {
             value.and_then(Value::number).filter(|number| number.is_finite()).unwrap_or(default)
         };
-        match edge.value.get("contributions").filter(|value| value.kind() == Kind::Object) {
-            Some(contributions) => {
-                for (source, pair) in contributions.members() {
-                    let source = source.text().unwrap_or_default().into_owned();
+        let said: Vec<(usize, f64, f64)> = match edge.value.get("contributions") {
+            Some(contributions) if contributions.kind() == Kind::Object => contributions
+                .members()
+                .map(|(source, pair)| {
                     let mut pair = pair.items();
                     let (weight, count) = (number(pair.next(), 1.0), number(pair.next(), 0.0));
-                    tie.contributions.insert(source, (weight, count));
-                }
-            }
-            None => {
-                let weight = number(edge.value.get("weight"), 1.0);
-                let count = number(edge.value.get("coactivations"), 0.0);
-                // An edge that a package has twice counts with the heavier of the two.
-                let known = tie.contributions.entry(voice.source.clone()).or_insert((weight, count));
-                *known = (known.0.max(weight), known.1.max(count));
+                    (self.speaker(&source.text().unwrap_or_default()), weight, count)
+                })
+                .collect(),
+            _ => vec![(speaker, number(edge.value.get("weight"), 1.0), number(edge.value.get("coactivations"), 0.0))],
+        };
+        let tie = self.ties.entry((from, to, edge.kind.clone())).or_default();
+        for (speaker, weight, count) in said {
+            // What a package says twice counts with the heavier of the two.
+            match tie.contributions.iter_mut().find(|(known, ..)| *known == speaker) {
+                Some(known) => *known = (speaker, known.1.max(weight), known.2.max(count)),
+                None => tie.contributions.push((speaker, weight, count)),
             }
         }
         gather(&mut tie.fields, edge.value, EDGE_RULES);
@@ -289,7 +307,7 @@ impl<'j> Merger<'j> {
                 graph.push(',');
             }
             self.write_node(at, &ids, &mut graph);
-            if self.variants[at].voices.len() > 1 {
+            if self.variants[at].shared {
                 merged.shared.push(ids[at].clone());
             }
         }
@@ -397,37 +415,68 @@ impl<'j> Merger<'j> {
             if place > 0 {
                 text.push(',');
             }
-            write_edge((from, to, kind), *tie, text);
+            self.write_edge((from, to, kind), *tie, text);
         }
         edges.len()
     }
 
+    fn write_edge(&self, (from, to, kind): (&str, &str, &str), tie: Option<&Tie<'_>>, text: &mut String) {
+        let mut members: Members<'_> =
+            vec![("from", quoted(from).into()), ("to", quoted(to).into()), ("type", quoted(kind).into())];
+        let Some(tie) = tie else {
+            members.extend([("weight", "1.0".into()), ("derived", "true".into())]);
+            return write_object(members, &Fields::new(), text);
+        };
+        // Summed in the order of the sources, so that the sum is the same whoever was heard first.
+        let mut said: Vec<(&str, f64, f64)> = tie
+            .contributions
+            .iter()
+            .map(|(at, weight, count)| (self.speakers[*at].as_str(), *weight, *count))
+            .collect();
+        said.sort_by(|a, b| a.0.cmp(b.0));
+        #[expect(clippy::cast_precision_loss, reason = "nobody merges 2^52 packages")]
+        let count = said.len() as f64;
+        let (weights, counts) = said.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.1, sum.1 + one.2));
+        members.push(("weight", number(weights / count).into()));
+        if counts != 0.0 {
+            members.push(("coactivations", number(counts).into()));
+        }
+        let mut contributions = String::from("{");
+        for (at, (source, weight, count)) in said.iter().enumerate() {
+            let comma = if at > 0 { "," } else { "" };
+            let _ = write!(contributions, "{comma}{}:[{},{}]", quoted(source), number(*weight), number(*count));
+        }
+        members.push(("contributions", (contributions + "}").into()));
+        write_object(members, &tie.fields, text);
+    }
+
     fn write_node(&self, at: usize, ids: &[String], text: &mut String) {
         let variant = &self.variants[at];
-        let mut members: BTreeMap<&str, Cow<'_, str>> = BTreeMap::new();
-        members.insert("id", quoted(&ids[at]).into());
-        members.insert("type", quoted(&variant.kind).into());
-        members.insert("content", quoted(&variant.content).into());
+        let mut members: Members<'_> = vec![
+            ("id", quoted(&ids[at]).into()),
+            ("type", quoted(&variant.kind).into()),
+            ("content", quoted(&variant.content).into()),
+        ];
         let now = if variant.superseded { 0.0 } else { variant.activation };
-        members.insert("activation", number(now).into());
+        members.push(("activation", number(now).into()));
         if variant.superseded && variant.activation > 0.0 {
-            members.insert("active_before", number(variant.activation).into());
+            members.push(("active_before", number(variant.activation).into()));
         }
         if let Some(confidence) = variant.confidence {
-            members.insert("confidence", number(confidence).into());
+            members.push(("confidence", number(confidence).into()));
         }
         if ids[at] != variant.id {
-            members.insert("variant_of", quoted(&variant.id).into());
+            members.push(("variant_of", quoted(&variant.id).into()));
         }
         let mut old: Vec<&str> = variant.supersedes.iter().map(|old| ids[*old].as_str()).collect();
         old.sort_unstable();
         match old.as_slice() {
             [] => {}
-            [one] => drop(members.insert("supersedes", quoted(one).into())),
-            many => drop(members.insert("supersedes", list(many.iter().copied()).into())),
+            [one] => members.push(("supersedes", quoted(one).into())),
+            many => members.push(("supersedes", list(many.iter().copied()).into())),
         }
         if !variant.elsewhere.is_empty() {
-            members.insert("supersedes_elsewhere", list(variant.elsewhere.iter().map(|id| &**id)).into());
+            members.push(("supersedes_elsewhere", list(variant.elsewhere.iter().map(|id| &**id)).into()));
         }
         write_object(members, &variant.fields, text);
     }
@@ -464,11 +513,11 @@ fn gather<'j>(fields: &mut Fields<'j>, value: Value<'j>, rules: &[&str]) {
         let key = key.text().unwrap_or_default();
         if key == "also" {
             for (key, values) in member.members() {
-                let set = fields.entry(key.text().unwrap_or_default()).or_default();
-                set.extend(values.items().map(as_canonical));
+                let key = key.text().unwrap_or_default();
+                fields.extend(values.items().map(|value| (key.clone(), as_canonical(value))));
             }
         } else if !rules.contains(&&*key) && !member.is_null() {
-            fields.entry(key).or_default().insert(as_canonical(member));
+            fields.push((key, as_canonical(member)));
         }
     }
 }
@@ -481,48 +530,27 @@ fn as_canonical(value: Value<'_>) -> Cow<'_, str> {
     }
 }
 
-fn write_edge((from, to, kind): (&str, &str, &str), tie: Option<&Tie<'_>>, text: &mut String) {
-    let mut members: BTreeMap<&str, Cow<'_, str>> = BTreeMap::new();
-    members.insert("from", quoted(from).into());
-    members.insert("to", quoted(to).into());
-    members.insert("type", quoted(kind).into());
-    let none = Fields::new();
-    let Some(tie) = tie else {
-        members.insert("weight", "1.0".into());
-        members.insert("derived", "true".into());
-        return write_object(members, &none, text);
-    };
-    #[expect(clippy::cast_precision_loss, reason = "nobody merges 2^52 packages")]
-    let count = tie.contributions.len() as f64;
-    let (weights, counts) = tie.contributions.values().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    members.insert("weight", number(weights / count).into());
-    if counts != 0.0 {
-        members.insert("coactivations", number(counts).into());
-    }
-    let contributions: Vec<String> = tie
-        .contributions
-        .iter()
-        .map(|(source, (weight, count))| format!("{}:[{},{}]", quoted(source), number(*weight), number(*count)))
-        .collect();
-    members.insert("contributions", format!("{{{}}}", contributions.join(",")).into());
-    write_object(members, &tie.fields, text);
-}
+/// Members that are about to be written, each with its JSON.
+type Members<'m> = Vec<(&'m str, Cow<'m, str>)>;
 
 /// Writes an object: of every field the greatest value, and what else was said aside.
-fn write_object<'m>(mut members: BTreeMap<&'m str, Cow<'m, str>>, fields: &'m Fields<'_>, text: &mut String) {
+fn write_object<'m>(mut members: Members<'m>, fields: &'m Fields<'_>, text: &mut String) {
+    let mut said: Vec<(&str, &str)> = fields.iter().map(|(key, value)| (&**key, &**value)).collect();
+    said.sort_unstable();
+    said.dedup();
     let mut also: Vec<String> = Vec::new();
-    for (key, values) in fields {
-        if let Some(greatest) = values.last() {
-            members.entry(&**key).or_insert(Cow::Borrowed(&**greatest));
-        }
-        if values.len() > 1 {
-            let others: Vec<&str> = values.iter().map(|value| &**value).take(values.len() - 1).collect();
+    for same in said.chunk_by(|a, b| a.0 == b.0) {
+        let Some(((key, greatest), others)) = same.split_last() else { continue };
+        members.push((key, Cow::Borrowed(greatest)));
+        if !others.is_empty() {
+            let others: Vec<&str> = others.iter().map(|(_, value)| *value).collect();
             also.push(format!("{}:[{}]", quoted(key), others.join(",")));
         }
     }
     if !also.is_empty() {
-        members.insert("also", format!("{{{}}}", also.join(",")).into());
+        members.push(("also", format!("{{{}}}", also.join(",")).into()));
     }
+    members.sort_unstable_by(|a, b| a.0.cmp(b.0));
     text.push('{');
     for (place, (key, value)) in members.iter().enumerate() {
         if place > 0 {

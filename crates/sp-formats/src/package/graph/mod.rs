@@ -1,8 +1,10 @@
 //! The knowledge graph of a package: nodes and edges as they stand in its text.
 
 mod decay;
+mod draw;
 mod level;
 mod merge;
+mod query;
 mod reading;
 mod render;
 mod select;
@@ -18,8 +20,10 @@ use crate::report::{Report, Severity};
 use super::manifest::{cut, described, start};
 
 pub use decay::activation_at;
+pub use draw::{dot, mermaid};
 pub use level::{Level, check_level};
 pub use merge::{Contradiction, Ids, Merged, Voice, merge};
+pub use query::{Filter, find, near, path};
 pub use reading::{Reading, reading};
 pub use render::Shape;
 pub use select::{Chosen, Question, Reason, Selection, select};

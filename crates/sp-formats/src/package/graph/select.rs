@@ -83,7 +83,8 @@ pub fn select(graph: &Graph<'_>, question: &Question<'_>, tokens: &mut dyn FnMut
     selection.left.extend(superseded.iter().map(|at| (chosen(*at), Reason::Superseded)));
     let mut ranked: Vec<(f64, Vec<usize>)> =
         groups.into_iter().map(|group| (group.iter().map(|at| worth[*at]).fold(0.0, f64::max), group)).collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| graph.nodes[a.1[0]].id.cmp(&graph.nodes[b.1[0]].id)));
+    // Of equals, the one that stands first in the graph comes first.
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (mut room, mut misses) = (question.budget, 0);
     for (best, group) in ranked {
         let mut refuse = |reason: Reason| selection.left.extend(group.iter().map(|at| (chosen(*at), reason)));

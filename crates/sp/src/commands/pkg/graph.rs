@@ -1,15 +1,15 @@
 //! What is known: put together, and chosen for an agent.
 
-use sp_engine::pkg::{self, CreateRequest, LoadRequest};
+use sp_engine::pkg::{self, CreateRequest, Drawing, LoadRequest, Query, QueryRequest};
 use sp_engine::{Context, Result};
 use sp_formats::output::{PackageLoaded, PackageMerged, PackagesStored};
-use sp_formats::package::Shape;
+use sp_formats::package::{Filter, Shape};
 use sp_formats::printable::printable;
 
 use super::super::{count, thousands};
 use super::{show, signing};
-use crate::cli::{Format, Options, Pkg};
-use crate::terminal::{DIM, STRONG, Terminal, WARNING};
+use crate::cli::{self, Format, Options, Pkg};
+use crate::terminal::{DIM, STRONG, Terminal, WARNING, table};
 
 /// More contradictions than this are counted, and not shown.
 const SHOWN: usize = 20;
@@ -71,6 +71,60 @@ pub(super) fn load(context: &Context<'_>, options: &Options, command: &Pkg, term
         terminal.aside(&ledger(&loaded));
     }
     Ok(())
+}
+
+pub(super) fn query(context: &Context<'_>, options: &Options, command: &Pkg, terminal: &Terminal) -> Result<()> {
+    let Pkg::Query { packages, kind, file, says, near, steps, path } = command else { return Ok(()) };
+    let query = match (near, path.as_slice()) {
+        (Some(id), _) => Query::Near(id.clone(), *steps),
+        (None, [from, to]) => Query::Path(from.clone(), to.clone()),
+        _ => Query::Find(Filter { kind: kind.clone(), file: file.clone(), says: says.clone() }),
+    };
+    let view = pkg::query(context, &QueryRequest { packages: packages.clone(), query, root: options.root.clone() })?;
+    terminal.print(&view, |out| match terminal.format {
+        Format::Plain => view.nodes.iter().try_for_each(|node| {
+            writeln!(out, "{}\t{}\t{}", printable(&node.id), printable(&node.kind), printable(&node.content))
+        }),
+        _ if view.nodes.is_empty() => writeln!(out, "no node fits"),
+        _ => {
+            let rows = view.nodes.iter().map(|node| {
+                let line = node.line.map(|line| format!(":{line}")).unwrap_or_default();
+                let file = node.file.as_ref().map(|file| format!("{file}{line}")).unwrap_or_default();
+                let first = node.content.lines().next().unwrap_or_default().to_owned();
+                vec![node.id.clone(), node.kind.clone(), format!("{:.2}", node.activation), file, first]
+            });
+            write!(out, "{}", table(&["node", "type", "active", "file", "says"], rows.collect(), terminal.width()))?;
+            for edge in &view.edges {
+                let [from, kind, to] = [&edge.from, &edge.kind, &edge.to].map(|text| printable(text));
+                writeln!(out, "{DIM}{from} ─{kind}→ {to}{DIM:#}")?;
+            }
+            Ok(())
+        }
+    })
+}
+
+pub(super) fn draw(
+    context: &Context<'_>,
+    options: &Options,
+    (packages, to): (&[String], cli::Drawing),
+    terminal: &Terminal,
+) -> Result<()> {
+    let drawing = match to {
+        cli::Drawing::Dot => Drawing::Dot,
+        cli::Drawing::Mermaid => Drawing::Mermaid,
+        cli::Drawing::Json => return draw_json(context, options, packages, terminal),
+    };
+    if terminal.format == Format::Json {
+        return draw_json(context, options, packages, terminal);
+    }
+    let text = pkg::draw(context, packages, options.root.as_deref(), drawing)?;
+    terminal.print_text(|out| write!(out, "{text}"))
+}
+
+fn draw_json(context: &Context<'_>, options: &Options, packages: &[String], terminal: &Terminal) -> Result<()> {
+    let query = Query::Find(Filter::default());
+    let request = QueryRequest { packages: packages.to_vec(), query, root: options.root.clone() };
+    terminal.print_json(&pkg::query(context, &request)?)
 }
 
 /// What was left out goes to stderr: it is not for the agent.

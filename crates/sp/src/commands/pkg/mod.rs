@@ -68,6 +68,8 @@ pub(super) fn run(mut context: Context<'_>, options: &Options, command: &Pkg, te
         Pkg::Log { name } => show::log(&pkg::log(context, root, name)?, terminal)?,
         Pkg::Verify { package, trust } => return verify::verify(context, package, accepted(trust), terminal),
         Pkg::Merge { .. } => graph::merge(context, options, command, terminal)?,
+        Pkg::Query { .. } => graph::query(context, options, command, terminal)?,
+        Pkg::Graph { packages, to } => graph::draw(context, options, (packages, *to), terminal)?,
         Pkg::Load { .. } => graph::load(context, options, command, terminal)?,
         Pkg::Send { .. } => transport::send(context, command, terminal)?,
         Pkg::Receive { .. } => transport::receive(context, command, terminal)?,
