@@ -3,7 +3,9 @@
 
 use proptest::prelude::*;
 use sp_formats::json::{Json, quoted};
-use sp_formats::package::{Graph, Level, Question, Reading, Reason, Shape, reading};
+use sp_formats::package::{
+    Filter, Graph, Level, Question, Reading, Reason, Shape, dot, find, mermaid, near, path, reading,
+};
 use sp_formats::tokens;
 use sp_tree::Limits;
 
@@ -103,6 +105,46 @@ fn pk_16_the_level_that_a_graph_reaches_and_what_it_lacks() {
     );
     let full = r#"{"id":"a","type":"t","content":"c","activation":1,"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":9}"#;
     assert_eq!(level(full, r#"{"from":"a","to":"a","type":"t","weight":1}"#), (3, String::new()));
+}
+
+#[test]
+fn pk_22_nodes_are_found_by_type_file_and_words_and_ways_between_them_are_shortest() {
+    let json = graph(
+        r#"{"id":"a","type":"fact","content":"The Pool","file_path":"src/db/pool.rs"},{"id":"b","type":"gotcha","content":"x","file_path":"src/dbx.rs"},
+           {"id":"c","type":"fact","content":"y"},{"id":"d","type":"fact","content":"z"}"#,
+        r#"{"from":"a","to":"b","type":"t"},{"from":"c","to":"b","type":"t"},{"from":"a","to":"a","type":"t"}"#,
+    );
+    let graph = Graph::of(json.root());
+    let filter = |kind: Option<&str>, file: Option<&str>, says: Option<&str>| {
+        find(&graph, &Filter { kind: kind.map(Into::into), file: file.map(Into::into), says: says.map(Into::into) })
+    };
+    assert_eq!(filter(Some("fact"), None, None), [0, 2, 3]);
+    assert_eq!(filter(None, Some("src/db"), None), [0], "a folder is not the beginning of a name");
+    assert_eq!(filter(None, Some("src/dbx.rs"), None), [1]);
+    assert_eq!(filter(None, None, Some("pool")), [0]);
+    assert_eq!(near(&graph, "a", 1), Some(vec![0, 1]));
+    assert_eq!(near(&graph, "a", 2), Some(vec![0, 1, 2]));
+    assert_eq!(near(&graph, "nobody", 1), None);
+    assert_eq!(path(&graph, "a", "c"), Some((vec![0, 1, 2], vec![0, 1])));
+    assert_eq!(path(&graph, "a", "a"), Some((vec![0], Vec::new())));
+    assert_eq!(path(&graph, "a", "d"), None);
+}
+
+#[test]
+fn pk_22_a_drawing_holds_nothing_that_its_language_takes_for_a_sign() {
+    let json = graph(
+        r#"{"id":"a\"]; x","type":"fact","content":"say \"hi\" <b> \\ \u202e"},{"id":"b","type":"t","content":"c"}"#,
+        r#"{"from":"a\"]; x","to":"b","type":"contradicts"}"#,
+    );
+    let graph = Graph::of(json.root());
+    let dot = dot(&graph);
+    assert!(dot.contains(r#""a\"]; x" -> "b" [label="contradicts", color=red];"#), "{dot}");
+    assert!(dot.contains(r#"say \"hi\" <b>"#) && !dot.contains('\u{202e}'), "{dot}");
+    let mermaid = mermaid(&graph);
+    assert!(
+        mermaid.contains("n0[\"fact: say #34;hi#34; #60;b#62;") && mermaid.contains("n0 -->|\"contradicts\"| n1"),
+        "{mermaid}"
+    );
 }
 
 prop_compose! {

@@ -198,8 +198,11 @@ prop_compose! {
     }
 }
 
+type Nodes = BTreeSet<(String, String)>;
+type Edges = BTreeSet<(String, String, String)>;
+
 /// Type and content of every node, and both ends' contents and the type of every edge.
-fn said(json: &Json) -> (BTreeSet<(String, String)>, BTreeSet<(String, String, String)>) {
+fn said(json: &Json) -> (Nodes, Edges) {
     let graph = Graph::of(json.root());
     let content =
         |id: &str| graph.nodes.iter().find(|node| node.id == id).map(|node| node.content.clone().into_owned());

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::output::{PackageStored, PackagesStored};
 use sp_formats::package::{
-    Dependency, Draft, Input, NewNode, Package, PackageKind, PackageName, PackageVersion, Range, WriteError, edge_json,
-    read, read_input, write, write_documents,
+    self, Dependency, Draft, Input, NewNode, Package, PackageKind, PackageName, PackageVersion, Range, WriteError,
+    edge_json, read_input, write_documents,
 };
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::atomic::{Delivery, Existing, Readers};
@@ -112,11 +112,9 @@ fn unlike_before(error: Error) -> Error {
 /// Stands for a version that is counted on from what the store has.
 const UNSET: &str = "0.0.0-unset";
 
-/// Writes the package and reads it as anybody would.
+/// Makes the package, and tells why it cannot be made.
 fn build(session: &Session<'_>, draft: &Draft, key: Option<&PrivateKey>) -> Result<Package> {
-    let text = write(draft, key, &session.limits).map_err(unwritable)?;
-    let read = read("the package", text.into_bytes(), &session.limits);
-    read.package.ok_or_else(|| Error::in_file("the package would not be read again", read.report))
+    package::build(draft, key, &session.limits).map_err(unwritable)
 }
 
 pub(super) fn unwritable(error: WriteError) -> Error {
@@ -216,6 +214,7 @@ fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Draft> {
         tool_version: env!("CARGO_PKG_VERSION").into(),
         more: input.more,
         content: input.content,
+        finished: matches!(request.material, Material::Content(_)),
     })
 }
 

@@ -36,7 +36,7 @@ pub use layers::{NewGraph, NewNode, edge_json, is_layer, to_graph};
 pub use manifest::{Dependency, Integrity, Manifest, PackageKind, Provenance};
 pub use name::{NameError, PackageName, PackageVersion, Range, VersionError};
 pub use signature::{Coverage, Signer};
-pub use write::{Draft, WriteError, compatible, write};
+pub use write::{Draft, WriteError, build, compatible, write};
 
 /// The endings of a package's file name; the second is only read.
 pub const EXTENSIONS: [&str; 2] = ["ctxpkg", "lctxpkg"];

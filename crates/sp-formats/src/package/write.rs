@@ -41,6 +41,8 @@ pub struct Draft {
     pub more: Vec<(String, String)>,
     /// The content, as JSON in any form.
     pub content: String,
+    /// Whether it is canonical and whole already, as a merge writes it.
+    pub finished: bool,
 }
 
 /// Why a package cannot be written.
@@ -68,31 +70,46 @@ pub enum WriteError {
 
 /// Writes a package, signed if there is a key.
 pub fn write(draft: &Draft, key: Option<&PrivateKey>, limits: &Limits) -> Result<String, WriteError> {
+    build(draft, key, limits).map(|package| package.text().to_string())
+}
+
+/// Makes a package, signed if there is a key, as whoever reads it has it.
+pub fn build(draft: &Draft, key: Option<&PrivateKey>, limits: &Limits) -> Result<Package, WriteError> {
     if draft.version.semver().is_none() {
         return Err(WriteError::Version(draft.version.clone()));
     }
-    let completed = complete(draft, limits)?;
-    let json = Json::parse(completed, limits)?;
-    let content = canonical(json.root(), "", Numbers::Lossless).unwrap_or_default();
-    let json = Json::parse(content.as_str(), limits)?;
-    let manifest = manifest(draft, json.root(), &content);
+    let content = match draft.finished {
+        true => draft.content.clone(),
+        false => {
+            let json = Json::parse(complete(draft, limits)?, limits)?;
+            canonical(json.root(), "", Numbers::Lossless).unwrap_or_default()
+        }
+    };
+    let manifest = {
+        let json = Json::parse(content.as_str(), limits)?;
+        manifest(draft, json.root(), &content)
+    };
     finish(&manifest, &content, key, limits)
 }
 
 /// Manifest and content together, signed if there is a key, and read again as anybody would.
-fn finish(manifest: &str, content: &str, key: Option<&PrivateKey>, limits: &Limits) -> Result<String, WriteError> {
+fn finish(manifest: &str, content: &str, key: Option<&PrivateKey>, limits: &Limits) -> Result<Package, WriteError> {
     let whole = |manifest: &str| format!("{{\"manifest\":{manifest},\"content\":{content}}}");
     let json = Json::parse(manifest, limits)?;
     let sorted = canonical(json.root(), "signature", Numbers::Rounded).ok_or(WriteError::Number)?;
-    let text = whole(&sorted);
-    let unsigned = read("the package", text.clone().into_bytes(), limits);
-    let Some(package) = unsigned.package else { return Err(WriteError::Refused(Box::new(unsigned.report))) };
+    let package = read_again(whole(&sorted), limits)?;
     strict(&package)?;
-    let Some(key) = key else { return Ok(text) };
+    let Some(key) = key else { return Ok(package) };
     let signature = signature::sign(&package.json, &package.manifest, key).ok_or(WriteError::Number)?;
     let open = sorted.strip_suffix('}').unwrap_or(&sorted);
     let json = Json::parse(format!("{open},\"signature\":{signature}}}"), limits)?;
-    Ok(whole(&canonical(json.root(), "", Numbers::Rounded).ok_or(WriteError::Number)?))
+    read_again(whole(&canonical(json.root(), "", Numbers::Rounded).ok_or(WriteError::Number)?), limits)
+}
+
+/// What was written, as anybody reads it.
+fn read_again(text: String, limits: &Limits) -> Result<Package, WriteError> {
+    let read = read("the package", text.into_bytes(), limits);
+    read.package.ok_or_else(|| WriteError::Refused(Box::new(read.report)))
 }
 
 /// What is a warning to whoever reads is an error to whoever writes.
@@ -375,5 +392,5 @@ pub fn compatible(package: &Package, key: Option<&PrivateKey>, limits: &Limits) 
         let manifest = object(&[members, vec![("signature".into(), object(&kept))]].concat());
         return Ok(format!("{{\"manifest\":{manifest},\"content\":{content}}}"));
     }
-    finish(&object(&members), content, key, limits)
+    finish(&object(&members), content, key, limits).map(|package| package.text().to_string())
 }

@@ -85,3 +85,19 @@ fn pk_18_a_time_and_a_form_that_are_none_are_wrong_usage() {
     refused(&world, &["load", "a", "--at", "yesterday"], 2, "is no time");
     refused(&world, &["list", "--format", "md"], 2, "for `sp pkg load` only");
 }
+
+#[test]
+fn pk_22_a_graph_is_asked_and_drawn() {
+    let world = two();
+    let view = answer(&world, &["query", "a", "--near", "F1"]);
+    let ids: Vec<_> = view["nodes"].as_array().into_iter().flatten().filter_map(|node| node["id"].as_str()).collect();
+    assert_eq!(ids, ["F1", "G1"]);
+    assert_eq!(view["edges"][0]["type"], "supports");
+    let run = pkg(&world, &["query", "a", "--type", "decision"]).ok();
+    assert!(run.stdout.contains("D1") && !run.stdout.contains("G1"), "{run}");
+    refused(&world, &["query", "a", "--near", "F11"], 1, "did you mean `F1`?");
+    refused(&world, &["query", "a", "--path", "F1", "D1"], 1, "no edges lead");
+    assert!(pkg(&world, &["graph", "a", "b"]).ok().stdout.contains("\"contradicts\", color=red"));
+    assert!(pkg(&world, &["graph", "a", "--to", "mermaid"]).ok().stdout.starts_with("graph LR\n"));
+    assert_eq!(answer(&world, &["graph", "a"])["nodes"].as_array().map(Vec::len), Some(3));
+}
