@@ -191,7 +191,12 @@ impl<'j> Value<'j> {
 
     /// Whether it is this text.
     pub fn is(self, text: &str) -> bool {
-        self.text().is_some_and(|own| own == text)
+        if self.kind() != Kind::Text {
+            return false;
+        }
+        let own = inside(self.raw());
+        // An escape is longer than what it stands for, so what is no longer has none that could matter.
+        own == text || own.len() > text.len() && own.contains('\\') && unescaped(own) == text
     }
 
     fn inside(self, kind: Kind) -> impl Iterator<Item = Value<'j>> {
@@ -676,6 +681,8 @@ mod tests {
         assert!(inner.get("x").unwrap().is_null());
         assert_eq!(inner.get("y").unwrap().truth(), Some(true));
         assert_eq!(root.members().count(), 2);
+        assert!(parse("\"a\\u0062\"").unwrap().root().is("ab") && !parse("\"ab\"").unwrap().root().is("a\\u0062"));
+        assert!(!parse("\"ab\"").unwrap().root().is("a") && !parse("12").unwrap().root().is("12"));
         assert_eq!(parse("\"\\ud83d\\ude80 \\/\"").unwrap().root().text().unwrap(), "🚀 /");
     }
 

@@ -85,11 +85,12 @@ impl<'j> Graph<'j> {
 fn node(value: Value<'_>) -> Option<Node<'_>> {
     let (mut id, mut kind, mut content) = (None, None, None);
     for (key, member) in value.members() {
-        match key.text().as_deref() {
-            Some("id") => id = member.text(),
-            Some("type") => kind = member.text(),
-            Some("content") => content = member.text(),
-            _ => {}
+        if key.is("id") {
+            id = member.text();
+        } else if key.is("type") {
+            kind = member.text();
+        } else if key.is("content") {
+            content = member.text();
         }
     }
     Some(Node { id: id.filter(|id| !id.is_empty())?, kind: kind?, content: content?, value })
@@ -98,11 +99,12 @@ fn node(value: Value<'_>) -> Option<Node<'_>> {
 fn edge(value: Value<'_>) -> Option<Edge<'_>> {
     let (mut from, mut to, mut kind) = (None, None, None);
     for (key, member) in value.members() {
-        match key.text().as_deref() {
-            Some("from") => from = member.text(),
-            Some("to") => to = member.text(),
-            Some("type") => kind = member.text(),
-            _ => {}
+        if key.is("from") {
+            from = member.text();
+        } else if key.is("to") {
+            to = member.text();
+        } else if key.is("type") {
+            kind = member.text();
         }
     }
     Some(Edge { from: from?, to: to?, kind: kind?, value })
