@@ -411,6 +411,36 @@ pub(crate) enum Pkg {
         #[arg(long, num_args = 2, value_names = ["FROM", "TO"], conflicts_with_all = ["kind", "file", "says"])]
         path: Vec<String>,
     },
+    /// Make the next version of a package, in which some nodes are as active as if they were new
+    Touch {
+        /// A package of the store, or a file
+        package: String,
+        /// The nodes that were used
+        #[arg(required = true, value_name = "ID")]
+        nodes: Vec<String>,
+        #[command(flatten)]
+        sign: Sign,
+    },
+    /// Make the next version of a package, in which edges between some nodes are stronger
+    Reinforce {
+        /// A package of the store, or a file
+        package: String,
+        /// The nodes that were used together
+        #[arg(required = true, num_args = 2.., value_name = "ID")]
+        nodes: Vec<String>,
+        #[command(flatten)]
+        sign: Sign,
+    },
+    /// Make the next version of a package, without what has faded
+    Prune {
+        /// A package of the store, or a file
+        package: String,
+        /// What is less active than this goes
+        #[arg(long, value_name = "ACTIVATION", default_value_t = 0.05)]
+        below: f64,
+        #[command(flatten)]
+        sign: Sign,
+    },
     /// Draw what is known
     Graph {
         /// Files, or packages of the store [default: those of the project]
@@ -615,6 +645,13 @@ pub(crate) struct Trust {
     pub accept_new_key: bool,
     #[command(flatten)]
     pub size: MaxSize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sign {
+    /// Sign it; with a name, with that key
+    #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = "", require_equals = true)]
+    pub sign: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -37,6 +37,8 @@ pub enum Material {
     Project(PathBuf),
     /// A content that was worked out, as JSON.
     Content(String),
+    /// What somebody might have written by hand, as JSON.
+    Text(String),
 }
 
 /// What is to be made.
@@ -168,6 +170,7 @@ fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Draft> {
     let context = session.context;
     let (input, kind, about) = match &request.material {
         Material::Input(path) => (read_hand_written(session, path)?, None, String::new()),
+        Material::Text(text) => (read_text(session, "the package", text.as_bytes())?, None, String::new()),
         Material::Content(content) => (Input { content: content.clone(), ..Input::default() }, None, String::new()),
         Material::Skills(paths) => (skills(session, request, paths)?, Some(PackageKind::Skills), "Skills".to_owned()),
         Material::Project(dir) => {
@@ -251,14 +254,17 @@ fn dependency(text: &str) -> Result<Dependency> {
 fn read_hand_written(session: &Session<'_>, path: &Path) -> Result<Input> {
     let path = session.context.expand(&path.to_string_lossy());
     let bytes = read_limited(&path, session.limits.package_bytes)?;
-    let shown = session.context.show_near(&path);
+    read_text(session, &session.context.show_near(&path), &bytes)
+}
+
+fn read_text(session: &Session<'_>, shown: &str, bytes: &[u8]) -> Result<Input> {
     let limits = sp_tree::Limits {
         // A file of one's own may be as large as the package that it becomes.
         yaml_bytes: session.limits.package_bytes,
         yaml_nodes: session.limits.yaml_nodes.max(1_000_000),
         ..session.limits.clone()
     };
-    let (input, report) = read_input(&shown, &bytes, &limits);
+    let (input, report) = read_input(shown, bytes, &limits);
     match input {
         Some(input) => {
             if !report.findings.is_empty() {

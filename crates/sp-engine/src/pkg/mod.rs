@@ -11,6 +11,7 @@
 
 mod create;
 mod diff;
+mod evolve;
 mod gather;
 mod gathered;
 mod install;
@@ -34,6 +35,7 @@ mod work;
 
 pub use create::{CreateRequest, Material, create};
 pub use diff::diff;
+pub use evolve::evolve;
 pub use install::{InstallPackages, Optional, install, uninstall};
 pub use keys::{KeyPart, export_key, import_key, list_keys, new_key, rotate_key, trust_key, trust_rotation};
 pub use load::{LoadRequest, load};

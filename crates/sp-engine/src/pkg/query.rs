@@ -81,7 +81,7 @@ pub fn draw(context: &Context<'_>, packages: &[String], root: Option<&Path>, dra
     })
 }
 
-fn unknown(graph: &Graph<'_>, id: &str) -> Error {
+pub(super) fn unknown(graph: &Graph<'_>, id: &str) -> Error {
     let error = Error::new(Kind::Request, format!("there is no node called `{id}`"));
     match nearest(id, graph.nodes.iter().map(|node| &*node.id)) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),

@@ -30,14 +30,30 @@ pub struct JsonError {
 pub struct Json {
     text: Arc<str>,
     slots: Vec<Slot>,
+    nests: Vec<Nest>,
 }
 
-/// Where a value is, and which slot comes after all that is in it. A key is a value before its value.
+/// Where a value is. A key is a value before its value.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     start: u32,
     end: u32,
+}
+
+/// An object or a list, by its slot, and the slot that comes after all that is in it. Most values
+/// have nothing in them, so this stands apart: there may be millions of values.
+#[derive(Debug, Clone, Copy)]
+struct Nest {
+    slot: u32,
     after: u32,
+}
+
+/// The slot that comes after a value and all that is in it; the nests are in the order of their slots.
+fn after(nests: &[Nest], at: usize) -> usize {
+    match nests.binary_search_by_key(&(at as u32), |nest| nest.slot) {
+        Ok(found) => nests[found].after as usize,
+        Err(_) => at + 1,
+    }
 }
 
 /// What kind of value it is.
@@ -105,8 +121,8 @@ impl Json {
         }
         let mut parser = Parser::new(&text, member, limits);
         parser.document()?;
-        let (slots, compact) = (parser.slots, parser.compact);
-        Ok((Self { text, slots }, compact))
+        let (slots, nests, compact) = (parser.slots, parser.nests, parser.compact);
+        Ok((Self { text, slots, nests }, compact))
     }
 
     /// The value at the top.
@@ -201,13 +217,14 @@ impl<'j> Value<'j> {
 
     fn inside(self, kind: Kind) -> impl Iterator<Item = Value<'j>> {
         let (mut at, end) = match self.kind() == kind {
-            true => (self.at + 1, self.slot().after as usize),
+            true => (self.at + 1, after(&self.json.nests, self.at)),
             false => (0, 0),
         };
         std::iter::from_fn(move || {
             let value = Value { json: self.json, at };
             (at < end).then(|| {
-                at = value.slot().after as usize;
+                let nested = matches!(value.kind(), Kind::Object | Kind::Array);
+                at = if nested { after(&self.json.nests, at) } else { at + 1 };
                 value
             })
         })
@@ -270,6 +287,7 @@ fn unescaped(raw: &str) -> Cow<'_, str> {
 /// An object or a list that is being read.
 struct Open {
     slot: usize,
+    nest: usize,
     /// How many keys an object has; none for a list.
     keys: Option<u64>,
     /// Whether a key has an escape in it.
@@ -281,6 +299,7 @@ struct Parser<'t> {
     bytes: &'t [u8],
     at: usize,
     slots: Vec<Slot>,
+    nests: Vec<Nest>,
     open: Vec<Open>,
     limits: &'t Limits,
     /// The keys of the object that was read last, kept for its memory.
@@ -329,7 +348,19 @@ impl<'t> Parser<'t> {
     fn new(text: &'t str, member: &'t str, limits: &'t Limits) -> Self {
         // Room that is not used costs nothing, and room that grows is copied.
         let (bytes, slots, open) = (text.as_bytes(), Vec::with_capacity(text.len() / 8), Vec::new());
-        Self { text, bytes, at: 0, slots, open, limits, keys: Vec::new(), member, hashing: None, compact: None }
+        Self {
+            text,
+            bytes,
+            at: 0,
+            slots,
+            nests: Vec::new(),
+            open,
+            limits,
+            keys: Vec::new(),
+            member,
+            hashing: None,
+            compact: None,
+        }
     }
 
     fn document(&mut self) -> Result2 {
@@ -442,7 +473,8 @@ impl<'t> Parser<'t> {
             let message = format!("it is nested more than {} levels deep", self.limits.json_depth);
             return self.fail(self.at..self.at + 1, message, "make it flatter");
         }
-        self.open.push(Open { slot: self.slots.len(), keys, escaped: false });
+        self.open.push(Open { slot: self.slots.len(), nest: self.nests.len(), keys, escaped: false });
+        self.nests.push(Nest { slot: self.slots.len() as u32, after: 0 });
         self.slot(self.at..self.at + 1)?;
         self.at += 1;
         Ok(())
@@ -450,8 +482,8 @@ impl<'t> Parser<'t> {
 
     fn close(&mut self) -> Result2 {
         let Some(open) = self.open.pop() else { return Ok(()) };
-        let after = self.slots.len() as u32;
-        self.slots[open.slot] = Slot { end: self.at as u32, after, ..self.slots[open.slot] };
+        self.nests[open.nest].after = self.slots.len() as u32;
+        self.slots[open.slot].end = self.at as u32;
         if open.keys.is_some_and(|keys| keys > 1) {
             self.refuse_twins(&open)?;
         }
@@ -467,7 +499,7 @@ impl<'t> Parser<'t> {
         while at < self.slots.len() {
             let slot = self.slots[at];
             keys.push(slot.start as usize + 1..slot.end as usize - 1);
-            at = self.slots[at + 1].after as usize;
+            at = after(&self.nests, at + 1);
         }
         let name = |span: &Range<usize>| unescaped(&self.text[span.clone()]);
         let twin = if keys.len() < FEW_KEYS && !object.escaped {
@@ -503,8 +535,7 @@ impl<'t> Parser<'t> {
             let message = format!("it has more values than the limit of {}", self.limits.json_values);
             return self.fail(span, message, "raise it with `--limit json-values=<number>` if you trust it");
         }
-        let after = self.slots.len() as u32 + 1;
-        self.slots.push(Slot { start: span.start as u32, end: span.end as u32, after });
+        self.slots.push(Slot { start: span.start as u32, end: span.end as u32 });
         Ok(())
     }
 

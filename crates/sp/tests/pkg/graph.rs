@@ -101,3 +101,35 @@ fn pk_22_a_graph_is_asked_and_drawn() {
     assert!(pkg(&world, &["graph", "a", "--to", "mermaid"]).ok().stdout.starts_with("graph LR\n"));
     assert_eq!(answer(&world, &["graph", "a"])["nodes"].as_array().map(Vec::len), Some(3));
 }
+
+#[test]
+fn pk_22_a_graph_lives_in_new_versions_and_never_in_place() {
+    let world = project();
+    let text = r#"{"name":"k","nodes":[
+      {"id":"old","type":"fact","content":"o","activation":0.5,"created_at":"2000-01-01T00:00:00Z","decay_half_life_days":10,"mine":1.0},
+      {"id":"new","type":"fact","content":"n"},{"id":"other","type":"fact","content":"x"}],
+      "edges":[{"from":"old","to":"new","type":"supports","weight":0.5}],"extra":{"kept":true}}"#;
+    write(&world, "project/k.json", text);
+    pkg(&world, &["create", "--input", "k.json"]).ok();
+    assert_eq!(answer(&world, &["touch", "k", "old"])["packages"][0]["version"], "1.0.1");
+    let touched = answer(&world, &["query", "k@1.0.1"]);
+    assert_eq!(touched["nodes"][0]["activation"], 1.0);
+    assert!(
+        answer(&world, &["query", "k@1.0.0"])["nodes"][0]["activation"].as_f64() < Some(1e-9),
+        "the old version stays"
+    );
+    pkg(&world, &["reinforce", "k", "old", "new", "other"]).ok();
+    let edges = answer(&world, &["query", "k@1.0.2"])["edges"].clone();
+    assert_eq!(edges[0]["weight"], 0.55);
+    assert_eq!((edges.as_array().map(Vec::len), &edges[1]["type"]), (Some(3), &Value::from("related_to")));
+    pkg(&world, &["prune", "k@1.0.0"]).ok();
+    let pruned = answer(&world, &["query", "k"]);
+    assert_eq!(
+        (pruned["nodes"].as_array().map(Vec::len), pruned["edges"].as_array().map(Vec::len)),
+        (Some(2), Some(0))
+    );
+    pkg(&world, &["export", "k@1.0.1", "--output", "k.ctxpkg"]).ok();
+    let text = crate::read(&world, "project/k.ctxpkg");
+    assert!(text.contains("\"mine\":1.0") && text.contains("\"extra\":{\"kept\":true}"), "{text}");
+    refused(&world, &["touch", "k", "newe"], 1, "did you mean `new`?");
+}

@@ -2,6 +2,7 @@
 
 mod decay;
 mod draw;
+mod evolve;
 mod level;
 mod merge;
 mod query;
@@ -21,6 +22,7 @@ use super::manifest::{cut, described, start};
 
 pub use decay::activation_at;
 pub use draw::{dot, mermaid};
+pub use evolve::{Evolution, evolve};
 pub use level::{Level, check_level};
 pub use merge::{Contradiction, Ids, Merged, Voice, merge};
 pub use query::{Filter, find, near, path};
@@ -220,7 +222,7 @@ pub(in crate::package) fn check<'j>(content: Value<'j>, strictness: Strictness, 
 }
 
 fn check_nodes<'j>(graph: Value<'j>, figures: &mut Figures<'j>, few: &mut Few<'_>) -> HashSet<Cow<'j, str>> {
-    let mut ids = HashSet::new();
+    let mut ids = HashSet::with_capacity(graph.get("nodes").into_iter().flat_map(Value::items).count());
     for value in graph.get("nodes").into_iter().flat_map(Value::items) {
         let Some(node) = node(value) else {
             few.tell("a node has `id`, `type` and `content`, each a text", &PK_15, value, || {

@@ -3,7 +3,7 @@
 use sp_engine::pkg::{self, CreateRequest, Drawing, LoadRequest, Query, QueryRequest};
 use sp_engine::{Context, Result};
 use sp_formats::output::{PackageLoaded, PackageMerged, PackagesStored};
-use sp_formats::package::{Filter, Shape};
+use sp_formats::package::{Evolution, Filter, Shape};
 use sp_formats::printable::printable;
 
 use super::super::{count, thousands};
@@ -71,6 +71,25 @@ pub(super) fn load(context: &Context<'_>, options: &Options, command: &Pkg, term
         terminal.aside(&ledger(&loaded));
     }
     Ok(())
+}
+
+pub(super) fn evolve(
+    context: &Context<'_>,
+    (package, evolution): (&str, &Evolution),
+    sign: &cli::Sign,
+    terminal: &Terminal,
+) -> Result<()> {
+    let (stored, about) = pkg::evolve(context, package, evolution, signing(sign.sign.as_ref()))?;
+    show::created(context, &stored, terminal)?;
+    if terminal.format != Format::Human {
+        return Ok(());
+    }
+    let what = match evolution {
+        Evolution::Touch(_) => "touched",
+        Evolution::Reinforce(_) => "reinforced",
+        Evolution::Prune(_) => "left out",
+    };
+    terminal.print_text(|out| writeln!(out, "{STRONG}{what}{STRONG:#} {}", count(about, "node")))
 }
 
 pub(super) fn query(context: &Context<'_>, options: &Options, command: &Pkg, terminal: &Terminal) -> Result<()> {

@@ -15,6 +15,7 @@ use sp_engine::pkg::{
     Overwrite, Packages, Unsigned,
 };
 use sp_engine::{Context, Error, Kind, Result, SinkRequest};
+use sp_formats::package::Evolution;
 
 use super::{mode, scope_of};
 use crate::cli::{self, Options, Pkg, PkgKind};
@@ -68,6 +69,15 @@ pub(super) fn run(mut context: Context<'_>, options: &Options, command: &Pkg, te
         Pkg::Log { name } => show::log(&pkg::log(context, root, name)?, terminal)?,
         Pkg::Verify { package, trust } => return verify::verify(context, package, accepted(trust), terminal),
         Pkg::Merge { .. } => graph::merge(context, options, command, terminal)?,
+        Pkg::Touch { package, nodes, sign } => {
+            graph::evolve(context, (package, &Evolution::Touch(nodes.clone())), sign, terminal)?;
+        }
+        Pkg::Reinforce { package, nodes, sign } => {
+            graph::evolve(context, (package, &Evolution::Reinforce(nodes.clone())), sign, terminal)?;
+        }
+        Pkg::Prune { package, below, sign } => {
+            graph::evolve(context, (package, &Evolution::Prune(*below)), sign, terminal)?;
+        }
         Pkg::Query { .. } => graph::query(context, options, command, terminal)?,
         Pkg::Graph { packages, to } => graph::draw(context, options, (packages, *to), terminal)?,
         Pkg::Load { .. } => graph::load(context, options, command, terminal)?,
