@@ -18,6 +18,15 @@ pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
+/// Reads a file as [`read_limited`] does; none if it is not there.
+pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
+    match read_limited(path, limit) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
 /// Reads a file below a directory as text; `None` if it is none: it holds a NUL or is not UTF-8.
 ///
 /// Of a file that is no text only the first block is read.

@@ -378,9 +378,8 @@ pub(crate) enum Pkg {
         /// Its version [default: 1.0.0, then the next patch whenever the content is another]
         #[arg(long)]
         version: Option<String>,
-        /// Sign it; with a name, with that key
-        #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = "", require_equals = true)]
-        sign: Option<String>,
+        #[command(flatten)]
+        sign: Sign,
         /// Write it into this file too
         #[arg(long, visible_alias = "output", short, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
@@ -563,9 +562,8 @@ pub(crate) struct Create {
     /// With `--kind skills`: folders of skills, or packs
     #[arg(value_name = "SKILL", value_hint = ValueHint::AnyPath)]
     pub skills: Vec<String>,
-    /// Sign it; with a name, with that key
-    #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = "", require_equals = true)]
-    pub sign: Option<String>,
+    #[command(flatten)]
+    pub sign: Sign,
     /// Write it into this file too
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,

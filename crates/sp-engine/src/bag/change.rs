@@ -6,9 +6,9 @@ use sp_formats::bag::{BagSkill, CATALOG, LOCK, Lock, ROOT, read_bag_skill, write
 use sp_formats::output::KeptFolder;
 use sp_formats::skill::{SKILL_FILE, SkillName};
 use sp_tree::transaction::{Action, Before, Change, Intent, Transaction};
-use sp_tree::{Content, Digest, Name, TreeWriter};
+use sp_tree::{Content, Digest, Name, TreeWriter, read_optional};
 
-use super::workspace::{Workspace, read_optional};
+use super::workspace::Workspace;
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;

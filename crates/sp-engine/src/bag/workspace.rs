@@ -9,7 +9,7 @@ use sp_formats::bag::{
 };
 use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
-use sp_tree::{Digest, Dir, EntryKind, FileError, measure, read_limited};
+use sp_tree::{Digest, Dir, EntryKind, measure, read_optional};
 
 use crate::config::Session;
 use crate::context::Context;
@@ -172,15 +172,6 @@ pub(crate) fn skill_folders(dir: &Path) -> Result<Vec<String>> {
         .collect();
     folders.sort();
     Ok(folders)
-}
-
-/// The bytes of a file; none if it is not there.
-pub(crate) fn read_optional(path: &Path, limit: u64) -> std::result::Result<Option<Vec<u8>>, FileError> {
-    match read_limited(path, limit) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(e) => Err(e),
-    }
 }
 
 /// The text of a file; none if it is not there.

@@ -11,7 +11,7 @@ use sp_formats::skill::SKILL_FILE;
 use sp_tree::atomic::{Delivery, Existing, Readers};
 use sp_tree::{Content, Dir, PrivateKey, RelPath, load, read_limited};
 
-use super::gather::gather;
+use super::extract::extract;
 use super::keys::signing_key;
 use super::manage::{Overwrite, deliver, take};
 use super::shelf::{Stock, best, read_shelf};
@@ -70,6 +70,27 @@ pub struct CreateRequest {
     pub overwrite: Overwrite,
     /// The repository of skills and packs, if it was given.
     pub root: Option<PathBuf>,
+}
+
+impl CreateRequest {
+    /// A request that says nothing but what the package is made of.
+    pub fn of(material: Material) -> Self {
+        Self {
+            name: None,
+            scope: None,
+            version: None,
+            description: None,
+            author: None,
+            tags: Vec::new(),
+            dependencies: Vec::new(),
+            level: None,
+            material,
+            sign: None,
+            output: None,
+            overwrite: Overwrite::Refuse,
+            root: None,
+        }
+    }
 }
 
 /// Makes a package and puts it into the store.
@@ -278,7 +299,7 @@ fn read_text(session: &Session<'_>, shown: &str, bytes: &[u8]) -> Result<Input> 
 
 /// The documents of a project as a content.
 fn project(session: &Session<'_>, dir: &Path, level: u64) -> Result<Input> {
-    let graph = gather(session, dir, level)?;
+    let graph = extract(session, dir, level)?;
     let nodes: Vec<String> = graph.nodes.iter().map(NewNode::to_json).collect();
     let edges: Vec<String> = graph.edges.iter().map(|(from, to, kind)| edge_json(from, to, kind)).collect();
     let content = format!("{{\"context_graph\":{{\"nodes\":[{}],\"edges\":[{}]}}}}", nodes.join(","), edges.join(","));

@@ -5,7 +5,6 @@ use sp_formats::output::PackagesStored;
 use sp_formats::package::{Evolution, Graph, Level, Package, evolve as evolved};
 
 use super::create::{CreateRequest, Material, create};
-use super::merge::merge_request;
 use super::shelf::read_shelf;
 use super::subject::Subject;
 use crate::config::Session;
@@ -30,7 +29,7 @@ pub fn evolve(
         let level = package.manifest.level.map(|claimed| claimed.min(reached));
         (rewritten(&package, &content), count, level)
     };
-    let request = CreateRequest { material: Material::Text(text), sign, level, ..merge_request(None, None, None) };
+    let request = CreateRequest { sign, level, ..CreateRequest::of(Material::Text(text)) };
     Ok((create(context, &request)?, count))
 }
 

@@ -8,8 +8,8 @@ use sp_formats::output::{
 };
 use sp_formats::package::store::StoredPackage;
 use sp_formats::package::{Package, PackageName, Provenance, compatible, read};
-use sp_tree::Name;
 use sp_tree::atomic::{self, Delivery, Existing, Readers};
+use sp_tree::{Name, read_optional};
 
 use super::keys::key_of;
 use super::project::Project;
@@ -232,7 +232,7 @@ pub fn export(context: &Context<'_>, request: &ExportRequest) -> Result<PackageE
         Overwrite::Refuse => Existing::Keep,
         Overwrite::Allow => Existing::Replace,
     };
-    let same = crate::bag::workspace::read_optional(&path, session.limits.package_bytes.max(text.len() as u64) + 1);
+    let same = read_optional(&path, session.limits.package_bytes.max(text.len() as u64) + 1);
     if !same.is_ok_and(|bytes| bytes.as_deref() == Some(text.as_bytes())) {
         deliver(context, &path, Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing })?;
     }

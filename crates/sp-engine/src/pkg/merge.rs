@@ -10,16 +10,40 @@ use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 
+/// What is to be merged into what.
+#[derive(Debug, Clone)]
+pub struct MergeRequest {
+    /// The packages.
+    pub packages: Vec<String>,
+    /// The name of the new one.
+    pub name: String,
+    /// Its version, if it is not to be counted on.
+    pub version: Option<String>,
+    /// The key to sign with: none, the default one, or one by name.
+    pub sign: Option<Option<String>>,
+    /// A file to write besides.
+    pub output: Option<PathBuf>,
+}
+
 /// Merges packages, and puts what comes of it into the store.
-pub fn merge(context: &Context<'_>, packages: &[String], request: CreateRequest) -> Result<PackageMerged> {
+pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMerged> {
     let (merged, sources) = {
         let session = Session::begin(context)?;
-        let gathered = Gathered::read(&session, packages, request.root.as_deref())?;
+        let gathered = Gathered::read(&session, &request.packages, None)?;
         (gathered.merge(), gathered.labels())
     };
     let material = Material::Content(format!("{{\"context_graph\":{}}}", merged.graph));
-    let description = request.description.clone().unwrap_or_else(|| format!("Merged from {}", sources.join(", ")));
-    let stored = create(context, &CreateRequest { material, description: Some(description), ..request })?;
+    let stored = create(
+        context,
+        &CreateRequest {
+            name: Some(request.name.clone()),
+            version: request.version.clone(),
+            description: Some(format!("Merged from {}", sources.join(", "))),
+            sign: request.sign.clone(),
+            output: request.output.clone(),
+            ..CreateRequest::of(material)
+        },
+    )?;
     let stored = stored.packages.into_iter().next().ok_or_else(|| Error::new(Kind::Data, "nothing was made"))?;
     let old = |(old, new): (String, String)| SupersededItem { old, new };
     Ok(PackageMerged {
@@ -39,23 +63,4 @@ pub fn merge(context: &Context<'_>, packages: &[String], request: CreateRequest)
             })
             .collect(),
     })
-}
-
-/// What `sp pkg merge` makes, before its content is known.
-pub fn merge_request(name: Option<String>, version: Option<String>, output: Option<PathBuf>) -> CreateRequest {
-    CreateRequest {
-        name,
-        scope: None,
-        version,
-        description: None,
-        author: None,
-        tags: Vec::new(),
-        dependencies: Vec::new(),
-        level: None,
-        material: Material::Content(String::new()),
-        sign: None,
-        output,
-        overwrite: super::Overwrite::Refuse,
-        root: None,
-    }
 }

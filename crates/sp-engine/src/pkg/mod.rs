@@ -12,7 +12,7 @@
 mod create;
 mod diff;
 mod evolve;
-mod gather;
+mod extract;
 mod gathered;
 mod install;
 mod keys;
@@ -42,7 +42,7 @@ pub use load::{LoadRequest, load};
 pub use manage::{
     Answer, Compat, ExportRequest, Overwrite, Packages, answer_waiting, export, import, info, list, log, remove,
 };
-pub use merge::{merge, merge_request};
+pub use merge::{MergeRequest, merge};
 pub use query::{Drawing, Query, QueryRequest, draw, query};
 pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
 pub use rollback::rollback;

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use sp_formats::package::PackageName;
 use sp_formats::package::lock::{History, LOCK, Lock, Past};
 use sp_tree::transaction::Before;
-use sp_tree::{Digest, Name};
+use sp_tree::{Digest, Name, read_optional};
 
-use crate::bag::workspace::read_optional;
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
 use crate::plan::FilePlan;

@@ -7,9 +7,8 @@ use sp_formats::output::{PackageItem, WaitingItem};
 use sp_formats::package::store::{KnownVersion, Received, Record, Shelf, StoredPackage, Trust, WaitingPackage};
 use sp_formats::package::{Package, PackageName, PackageVersion, Range};
 use sp_tree::transaction::Before;
-use sp_tree::{Digest, Name, Store};
+use sp_tree::{Digest, Name, Store, read_optional};
 
-use crate::bag::workspace::read_optional;
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};

@@ -6,6 +6,7 @@
 
 mod canonical;
 mod members;
+mod parser;
 mod text;
 
 pub use canonical::{Numbers, canonical, quoted};

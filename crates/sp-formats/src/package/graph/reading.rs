@@ -1,7 +1,5 @@
 //! What an agent reads of a graph: the best of it, written out, and never more than was allowed.
 
-use std::collections::{HashMap, HashSet};
-
 use super::select::{Question, Reason, Selection, select};
 use super::{Graph, Shape};
 use crate::tokens;
@@ -27,7 +25,6 @@ pub fn reading(graph: &Graph<'_>, question: &Question<'_>, shape: Shape) -> Read
 
 /// The text, without the least of what was chosen until the whole is within the budget: headings cost too.
 fn fit(graph: &Graph<'_>, shape: Shape, budget: usize, selection: &mut Selection) -> (String, usize) {
-    let odds = odds(graph);
     loop {
         let text = shape.write(graph, &selection.chosen);
         let count = tokens::count(&text);
@@ -36,38 +33,15 @@ fn fit(graph: &Graph<'_>, shape: Shape, budget: usize, selection: &mut Selection
         }
         // A heading has a few tokens: one node less for each few that are too many.
         for _ in 0..(count - budget).div_ceil(64) {
-            drop_last(&odds, selection);
+            drop_last(selection);
         }
     }
-}
-
-/// Which nodes contradict which.
-fn odds(graph: &Graph<'_>) -> HashMap<usize, Vec<usize>> {
-    let mut odds: HashMap<usize, Vec<usize>> = HashMap::new();
-    let ties: Vec<_> = graph.edges.iter().filter(|edge| edge.kind == "contradicts").collect();
-    if ties.is_empty() {
-        return odds;
-    }
-    let places: HashMap<&str, usize> = graph.nodes.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();
-    for edge in ties {
-        if let (Some(&from), Some(&to)) = (places.get(&*edge.from), places.get(&*edge.to)) {
-            odds.entry(from).or_default().push(to);
-            odds.entry(to).or_default().push(from);
-        }
-    }
-    odds
 }
 
 /// Takes out the least of what was chosen, with all that contradicts it.
-fn drop_last(odds: &HashMap<usize, Vec<usize>>, selection: &mut Selection) {
-    let Some(last) = selection.chosen.last() else { return };
-    let (mut gone, mut open) = (HashSet::new(), vec![last.node]);
-    while let Some(node) = open.pop() {
-        if gone.insert(node) {
-            open.extend(odds.get(&node).into_iter().flatten());
-        }
-    }
-    let (dropped, kept): (Vec<_>, Vec<_>) = selection.chosen.iter().partition(|one| gone.contains(&one.node));
+fn drop_last(selection: &mut Selection) {
+    let Some(group) = selection.chosen.last().map(|last| last.group) else { return };
+    let (dropped, kept): (Vec<_>, Vec<_>) = selection.chosen.iter().partition(|one| one.group == group);
     selection.chosen = kept;
     selection.left.extend(dropped.into_iter().map(|one| (one, Reason::Full)));
 }

@@ -61,6 +61,8 @@ pub struct Chosen {
     pub node: usize,
     /// What it is worth.
     pub worth: f64,
+    /// Nodes that contradict each other have one number, and every other has its own.
+    pub group: usize,
 }
 
 /// What was chosen, and what was not.
@@ -79,14 +81,15 @@ pub fn select(graph: &Graph<'_>, question: &Question<'_>, tokens: &mut dyn FnMut
     let worth = worth(graph, &places, question);
     let groups = groups(graph, &places, &superseded);
     let mut selection = Selection::default();
-    let chosen = |node: usize| Chosen { node, worth: worth[node] };
-    selection.left.extend(superseded.iter().map(|at| (chosen(*at), Reason::Superseded)));
+    let chosen = |node: usize, group: usize| Chosen { node, worth: worth[node], group };
+    selection.left.extend(superseded.iter().map(|at| (chosen(*at, *at), Reason::Superseded)));
     let mut ranked: Vec<(f64, Vec<usize>)> =
         groups.into_iter().map(|group| (group.iter().map(|at| worth[*at]).fold(0.0, f64::max), group)).collect();
     // Of equals, the one that stands first in the graph comes first.
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (mut room, mut misses) = (question.budget, 0);
     for (best, group) in ranked {
+        let chosen = |at: usize| chosen(at, group[0]);
         let mut refuse = |reason: Reason| selection.left.extend(group.iter().map(|at| (chosen(*at), reason)));
         if best <= 0.0 {
             refuse(Reason::Worthless);
@@ -104,7 +107,7 @@ pub fn select(graph: &Graph<'_>, question: &Question<'_>, tokens: &mut dyn FnMut
         }
         room -= cost;
         misses = 0;
-        selection.chosen.extend(group.into_iter().map(chosen));
+        selection.chosen.extend(group.iter().map(|at| chosen(*at)));
     }
     selection.left.sort_by(|a, b| (a.1, b.0.worth).partial_cmp(&(b.1, a.0.worth)).unwrap_or(std::cmp::Ordering::Equal));
     selection

@@ -1,6 +1,6 @@
 //! What is known: put together, and chosen for an agent.
 
-use sp_engine::pkg::{self, CreateRequest, Drawing, LoadRequest, Query, QueryRequest};
+use sp_engine::pkg::{self, Drawing, LoadRequest, MergeRequest, Query, QueryRequest};
 use sp_engine::{Context, Result};
 use sp_formats::output::{PackageLoaded, PackageMerged, PackagesStored};
 use sp_formats::package::{Evolution, Filter, Shape};
@@ -14,14 +14,16 @@ use crate::terminal::{DIM, STRONG, Terminal, WARNING, table};
 /// More contradictions than this are counted, and not shown.
 const SHOWN: usize = 20;
 
-pub(super) fn merge(context: &Context<'_>, options: &Options, command: &Pkg, terminal: &Terminal) -> Result<()> {
+pub(super) fn merge(context: &Context<'_>, command: &Pkg, terminal: &Terminal) -> Result<()> {
     let Pkg::Merge { packages, name, version, sign, out, .. } = command else { return Ok(()) };
-    let request = CreateRequest {
-        sign: signing(sign.as_ref()),
-        root: options.root.clone(),
-        ..pkg::merge_request(Some(name.clone()), version.clone(), out.clone())
+    let request = MergeRequest {
+        packages: packages.clone(),
+        name: name.clone(),
+        version: version.clone(),
+        sign: signing(sign),
+        output: out.clone(),
     };
-    let merged = pkg::merge(context, packages, request)?;
+    let merged = pkg::merge(context, &request)?;
     if terminal.format == Format::Json {
         return terminal.print_json(&merged);
     }
@@ -79,7 +81,7 @@ pub(super) fn evolve(
     sign: &cli::Sign,
     terminal: &Terminal,
 ) -> Result<()> {
-    let (stored, about) = pkg::evolve(context, package, evolution, signing(sign.sign.as_ref()))?;
+    let (stored, about) = pkg::evolve(context, package, evolution, signing(sign))?;
     show::created(context, &stored, terminal)?;
     if terminal.format != Format::Human {
         return Ok(());

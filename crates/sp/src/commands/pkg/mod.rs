@@ -68,7 +68,7 @@ pub(super) fn run(mut context: Context<'_>, options: &Options, command: &Pkg, te
         Pkg::Diff { before, after, .. } => diff::diff(&pkg::diff(context, before, after)?, terminal)?,
         Pkg::Log { name } => show::log(&pkg::log(context, root, name)?, terminal)?,
         Pkg::Verify { package, trust } => return verify::verify(context, package, accepted(trust), terminal),
-        Pkg::Merge { .. } => graph::merge(context, options, command, terminal)?,
+        Pkg::Merge { .. } => graph::merge(context, command, terminal)?,
         Pkg::Touch { package, nodes, sign } => {
             graph::evolve(context, (package, &Evolution::Touch(nodes.clone())), sign, terminal)?;
         }
@@ -159,7 +159,7 @@ fn request(options: &Options, create: &cli::Create) -> Result<CreateRequest> {
         dependencies: create.depends.clone(),
         level: create.level,
         material,
-        sign: signing(create.sign.as_ref()),
+        sign: signing(&create.sign),
         output: create.output.clone(),
         overwrite: overwrite(create.force),
         root: options.root.clone(),
@@ -167,6 +167,6 @@ fn request(options: &Options, create: &cli::Create) -> Result<CreateRequest> {
 }
 
 /// `--sign` is the default key, `--sign=name` another.
-fn signing(sign: Option<&String>) -> Option<Option<String>> {
-    sign.map(|key| Some(key.clone()).filter(|key| !key.is_empty()))
+fn signing(sign: &cli::Sign) -> Option<Option<String>> {
+    sign.sign.as_ref().map(|key| Some(key.clone()).filter(|key| !key.is_empty()))
 }

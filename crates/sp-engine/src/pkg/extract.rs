@@ -32,7 +32,7 @@ const MOST_CHARACTERS: usize = 2_000;
 const HALF_LIFE_DAYS: u32 = 90;
 
 /// The nodes of a project's documents, and from level 2 on which document each is from.
-pub(super) fn gather(session: &Session<'_>, dir: &Path, level: u64) -> Result<NewGraph> {
+pub(super) fn extract(session: &Session<'_>, dir: &Path, level: u64) -> Result<NewGraph> {
     let root = Dir::open(dir)?;
     let mut documents: Vec<(RelPath, &str)> = Vec::new();
     for (path, kind) in DOCUMENTS {

@@ -1,0 +1,429 @@
+//! From a text to slots, in one pass and under a budget.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use sp_tree::{Hasher, Limits};
+
+use super::text::{Compact, JsonError, Nest, Slot, after, inside, unescaped};
+
+/// More digits than this are no number that anybody means.
+const MAX_NUMBER: usize = 1024;
+/// Objects with fewer keys than this are compared key by key.
+const FEW_KEYS: usize = 16;
+
+/// An object or a list that is being read.
+struct Open {
+    slot: usize,
+    nest: usize,
+    /// How many keys an object has; none for a list.
+    keys: Option<u64>,
+    /// Whether a key has an escape in it.
+    escaped: bool,
+}
+
+pub(super) struct Parser<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+    pub(super) slots: Vec<Slot>,
+    pub(super) nests: Vec<Nest>,
+    open: Vec<Open>,
+    limits: &'t Limits,
+    /// The keys of the object that was read last, kept for its memory.
+    keys: Vec<Range<usize>>,
+    /// The member of the top whose value is hashed.
+    member: &'t str,
+    hashing: Option<Hashing>,
+    pub(super) compact: Option<Compact>,
+}
+
+/// A value that is being hashed, without its white space.
+struct Hashing {
+    hasher: Hasher,
+    buffer: Vec<u8>,
+    size: u64,
+    /// Where the bytes start that were not taken yet.
+    from: usize,
+}
+
+impl Hashing {
+    /// Short runs are gathered, since hashing each by itself would cost more than the hash.
+    const BUFFER: usize = 16 * 1024;
+
+    fn take(&mut self, run: &[u8]) {
+        self.size += run.len() as u64;
+        if self.buffer.len() + run.len() > Self::BUFFER {
+            self.hasher.update(&self.buffer);
+            self.buffer.clear();
+        }
+        if run.len() > Self::BUFFER {
+            self.hasher.update(run);
+        } else {
+            self.buffer.extend_from_slice(run);
+        }
+    }
+
+    fn finish(mut self) -> Compact {
+        self.hasher.update(&self.buffer);
+        Compact { digest: self.hasher.finish(), size: self.size }
+    }
+}
+
+type Parsed<T = ()> = Result<T, JsonError>;
+
+impl<'t> Parser<'t> {
+    pub(super) fn new(text: &'t str, member: &'t str, limits: &'t Limits) -> Self {
+        // Room that is not used costs nothing, and room that grows is copied.
+        let (bytes, slots, open) = (text.as_bytes(), Vec::with_capacity(text.len() / 8), Vec::new());
+        Self {
+            text,
+            bytes,
+            at: 0,
+            slots,
+            nests: Vec::new(),
+            open,
+            limits,
+            keys: Vec::new(),
+            member,
+            hashing: None,
+            compact: None,
+        }
+    }
+
+    pub(super) fn document(&mut self) -> Parsed {
+        if self.text.starts_with('\u{feff}') {
+            return self.fail(0..3, "there is a byte-order mark", "save it as UTF-8 without a byte-order mark");
+        }
+        self.white();
+        self.value()?;
+        while let Some(open) = self.open.last() {
+            match open.keys {
+                Some(keys) => self.member_or_end(keys)?,
+                None => self.item_or_end()?,
+            }
+        }
+        self.white();
+        match self.at == self.bytes.len() {
+            true => Ok(()),
+            false => self.fail(self.at..self.bytes.len(), "there is more after the JSON value", "remove it"),
+        }
+    }
+
+    /// The next member of the innermost object, or its end.
+    fn member_or_end(&mut self, keys: u64) -> Parsed {
+        if self.ends(b'}', keys == 0)? {
+            return self.close();
+        }
+        if keys >= self.limits.json_keys {
+            let message = format!("an object has more keys than the limit of {}", self.limits.json_keys);
+            return self.fail(self.at..self.at, message, "raise it with `--limit json-keys=<number>` if you trust it");
+        }
+        if self.peek() != Some(b'"') {
+            return self.expected("a key in double quotes");
+        }
+        let key = self.string()?;
+        let escaped = self.text[key.clone()].contains('\\');
+        self.slot(key.clone())?;
+        self.white();
+        if self.peek() != Some(b':') {
+            return self.expected("`:`");
+        }
+        self.at += 1;
+        self.white();
+        if let Some(open) = self.open.last_mut() {
+            open.keys = Some(keys + 1);
+            open.escaped |= escaped;
+        }
+        if self.open.len() == 1 && !self.member.is_empty() && unescaped(inside(&self.text[key])) == self.member {
+            self.hashing = Some(Hashing { hasher: Hasher::default(), buffer: Vec::new(), size: 0, from: self.at });
+        }
+        self.value()
+    }
+
+    /// The next item of the innermost list, or its end.
+    fn item_or_end(&mut self) -> Parsed {
+        let first = self.open.last().is_some_and(|open| open.slot + 1 == self.slots.len());
+        if self.ends(b']', first)? { self.close() } else { self.value() }
+    }
+
+    /// Whether the innermost object or list ends here; if not, what stands before its next part is read.
+    fn ends(&mut self, end: u8, first: bool) -> Parsed<bool> {
+        self.white();
+        match self.peek() {
+            Some(byte) if byte == end => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(b',') if !first => {
+                self.at += 1;
+                self.white();
+                Ok(false)
+            }
+            _ if first => Ok(false),
+            _ => self.expected(&format!("`,` or `{}`", char::from(end))),
+        }
+    }
+
+    /// A value; of an object or a list, its beginning.
+    fn value(&mut self) -> Parsed {
+        let start = self.at;
+        match self.peek() {
+            Some(b'{') => self.begin(Some(0)),
+            Some(b'[') => self.begin(None),
+            Some(b'"') => {
+                let span = self.string()?;
+                self.slot(span)?;
+                self.ended();
+                Ok(())
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                self.number()?;
+                self.slot(start..self.at)?;
+                self.ended();
+                Ok(())
+            }
+            Some(b't') => self.literal("true"),
+            Some(b'f') => self.literal("false"),
+            Some(b'n') => self.literal("null"),
+            _ => self.expected("a value"),
+        }
+    }
+
+    fn begin(&mut self, keys: Option<u64>) -> Parsed {
+        if self.open.len() as u64 >= self.limits.json_depth {
+            let message = format!("it is nested more than {} levels deep", self.limits.json_depth);
+            return self.fail(self.at..self.at + 1, message, "make it flatter");
+        }
+        self.open.push(Open { slot: self.slots.len(), nest: self.nests.len(), keys, escaped: false });
+        self.nests.push(Nest { slot: self.slots.len() as u32, after: 0 });
+        self.slot(self.at..self.at + 1)?;
+        self.at += 1;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Parsed {
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        self.nests[open.nest].after = self.slots.len() as u32;
+        self.slots[open.slot].end = self.at as u32;
+        if open.keys.is_some_and(|keys| keys > 1) {
+            self.refuse_twins(&open)?;
+        }
+        self.ended();
+        Ok(())
+    }
+
+    /// A key that stands twice in one object means two things.
+    fn refuse_twins(&mut self, object: &Open) -> Parsed {
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.clear();
+        let mut at = object.slot + 1;
+        while at < self.slots.len() {
+            let slot = self.slots[at];
+            keys.push(slot.start as usize + 1..slot.end as usize - 1);
+            at = after(&self.nests, at + 1);
+        }
+        let name = |span: &Range<usize>| unescaped(&self.text[span.clone()]);
+        let twin = if keys.len() < FEW_KEYS && !object.escaped {
+            let raw = |span: &Range<usize>| &self.bytes[span.clone()];
+            (1..keys.len()).find(|&at| keys[..at].iter().any(|other| raw(other) == raw(&keys[at])))
+        } else {
+            let mut seen = HashSet::with_capacity(keys.len());
+            keys.iter().position(|key| !seen.insert(name(key)))
+        };
+        let found = twin.map(|at| (keys[at].clone(), name(&keys[at]).into_owned()));
+        self.keys = keys;
+        match found {
+            None => Ok(()),
+            Some((span, key)) => {
+                let message = format!("the key `{}` stands here for a second time", shortened(&key));
+                self.fail(span.start - 1..span.end + 1, message, "remove one of the two")
+            }
+        }
+    }
+
+    /// A whole value was read; the hash ends with the member that it is of.
+    fn ended(&mut self) {
+        if self.open.len() == 1
+            && let Some(mut hashing) = self.hashing.take()
+        {
+            hashing.take(&self.bytes[hashing.from..self.at]);
+            self.compact = Some(hashing.finish());
+        }
+    }
+
+    fn slot(&mut self, span: Range<usize>) -> Parsed {
+        if self.slots.len() as u64 >= self.limits.json_values {
+            let message = format!("it has more values than the limit of {}", self.limits.json_values);
+            return self.fail(span, message, "raise it with `--limit json-values=<number>` if you trust it");
+        }
+        self.slots.push(Slot { start: span.start as u32, end: span.end as u32 });
+        Ok(())
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn white(&mut self) {
+        if !matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            return;
+        }
+        let start = self.at;
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+        if let Some(hashing) = &mut self.hashing {
+            hashing.take(&self.bytes[hashing.from..start]);
+            hashing.from = self.at;
+        }
+    }
+
+    fn literal(&mut self, word: &str) -> Parsed {
+        if !self.bytes[self.at..].starts_with(word.as_bytes()) {
+            return self.expected("a value");
+        }
+        let start = self.at;
+        self.at += word.len();
+        self.slot(start..self.at)?;
+        self.ended();
+        Ok(())
+    }
+
+    fn string(&mut self) -> Parsed<Range<usize>> {
+        let start = self.at;
+        self.at += 1;
+        loop {
+            self.at += plain(&self.bytes[self.at..]);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(start..self.at);
+                }
+                Some(b'\\') => self.escape()?,
+                Some(byte) if byte < 0x20 => {
+                    let help = "write it as an escape, such as `\\n`";
+                    return self.fail(self.at..self.at + 1, "a control character stands in a string", help);
+                }
+                Some(_) => self.at += 1,
+                None => return self.fail(start..start + 1, "this string has no end", "close it with `\"`"),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Parsed {
+        let start = self.at;
+        match self.bytes.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
+            Some(b'u') => {
+                let first = self.unit(start)?;
+                match first {
+                    0xd800..=0xdbff if self.bytes[self.at..].starts_with(b"\\u") => {
+                        let second = self.unit(self.at)?;
+                        if !(0xdc00..=0xdfff).contains(&second) {
+                            return self.lone(start);
+                        }
+                    }
+                    0xd800..=0xdfff => return self.lone(start),
+                    _ => {}
+                }
+            }
+            _ => return self.fail(start..start + 1, "this is no escape of JSON", "write `\\\\` for a backslash"),
+        }
+        Ok(())
+    }
+
+    /// The number of `\uXXXX`, which starts here.
+    fn unit(&mut self, start: usize) -> Parsed<u16> {
+        let digits = self.bytes.get(start + 2..start + 6).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let unit = digits
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|hex| u16::from_str_radix(hex, 16).ok());
+        self.at = start + 6;
+        match unit {
+            Some(unit) => Ok(unit),
+            None => self.fail(start..start + 2, "`\\u` needs four hex digits", "write four hex digits behind it"),
+        }
+    }
+
+    fn lone(&self, start: usize) -> Parsed {
+        self.fail(start..start + 6, "half a pair of surrogates is no character", "write both halves, or the character")
+    }
+
+    fn number(&mut self) -> Parsed {
+        let start = self.at;
+        let digits = |parser: &mut Self| {
+            let from = parser.at;
+            while matches!(parser.peek(), Some(b'0'..=b'9')) {
+                parser.at += 1;
+            }
+            parser.at > from
+        };
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        let zero = self.peek() == Some(b'0');
+        let whole = self.at;
+        let mut good = digits(self) && (!zero || self.at == whole + 1);
+        if good && self.peek() == Some(b'.') {
+            self.at += 1;
+            good = digits(self);
+        }
+        if good && matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            good = digits(self);
+        }
+        if !good {
+            return self.fail(
+                start..self.at.max(start + 1),
+                "this is no number of JSON",
+                "write it as `1`, `0.5` or `1e3`",
+            );
+        }
+        if self.at - start > MAX_NUMBER {
+            let message = format!("a number has {} characters, more than {MAX_NUMBER}", self.at - start);
+            return self.fail(start..start + 1, message, "write a shorter number, or text");
+        }
+        Ok(())
+    }
+
+    fn expected<T>(&self, what: &str) -> Parsed<T> {
+        let next = self.text[self.at..].chars().next();
+        let span = self.at..self.at + next.map_or(0, char::len_utf8);
+        match next {
+            Some(c) => {
+                let found = crate::printable::printable(c.encode_utf8(&mut [0; 4])).into_owned();
+                self.fail(span, format!("expected {what}, found `{found}`"), "mend the JSON here")
+            }
+            None => self.fail(span, format!("expected {what}, found the end"), "the file is cut off: get it whole"),
+        }
+    }
+
+    fn fail<T>(&self, span: Range<usize>, message: impl Into<String>, help: &'static str) -> Parsed<T> {
+        Err(JsonError { span, message: message.into(), help })
+    }
+}
+
+/// How many bytes go by, eight at a time, before one that ends a string or needs a look.
+fn plain(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES * 0x80;
+    // Whether some byte of eight is zero.
+    let zero = |eight: u64| eight.wrapping_sub(ONES) & !eight & HIGH;
+    let special = |eight: u64| {
+        let below = eight.wrapping_sub(ONES * 0x20) & !eight & HIGH;
+        below | zero(eight ^ (ONES * u64::from(b'"'))) | zero(eight ^ (ONES * u64::from(b'\\')))
+    };
+    let eights = bytes.chunks_exact(8).map(|eight| eight.try_into().map_or(0, u64::from_le_bytes));
+    eights.take_while(|eight| special(*eight) == 0).count() * 8
+}
+
+fn shortened(key: &str) -> String {
+    const SHOWN: usize = 60;
+    let short: String = key.chars().take(SHOWN).collect();
+    let dots = if short.len() < key.len() { "…" } else { "" };
+    format!("{}{dots}", crate::printable::printable(&short))
+}
