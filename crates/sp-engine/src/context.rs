@@ -48,6 +48,13 @@ pub enum Event<'a> {
         /// How many are done.
         done: usize,
     },
+    /// The files of a project are being read.
+    Reading {
+        /// How many are done.
+        done: usize,
+        /// How many there are.
+        total: usize,
+    },
     /// A file is about to be mended.
     Rewriting {
         /// The file.

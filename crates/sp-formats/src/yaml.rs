@@ -82,6 +82,23 @@ impl Node {
         Self { span, value: Value::Scalar { text, plain }, flow: false }
     }
 
+    /// The items of a list; none of anything else.
+    pub fn items(&self) -> impl Iterator<Item = &Self> {
+        let items = if let Value::Seq(items) = &self.value { items.as_slice() } else { &[] };
+        items.iter()
+    }
+
+    /// The keys that are text, with their values; none of anything but a map.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &Self)> {
+        let members = if let Value::Map(members) = &self.value { members.as_slice() } else { &[] };
+        members.iter().filter_map(|(key, value)| Some((key.text()?, value)))
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.members().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
     /// The text of a scalar that is not null.
     pub fn text(&self) -> Option<&str> {
         match &self.value {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Plain, json};
 use sp_formats::json::{Json, Value};
 use sp_formats::package::{
     Coverage, Dependency, Draft, NewGraph, Outcome, Package, PackageKind, PackageName, PackageVersion, Range,
-    WriteError, compatible, edge_json, read, read_input, to_graph, write, write_documents,
+    WriteError, compatible, read, read_input, to_graph, write, write_documents,
 };
 use sp_tree::{Limits, PrivateKey, RelPath};
 
@@ -308,7 +308,7 @@ type Edges = Vec<(String, String, String)>;
 fn said(graph: &NewGraph) -> (Nodes, Edges) {
     let content = |id: &str| graph.nodes.iter().find(|node| node.id() == id).unwrap().content.clone();
     let nodes = graph.nodes.iter().map(|node| (node.kind.clone(), node.content.clone())).collect();
-    let edges = graph.edges.iter().map(|(from, to, kind)| (content(from), kind.clone(), content(to))).collect();
+    let edges = graph.edges.iter().map(|edge| (content(&edge.from), edge.kind.clone(), content(&edge.to))).collect();
     (nodes, edges)
 }
 
@@ -556,7 +556,13 @@ fn pk_15_what_is_a_warning_to_a_reader_is_an_error_to_a_writer() {
     for (content, what) in [
         (format!(r#"{{"context_graph":{{"nodes":[{node},{node}]}}}}"#), "two nodes"),
         (r#"{"context_graph":{"nodes":[{"id":"a"}]}}"#.into(), "has no"),
-        (format!(r#"{{"context_graph":{{"nodes":[{node}],"edges":[{}]}}}}"#, edge_json("a", "b", "is")), "not there"),
+        (
+            format!(
+                r#"{{"context_graph":{{"nodes":[{node}],"edges":[{}]}}}}"#,
+                r#"{"from":"a","to":"b","type":"is","weight":1.0}"#
+            ),
+            "not there",
+        ),
         (r#"{"context_graph":{"nodes":[{"id":"a","type":"t","content":"x","activation":1.5}]}}"#.into(), "1.5"),
         (r#"{"gotchas":{"gotchas":[{"trigger":"t"}]}}"#.into(), "`resolution`"),
         (r#"{"policies":{"policies":[{}]}}"#.into(), "`rule`"),

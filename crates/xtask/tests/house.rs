@@ -12,7 +12,8 @@ use serde_json::Value;
 const CRATES: &[(&str, &[&str])] = &[
     ("sp-tree", &[]),
     ("sp-formats", &["sp-tree"]),
-    ("sp-engine", &["sp-formats", "sp-tree"]),
+    ("sp-extract", &["sp-formats", "sp-tree"]),
+    ("sp-engine", &["sp-extract", "sp-formats", "sp-tree"]),
     ("sp", &["sp-engine", "sp-formats", "sp-tree"]),
     ("sp-testkit", &[]),
     ("xtask", &["sp-formats"]),
@@ -46,6 +47,16 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("base64", &["sp-formats"], Nobody),
     ("granit-parser", &["sp-formats"], Nobody),
     ("pulldown-cmark", &["sp-formats"], Nobody),
+    // What a project says of itself.
+    ("roxmltree", &["sp-extract"], Nobody),
+    ("toml", &["sp-extract"], Nobody),
+    ("tree-sitter", &["sp-extract"], Nobody),
+    ("tree-sitter-go", &["sp-extract"], Nobody),
+    ("tree-sitter-java", &["sp-extract"], Nobody),
+    ("tree-sitter-javascript", &["sp-extract"], Nobody),
+    ("tree-sitter-python", &["sp-extract"], Nobody),
+    ("tree-sitter-rust", &["sp-extract"], Nobody),
+    ("tree-sitter-typescript", &["sp-extract"], Nobody),
     ("schemars", &["sp-formats"], Nobody),
     ("strsim", &["sp-formats"], Nobody),
     ("tiktoken-rs", &["sp-formats"], Nobody),
@@ -55,6 +66,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("ureq", &["sp-engine"], Nobody),
     ("rustix", &["sp-tree", "sp-engine", "sp-testkit"], Anybody),
     ("flate2", &["sp-tree"], Nobody),
+    ("ignore", &["sp-engine"], Nobody),
     ("notify", &["sp-engine"], Nobody),
     ("pubgrub", &["sp-engine"], Nobody),
     ("rawzip", &["sp-tree"], Anybody),
@@ -70,7 +82,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("sha2", &["sp-tree", "sp-testkit"], Nobody),
     ("unicode-normalization", &["sp-tree"], Nobody),
     // Time and errors.
-    ("jiff", &["sp-formats", "sp-engine", "sp"], Nobody),
+    ("jiff", &["sp-formats", "sp-extract", "sp-engine", "sp"], Nobody),
     ("thiserror", &["sp-tree", "sp-formats", "sp-engine"], Nobody),
     // Tests.
     ("globset", &[], Anybody),
@@ -88,6 +100,10 @@ const NEVER: &[(&str, &[&str])] = &[
     ("sp-tree", &["std::env", "SystemTime::now", "Instant::now", "TcpStream", "Command::new", "println!", "async fn"]),
     (
         "sp-formats",
+        &["std::fs", "std::env", "std::process", "SystemTime", "Instant::now", "TcpStream", "println!", "async fn"],
+    ),
+    (
+        "sp-extract",
         &["std::fs", "std::env", "std::process", "SystemTime", "Instant::now", "TcpStream", "println!", "async fn"],
     ),
     ("sp-engine", &["std::env", "SystemTime::now", "process::exit", "println!", "async fn"]),

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::output::{PackageStored, PackagesStored};
 use sp_formats::package::{
-    self, Dependency, Draft, Input, NewNode, Package, PackageKind, PackageName, PackageVersion, Range, WriteError,
-    edge_json, read_input, write_documents,
+    self, Dependency, Draft, Input, Package, PackageKind, PackageName, PackageVersion, Range, WriteError, read_input,
+    write_documents,
 };
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::atomic::{Delivery, Existing, Readers};
@@ -197,11 +197,7 @@ fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Draft> {
         Material::Project(dir) => {
             let dir: PathBuf = context.expand(&dir.to_string_lossy()).components().collect();
             let named = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
-            (
-                project(session, &dir, request.level.unwrap_or(2))?,
-                None,
-                format!("Context of {}", named.unwrap_or_default()),
-            )
+            (project(session, &dir, request.level)?, None, format!("Context of {}", named.unwrap_or_default()))
         }
     };
     let version = match &request.version {
@@ -297,13 +293,12 @@ fn read_text(session: &Session<'_>, shown: &str, bytes: &[u8]) -> Result<Input> 
     }
 }
 
-/// The documents of a project as a content.
-fn project(session: &Session<'_>, dir: &Path, level: u64) -> Result<Input> {
-    let graph = extract(session, dir, level)?;
-    let nodes: Vec<String> = graph.nodes.iter().map(NewNode::to_json).collect();
-    let edges: Vec<String> = graph.edges.iter().map(|(from, to, kind)| edge_json(from, to, kind)).collect();
-    let content = format!("{{\"context_graph\":{{\"nodes\":[{}],\"edges\":[{}]}}}}", nodes.join(","), edges.join(","));
-    Ok(Input { content, level: Some(level), ..Input::default() })
+/// What a project says of itself, as a content.
+fn project(session: &Session<'_>, dir: &Path, level: Option<u64>) -> Result<Input> {
+    let graph = extract(session, dir, level.unwrap_or(2))?;
+    // Where nothing hangs together, and nobody asked for more, nothing more is claimed.
+    let reached = if graph.edges.is_empty() { 1 } else { 2 };
+    Ok(Input { content: graph.to_content(), level: Some(level.unwrap_or(reached)), ..Input::default() })
 }
 
 /// Skills, each a folder, or all that a pack selects, as documents.

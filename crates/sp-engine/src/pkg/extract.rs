@@ -1,138 +1,138 @@
-//! What a project says of itself in its own documents, as nodes. No network, no model, no guess.
+//! The files and the history of a project, given to `sp-extract` to be read. No network, no model, no guess.
 
+use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ignore::{DirEntry, WalkBuilder};
 use jiff::Timestamp;
-use sp_formats::bag::secret;
-use sp_formats::json::quoted;
-use sp_formats::markdown::sections;
-use sp_formats::package::{NewGraph, NewNode};
-use sp_tree::{Dir, EntryKind, Follow, RelPath, read_text};
+use rayon::prelude::*;
+use sp_extract::{Extracted, File, FileHistory, Found, History, Noise, Options, assemble, is_wanted, read};
+use sp_formats::package::NewGraph;
+use sp_tree::{Dir, Follow, RelPath};
 
 use crate::config::Session;
 use crate::context::Event;
 use crate::error::{Error, Kind, Result};
+use crate::source::git::history;
 
-/// Documents that many projects have, and what their sections are.
-const DOCUMENTS: &[(&str, &str)] = &[
-    ("README.md", "fact"),
-    ("ARCHITECTURE.md", "fact"),
-    ("CONTRIBUTING.md", "convention"),
-    ("AGENTS.md", "convention"),
-    ("CLAUDE.md", "convention"),
-    ("GEMINI.md", "convention"),
-    (".github/copilot-instructions.md", "convention"),
-    (".cursorrules", "convention"),
-    ("SECURITY.md", "policy"),
-];
-/// Folders whose documents are each a decision.
-const DECISIONS: &[&str] = &["docs/adr", "docs/adrs", "docs/decisions", "doc/adr", "adr"];
-/// A section that is longer is cut: a node is a piece of knowledge, and not a chapter.
-const MOST_CHARACTERS: usize = 2_000;
-const HALF_LIFE_DAYS: u32 = 90;
+/// One byte more than is ever read of a file: a larger one is known by it.
+const MOST_BYTES: u64 = 1024 * 1024 + 1;
+/// Of the room that a package has, so much is for the graph; the rest is for what is written around it.
+const SHARE: (u64, u64) = (4, 5);
+/// So many places that look like secrets are named.
+const SHOWN: usize = 8;
+/// How often it is told how far the reading is.
+const STEP: usize = 64;
 
-/// The nodes of a project's documents, and from level 2 on which document each is from.
+/// What a project says of itself.
 pub(super) fn extract(session: &Session<'_>, dir: &Path, level: u64) -> Result<NewGraph> {
+    let files = wanted_files(session, dir)?;
     let root = Dir::open(dir)?;
-    let mut documents: Vec<(RelPath, &str)> = Vec::new();
-    for (path, kind) in DOCUMENTS {
-        let path = RelPath::new(path).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
-        if root.look_beneath(&path, Follow::Never)?.is_some_and(|stamp| stamp.kind() == EntryKind::File) {
-            documents.push((path, kind));
-        }
-    }
-    for folder in DECISIONS {
-        documents.extend(markdown_in(dir, folder)?.into_iter().map(|path| (path, "decision")));
-    }
-    let mut graph = NewGraph::default();
-    for (path, kind) in documents {
-        let Some(text) = read_text(&root, &path, session.limits.markdown_bytes)? else { continue };
-        let stamp = root.look_beneath(&path, Follow::Never)?;
-        let modified = stamp.and_then(|stamp| Timestamp::from_nanosecond(stamp.modified.into()).ok());
-        let fading = Fading { since: modified.filter(|_| level >= 3) };
-        add(session, &mut graph, &Document { path, kind, text, fading }, level);
+    let found = read_all(session, &root, &files);
+    tell(session, &found);
+    let history = history(session.context, dir).unwrap_or_else(|| by_stamps(&root, &files));
+    let most_bytes = session.limits.package_bytes.saturating_mul(SHARE.0) / SHARE.1;
+    let options = Options { level, most_bytes: usize::try_from(most_bytes).unwrap_or(usize::MAX) };
+    let Extracted { graph, left_out } = assemble(found, &history, options);
+    if left_out > 0 {
+        let message = format!(
+            "{left_out} symbols were left out: a package has {} bytes at the most",
+            session.limits.package_bytes
+        );
+        session.context.tell(Event::Warning(message));
+        session.context.tell(Event::Hint(
+            "name a part of the project with `--from`, or raise `--limit package-bytes=<bytes>`".into(),
+        ));
     }
     match graph.nodes.is_empty() {
         false => Ok(graph),
         true => Err(Error::new(Kind::Request, format!("there is nothing to pack in `{}`", session.context.show(dir)))
-            .because("it has no README, no AGENTS.md or the like, and no decisions below `docs/adr`")
+            .because("it has no documents, no manifests and no source code that can be read")
             .hint("write what is to be known with `--input <file>`: nodes in JSON or YAML")),
     }
 }
 
-fn markdown_in(dir: &Path, folder: &str) -> Result<Vec<RelPath>> {
-    let path = dir.join(folder);
-    if !path.is_dir() {
-        return Ok(Vec::new());
-    }
-    let mut found: Vec<RelPath> = Dir::open(&path)?
-        .entries()?
-        .iter()
-        .filter(|entry| entry.kind == EntryKind::File)
-        .filter_map(|entry| entry.name().to_str().filter(|name| name.ends_with(".md")))
-        .filter_map(|name| RelPath::new(&format!("{folder}/{name}")).ok())
-        .collect();
-    found.sort();
-    Ok(found)
-}
-
-/// A document of a project.
-struct Document<'a> {
-    path: RelPath,
-    /// What its sections are.
-    kind: &'a str,
-    text: String,
-    fading: Fading,
-}
-
-/// What level 3 asks for besides: since when something is known, and how fast it fades.
-struct Fading {
-    since: Option<Timestamp>,
-}
-
-impl Fading {
-    fn mark(&self, node: NewNode) -> NewNode {
-        match self.since {
-            None => node,
-            Some(since) => node
-                .with("created_at", Some(quoted(&since.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())))
-                .with("decay_half_life_days", Some(HALF_LIFE_DAYS.to_string())),
+/// The files of a project that could say something, sorted. What git ignores is not the project's.
+fn wanted_files(session: &Session<'_>, dir: &Path) -> Result<Vec<RelPath>> {
+    let mut walk = WalkBuilder::new(dir);
+    // The user's own list of what to ignore would make two machines differ.
+    walk.hidden(false).git_global(false).require_git(false).follow_links(false).filter_entry(is_own);
+    let mut files = Vec::new();
+    let mut seen: u64 = 0;
+    for entry in walk.build() {
+        let Ok(entry) = entry else { continue };
+        seen += 1;
+        if seen > session.limits.repo_entries {
+            let message =
+                format!("`{}` has more than {} files", session.context.show(dir), session.limits.repo_entries);
+            return Err(
+                Error::new(Kind::Data, message).hint("name a part of it, or raise `--limit repo-entries=<number>`")
+            );
         }
+        let path = entry.path().strip_prefix(dir).ok().and_then(Path::to_str);
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        let Some(path) = path.filter(|path| is_file && is_wanted(path)) else { continue };
+        files.extend(RelPath::new(path));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Git's own folder and repositories inside of this one are left alone.
+fn is_own(entry: &DirEntry) -> bool {
+    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+    entry.file_name() != ".git" && !(is_folder && entry.depth() > 0 && entry.path().join(".git").exists())
+}
+
+fn read_all(session: &Session<'_>, root: &Dir, files: &[RelPath]) -> Vec<Found> {
+    let done = AtomicUsize::new(0);
+    let total = files.len();
+    let one = |path: &RelPath| {
+        let found = read_one(root, path);
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if done.is_multiple_of(STEP) {
+            session.context.tell(Event::Reading { done, total });
+        }
+        found
+    };
+    files.par_iter().filter_map(one).collect()
+}
+
+/// What a file says; none if it went away or may not be read.
+fn read_one(root: &Dir, path: &RelPath) -> Option<Found> {
+    let mut bytes = Vec::new();
+    let file = root.open_beneath(path, Follow::Never).ok()?;
+    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(read(File { path: path.as_str(), bytes: &bytes }))
+}
+
+/// Says what was not taken, and why.
+fn tell(session: &Session<'_>, found: &[Found]) {
+    let withheld = found.iter().flat_map(|file| file.withheld.iter().map(move |line| (&file.path, line)));
+    for (number, (path, line)) in withheld.clone().enumerate() {
+        let message = format!("`{path}:{line}` was left out: something in it looks like a secret");
+        session.context.tell(if number < SHOWN { Event::Warning(message) } else { Event::Detail(message) });
+    }
+    if let Some(more) = withheld.count().checked_sub(SHOWN).filter(|more| *more > 0) {
+        let message = format!("{more} more places were left out for the same reason; `--verbose` names them");
+        session.context.tell(Event::Warning(message));
+    }
+    let mut noise: BTreeMap<Noise, usize> = BTreeMap::new();
+    found.iter().filter_map(|file| file.noise).for_each(|reason| *noise.entry(reason).or_default() += 1);
+    for (reason, count) in noise {
+        session.context.tell(Event::Detail(format!("{count} files were not read: {}", reason.word())));
     }
 }
 
-/// Adds the sections of a document, each with its own text only.
-fn add(session: &Session<'_>, graph: &mut NewGraph, document: &Document<'_>, level: u64) {
-    let Document { path, kind, text, fading } = document;
-    let found = sections(text, 0);
-    let line = |at: usize| text[..at].matches('\n').count() + 1;
-    let file = Some(quoted(path.as_str()));
-    let mut ids = Vec::new();
-    for (at, section) in found.iter().enumerate() {
-        let next = found.get(at + 1).map_or(text.len(), |next| next.heading.start);
-        let own = text[section.body.start..next.max(section.body.start)].trim();
-        if own.is_empty() {
-            continue;
-        }
-        let first = line(section.heading.start);
-        if own.split_whitespace().any(|word| secret("", word).is_some()) {
-            let message = format!("`{path}:{first}` was left out: something in it looks like a secret");
-            session.context.tell(Event::Warning(message));
-            continue;
-        }
-        let short: String = own.chars().take(MOST_CHARACTERS).collect();
-        let content = if section.title.is_empty() { short } else { format!("{}\n\n{short}", section.title) };
-        let last = line(text[..next].trim_end().len());
-        let node = NewNode::new(*kind, content)
-            .with("file_path", file.clone())
-            .with("line_start", Some(first.to_string()))
-            .with("line_end", Some(last.to_string()));
-        ids.push(graph.node(fading.mark(node)));
-    }
-    if level >= 2 && !ids.is_empty() {
-        let title = found.first().map(|section| section.title.clone()).filter(|title| !title.is_empty());
-        let node = NewNode::new("document", title.unwrap_or_else(|| path.to_string())).with("file_path", file);
-        let node = graph.node(fading.mark(node));
-        ids.iter().for_each(|id| graph.edge(&node, id, "contains"));
-    }
+/// Without a history: when each file was written.
+fn by_stamps(root: &Dir, files: &[RelPath]) -> History {
+    let changed = |path: &RelPath| {
+        let stamp = root.look_beneath(path, Follow::Never).ok()??;
+        Timestamp::from_nanosecond(stamp.modified.into()).ok()
+    };
+    let known =
+        files.iter().filter_map(|path| Some((path.to_string(), FileHistory { changed: changed(path)?, commits: 0 })));
+    History::new(known.collect(), Vec::new())
 }

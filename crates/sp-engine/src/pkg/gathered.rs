@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use sp_formats::json::{Json, quoted};
-use sp_formats::package::{Graph, Ids, Merged, NewNode, Package, Voice, edge_json, merge, to_graph};
+use sp_formats::json::Json;
+use sp_formats::package::{Graph, Ids, Merged, Package, Voice, merge, to_graph};
 
 use super::project::Project;
 use super::shelf::read_shelf;
@@ -109,10 +109,6 @@ fn from_layers(session: &Session<'_>, package: &Package) -> Result<Option<Json>>
     if package.content().get("context_graph").is_some_and(|graph| !graph.is_null()) {
         return Ok(None);
     }
-    let graph = to_graph(package.content());
-    let nodes: Vec<String> = graph.nodes.iter().map(NewNode::to_json).collect();
-    let edges: Vec<String> = graph.edges.iter().map(|(from, to, kind)| edge_json(from, to, kind)).collect();
-    let text =
-        format!("{{{}:{{\"nodes\":[{}],\"edges\":[{}]}}}}", quoted("context_graph"), nodes.join(","), edges.join(","));
+    let text = to_graph(package.content()).to_content();
     Json::parse(text, &session.limits).map(Some).map_err(|e| Error::new(Kind::Data, e.to_string()))
 }

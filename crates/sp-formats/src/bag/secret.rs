@@ -74,6 +74,9 @@ const MIN_RANDOM: usize = 20;
 /// Bits a character from which on text looks random; hexadecimal digests and words stay below it.
 const RANDOM_BITS: f64 = 4.1;
 
+/// Ten times the mean length of the words of a name; what is random falls into shorter pieces.
+const SHORTEST_WORDS: usize = 28;
+
 /// Why a value must not be written down; none if it may be.
 pub fn secret(name: &str, value: &str) -> Option<&'static str> {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
@@ -138,8 +141,22 @@ fn looks_random(word: &str) -> bool {
             && has(u8::is_ascii_digit)
             && has(u8::is_ascii_uppercase)
             && has(u8::is_ascii_lowercase)
+            && !has_words(piece)
             && bits(piece) >= RANDOM_BITS.min(f64::from(u32::try_from(piece.len()).unwrap_or(u32::MAX)).log2() - 0.5)
     })
+}
+
+/// Whether a text falls into words where its letters become capitals or digits, as names in code do.
+/// A capital stands for a word of its own unless small letters follow it.
+fn has_words(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let starts = (0..bytes.len()).filter(|at| {
+        let before = at.checked_sub(1).map(|before| bytes[before]);
+        bytes[*at].is_ascii_uppercase()
+            || before.is_none_or(|before| before.is_ascii_digit() != bytes[*at].is_ascii_digit())
+    });
+    let words = starts.count();
+    text.len() * 10 >= words * SHORTEST_WORDS
 }
 
 /// The entropy of a text's characters, in bits.

@@ -228,9 +228,25 @@ impl NewNode {
     }
 }
 
-/// An edge between two ids, as JSON.
-pub fn edge_json(from: &str, to: &str, kind: &str) -> String {
-    format!("{{\"from\":{},\"to\":{},\"type\":{},\"weight\":1.0}}", quoted(from), quoted(to), quoted(kind))
+/// An edge that is made of something else.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEdge {
+    /// The id of the node that it leads from.
+    pub from: String,
+    /// The id of the node that it leads to.
+    pub to: String,
+    /// Its type.
+    pub kind: String,
+    /// How strong it is, from 0 to 1.
+    pub weight: f64,
+}
+
+impl NewEdge {
+    /// The edge as JSON.
+    pub fn to_json(&self) -> String {
+        let [from, to, kind] = [&self.from, &self.to, &self.kind].map(|text| quoted(text));
+        format!("{{\"from\":{from},\"to\":{to},\"type\":{kind},\"weight\":{:?}}}", self.weight)
+    }
 }
 
 /// What layers become: nodes without twins, and edges.
@@ -238,8 +254,8 @@ pub fn edge_json(from: &str, to: &str, kind: &str) -> String {
 pub struct NewGraph {
     /// The nodes, in the order in which they were found.
     pub nodes: Vec<NewNode>,
-    /// Edges by the ids of their ends, and their types.
-    pub edges: Vec<(String, String, String)>,
+    /// The edges, in the order in which they were found.
+    pub edges: Vec<NewEdge>,
     /// The place of each node, by its id.
     ids: HashMap<String, usize>,
     known_edges: HashSet<(String, String, String)>,
@@ -264,12 +280,23 @@ impl NewGraph {
         base
     }
 
-    /// Adds an edge, unless it is there.
+    /// Adds an edge of full weight, unless it is there.
     pub fn edge(&mut self, from: &str, to: &str, kind: &str) {
-        let edge = (from.to_owned(), to.to_owned(), kind.to_owned());
-        if self.known_edges.insert(edge.clone()) {
-            self.edges.push(edge);
+        self.weighted_edge(from, to, (kind, 1.0));
+    }
+
+    /// Adds an edge of a type and a weight, unless one of the type is there.
+    pub fn weighted_edge(&mut self, from: &str, to: &str, (kind, weight): (&str, f64)) {
+        if self.known_edges.insert((from.to_owned(), to.to_owned(), kind.to_owned())) {
+            self.edges.push(NewEdge { from: from.to_owned(), to: to.to_owned(), kind: kind.to_owned(), weight });
         }
+    }
+
+    /// A content that has this graph and nothing else, as JSON.
+    pub fn to_content(&self) -> String {
+        let nodes: Vec<String> = self.nodes.iter().map(NewNode::to_json).collect();
+        let edges: Vec<String> = self.edges.iter().map(NewEdge::to_json).collect();
+        format!("{{\"context_graph\":{{\"nodes\":[{}],\"edges\":[{}]}}}}", nodes.join(","), edges.join(","))
     }
 }
 

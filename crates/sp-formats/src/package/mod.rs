@@ -32,7 +32,7 @@ pub use graph::{
     path, reading, select,
 };
 pub use input::{Input, read_input};
-pub use layers::{NewGraph, NewNode, edge_json, is_layer, to_graph};
+pub use layers::{NewEdge, NewGraph, NewNode, is_layer, to_graph};
 pub use manifest::{Dependency, Integrity, Manifest, PackageKind, Provenance};
 pub use name::{NameError, PackageName, PackageVersion, Range, VersionError};
 pub use signature::{Coverage, Signer};

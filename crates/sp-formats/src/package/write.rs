@@ -7,7 +7,7 @@ use crate::json::{Json, JsonError, Kind, Numbers, Value, canonical, quoted};
 use crate::report::{Report, Severity};
 
 use super::graph::{self, GRAPH_FORMAT, Graph, Level, Strictness};
-use super::layers::{self, NewGraph, POLICIES, edge_json};
+use super::layers::{self, NewEdge, NewGraph, POLICIES};
 use super::manifest::{Dependency, PackageKind};
 use super::name::{PackageName, PackageVersion};
 use super::{Package, composite, read, signature};
@@ -185,8 +185,7 @@ fn complete_graph(own: Option<Value<'_>>, made: &NewGraph) -> String {
     let new_nodes = made.nodes.iter().filter(|node| !known.contains(&node.id())).map(layers::NewNode::to_json);
     let nodes: Vec<String> = own_nodes.chain(new_nodes).collect();
     let own_edges = list("edges").map(|edge| with_default(edge, "weight", "1.0"));
-    let edges: Vec<String> =
-        own_edges.chain(made.edges.iter().map(|(from, to, kind)| edge_json(from, to, kind))).collect();
+    let edges: Vec<String> = own_edges.chain(made.edges.iter().map(NewEdge::to_json)).collect();
     for (key, value) in own.into_iter().flat_map(Value::members) {
         let key = key.text().unwrap_or_default().into_owned();
         if !matches!(key.as_str(), "format" | "nodes" | "edges") {

@@ -201,6 +201,7 @@ impl Listener for Terminal {
                     self.progress.show(format!("copying {done} of {total} skills"));
                 }
             }
+            Event::Reading { done, total } => self.progress.show(format!("read {done} of {total} files")),
             Event::Checking { done } => self.progress.show(format!("checked {done} skills")),
             Event::Rewriting { file, before, after } => {
                 if std::io::stdout().is_terminal() && self.format == Format::Human {

@@ -189,6 +189,13 @@ pub(super) fn output(mut command: Command, what: &str) -> Result<Vec<u8>> {
     Err(failed(what, &String::from_utf8_lossy(&output.stderr)))
 }
 
+/// What a command prints, up to a limit; none if it does not succeed.
+pub(super) fn bounded(mut command: Command) -> Option<Vec<u8>> {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let printed = child.stdout.take().map(read_bounded).unwrap_or_default();
+    child.wait().ok()?.success().then_some(printed)
+}
+
 /// Whether a command succeeds.
 pub(super) fn succeeds(mut command: Command) -> Result<bool> {
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().map_err(no_git)?;

@@ -7,8 +7,10 @@
 mod blobs;
 mod cache;
 mod command;
+mod history;
 mod tree;
 
 pub(crate) use blobs::{GitListing, read_blobs};
 pub(crate) use cache::{Checkout, Checkouts};
 pub(crate) use command::tracks;
+pub(crate) use history::history;
