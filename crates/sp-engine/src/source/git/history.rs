@@ -59,7 +59,7 @@ impl Log<'_> {
         for word in printed.split('\0') {
             match (word.strip_prefix(MARK), at, self.own(word)) {
                 (Some(seconds), ..) => {
-                    at = seconds.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok())
+                    at = seconds.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
                 }
                 (None, Some(changed), Some(path)) => {
                     files.entry(path.to_owned()).or_insert(FileHistory { changed, commits: 0 }).commits += 1;
