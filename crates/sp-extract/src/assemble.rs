@@ -210,7 +210,10 @@ impl<'f> Assembly<'f> {
             let activation = self.activation("code_file", &file.path) - if code.is_test { HIDDEN } else { 0.0 };
             let node =
                 NewNode::new("code_file", file_content(file, code)).with("category", Some(quoted(code.language)));
-            let id = self.add(node, &Origin { path: &file.path, lines: Some(lines), hash: "", activation, date: None });
+            let id = self.add(
+                node,
+                &Origin { path: &file.path, lines: Some(lines), hash: &file.lines_hash, activation, date: None },
+            );
             self.ids.insert(Place::File(at), id);
             for (place, symbol) in
                 code.symbols.iter().enumerate().filter(|(place, _)| kept.contains(&Place::Symbol(at, *place)))
@@ -243,21 +246,26 @@ impl<'f> Assembly<'f> {
         }
         for (at, notes) in by_file {
             let file = &self.found[at];
-            let parent =
-                match (self.ids.get(&Place::File(at)).cloned(), notes.len()) {
-                    (Some(id), _) => Some(id),
-                    // A manifest that says one thing is that thing.
-                    (None, 0 | 1) if !is_prose(&file.path) => None,
-                    (None, _) => {
-                        let activation = self.activation("document", &file.path);
-                        let lines = Lines { first: 1, last: file.lines.max(1) };
-                        let node = NewNode::new("document", format!("`{}`: {}", file.path, titles(&file.notes)));
-                        Some(self.add(
-                            node,
-                            &Origin { path: &file.path, lines: Some(lines), hash: "", activation, date: None },
-                        ))
-                    }
-                };
+            let parent = match (self.ids.get(&Place::File(at)).cloned(), notes.len()) {
+                (Some(id), _) => Some(id),
+                // A manifest that says one thing is that thing.
+                (None, 0 | 1) if !is_prose(&file.path) => None,
+                (None, _) => {
+                    let activation = self.activation("document", &file.path);
+                    let lines = Lines { first: 1, last: file.lines.max(1) };
+                    let node = NewNode::new("document", format!("`{}`: {}", file.path, titles(&file.notes)));
+                    Some(self.add(
+                        node,
+                        &Origin {
+                            path: &file.path,
+                            lines: Some(lines),
+                            hash: &file.lines_hash,
+                            activation,
+                            date: None,
+                        },
+                    ))
+                }
+            };
             for (place, id) in notes {
                 let inside =
                     file.notes[place].inside.and_then(|symbol| self.ids.get(&Place::Symbol(at, symbol)).cloned());
@@ -355,8 +363,8 @@ fn choose(found: &[Found], links: &[Link], history: &History, options: Options) 
     for (at, file) in found.iter().enumerate() {
         let Some(code) = &file.code else { continue };
         wanted.insert(Place::File(at));
-        let is_wanted =
-            |symbol: &Symbol| !symbol.is_test && !code.is_test && (symbol.is_visible || !symbol.doc.is_empty());
+        let is_told = |symbol: &Symbol| symbol.is_visible || (!symbol.doc.is_empty() && symbol.kind != "constant");
+        let is_wanted = |symbol: &Symbol| !symbol.is_test && !code.is_test && is_told(symbol);
         wanted.extend(
             code.symbols
                 .iter()

@@ -46,9 +46,14 @@ impl History {
         Self { files, most, reverts, newest }
     }
 
-    /// When a file was changed last.
+    /// When a file was changed last; none if the history does not know it.
+    pub fn changed_last(&self, path: &str) -> Option<Timestamp> {
+        self.files.get(path).map(|file| file.changed)
+    }
+
+    /// When a file was changed last, or might have been.
     pub(crate) fn changed(&self, path: &str) -> Option<Timestamp> {
-        self.files.get(path).map(|file| file.changed).or(self.newest)
+        self.changed_last(path).or(self.newest)
     }
 
     /// How lively a file is, from 0 to 1, beside the liveliest.

@@ -19,13 +19,15 @@ mod policy;
 mod resolve;
 mod role;
 mod secrets;
+mod standing;
 mod toml_file;
 
 pub use assemble::{Extracted, Options, assemble};
 pub use history::{Commit, FileHistory, History};
 pub use noise::Noise;
-pub use note::{Found, Lines, Note, hash_of_lines};
+pub use note::{Found, Lines, Note};
 pub use role::is_wanted;
+pub use standing::{Standing, hash_of_lines, standing};
 
 use code::grammar_of;
 use role::Role;

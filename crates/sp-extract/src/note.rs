@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use sp_tree::Digest;
-
 use crate::code::Code;
 use crate::noise::Noise;
+use crate::standing::hash_of_lines;
 
 /// A text, and where it is from.
 #[derive(Debug, Clone, Copy)]
@@ -118,6 +117,8 @@ pub struct Found {
     pub withheld: Vec<usize>,
     /// How many lines it has.
     pub(crate) lines: usize,
+    /// What all its lines are.
+    pub(crate) lines_hash: String,
     pub(crate) code: Option<Code>,
     /// By which name other projects and packages import what is below its folder.
     pub(crate) package: Option<Package>,
@@ -146,6 +147,7 @@ impl Found {
     /// Remembers what the lines of everything are.
     pub(crate) fn stamp(&mut self, text: &str) {
         let lines: Vec<&str> = text.lines().collect();
+        self.lines_hash = hash_of_lines(&lines, Lines { first: 1, last: lines.len() });
         for note in &mut self.notes {
             note.lines_hash = hash_of_lines(&lines, note.lines);
         }
@@ -153,14 +155,6 @@ impl Found {
             symbol.lines_hash = hash_of_lines(&lines, symbol.lines);
         }
     }
-}
-
-/// What lines say, as a short hash. Blanks at their ends do not count.
-pub fn hash_of_lines(lines: &[&str], range: Lines) -> String {
-    let last = range.last.min(lines.len());
-    let piece = lines.get(range.first.saturating_sub(1)..last).unwrap_or_default();
-    let text: String = piece.iter().flat_map(|line| [line.trim_end(), "\n"]).collect();
-    Digest::of(text.as_bytes()).hex()[..16].to_owned()
 }
 
 /// The first so many characters of a text, cut after a sentence or a word.

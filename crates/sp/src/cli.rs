@@ -410,6 +410,18 @@ pub(crate) enum Pkg {
         #[arg(long, num_args = 2, value_names = ["FROM", "TO"], conflicts_with_all = ["kind", "file", "says"])]
         path: Vec<String>,
     },
+    /// Tell what the files that it was read from have outgrown
+    Stale {
+        /// Files, or packages of the store [default: those of the project]
+        #[arg(value_name = "PACKAGE")]
+        packages: Vec<String>,
+        /// The folder that the paths of nodes start from [default: the current one]
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+        /// Exit with 1 if something was changed or is gone
+        #[arg(long)]
+        exit_code: bool,
+    },
     /// Make the next version of a package, in which some nodes are as active as if they were new
     Touch {
         /// A package of the store, or a file

@@ -579,6 +579,7 @@ fn man_pages_are_printed_or_written_a_page_a_command() {
         "pkg-merge",
         "pkg-prune",
         "pkg-query",
+        "pkg-stale",
         "pkg-receive",
         "pkg-reinforce",
         "pkg-remove",

@@ -28,6 +28,7 @@ mod send;
 mod shelf;
 mod skills;
 mod solve;
+mod stale;
 mod subject;
 mod trust;
 mod verify;
@@ -48,6 +49,7 @@ pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
 pub use rollback::rollback;
 pub use secret::SecretFrom;
 pub use send::{SendRequest, send};
+pub use stale::{StaleRequest, stale};
 pub use trust::{Acceptance, Downgrade, NewKey, Unsigned};
 pub use verify::verify;
 

@@ -314,6 +314,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("pkg install", schemars::schema_for!(PackageChange)),
         ("pkg merge", schemars::schema_for!(PackageMerged)),
         ("pkg query", schemars::schema_for!(GraphView)),
+        ("pkg stale", schemars::schema_for!(PackageStale)),
         ("pkg load", schemars::schema_for!(PackageLoaded)),
         ("pkg send", schemars::schema_for!(PackageSent)),
         ("pkg receive", schemars::schema_for!(PackageReceived)),

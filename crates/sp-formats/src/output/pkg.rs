@@ -449,6 +449,67 @@ pub struct LeftOut {
     pub best: Vec<String>,
 }
 
+/// `sp pkg stale`
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PackageStale {
+    /// The packages that were compared.
+    pub sources: Vec<String>,
+    /// How many nodes are as their files are.
+    pub fresh: usize,
+    /// How many nodes have no file, or nothing to compare it with.
+    pub unknown: usize,
+    /// The others, by file.
+    pub stale: Vec<StaleNode>,
+}
+
+/// A node whose file is not what it was.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct StaleNode {
+    /// Its id.
+    pub id: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How it stands to its file.
+    pub state: StaleState,
+    /// Its file.
+    pub file: String,
+    /// The first line that it was read from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The first line now, where the lines moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_now: Option<usize>,
+    /// What it says.
+    pub content: String,
+}
+
+/// How a node stands to its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StaleState {
+    /// The lines are as they were.
+    Fresh,
+    /// The lines are as they were, further up or down.
+    Moved,
+    /// The lines, or the file, were changed.
+    Changed,
+    /// The file is not there any more.
+    Gone,
+}
+
+impl StaleState {
+    /// The state in a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Moved => "moved",
+            Self::Changed => "changed",
+            Self::Gone => "gone",
+        }
+    }
+}
+
 /// `sp pkg query` and `sp pkg graph --format json`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GraphView {

@@ -4,6 +4,7 @@ mod change;
 mod diff;
 mod graph;
 mod show;
+mod stale;
 mod transport;
 mod verify;
 
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 
 use sp_engine::pkg::{
     self, Acceptance, Compat, CreateRequest, Downgrade, ExportRequest, InstallPackages, Material, NewKey, Optional,
-    Overwrite, Packages, Unsigned,
+    Overwrite, Packages, StaleRequest, Unsigned,
 };
 use sp_engine::{Context, Error, Kind, Result, SinkRequest};
 use sp_formats::package::Evolution;
@@ -77,6 +78,11 @@ pub(super) fn run(mut context: Context<'_>, options: &Options, command: &Pkg, te
         }
         Pkg::Prune { package, below, sign } => {
             graph::evolve(context, (package, &Evolution::Prune(*below)), sign, terminal)?;
+        }
+        Pkg::Stale { packages, dir, exit_code } => {
+            let request = StaleRequest { packages: packages.clone(), dir: dir.clone(), root: options.root.clone() };
+            let outgrown = stale::stale(context, &request, terminal)?;
+            return Ok(if *exit_code && outgrown { ExitCode::from(1) } else { ExitCode::SUCCESS });
         }
         Pkg::Query { .. } => graph::query(context, options, command, terminal)?,
         Pkg::Graph { packages, to } => graph::draw(context, options, (packages, *to), terminal)?,
