@@ -565,7 +565,7 @@ pub(crate) struct Create {
     /// What it is for
     #[arg(long, value_enum, default_value_t)]
     pub kind: PkgKind,
-    /// Make it from the documents of this project [default: the current directory]
+    /// Make it from this project: its documents, manifests, source code and history [default: the current directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["input", "skills"])]
     pub from: Option<PathBuf>,
     /// Make it from this file: nodes, edges and layers in JSON or YAML
