@@ -79,7 +79,7 @@ pub(super) fn run(mut context: Context<'_>, options: &Options, command: &Pkg, te
             graph::evolve(context, (package, &Evolution::Prune(*below)), sign, terminal)?;
         }
         Pkg::Query { .. } => graph::query(context, options, command, terminal)?,
-        Pkg::Graph { packages, to } => graph::draw(context, options, (packages, *to), terminal)?,
+        Pkg::Graph { .. } => graph::draw(context, options, command, terminal)?,
         Pkg::Load { .. } => graph::load(context, options, command, terminal)?,
         Pkg::Send { .. } => transport::send(context, command, terminal)?,
         Pkg::Receive { .. } => transport::receive(context, command, terminal)?,
