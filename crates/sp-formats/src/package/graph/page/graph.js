@@ -4,8 +4,9 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const nodes = data.nodes;
 const edges = data.edges.map(([from, to, type]) => ({ from, to, type }));
 const CONTRADICTS = "contradicts";
-/** Longer labels are cut. */
+/** Longer labels on the canvas and longer lines in lists are cut. */
 const LABEL = 34;
+const LINE = 160;
 
 /** Values by how often they stand in a list, the most frequent first. */
 function counted(values) {
@@ -43,9 +44,10 @@ for (const { from, to, type } of edges) {
 }
 
 nodes.forEach((node, at) => {
-  node.label = cut(firstLine(node.text) || node.id, LABEL);
+  node.line = cut(firstLine(node.text) || node.id, LINE);
+  node.label = cut(node.line, LABEL);
   // The area of a circle tells how active a node is, and the least active one can still be seen.
-  node.radius = 3.2 + 7.3 * Math.sqrt(Math.max(0, Math.min(1, node.now)));
+  node.radius = 3.6 + 8.4 * Math.sqrt(Math.max(0, Math.min(1, node.now)));
   node.weight = node.now * 2 + Math.log2(1 + edgesOf[at].length) - (node.superseded ? 3 : 0);
 });
 

@@ -1,13 +1,13 @@
 
 // Where nodes stand: they push each other away, edges pull, and what belongs together gathers.
 //
-// All of it follows from the graph alone, so a graph looks the same each time. It runs in slices of
+// All of it follows from the graph and the shape of the window, so a graph looks the same each time. It runs in slices of
 // time, so that the page answers from the first moment.
 
 /** How far away a crowd must be, for its width, to count as one. */
 const THETA = 0.9;
-const PUSH = 95;
-const REACH = 1400;
+const PUSH = 80;
+const REACH = 700;
 const SETTLED = 0.002;
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
@@ -132,6 +132,8 @@ class Layout {
     this.place();
     this.springs = this.links.map((edge) => this.spring(edge));
     this.squares = new Squares(list.length);
+    // A large graph needs more room than a small one.
+    this.gravity = 0.012 + 0.5 / Math.sqrt(list.length + 25);
     this.cooling = 1 - SETTLED ** (1 / (list.length > 4000 ? 170 : 320));
     this.warm(1);
   }
@@ -186,6 +188,15 @@ class Layout {
       if (group) group.push(i);
       else this.members.set(this.group[i], [i]);
     }
+    this.findHubs();
+  }
+
+  /** The node of each large group by which one knows it. */
+  findHubs() {
+    const least = Math.max(12, this.list.length / 50);
+    const large = [...this.members.values()].filter((members) => members.length >= least);
+    const heavier = (a, b) => (nodes[b].weight > nodes[a].weight ? b : a);
+    this.hubs = new Set(large.map((members) => members.reduce(heavier)));
   }
 
   mostFrequentGroup(near, own) {
@@ -225,8 +236,8 @@ class Layout {
     return {
       from,
       to,
-      length: nodes[from].radius + nodes[to].radius + (inside ? 30 : 110),
-      strength: (inside ? 0.9 : 0.14) / Math.min(a, b) ** 0.9,
+      length: nodes[from].radius + nodes[to].radius + (inside ? 28 : 90),
+      strength: (inside ? 0.9 : 0.1) / Math.min(a, b) ** 0.9,
       share: a / (a + b),
     };
   }
@@ -269,19 +280,21 @@ class Layout {
     }
   }
 
-  /** Draws each node a little to its group, and all of them to the middle; a window is wider than high. */
+  /** Draws each node a little to its group, and all of them to the middle, more so where the window is short. */
   gather() {
     const { x, y, vx, vy, heat } = this;
+    const shape = Math.max(0.5, Math.min(1.5, (innerWidth - 240) / innerHeight)) ** 0.8;
+    const [across, down] = [(this.gravity * heat * 0.85) / shape, this.gravity * heat * 0.85 * shape];
     for (const members of this.members.values()) {
       let [cx, cy] = [0, 0];
       for (const i of members) {
         cx += x[i] / members.length;
         cy += y[i] / members.length;
       }
-      const own = members.length > 1 ? 0.07 * heat : 0;
+      const own = members.length > 1 ? 0.12 * heat : 0;
       for (const i of members) {
-        vx[i] += (cx - x[i]) * own - x[i] * 0.016 * heat;
-        vy[i] += (cy - y[i]) * own - y[i] * 0.026 * heat;
+        vx[i] += (cx - x[i]) * own - x[i] * across;
+        vy[i] += (cy - y[i]) * own - y[i] * down;
       }
     }
   }

@@ -215,7 +215,7 @@ function hit(i, at) {
   item.id = `hit-${at}`;
   item.setAttribute("role", "option");
   item.setAttribute("aria-selected", "false");
-  item.append(coloured(made("span", "dot"), view.colours.type.get(nodes[i].type)), made("bdi", "one", nodes[i].label));
+  item.append(coloured(made("span", "dot"), view.colours.type.get(nodes[i].type)), made("bdi", "one", nodes[i].line));
   item.append(made("small", "", [nodes[i].type, nodes[i].file].filter(Boolean).join(" · ")));
   // The field keeps the focus until the click has been seen.
   item.addEventListener("pointerdown", (event) => event.preventDefault());
@@ -357,7 +357,7 @@ function neighbour(edge, i) {
   const relation = made("small");
   relation.append(edge.from === i ? "→ " : "← ", made("bdi", "", edge.type));
   button.append(coloured(made("span", "dot"), view.colours.type.get(nodes[other].type)));
-  button.append(made("bdi", "one", nodes[other].label), relation);
+  button.append(made("bdi", "one", nodes[other].line), relation);
   button.addEventListener("click", () => {
     select(other, "fly");
     by("panel").focus({ preventScroll: true });

@@ -5,6 +5,8 @@ const canvas = document.getElementById("canvas");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const LABEL_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", Arial, sans-serif';
+/** The largest radius that a node has. */
+const LARGEST = 12;
 const MOST_ZOOM = 6;
 const LEAST_ZOOM = 0.02;
 
@@ -38,7 +40,7 @@ function readColours() {
 }
 
 function edgeColour(type) {
-  return `oklch(${dark.matches ? 0.7 : 0.58} 0.055 ${edgeHueOf.get(type)})`;
+  return `oklch(${dark.matches ? 0.68 : 0.6} 0.085 ${edgeHueOf.get(type)})`;
 }
 
 class View {
@@ -76,7 +78,7 @@ class View {
   }
 
   get scale() {
-    return Math.max(0.34, Math.min(2, this.zoom ** 0.6));
+    return Math.max(0.34, Math.min(2, this.zoom ** (this.zoom < 1 ? 0.7 : 0.5)));
   }
 
   /** The part of the canvas that nothing lies on. */
@@ -92,7 +94,7 @@ class View {
   }
 
   /** The place from which all of these nodes are seen. */
-  whole(list, closest = 1.7) {
+  whole(list, closest = 2) {
     let [west, north, east, south] = [Infinity, Infinity, -Infinity, -Infinity];
     for (const i of list) {
       west = Math.min(west, this.layout.x[i] - 14);
@@ -152,22 +154,26 @@ class View {
 
   /** The node at a point of the canvas, or -1. */
   nodeAt(x, y, slack) {
-    this.index ??= this.makeIndex();
-    const { cell, cells } = this.index;
-    const wx = (x - this.left) / this.zoom;
-    const wy = (y - this.top) / this.zoom;
-    const reach = (10.5 * this.scale + slack) / this.zoom;
+    const reach = LARGEST * this.scale + slack;
     let [best, least] = [-1, Infinity];
-    for (let column = Math.floor((wx - reach) / cell); column <= Math.floor((wx + reach) / cell); column++) {
-      for (let row = Math.floor((wy - reach) / cell); row <= Math.floor((wy + reach) / cell); row++) {
-        for (const i of cells.get(cellKey(column, row)) ?? []) {
-          if (!state.shown[i]) continue;
-          const away = Math.hypot(this.screenX(i) - x, this.screenY(i) - y) - this.radius(i);
-          if (away <= slack && away < least) [best, least] = [i, away];
-        }
-      }
+    for (const i of this.nodesIn(x - reach, y - reach, x + reach, y + reach)) {
+      const away = Math.hypot(this.screenX(i) - x, this.screenY(i) - y) - this.radius(i);
+      if (away <= slack && away < least) [best, least] = [i, away];
     }
     return best;
+  }
+
+  /** The nodes around a part of the canvas that are drawn. */
+  *nodesIn(left, top, right, bottom) {
+    this.index ??= this.makeIndex();
+    const { cell, cells } = this.index;
+    const column = (x) => Math.floor((x - this.left) / this.zoom / cell);
+    const row = (y) => Math.floor((y - this.top) / this.zoom / cell);
+    for (let c = column(left); c <= column(right); c++) {
+      for (let r = row(top); r <= row(bottom); r++) {
+        for (const i of cells.get(cellKey(c, r)) ?? []) if (state.shown[i]) yield i;
+      }
+    }
   }
 
   /** Nodes by the cell of a grid that they stand in. */
@@ -225,27 +231,30 @@ class View {
 
   /** Draws the edges, the quiet ones first; how many there are in all. */
   drawEdges(focus) {
-    const byType = new Map(edgeTypes.map(([type]) => [type, { quiet: [], loud: [] }]));
+    const byType = new Map(edgeTypes.map(([type]) => [type, { far: [], near: [], loud: [] }]));
     const centre = state.hovered >= 0 ? state.hovered : state.selected;
     let count = 0;
     for (const edge of edges) {
       if (!state.shown[edge.from] || !state.shown[edge.to] || state.hiddenEdges.has(edge.type)) continue;
       count++;
       if (this.isOutside(edge)) continue;
-      const loud = focus && (centre >= 0 ? edge.from === centre || edge.to === centre : focus.has(edge.from) && focus.has(edge.to));
-      byType.get(edge.type)[loud ? "loud" : "quiet"].push(edge);
+      const { from, to } = edge;
+      const loud = focus && (centre >= 0 ? from === centre || to === centre : focus.has(from) && focus.has(to));
+      const near = this.layout.group[from] === this.layout.group[to] || edge.type === CONTRADICTS;
+      byType.get(edge.type)[loud ? "loud" : near ? "near" : "far"].push(edge);
     }
-    const plain = Math.max(0.1, Math.min(0.6, 0.95 - 0.22 * Math.log10(count + 1)));
-    for (const loud of [false, true]) {
-      for (const [type, groups] of byType) {
-        const red = type === CONTRADICTS;
-        const alpha = loud ? 0.95 : (red ? 0.85 : plain) * (focus ? 0.25 : 1);
-        const width = (loud ? 1.6 : 0.9) + (red ? 0.7 : 0);
-        this.drawLines(loud ? groups.loud : groups.quiet, { type, alpha, width });
-        if (loud) this.drawHeads(groups.loud, this.colours.edge.get(type));
-      }
+    // What leads from one group into another is fainter than what holds a group together.
+    const near = Math.max(0.16, Math.min(0.7, 1.15 - 0.24 * Math.log10(count + 1))) * (focus ? 0.3 : 1);
+    for (const [kind, alpha] of [["far", near * 0.55], ["near", near], ["loud", 0.95]]) {
+      for (const [type, groups] of byType) this.drawLines(groups[kind], this.lineStyle(type, kind, alpha));
     }
+    for (const [type, groups] of byType) this.drawHeads(groups.loud, this.colours.edge.get(type));
     return count;
+  }
+
+  lineStyle(type, kind, alpha) {
+    const red = type === CONTRADICTS;
+    return { type, alpha: red ? Math.min(1, alpha * 2 + 0.1) : alpha, width: (kind === "loud" ? 1.6 : 1) + (red ? 0.7 : 0) };
   }
 
   isOutside({ from, to }) {
@@ -345,17 +354,18 @@ class View {
   /** Labels where they fit, of what is worth most first. */
   drawLabels(seen, focus) {
     const { context } = this;
-    context.font = `500 12px ${LABEL_FONT}`;
-    context.textAlign = "center";
-    context.textBaseline = "top";
+    context.font = `500 11.5px ${LABEL_FONT}`;
+    context.textAlign = "left";
+    context.textBaseline = "middle";
     context.lineJoin = "round";
+    this.drawnRoom = this.room();
     const dense = Math.min(1, this.zoom / 1.3);
-    const most = focus ? 60 : Math.round((this.width * this.height) / (52000 - 40000 * dense));
+    const most = focus ? 60 : Math.round((this.width * this.height) / (60000 - 48000 * dense));
     const taken = [];
     const centre = state.hovered >= 0 ? state.hovered : state.selected;
     for (const i of this.labelled(seen, focus, centre)) {
       if (taken.length >= most) break;
-      this.drawLabel(i, taken, i === centre);
+      this.drawLabel(i, { taken, focus, always: i === centre });
     }
     canvas.dataset.labels = taken.length;
   }
@@ -365,28 +375,47 @@ class View {
     const here = new Uint8Array(nodes.length);
     for (const i of seen) here[i] = !focus || focus.has(i) ? 1 : 0;
     const list = centre >= 0 ? [centre] : [];
+    for (const i of this.layout.hubs) if (here[i] && i !== centre) list.push(i);
     for (const i of byWeight) {
-      if (here[i] && i !== centre) list.push(i);
+      if (here[i] && i !== centre && !this.layout.hubs.has(i)) list.push(i);
       if (list.length >= 500) break;
     }
     return list;
   }
 
-  drawLabel(i, taken, always) {
+  drawLabel(i, { taken, focus, always }) {
     const { context } = this;
-    const [x, y] = [this.screenX(i), this.screenY(i) + this.radius(i) + (disputed.has(i) ? 7 : 4)];
-    const half = this.labelWidth(i) / 2 + 5;
-    const box = [x - half, y - 2, x + half, y + 15];
-    const touches = (other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1];
-    if (!always && (taken.some(touches) || this.covers(i, box))) return;
+    const boxes = this.labelBoxes(i);
+    const touches = (box) => (other) =>
+      box.left < other.right && box.right > other.left && box.top < other.bottom && box.bottom > other.top;
+    const { left, right } = this.drawnRoom;
+    const isInside = (box) => box.left > left && box.right < right;
+    // A hub is the name of its group, and may lie on others of it.
+    const isFree = (box) => isInside(box) && !taken.some(touches(box)) && (this.layout.hubs.has(i) || !this.covers(i, box, focus));
+    const box = boxes.find(isFree) ?? (always ? boxes[0] : null);
+    if (!box) return;
     taken.push(box);
-    context.globalAlpha = 0.88;
+    const [x, y] = [box.left + 4, (box.top + box.bottom) / 2];
+    context.globalAlpha = 0.9;
     context.strokeStyle = this.colours.paper;
-    context.lineWidth = 3.5;
+    context.lineWidth = 4;
     context.strokeText(nodes[i].label, x, y);
     context.globalAlpha = 1;
     context.fillStyle = nodes[i].superseded ? this.colours.soft : this.colours.ink;
     context.fillText(nodes[i].label, x, y);
+  }
+
+  /** Where the label of a node may stand: below it, beside it, above it. */
+  labelBoxes(i) {
+    const [x, y, away] = [this.screenX(i), this.screenY(i), this.radius(i) + (disputed.has(i) ? 5 : 2)];
+    const [width, height] = [this.labelWidth(i) + 8, 16];
+    const box = (left, top) => ({ left, top, right: left + width, bottom: top + height });
+    return [
+      box(x - width / 2, y + away),
+      box(x + away, y - height / 2),
+      box(x - away - width, y - height / 2),
+      box(x - width / 2, y - away - height),
+    ];
   }
 
   labelWidth(i) {
@@ -394,11 +423,13 @@ class View {
     return this.widths.get(i);
   }
 
-  /** Whether a label would lie on another node's circle. */
-  covers(i, [left, top, right, bottom]) {
-    for (let x = left + 8; x < right; x += 22) {
-      const other = this.nodeAt(x, (top + bottom) / 2, 5);
-      if (other >= 0 && other !== i) return true;
+  /** Whether a label would lie on the circle of another node that does not fade. */
+  covers(i, box, focus) {
+    const reach = LARGEST * this.scale;
+    for (const j of this.nodesIn(box.left - reach, box.top - reach, box.right + reach, box.bottom + reach)) {
+      if (j === i || (focus && !focus.has(j))) continue;
+      const [x, y, r] = [this.screenX(j), this.screenY(j), this.radius(j) + 1];
+      if (x > box.left - r && x < box.right + r && y > box.top - r && y < box.bottom + r) return true;
     }
     return false;
   }
