@@ -29,8 +29,11 @@ function coloured(element, colour) {
 
 const layout = new Layout();
 const view = new View(layout);
+/** What a frame must do: draw anew, or follow the view only. */
 let dirty = true;
+let moved = false;
 let asked = false;
+let rest;
 
 /** Asks for a frame. */
 function wake() {
@@ -44,6 +47,22 @@ function redraw() {
   wake();
 }
 
+/** After the view alone has moved. */
+function shift() {
+  moved = true;
+  wake();
+}
+
+/** Follows the view; what could not be drawn on the way is drawn as soon as it rests. */
+function follow() {
+  if (!view.slide()) {
+    view.draw();
+    return;
+  }
+  clearTimeout(rest);
+  rest = setTimeout(redraw, 140);
+}
+
 function frame(now) {
   asked = false;
   if (layout.run(performance.now() + SLICE)) {
@@ -52,9 +71,10 @@ function frame(now) {
     if (view.follows) view.go(view.whole(drawn()));
   }
   if (layout.settled) canvas.dataset.state = "settled";
-  if (view.advance(now)) dirty = true;
+  if (view.advance(now)) moved = true;
   if (dirty) view.draw();
-  dirty = false;
+  else if (moved) follow();
+  dirty = moved = false;
   if (!layout.settled || view.flight) wake();
 }
 
@@ -104,7 +124,7 @@ function fillHeader() {
 function fit() {
   view.follows = !layout.settled;
   view.fly(view.whole(drawn()));
-  redraw();
+  shift();
 }
 
 // The legend, which is the filter as well.
@@ -423,7 +443,7 @@ function move(event) {
     view.zoomBy(now.apart / gesture.apart, now.x, now.y);
     view.go({ zoom: view.zoom, left: view.left + now.x - gesture.x, top: view.top + now.y - gesture.y });
     Object.assign(gesture, now);
-    redraw();
+    shift();
   } else if (gesture) {
     drag(at);
   }
@@ -440,6 +460,7 @@ function drag(at) {
   gesture.last = at;
   if (gesture.node < 0) {
     view.go({ zoom: view.zoom, left: view.left + dx, top: view.top + dy });
+    shift();
   } else {
     layout.held = gesture.node;
     layout.x[gesture.node] += dx / view.zoom;
@@ -447,8 +468,8 @@ function drag(at) {
     view.index = undefined;
     // In a small graph the neighbours come along.
     if (layout.list.length <= 3000) layout.warm(0.12);
+    redraw();
   }
-  redraw();
 }
 
 function release(event) {
@@ -473,17 +494,17 @@ function wheel(event) {
   const amount = Math.max(-120, Math.min(120, event.deltaY * lines));
   view.follows = false;
   view.zoomBy(Math.exp(-amount * (event.ctrlKey ? 0.01 : 0.0022)), at.x, at.y);
-  redraw();
+  shift();
 }
 
 function canvasKey(event) {
   const step = 60;
-  const shift = (x, y) => view.go({ zoom: view.zoom, left: view.left + x, top: view.top + y });
+  const pan = (x, y) => view.go({ zoom: view.zoom, left: view.left + x, top: view.top + y });
   const keys = {
-    ArrowLeft: () => shift(step, 0),
-    ArrowRight: () => shift(-step, 0),
-    ArrowUp: () => shift(0, step),
-    ArrowDown: () => shift(0, -step),
+    ArrowLeft: () => pan(step, 0),
+    ArrowRight: () => pan(-step, 0),
+    ArrowUp: () => pan(0, step),
+    ArrowDown: () => pan(0, -step),
     "+": () => view.zoomBy(1.25),
     "=": () => view.zoomBy(1.25),
     "-": () => view.zoomBy(0.8),
@@ -493,7 +514,7 @@ function canvasKey(event) {
   event.preventDefault();
   view.follows = false;
   keys[event.key]();
-  redraw();
+  shift();
 }
 
 /** Keys that mean the same wherever one is. */
@@ -523,7 +544,7 @@ function listen() {
     const { x, y } = point(event);
     view.follows = false;
     view.zoomBy(1.8, x, y);
-    redraw();
+    shift();
   });
   canvas.addEventListener("keydown", canvasKey);
   document.addEventListener("keydown", anyKey);
@@ -535,7 +556,7 @@ function listen() {
     view.follows = false;
     const room = view.room();
     view.zoomBy(factor, (room.left + room.right) / 2, (room.top + room.bottom) / 2);
-    redraw();
+    shift();
   };
   by("zoom-in").addEventListener("click", zoom(1.35));
   by("zoom-out").addEventListener("click", zoom(1 / 1.35));

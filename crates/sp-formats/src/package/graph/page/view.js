@@ -9,6 +9,8 @@ const LABEL_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neu
 const LARGEST = 12;
 const MOST_ZOOM = 6;
 const LEAST_ZOOM = 0.02;
+/** More circles and lines than this are not drawn anew while the view moves. */
+const MANY = 10000;
 
 /** Who is looked at; the controls change it, and the canvas shows it. */
 const state = {
@@ -204,18 +206,47 @@ class View {
     context.globalAlpha = 1;
     context.fillStyle = this.colours.paper;
     context.fillRect(0, 0, this.width, this.height);
+    this.drawnFrom = this.place();
     const focus = this.focus();
     const seen = this.seen();
-    const drawnEdges = this.drawEdges(focus);
+    this.parts = seen.length;
+    this.drawEdges(focus);
     this.drawNodes(seen, focus);
     this.drawRings(seen, focus);
     this.drawLabels(seen, focus);
-    canvas.dataset.edges = drawnEdges;
-    if (state.selected >= 0) {
-      canvas.dataset.at = `${Math.round(this.screenX(state.selected))} ${Math.round(this.screenY(state.selected))}`;
-    } else {
-      delete canvas.dataset.at;
-    }
+    this.tellSelected();
+    this.picture = undefined;
+  }
+
+  /** Moves the last picture along with the view, where drawing a new one would take too long; whether it did. */
+  slide() {
+    if (this.parts < MANY) return false;
+    this.picture ??= this.copy();
+    const { context, picture, ratio } = this;
+    const grown = this.zoom / picture.zoom;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.globalAlpha = 1;
+    context.fillStyle = this.colours.paper;
+    context.fillRect(0, 0, this.width, this.height);
+    const [left, top] = [this.left - picture.left * grown, this.top - picture.top * grown];
+    context.drawImage(picture.canvas, left, top, this.width * grown, this.height * grown);
+    this.tellSelected();
+    return true;
+  }
+
+  /** What is on the canvas, and from where it was seen. */
+  copy() {
+    const copy = document.createElement("canvas");
+    [copy.width, copy.height] = [canvas.width, canvas.height];
+    copy.getContext("2d", { alpha: false }).drawImage(canvas, 0, 0);
+    return { canvas: copy, ...this.drawnFrom };
+  }
+
+  /** Says where the selected node is. */
+  tellSelected() {
+    const { selected } = state;
+    if (selected < 0) delete canvas.dataset.at;
+    else canvas.dataset.at = `${Math.round(this.screenX(selected))} ${Math.round(this.screenY(selected))}`;
   }
 
   /** Nodes that lie on the canvas. */
@@ -229,7 +260,7 @@ class View {
     return out;
   }
 
-  /** Draws the edges, the quiet ones first; how many there are in all. */
+  /** Draws the edges, the quiet ones first. */
   drawEdges(focus) {
     const byType = new Map(edgeTypes.map(([type]) => [type, { far: [], near: [], loud: [] }]));
     const centre = state.hovered >= 0 ? state.hovered : state.selected;
@@ -238,6 +269,7 @@ class View {
       if (!state.shown[edge.from] || !state.shown[edge.to] || state.hiddenEdges.has(edge.type)) continue;
       count++;
       if (this.isOutside(edge)) continue;
+      this.parts++;
       const { from, to } = edge;
       const loud = focus && (centre >= 0 ? from === centre || to === centre : focus.has(from) && focus.has(to));
       const near = this.layout.group[from] === this.layout.group[to] || edge.type === CONTRADICTS;
@@ -249,7 +281,7 @@ class View {
       for (const [type, groups] of byType) this.drawLines(groups[kind], this.lineStyle(type, kind, alpha));
     }
     for (const [type, groups] of byType) this.drawHeads(groups.loud, this.colours.edge.get(type));
-    return count;
+    canvas.dataset.edges = count;
   }
 
   lineStyle(type, kind, alpha) {
