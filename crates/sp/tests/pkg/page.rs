@@ -312,7 +312,8 @@ fn whatever_a_package_says_is_only_text_on_a_page() {
     assert_eq!((&result["part"], &result["whole"]), (&json!(20_000), &json!(1_000_000)));
     assert_eq!(result["clean"], json!([null, 0, 0]));
     assert_eq!(result["pwned"], Value::Null);
-    let mut violations: Vec<_> = result["violations"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+    let mut violations: Vec<_> =
+        result["violations"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
     violations.sort_unstable();
     assert_eq!(violations, ["img-src", "script-src-elem"]);
     assert_eq!(seen.asked, ["/", "/page"]);

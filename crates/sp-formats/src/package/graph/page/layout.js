@@ -7,7 +7,8 @@
 /** How far away a crowd must be, for its width, to count as one. */
 const THETA = 0.9;
 const PUSH = 80;
-const REACH = 700;
+/** From about here on the push fades faster, so that far groups leave each other alone. */
+const REACH = 450;
 const SETTLED = 0.002;
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
@@ -97,8 +98,8 @@ class Squares {
       const first = at * 4;
       const leaf = child[first] < 0 && child[first + 1] < 0 && child[first + 2] < 0 && child[first + 3] < 0;
       if (whole || leaf) {
-        if (far > 0 && far < REACH * REACH) {
-          const force = mass[at] / Math.max(far, 16);
+        if (far > 0) {
+          const force = mass[at] / Math.max(far, 16) / (1 + far / (REACH * REACH));
           fx += dx * force;
           fy += dy * force;
         }
@@ -194,7 +195,8 @@ class Layout {
   /** The node of each large group by which one knows it. */
   findHubs() {
     const least = Math.max(12, this.list.length / 50);
-    const large = [...this.members.values()].filter((members) => members.length >= least);
+    const isLarge = (members) => members.length >= least && this.degree.get(members[0]) > 0;
+    const large = [...this.members.values()].filter(isLarge);
     const heavier = (a, b) => (nodes[b].weight > nodes[a].weight ? b : a);
     this.hubs = new Set(large.map((members) => members.reduce(heavier)));
   }
@@ -211,10 +213,12 @@ class Layout {
     return best;
   }
 
-  /** Groups start as discs, the largest in the middle. */
+  /** Groups start as discs, the largest in the middle, and those without any edge outside. */
   place() {
     let [covered, turn] = [0, 0];
-    for (const members of [...this.members.values()].sort((a, b) => b.length - a.length)) {
+    const isLoose = (members) => (this.degree.get(members[0]) === 0 ? 1 : 0);
+    const order = (a, b) => isLoose(a) - isLoose(b) || b.length - a.length;
+    for (const members of [...this.members.values()].sort(order)) {
       const area = (members.length + 3) * 900;
       const away = Math.sqrt((covered + area / 2) / Math.PI) * 1.5;
       const [cx, cy] = turn === 0 ? [0, 0] : [away * 1.25 * Math.cos(turn * GOLDEN), away * Math.sin(turn * GOLDEN)];
@@ -283,7 +287,7 @@ class Layout {
   /** Draws each node a little to its group, and all of them to the middle, more so where the window is short. */
   gather() {
     const { x, y, vx, vy, heat } = this;
-    const shape = Math.max(0.5, Math.min(1.5, (innerWidth - 240) / innerHeight)) ** 0.8;
+    const shape = Math.max(0.65, Math.min(1.5, (innerWidth - 240) / innerHeight)) ** 0.8;
     const [across, down] = [(this.gravity * heat * 0.85) / shape, this.gravity * heat * 0.85 * shape];
     for (const members of this.members.values()) {
       let [cx, cy] = [0, 0];

@@ -113,9 +113,10 @@ impl<'a> Drawn<'a> {
         for old in superseded(graph, &places) {
             nodes[old].superseded = true;
         }
-        let edges = graph.edges.iter().filter_map(|edge| {
-            Some((*places.get(&*edge.from)?, *places.get(&*edge.to)?, printable(&edge.kind)))
-        });
+        let edges = graph
+            .edges
+            .iter()
+            .filter_map(|edge| Some((*places.get(&*edge.from)?, *places.get(&*edge.to)?, printable(&edge.kind))));
         Self { title, at: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(), nodes, edges: edges.collect() }
     }
 }

@@ -96,7 +96,7 @@ class View {
   }
 
   /** The place from which all of these nodes are seen. */
-  whole(list, closest = 2) {
+  whole(list, closest = 2.3) {
     let [west, north, east, south] = [Infinity, Infinity, -Infinity, -Infinity];
     for (const i of list) {
       west = Math.min(west, this.layout.x[i] - 14);
@@ -422,9 +422,10 @@ class View {
       box.left < other.right && box.right > other.left && box.top < other.bottom && box.bottom > other.top;
     const { left, right } = this.drawnRoom;
     const isInside = (box) => box.left > left && box.right < right;
-    // A hub is the name of its group, and may lie on others of it.
-    const isFree = (box) => isInside(box) && !taken.some(touches(box)) && (this.layout.hubs.has(i) || !this.covers(i, box, focus));
-    const box = boxes.find(isFree) ?? (always ? boxes[0] : null);
+    const open = boxes.filter((box) => isInside(box) && !taken.some(touches(box)));
+    // A hub is the name of its group, and lies on others of it rather than nowhere.
+    const rather = always ? boxes[0] : this.layout.hubs.has(i) ? open[0] : undefined;
+    const box = open.find((box) => !this.covers(i, box, focus)) ?? rather;
     if (!box) return;
     taken.push(box);
     const [x, y] = [box.left + 4, (box.top + box.bottom) / 2];
