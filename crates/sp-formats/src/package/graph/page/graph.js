@@ -16,7 +16,7 @@ function counted(values) {
 }
 
 function cut(text, most) {
-  const characters = [...text.slice(0, most * 2)];
+  const characters = [...text.slice(0, most * 2 + 2)];
   return characters.length > most ? `${characters.slice(0, most - 1).join("").trimEnd()}…` : text;
 }
 

@@ -130,13 +130,14 @@ class Layout {
     for (const i of list) taken[i] = 1;
     this.links = edges.filter(({ from, to }) => from !== to && taken[from] && taken[to]);
     this.findGroups();
+    const fresh = list.filter((i) => !this.placed[i]).length;
     this.place();
     this.springs = this.links.map((edge) => this.spring(edge));
     this.squares = new Squares(list.length);
     // A large graph needs more room than a small one.
     this.gravity = 0.012 + 0.5 / Math.sqrt(list.length + 25);
     this.cooling = 1 - SETTLED ** (1 / (list.length > 4000 ? 170 : 320));
-    this.warm(1);
+    this.warm(fresh > list.length / 50 ? 1 : 0.1);
   }
 
   /** Lets things move again. */
@@ -220,8 +221,8 @@ class Layout {
     const order = (a, b) => isLoose(a) - isLoose(b) || b.length - a.length;
     for (const members of [...this.members.values()].sort(order)) {
       const area = (members.length + 3) * 900;
-      const away = Math.sqrt((covered + area / 2) / Math.PI) * 1.5;
-      const [cx, cy] = turn === 0 ? [0, 0] : [away * 1.25 * Math.cos(turn * GOLDEN), away * Math.sin(turn * GOLDEN)];
+      const away = turn === 0 ? 0 : Math.sqrt((covered + area / 2) / Math.PI) * 1.5;
+      const [cx, cy] = this.middle(members) ?? [away * 1.25 * Math.cos(turn * GOLDEN), away * Math.sin(turn * GOLDEN)];
       covered += area;
       turn++;
       members.forEach((i, at) => {
@@ -232,6 +233,14 @@ class Layout {
         this.placed[i] = 1;
       });
     }
+  }
+
+  /** The middle of those that have a place, if one of them has. */
+  middle(members) {
+    const there = members.filter((i) => this.placed[i]);
+    if (there.length === 0) return undefined;
+    const mean = (values) => there.reduce((sum, i) => sum + values[i], 0) / there.length;
+    return [mean(this.x), mean(this.y)];
   }
 
   spring({ from, to }) {
