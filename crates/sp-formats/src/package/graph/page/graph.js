@@ -54,23 +54,26 @@ nodes.forEach((node, at) => {
 /** Places of nodes, those first that are worth most to whoever looks. */
 const byWeight = nodes.map((_, at) => at).sort((a, b) => nodes[b].weight - nodes[a].weight || a - b);
 
-/** A hue of its own for each type that is well known, so that it has the same one on every page. */
+/**
+ * A colour of its own for each type that is well known, so that it has the same one on every page.
+ * They differ in lightness too, and stay apart for those who do not tell red from green.
+ */
 const HUES = {
-  fact: [0.6, 0.13, 255],
-  decision: [0.56, 0.16, 300],
-  gotcha: [0.72, 0.15, 68],
-  policy: [0.55, 0.1, 190],
-  convention: [0.66, 0.13, 150],
-  document: [0.58, 0.08, 55],
-  pattern: [0.62, 0.17, 345],
-  insight: [0.76, 0.14, 98],
-  task: [0.48, 0.12, 272],
-  finding: [0.66, 0.14, 325],
-  code_file: [0.52, 0.035, 255],
-  code_function: [0.7, 0.1, 220],
-  code_struct: [0.5, 0.09, 235],
-  code_test: [0.64, 0.11, 125],
-  code_module: [0.6, 0.05, 200],
+  fact: [0.66, 0.127, 247],
+  decision: [0.58, 0.17, 287],
+  gotcha: [0.69, 0.143, 76],
+  policy: [0.58, 0.114, 168],
+  convention: [0.72, 0.151, 163],
+  document: [0.5, 0.09, 56],
+  pattern: [0.57, 0.155, 329],
+  insight: [0.81, 0.16, 110],
+  task: [0.48, 0.17, 278],
+  finding: [0.65, 0.07, 329],
+  code_file: [0.5, 0.025, 275],
+  code_function: [0.8, 0.075, 209],
+  code_struct: [0.44, 0.11, 250],
+  code_test: [0.54, 0.115, 103],
+  code_module: [0.71, 0.12, 212],
 };
 const SPARE = [
   [0.62, 0.13, 205], [0.7, 0.13, 85], [0.55, 0.15, 285], [0.62, 0.12, 165], [0.58, 0.14, 335],

@@ -29,8 +29,9 @@ const state = {
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   const named = (name) => style.getPropertyValue(`--${name}`).trim();
-  const lift = dark.matches ? 0.13 : 0;
-  const colour = ([light, chroma, hue]) => `oklch(${(light + lift).toFixed(3)} ${chroma} ${hue})`;
+  // The same hues on both papers; on the dark one they are lighter, and none of them glares.
+  const shade = (light) => (dark.matches ? 0.56 + (light - 0.42) * 0.8 : light);
+  const colour = ([light, chroma, hue]) => `oklch(${shade(light).toFixed(3)} ${chroma} ${hue})`;
   return {
     paper: named("paper"),
     ink: named("ink"),
@@ -423,8 +424,8 @@ class View {
     const { left, right } = this.drawnRoom;
     const isInside = (box) => box.left > left && box.right < right;
     const open = boxes.filter((box) => isInside(box) && !taken.some(touches(box)));
-    // A hub is the name of its group, and lies on others of it rather than nowhere.
-    const rather = always ? boxes[0] : this.layout.hubs.has(i) ? open[0] : undefined;
+    // From afar a hub is the name of its group, and lies on others of it rather than nowhere.
+    const rather = always ? boxes[0] : this.zoom < 0.75 && this.layout.hubs.has(i) ? open[0] : undefined;
     const box = open.find((box) => !this.covers(i, box, focus)) ?? rather;
     if (!box) return;
     taken.push(box);
