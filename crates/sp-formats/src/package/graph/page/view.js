@@ -10,7 +10,7 @@ const LARGEST = 12;
 const MOST_ZOOM = 6;
 const LEAST_ZOOM = 0.02;
 /** More circles and lines than this are not drawn anew while the view moves. */
-const MANY = 10000;
+const MANY = 6000;
 
 /** Who is looked at; the controls change it, and the canvas shows it. */
 const state = {
