@@ -4,6 +4,7 @@
 //! What a test of the command line compares is a [`Run`]: exit code, stdout and stderr
 //! together, with the parts that differ from run to run replaced.
 
+mod browser;
 mod files;
 mod git;
 mod noise;
@@ -14,6 +15,7 @@ mod web;
 mod world;
 mod zip;
 
+pub use browser::Browser;
 pub use files::{Entry, Files, files};
 pub use git::Repo;
 pub use noise::noise;

@@ -460,6 +460,12 @@ pub(crate) enum Pkg {
         /// In which language
         #[arg(long, value_enum, default_value_t)]
         to: Drawing,
+        /// Write it into this file, and not to stdout
+        #[arg(long, visible_alias = "output", short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        out: Option<PathBuf>,
+        /// Replace a file that is there
+        #[arg(long)]
+        force: bool,
     },
     /// Print the best of what is known, within a number of tokens, for an agent to read
     Load {
@@ -608,6 +614,8 @@ pub(crate) enum Drawing {
     Dot,
     /// For Mermaid
     Mermaid,
+    /// A page for a browser, all in one file
+    Html,
     /// For programs
     Json,
 }

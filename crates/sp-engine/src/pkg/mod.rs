@@ -44,7 +44,7 @@ pub use manage::{
     Answer, Compat, ExportRequest, Overwrite, Packages, answer_waiting, export, import, info, list, log, remove,
 };
 pub use merge::{MergeRequest, merge};
-pub use query::{Drawing, Query, QueryRequest, draw, query};
+pub use query::{Drawing, Query, QueryRequest, draw, keep_drawing, query};
 pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
 pub use rollback::rollback;
 pub use secret::SecretFrom;

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::json::Value;
 use sp_formats::output::{EdgeItem, GraphView, NodeItem};
-use sp_formats::package::{Edge, Filter, Graph, activation_at, dot, find, mermaid, near, path};
+use sp_formats::package::{Edge, Filter, Graph, activation_at, dot, find, mermaid, near, page, path};
 use sp_formats::suggest::nearest;
+use sp_tree::atomic::{Delivery, Existing, Readers};
 
 use super::gathered::Gathered;
+use super::manage::{Overwrite, deliver};
 use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
@@ -42,6 +44,8 @@ pub enum Drawing {
     Dot,
     /// Mermaid.
     Mermaid,
+    /// A page that draws itself.
+    Html,
 }
 
 /// Answers a question.
@@ -77,8 +81,28 @@ pub fn draw(context: &Context<'_>, packages: &[String], root: Option<&Path>, dra
         Ok(match drawing {
             Drawing::Dot => dot(graph),
             Drawing::Mermaid => mermaid(graph),
+            Drawing::Html => page(graph, &title(&gathered.labels()), context.now),
         })
     })
+}
+
+/// Writes a drawing into a file, whole or not at all; the file's path.
+pub fn keep_drawing(context: &Context<'_>, text: &str, file: &Path, overwrite: Overwrite) -> Result<PathBuf> {
+    let path = context.absolute(file);
+    let existing = match overwrite {
+        Overwrite::Refuse => Existing::Keep,
+        Overwrite::Allow => Existing::Replace,
+    };
+    deliver(context, &path, Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing })?;
+    Ok(path.canonicalize().unwrap_or(path))
+}
+
+/// What a drawing of these packages is called.
+fn title(labels: &[String]) -> String {
+    match labels {
+        [a, b, c, more @ ..] if !more.is_empty() => format!("{a}, {b}, {c} and {} more", more.len()),
+        few => few.join(", "),
+    }
 }
 
 pub(super) fn unknown(graph: &Graph<'_>, id: &str) -> Error {

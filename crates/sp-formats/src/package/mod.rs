@@ -29,7 +29,7 @@ pub use documents::write as write_documents;
 pub use graph::{
     Chosen, Contradiction, Edge, Evolution, Filter, GRAPH_FORMAT, Graph, Ids, Level, Merged, Node, Question, Reading,
     Reason, Selection, Shape, Strictness, Voice, activation_at, check_level, dot, evolve, find, merge, mermaid, near,
-    path, reading, select,
+    page, path, reading, select,
 };
 pub use input::{Input, read_input};
 pub use layers::{NewEdge, NewGraph, NewNode, is_layer, to_graph};

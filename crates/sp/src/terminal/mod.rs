@@ -89,11 +89,7 @@ impl Terminal {
 
     /// Prints a value as JSON, whatever the format.
     pub(crate) fn print_json<T: Serialize>(&self, value: &T) -> Result<()> {
-        self.print_text(|out| {
-            let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Escaped::default());
-            value.serialize(&mut serializer)?;
-            writeln!(out)
-        })
+        self.print_text(|out| write_json(value, out))
     }
 
     /// Prints text, whatever the format.
@@ -216,6 +212,19 @@ impl Listener for Terminal {
             Event::Detail(_) => {}
         }
     }
+}
+
+/// A value as the JSON that is printed of it.
+pub(crate) fn as_json<T: Serialize>(value: &T) -> Result<String> {
+    let mut bytes = Vec::new();
+    let text = write_json(value, &mut bytes).and_then(|()| String::from_utf8(bytes).map_err(std::io::Error::other));
+    text.map_err(|e| Error::new(Kind::Data, "this cannot be written as JSON").because(e))
+}
+
+fn write_json<T: Serialize>(value: &T, out: &mut dyn Write) -> std::io::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Escaped::default());
+    value.serialize(&mut serializer)?;
+    writeln!(out)
 }
 
 /// Writes to stderr; if even that fails there is nobody to tell.

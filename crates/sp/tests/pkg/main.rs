@@ -11,6 +11,7 @@ mod hostile;
 mod install;
 mod interruptions;
 mod lifecycle;
+mod page;
 mod transport;
 mod trust;
 

@@ -114,7 +114,7 @@ pub fn select(graph: &Graph<'_>, question: &Question<'_>, tokens: &mut dyn FnMut
 }
 
 /// The nodes that another took the place of.
-fn superseded(graph: &Graph<'_>, places: &HashMap<&str, usize>) -> Vec<usize> {
+pub(super) fn superseded(graph: &Graph<'_>, places: &HashMap<&str, usize>) -> Vec<usize> {
     let mut old: HashSet<usize> = HashSet::new();
     for (at, node) in graph.nodes.iter().enumerate() {
         let Some(value) = node.value.get("supersedes") else { continue };

@@ -2,14 +2,14 @@
 
 use sp_engine::pkg::{self, Drawing, LoadRequest, MergeRequest, Query, QueryRequest};
 use sp_engine::{Context, Result};
-use sp_formats::output::{PackageLoaded, PackageMerged, PackagesStored};
+use sp_formats::output::{GraphView, PackageLoaded, PackageMerged, PackagesStored};
 use sp_formats::package::{Evolution, Filter, Shape};
 use sp_formats::printable::printable;
 
 use super::super::{count, thousands};
-use super::{show, signing};
+use super::{overwrite, show, signing};
 use crate::cli::{self, Format, Options, Pkg};
-use crate::terminal::{DIM, STRONG, Terminal, WARNING, table};
+use crate::terminal::{DIM, STRONG, Terminal, WARNING, as_json, table};
 
 /// More contradictions than this are counted, and not shown.
 const SHOWN: usize = 20;
@@ -124,28 +124,40 @@ pub(super) fn query(context: &Context<'_>, options: &Options, command: &Pkg, ter
     })
 }
 
-pub(super) fn draw(
-    context: &Context<'_>,
-    options: &Options,
-    (packages, to): (&[String], cli::Drawing),
-    terminal: &Terminal,
-) -> Result<()> {
-    let drawing = match to {
-        cli::Drawing::Dot => Drawing::Dot,
-        cli::Drawing::Mermaid => Drawing::Mermaid,
-        cli::Drawing::Json => return draw_json(context, options, packages, terminal),
+pub(super) fn draw(context: &Context<'_>, options: &Options, command: &Pkg, terminal: &Terminal) -> Result<()> {
+    let Pkg::Graph { packages, to, out, force } = command else { return Ok(()) };
+    let root = options.root.as_deref();
+    let text = || match to {
+        cli::Drawing::Json => as_json(&whole(context, options, packages)?),
+        cli::Drawing::Dot => pkg::draw(context, packages, root, Drawing::Dot),
+        cli::Drawing::Mermaid => pkg::draw(context, packages, root, Drawing::Mermaid),
+        cli::Drawing::Html => pkg::draw(context, packages, root, Drawing::Html),
     };
-    if terminal.format == Format::Json {
-        return draw_json(context, options, packages, terminal);
+    let kept = match out {
+        Some(file) => {
+            let text = text()?;
+            let file = pkg::keep_drawing(context, &text, file, overwrite(*force))?;
+            Some((context.show(&file), show::size(text.len() as u64)))
+        }
+        None => None,
+    };
+    match (kept, terminal.format) {
+        (_, Format::Json) => terminal.print_json(&whole(context, options, packages)?),
+        (None, _) => {
+            let text = text()?;
+            terminal.print_text(|out| write!(out, "{text}"))
+        }
+        (Some((file, _)), Format::Plain) => terminal.print_text(|out| writeln!(out, "{file}")),
+        (Some((file, size)), _) => {
+            terminal.print_text(|out| writeln!(out, "{STRONG}drawn{STRONG:#} to {file} · {size}"))
+        }
     }
-    let text = pkg::draw(context, packages, options.root.as_deref(), drawing)?;
-    terminal.print_text(|out| write!(out, "{text}"))
 }
 
-fn draw_json(context: &Context<'_>, options: &Options, packages: &[String], terminal: &Terminal) -> Result<()> {
+/// All that is known.
+fn whole(context: &Context<'_>, options: &Options, packages: &[String]) -> Result<GraphView> {
     let query = Query::Find(Filter::default());
-    let request = QueryRequest { packages: packages.to_vec(), query, root: options.root.clone() };
-    terminal.print_json(&pkg::query(context, &request)?)
+    pkg::query(context, &QueryRequest { packages: packages.to_vec(), query, root: options.root.clone() })
 }
 
 /// What was left out goes to stderr: it is not for the agent.

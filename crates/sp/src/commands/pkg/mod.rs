@@ -85,7 +85,7 @@ pub(super) fn run(mut context: Context<'_>, options: &Options, command: &Pkg, te
             return Ok(if *exit_code && outgrown { ExitCode::from(1) } else { ExitCode::SUCCESS });
         }
         Pkg::Query { .. } => graph::query(context, options, command, terminal)?,
-        Pkg::Graph { packages, to } => graph::draw(context, options, (packages, *to), terminal)?,
+        Pkg::Graph { .. } => graph::draw(context, options, command, terminal)?,
         Pkg::Load { .. } => graph::load(context, options, command, terminal)?,
         Pkg::Send { .. } => transport::send(context, command, terminal)?,
         Pkg::Receive { .. } => transport::receive(context, command, terminal)?,

@@ -248,7 +248,7 @@ fn count_of(number: u64, what: &str) -> String {
 }
 
 /// Bytes as people read them.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     const KB: f64 = 1024.0;
     #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
     let number = bytes as f64;

@@ -1,0 +1,70 @@
+//! A real browser without a window, for pages that are tested as a reader sees them.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// Names under which a browser may be found on the `PATH`.
+const NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+
+/// A browser that shows one page, and ends with this value.
+pub struct Browser {
+    child: Child,
+    _profile: TempDir,
+}
+
+impl Browser {
+    /// Opens a page of a server on loopback; no other machine can be reached.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no browser: `./test` installs one.
+    pub fn open(url: &str) -> Self {
+        let profile = tempfile::Builder::new().prefix("sp-browser-").tempdir().expect("a temporary directory");
+        let mut command = Command::new(program());
+        command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]);
+        command.args(["--no-first-run", "--disable-background-networking", "--disable-component-update"]);
+        command.args(["--disable-extensions", "--disable-sync", "--mute-audio", "--window-size=1400,900"]);
+        command.arg("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1");
+        command.arg(format!("--user-data-dir={}", profile.path().display()));
+        command.env("HOME", profile.path()).arg(url);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("a browser that starts");
+        Self { child, _profile: profile }
+    }
+
+    /// Whether it has ended by itself.
+    pub fn is_gone(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It is asked first: then it ends its own children too.
+        if let Some(id) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+        }
+        for _ in 0..100 {
+            if self.is_gone() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The browser of `SP_TEST_BROWSER`, or the first that is on the `PATH`.
+fn program() -> PathBuf {
+    if let Some(named) = std::env::var_os("SP_TEST_BROWSER") {
+        return named.into();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let found = NAMES.iter().flat_map(|name| dirs.iter().map(move |dir| dir.join(name))).find(|file| file.is_file());
+    found.expect("a browser: `./test` installs Chromium, and SP_TEST_BROWSER names another of its kind")
+}

@@ -1,0 +1,435 @@
+//! `sp pkg graph --to html`: the page as a reader's browser shows it, and drawings in files.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sp_testkit::{Answer, Browser, WebServer, World};
+
+use crate::{answer, pkg, project, read, refused, write};
+
+/// Longer than any of these takes on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(150);
+
+/// What a reader did with a page and saw, and what the server was asked for meanwhile.
+struct Seen {
+    result: Value,
+    asked: Vec<String>,
+}
+
+/// Opens a page in a browser and does there what `script` says.
+#[track_caller]
+fn browse(page: &str, script: &str) -> Seen {
+    let server = WebServer::start();
+    let harness = include_str!("page.html").replace("/* THE TEST */", script);
+    server.page("/page", Answer::Bytes(page.into()));
+    let url = server.page("/", Answer::Bytes(harness.into()));
+    let mut browser = Browser::open(&url);
+    let start = Instant::now();
+    let told = loop {
+        if let Some(told) = server.asked().iter().find_map(|path| Some(path.strip_prefix("/result?")?.to_owned())) {
+            break told;
+        }
+        assert!(!browser.is_gone(), "the browser ended before the test did");
+        assert!(start.elapsed() < PATIENCE, "the page says nothing: {:?}", server.asked());
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let result: Value = serde_json::from_slice(&percent_decoded(&told)).unwrap();
+    assert_eq!(result.get("failed"), None);
+    // A browser asks for an icon by itself, and connects before it knows what for.
+    let ours = |path: &String| !path.starts_with("/result?") && path != "/favicon.ico" && !path.is_empty();
+    Seen { result, asked: server.asked().into_iter().filter(ours).collect() }
+}
+
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let mut rest = text.as_bytes();
+    let mut bytes = Vec::new();
+    while let Some((first, more)) = rest.split_first() {
+        let (byte, skip) = match first {
+            b'%' => (u8::from_str_radix(std::str::from_utf8(&more[..2]).unwrap(), 16).unwrap(), 2),
+            byte => (*byte, 0),
+        };
+        bytes.push(byte);
+        rest = &more[skip..];
+    }
+    bytes
+}
+
+/// A world that has a package called `k` with this graph.
+fn knowing(nodes: &[Value], edges: &[Value]) -> World {
+    let world = project();
+    write(&world, "project/k.json", json!({"name": "k", "nodes": nodes, "edges": edges}).to_string());
+    pkg(&world, &["create", "--input", "k.json"]).ok();
+    world
+}
+
+/// The page of a graph, as it is printed.
+fn page_of(nodes: &[Value], edges: &[Value]) -> String {
+    let world = knowing(nodes, edges);
+    pkg(&world, &["graph", "k", "--to", "html", "--out", "k.html"]).ok();
+    read(&world, "project/k.html")
+}
+
+fn node(id: &str, kind: &str, content: &str) -> Value {
+    json!({"id": id, "type": kind, "content": content})
+}
+
+fn edge(from: &str, kind: &str, to: &str) -> Value {
+    json!({"from": from, "to": to, "type": kind, "weight": 1.0})
+}
+
+/// Six nodes: two that contradict each other, one that is superseded, one alone.
+fn shop() -> (Vec<Value>, Vec<Value>) {
+    let pool = json!({
+        "id": "G1", "type": "gotcha", "content": "The pool has 20 connections.\n\n  More of them\thang.",
+        "file_path": "src/db/pool.rs", "line_start": 14, "line_end": 31, "confidence": 0.75,
+        // The clock of a world stands at 2026-09-21T14:13:20Z.
+        "activation": 0.8, "created_at": "2026-09-11T14:13:20Z", "decay_half_life_days": 10,
+    });
+    let nodes = vec![
+        node("F1", "fact", "Uses PostgreSQL 16"),
+        node("F2", "fact", "Uses PostgreSQL 15"),
+        pool,
+        node("D1", "decision", "Tokens are JWT"),
+        node("D0", "decision", "Tokens are cookies"),
+        node("C1", "code_function", "fn connect()"),
+    ];
+    let edges = vec![
+        edge("F1", "contradicts", "F2"),
+        edge("F1", "supports", "G1"),
+        edge("C1", "depends_on", "G1"),
+        edge("D1", "supersedes", "D0"),
+    ];
+    (nodes, edges)
+}
+
+fn shop_page() -> String {
+    let (nodes, edges) = shop();
+    page_of(&nodes, &edges)
+}
+
+#[test]
+fn pk_15_a_page_tells_all_of_a_node_that_is_clicked_and_leads_to_its_neighbours() {
+    let seen = browse(
+        &shop_page(),
+        r#"
+        await until(() => drawn("state") === "settled", "the layout ends");
+        await search("POOL connections");
+        const found = [text("found"), ...rows("hits")];
+        press("Enter", $("search"));
+        await pause(600);
+        const [x, y] = drawn("at").split(" ").map(Number);
+        press("Escape", $("search"));
+        press("Escape", canvas());
+        await nextFrame();
+        const closed = $("panel").hidden && drawn("at") === undefined;
+        clickAt(x, y);
+        const panel = [text("panel-kind"), text("panel-text"), text("panel-file"), text("panel-facts")];
+        const near = rows("panel-near");
+        button("panel-near", "fn connect()").click();
+        const next = [text("panel-kind"), text("panel-text"), $("panel-place").hidden];
+        await pause(600);
+        const [nx, ny] = drawn("at").split(" ").map(Number);
+        clickAt(nx + 300, ny + 200);
+        return { found, closed, panel, near, next, emptied: $("panel").hidden };
+        "#,
+    );
+    let result = &seen.result;
+    assert_eq!(result["found"], json!(["1 of 6", "The pool has 20 connections.gotcha · src/db/pool.rs"]));
+    assert_eq!(result["closed"], true);
+    assert_eq!(result["panel"][0], "gotcha");
+    assert_eq!(result["panel"][1], "The pool has 20 connections.\n\n  More of them\thang.");
+    assert_eq!(result["panel"][2], "src/db/pool.rs:14–31");
+    assert_eq!(result["near"], json!(["Uses PostgreSQL 16← supports", "fn connect()← depends_on"]));
+    assert_eq!(result["next"], json!(["code_function", "fn connect()", true]));
+    assert_eq!(result["emptied"], true, "a click beside every node closes the panel");
+    assert_eq!(seen.asked, ["/", "/page"]);
+}
+
+#[test]
+fn pk_17_a_page_tells_how_active_a_node_is_now_and_how_active_it_was_stored() {
+    let seen = browse(
+        &shop_page(),
+        r#"await search("src/db"); press("Enter", $("search")); return [text("panel-facts"), text("moment")];"#,
+    );
+    assert_eq!(
+        seen.result,
+        json!([
+            "Active now0.40As stored0.80Confidence0.75Created2026-09-11T14:13:20ZIdG1",
+            "as of 2026-09-21 14:13 UTC"
+        ])
+    );
+}
+
+#[test]
+fn pk_15_the_legend_of_a_page_counts_types_and_filters_by_them() {
+    let seen = browse(
+        &shop_page(),
+        r#"
+        const shown = async () => (await nextFrame(), await nextFrame(), [drawn("nodes"), drawn("edges")].map(Number));
+        const steps = [rows("types"), rows("edges"), text("figures"), await shown()];
+        button("types", "fact").click();
+        steps.push(await shown(), button("types", "fact").getAttribute("aria-pressed"), $("all-types").hidden);
+        button("types", "decision").dispatchEvent(new frame.contentWindow.MouseEvent("dblclick", { bubbles: true }));
+        steps.push(await shown());
+        $("all-types").click();
+        steps.push(await shown());
+        const alt = new frame.contentWindow.MouseEvent("click", { bubbles: true, altKey: true });
+        button("types", "gotcha").dispatchEvent(alt);
+        steps.push(await shown());
+        $("all-types").click();
+        button("edges", "supports").click();
+        steps.push(await shown());
+        return steps;
+        "#,
+    );
+    assert_eq!(
+        seen.result,
+        json!([
+            ["decision2", "fact2", "code_function1", "gotcha1"],
+            ["contradicts1", "depends_on1", "supersedes1", "supports1"],
+            "6 nodes · 4 edges",
+            [6, 4],
+            [4, 2],
+            "false",
+            false,
+            [2, 1],
+            [6, 4],
+            [1, 0],
+            [6, 3]
+        ])
+    );
+}
+
+#[test]
+fn pk_19_a_page_shows_contradictions_alone_when_it_is_asked_to() {
+    let seen = browse(
+        &shop_page(),
+        r#"
+        const before = [text("disputes"), $("disputes").getAttribute("aria-pressed")];
+        $("disputes").click();
+        await nextFrame();
+        await nextFrame();
+        const alone = [drawn("nodes"), drawn("edges"), $("disputes").getAttribute("aria-pressed")];
+        await search("postgresql 15");
+        press("Enter", $("search"));
+        const near = [...$("panel-near").children].map((row) => [row.className, row.textContent]);
+        await search("cookies");
+        press("Enter", $("search"));
+        return { before, alone, near, old: !$("panel-old").hidden };
+        "#,
+    );
+    assert_eq!(seen.result["before"], json!(["1 contradiction", "false"]));
+    assert_eq!(seen.result["alone"], json!(["2", "1", "true"]));
+    assert_eq!(seen.result["near"], json!([["against", "Uses PostgreSQL 16← contradicts"]]));
+    assert_eq!(seen.result["old"], true, "what was superseded says so");
+}
+
+#[test]
+fn a_page_is_used_with_the_keyboard_alone() {
+    let seen = browse(
+        &shop_page(),
+        r#"
+        await until(() => drawn("state") === "settled", "the layout ends");
+        press("/", frame.contentDocument.body);
+        const focused = frame.contentDocument.activeElement.id;
+        await search("uses");
+        press("ArrowDown");
+        press("ArrowDown");
+        const marked = $($("search").getAttribute("aria-activedescendant")).textContent;
+        press("ArrowUp");
+        press("Enter");
+        const chosen = text("panel-text");
+        press("Escape");
+        const cleared = [$("search").value, text("found"), $("hits").hidden, $("panel").hidden];
+        press("Escape");
+        press("Escape", frame.contentDocument.body);
+        const closed = $("panel").hidden;
+        await search("uses");
+        press("Enter");
+        await pause(600);
+        canvas().focus();
+        const place = () => drawn("at").split(" ").map(Number);
+        const from = place();
+        press("ArrowRight");
+        await nextFrame();
+        await nextFrame();
+        const moved = place()[0] - from[0];
+        canvas().dispatchEvent(new frame.contentWindow.WheelEvent("wheel", { deltaY: -300, bubbles: true, cancelable: true }));
+        await nextFrame();
+        await nextFrame();
+        const zoomed = place()[0] !== from[0] - 60;
+        return { focused, marked, chosen, cleared, closed, moved, zoomed };
+        "#,
+    );
+    assert_eq!(
+        seen.result,
+        json!({
+            "focused": "search", "marked": "Uses PostgreSQL 15fact", "chosen": "Uses PostgreSQL 16",
+            "cleared": ["", "", true, false], "closed": true, "moved": -60, "zoomed": true,
+        })
+    );
+}
+
+#[test]
+fn whatever_a_package_says_is_only_text_on_a_page() {
+    let script = "</script><script>top.pwned = 1</script>";
+    let picture = "<img src=x onerror=\"top.pwned = 1\"><style>*{display:none}</style>";
+    let unseen = "a\u{2028}b\u{202E}c";
+    let long = "long ".repeat(200_000);
+    let mut nodes = vec![node("a", script, picture), node("<b>b</b>", "fact", unseen), node("c", "fact", &long)];
+    nodes[0]["file_path"] = "javascript:top.pwned=1//</textarea>".into();
+    nodes[0]["created_at"] = script.into();
+    let seen = browse(
+        &page_of(&nodes, &[edge("a", "\"><script>top.pwned=1</script>", "<b>b</b>")]),
+        r#"
+        const shows = async (words) => (await search(words), press("Enter", $("search")), text("panel-text"));
+        const picture = await shows("onerror");
+        const said = [text("panel-kind"), text("panel-file"), text("panel-near"), rows("types")[1], rows("edges")[0]];
+        const unseen = await shows("<b>b</b>");
+        const part = (await shows("long long")).length;
+        $("more-text").click();
+        const whole = text("panel-text").length;
+        const strangers = frame.contentDocument.querySelectorAll("img, a, iframe, script:not([type]), [onerror], main style");
+        const clean = [window.pwned ?? null, strangers.length, violations.length];
+        // And if something had got in, it could neither run nor ask anybody.
+        const script = frame.contentDocument.createElement("script");
+        script.textContent = "top.pwned = 1";
+        const image = frame.contentDocument.createElement("img");
+        image.src = "/leak";
+        frame.contentDocument.body.append(script, image);
+        await until(() => violations.length >= 2, "the policy holds");
+        const fetched = frame.contentWindow.performance.getEntriesByType("resource").length;
+        return { picture, said, unseen, part, whole, clean, pwned: window.pwned ?? null, violations, fetched };
+        "#,
+    );
+    let result = &seen.result;
+    assert_eq!(result["picture"], picture);
+    assert_eq!(result["said"][0], script);
+    assert_eq!(result["said"][1], "javascript:top.pwned=1//</textarea>");
+    assert_eq!(result["said"][3], format!("{script}1"));
+    assert_eq!(result["said"][4], "\"><script>top.pwned=1</script>1");
+    assert_eq!(result["unseen"], "a\\u{2028}b\\u{202e}c", "what cannot be seen is made visible");
+    assert_eq!((&result["part"], &result["whole"]), (&json!(20_000), &json!(1_000_000)));
+    assert_eq!(result["clean"], json!([null, 0, 0]));
+    assert_eq!(result["pwned"], Value::Null);
+    let mut violations: Vec<_> =
+        result["violations"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+    violations.sort_unstable();
+    assert_eq!(violations, ["img-src", "script-src-elem"]);
+    assert_eq!(seen.asked, ["/", "/page"]);
+}
+
+#[test]
+fn a_page_fits_a_telephone() {
+    let seen = browse(
+        &shop_page(),
+        r#"
+        frame.style.width = "380px";
+        frame.style.height = "720px";
+        await pause(300);
+        const wide = () => frame.contentDocument.scrollingElement.scrollWidth;
+        const visible = (id) => frame.contentWindow.getComputedStyle($(id)).visibility;
+        const legend = [visible("legend")];
+        $("filters").click();
+        legend.push(visible("legend"));
+        await search("jwt");
+        press("Enter", $("search"));
+        legend.push(visible("legend"));
+        await pause(300);
+        const panel = $("panel").getBoundingClientRect();
+        const zoom = $("fit").getBoundingClientRect();
+        return { wide: wide(), legend, panel: [panel.left, panel.right, panel.bottom], apart: zoom.bottom <= panel.top };
+        "#,
+    );
+    assert_eq!(
+        seen.result,
+        json!({"wide": 380, "legend": ["hidden", "visible", "hidden"], "panel": [0, 380, 720], "apart": true})
+    );
+}
+
+#[test]
+fn a_page_without_nodes_says_so() {
+    let seen = browse(&page_of(&[], &[]), r#"return [text("figures"), $("empty").hidden, $("legend").hidden];"#);
+    assert_eq!(seen.result, json!(["0 nodes · 0 edges", false, true]));
+}
+
+/// A graph of so many nodes, in groups of a hundred.
+fn large(count: usize) -> (Vec<Value>, Vec<Value>) {
+    let id = |at: usize| format!("n{at}");
+    let kinds = ["fact", "decision", "gotcha", "code_function", "code_file", "convention"];
+    let one = |at: usize| {
+        let activation = f64::from(u32::try_from(at * 7919 % 1000).unwrap()) / 1000.0;
+        json!({"id": id(at), "type": kinds[at % 6], "content": format!("Statement {at}"), "activation": activation})
+    };
+    let start = |at: usize| at / 100 * 100;
+    let inside = (1..count).map(|at| edge(&id(at), "supports", &id(start(at) + (at * at) % (at - start(at)).max(1))));
+    let across = (0..count / 10).map(|at| edge(&id(at * 10), "related_to", &id(at * 7919 % count)));
+    ((0..count).map(one).collect(), inside.chain(across).collect())
+}
+
+/// Waits for the layout, then pans by hand: the median and the longest time of a frame, in milliseconds.
+const PAN: &str = r#"
+    await until(() => drawn("state") === "settled", "the layout ends");
+    point("pointerdown", 700, 860);
+    const times = [];
+    let last = await nextFrame();
+    for (let step = 0; step < 60; step++) {
+      point("pointermove", 700 + 4 * step, 860 - 3 * step);
+      const now = await nextFrame();
+      times.push(now - last);
+      last = now;
+    }
+    point("pointerup", 940, 680);
+    times.sort((a, b) => a - b);
+    return { nodes: Number(drawn("nodes")), median: times[30], longest: times[59] };
+"#;
+
+#[test]
+fn a_page_stays_fluid_with_2000_nodes() {
+    let (nodes, edges) = large(2000);
+    let seen = browse(&page_of(&nodes, &edges), PAN);
+    println!("2,000 nodes: {}", seen.result);
+    assert_eq!(seen.result["nodes"], 2000);
+    assert!(seen.result["median"].as_f64() < Some(250.0), "{}", seen.result);
+}
+
+#[test]
+fn a_page_with_very_many_nodes_shows_the_most_active_first_and_all_of_them_when_asked() {
+    let (nodes, edges) = large(20_000);
+    let seen = browse(
+        &page_of(&nodes, &edges),
+        r#"
+        const first = [drawn("nodes"), text("notice-text"), $("notice").hidden];
+        await search("n7000");
+        press("Enter", $("search"));
+        const found = [text("found"), text("panel-text"), drawn("nodes")];
+        $("show-all").click();
+        await nextFrame();
+        return { first, found, all: [drawn("nodes"), $("notice").hidden] };
+        "#,
+    );
+    assert_eq!(seen.result["first"], json!(["5000", "The 5,000 most active of 20,000 nodes", false]));
+    assert_eq!(seen.result["found"], json!(["1 of 20,000", "Statement 7000", "5001"]), "what is searched for comes in");
+    assert_eq!(seen.result["all"], json!(["20000", true]));
+}
+
+#[test]
+fn pk_22_a_drawing_goes_into_a_file_and_replaces_none_unasked() {
+    let (nodes, edges) = shop();
+    let world = knowing(&nodes, &edges);
+    for to in ["dot", "mermaid", "json", "html"] {
+        let file = format!("drawn.{to}");
+        let run = pkg(&world, &["graph", "k", "--to", to, "--out", &file]).ok();
+        assert!(run.stdout.starts_with(&format!("drawn to [WORLD]/project/{file} · ")), "{run}");
+        let printed = pkg(&world, &["graph", "k", "--to", to]).ok().stdout;
+        assert_eq!(read(&world, &format!("project/{file}")), printed, "{to}");
+    }
+    write(&world, "project/mine.html", "mine");
+    refused(&world, &["graph", "k", "--to", "html", "--out", "mine.html"], 1, "is there already");
+    let run = pkg(&world, &["graph", "k", "--to", "html", "-o", "mine.html", "--force", "--format", "plain"]).ok();
+    assert_eq!(run.stdout, "[WORLD]/project/mine.html\n");
+    assert!(read(&world, "project/mine.html").starts_with("<!DOCTYPE html>"));
+    let view = answer(&world, &["graph", "k", "--to", "html", "--out", "again.html"]);
+    assert_eq!(view["nodes"].as_array().map(Vec::len), Some(6), "JSON is the graph, as ever");
+    assert!(read(&world, "project/again.html").starts_with("<!DOCTYPE html>"));
+}
