@@ -8,6 +8,7 @@ mod merge;
 mod page;
 mod query;
 mod reading;
+mod relevance;
 mod render;
 mod select;
 

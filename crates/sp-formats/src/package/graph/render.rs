@@ -26,7 +26,12 @@ const ORDER: &[(&str, &str)] = &[
     ("insight", "Insights"),
     ("task", "Tasks"),
     ("finding", "Findings"),
+    ("document", "Documents"),
+    ("code_file", "Files"),
+    ("code_test", "Tests"),
 ];
+/// Where the symbols of code stand: after all that has a place of its own.
+const SYMBOLS: (usize, &str) = (ORDER.len(), "Code");
 
 impl Shape {
     /// One node.
@@ -68,7 +73,8 @@ fn markdown(graph: &Graph<'_>, chosen: &[Chosen]) -> String {
             true => (usize::MAX, "These contradict each other"),
             false => match ORDER.iter().position(|(kind, _)| *kind == node.kind) {
                 Some(at) => (at, ORDER[at].1),
-                None => (ORDER.len(), &*node.kind),
+                None if node.kind.starts_with("code_") => SYMBOLS,
+                None => (ORDER.len() + 1, &*node.kind),
             },
         };
         *sections.entry(key).or_default() += &Shape::Markdown.node(node);

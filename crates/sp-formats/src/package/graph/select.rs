@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 
+use super::relevance::relevance;
 use super::{Graph, activation_at};
 use crate::json::Value;
 
@@ -16,8 +17,11 @@ use crate::json::Value;
 const FLOW: f64 = 0.4;
 /// Over how many edges worth flows.
 const STEPS: usize = 2;
-/// What a node is worth that has nothing of what is asked for.
-const BESIDE: f64 = 0.05;
+/// How much less is chosen first for each tenfold of its length: much that is short is better than little
+/// that is long.
+const THRIFT: f64 = 0.3;
+/// What is written around a node, in bytes.
+const FRAME: usize = 40;
 /// So many that do not fit, one after the other, and the rest is not tried.
 const PATIENCE: usize = 400;
 
@@ -83,8 +87,12 @@ pub fn select(graph: &Graph<'_>, question: &Question<'_>, tokens: &mut dyn FnMut
     let mut selection = Selection::default();
     let chosen = |node: usize, group: usize| Chosen { node, worth: worth[node], group };
     selection.left.extend(superseded.iter().map(|at| (chosen(*at, *at), Reason::Superseded)));
-    let mut ranked: Vec<(f64, Vec<usize>)> =
-        groups.into_iter().map(|group| (group.iter().map(|at| worth[*at]).fold(0.0, f64::max), group)).collect();
+    let rank = |group: Vec<usize>| {
+        let best = group.iter().map(|at| worth[*at]).fold(0.0, f64::max);
+        let bytes: usize = group.iter().map(|at| graph.nodes[*at].content.len() + FRAME).sum();
+        (best / as_number(bytes).powf(THRIFT), group)
+    };
+    let mut ranked: Vec<(f64, Vec<usize>)> = groups.into_iter().map(rank).collect();
     // Of equals, the one that stands first in the graph comes first.
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (mut room, mut misses) = (question.budget, 0);
@@ -157,61 +165,7 @@ fn worth(graph: &Graph<'_>, places: &HashMap<&str, usize>, question: &Question<'
     worth
 }
 
-/// How near each node is to the words: 1 for all where there are none.
-fn relevance(graph: &Graph<'_>, focus: &str) -> Vec<f64> {
-    let asked: Vec<String> = words(focus).collect();
-    if asked.is_empty() {
-        return vec![1.0; graph.nodes.len()];
-    }
-    let texts: Vec<HashMap<String, usize>> =
-        graph.nodes.iter().map(|node| counted(node.value, &node.content)).collect();
-    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-    for word in &asked {
-        known.insert(word, texts.iter().filter(|text| text.contains_key(word)).count());
-    }
-    let total = as_number(texts.len());
-    let length = |text: &HashMap<String, usize>| as_number(text.values().sum());
-    let mean = (texts.iter().map(length).sum::<f64>() / total.max(1.0)).max(1.0);
-    let scores: Vec<f64> = texts
-        .iter()
-        .map(|text| {
-            known
-                .iter()
-                .map(|(word, holders)| {
-                    let often = as_number(text.get(*word).copied().unwrap_or(0));
-                    let rare = (1.0 + (total - as_number(*holders) + 0.5) / (as_number(*holders) + 0.5)).ln();
-                    rare * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * length(text) / mean))
-                })
-                .sum()
-        })
-        .collect();
-    let best = scores.iter().copied().fold(0.0, f64::max);
-    scores.into_iter().map(|score| if best > 0.0 { BESIDE + (1.0 - BESIDE) * score / best } else { BESIDE }).collect()
-}
-
-/// The words of a node: of what it says, and of where it stands.
-fn counted(value: Value<'_>, content: &str) -> HashMap<String, usize> {
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    words(content).for_each(|word| *counts.entry(word).or_default() += 1);
-    for key in ["key", "category", "file_path", "type"] {
-        let text = value.get(key).and_then(Value::text).unwrap_or_default();
-        words(&text).for_each(|word| *counts.entry(word).or_default() += 1);
-    }
-    counts
-}
-
-/// Words in lower case, without the plainest endings.
-fn words(text: &str) -> impl Iterator<Item = String> {
-    let whole = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 1);
-    whole.map(|word| {
-        let lower = word.to_lowercase();
-        let stem =
-            ["ing", "es", "ed", "s"].iter().find_map(|end| lower.strip_suffix(end)).filter(|stem| stem.len() > 3);
-        stem.map_or_else(|| lower.clone(), Into::into)
-    })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of words and nodes are far below 2^52")]
+#[expect(clippy::cast_precision_loss, reason = "lengths of texts are far below 2^52")]
 fn as_number(count: usize) -> f64 {
     count as f64
 }
