@@ -1,0 +1,260 @@
+//! The command line: every command and flag, and nothing of what they do.
+
+mod bag;
+mod key;
+mod pkg;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+pub(crate) use bag::{Bag, BagSource};
+pub(crate) use key::Key;
+pub(crate) use pkg::{Create, Drawing, EnvelopeForm, Pkg, PkgKind, PkgPlace, Secret, Sign, Trust};
+
+/// One fast, safe command for everything that a coding agent reads.
+#[derive(Debug, Parser)]
+#[command(name = "sp", version, arg_required_else_help = true, propagate_version = false, max_term_width = 100)]
+#[command(after_help = "Start with `sp init`, then `sp install <pack> --agent claude`.")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub options: Options,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The directory that holds `skills/` and `packs/` [default: the nearest upward]
+    #[arg(long, visible_alias = "repo-root", global = true, value_name = "PATH", value_hint = ValueHint::DirPath, help_heading = "Common options")]
+    pub root: Option<PathBuf>,
+
+    /// Where git repositories are cached [default: ~/.skillpack/cache]
+    #[arg(long, global = true, value_name = "PATH", value_hint = ValueHint::DirPath, help_heading = "Common options")]
+    pub cache_dir: Option<PathBuf>,
+
+    /// How the result is printed
+    #[arg(long, global = true, value_enum, default_value_t, help_heading = "Common options")]
+    pub format: Format,
+
+    /// Never use the network
+    #[arg(long, global = true, help_heading = "Common options")]
+    pub offline: bool,
+
+    /// Raise a limit on what is taken from outside; `sp config --verbose` lists them
+    #[arg(long, global = true, value_name = "NAME=NUMBER", value_parser = parse_limit, help_heading = "Common options")]
+    pub limit: Vec<(String, u64)>,
+
+    /// Say more
+    #[arg(long, short, global = true, help_heading = "Common options")]
+    pub verbose: bool,
+}
+
+/// How a result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// For people, as wide as the terminal
+    #[default]
+    Human,
+    /// For scripts, one item a line, fields separated by tabs
+    Plain,
+    /// For programs, as documented in docs/json.md
+    Json,
+    /// For code scanning (`sp check` only)
+    Sarif,
+    /// For GitHub's workflows (`sp check` only)
+    Github,
+    /// Markdown, for an agent (`sp pkg load` only)
+    Md,
+    /// XML, for an agent (`sp pkg load` only)
+    Xml,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the skills below ./skills
+    #[command(visible_alias = "skills")]
+    List,
+    /// List the packs below ./packs
+    Packs,
+    /// Show what a pack selects and how it would be installed
+    Show {
+        /// The pack, by name or by path
+        pack: String,
+    },
+    /// Install packs into agents' sinks
+    Install(Install),
+    /// Uninstall packs from agents' sinks
+    Uninstall {
+        /// The packs, by name
+        #[arg(required = true, value_name = "PACK")]
+        packs: Vec<String>,
+        #[command(flatten)]
+        sinks: Sinks,
+        /// Show what would change, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Replace all packs of a sink by the named ones, at once
+    Switch(Install),
+    /// List installed packs and where they are
+    Installed {
+        /// Only this sink
+        #[arg(long, value_name = "SINK")]
+        agent: Option<String>,
+        /// Only the sink at this path
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        path: Option<PathBuf>,
+        /// Where the agent reads: for the user, or in this project
+        #[arg(long, value_enum, default_value_t)]
+        scope: Scope,
+    },
+    /// Check skills, packs, packages and repositories, and report every problem
+    Check(Check),
+    /// Tell what a rule asks, and why, with examples
+    Explain {
+        /// The rule, such as `AS-04` [default: list all rules]
+        rule: Option<String>,
+    },
+    /// Show what skills cost in tokens, by when an agent reads them
+    Cost {
+        /// Skills, repositories or folders of skills [default: what the current directory is in]
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        paths: Vec<PathBuf>,
+        /// An agent, with all that it reads; may be given several times
+        #[arg(long, value_name = "SINK", conflicts_with = "paths")]
+        agent: Vec<String>,
+        /// Where the agent reads: for the user, or in this project
+        #[arg(long, value_enum, default_value_t, requires = "agent")]
+        scope: Scope,
+    },
+    /// Print a JSON Schema, for editors
+    Schema {
+        /// Of which file
+        #[arg(value_parser = clap::builder::PossibleValuesParser::new(sp_formats::schema::SCHEMAS))]
+        file: String,
+    },
+    /// Keep a workspace's own skills: SkillBag
+    #[command(subcommand)]
+    Bag(Bag),
+    /// Make, verify, install, send and keep packages: .ctxpkg
+    #[command(subcommand, visible_alias = "pack")]
+    Pkg(Pkg),
+    /// Make keys, and say whom to trust
+    #[command(subcommand)]
+    Key(Key),
+    /// Show sinks, paths and limits, and which agents are on this machine
+    Config,
+    /// Make a small authoring repository
+    Init {
+        /// Where [default: the current directory]
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
+    /// Remove what was kept of edited folders
+    Clean {
+        /// Remove cached git repositories too
+        #[arg(long)]
+        cache: bool,
+        /// Show what would be removed, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write man pages
+    Man {
+        /// Into this directory [default: print the main page]
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Install {
+    /// The packs, by name or by path
+    #[arg(required = true, value_name = "PACK")]
+    pub packs: Vec<String>,
+    #[command(flatten)]
+    pub sinks: Sinks,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Replace a pack of the same name that came from elsewhere
+    #[arg(long)]
+    pub replace: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Check {
+    /// Skills, packs, packages, repositories or folders [default: what the current directory is in]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
+    /// Count warnings as errors
+    #[arg(long)]
+    pub strict: bool,
+    /// Fetch what packs import, and hold their patterns against it
+    #[arg(long)]
+    pub imports: bool,
+    /// Mend what can be mended without a thought
+    #[arg(long)]
+    pub fix: bool,
+    /// Show what would be mended, and change nothing
+    #[arg(long, requires = "fix")]
+    pub dry_run: bool,
+    /// Check again whenever something changes
+    #[arg(long, conflicts_with = "fix")]
+    pub watch: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sinks {
+    /// The agent to install for; may be given several times (`sp config` lists them)
+    #[arg(long, required = true, value_name = "SINK")]
+    pub agent: Vec<String>,
+    /// Use this directory instead of the agent's own
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub path: Option<PathBuf>,
+    /// Where the agent reads: for the user, or in this project
+    #[arg(long, value_enum, default_value_t)]
+    pub scope: Scope,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Scope {
+    /// For the user, in every project
+    #[default]
+    Global,
+    /// In the project of the current directory
+    Project,
+}
+
+fn parse_set(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
+    Ok((name.into(), value.into()))
+}
+
+fn parse_limit(text: &str) -> Result<(String, u64), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as NAME=NUMBER")?;
+    if !sp_tree::LIMIT_NAMES.contains(&name) {
+        return Err(format!("the limits are: {}", sp_tree::LIMIT_NAMES.join(", ")));
+    }
+    let value = value.parse().map_err(|_| format!("`{value}` is not a whole number"))?;
+    Ok((name.into(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}
