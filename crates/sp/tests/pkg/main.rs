@@ -12,6 +12,7 @@ mod install;
 mod interruptions;
 mod lifecycle;
 mod page;
+mod stale;
 mod transport;
 mod trust;
 
