@@ -78,7 +78,7 @@ fn pk_21_another_folder_is_named_and_a_wrong_one_is_noticed() {
 }
 
 #[test]
-fn se_02_a_path_that_leads_out_of_the_project_is_not_followed() {
+fn se_03_a_path_that_leads_out_of_the_project_is_not_followed() {
     let world = project();
     write(&world, "secret.txt", "a\n");
     std::os::unix::fs::symlink(world.path("secret.txt"), world.path("project/link.txt")).unwrap();
