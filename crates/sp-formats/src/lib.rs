@@ -7,6 +7,7 @@
 pub mod bag;
 pub mod checks;
 pub mod config;
+pub mod context_pack;
 pub mod folder;
 pub mod json;
 pub mod markdown;

@@ -23,6 +23,13 @@ pub struct Section {
     level: HeadingLevel,
 }
 
+impl Section {
+    /// How deep its heading is: 1 for the title of a document.
+    pub fn depth(&self) -> usize {
+        self.level as usize
+    }
+}
+
 /// Every section of the Markdown from `start` on.
 pub fn sections(text: &str, start: usize) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();

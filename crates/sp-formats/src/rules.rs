@@ -111,6 +111,25 @@ rules! {
         "SB-24" "Entering and running print and execute nothing"
         "SB-25" "`check` judges a workspace, a source, or both"
     }
+    "Context Pack 0.1": {
+        "CP-01" "The files of a pack: UTF-8 without a mark, LF; `pack.json` alone is one"
+        "CP-02" "What `pack.json` states"
+        "CP-03" "Paths stay inside, are no links and stand there once; unlisted files and unknown members"
+        "CP-04" "Frontmatter with the file, the pack and the version"
+        "CP-05" "`cursor.md` and `AGENTS.md`"
+        "CP-06" "`skills.md`: 3 to 12 skills with context, pattern and sources"
+        "CP-07" "`sources.md`: every source with its summary and claims"
+        "CP-08" "`prompts.md`: 3 to 8 prompts in blocks of text"
+        "CP-09" "`tasks.md`: numbered tasks with acceptance"
+        "CP-10" "Hashes hold, and every footnote outside of code leads to its source"
+        "CP-11" "`sp context check` judges a folder, a zip or an address"
+        "CP-12" "A pack from a knowledge base, every sentence with its footnote"
+        "CP-13" "The same inputs give the same bytes"
+        "CP-14" "Installed into a repository beside the user's own text, and taken out again"
+        "CP-15" "The same pack gives the same zip"
+        "CP-16" "Served behind a signed address"
+        "CP-17" "Packs and their building over MCP"
+    }
     ".ctxpkg": {
         "PK-01" "One UTF-8 JSON object with `manifest` and `content`, under limits, no key twice"
         "PK-02" "Read liberally, write strictly: unknown members survive to the letter"
