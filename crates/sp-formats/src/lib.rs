@@ -7,6 +7,7 @@
 pub mod bag;
 pub mod checks;
 pub mod config;
+mod fast;
 pub mod folder;
 pub mod json;
 pub mod markdown;

@@ -44,6 +44,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("terminal_size", &["sp"], Nobody),
     // Byte layouts.
     ("base64", &["sp-formats"], Nobody),
+    ("foldhash", &["sp-formats"], Nobody),
     ("granit-parser", &["sp-formats"], Nobody),
     ("pulldown-cmark", &["sp-formats"], Nobody),
     ("schemars", &["sp-formats"], Nobody),

@@ -7,7 +7,7 @@ use sp_formats::package::{Graph, Ids, Merged, NewNode, Package, Voice, edge_json
 
 use super::project::Project;
 use super::shelf::read_shelf;
-use super::subject::{Subject, load_file};
+use super::subject::{Subject, load_all, load_file};
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
 
@@ -24,8 +24,9 @@ impl Gathered {
         let packages = match names.is_empty() {
             false => {
                 let shelf = read_shelf(session.context)?;
-                let load = |text: &String| Ok(Subject::parse(session, text)?.load(session, &shelf)?.0);
-                names.iter().map(load).collect::<Result<Vec<Package>>>()?
+                let subjects: Vec<Subject> =
+                    names.iter().map(|text| Subject::parse(session, text)).collect::<Result<_>>()?;
+                load_all(session, &shelf, &subjects)?
             }
             true => installed(session, root)?,
         };

@@ -1,6 +1,7 @@
 //! `sp pkg merge`: one package of several, with what they share and where they contradict each other.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use sp_formats::output::{ContradictionItem, PackageMerged, SupersededItem};
 
@@ -32,7 +33,8 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
         let gathered = Gathered::read(&session, &request.packages, None)?;
         (gathered.merge(), gathered.labels())
     };
-    let material = Material::Content(format!("{{\"context_graph\":{}}}", merged.graph));
+    let merged = Arc::new(merged);
+    let material = Material::Merged(Arc::clone(&merged));
     let stored = create(
         context,
         &CreateRequest {
@@ -45,15 +47,16 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
         },
     )?;
     let stored = stored.packages.into_iter().next().ok_or_else(|| Error::new(Kind::Data, "nothing was made"))?;
-    let old = |(old, new): (String, String)| SupersededItem { old, new };
+    let old = |(old, new): &(String, String)| SupersededItem { old: old.clone(), new: new.clone() };
     Ok(PackageMerged {
         stored,
         sources,
-        shared: merged.shared,
-        superseded: merged.superseded.into_iter().map(old).collect(),
+        shared: merged.shared.clone(),
+        superseded: merged.superseded.iter().map(old).collect(),
         contradictions: merged
             .contradictions
-            .into_iter()
+            .iter()
+            .cloned()
             .map(|one| ContradictionItem {
                 from: one.from,
                 from_content: one.from_content,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sp_formats::package::PackageName;
 use sp_formats::package::lock::{History, LOCK, Lock, Past};
@@ -117,10 +118,10 @@ impl Project {
         &self,
         session: &Session<'_>,
         name: &PackageName,
-        bytes: Option<&[u8]>,
+        bytes: Option<&Arc<str>>,
     ) -> Result<Option<FilePlan>> {
         let old = self.read(session, name)?;
-        if old.as_deref() == bytes {
+        if old.as_deref() == bytes.map(|text| text.as_bytes()) {
             return Ok(None);
         }
         let locked = self.lock.packages.get(name).map(|locked| locked.digest);
@@ -137,7 +138,7 @@ impl Project {
             dir: self.packages_dir(),
             name: Self::file_name(name)?,
             before: if old.is_some() { Before::Ours(locked) } else { Before::Nothing },
-            bytes: bytes.map(<[u8]>::to_vec),
+            bytes: bytes.map(|text| Arc::clone(text).into()),
         }))
     }
 
@@ -166,7 +167,7 @@ impl Project {
             dir: self.root.clone(),
             name: named(LOCK)?,
             before: before(self.stored.as_deref()),
-            bytes: Some(bytes),
+            bytes: Some(bytes.into()),
         }];
         let mut history = self.history(session)?;
         match onwards {
@@ -181,7 +182,7 @@ impl Project {
             dir: self.dir(),
             name: named(HISTORY)?,
             before: before(old.as_deref()),
-            bytes: Some(history.to_json()),
+            bytes: Some(history.to_json().into()),
         });
         Ok(plans)
     }

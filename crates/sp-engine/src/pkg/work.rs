@@ -298,7 +298,7 @@ impl<'a> Work<'a> {
         let mut plans = Vec::new();
         for (name, target) in targets {
             if let (PackageKind::Context, Some(package)) = (target.locked.kind, &target.package) {
-                plans.extend(self.project.file_plan(self.session, name, Some(package.text().as_bytes()))?);
+                plans.extend(self.project.file_plan(self.session, name, Some(package.text()))?);
             }
         }
         for name in self.removed(targets) {

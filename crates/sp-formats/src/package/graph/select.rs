@@ -5,11 +5,11 @@
 //! are shown together or not at all, what was superseded is left out, and a node is whole or absent.
 //! What is left out is told, and why.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-
 use jiff::Timestamp;
 
-use super::{Graph, activation_at};
+use super::words::Sought;
+use super::{Graph, Node, activation_at};
+use crate::fast::Texts;
 use crate::json::Value;
 
 /// How much of a neighbour's worth a full edge carries over.
@@ -76,15 +76,16 @@ pub struct Selection {
 
 /// Chooses nodes. `tokens` counts what a node costs where it is shown.
 pub fn select(graph: &Graph<'_>, question: &Question<'_>, tokens: &mut dyn FnMut(usize) -> usize) -> Selection {
-    let places: HashMap<&str, usize> = graph.nodes.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();
-    let superseded = superseded(graph, &places);
-    let worth = worth(graph, &places, question);
-    let groups = groups(graph, &places, &superseded);
+    let ties = Ties::of(graph);
+    let gone = superseded(graph, &ties);
+    let worth = worth(graph, &ties, question);
+    let groups = Groups::of(graph, &ties, &gone);
     let mut selection = Selection::default();
     let chosen = |node: usize, group: usize| Chosen { node, worth: worth[node], group };
-    selection.left.extend(superseded.iter().map(|at| (chosen(*at, *at), Reason::Superseded)));
-    let mut ranked: Vec<(f64, Vec<usize>)> =
-        groups.into_iter().map(|group| (group.iter().map(|at| worth[*at]).fold(0.0, f64::max), group)).collect();
+    let old = (0..graph.nodes.len()).filter(|at| gone[*at]);
+    selection.left.extend(old.map(|at| (chosen(at, at), Reason::Superseded)));
+    let mut ranked: Vec<(f64, &[usize])> =
+        groups.all().map(|group| (group.iter().map(|at| worth[*at]).fold(0.0, f64::max), group)).collect();
     // Of equals, the one that stands first in the graph comes first.
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (mut room, mut misses) = (question.budget, 0);
@@ -113,35 +114,76 @@ pub fn select(graph: &Graph<'_>, question: &Question<'_>, tokens: &mut dyn FnMut
     selection
 }
 
-/// The nodes that another took the place of.
-fn superseded(graph: &Graph<'_>, places: &HashMap<&str, usize>) -> Vec<usize> {
-    let mut old: HashSet<usize> = HashSet::new();
+/// Which ids are which nodes, and which nodes an edge leads from and to, all by their places in the graph.
+struct Ties {
+    ids: Texts,
+    places: Vec<u32>,
+    ends: Vec<[Option<u32>; 2]>,
+}
+
+impl Ties {
+    fn of(graph: &Graph<'_>) -> Self {
+        let mut ids = Texts::with_room(graph.nodes.len());
+        let mut places: Vec<u32> = Vec::with_capacity(graph.nodes.len());
+        for (at, node) in graph.nodes.iter().enumerate() {
+            // Of two that have one id, the second has it.
+            match ids.number(&node.id) {
+                (_, true) => places.push(at as u32),
+                (number, false) => places[number as usize] = at as u32,
+            }
+        }
+        let mut ties = Self { ids, places, ends: Vec::new() };
+        ties.ends = graph.edges.iter().map(|edge| [&edge.from, &edge.to].map(|id| ties.place(id))).collect();
+        ties
+    }
+
+    fn place(&self, id: &str) -> Option<u32> {
+        self.ids.find(id).map(|number| self.places[number as usize])
+    }
+
+    /// The edges of some types whose two nodes are there: their numbers, and the two.
+    fn between<'g>(
+        &'g self,
+        graph: &'g Graph<'_>,
+        kinds: impl Fn(&str) -> bool + 'g,
+    ) -> impl Iterator<Item = (usize, usize, usize)> + 'g {
+        let edges = graph.edges.iter().zip(&self.ends).enumerate().filter(move |(_, (edge, _))| kinds(&edge.kind));
+        edges.filter_map(|(number, (_, ends))| match *ends {
+            [Some(from), Some(to)] => Some((number, from as usize, to as usize)),
+            _ => None,
+        })
+    }
+}
+
+/// Which nodes another took the place of.
+fn superseded(graph: &Graph<'_>, ties: &Ties) -> Vec<bool> {
+    let mut gone = vec![false; graph.nodes.len()];
     for (at, node) in graph.nodes.iter().enumerate() {
         let Some(value) = node.value.get("supersedes") else { continue };
         let ids = value.text().into_iter().chain(value.items().filter_map(Value::text));
-        old.extend(ids.filter_map(|id| places.get(&*id).copied()).filter(|old| *old != at));
+        let old = ids.filter_map(|id| ties.place(&id)).map(|old| old as usize);
+        old.filter(|old| *old != at).for_each(|old| gone[old] = true);
     }
-    let edges = graph.edges.iter().filter(|edge| edge.kind == "supersedes" && edge.from != edge.to);
-    old.extend(edges.filter_map(|edge| places.get(&*edge.to).copied()));
-    let mut old: Vec<usize> = old.into_iter().collect();
-    old.sort_unstable();
-    old
+    for (edge, ends) in graph.edges.iter().zip(&ties.ends) {
+        if edge.kind == "supersedes" && edge.from != edge.to {
+            ends[1].into_iter().for_each(|old| gone[old as usize] = true);
+        }
+    }
+    gone
 }
 
 /// What each node is worth to the question.
-fn worth(graph: &Graph<'_>, places: &HashMap<&str, usize>, question: &Question<'_>) -> Vec<f64> {
+fn worth(graph: &Graph<'_>, ties: &Ties, question: &Question<'_>) -> Vec<f64> {
     let near = relevance(graph, question.focus);
     let certain = |value: Value<'_>| value.get("confidence").and_then(Value::number).unwrap_or(1.0).clamp(0.0, 1.0);
     let active: Vec<f64> =
         graph.nodes.iter().map(|node| activation_at(node.value, question.at) * certain(node.value)).collect();
     let own = active.iter().zip(&near).map(|(active, near)| active * near);
-    let ties: Vec<(usize, usize, f64)> = graph
-        .edges
-        .iter()
-        .filter(|edge| edge.kind != "contradicts" && edge.kind != "supersedes")
-        .filter_map(|edge| {
-            let weight = edge.value.get("weight").and_then(Value::number).unwrap_or(1.0).clamp(0.0, 1.0);
-            Some((*places.get(&*edge.from)?, *places.get(&*edge.to)?, weight))
+    let ties: Vec<(usize, usize, f64)> = ties
+        .between(graph, |kind| kind != "contradicts" && kind != "supersedes")
+        .map(|(number, from, to)| {
+            let weight = graph.edges[number].value.get("weight").and_then(Value::number);
+            (from, to, weight.unwrap_or(1.0).clamp(0.0, 1.0))
         })
         .collect();
     let mut worth: Vec<f64> = own.collect();
@@ -159,56 +201,39 @@ fn worth(graph: &Graph<'_>, places: &HashMap<&str, usize>, question: &Question<'
 
 /// How near each node is to the words: 1 for all where there are none.
 fn relevance(graph: &Graph<'_>, focus: &str) -> Vec<f64> {
-    let asked: Vec<String> = words(focus).collect();
-    if asked.is_empty() {
+    let sought = Sought::of(focus);
+    let asked = sought.words.len();
+    if asked == 0 {
         return vec![1.0; graph.nodes.len()];
     }
-    let texts: Vec<HashMap<String, usize>> =
-        graph.nodes.iter().map(|node| counted(node.value, &node.content)).collect();
-    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-    for word in &asked {
-        known.insert(word, texts.iter().filter(|text| text.contains_key(word)).count());
-    }
-    let total = as_number(texts.len());
-    let length = |text: &HashMap<String, usize>| as_number(text.values().sum());
-    let mean = (texts.iter().map(length).sum::<f64>() / total.max(1.0)).max(1.0);
-    let scores: Vec<f64> = texts
-        .iter()
-        .map(|text| {
-            known
-                .iter()
-                .map(|(word, holders)| {
-                    let often = as_number(text.get(*word).copied().unwrap_or(0));
-                    let rare = (1.0 + (total - as_number(*holders) + 0.5) / (as_number(*holders) + 0.5)).ln();
-                    rare * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * length(text) / mean))
-                })
-                .sum()
-        })
-        .collect();
+    // Of each node how often it has each word, and how many words it has in all.
+    let mut counts = vec![0; graph.nodes.len() * asked];
+    let of_node = |(node, counts): (&Node<'_>, &mut [usize])| as_number(count(&sought, node, counts));
+    let lengths: Vec<f64> = graph.nodes.iter().zip(counts.chunks_mut(asked)).map(of_node).collect();
+    let total = as_number(lengths.len());
+    let mean = (lengths.iter().sum::<f64>() / total.max(1.0)).max(1.0);
+    let rare = |word: usize| {
+        let holders = as_number(counts.chunks(asked).filter(|counts| counts[word] > 0).count());
+        (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln()
+    };
+    let rare: Vec<f64> = (0..asked).map(rare).collect();
+    let score = |(counts, length): (&[usize], &f64)| -> f64 {
+        let words = counts.iter().zip(&rare).map(|(often, rare)| {
+            let often = as_number(*often);
+            rare * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * length / mean))
+        });
+        words.sum()
+    };
+    let scores: Vec<f64> = counts.chunks(asked).zip(&lengths).map(score).collect();
     let best = scores.iter().copied().fold(0.0, f64::max);
     scores.into_iter().map(|score| if best > 0.0 { BESIDE + (1.0 - BESIDE) * score / best } else { BESIDE }).collect()
 }
 
-/// The words of a node: of what it says, and of where it stands.
-fn counted(value: Value<'_>, content: &str) -> HashMap<String, usize> {
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    words(content).for_each(|word| *counts.entry(word).or_default() += 1);
-    for key in ["key", "category", "file_path", "type"] {
-        let text = value.get(key).and_then(Value::text).unwrap_or_default();
-        words(&text).for_each(|word| *counts.entry(word).or_default() += 1);
-    }
-    counts
-}
-
-/// Words in lower case, without the plainest endings.
-fn words(text: &str) -> impl Iterator<Item = String> {
-    let whole = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 1);
-    whole.map(|word| {
-        let lower = word.to_lowercase();
-        let stem =
-            ["ing", "es", "ed", "s"].iter().find_map(|end| lower.strip_suffix(end)).filter(|stem| stem.len() > 3);
-        stem.map_or_else(|| lower.clone(), Into::into)
-    })
+/// Counts the words of a node: of what it says, and of where it stands.
+fn count(sought: &Sought, node: &Node<'_>, counts: &mut [usize]) -> usize {
+    let beside = node.value.pick(["key", "category", "file_path", "type"]);
+    let texts = beside.into_iter().flatten().filter_map(Value::text);
+    texts.fold(sought.count(&node.content, counts), |total, text| total + sought.count(&text, counts))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of words and nodes are far below 2^52")]
@@ -217,23 +242,32 @@ fn as_number(count: usize) -> f64 {
 }
 
 /// Nodes that contradict each other, together; every other one alone. What was superseded is in none.
-fn groups(graph: &Graph<'_>, places: &HashMap<&str, usize>, superseded: &[usize]) -> Vec<Vec<usize>> {
-    let gone: HashSet<usize> = superseded.iter().copied().collect();
-    let mut parent: Vec<usize> = (0..graph.nodes.len()).collect();
-    for edge in graph.edges.iter().filter(|edge| edge.kind == "contradicts") {
-        if let (Some(&a), Some(&b)) = (places.get(&*edge.from), places.get(&*edge.to))
-            && !gone.contains(&a)
-            && !gone.contains(&b)
-        {
-            let (a, b) = (top(&mut parent, a), top(&mut parent, b));
-            parent[a.max(b)] = a.min(b);
+struct Groups {
+    /// The nodes, those of a group side by side.
+    nodes: Vec<usize>,
+    /// Of each node the first of its group.
+    top: Vec<usize>,
+}
+
+impl Groups {
+    fn of(graph: &Graph<'_>, ties: &Ties, gone: &[bool]) -> Self {
+        let mut parent: Vec<usize> = (0..graph.nodes.len()).collect();
+        for (_, a, b) in ties.between(graph, |kind| kind == "contradicts") {
+            if !gone[a] && !gone[b] {
+                let (a, b) = (top(&mut parent, a), top(&mut parent, b));
+                parent[a.max(b)] = a.min(b);
+            }
         }
+        let top: Vec<usize> = (0..graph.nodes.len()).map(|at| top(&mut parent, at)).collect();
+        let mut nodes: Vec<usize> = (0..graph.nodes.len()).filter(|at| !gone[*at]).collect();
+        nodes.sort_by_key(|at| top[*at]);
+        Self { nodes, top }
     }
-    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for at in (0..graph.nodes.len()).filter(|at| !gone.contains(at)) {
-        groups.entry(top(&mut parent, at)).or_default().push(at);
+
+    /// The groups, in the order of their first nodes.
+    fn all(&self) -> impl Iterator<Item = &[usize]> {
+        self.nodes.chunk_by(|a, b| self.top[*a] == self.top[*b])
     }
-    groups.into_values().collect()
 }
 
 fn top(parent: &mut [usize], mut at: usize) -> usize {
