@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sp_formats::output::{ContradictionItem, PackageMerged, SupersededItem};
+use sp_formats::output::PackageMerged;
 
+use super::context::{contradictions, superseded};
 use super::create::{CreateRequest, Material, create};
 use super::gathered::Gathered;
 use crate::config::Session;
@@ -47,23 +48,13 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
         },
     )?;
     let stored = stored.packages.into_iter().next().ok_or_else(|| Error::new(Kind::Data, "nothing was made"))?;
-    let old = |(old, new): &(String, String)| SupersededItem { old: old.clone(), new: new.clone() };
     Ok(PackageMerged {
         stored,
         sources,
         shared: merged.shared.clone(),
-        superseded: merged.superseded.iter().map(old).collect(),
-        contradictions: merged
-            .contradictions
-            .iter()
-            .cloned()
-            .map(|one| ContradictionItem {
-                from: one.from,
-                from_content: one.from_content,
-                to: one.to,
-                to_content: one.to_content,
-                same_id: one.same_id,
-            })
-            .collect(),
+        added: merged.added.clone(),
+        updated: merged.updated.clone(),
+        superseded: superseded(&merged.superseded),
+        contradictions: contradictions(&merged.contradictions),
     })
 }

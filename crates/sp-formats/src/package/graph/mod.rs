@@ -1,5 +1,6 @@
 //! The knowledge graph of a package: nodes and edges as they stand in its text.
 
+mod brought;
 mod decay;
 mod draw;
 mod evolve;
@@ -22,6 +23,7 @@ use crate::report::{Report, Severity};
 
 use super::manifest::{cut, described, start};
 
+pub use brought::{Brought, brought};
 pub use decay::activation_at;
 pub use draw::{dot, mermaid};
 pub use evolve::{Evolution, evolve};

@@ -536,6 +536,17 @@ impl<'v, 'j> Merger<'v, 'j> {
     }
 }
 
+/// Whether two merged nodes say the same, whatever ids they have, and whether or not others took their places.
+pub(super) fn says_the_same(one: Value<'_>, other: Value<'_>) -> bool {
+    let parts = |value| NodeParts::of(value).map(|node| (node.activation, node.confidence));
+    let fields = |value| {
+        let mut fields = Fields::new();
+        gather_node(&mut fields, value);
+        fields
+    };
+    one.raw() == other.raw() || parts(one) == parts(other) && fields(one) == fields(other)
+}
+
 /// The greater of two, where there are two.
 fn greater(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.zip(other).map(|(one, other)| one.max(other)).or(one).or(other)
