@@ -12,6 +12,8 @@
     reason = "a bench drives programs and prints"
 )]
 
+mod graphs;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -27,12 +29,14 @@ fn main() {
     let bench = Bench { root: temp.path().into() };
     println!("{SKILLS} skills, {} files, in {}; medians of {RUNS} runs\n", SKILLS * 5, base.display());
     println!("{:<44} {:>10} {:>10} {:>7} {:>7}", "what", "sp", "beside", "ratio", "limit");
-    let all: [(&str, Run); 6] = [
+    let all: [(&str, Run); 8] = [
         ("install", Bench::install),
         ("list", Bench::list),
         ("check", Bench::check),
         ("import", Bench::import),
         ("verify", Bench::verify),
+        ("merge", Bench::merge),
+        ("load", Bench::load),
         ("start", Bench::start),
     ];
     // `cargo bench -p sp -- verify` runs one of them.

@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use sp_formats::output::{FolderAction, FolderChange, SinkChange};
@@ -81,7 +82,7 @@ pub(crate) struct FilePlan {
     pub name: Name,
     pub before: Before,
     /// What it is to hold; nothing removes it.
-    pub bytes: Option<Vec<u8>>,
+    pub bytes: Option<Arc<[u8]>>,
 }
 
 /// The changes in one sink.

@@ -8,6 +8,7 @@ pub mod bag;
 pub mod checks;
 pub mod config;
 pub mod context_pack;
+mod fast;
 pub mod folder;
 pub mod json;
 pub mod markdown;

@@ -40,24 +40,20 @@ pub fn printable_text(text: &str) -> String {
 ///
 /// The length stays, so that places in the text stay too.
 pub fn masked(text: &str) -> Cow<'_, str> {
-    if !text.contains('@') {
-        return Cow::Borrowed(text);
-    }
-    let is_end = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'\'' | b'"' | b'`' | b'/');
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'\'' | b'"' | b'`' | b'/');
     let mut bytes = Cow::Borrowed(text.as_bytes());
-    let mut start = 0;
-    for end in 0..=text.len() {
-        if end < text.len() && !is_end(text.as_bytes()[end]) {
-            continue;
-        }
+    let mut done = 0;
+    while let Some(found) = text[done..].find('@').map(|at| done + at) {
         // One run without spaces, quotes and slashes: an authority, a scp-like address, or a plain word.
+        let start = text.as_bytes()[done..found].iter().rposition(is_end).map_or(done, |at| done + at + 1);
+        let end = text.as_bytes()[found..].iter().position(is_end).map_or(text.len(), |at| found + at);
         let run = &text.as_bytes()[start..end];
         if let Some(at) = run.iter().rposition(|byte| *byte == b'@')
             && (text[..start].ends_with("://") || run[..at].contains(&b':'))
         {
             bytes.to_mut()[start..start + at].fill(b'*');
         }
-        start = end + 1;
+        done = end;
     }
     match bytes {
         Cow::Borrowed(_) => Cow::Borrowed(text),

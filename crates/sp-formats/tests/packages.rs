@@ -37,7 +37,7 @@ fn draft(content: impl Into<String>) -> Draft {
         tool_version: "0".into(),
         more: Vec::new(),
         content: content.into(),
-        finished: false,
+        merged: None,
     }
 }
 

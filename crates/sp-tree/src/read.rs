@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::digest::{Digest, Hasher};
 pub use crate::dir::FileError;
 use crate::dir::{Dir, DirEntry, EntryKind, Follow, stamp_of};
 use crate::path::RelPath;
@@ -53,6 +54,20 @@ fn check_size(file: &File, limit: u64) -> io::Result<crate::Stamp> {
         EntryKind::File => Ok(stamp),
         EntryKind::Dir => Err(io::ErrorKind::IsADirectory.into()),
         _ => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
+/// The digest of an open file, however large it is. A special file is refused unread.
+pub(crate) fn digest_open(mut file: &File) -> io::Result<Digest> {
+    check_size(file, u64::MAX)?;
+    let (mut hasher, mut buffer) = (Hasher::default(), vec![0; 256 * 1024]);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hasher.finish()),
+            Ok(read) => hasher.update(&buffer[..read]),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
     }
 }
 

@@ -45,6 +45,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("terminal_size", &["sp"], Nobody),
     // Byte layouts.
     ("base64", &["sp-formats"], Nobody),
+    ("foldhash", &["sp-formats"], Nobody),
     ("granit-parser", &["sp-formats"], Nobody),
     ("pulldown-cmark", &["sp-formats"], Nobody),
     // What a project says of itself.

@@ -26,7 +26,7 @@ impl Format for PackageFile {
         let mut read = read("", bytes, limits);
         if let Some(package) = &read.package {
             let mut report = Report::deferred("");
-            check_level(package.raw_manifest(), &package.graph(), &mut report);
+            check_level(package.raw_manifest(), package.content(), &mut report);
             checker.findings.report(&place.path, &report.about(package.text()));
         }
         read.report.sort();

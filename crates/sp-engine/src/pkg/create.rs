@@ -1,11 +1,12 @@
 //! `sp pkg create`: a package of what was written by hand, of skills, or of a project.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sp_formats::output::{PackageStored, PackagesStored};
 use sp_formats::package::{
-    self, Dependency, Draft, Input, Package, PackageKind, PackageName, PackageVersion, Range, WriteError, read_input,
-    write_documents,
+    self, Dependency, Draft, Input, Merged, Package, PackageKind, PackageName, PackageVersion, Range, WriteError,
+    read_input, write_documents,
 };
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::atomic::{Delivery, Existing, Readers};
@@ -35,8 +36,8 @@ pub enum Material {
     Skills(Vec<String>),
     /// The documents of a project.
     Project(PathBuf),
-    /// A content that was worked out, as JSON.
-    Content(String),
+    /// A graph that was merged.
+    Merged(Arc<Merged>),
     /// What somebody might have written by hand, as JSON.
     Text(String),
 }
@@ -192,7 +193,7 @@ fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Draft> {
     let (input, kind, about) = match &request.material {
         Material::Input(path) => (read_hand_written(session, path)?, None, String::new()),
         Material::Text(text) => (read_text(session, "the package", text.as_bytes())?, None, String::new()),
-        Material::Content(content) => (Input { content: content.clone(), ..Input::default() }, None, String::new()),
+        Material::Merged(_) => (Input::default(), None, String::new()),
         Material::Skills(paths) => (skills(session, request, paths)?, Some(PackageKind::Skills), "Skills".to_owned()),
         Material::Project(dir) => {
             let dir: PathBuf = context.expand(&dir.to_string_lossy()).components().collect();
@@ -234,7 +235,10 @@ fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Draft> {
         tool_version: env!("CARGO_PKG_VERSION").into(),
         more: input.more,
         content: input.content,
-        finished: matches!(request.material, Material::Content(_)),
+        merged: match &request.material {
+            Material::Merged(merged) => Some(Arc::clone(merged)),
+            _ => None,
+        },
     })
 }
 

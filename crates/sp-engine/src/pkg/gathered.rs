@@ -1,13 +1,14 @@
 //! Several packages as one graph: those that are named, or those that a project has.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sp_formats::json::Json;
 use sp_formats::package::{Graph, Ids, Merged, Package, Voice, merge, to_graph};
 
+use super::context::stored;
 use super::project::Project;
 use super::shelf::read_shelf;
-use super::subject::{Subject, load_file};
+use super::subject::{Subject, load_all, load_file};
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
 
@@ -16,6 +17,8 @@ pub(super) struct Gathered {
     packages: Vec<Package>,
     /// The contents of those that have layers and no graph, as graphs.
     made: Vec<Option<Json>>,
+    /// In the place of packages: what a project knows, merged already, and what people call its packages.
+    context: Option<(Json, Vec<String>)>,
 }
 
 impl Gathered {
@@ -24,18 +27,45 @@ impl Gathered {
         let packages = match names.is_empty() {
             false => {
                 let shelf = read_shelf(session.context)?;
-                let load = |text: &String| Ok(Subject::parse(session, text)?.load(session, &shelf)?.0);
-                names.iter().map(load).collect::<Result<Vec<Package>>>()?
+                let subjects: Vec<Subject> =
+                    names.iter().map(|text| Subject::parse(session, text)).collect::<Result<_>>()?;
+                load_all(session, &shelf, &subjects)?
             }
-            true => installed(session, root)?,
+            true => return Self::installed(session, root),
         };
+        Self::of(session, packages)
+    }
+
+    /// These packages.
+    pub(super) fn of(session: &Session<'_>, packages: Vec<Package>) -> Result<Self> {
         let made = packages.iter().map(|package| from_layers(session, package)).collect::<Result<_>>()?;
-        Ok(Self { packages, made })
+        Ok(Self { packages, made, context: None })
+    }
+
+    /// The packages that a project has.
+    fn installed(session: &Session<'_>, root: Option<&Path>) -> Result<Self> {
+        let project = Project::find(session, root)?;
+        let files = intact(session, &project)?;
+        // One package needs no merging.
+        let merged = if files.len() > 1 && files.len() == project.lock.knowledge().len() {
+            stored(session, &project)?
+        } else {
+            None
+        };
+        if let Some(json) = merged {
+            let labels = files.into_iter().map(|(_, label)| label).collect();
+            return Ok(Self { packages: Vec::new(), made: Vec::new(), context: Some((json, labels)) });
+        }
+        let packages = files.iter().map(|(path, _)| load_file(session, path)).collect::<Result<_>>()?;
+        Self::of(session, packages)
     }
 
     /// What people call them.
     pub(super) fn labels(&self) -> Vec<String> {
-        self.packages.iter().map(label).collect()
+        match &self.context {
+            Some((_, labels)) => labels.clone(),
+            None => self.packages.iter().map(label).collect(),
+        }
     }
 
     /// One graph of them all.
@@ -57,6 +87,9 @@ impl Gathered {
 
     /// Gives the one graph of them all to whoever looks at it.
     pub(super) fn look<T>(&self, session: &Session<'_>, at: impl FnOnce(&Graph<'_>) -> Result<T>) -> Result<T> {
+        if let Some((json, _)) = &self.context {
+            return at(&Graph::in_graph(json.root()));
+        }
         if let Some(graph) = self.only() {
             return at(&graph);
         }
@@ -80,9 +113,8 @@ fn label(package: &Package) -> String {
     format!("{} {}", package.manifest.name, package.manifest.version)
 }
 
-/// The packages that a project has.
-fn installed(session: &Session<'_>, root: Option<&Path>) -> Result<Vec<Package>> {
-    let project = Project::find(session, root)?;
+/// The files of the packages of knowledge that a project has, each with what people call it.
+fn intact(session: &Session<'_>, project: &Project) -> Result<Vec<(PathBuf, String)>> {
     let mut packages = Vec::new();
     for (name, locked) in &project.lock.packages {
         if let Some(bytes) = project.read(session, name)? {
@@ -91,7 +123,7 @@ fn installed(session: &Session<'_>, root: Option<&Path>) -> Result<Vec<Package>>
                 let message = format!("`{}` is not what `ctxpkg.lock` says", session.context.show(&path));
                 return Err(Error::new(Kind::Trust, message).hint("`sp pkg install` puts it right"));
             }
-            packages.push(load_file(session, &path)?);
+            packages.push((path, format!("{name} {}", locked.version)));
         }
     }
     match packages.is_empty() {

@@ -35,6 +35,8 @@ pub struct LoadRequest {
 
 /// Chooses what an agent should know.
 pub fn load(context: &Context<'_>, request: &LoadRequest) -> Result<PackageLoaded> {
+    // The tables of the tokenizer take as long as a large package, and can be loaded beside it.
+    rayon::spawn(sp_formats::tokens::prepare);
     let session = Session::begin(context)?;
     let gathered = Gathered::read(&session, &request.packages, request.root.as_deref())?;
     let sources = gathered.labels();

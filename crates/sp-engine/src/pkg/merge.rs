@@ -1,9 +1,11 @@
 //! `sp pkg merge`: one package of several, with what they share and where they contradict each other.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use sp_formats::output::{ContradictionItem, PackageMerged, SupersededItem};
+use sp_formats::output::PackageMerged;
 
+use super::context::{contradictions, superseded};
 use super::create::{CreateRequest, Material, create};
 use super::gathered::Gathered;
 use crate::config::Session;
@@ -32,7 +34,8 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
         let gathered = Gathered::read(&session, &request.packages, None)?;
         (gathered.merge(), gathered.labels())
     };
-    let material = Material::Content(format!("{{\"context_graph\":{}}}", merged.graph));
+    let merged = Arc::new(merged);
+    let material = Material::Merged(Arc::clone(&merged));
     let stored = create(
         context,
         &CreateRequest {
@@ -45,22 +48,13 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
         },
     )?;
     let stored = stored.packages.into_iter().next().ok_or_else(|| Error::new(Kind::Data, "nothing was made"))?;
-    let old = |(old, new): (String, String)| SupersededItem { old, new };
     Ok(PackageMerged {
         stored,
         sources,
-        shared: merged.shared,
-        superseded: merged.superseded.into_iter().map(old).collect(),
-        contradictions: merged
-            .contradictions
-            .into_iter()
-            .map(|one| ContradictionItem {
-                from: one.from,
-                from_content: one.from_content,
-                to: one.to,
-                to_content: one.to_content,
-                same_id: one.same_id,
-            })
-            .collect(),
+        shared: merged.shared.clone(),
+        added: merged.added.clone(),
+        updated: merged.updated.clone(),
+        superseded: superseded(&merged.superseded),
+        contradictions: contradictions(&merged.contradictions),
     })
 }

@@ -9,6 +9,7 @@
 //!
 //! Nothing is taken that was not read whole (`subject`) and judged (`trust`).
 
+mod context;
 mod create;
 mod diff;
 mod evolve;

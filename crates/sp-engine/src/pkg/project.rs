@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sp_formats::package::PackageName;
 use sp_formats::package::lock::{History, LOCK, Lock, Past};
@@ -16,7 +17,10 @@ use crate::plan::FilePlan;
 const DIR: &str = ".ctxpkg";
 const PACKAGES: &str = "packages";
 const HISTORY: &str = "history.json";
+const CONTEXT: &str = "context.json";
 const MAX_LOCK: u64 = 64 * 1024 * 1024;
+/// A text of this size is no JSON that we read.
+const MAX_CONTEXT: u64 = u32::MAX as u64;
 
 /// Where a project keeps its packages.
 pub(crate) fn installed_in(root: &Path) -> PathBuf {
@@ -45,7 +49,13 @@ pub(super) struct Project {
 
 /// What a project brings along must not lead us out of it.
 fn refuse_links(session: &Session<'_>, root: &Path) -> Result<()> {
-    for path in [root.join(DIR), installed_in(root), root.join(DIR).join(HISTORY), root.join(LOCK)] {
+    for path in [
+        root.join(DIR),
+        installed_in(root),
+        root.join(DIR).join(HISTORY),
+        root.join(DIR).join(CONTEXT),
+        root.join(LOCK),
+    ] {
         if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
             return Err(Error::new(Kind::Trust, format!("`{}` is a link", session.context.show(&path)))
                 .because("what is written there would be written elsewhere")
@@ -117,10 +127,10 @@ impl Project {
         &self,
         session: &Session<'_>,
         name: &PackageName,
-        bytes: Option<&[u8]>,
+        bytes: Option<&Arc<str>>,
     ) -> Result<Option<FilePlan>> {
         let old = self.read(session, name)?;
-        if old.as_deref() == bytes {
+        if old.as_deref() == bytes.map(|text| text.as_bytes()) {
             return Ok(None);
         }
         let locked = self.lock.packages.get(name).map(|locked| locked.digest);
@@ -137,7 +147,33 @@ impl Project {
             dir: self.packages_dir(),
             name: Self::file_name(name)?,
             before: if old.is_some() { Before::Ours(locked) } else { Before::Nothing },
-            bytes: bytes.map(<[u8]>::to_vec),
+            bytes: bytes.map(|text| Arc::clone(text).into()),
+        }))
+    }
+
+    /// Where the merged graph is.
+    pub(super) fn context_path(&self) -> PathBuf {
+        self.dir().join(CONTEXT)
+    }
+
+    /// The bytes of the merged graph, if it is there.
+    pub(super) fn read_context(&self) -> Result<Option<Vec<u8>>> {
+        Ok(read_optional(&self.context_path(), MAX_CONTEXT)?)
+    }
+
+    /// What gives the merged graph these bytes, or removes it; nothing if it is so.
+    pub(super) fn context_plan(&self, bytes: Option<Vec<u8>>) -> Result<Option<FilePlan>> {
+        let old = self.read_context()?;
+        if old == bytes {
+            return Ok(None);
+        }
+        // What somebody else put there, or changed, is kept.
+        let locked = self.lock.context.as_ref().map(|locked| locked.digest);
+        Ok(Some(FilePlan {
+            dir: self.dir(),
+            name: Name::new(CONTEXT).map_err(|e| Error::new(Kind::Data, e.to_string()))?,
+            before: if old.is_some() { Before::Ours(locked) } else { Before::Nothing },
+            bytes: bytes.map(Into::into),
         }))
     }
 
@@ -166,7 +202,7 @@ impl Project {
             dir: self.root.clone(),
             name: named(LOCK)?,
             before: before(self.stored.as_deref()),
-            bytes: Some(bytes),
+            bytes: Some(bytes.into()),
         }];
         let mut history = self.history(session)?;
         match onwards {
@@ -181,7 +217,7 @@ impl Project {
             dir: self.dir(),
             name: named(HISTORY)?,
             before: before(old.as_deref()),
-            bytes: Some(history.to_json()),
+            bytes: Some(history.to_json().into()),
         });
         Ok(plans)
     }

@@ -131,5 +131,6 @@ fn roll_back_store(
         packages: vec![item],
         sinks: Vec::new(),
         kept: Vec::new(),
+        context: None,
     })
 }

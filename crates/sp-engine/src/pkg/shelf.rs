@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use sp_formats::output::{PackageItem, WaitingItem};
 use sp_formats::package::store::{KnownVersion, Received, Record, Shelf, StoredPackage, Trust, WaitingPackage};
@@ -54,7 +55,7 @@ pub(super) struct Stock<'a> {
     pub trust: Trust,
     pub received: Received,
     /// Packages that are not in the store yet.
-    coming: BTreeMap<Digest, Vec<u8>>,
+    coming: BTreeMap<Digest, Arc<str>>,
     /// What is told when it is done.
     tidings: Vec<Event<'static>>,
 }
@@ -97,11 +98,11 @@ impl<'a> Stock<'a> {
             let known = known.clone();
             // Its bytes may have gone missing.
             if known.digest == package.digest() {
-                self.coming.insert(known.digest, package.text().as_bytes().to_vec());
+                self.coming.insert(known.digest, Arc::clone(package.text()));
             }
             return Ok((known, false));
         }
-        self.coming.insert(stored.digest, package.text().as_bytes().to_vec());
+        self.coming.insert(stored.digest, Arc::clone(package.text()));
         let versions = self.shelf.known.entry(stored.name.clone()).or_default();
         let known = KnownVersion { sha256: stored.sha256.clone(), identity: stored.identity };
         versions.insert(stored.version.to_string(), known);
@@ -120,7 +121,7 @@ impl<'a> Stock<'a> {
             sender: sender.into(),
             received_at: self.session.context.timestamp(),
         };
-        self.coming.insert(waiting.digest, package.text().as_bytes().to_vec());
+        self.coming.insert(waiting.digest, Arc::clone(package.text()));
         self.shelf.waiting.retain(|other| other.digest != waiting.digest);
         self.shelf.waiting.push(waiting.clone());
         Ok(waiting)
@@ -158,7 +159,7 @@ impl<'a> Stock<'a> {
         for digest in &after {
             let (dir, name) = place(digest)?;
             if let (Some(bytes), false) = (self.coming.get(digest), dir.join(name.as_str()).exists()) {
-                plans.push(FilePlan { dir, name, before: Before::Nothing, bytes: Some(bytes.clone()) });
+                plans.push(FilePlan { dir, name, before: Before::Nothing, bytes: Some(Arc::clone(bytes).into()) });
             }
         }
         for digest in before.difference(&after) {
@@ -211,12 +212,11 @@ fn record_plan<T: Record + PartialEq>(home: &Path, file: &str, record: &T) -> Re
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = Name::new(&name).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
     let dir = path.parent().unwrap_or(home).to_path_buf();
-    Ok(Some(FilePlan { dir, name, before, bytes: Some(bytes) }))
+    Ok(Some(FilePlan { dir, name, before, bytes: Some(bytes.into()) }))
 }
 
 fn record(context: &Context<'_>, package: &Package, from: &str) -> StoredPackage {
     let manifest = &package.manifest;
-    let graph = package.graph();
     StoredPackage {
         name: manifest.name.clone(),
         version: manifest.version.clone(),
@@ -226,8 +226,8 @@ fn record(context: &Context<'_>, package: &Package, from: &str) -> StoredPackage
         sha256: manifest.integrity.sha256.clone(),
         identity: package.identity(),
         size: package.text().len() as u64,
-        nodes: graph.nodes.len() as u64,
-        edges: graph.edges.len() as u64,
+        nodes: package.nodes() as u64,
+        edges: package.edges() as u64,
         created_at: manifest.created_at.clone(),
         stored_at: context.timestamp(),
         from: from.into(),

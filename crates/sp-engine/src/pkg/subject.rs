@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use sp_formats::package::store::{Shelf, StoredPackage};
 use sp_formats::package::{EXTENSIONS, Package, PackageName, Range, Read, read};
-use sp_tree::read_limited;
+use sp_tree::{Limits, read_limited};
 
 use super::shelf::{best, read_blob};
 use crate::config::Session;
@@ -64,6 +65,27 @@ impl Subject {
     }
 }
 
+/// Several packages, verified on all cores. What is odd about files is told, in their order.
+pub(super) fn load_all(session: &Session<'_>, shelf: &Shelf, subjects: &[Subject]) -> Result<Vec<Package>> {
+    let mut sources = Vec::with_capacity(subjects.len());
+    for subject in subjects {
+        sources.push(match subject {
+            Subject::File(path) => (session.context.show_near(path), read_file(session, path)?, session.limits.clone()),
+            Subject::Named(name, range) => {
+                let stored = best(shelf, name, range.as_ref())?;
+                (shown_stored(stored), read_blob(session.context, &stored.digest)?, stored_limits(session))
+            }
+        });
+    }
+    let verify = |(shown, bytes, limits): (String, Vec<u8>, Limits)| (read(&shown, bytes, &limits), shown);
+    let reads: Vec<(Read, String)> = sources.into_par_iter().map(verify).collect();
+    let judge = |((read, shown), subject): ((Read, String), &Subject)| match subject {
+        Subject::File(_) => accept(session, read, &shown),
+        Subject::Named(..) => read.package.ok_or_else(|| refusal(read.report, &shown, Kind::Trust)),
+    };
+    reads.into_iter().zip(subjects).map(judge).collect()
+}
+
 /// Reads the bytes of a package's file.
 pub(super) fn read_file(session: &Session<'_>, path: &Path) -> Result<Vec<u8>> {
     let limit = session.limits.package_bytes;
@@ -94,11 +116,18 @@ pub(super) fn load_file(session: &Session<'_>, path: &Path) -> Result<Package> {
 /// Reads and verifies a package of the store.
 pub(super) fn load_stored(session: &Session<'_>, stored: &StoredPackage) -> Result<Package> {
     let bytes = read_blob(session.context, &stored.digest)?;
-    let shown = format!("{} {} of the store", stored.name, stored.version);
-    // It was taken when its size was allowed; what is odd about it was told then.
-    let limits = sp_tree::Limits { package_bytes: u64::MAX, ..session.limits.clone() };
-    let read = read(&shown, bytes, &limits);
+    let shown = shown_stored(stored);
+    let read = read(&shown, bytes, &stored_limits(session));
     read.package.ok_or_else(|| refusal(read.report, &shown, Kind::Trust))
+}
+
+fn shown_stored(stored: &StoredPackage) -> String {
+    format!("{} {} of the store", stored.name, stored.version)
+}
+
+/// A package of the store was taken when its size was allowed; what is odd about it was told then.
+fn stored_limits(session: &Session<'_>) -> Limits {
+    Limits { package_bytes: u64::MAX, ..session.limits.clone() }
 }
 
 /// The package, if it can be used; what is odd about it is told.

@@ -8,6 +8,7 @@ use sp_formats::package::store::Shelf;
 use sp_formats::package::{Package, PackageKind, PackageName, PackageVersion, Range};
 use sp_tree::{Digest, fold};
 
+use super::context::renew;
 use super::install::InstallPackages;
 use super::manage::take;
 use super::project::{Onwards, Project, SinksOf};
@@ -187,7 +188,11 @@ impl<'a> Work<'a> {
         lock.packages = targets.iter().map(|(name, target)| (name.clone(), target.locked.clone())).collect();
         let packages = self.describe(&targets, world);
         let skills = self.skills(&mut targets, asked)?;
+        let coming: Vec<&Package> = targets.values().filter_map(|target| target.package.as_ref()).collect();
+        let context = renew(self.session, &self.project, &lock, &coming)?;
+        lock.context = context.locked;
         let mut files = self.package_files(&targets)?;
+        files.extend(context.file);
         files.extend(self.project.lock_plans(self.session, &lock, &self.onwards()?)?);
         let stock = self.stock(&targets)?;
         if self.home.is_some() {
@@ -208,7 +213,8 @@ impl<'a> Work<'a> {
             stock.tell();
         }
         let root = self.project.root.clone();
-        Ok(PackageChange { applied: report.applied, root, packages, sinks: report.sinks, kept })
+        let (applied, sinks, context) = (report.applied, report.sinks, context.change);
+        Ok(PackageChange { applied, root, packages, sinks, kept, context })
     }
 
     /// A package of the solution, verified; its bytes only if it is not there as it should be.
@@ -298,7 +304,7 @@ impl<'a> Work<'a> {
         let mut plans = Vec::new();
         for (name, target) in targets {
             if let (PackageKind::Context, Some(package)) = (target.locked.kind, &target.package) {
-                plans.extend(self.project.file_plan(self.session, name, Some(package.text().as_bytes()))?);
+                plans.extend(self.project.file_plan(self.session, name, Some(package.text()))?);
             }
         }
         for name in self.removed(targets) {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use super::number::is_canonical;
+use super::parser::plain;
 use super::{Kind, Value};
 
 /// How numbers are written.
@@ -48,7 +50,10 @@ fn write(value: Value<'_>, without: &str, numbers: Numbers, text: &mut String) -
             }
             text.push(']');
         }
+        // Where nothing is escaped, nothing needs to be.
+        Kind::Text if !value.raw().as_bytes().contains(&b'\\') => text.push_str(value.raw()),
         Kind::Text => quote(&value.text().unwrap_or_default(), text),
+        Kind::Number if numbers == Numbers::Lossless && is_canonical(value.raw()) => text.push_str(value.raw()),
         Kind::Number => text.push_str(&number(value.raw(), numbers)?),
         Kind::Truth | Kind::Null => text.push_str(value.raw()),
     }
@@ -62,10 +67,16 @@ pub fn quoted(text: &str) -> String {
     quoted
 }
 
-fn quote(plain: &str, text: &mut String) {
+/// Writes text in quotes.
+pub(crate) fn quote(written: &str, text: &mut String) {
+    let special = |text: &str| {
+        let passed = plain(text.as_bytes());
+        let found = text.as_bytes()[passed..].iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'));
+        found.map(|at| passed + at)
+    };
     text.push('"');
-    let mut rest = plain;
-    while let Some(at) = rest.find(|c: char| c < ' ' || c == '"' || c == '\\') {
+    let mut rest = written;
+    while let Some(at) = special(rest) {
         text.push_str(&rest[..at]);
         match rest.as_bytes()[at] {
             b'"' => text.push_str("\\\""),

@@ -6,9 +6,12 @@
 
 mod canonical;
 mod members;
+mod number;
 mod parser;
 mod text;
 
+pub(crate) use canonical::quote;
 pub use canonical::{Numbers, canonical, quoted};
 pub(crate) use members::Members;
+pub(crate) use number::{is_canonical, push_number};
 pub use text::{Compact, Json, JsonError, Kind, Value};

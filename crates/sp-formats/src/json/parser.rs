@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use sp_tree::{Hasher, Limits};
 
-use super::text::{Compact, JsonError, Nest, Slot, after, inside, unescaped};
+use super::text::{Compact, JsonError, Nest, Place, Slot, inside, unescaped};
 
 /// More digits than this are no number that anybody means.
 const MAX_NUMBER: usize = 1024;
@@ -123,7 +123,7 @@ impl<'t> Parser<'t> {
             return self.expected("a key in double quotes");
         }
         let key = self.string()?;
-        let escaped = self.text[key.clone()].contains('\\');
+        let escaped = self.bytes[key.clone()].contains(&b'\\');
         self.slot(key.clone())?;
         self.white();
         if self.peek() != Some(b':') {
@@ -196,7 +196,7 @@ impl<'t> Parser<'t> {
             return self.fail(self.at..self.at + 1, message, "make it flatter");
         }
         self.open.push(Open { slot: self.slots.len(), nest: self.nests.len(), keys, escaped: false });
-        self.nests.push(Nest { slot: self.slots.len() as u32, after: 0 });
+        self.nests.push(Nest { slot: self.slots.len() as u32, after: Place { slot: 0, nest: 0 } });
         self.slot(self.at..self.at + 1)?;
         self.at += 1;
         Ok(())
@@ -204,7 +204,7 @@ impl<'t> Parser<'t> {
 
     fn close(&mut self) -> Parsed {
         let Some(open) = self.open.pop() else { return Ok(()) };
-        self.nests[open.nest].after = self.slots.len() as u32;
+        self.nests[open.nest].after = Place { slot: self.slots.len() as u32, nest: self.nests.len() as u32 };
         self.slots[open.slot].end = self.at as u32;
         if open.keys.is_some_and(|keys| keys > 1) {
             self.refuse_twins(&open)?;
@@ -217,11 +217,11 @@ impl<'t> Parser<'t> {
     fn refuse_twins(&mut self, object: &Open) -> Parsed {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
-        let mut at = object.slot + 1;
-        while at < self.slots.len() {
-            let slot = self.slots[at];
+        let mut at = Place { slot: object.slot as u32 + 1, nest: object.nest as u32 + 1 };
+        while let Some(slot) = self.slots.get(at.slot as usize) {
             keys.push(slot.start as usize + 1..slot.end as usize - 1);
-            at = after(&self.nests, at + 1);
+            // A key has nothing in it, and behind it is its value.
+            at = Place { slot: at.slot + 1, ..at }.after(&self.nests);
         }
         let name = |span: &Range<usize>| unescaped(&self.text[span.clone()]);
         let twin = if keys.len() < FEW_KEYS && !object.escaped {
@@ -408,7 +408,7 @@ impl<'t> Parser<'t> {
 }
 
 /// How many bytes go by, eight at a time, before one that ends a string or needs a look.
-fn plain(bytes: &[u8]) -> usize {
+pub(super) fn plain(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES * 0x80;
     // Whether some byte of eight is zero.

@@ -36,19 +36,31 @@ pub(super) struct Slot {
     pub end: u32,
 }
 
-/// An object or a list, by its slot, and the slot that comes after all that is in it. Most values
-/// have nothing in them, so this stands apart: there may be millions of values.
+/// An object or a list, by its slot, and what comes after all that is in it. Most values have
+/// nothing in them, so this stands apart: there may be millions of values.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Nest {
     pub slot: u32,
-    pub after: u32,
+    pub after: Place,
 }
 
-/// The slot that comes after a value and all that is in it; the nests are in the order of their slots.
-pub(super) fn after(nests: &[Nest], at: usize) -> usize {
-    match nests.binary_search_by_key(&(at as u32), |nest| nest.slot) {
-        Ok(found) => nests[found].after as usize,
-        Err(_) => at + 1,
+/// Where something starts: its slot, and the first nest that is there or behind it. With both, a
+/// walk over values never searches, since nests are in the order of their slots.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub slot: u32,
+    pub nest: u32,
+}
+
+impl Place {
+    /// The nest that starts here, if one does.
+    fn nest(self, nests: &[Nest]) -> Option<&Nest> {
+        nests.get(self.nest as usize).filter(|nest| nest.slot == self.slot)
+    }
+
+    /// What comes after the value that is here and all that is in it.
+    pub(super) fn after(self, nests: &[Nest]) -> Self {
+        self.nest(nests).map_or(Self { slot: self.slot + 1, ..self }, |nest| nest.after)
     }
 }
 
@@ -96,7 +108,7 @@ pub struct Compact {
 #[derive(Debug, Clone, Copy)]
 pub struct Value<'j> {
     json: &'j Json,
-    at: usize,
+    at: Place,
 }
 
 impl Json {
@@ -123,7 +135,7 @@ impl Json {
 
     /// The value at the top.
     pub fn root(&self) -> Value<'_> {
-        Value { json: self, at: 0 }
+        Value { json: self, at: Place { slot: 0, nest: 0 } }
     }
 
     /// The text.
@@ -134,7 +146,7 @@ impl Json {
 
 impl<'j> Value<'j> {
     fn slot(self) -> Slot {
-        self.json.slots[self.at]
+        self.json.slots[self.at.slot as usize]
     }
 
     /// Its bytes.
@@ -201,6 +213,23 @@ impl<'j> Value<'j> {
         self.members().find(|(name, _)| name.is(key)).map(|(_, value)| value)
     }
 
+    /// The values of several members, found in one pass.
+    pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Value<'j>>; N] {
+        let mut found = [None; N];
+        for (key, value) in self.members() {
+            let own = inside(key.raw());
+            let plain = keys.iter().position(|key| *key == own);
+            let at = plain.or_else(|| {
+                let own = Some(own).filter(|own| own.as_bytes().contains(&b'\\')).map(unescaped)?;
+                keys.iter().position(|key| *key == own)
+            });
+            if let Some(at) = at {
+                found[at] = Some(value);
+            }
+        }
+        found
+    }
+
     /// Whether it is this text.
     pub fn is(self, text: &str) -> bool {
         if self.kind() != Kind::Text {
@@ -208,19 +237,20 @@ impl<'j> Value<'j> {
         }
         let own = inside(self.raw());
         // An escape is longer than what it stands for, so what is no longer has none that could matter.
-        own == text || own.len() > text.len() && own.contains('\\') && unescaped(own) == text
+        own == text || own.len() > text.len() && own.as_bytes().contains(&b'\\') && unescaped(own) == text
     }
 
     fn inside(self, kind: Kind) -> impl Iterator<Item = Value<'j>> {
-        let (mut at, end) = match self.kind() == kind {
-            true => (self.at + 1, after(&self.json.nests, self.at)),
-            false => (0, 0),
+        let nests = &self.json.nests;
+        let end = match self.at.nest(nests) {
+            Some(nest) if self.kind() == kind => nest.after.slot,
+            _ => 0,
         };
+        let mut at = Place { slot: self.at.slot + 1, nest: self.at.nest + 1 };
         std::iter::from_fn(move || {
             let value = Value { json: self.json, at };
-            (at < end).then(|| {
-                let nested = matches!(value.kind(), Kind::Object | Kind::Array);
-                at = if nested { after(&self.json.nests, at) } else { at + 1 };
+            (at.slot < end).then(|| {
+                at = at.after(nests);
                 value
             })
         })
@@ -234,7 +264,7 @@ pub(super) fn inside(raw: &str) -> &str {
 
 /// Text with its escapes resolved; it was checked when it was read.
 pub(super) fn unescaped(raw: &str) -> Cow<'_, str> {
-    if !raw.contains('\\') {
+    if !raw.as_bytes().contains(&b'\\') {
         return Cow::Borrowed(raw);
     }
     let mut text = String::with_capacity(raw.len());
@@ -286,6 +316,8 @@ mod tests {
         assert!(inner.get("x").unwrap().is_null());
         assert_eq!(inner.get("y").unwrap().truth(), Some(true));
         assert_eq!(root.members().count(), 2);
+        let [first, none, second] = root.pick(["éé\n", "b", "a"]);
+        assert!(first.is_some_and(|value| value.kind() == Kind::Object) && none.is_none() && second.is_some());
         assert!(parse("\"a\\u0062\"").unwrap().root().is("ab") && !parse("\"ab\"").unwrap().root().is("a\\u0062"));
         assert!(!parse("\"ab\"").unwrap().root().is("a") && !parse("12").unwrap().root().is("12"));
         assert_eq!(parse("\"\\ud83d\\ude80 \\/\"").unwrap().root().text().unwrap(), "🚀 /");

@@ -280,6 +280,28 @@ pub struct PackageChange {
     pub sinks: Vec<SinkChange>,
     /// Old files that were kept because they had been edited.
     pub kept: Vec<KeptFolder>,
+    /// What that brings to what the project knows; nothing where that stays as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextChange>,
+}
+
+/// What changes in the merged graph of a project.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ContextChange {
+    /// How many nodes it has.
+    pub nodes: usize,
+    /// How many edges it has.
+    pub edges: usize,
+    /// Nodes that are new.
+    pub added: Vec<String>,
+    /// Nodes of which something else is said: another content, other members, or another activation.
+    pub updated: Vec<String>,
+    /// Nodes that go.
+    pub removed: Vec<String>,
+    /// Nodes that another supersedes now.
+    pub superseded: Vec<SupersededItem>,
+    /// Nodes that contradict each other now.
+    pub contradictions: Vec<ContradictionItem>,
 }
 
 /// What happens to a package of a project.
@@ -377,6 +399,10 @@ pub struct PackageMerged {
     pub sources: Vec<String>,
     /// Nodes that more than one of them has.
     pub shared: Vec<String>,
+    /// Nodes that the first of them does not have.
+    pub added: Vec<String>,
+    /// Nodes that the first of them has, and of which the others say more.
+    pub updated: Vec<String>,
     /// Nodes that another supersedes.
     pub superseded: Vec<SupersededItem>,
     /// Nodes that contradict each other.

@@ -1,6 +1,6 @@
 //! `ctxpkg.lock`: which packages a project has, to the byte.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use sp_tree::{Digest, PublicKey};
@@ -20,9 +20,21 @@ pub struct Lock {
     pub requests: BTreeMap<PackageName, Range>,
     /// What that led to, by name.
     pub packages: BTreeMap<PackageName, LockedPackage>,
+    /// The merged graph of the packages of knowledge, if it is stored.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub context: Option<LockedContext>,
     /// What others wrote.
     #[serde(flatten)]
     extra: BTreeMap<String, serde_json::Value>,
+}
+
+/// The merged graph of a project, to the byte.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockedContext {
+    /// The digest of its file.
+    pub digest: Digest,
+    /// The digests of the packages that it was made of.
+    pub packages: BTreeSet<Digest>,
 }
 
 /// One package, to the byte.
@@ -56,7 +68,8 @@ pub struct LockedPackage {
 
 impl Default for Lock {
     fn default() -> Self {
-        Self { version: VERSION, requests: BTreeMap::new(), packages: BTreeMap::new(), extra: BTreeMap::new() }
+        let (requests, packages) = (BTreeMap::new(), BTreeMap::new());
+        Self { version: VERSION, requests, packages, context: None, extra: BTreeMap::new() }
     }
 }
 
@@ -68,6 +81,12 @@ impl Lock {
             VERSION => Ok(lock),
             newer => Err(format!("version {newer} is not known")),
         }
+    }
+
+    /// The digests of the packages of knowledge.
+    pub fn knowledge(&self) -> BTreeSet<Digest> {
+        let known = self.packages.values().filter(|package| package.kind == PackageKind::Context);
+        known.map(|package| package.digest).collect()
     }
 
     /// The lock as it is stored.
@@ -144,6 +163,9 @@ mod tests {
             extra: BTreeMap::new(),
         };
         lock.packages.insert(name, package);
+        assert!(!String::from_utf8(lock.to_json()).unwrap().contains("\"context\":"), "old locks have none");
+        assert_eq!(Lock::parse(&lock.to_json()), Ok(lock.clone()));
+        lock.context = Some(LockedContext { digest: Digest::of(b"z"), packages: lock.knowledge() });
         assert_eq!(Lock::parse(&lock.to_json()), Ok(lock.clone()));
         let text = String::from_utf8(lock.to_json()).unwrap().replacen('{', "{\"more\": [1],", 1);
         assert!(String::from_utf8(Lock::parse(text.as_bytes()).unwrap().to_json()).unwrap().contains("\"more\""));

@@ -17,19 +17,19 @@ pub mod store;
 pub mod time;
 mod write;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sp_tree::{Content, Digest, Limits};
 
 use crate::checks::{PK_01, PK_02, PK_03, PK_04, PK_08};
 use crate::json::{Compact, Json, JsonError, Kind, Numbers, Value, canonical};
-use crate::report::{Report, Severity};
+use crate::report::{MOST_FINDINGS, Report, Severity};
 
 pub use documents::write as write_documents;
 pub use graph::{
-    Chosen, Contradiction, Edge, Evolution, Filter, GRAPH_FORMAT, Graph, Ids, Level, Merged, Node, Question, Reading,
-    Reason, Selection, Shape, Strictness, Voice, activation_at, check_level, dot, evolve, find, merge, mermaid, near,
-    page, path, reading, select,
+    Brought, Chosen, Contradiction, Edge, Evolution, Filter, GRAPH_FORMAT, Graph, Ids, Level, Merged, Node, Question,
+    Reading, Reason, Selection, Shape, Strictness, Voice, activation_at, brought, check_level, dot, evolve, find,
+    merge, mermaid, near, page, path, reading, select,
 };
 pub use input::{Input, read_input};
 pub use layers::{NewEdge, NewGraph, NewNode, is_layer, to_graph};
@@ -82,6 +82,10 @@ pub struct Package {
     pub signer: Option<Signer>,
     /// The files of a package of skills.
     pub documents: Option<Content>,
+    nodes: usize,
+    edges: usize,
+    /// Worked out once, by whoever needs it first.
+    digest: OnceLock<Digest>,
 }
 
 impl Package {
@@ -109,6 +113,16 @@ impl Package {
         Graph::of(self.content())
     }
 
+    /// How many nodes it has.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// How many edges it has.
+    pub fn edges(&self) -> usize {
+        self.edges
+    }
+
     /// What makes a version this version: all of its manifest but the signature, and its content.
     pub fn identity(&self) -> Digest {
         let manifest = canonical(self.raw_manifest(), "signature", Numbers::Lossless).unwrap_or_default();
@@ -117,7 +131,7 @@ impl Package {
 
     /// The digest of the file.
     pub fn digest(&self) -> Digest {
-        Digest::of(self.text().as_bytes())
+        *self.digest.get_or_init(|| Digest::of(self.text().as_bytes()))
     }
 }
 
@@ -131,6 +145,8 @@ pub struct Read {
     pub steps: Vec<Step>,
     /// Which package it says that it is, even if it is not.
     pub claims: Option<(PackageName, PackageVersion)>,
+    /// Whether there is nothing to say of its layers and of its graph.
+    sound: bool,
 }
 
 impl Read {
@@ -142,24 +158,32 @@ impl Read {
 
 /// Reads a package from the bytes of its file.
 pub fn read(file: &str, bytes: Vec<u8>, limits: &Limits) -> Read {
-    let mut report = Report::deferred(file);
     if bytes.len() as u64 > limits.package_bytes {
-        let message = format!("it has {} bytes, and the limit is {}", bytes.len(), limits.package_bytes);
-        report.whole(Severity::Error, &PK_01, message).help("raise it with `--max-size <bytes>` if you trust it");
-        return unread(report);
+        return too_large(file, bytes.len(), limits);
     }
-    let text: Arc<str> = match String::from_utf8(bytes) {
-        Ok(text) => text.into(),
+    match String::from_utf8(bytes) {
+        Ok(text) => read_text(file, text, None, limits),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
             let mut report = Report::new(file, String::from_utf8_lossy(&error.as_bytes()[..at]));
             report.error(&PK_01, at..at, "it is not UTF-8 text from here on").help("save it as UTF-8");
-            return unread(report);
+            unread(report)
         }
-    };
-    match Json::parse_hashing(Arc::clone(&text), "content", limits) {
+    }
+}
+
+/// Reads a package from its text. What its content hashes to is worked out, unless it is known
+/// because the text was just put together from what was hashed.
+fn read_text(file: &str, text: String, known: Option<Compact>, limits: &Limits) -> Read {
+    if text.len() as u64 > limits.package_bytes {
+        return too_large(file, text.len(), limits);
+    }
+    let text: Arc<str> = text.into();
+    let mut report = Report::deferred(file);
+    let hashed = if known.is_some() { "" } else { "content" };
+    match Json::parse_hashing(Arc::clone(&text), hashed, limits) {
         Ok((json, compact)) => {
-            let mut read = examine(json, compact, limits, report);
+            let mut read = examine(json, known.or(compact), limits, report);
             read.report = read.report.about(&text);
             read
         }
@@ -170,9 +194,16 @@ pub fn read(file: &str, bytes: Vec<u8>, limits: &Limits) -> Read {
     }
 }
 
+fn too_large(file: &str, size: usize, limits: &Limits) -> Read {
+    let mut report = Report::deferred(file);
+    let message = format!("it has {size} bytes, and the limit is {}", limits.package_bytes);
+    report.whole(Severity::Error, &PK_01, message).help("raise it with `--max-size <bytes>` if you trust it");
+    unread(report)
+}
+
 fn unread(report: Report) -> Read {
     let steps = vec![Step::new("form", Outcome::Failed, "it cannot be read")];
-    Read { package: None, report, steps, claims: None }
+    Read { package: None, report, steps, claims: None, sound: false }
 }
 
 fn examine(json: Json, compact: Option<Compact>, limits: &Limits, mut report: Report) -> Read {
@@ -183,8 +214,10 @@ fn examine(json: Json, compact: Option<Compact>, limits: &Limits, mut report: Re
     let (signer, step) = signature::verify(raw(&json), &manifest, &mut report);
     steps.push(step);
     steps.push(provenance(raw(&json), &manifest, &mut report));
+    let before = report.findings.len();
     layers::check(content, &manifest, Strictness::Reading, &mut report);
     let figures = graph::check(content, Strictness::Reading, &mut report);
+    let sound = report.findings.len() == before && before < MOST_FINDINGS;
     summary(raw(&json), &figures, &mut report);
     let documents = match manifest.kind {
         PackageKind::Skills => documents::read(content, limits, &mut report),
@@ -196,8 +229,10 @@ fn examine(json: Json, compact: Option<Compact>, limits: &Limits, mut report: Re
     if !usable && !forged {
         steps[0] = Step::new("form", Outcome::Failed, "it breaks the rules of the format");
     }
-    let package = usable.then(|| Package { manifest, signer, documents, json });
-    Read { package, report, steps, claims }
+    let graph::Figures { nodes, edges, .. } = figures;
+    let digest = OnceLock::new();
+    let package = usable.then(|| Package { manifest, signer, documents, nodes, edges, digest, json });
+    Read { package, report, steps, claims, sound }
 }
 
 fn raw(json: &Json) -> Value<'_> {

@@ -5,7 +5,7 @@
 use sp_tree::{Digest, PrivateKey, PublicKey, Signature, SignatureError};
 
 use crate::checks::{PK_11, PK_12, PK_13};
-use crate::json::{Json, Kind, Numbers, Value, canonical, quoted};
+use crate::json::{Kind, Numbers, Value, canonical, quoted};
 use crate::report::{Report, Severity};
 
 use super::manifest::{Manifest, described, start};
@@ -51,9 +51,11 @@ fn manifest_message(manifest: Value<'_>) -> Option<String> {
 }
 
 /// The member `signature` of a manifest that has none yet.
-pub(super) fn sign(json: &Json, manifest: &Manifest, key: &PrivateKey) -> Option<String> {
-    let content = content_message(manifest.name.as_str(), manifest.version.as_str(), &manifest.integrity.sha256);
-    let whole = manifest_message(json.root().get("manifest")?)?;
+pub(super) fn sign<'j>(manifest: Value<'j>, key: &PrivateKey) -> Option<String> {
+    let text = |value: Option<Value<'j>>| value.and_then(Value::text).unwrap_or_default();
+    let sha256 = text(manifest.get("integrity").and_then(|integrity| integrity.get("sha256")));
+    let content = content_message(&text(manifest.get("name")), &text(manifest.get("version")), &sha256);
+    let whole = manifest_message(manifest)?;
     Some(format!(
         "{{\"algorithm\":\"ed25519\",\"manifest_value\":{},\"public_key\":{},\"value\":{}}}",
         quoted(&key.sign(whole.as_bytes()).hex()),

@@ -1,16 +1,18 @@
 //! Writing a package: strictly, canonically, and as widely readable as it can be.
 
-use sp_tree::{Digest, Limits, PrivateKey};
+use std::sync::Arc;
+
+use sp_tree::{Hasher, Limits, PrivateKey};
 use thiserror::Error;
 
-use crate::json::{Json, JsonError, Kind, Numbers, Value, canonical, quoted};
+use crate::json::{Compact, Json, JsonError, Kind, Numbers, Value, canonical, quoted};
 use crate::report::{Report, Severity};
 
-use super::graph::{self, GRAPH_FORMAT, Graph, Level, Strictness};
+use super::graph::{self, GRAPH_FORMAT, Graph, Merged, Strictness};
 use super::layers::{self, NewEdge, NewGraph, POLICIES};
 use super::manifest::{Dependency, PackageKind};
 use super::name::{PackageName, PackageVersion};
-use super::{Package, composite, read, signature};
+use super::{Package, composite, read_text, signature};
 
 /// What a package is to be made of.
 #[derive(Debug, Clone)]
@@ -41,8 +43,47 @@ pub struct Draft {
     pub more: Vec<(String, String)>,
     /// The content, as JSON in any form.
     pub content: String,
-    /// Whether it is canonical and whole already, as a merge writes it.
-    pub finished: bool,
+    /// In place of the content: a graph that was merged, which is canonical and whole as it is.
+    pub merged: Option<Arc<Merged>>,
+}
+
+/// The content of a package in the parts of which its text is made: what is large is not copied for it.
+struct Parts<'p> {
+    parts: [&'p str; 3],
+    /// What it hashes to, if it is canonical, and so without white space.
+    compact: Option<Compact>,
+}
+
+impl<'p> Parts<'p> {
+    /// A content that we wrote.
+    fn canonical(parts: [&'p str; 3]) -> Self {
+        let mut hasher = Hasher::default();
+        parts.iter().for_each(|part| hasher.update(part.as_bytes()));
+        let size = parts.iter().map(|part| part.len() as u64).sum();
+        Self { parts, compact: Some(Compact { digest: hasher.finish(), size }) }
+    }
+}
+
+/// What the manifest says of the content.
+struct Summary {
+    layers: Vec<String>,
+    /// Of the graph, if there is one: nodes, edges, and the types of the nodes, sorted.
+    graph: Option<(usize, usize, Vec<String>)>,
+}
+
+impl Summary {
+    fn of(content: Value<'_>) -> Self {
+        let names = content.members().filter_map(|(key, _)| key.text());
+        let mut layers: Vec<String> = names.filter(|key| layers::is_layer(key)).map(Into::into).collect();
+        layers.sort_unstable();
+        let has_graph = content.get("context_graph").is_some();
+        Self { layers, graph: has_graph.then(|| Graph::of(content)).map(|graph| figures(&graph)) }
+    }
+}
+
+fn figures(graph: &Graph<'_>) -> (usize, usize, Vec<String>) {
+    let types = graph.node_types().into_iter().map(Into::into).collect();
+    (graph.nodes.len(), graph.edges.len(), types)
 }
 
 /// Why a package cannot be written.
@@ -78,46 +119,58 @@ pub fn build(draft: &Draft, key: Option<&PrivateKey>, limits: &Limits) -> Result
     if draft.version.semver().is_none() {
         return Err(WriteError::Version(draft.version.clone()));
     }
-    let content = match draft.finished {
-        true => draft.content.clone(),
-        false => {
-            let json = Json::parse(complete(draft, limits)?, limits)?;
-            canonical(json.root(), "", Numbers::Lossless).unwrap_or_default()
-        }
-    };
-    let manifest = {
-        let json = Json::parse(content.as_str(), limits)?;
-        manifest(draft, json.root(), &content)
-    };
-    finish(&manifest, &content, key, limits)
+    if let Some(merged) = &draft.merged {
+        let summary = Summary {
+            layers: Vec::new(),
+            graph: Some((merged.nodes, merged.edges, merged.types.iter().cloned().collect())),
+        };
+        let content = Parts::canonical(["{\"context_graph\":", &merged.graph, "}"]);
+        return finish(&manifest(draft, &summary, content.compact), &content, key, limits);
+    }
+    let json = Json::parse(complete(draft, limits)?, limits)?;
+    let content = canonical(json.root(), "", Numbers::Lossless).unwrap_or_default();
+    let summary = Summary::of(json.root());
+    drop(json);
+    let content = Parts::canonical(["", &content, ""]);
+    finish(&manifest(draft, &summary, content.compact), &content, key, limits)
 }
 
 /// Manifest and content together, signed if there is a key, and read again as anybody would.
-fn finish(manifest: &str, content: &str, key: Option<&PrivateKey>, limits: &Limits) -> Result<Package, WriteError> {
-    let whole = |manifest: &str| format!("{{\"manifest\":{manifest},\"content\":{content}}}");
+fn finish(
+    manifest: &str,
+    content: &Parts<'_>,
+    key: Option<&PrivateKey>,
+    limits: &Limits,
+) -> Result<Package, WriteError> {
     let json = Json::parse(manifest, limits)?;
-    let sorted = canonical(json.root(), "signature", Numbers::Rounded).ok_or(WriteError::Number)?;
-    let package = read_again(whole(&sorted), limits)?;
-    strict(&package)?;
-    let Some(key) = key else { return Ok(package) };
-    let signature = signature::sign(&package.json, &package.manifest, key).ok_or(WriteError::Number)?;
-    let open = sorted.strip_suffix('}').unwrap_or(&sorted);
-    let json = Json::parse(format!("{open},\"signature\":{signature}}}"), limits)?;
-    read_again(whole(&canonical(json.root(), "", Numbers::Rounded).ok_or(WriteError::Number)?), limits)
-}
-
-/// What was written, as anybody reads it.
-fn read_again(text: String, limits: &Limits) -> Result<Package, WriteError> {
-    let read = read("the package", text.into_bytes(), limits);
-    read.package.ok_or_else(|| WriteError::Refused(Box::new(read.report)))
+    let mut sorted = canonical(json.root(), "signature", Numbers::Rounded).ok_or(WriteError::Number)?;
+    if let Some(key) = key {
+        let unsigned = Json::parse(sorted.as_str(), limits)?;
+        let signature = signature::sign(unsigned.root(), key).ok_or(WriteError::Number)?;
+        let open = sorted.strip_suffix('}').unwrap_or(&sorted);
+        let json = Json::parse(format!("{open},\"signature\":{signature}}}"), limits)?;
+        sorted = canonical(json.root(), "", Numbers::Rounded).ok_or(WriteError::Number)?;
+    }
+    let size: usize = content.parts.iter().map(|part| part.len()).sum();
+    let mut text = String::with_capacity(sorted.len() + size + 32);
+    ["{\"manifest\":", &sorted, ",\"content\":"].iter().chain(&content.parts).for_each(|part| text.push_str(part));
+    text.push('}');
+    let read = read_text("the package", text, content.compact, limits);
+    match read.package {
+        Some(package) => strict(&package, read.sound).map(|()| package),
+        None => Err(WriteError::Refused(Box::new(read.report))),
+    }
 }
 
 /// What is a warning to whoever reads is an error to whoever writes.
-fn strict(package: &Package) -> Result<(), WriteError> {
+fn strict(package: &Package, sound: bool) -> Result<(), WriteError> {
     let mut report = Report::deferred("the content");
-    layers::check(package.content(), &package.manifest, Strictness::Writing, &mut report);
-    graph::check(package.content(), Strictness::Writing, &mut report);
-    graph::check_level(package.raw_manifest(), &package.graph(), &mut report);
+    // Of what is sound already there is nothing to say again.
+    if !sound {
+        layers::check(package.content(), &package.manifest, Strictness::Writing, &mut report);
+        graph::check(package.content(), Strictness::Writing, &mut report);
+    }
+    graph::check_level(package.raw_manifest(), package.content(), &mut report);
     match report.is_usable() {
         true => Ok(()),
         false => {
@@ -297,15 +350,13 @@ fn with_id(entry: &str, list: &str, at: usize) -> String {
     }
 }
 
-fn manifest(draft: &Draft, content: Value<'_>, text: &str) -> String {
-    let graph = Graph::of(content);
-    let has_graph = content.get("context_graph").is_some();
-    let schema = if has_graph || draft.kind != PackageKind::Context || draft.name.scope().is_some() { 2 } else { 1 };
-    let declared: Vec<String> = content
-        .members()
-        .filter_map(|(key, _)| key.text().filter(|key| layers::is_layer(key)).map(|key| quoted(&key)))
-        .collect();
-    let content_hash = Digest::of(text.as_bytes()).hex();
+fn manifest(draft: &Draft, summary: &Summary, content: Option<Compact>) -> String {
+    let schema = if summary.graph.is_some() || draft.kind != PackageKind::Context || draft.name.scope().is_some() {
+        2
+    } else {
+        1
+    };
+    let (content_hash, size) = content.map_or_else(Default::default, |content| (content.digest.hex(), content.size));
     let sha256 = composite(draft.name.as_str(), draft.version.as_str(), &content_hash);
     let mut members: Vec<(String, String)> = vec![
         ("schema_version".into(), schema.to_string()),
@@ -313,12 +364,12 @@ fn manifest(draft: &Draft, content: Value<'_>, text: &str) -> String {
         ("version".into(), quoted(draft.version.as_str())),
         ("description".into(), quoted(&draft.description)),
         ("created_at".into(), quoted(&draft.created_at)),
-        ("layers".into(), format!("[{}]", declared.join(","))),
+        ("layers".into(), texts(&summary.layers)),
         ("dependencies".into(), dependencies(&draft.dependencies)),
         ("tags".into(), texts(&draft.tags)),
         (
             "integrity".into(),
-            format!("{{\"sha256\":\"{sha256}\",\"content_hash\":\"{content_hash}\",\"byte_size\":{}}}", text.len()),
+            format!("{{\"sha256\":\"{sha256}\",\"content_hash\":\"{content_hash}\",\"byte_size\":{size}}}"),
         ),
         ("provenance".into(), format!("{{\"tool\":\"skillpack\",\"tool_version\":{}}}", quoted(&draft.tool_version))),
         ("compatibility".into(), "{\"target_languages\":[],\"target_frameworks\":[]}".into()),
@@ -329,16 +380,11 @@ fn manifest(draft: &Draft, content: Value<'_>, text: &str) -> String {
     add("kind", (draft.kind != PackageKind::Context).then(|| quoted(draft.kind.word())));
     let conflicts: Vec<String> = draft.conflicts.iter().map(ToString::to_string).collect();
     add("conflicts", (!conflicts.is_empty()).then(|| texts(&conflicts)));
-    if has_graph {
-        let reached = Level::of(&graph).reached.clamp(1, 2);
+    if let Some((nodes, edges, types)) = &summary.graph {
+        // The third level is claimed only by whoever asks for it.
+        let reached = if *edges == 0 { 1 } else { 2 };
         add("conformance_level", Some(draft.level.unwrap_or(reached).to_string()));
-        let types: Vec<String> = graph.node_types().into_iter().map(Into::into).collect();
-        let summary = format!(
-            "{{\"node_count\":{},\"edge_count\":{},\"node_types\":{}}}",
-            graph.nodes.len(),
-            graph.edges.len(),
-            texts(&types)
-        );
+        let summary = format!("{{\"node_count\":{nodes},\"edge_count\":{edges},\"node_types\":{}}}", texts(types));
         add("graph_summary", Some(summary));
     }
     let own: Vec<String> = members.iter().map(|(key, _)| key.clone()).collect();
@@ -382,6 +428,7 @@ pub fn compatible(package: &Package, key: Option<&PrivateKey>, limits: &Limits) 
         })
         .collect();
     let content = package.content().raw();
+    let parts = Parts { parts: ["", content, ""], compact: None };
     if let (None, Some(signature)) = (key, manifest.get("signature").filter(|signature| !signature.is_null())) {
         let kept: Vec<(String, String)> = signature
             .members()
@@ -391,5 +438,5 @@ pub fn compatible(package: &Package, key: Option<&PrivateKey>, limits: &Limits) 
         let manifest = object(&[members, vec![("signature".into(), object(&kept))]].concat());
         return Ok(format!("{{\"manifest\":{manifest},\"content\":{content}}}"));
     }
-    finish(&object(&members), content, key, limits).map(|package| package.text().to_string())
+    finish(&object(&members), &parts, key, limits).map(|package| package.text().to_string())
 }

@@ -126,9 +126,9 @@ impl Report {
         Self::new(file, "")
     }
 
-    /// The report with the text that it is about, if anything was found in it.
+    /// The report with the text that it is about, if anything was found at some place of it.
     pub fn about(self, text: &Arc<str>) -> Self {
-        if self.findings.is_empty() {
+        if self.findings.iter().all(|finding| finding.span.is_none()) {
             return self;
         }
         Self { text: Self::new("", Arc::clone(text)).text, ..self }

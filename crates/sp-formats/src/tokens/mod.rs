@@ -31,6 +31,11 @@ thread_local! {
     static WORDS: RefCell<HashMap<Box<str>, usize>> = RefCell::default();
 }
 
+/// Loads the tables, so that whoever counts later need not wait for them.
+pub fn prepare() {
+    LazyLock::force(&ENCODING);
+}
+
 /// The number of tokens in a text.
 pub fn count(text: &str) -> usize {
     let Some(encoding) = &*ENCODING else {

@@ -3,11 +3,10 @@
 use super::journal::{Journal, JournalChange};
 use super::recover::inode;
 use super::{Kept, TRASH, coming, going};
-use crate::digest::Digest;
 use crate::dir::{Dir, EntryKind, FileError, Follow, Segment};
 use crate::limits::Limits;
 use crate::path::Name;
-use crate::read::read_limited;
+use crate::read::digest_open;
 use crate::scan::measure;
 
 /// Disposes of the old folders of one root.
@@ -66,8 +65,10 @@ impl Disposal<'_> {
         let Some(digest) = change.digest else {
             return Ok(false);
         };
-        if let Ok(bytes) = read_limited(&self.stage.path_of(slot), self.limits.file_bytes) {
-            return Ok(Digest::of(&bytes) == digest);
+        if let Ok(is) =
+            self.stage.open_file(slot, Follow::Never).map_err(drop).and_then(|file| digest_open(&file).map_err(drop))
+        {
+            return Ok(is == digest);
         }
         let Ok(folder) = self.stage.open_dir(slot, Follow::Never) else {
             return Ok(false);

@@ -198,6 +198,13 @@ fn upgrading() -> Scenario {
     Scenario::new(installed(), &["pkg", "install", "base", "tools"])
 }
 
+/// A project knows something, and a package comes that says otherwise.
+fn contradicting() -> Scenario {
+    let world = anchored(&[Made::new("base", "1.0.0"), Made::new("other", "1.0.0").says("It is not so.")]);
+    pkg(&world, &["install", "base"]).ok();
+    Scenario::new(world, &["pkg", "install", "other"])
+}
+
 fn uninstalling() -> Scenario {
     Scenario::new(installed(), &["pkg", "uninstall", "base", "tools"])
 }
@@ -277,6 +284,18 @@ fn se_01_install_of_a_first_signature_killed_at_every_call_is_old_or_new() {
 #[test]
 fn se_01_an_upgrade_killed_at_every_call_is_old_or_new() {
     upgrading().kill_everywhere();
+}
+
+#[test]
+fn se_01_pk_23_a_merge_into_the_context_killed_at_every_call_is_old_or_new() {
+    let scenario = contradicting();
+    assert!(scenario.new != scenario.old && scenario.new.contains_key("project/.ctxpkg/context.json"));
+    scenario.kill_everywhere();
+}
+
+#[test]
+fn se_01_pk_23_a_merge_into_the_context_refused_at_every_call_is_old_or_new() {
+    contradicting().refuse_everywhere();
 }
 
 #[test]

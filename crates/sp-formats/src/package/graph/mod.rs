@@ -1,5 +1,6 @@
 //! The knowledge graph of a package: nodes and edges as they stand in its text.
 
+mod brought;
 mod decay;
 mod draw;
 mod evolve;
@@ -13,15 +14,17 @@ mod render;
 mod select;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use crate::checks::{PK_02, PK_15};
+use crate::fast::Texts;
 use crate::json::{Kind, Value};
 use crate::printable::printable;
 use crate::report::{Report, Severity};
 
 use super::manifest::{cut, described, start};
 
+pub use brought::{Brought, brought};
 pub use decay::activation_at;
 pub use draw::{dot, mermaid};
 pub use evolve::{Evolution, evolve};
@@ -76,9 +79,19 @@ pub struct Graph<'j> {
 impl<'j> Graph<'j> {
     /// The graph of a content; an empty one if it has none. What is no node and no edge is passed over.
     pub fn of(content: Value<'j>) -> Self {
-        let Some(graph) = content.get("context_graph") else { return Self::default() };
+        content.get("context_graph").map_or_else(Self::default, Self::in_graph)
+    }
+
+    /// The nodes and edges of a graph that stands by itself.
+    pub fn in_graph(graph: Value<'j>) -> Self {
         let list = |key: &str| graph.get(key).into_iter().flat_map(Value::items);
         Self { nodes: list("nodes").filter_map(node).collect(), edges: list("edges").filter_map(edge).collect() }
+    }
+
+    /// Whether the graph of a content has an edge.
+    pub(in crate::package) fn has_edge(content: Value<'j>) -> bool {
+        let edges = content.get("context_graph").and_then(|graph| graph.get("edges"));
+        edges.into_iter().flat_map(Value::items).any(|value| edge(value).is_some())
     }
 
     /// The types of the nodes, sorted.
@@ -88,31 +101,22 @@ impl<'j> Graph<'j> {
 }
 
 fn node(value: Value<'_>) -> Option<Node<'_>> {
-    let (mut id, mut kind, mut content) = (None, None, None);
-    for (key, member) in value.members() {
-        if key.is("id") {
-            id = member.text();
-        } else if key.is("type") {
-            kind = member.text();
-        } else if key.is("content") {
-            content = member.text();
-        }
-    }
-    Some(Node { id: id.filter(|id| !id.is_empty())?, kind: kind?, content: content?, value })
+    let [id, kind, content] = value.pick(["id", "type", "content"]);
+    node_of(value, [id, kind, content])
+}
+
+fn node_of<'j>(value: Value<'j>, [id, kind, content]: [Option<Value<'j>>; 3]) -> Option<Node<'j>> {
+    let id = id?.text().filter(|id| !id.is_empty())?;
+    Some(Node { id, kind: kind?.text()?, content: content?.text()?, value })
 }
 
 fn edge(value: Value<'_>) -> Option<Edge<'_>> {
-    let (mut from, mut to, mut kind) = (None, None, None);
-    for (key, member) in value.members() {
-        if key.is("from") {
-            from = member.text();
-        } else if key.is("to") {
-            to = member.text();
-        } else if key.is("type") {
-            kind = member.text();
-        }
-    }
-    Some(Edge { from: from?, to: to?, kind: kind?, value })
+    let [from, to, kind] = value.pick(["from", "to", "type"]);
+    edge_of(value, [from, to, kind])
+}
+
+fn edge_of<'j>(value: Value<'j>, [from, to, kind]: [Option<Value<'j>>; 3]) -> Option<Edge<'j>> {
+    Some(Edge { from: from?.text()?, to: to?.text()?, kind: kind?.text()?, value })
 }
 
 /// Whether what a graph must be is an error: it is for whoever writes one, and not for whoever reads one.
@@ -224,10 +228,17 @@ pub(in crate::package) fn check<'j>(content: Value<'j>, strictness: Strictness, 
     figures
 }
 
-fn check_nodes<'j>(graph: Value<'j>, figures: &mut Figures<'j>, few: &mut Few<'_>) -> HashSet<Cow<'j, str>> {
-    let mut ids = HashSet::with_capacity(graph.get("nodes").into_iter().flat_map(Value::items).count());
+/// Numbers of a node, and the most that each may be; the least is 0.
+const RANGES: [(&str, f64); 3] = [("activation", 1.0), ("confidence", 1.0), ("decay_half_life_days", f64::MAX)];
+
+/// The members of a node that are looked at.
+const CHECKED: [&str; 6] = ["id", "type", "content", RANGES[0].0, RANGES[1].0, RANGES[2].0];
+
+fn check_nodes<'j>(graph: Value<'j>, figures: &mut Figures<'j>, few: &mut Few<'_>) -> Texts {
+    let mut ids = Texts::with_room(graph.get("nodes").into_iter().flat_map(Value::items).count());
     for value in graph.get("nodes").into_iter().flat_map(Value::items) {
-        let Some(node) = node(value) else {
+        let [id, kind, content, found @ ..] = value.pick(CHECKED);
+        let Some(node) = node_of(value, [id, kind, content]) else {
             few.tell("a node has `id`, `type` and `content`, each a text", &PK_15, value, || {
                 missing("node", value, &["id", "type", "content"])
             });
@@ -237,15 +248,15 @@ fn check_nodes<'j>(graph: Value<'j>, figures: &mut Figures<'j>, few: &mut Few<'_
         if !figures.types.contains(&node.kind) {
             figures.types.insert(node.kind.clone());
         }
-        for (key, most) in [("activation", 1.0), ("confidence", 1.0), ("decay_half_life_days", f64::MAX)] {
-            let Some(member) = value.get(key).filter(|member| !member.is_null()) else { continue };
-            if !member.number().is_some_and(|number| (0.0..=most).contains(&number)) {
+        for ((key, most), member) in RANGES.iter().zip(found) {
+            let Some(member) = member.filter(|member| !member.is_null()) else { continue };
+            if !member.number().is_some_and(|number| (0.0..=*most).contains(&number)) {
                 let sort = "activation and confidence lie between 0 and 1, and a half-life is no less than 0";
                 let message = || format!("`{key}` of the node `{}` is {}", short(&node.id), described(member));
                 few.tell(sort, &PK_15, member, message);
             }
         }
-        if !ids.insert(node.id.clone()) {
+        if !ids.number(&node.id).1 {
             let at = value.get("id").unwrap_or(value);
             few.tell("every id belongs to one node", &PK_15, at, || {
                 format!("the id `{}` belongs to two nodes", short(&node.id))
@@ -255,9 +266,10 @@ fn check_nodes<'j>(graph: Value<'j>, figures: &mut Figures<'j>, few: &mut Few<'_
     ids
 }
 
-fn check_edges(graph: Value<'_>, ids: &HashSet<Cow<'_, str>>, figures: &mut Figures<'_>, few: &mut Few<'_>) {
+fn check_edges(graph: Value<'_>, ids: &Texts, figures: &mut Figures<'_>, few: &mut Few<'_>) {
     for value in graph.get("edges").into_iter().flat_map(Value::items) {
-        let Some(edge) = edge(value) else {
+        let [from, to, kind, weight] = value.pick(["from", "to", "type", "weight"]);
+        let Some(edge) = edge_of(value, [from, to, kind]) else {
             few.tell("an edge has `from`, `to` and `type`, each a text", &PK_15, value, || {
                 missing("edge", value, &["from", "to", "type"])
             });
@@ -265,14 +277,14 @@ fn check_edges(graph: Value<'_>, ids: &HashSet<Cow<'_, str>>, figures: &mut Figu
         };
         figures.edges += 1;
         for (key, end) in [("from", &edge.from), ("to", &edge.to)] {
-            if !ids.contains(end) {
+            if ids.find(end).is_none() {
                 let at = value.get(key).unwrap_or(value);
                 few.tell("an edge leads from a node to a node", &PK_15, at, || {
                     format!("an edge names the node `{}`, which is not there", short(end))
                 });
             }
         }
-        if let Some(weight) = value.get("weight").filter(|weight| !weight.is_null())
+        if let Some(weight) = weight.filter(|weight| !weight.is_null())
             && !weight.number().is_some_and(f64::is_finite)
         {
             few.tell("a weight is a number", &PK_15, weight, || {

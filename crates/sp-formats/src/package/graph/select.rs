@@ -5,12 +5,11 @@
 //! are shown together or not at all, what was superseded is left out, and a node is whole or absent.
 //! What is left out is told, and why.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-
 use jiff::Timestamp;
 
 use super::relevance::relevance;
 use super::{Graph, activation_at};
+use crate::fast::Texts;
 use crate::json::Value;
 
 /// How much of a neighbour's worth a full edge carries over.
@@ -80,19 +79,20 @@ pub struct Selection {
 
 /// Chooses nodes. `tokens` counts what a node costs where it is shown.
 pub fn select(graph: &Graph<'_>, question: &Question<'_>, tokens: &mut dyn FnMut(usize) -> usize) -> Selection {
-    let places: HashMap<&str, usize> = graph.nodes.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();
-    let superseded = superseded(graph, &places);
-    let worth = worth(graph, &places, question);
-    let groups = groups(graph, &places, &superseded);
+    let ties = Ties::of(graph);
+    let gone = superseded(graph, &ties);
+    let worth = worth(graph, &ties, question);
+    let groups = Groups::of(graph, &ties, &gone);
     let mut selection = Selection::default();
     let chosen = |node: usize, group: usize| Chosen { node, worth: worth[node], group };
-    selection.left.extend(superseded.iter().map(|at| (chosen(*at, *at), Reason::Superseded)));
-    let rank = |group: Vec<usize>| {
+    let old = (0..graph.nodes.len()).filter(|at| gone[*at]);
+    selection.left.extend(old.map(|at| (chosen(at, at), Reason::Superseded)));
+    let rank = |group: &'_ [usize]| {
         let best = group.iter().map(|at| worth[*at]).fold(0.0, f64::max);
         let bytes: usize = group.iter().map(|at| graph.nodes[*at].content.len() + FRAME).sum();
-        (best / as_number(bytes).powf(THRIFT), group)
+        best / as_number(bytes).powf(THRIFT)
     };
-    let mut ranked: Vec<(f64, Vec<usize>)> = groups.into_iter().map(rank).collect();
+    let mut ranked: Vec<(f64, &[usize])> = groups.all().map(|group| (rank(group), group)).collect();
     // Of equals, the one that stands first in the graph comes first.
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (mut room, mut misses) = (question.budget, 0);
@@ -121,35 +121,80 @@ pub fn select(graph: &Graph<'_>, question: &Question<'_>, tokens: &mut dyn FnMut
     selection
 }
 
-/// The nodes that another took the place of.
-pub(super) fn superseded(graph: &Graph<'_>, places: &HashMap<&str, usize>) -> Vec<usize> {
-    let mut old: HashSet<usize> = HashSet::new();
+/// Which ids are which nodes, and which nodes an edge leads from and to, all by their places in the graph.
+struct Ties {
+    ids: Texts,
+    places: Vec<u32>,
+    ends: Vec<[Option<u32>; 2]>,
+}
+
+impl Ties {
+    fn of(graph: &Graph<'_>) -> Self {
+        let mut ids = Texts::with_room(graph.nodes.len());
+        let mut places: Vec<u32> = Vec::with_capacity(graph.nodes.len());
+        for (at, node) in graph.nodes.iter().enumerate() {
+            // Of two that have one id, the second has it.
+            match ids.number(&node.id) {
+                (_, true) => places.push(at as u32),
+                (number, false) => places[number as usize] = at as u32,
+            }
+        }
+        let mut ties = Self { ids, places, ends: Vec::new() };
+        ties.ends = graph.edges.iter().map(|edge| [&edge.from, &edge.to].map(|id| ties.place(id))).collect();
+        ties
+    }
+
+    fn place(&self, id: &str) -> Option<u32> {
+        self.ids.find(id).map(|number| self.places[number as usize])
+    }
+
+    /// The edges of some types whose two nodes are there: their numbers, and the two.
+    fn between<'g>(
+        &'g self,
+        graph: &'g Graph<'_>,
+        kinds: impl Fn(&str) -> bool + 'g,
+    ) -> impl Iterator<Item = (usize, usize, usize)> + 'g {
+        let edges = graph.edges.iter().zip(&self.ends).enumerate().filter(move |(_, (edge, _))| kinds(&edge.kind));
+        edges.filter_map(|(number, (_, ends))| match *ends {
+            [Some(from), Some(to)] => Some((number, from as usize, to as usize)),
+            _ => None,
+        })
+    }
+}
+
+/// Of each node whether another took its place.
+pub(super) fn is_superseded(graph: &Graph<'_>) -> Vec<bool> {
+    superseded(graph, &Ties::of(graph))
+}
+
+fn superseded(graph: &Graph<'_>, ties: &Ties) -> Vec<bool> {
+    let mut gone = vec![false; graph.nodes.len()];
     for (at, node) in graph.nodes.iter().enumerate() {
         let Some(value) = node.value.get("supersedes") else { continue };
         let ids = value.text().into_iter().chain(value.items().filter_map(Value::text));
-        old.extend(ids.filter_map(|id| places.get(&*id).copied()).filter(|old| *old != at));
+        let old = ids.filter_map(|id| ties.place(&id)).map(|old| old as usize);
+        old.filter(|old| *old != at).for_each(|old| gone[old] = true);
     }
-    let edges = graph.edges.iter().filter(|edge| edge.kind == "supersedes" && edge.from != edge.to);
-    old.extend(edges.filter_map(|edge| places.get(&*edge.to).copied()));
-    let mut old: Vec<usize> = old.into_iter().collect();
-    old.sort_unstable();
-    old
+    for (edge, ends) in graph.edges.iter().zip(&ties.ends) {
+        if edge.kind == "supersedes" && edge.from != edge.to {
+            ends[1].into_iter().for_each(|old| gone[old as usize] = true);
+        }
+    }
+    gone
 }
 
 /// What each node is worth to the question.
-fn worth(graph: &Graph<'_>, places: &HashMap<&str, usize>, question: &Question<'_>) -> Vec<f64> {
+fn worth(graph: &Graph<'_>, ties: &Ties, question: &Question<'_>) -> Vec<f64> {
     let near = relevance(graph, question.focus);
     let certain = |value: Value<'_>| value.get("confidence").and_then(Value::number).unwrap_or(1.0).clamp(0.0, 1.0);
     let active: Vec<f64> =
         graph.nodes.iter().map(|node| activation_at(node.value, question.at) * certain(node.value)).collect();
     let own = active.iter().zip(&near).map(|(active, near)| active * near);
-    let ties: Vec<(usize, usize, f64)> = graph
-        .edges
-        .iter()
-        .filter(|edge| edge.kind != "contradicts" && edge.kind != "supersedes")
-        .filter_map(|edge| {
-            let weight = edge.value.get("weight").and_then(Value::number).unwrap_or(1.0).clamp(0.0, 1.0);
-            Some((*places.get(&*edge.from)?, *places.get(&*edge.to)?, weight))
+    let ties: Vec<(usize, usize, f64)> = ties
+        .between(graph, |kind| kind != "contradicts" && kind != "supersedes")
+        .map(|(number, from, to)| {
+            let weight = graph.edges[number].value.get("weight").and_then(Value::number);
+            (from, to, weight.unwrap_or(1.0).clamp(0.0, 1.0))
         })
         .collect();
     let mut worth: Vec<f64> = own.collect();
@@ -171,23 +216,32 @@ fn as_number(count: usize) -> f64 {
 }
 
 /// Nodes that contradict each other, together; every other one alone. What was superseded is in none.
-fn groups(graph: &Graph<'_>, places: &HashMap<&str, usize>, superseded: &[usize]) -> Vec<Vec<usize>> {
-    let gone: HashSet<usize> = superseded.iter().copied().collect();
-    let mut parent: Vec<usize> = (0..graph.nodes.len()).collect();
-    for edge in graph.edges.iter().filter(|edge| edge.kind == "contradicts") {
-        if let (Some(&a), Some(&b)) = (places.get(&*edge.from), places.get(&*edge.to))
-            && !gone.contains(&a)
-            && !gone.contains(&b)
-        {
-            let (a, b) = (top(&mut parent, a), top(&mut parent, b));
-            parent[a.max(b)] = a.min(b);
+struct Groups {
+    /// The nodes, those of a group side by side.
+    nodes: Vec<usize>,
+    /// Of each node the first of its group.
+    top: Vec<usize>,
+}
+
+impl Groups {
+    fn of(graph: &Graph<'_>, ties: &Ties, gone: &[bool]) -> Self {
+        let mut parent: Vec<usize> = (0..graph.nodes.len()).collect();
+        for (_, a, b) in ties.between(graph, |kind| kind == "contradicts") {
+            if !gone[a] && !gone[b] {
+                let (a, b) = (top(&mut parent, a), top(&mut parent, b));
+                parent[a.max(b)] = a.min(b);
+            }
         }
+        let top: Vec<usize> = (0..graph.nodes.len()).map(|at| top(&mut parent, at)).collect();
+        let mut nodes: Vec<usize> = (0..graph.nodes.len()).filter(|at| !gone[*at]).collect();
+        nodes.sort_by_key(|at| top[*at]);
+        Self { nodes, top }
     }
-    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for at in (0..graph.nodes.len()).filter(|at| !gone.contains(at)) {
-        groups.entry(top(&mut parent, at)).or_default().push(at);
+
+    /// The groups, in the order of their first nodes.
+    fn all(&self) -> impl Iterator<Item = &[usize]> {
+        self.nodes.chunk_by(|a, b| self.top[*a] == self.top[*b])
     }
-    groups.into_values().collect()
 }
 
 fn top(parent: &mut [usize], mut at: usize) -> usize {

@@ -2,10 +2,11 @@
 
 use anstyle::Style;
 use sp_engine::{Context, Result};
-use sp_formats::output::{FolderAction, FolderChange, PackageChange, SinkChange};
+use sp_formats::output::{ContextChange, FolderAction, FolderChange, PackageChange, SinkChange};
 use sp_formats::printable::printable;
 
 use super::super::count;
+use super::graph::contradictions;
 use crate::cli::Format;
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING};
 
@@ -59,6 +60,9 @@ pub(super) fn changed(context: &Context<'_>, report: &PackageChange, terminal: &
                 context.show(&kept.kept_at)
             )?;
         }
+        if let Some(change) = &report.context {
+            knowledge(change, out)?;
+        }
         let touched = report.packages.iter().filter(|package| package.action != FolderAction::Keep).count();
         let word = match (report.applied, touched) {
             (true, 0) => "nothing to do",
@@ -68,6 +72,24 @@ pub(super) fn changed(context: &Context<'_>, report: &PackageChange, terminal: &
         };
         writeln!(out, "\n{STRONG}{word}{STRONG:#} · {} · {}", context.show(&report.root), count(touched, "package"))
     })
+}
+
+/// What changes in what the project knows.
+fn knowledge(change: &ContextChange, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    let parts = [
+        (change.added.len(), "added"),
+        (change.updated.len(), "updated"),
+        (change.removed.len(), "removed"),
+        (change.superseded.len(), "superseded"),
+    ];
+    let told: String =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(" · {count} {what}")).collect();
+    let odds = match change.contradictions.len() {
+        0 => String::new(),
+        many => format!(" · {}", count(many, "contradiction")),
+    };
+    writeln!(out, "\n{STRONG}context{STRONG:#} {}{told}{odds}", count(change.nodes, "node"))?;
+    contradictions(&change.contradictions, out)
 }
 
 fn folders<'a>(

@@ -2,7 +2,7 @@
 
 use sp_engine::pkg::{self, Drawing, LoadRequest, MergeRequest, Query, QueryRequest};
 use sp_engine::{Context, Result};
-use sp_formats::output::{GraphView, PackageLoaded, PackageMerged, PackagesStored};
+use sp_formats::output::{ContradictionItem, GraphView, PackageLoaded, PackageMerged, PackagesStored};
 use sp_formats::package::{Evolution, Filter, Shape};
 use sp_formats::printable::printable;
 
@@ -43,12 +43,17 @@ fn differences(merged: &PackageMerged, out: &mut dyn std::io::Write) -> std::io:
         count(shared, "node"),
         count(merged.contradictions.len(), "contradiction")
     )?;
-    for one in merged.contradictions.iter().take(SHOWN) {
+    contradictions(&merged.contradictions, out)
+}
+
+/// Contradictions, each with both sides.
+pub(super) fn contradictions(all: &[ContradictionItem], out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    for one in all.iter().take(SHOWN) {
         let why = if one.same_id { "one id, two contents" } else { "said by an edge" };
         writeln!(out, "{WARNING}✗{WARNING:#} {} and {}  {DIM}{why}{DIM:#}", printable(&one.from), printable(&one.to))?;
         writeln!(out, "    {}\n    {}", printable(&one.from_content), printable(&one.to_content))?;
     }
-    match merged.contradictions.len().checked_sub(SHOWN) {
+    match all.len().checked_sub(SHOWN) {
         Some(more) if more > 0 => writeln!(out, "{DIM}… and {more} more; `--format json` lists all{DIM:#}"),
         _ => Ok(()),
     }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use sp_tree::Digest;
 
-use super::select::superseded;
+use super::select::is_superseded;
 use super::{Graph, Node, activation_at};
 use crate::json::Value;
 use crate::printable::{printable, printable_text};
@@ -110,8 +110,8 @@ impl<'a> Drawn<'a> {
     fn of(graph: &'a Graph<'_>, title: &'a str, at: Timestamp) -> Self {
         let places: HashMap<&str, usize> = graph.nodes.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();
         let mut nodes: Vec<_> = graph.nodes.iter().map(|node| DrawnNode::of(node, at)).collect();
-        for old in superseded(graph, &places) {
-            nodes[old].superseded = true;
+        for (node, is_old) in nodes.iter_mut().zip(is_superseded(graph)) {
+            node.superseded = is_old;
         }
         let edges = graph
             .edges

@@ -1,0 +1,105 @@
+//! Numbers as canonical JSON writes them, the frequent ones without the detour over a general algorithm.
+
+/// A decimal of so few digits is told apart from every other by a machine number.
+const SURE: usize = 15;
+/// What lies between 0 and 1 and has no more than four digits.
+const PARTS: f64 = 10_000.0;
+
+/// Writes a number as short as it can be; a whole one has a point.
+pub(crate) fn push_number(number: f64, text: &mut String) {
+    if let Some(digits) = short(number) {
+        return text.push_str(digits.as_str());
+    }
+    match serde_json::Number::from_f64(number) {
+        Some(number) => text.push_str(&number.to_string()),
+        None => text.push_str("0.0"),
+    }
+}
+
+/// A number between 0 and 1 as text, without memory of its own.
+struct Short {
+    digits: [u8; 6],
+    length: usize,
+}
+
+impl Short {
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.digits[..self.length]).unwrap_or_default()
+    }
+}
+
+/// The text of a number between 0 and 1 with four digits at the most, as most weights are.
+fn short(number: f64) -> Option<Short> {
+    if !(0.0..=1.0).contains(&number) || number.is_sign_negative() {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it lies between 0 and 10000")]
+    let parts = (number * PARTS).round() as u32;
+    // The quotient is the machine number that is nearest to the decimal, so they are the same or another is meant.
+    if f64::from(parts) / PARTS != number {
+        return None;
+    }
+    let digit = |of: u32| b'0' + (parts / of % 10) as u8;
+    let digits = [digit(10_000), b'.', digit(1000), digit(100), digit(10), digit(1)];
+    let zeros = digits[3..].iter().rev().take_while(|digit| **digit == b'0').count();
+    Some(Short { digits, length: digits.len() - zeros })
+}
+
+/// Whether a number is written as [`push_number`] would write it, or is a whole one, which stays as it is.
+pub(crate) fn is_canonical(raw: &str) -> bool {
+    let plain = raw.strip_prefix('-').unwrap_or(raw);
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    match plain.split_once('.') {
+        None => is_digits(plain),
+        Some((whole, parts)) => {
+            // Not so small that it would be written with an exponent.
+            let small = whole == "0" && parts.starts_with("0000");
+            plain.len() <= SURE
+                && is_digits(whole)
+                && is_digits(parts)
+                && (parts == "0" || !parts.ends_with('0'))
+                && !small
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pushed(number: f64) -> String {
+        let mut text = String::new();
+        push_number(number, &mut text);
+        text
+    }
+
+    fn plain(number: f64) -> String {
+        serde_json::Number::from_f64(number).map_or_else(|| "0.0".into(), |number| number.to_string())
+    }
+
+    #[test]
+    fn pk_09_a_number_is_written_as_ever() {
+        for parts in 0..=10_000u32 {
+            let number = f64::from(parts) / 10_000.0;
+            assert_eq!(pushed(number), plain(number));
+        }
+        for number in [-0.0, -0.5, 1.5, 0.00001, 1e22, 1e-7, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE, 0.1 + 0.2] {
+            assert_eq!(pushed(number), plain(number));
+        }
+        assert!(is_canonical("12345678901234567890123") && is_canonical("-0") && is_canonical("0.25"));
+        for other in ["1.50", "1e0", "0.00001", "-0.000015", "0.12345678901234567", "1E5"] {
+            assert!(!is_canonical(other), "{other}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pk_09_what_counts_as_canonical_is_what_would_be_written(raw in "-?(0|[1-9][0-9]{0,12})\\.[0-9]{1,8}", number in any::<f64>()) {
+            prop_assert_eq!(pushed(number), plain(number));
+            if is_canonical(&raw) {
+                prop_assert_eq!(plain(raw.parse().unwrap()), raw);
+            }
+        }
+    }
+}
