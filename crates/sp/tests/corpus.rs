@@ -33,6 +33,7 @@ enum Group {
     Pack,
     Config,
     Bag,
+    ContextPack,
     /// A package, by the rule that it is about.
     Package(&'static str),
     GoodPackage,
@@ -41,7 +42,7 @@ enum Group {
 
 impl Group {
     fn of(case: &str) -> Self {
-        const STARTS: [(&str, Group); 26] = [
+        const STARTS: [(&str, Group); 27] = [
             ("good-pkg-", Group::GoodPackage),
             ("good-", Group::Good),
             ("pkg-json-", Group::Package("PK-01")),
@@ -57,6 +58,7 @@ impl Group {
             ("pkg-level-", Group::Package("PK-16")),
             ("pkg-place-", Group::Package("PK-22")),
             ("pkg-document-", Group::Package("PK-24")),
+            ("ctx-", Group::ContextPack),
             ("bag-", Group::Bag),
             ("pack", Group::Pack),
             ("config-", Group::Config),
@@ -101,6 +103,11 @@ fn sp_28_every_mistake_in_a_config_is_found_where_it_stands() {
 #[test]
 fn sb_25_every_mistake_in_a_bag_is_found_where_it_stands() {
     check_all(Group::Bag);
+}
+
+#[test]
+fn cp_11_every_mistake_in_a_context_pack_is_found_where_it_stands() {
+    check_all(Group::ContextPack);
 }
 
 #[test]

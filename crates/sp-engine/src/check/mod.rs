@@ -5,6 +5,7 @@
 
 mod bag;
 mod config;
+mod context_pack;
 mod findings;
 mod fix;
 mod pack;
@@ -115,6 +116,7 @@ const FORMATS: &[&dyn Format] = &[
     &config::ConfigFile,
     &pack::PackFile,
     &skill::OneSkill,
+    &context_pack::ContextPackAt,
     &bag::Bag,
     &repo::Repo,
     &repo::SkillFolder,
@@ -177,9 +179,12 @@ fn check_place(checker: &Checker<'_>, place: &Place) -> Result<()> {
     package::check_folder(checker, place)?;
     match FORMATS.iter().find(|format| format.is_at(place)) {
         Some(format) => format.check(checker, place),
-        None => {
-            Err(Error::new(Kind::Data, format!("there is nothing to check in `{}`", context.show_near(&place.path)))
-                .hint("name a skill's folder, a pack file, a package, or a directory with `skills/` or `packs/`"))
-        }
+        None => Err(Error::new(
+            Kind::Data,
+            format!("there is nothing to check in `{}`", context.show_near(&place.path)),
+        )
+        .hint(
+            "name a skill's folder, a pack file, a package, a context pack, or a directory with `skills/` or `packs/`",
+        )),
     }
 }

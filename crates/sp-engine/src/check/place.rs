@@ -8,6 +8,7 @@ use super::CheckRequest;
 use super::package::{has_packages, packages_in};
 use crate::bag::workspace::is_workspace;
 use crate::context::Context;
+use crate::context_pack::is_pack;
 use crate::error::{Error, Kind, Result};
 
 /// A file or a directory.
@@ -64,7 +65,7 @@ pub(super) fn places(context: &Context<'_>, request: &CheckRequest) -> Result<Ve
     if let Some(root) = &request.root {
         return Ok(vec![Place::new(context.expand(&root.to_string_lossy()))]);
     }
-    let nearest = context.current_dir.ancestors().find(|dir| is_skill(dir) || is_repo(dir) || is_workspace(dir));
+    let nearest = context.current_dir.ancestors().find(|dir| is_known(dir));
     match nearest {
         Some(dir) => Ok(vec![Place::new(dir.into())]),
         None if has_packages(&context.current_dir) => {
@@ -74,6 +75,11 @@ pub(super) fn places(context: &Context<'_>, request: &CheckRequest) -> Result<Ve
         None => Err(Error::new(Kind::Data, "the current directory is in no skill and no repository of skills")
             .hint("name what to check: a skill's folder, a pack file, or a directory with skills, such as `.`")),
     }
+}
+
+/// Whether a directory is something by itself.
+fn is_known(dir: &Path) -> bool {
+    is_skill(dir) || is_repo(dir) || is_workspace(dir) || is_pack(dir)
 }
 
 pub(super) fn is_skill(dir: &Path) -> bool {

@@ -83,13 +83,14 @@ impl Read {
 
 /// Reads the files of a pack and reports everything about them.
 pub fn read(entries: &Entries, limits: &Limits) -> Read {
-    let (manifest, mut report) = read_manifest(entries, limits);
+    let (manifest, mut report, text) = read_manifest(entries, limits);
     let Some(manifest) = manifest else {
         report.sort();
+        let report = report.about(&text);
         return Read { pack: None, manifest: None, reports: vec![report] };
     };
     let mut reports: BTreeMap<String, Report> = BTreeMap::new();
-    let mut documents = BTreeMap::new();
+    let (mut documents, mut texts) = (BTreeMap::new(), BTreeMap::new());
     for entry in &manifest.files {
         match entries.get(entry.path.as_str()) {
             Some(Entry::File(bytes)) => {
@@ -99,7 +100,7 @@ pub fn read(entries: &Entries, limits: &Limits) -> Read {
                     document::read(entry.path.as_str(), bytes, (&manifest, limits), &mut own)
                 {
                     documents.insert(entry.path.clone(), document);
-                    own = own.about(&text);
+                    texts.insert(entry.path.to_string(), text);
                 }
                 reports.insert(entry.path.to_string(), own);
             }
@@ -118,10 +119,10 @@ pub fn read(entries: &Entries, limits: &Limits) -> Read {
     unlisted(entries, &manifest, &mut reports);
     cite(&manifest, &documents, &mut report, &mut reports);
     report.sort();
-    let mut all = vec![report];
-    all.extend(reports.into_values().map(|mut report| {
+    let mut all = vec![report.about(&text)];
+    all.extend(reports.into_iter().map(|(path, mut report)| {
         report.sort();
-        report
+        texts.get(&path).map_or(report.clone(), |text| report.about(text))
     }));
     let valid = all.iter().all(Report::is_usable);
     Read {
@@ -131,13 +132,13 @@ pub fn read(entries: &Entries, limits: &Limits) -> Read {
     }
 }
 
-fn read_manifest(entries: &Entries, limits: &Limits) -> (Option<Manifest>, Report) {
+fn read_manifest(entries: &Entries, limits: &Limits) -> (Option<Manifest>, Report, Arc<str>) {
     let missing = |message: &str| {
         let mut report = Report::new(MANIFEST, "");
         report
             .whole(Severity::Error, &CP_01, message)
             .help("every pack has a `pack.json`; `sp context new` writes one");
-        (None, report)
+        (None, report, Arc::from(""))
     };
     let bytes = match entries.get(MANIFEST) {
         Some(Entry::File(bytes)) => bytes,
@@ -145,7 +146,7 @@ fn read_manifest(entries: &Entries, limits: &Limits) -> (Option<Manifest>, Repor
         None => return missing("there is no `pack.json`"),
     };
     let mut report = Report::deferred(MANIFEST);
-    let Some(text) = text_of(bytes, &mut report) else { return (None, report) };
+    let Some(text) = text_of(bytes, &mut report) else { return (None, report, Arc::from("")) };
     let manifest = match Json::parse(Arc::clone(&text), limits) {
         Ok(json) => manifest::read(json.root(), &mut report),
         Err(error) => {
@@ -153,7 +154,7 @@ fn read_manifest(entries: &Entries, limits: &Limits) -> (Option<Manifest>, Repor
             None
         }
     };
-    (manifest, report.about(&text))
+    (manifest, report, text)
 }
 
 /// The text of a file: UTF-8 without a byte order mark, with LF at the ends of lines.

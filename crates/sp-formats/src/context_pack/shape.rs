@@ -60,7 +60,9 @@ pub(super) fn check(path: &str, text: &str, (sections, manifest): (&[Section], &
 
 impl Look<'_> {
     fn warn(&mut self, check: &'static Check, span: Range<usize>, message: String, help: &str) {
-        self.report.warning(check, span, message).help(help);
+        // A heading ends where its words do.
+        let end = span.start + self.text[span.clone()].trim_end().len();
+        self.report.warning(check, span.start..end, message).help(help);
     }
 
     /// The sections of the second level.
