@@ -87,7 +87,7 @@ impl Look<'_> {
                 self.warn(&CP_05, title.heading, message, "write `# Project: ` and the name that `pack.json` has");
             }
             None => {
-                self.warn(&CP_05, 0..0, "it has no title".into(), "write `# Project: ` and the name of the project")
+                self.warn(&CP_05, 0..0, "it has no title".into(), "write `# Project: ` and the name of the project");
             }
         }
         let found: Vec<(String, Range<usize>)> =
