@@ -10,6 +10,7 @@ use crate::code::{Code, Symbol};
 use crate::history::History;
 use crate::note::{Found, Lines, Note, on_one_line, shortened};
 use crate::resolve::{Link, Place, links};
+use crate::secrets::has_secret;
 
 /// How a graph is made.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +59,7 @@ const HIDDEN: f64 = 0.10;
 
 /// Ties what was found in the files of a project together.
 pub fn assemble(mut found: Vec<Found>, history: &History, options: Options) -> Extracted {
+    found.retain(|file| !has_secret(&file.path));
     found.sort_by(|a, b| a.path.cmp(&b.path));
     let links = links(&found);
     let (kept, left_out) = choose(&found, &links, history, options);
@@ -178,13 +180,15 @@ impl<'f> Assembly<'f> {
     fn reverts(&mut self) {
         let history = self.history;
         for commit in history.reverts.iter().take(MOST_REVERTS) {
-            let Some(file) = commit.files.iter().find_map(|path| self.found.iter().find(|file| file.path == *path))
-            else {
+            let Some(file) = commit.files.iter().find_map(|path| {
+                let at = self.found.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
+                self.found.get(at)
+            }) else {
                 continue;
             };
             let body = shortened(&on_one_line(&commit.body), 600);
             let content = format!("Taken back: {}{}{body}", commit.subject, if body.is_empty() { "" } else { ". " });
-            if crate::secrets::has_secret(&content) {
+            if has_secret(&content) {
                 continue;
             }
             let node = NewNode::new("gotcha", content)

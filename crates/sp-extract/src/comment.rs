@@ -113,11 +113,16 @@ pub(crate) fn in_code(comments: &[Comment], code: &Code, found: &mut Found) {
     }
 }
 
-/// The symbol in which a line stands.
+/// The symbol in which a line stands: symbols are in the order in which they begin, and what holds one is its parent.
 fn innermost(code: &Code, line: usize) -> Option<usize> {
-    let holds = |lines: Lines| lines.first <= line && line <= lines.last;
-    let inside = code.symbols.iter().enumerate().filter(|(_, symbol)| holds(symbol.lines));
-    inside.min_by_key(|(_, symbol)| symbol.lines.last - symbol.lines.first).map(|(at, _)| at)
+    let begun = code.symbols.partition_point(|symbol| symbol.lines.first <= line);
+    let mut at = begun.checked_sub(1);
+    while let Some(place) = at
+        && code.symbols[place].lines.last < line
+    {
+        at = code.symbols[place].parent;
+    }
+    at
 }
 
 /// Warnings in the comments of any other file; and what a script says that it does.

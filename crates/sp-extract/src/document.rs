@@ -330,11 +330,7 @@ fn cleaned(text: &str) -> String {
         }
         kept.push(line.trim_end());
     }
-    let text = kept.join("\n").trim().to_owned();
-    match text.char_indices().nth(2 * MOST_CHARACTERS) {
-        Some((end, _)) => format!("{} …", text[..end].trim_end()),
-        None => text,
-    }
+    shortened(&kept.join("\n"), 2 * MOST_CHARACTERS)
 }
 
 /// Badges, images, rules and HTML that places them.

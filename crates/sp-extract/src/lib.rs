@@ -52,7 +52,8 @@ pub fn read(file: File<'_>) -> Found {
         }
     };
     found.lines = text.lines().count();
-    let source = note::Source { path: file.path, text: &text };
+    let ends = note::ends_of(&text);
+    let source = note::Source { path: file.path, text: &text, ends: &ends };
     match role::of(file.path) {
         Some(Role::Document(kind)) => document::read(source, kind, &mut found),
         Some(Role::Decision) => decision::record(source, &mut found),

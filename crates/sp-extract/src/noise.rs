@@ -13,6 +13,11 @@ const MOST_CODE: usize = 512 * 1024;
 const HEAD: usize = 8 * 1024;
 /// Nobody writes lines of this length, on the average.
 const LONG_LINES: usize = 220;
+/// Less than one blank in so many bytes is no text that people write. It is never given to a parser: some of them
+/// need memory that grows with the square of what makes no sense to them.
+const DENSE: usize = 25;
+/// Shorter texts are let through.
+const FEW_BYTES: usize = 1_000;
 /// What generators write into the head of what they made.
 const GENERATED: &[&str] = &[
     "@generated",
@@ -49,6 +54,11 @@ impl Noise {
     }
 }
 
+fn is_dense(text: &str) -> bool {
+    let blanks = text.bytes().filter(u8::is_ascii_whitespace).count();
+    text.is_ascii() && text.len() > FEW_BYTES && blanks * DENSE < text.len()
+}
+
 /// Whether a comment at the top of a document says that a program wrote it.
 fn is_made(text: &str) -> bool {
     let head: String = text.chars().take(1_000).collect();
@@ -76,7 +86,8 @@ pub(crate) fn text_of<'a>(file: File<'a>) -> Result<Cow<'a, str>, Noise> {
     let is_prose = file.path.ends_with(".md") || file.path.ends_with(".txt");
     if !is_prose {
         let lines = text.lines().filter(|line| !line.trim().is_empty()).count().max(1);
-        if text.len() > 2_000 && text.len() / lines > LONG_LINES {
+        let is_long = text.len() > 2_000 && text.len() / lines > LONG_LINES;
+        if is_long || (grammar_of(file.path).is_some() && is_dense(&text)) {
             return Err(Noise::Minified);
         }
         let start: String = text.chars().take(1_000).collect();

@@ -1,5 +1,6 @@
 //! What was found in a file, before it is a graph.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::code::Code;
@@ -11,15 +12,21 @@ use crate::standing::hash_of_lines;
 pub(crate) struct Source<'a> {
     pub path: &'a str,
     pub text: &'a str,
+    /// Where its lines end.
+    pub ends: &'a [usize],
+}
+
+/// Where the lines of a text end.
+pub(crate) fn ends_of(text: &str) -> Vec<usize> {
+    text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect()
 }
 
 impl Source<'_> {
     /// The first and the last line of a piece of the text, counted from one.
     pub(crate) fn lines(&self, range: &Range<usize>) -> Lines {
-        let line = |at: usize| self.text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        let first = line(range.start);
+        let line = |at: usize| self.ends.partition_point(|end| *end < at) + 1;
         let piece = self.text[range.clone()].trim_end();
-        Lines { first, last: first + piece.matches('\n').count() }
+        Lines { first: line(range.start), last: line(range.start + piece.len()) }
     }
 
     /// All its lines.
@@ -34,7 +41,7 @@ impl Source<'_> {
 }
 
 /// From one line to another, both counted from one and both in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lines {
     /// The first.
     pub first: usize,
@@ -119,6 +126,8 @@ pub struct Found {
     pub(crate) lines: usize,
     /// What all its lines are.
     pub(crate) lines_hash: String,
+    /// The notes that there are, so that none is there twice.
+    pub(crate) known: HashSet<Digest>,
     pub(crate) code: Option<Code>,
     /// By which name other projects and packages import what is below its folder.
     pub(crate) package: Option<Package>,
@@ -138,8 +147,8 @@ impl Found {
 
     /// Adds a note, unless the file says the same further up.
     pub(crate) fn add(&mut self, note: Note) {
-        let is_known = self.notes.iter().any(|known| known.kind == note.kind && known.content == note.content);
-        if !note.content.trim().is_empty() && !is_known {
+        let said = Digest::of(format!("{}\0{}", note.kind, note.content).as_bytes());
+        if !note.content.trim().is_empty() && self.known.insert(said) {
             self.notes.push(note);
         }
     }
@@ -148,22 +157,26 @@ impl Found {
     pub(crate) fn stamp(&mut self, text: &str) {
         let lines: Vec<&str> = text.lines().collect();
         self.lines_hash = hash_of_lines(&lines, Lines { first: 1, last: lines.len() });
+        let mut known: HashMap<Lines, String> = HashMap::new();
+        let mut hash = |range: Lines| known.entry(range).or_insert_with(|| hash_of_lines(&lines, range)).clone();
         for note in &mut self.notes {
-            note.lines_hash = hash_of_lines(&lines, note.lines);
+            note.lines_hash = hash(note.lines);
         }
         for symbol in self.code.iter_mut().flat_map(|code| &mut code.symbols) {
-            symbol.lines_hash = hash_of_lines(&lines, symbol.lines);
+            symbol.lines_hash = hash(symbol.lines);
         }
     }
 }
 
-/// The first so many characters of a text, cut after a sentence or a word.
+/// The first so many characters of a text, cut after a sentence or a word. What may be a part of something longer is
+/// not kept in part: half of a secret is one too.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     let text = text.trim();
     let Some((end, _)) = text.char_indices().nth(most) else { return text.into() };
     let piece = &text[..end];
     let stop = piece.rfind(". ").map(|at| at + 1).filter(|at| *at > end / 2);
-    let word = || piece.rfind(char::is_whitespace).filter(|at| *at > end / 2);
+    let after = |is_end: fn(char) -> bool| piece.rfind(is_end).filter(|at| *at > end / 2);
+    let word = || after(char::is_whitespace).or_else(|| after(|c| !c.is_alphanumeric() && !"-_.+/=".contains(c)));
     format!("{} …", piece[..stop.or_else(word).unwrap_or(end)].trim_end())
 }
 

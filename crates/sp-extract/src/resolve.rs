@@ -31,8 +31,12 @@ struct Index<'f> {
     found: &'f [Found],
     /// Functions and types that belong to no type, by language and name.
     free: HashMap<(&'static str, &'f str), Vec<Defined>>,
+    /// What each file defines outside of types, by its name: the first of it.
+    in_files: HashMap<(usize, &'f str), usize>,
     /// Methods, by language and name.
     methods: HashMap<(&'static str, &'f str), Vec<Defined>>,
+    /// Methods, by language, type and name; those of a file stand together.
+    of_types: HashMap<(&'static str, &'f str, &'f str), Vec<Defined>>,
     modules: Modules<'f>,
 }
 
@@ -66,12 +70,24 @@ struct Scope<'f> {
 
 impl<'f> Index<'f> {
     fn new(found: &'f [Found]) -> Self {
-        let mut index = Self { found, free: HashMap::new(), methods: HashMap::new(), modules: Modules::new(found) };
+        let (free, in_files, methods) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let modules = Modules::new(found);
+        let mut index = Self { found, free, in_files, methods, of_types: HashMap::new(), modules };
         for (at, file) in found.iter().enumerate() {
             let Some(code) = &file.code else { continue };
             for (place, symbol) in code.symbols.iter().enumerate().filter(|(_, symbol)| !symbol.is_test) {
                 let map = if symbol.kind == "method" { &mut index.methods } else { &mut index.free };
                 map.entry((family(code), symbol.name.as_str())).or_default().push((at, place));
+                match symbol.owner.as_deref() {
+                    None => {
+                        index.in_files.entry((at, symbol.name.as_str())).or_insert(place);
+                    }
+                    Some(owner) if symbol.kind == "method" => {
+                        let of_type = index.of_types.entry((family(code), owner, symbol.name.as_str()));
+                        of_type.or_default().push((at, place));
+                    }
+                    Some(_) => {}
+                }
             }
         }
         index
@@ -84,7 +100,7 @@ impl<'f> Index<'f> {
     fn file(&self, at: usize, code: &'f Code, links: &mut BTreeSet<Link>) {
         let scope = self.scope(at, code, links);
         for (place, symbol) in code.symbols.iter().enumerate() {
-            let parent = symbol.parent.or_else(|| self.owner_here(code, symbol));
+            let parent = symbol.parent.or_else(|| self.owner_here(at, symbol));
             let from =
                 parent.filter(|parent| *parent != place).map_or(Place::File(at), |parent| Place::Symbol(at, parent));
             links.insert(Link { from, to: Place::Symbol(at, place), kind: "contains" });
@@ -110,9 +126,9 @@ impl<'f> Index<'f> {
     }
 
     /// The type of this file that a method belongs to, where its block is elsewhere.
-    fn owner_here(&self, code: &Code, symbol: &Symbol) -> Option<usize> {
-        let owner = symbol.owner.as_deref()?;
-        code.symbols.iter().position(|other| other.name == owner && other.owner.is_none() && !other.is_callable())
+    fn owner_here(&self, at: usize, symbol: &Symbol) -> Option<usize> {
+        let owner = self.in_file(at, symbol.owner.as_deref()?)?;
+        self.symbol(owner).filter(|owner| !owner.is_callable()).map(|_| owner.1)
     }
 
     fn scope(&self, at: usize, code: &'f Code, links: &mut BTreeSet<Link>) -> Scope<'f> {
@@ -148,18 +164,12 @@ impl<'f> Index<'f> {
 
     /// What a file defines under a name, outside of types.
     fn in_file(&self, file: usize, name: &str) -> Option<Defined> {
-        let code = self.found[file].code.as_ref()?;
-        code.symbols
-            .iter()
-            .position(|symbol| symbol.name == name && symbol.owner.is_none() && !symbol.is_test)
-            .map(|place| (file, place))
+        self.in_files.get(&(file, name)).map(|place| (file, *place))
     }
 
-    /// The method of a type, if the type is one.
-    fn method_of(&self, code: &Code, owner: &str, name: &str) -> Vec<Defined> {
-        let all = self.methods.get(&(family(code), name)).into_iter().flatten().copied();
-        all.filter(|defined| self.symbol(*defined).is_some_and(|symbol| symbol.owner.as_deref() == Some(owner)))
-            .collect()
+    /// The methods of types of a name.
+    fn method_of<'s>(&'s self, code: &Code, owner: &'s str, name: &'s str) -> &'s [Defined] {
+        self.of_types.get(&(family(code), owner, name)).map_or(&[], Vec::as_slice)
     }
 
     fn callee(&self, at: usize, code: &Code, scope: &Scope<'f>, call: &Call) -> Option<Defined> {
@@ -168,12 +178,12 @@ impl<'f> Index<'f> {
             Through::Nothing => self.plain(at, code, scope, name),
             Through::Itself => {
                 let owner = call.from.and_then(|from| code.symbols.get(from)?.owner.as_deref())?;
-                nearest(at, &self.method_of(code, owner, name))
+                nearest(at, self.method_of(code, owner, name))
             }
             Through::Name(through) => {
                 let of_type = self.method_of(code, through, name);
                 if !of_type.is_empty() {
-                    return nearest(at, &of_type);
+                    return nearest(at, of_type);
                 }
                 if through.starts_with(char::is_uppercase) {
                     return self.type_itself(at, code, scope, (through, name));
@@ -208,12 +218,15 @@ impl<'f> Index<'f> {
     }
 }
 
-/// The only one, or the only one of this file.
+/// The only one of this file, or, if it has none, the only one.
 fn nearest(at: usize, all: &[Defined]) -> Option<Defined> {
-    let here: Vec<&Defined> = all.iter().filter(|(file, _)| *file == at).collect();
-    match (here.as_slice(), all) {
-        ([only, ..], _) => Some(**only),
-        ([], [only]) => Some(*only),
+    let start = all.partition_point(|(file, _)| *file < at);
+    let here = &all[start..];
+    match (here, all) {
+        ([(file, place), rest @ ..], _) if *file == at => {
+            rest.first().is_none_or(|(next, _)| *next != at).then_some((*file, *place))
+        }
+        (_, [only]) => Some(*only),
         _ => None,
     }
 }

@@ -2,10 +2,18 @@
 
 use sp_formats::bag::secret;
 
+use crate::code::Symbol;
 use crate::note::Found;
+
+/// What is shorter is no secret.
+const FEWEST: usize = 6;
 
 /// Takes out everything that looks like a secret, and remembers where it stood.
 pub(crate) fn withhold(found: &mut Found) {
+    if has_secret(&found.path) {
+        *found = Found { withheld: vec![1], noise: found.noise, ..Found::new(&found.path) };
+        return;
+    }
     let withheld = &mut found.withheld;
     found.notes.retain(|note| {
         let hidden = has_secret(&note.content) || note.key.as_deref().is_some_and(has_secret);
@@ -15,7 +23,11 @@ pub(crate) fn withhold(found: &mut Found) {
         !hidden
     });
     for symbol in found.code.iter_mut().flat_map(|code| &mut code.symbols) {
-        if has_secret(&symbol.signature) || has_secret(&symbol.doc) {
+        if has_secret(&symbol.name) || symbol.owner.as_deref().is_some_and(has_secret) {
+            withheld.push(symbol.lines.first);
+            // Without a name it is not worth a node, and nothing leads to it.
+            *symbol = Symbol { kind: symbol.kind, parent: symbol.parent, lines: symbol.lines, ..Symbol::default() };
+        } else if has_secret(&symbol.signature) || has_secret(&symbol.doc) {
             withheld.push(symbol.lines.first);
             symbol.signature = symbol.name.clone();
             symbol.doc = String::new();
@@ -29,35 +41,90 @@ pub(crate) fn withhold(found: &mut Found) {
         withheld.push(1);
         code.doc.clear();
     }
+    withheld.sort_unstable();
+    withheld.dedup();
 }
 
 /// Whether there is a word in a text that looks like a secret, or a name of one with its value.
 pub(crate) fn has_secret(text: &str) -> bool {
     text.contains("PRIVATE KEY-----")
-        || text.split_whitespace().any(|word| secret("", word).is_some())
-        || text.lines().any(assigns_secret)
+        || text.contains("PRIVATE KEY BLOCK-----")
+        || text.split_whitespace().any(is_secret)
+        || text.lines().any(|line| assigns_secret(line) || bears_secret(line))
+}
+
+/// A word that is a secret, or has one between its marks: backticks, brackets, stars.
+fn is_secret(word: &str) -> bool {
+    let is_mark = |c: char| !c.is_alphanumeric() && !"-_.+/=".contains(c);
+    secret("", word).is_some()
+        || word.split(is_mark).flat_map(|part| [part].into_iter().chain(part.split('/'))).any(|part| {
+            let part = part.trim_matches('.');
+            part.len() >= FEWEST && secret("", part).is_some()
+        })
+}
+
+/// `Authorization: Bearer abc123`
+fn bears_secret(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    while let Some(word) = words.next() {
+        let scheme = word.trim_start_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
+        if matches!(scheme.as_str(), "bearer" | "basic")
+            && words.clone().next().is_some_and(|value| is_literal(bare(value)) && is_mixed(bare(value)))
+        {
+            return true;
+        }
+    }
+    false
 }
 
 /// `password = "hunter2"`: a telling name, and a value that is one, and not a type, a place or a sentence.
 fn assigns_secret(line: &str) -> bool {
-    let Some(at) = line.find(['=', ':']) else { return false };
-    let (name, value) = (line[..at].trim(), line[at + 1..].trim_start_matches('='));
-    let name =
-        name.rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))).find(|word| !word.is_empty());
-    let Some(name) = name else { return false };
-    let value = value.trim().trim_end_matches([',', ';']);
-    let quoted = ['"', '\'', '`']
-        .iter()
-        .find_map(|quote| value.strip_prefix(*quote)?.split_once(*quote).map(|(inside, _)| inside));
-    let bare = || Some(value).filter(|value| line[at..].starts_with('=') && !value.contains(char::is_whitespace));
-    let Some(value) = quoted.or_else(bare) else { return false };
-    is_literal(value) && secret(name, value).is_some()
+    line.match_indices(['=', ':']).any(|(at, sign)| {
+        let before = line[..at].rsplit([',', '(', ';']).next().unwrap_or_default();
+        // Between a name and its value may stand a type.
+        let names = [before, before.split(':').next().unwrap_or_default()].map(last_word);
+        let rest = line[at + 1..].trim_start_matches('=').trim();
+        let tells = |name: &&str| !name.is_empty() && !name.to_lowercase().contains("tokeniz");
+        names.iter().filter(|name| tells(name)).any(|name| holds_secret(name, rest, sign))
+    })
 }
 
-/// Not a reference to a variable, a placeholder or a piece of code.
+fn last_word(text: &str) -> &str {
+    let text = text.trim_end().trim_end_matches(['"', '\'', '`', '?']);
+    text.rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))).next().unwrap_or_default()
+}
+
+/// Whether what stands behind a name and a sign begins with the value of a secret.
+fn holds_secret(name: &str, rest: &str, sign: &str) -> bool {
+    let quotes = ['"', '\'', '`'];
+    let quoted =
+        quotes.iter().find_map(|quote| rest.strip_prefix(*quote)?.split_once(*quote).map(|(inside, _)| inside));
+    if let Some(value) = quoted {
+        return is_literal(value) && secret(name, value).is_some();
+    }
+    let value = bare(rest);
+    let is_whole = sign == "=" && value == rest.trim_end_matches([',', ';']);
+    // In a sentence, or behind a colon, only what is no word is a value.
+    let is_alone = sign == "=" || value.len() + 1 >= rest.len();
+    (is_whole || (is_alone && is_mixed(value))) && is_literal(value) && secret(name, value).is_some()
+}
+
+/// A value without quotes, up to where it ends.
+fn bare(rest: &str) -> &str {
+    rest.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';')).next().unwrap_or_default()
+}
+
+/// Letters and digits together.
+fn is_mixed(value: &str) -> bool {
+    value.contains(|c: char| c.is_ascii_digit()) && value.contains(|c: char| c.is_ascii_alphabetic())
+}
+
+/// Not a reference to a variable, a placeholder, a number or a piece of code.
 fn is_literal(value: &str) -> bool {
-    let stands_for_another = value.starts_with(['$', '<', '{', '%', '*', '[', '(']) || value.contains(['(', '{', '<']);
+    let stands_for_another = value.starts_with(['$', '<', '{', '%', '*', '[', '(', '~', '/', '^'])
+        || value.contains(['(', '{', '<', '$', '&']);
     let words = ["changeme", "example", "your", "xxx", "placeholder", "dummy", "test", "todo", "..."];
     let lower = value.to_ascii_lowercase();
-    value.len() >= 6 && !stands_for_another && !words.iter().any(|word| lower.contains(word))
+    let is_number = value.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '_'));
+    value.len() >= FEWEST && !is_number && !stands_for_another && !words.iter().any(|word| lower.contains(word))
 }

@@ -35,12 +35,14 @@ pub fn sections(text: &str, start: usize) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut title: Option<String> = None;
     let mut block: Option<Range<usize>> = None;
+    let mut open: Vec<usize> = Vec::new();
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
     for (event, range) in Parser::new_ext(&text[start..], options).into_offset_iter() {
         let range = range.start + start..range.end + start;
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                close(&mut sections, level, range.start);
+                close(&mut sections, &mut open, (level, range.start));
+                open.push(sections.len());
                 title = Some(String::new());
                 let body = range.end..text.len();
                 sections.push(Section { title: String::new(), heading: range, body, yaml: Vec::new(), level });
@@ -63,8 +65,7 @@ pub fn sections(text: &str, start: usize) -> Vec<Section> {
             }
             Event::End(TagEnd::CodeBlock) => {
                 if let Some(block) = block.take() {
-                    let inside = |section: &&mut Section| section.body.contains(&block.start);
-                    sections.iter_mut().filter(inside).for_each(|section| section.yaml.push(block.clone()));
+                    open.iter().for_each(|at| sections[*at].yaml.push(block.clone()));
                 }
             }
             _ => {}
@@ -73,11 +74,16 @@ pub fn sections(text: &str, start: usize) -> Vec<Section> {
     sections
 }
 
-/// A heading ends every section of its level and below.
-fn close(sections: &mut [Section], level: HeadingLevel, at: usize) {
-    for section in sections.iter_mut().filter(|section| section.body.end > at && section.level >= level) {
-        section.body.end = at;
-    }
+/// A heading ends every open section of its level and below; there is one of each level at the most.
+fn close(sections: &mut [Section], open: &mut Vec<usize>, (level, at): (HeadingLevel, usize)) {
+    open.retain(|section| {
+        let section = &mut sections[*section];
+        let ends = section.level >= level;
+        if ends {
+            section.body.end = at;
+        }
+        !ends
+    });
 }
 
 fn is_yaml(info: &str) -> bool {

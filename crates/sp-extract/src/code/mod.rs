@@ -12,7 +12,7 @@ mod rust;
 mod script;
 mod walk;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
 use tree_sitter::{Language, Node, ParseOptions, Parser, Tree};
@@ -88,7 +88,7 @@ pub(crate) struct Code {
 }
 
 /// Something that is defined.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Symbol {
     /// `function`, `method`, `struct` and so on.
     pub kind: &'static str,
@@ -198,6 +198,10 @@ pub(crate) trait Rules: Sync {
     fn is_doc(&self, comment: &str) -> bool;
     /// What the file says of itself.
     fn file_doc(&self, root: Node<'_>, source: Source<'_>) -> String;
+    /// The names that a file gives to others apart from where it defines them.
+    fn exported<'s>(&self, _source: Source<'s>) -> HashSet<&'s str> {
+        HashSet::new()
+    }
     /// Whether a file is there to test others.
     fn is_test_file(&self, path: &str) -> bool;
 }

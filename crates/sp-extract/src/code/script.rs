@@ -1,5 +1,7 @@
 //! TypeScript and JavaScript: declarations, arrow functions with a name, imports of both kinds, and tests.
 
+use std::collections::HashSet;
+
 use tree_sitter::Node;
 
 use super::{Definition, Import, Rules, Through, field, is_boilerplate, last_name, text_of};
@@ -35,7 +37,7 @@ impl Rules for Script {
             owner: None,
             body,
             outer: export.unwrap_or(inner),
-            is_visible: export.is_some() || (is_method && !is_private) || is_exported_later(node, source),
+            is_visible: export.is_some() || (is_method && !is_private),
             is_test: false,
             doc: None,
         })
@@ -119,6 +121,10 @@ impl Rules for Script {
             .join("\n")
     }
 
+    fn exported<'s>(&self, source: Source<'s>) -> HashSet<&'s str> {
+        exported_names(source.text)
+    }
+
     fn is_test_file(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         name.contains(".test.")
@@ -159,19 +165,33 @@ fn test<'t>(node: Node<'t>, source: Source<'_>) -> Option<Definition<'t>> {
     })
 }
 
-/// In CommonJS a function is exported by its name somewhere else in the file.
-fn is_exported_later(node: Node<'_>, source: Source<'_>) -> bool {
-    let is_top =
-        node.parent().is_some_and(|parent| parent.kind() == "program" || parent.kind() == "lexical_declaration");
-    is_top
-        && source.text.contains("module.exports")
-        && field(node, "name", source).is_some_and(|name| {
-            source.text.split("module.exports").skip(1).any(|rest| {
-                rest.lines().take(40).any(|line| {
-                    line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').any(|word| word == name)
-                })
-            })
-        })
+/// In CommonJS, and at the end of many modules, what is exported is named apart from where it is defined.
+fn exported_names(text: &str) -> HashSet<&str> {
+    const MOST_LINES: usize = 40;
+    let mut names = HashSet::new();
+    let mut left = 0;
+    for line in text.lines() {
+        let rest = line.split_once("module.exports").map(|(_, rest)| rest).or_else(|| list_of_exports(line));
+        if let Some(rest) = rest {
+            names.extend(words(rest));
+            left = if rest.contains('{') && !rest.contains('}') { MOST_LINES } else { 0 };
+        } else if left > 0 {
+            names.extend(words(line));
+            left = if line.contains('}') { 0 } else { left - 1 };
+        }
+    }
+    names
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').filter(|word| !word.is_empty())
+}
+
+/// What follows `export {`, `export default` or `exports.name`.
+fn list_of_exports(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let list = line.strip_prefix("export ").filter(|rest| rest.starts_with('{') && !rest.contains(" from "));
+    list.or_else(|| line.strip_prefix("export default ")).or_else(|| line.strip_prefix("exports."))
 }
 
 /// The names between the braces of an import, as they are called where they come from.

@@ -10,6 +10,8 @@ const MOST_SIGNATURE: usize = 280;
 const MOST_DOC: usize = 700;
 /// More than these of one type are not named.
 const MOST_MEMBERS: usize = 24;
+/// Nobody nests definitions as deep as this, and what is deeper is not looked at.
+const DEEPEST: usize = 24;
 /// Types that a file speaks of; more than these tell nothing apart.
 const MOST_TYPES: usize = 2_000;
 
@@ -46,6 +48,10 @@ pub(super) fn walk(rules: &dyn Rules, tree: &Tree, source: Source<'_>) -> (Code,
         }
     }
     let mut code = walk.code;
+    let exported = rules.exported(source);
+    for symbol in code.symbols.iter_mut().filter(|symbol| symbol.owner.is_none() && symbol.parent.is_none()) {
+        symbol.is_visible |= exported.contains(symbol.name.as_str());
+    }
     code.doc = shortened(&rules.file_doc(root, source), MOST_DOC);
     code.calls.sort_unstable();
     code.calls.dedup();
@@ -72,9 +78,10 @@ impl Walk<'_> {
         if self.rules.is_member(node.kind()) {
             self.member(node);
         }
-        if let Some(block) = self.rules.block(node, self.source) {
+        let shallow = (self.open.len() < DEEPEST).then_some(self.rules);
+        if let Some(block) = shallow.and_then(|rules| rules.block(node, self.source)) {
             self.open.push(Open { end: node.end_byte(), symbol: None, block });
-        } else if let Some(definition) = self.rules.definition(node, self.source) {
+        } else if let Some(definition) = shallow.and_then(|rules| rules.definition(node, self.source)) {
             self.define(node, &definition);
         } else if let Some((through, name)) = self.rules.call(node, self.source) {
             let from = self.caller();

@@ -7,8 +7,13 @@ use crate::note::{Found, Lines, Note, Source};
 
 /// A manifest has some hundreds of elements.
 const MOST_NODES: u32 = 50_000;
+/// Every attribute is compared with the others of its element: what is larger takes long.
+const MOST_BYTES: usize = 200_000;
 
 pub(super) fn maven(source: Source<'_>, found: &mut Found) {
+    if source.text.len() > MOST_BYTES {
+        return;
+    }
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     let Ok(document) = Document::parse_with_options(source.text, options) else { return };
     let root = document.root_element();

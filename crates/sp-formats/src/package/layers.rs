@@ -256,28 +256,29 @@ pub struct NewGraph {
     pub nodes: Vec<NewNode>,
     /// The edges, in the order in which they were found.
     pub edges: Vec<NewEdge>,
-    /// The place of each node, by its id.
-    ids: HashMap<String, usize>,
+    /// The id of each node, by everything that it says.
+    known_nodes: HashMap<Digest, String>,
+    /// How many nodes have the same id but for its number.
+    twins: HashMap<String, usize>,
     known_edges: HashSet<(String, String, String)>,
 }
 
 impl NewGraph {
     /// Adds a node, unless it is there; its id. Two that say the same and differ otherwise are two.
     pub fn node(&mut self, mut node: NewNode) -> String {
-        let base = node.id();
-        for number in 2.. {
-            let id = node.id();
-            match self.ids.get(&id) {
-                None => {
-                    self.ids.insert(id.clone(), self.nodes.len());
-                    self.nodes.push(node);
-                    return id;
-                }
-                Some(&at) if self.nodes[at] == node => return id,
-                Some(_) => node.id = Some(format!("{base}-{number}")),
-            }
+        let whole = Digest::of(node.to_json().as_bytes());
+        if let Some(id) = self.known_nodes.get(&whole) {
+            return id.clone();
         }
-        base
+        let twins = self.twins.entry(node.id()).or_default();
+        *twins += 1;
+        if *twins > 1 {
+            node.id = Some(format!("{}-{twins}", node.id()));
+        }
+        let id = node.id();
+        self.known_nodes.insert(whole, id.clone());
+        self.nodes.push(node);
+        id
     }
 
     /// Adds an edge of full weight, unless it is there.
