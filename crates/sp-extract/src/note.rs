@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use sp_tree::Digest;
+
 use crate::code::Code;
 use crate::noise::Noise;
 use crate::standing::hash_of_lines;
