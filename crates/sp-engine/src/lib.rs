@@ -17,7 +17,7 @@ mod check;
 mod clean;
 mod config;
 mod context;
-mod context_pack;
+pub mod context_pack;
 mod cost;
 mod error;
 mod home;

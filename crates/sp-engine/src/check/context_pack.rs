@@ -25,7 +25,7 @@ impl Format for ContextPackAt {
         for report in &read.reports {
             checker.findings.report(&folder.join(&report.file), report);
         }
-        checker.findings.package(&folder.join(MANIFEST));
+        checker.findings.context_pack(&folder.join(MANIFEST));
         Ok(())
     }
 }

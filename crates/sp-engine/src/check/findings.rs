@@ -26,6 +26,7 @@ struct Gathered {
     costs: BTreeMap<PathBuf, SkillCost>,
     packs: BTreeMap<PathBuf, usize>,
     packages: BTreeSet<PathBuf>,
+    context_packs: BTreeSet<PathBuf>,
     unreadable: Vec<Error>,
 }
 
@@ -82,6 +83,11 @@ impl<'a> Findings<'a> {
         self.lock().packs.insert(file.into(), imports_left);
     }
 
+    /// Adds a context pack that was checked.
+    pub(super) fn context_pack(&self, file: &Path) {
+        self.lock().context_packs.insert(file.into());
+    }
+
     /// Adds a package that was checked.
     pub(super) fn package(&self, file: &Path) {
         self.lock().packages.insert(file.into());
@@ -113,6 +119,7 @@ impl<'a> Findings<'a> {
             skills: gathered.costs.len(),
             packs: gathered.packs.len(),
             packages: gathered.packages.len(),
+            context_packs: gathered.context_packs.len(),
             imports_left: gathered.packs.values().sum(),
             costs: gathered.costs.into_values().collect(),
             unreadable,

@@ -75,6 +75,8 @@ pub struct Checked {
     pub packs: usize,
     /// How many packages were checked.
     pub packages: usize,
+    /// How many context packs were checked.
+    pub context_packs: usize,
     /// How many imports were not looked at.
     pub imports_left: usize,
     /// What each skill costs, in the order of their paths.

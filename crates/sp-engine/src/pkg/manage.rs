@@ -256,7 +256,7 @@ fn for_lean_ctx(session: &Session<'_>, package: &Package) -> Result<String> {
 }
 
 /// Writes a file where the user wants it, whole or not at all.
-pub(super) fn deliver(context: &Context<'_>, path: &Path, delivery: Delivery<'_>) -> Result<()> {
+pub(crate) fn deliver(context: &Context<'_>, path: &Path, delivery: Delivery<'_>) -> Result<()> {
     let temp = Name::new(&format!(".{}.sp-new", context.run_id)).map_err(|e| Error::new(Kind::Usage, e.to_string()))?;
     atomic::deliver(path, &temp, delivery).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {

@@ -54,5 +54,6 @@ pub use stale::{StaleRequest, stale};
 pub use trust::{Acceptance, Downgrade, NewKey, Unsigned};
 pub use verify::verify;
 
+pub(crate) use manage::deliver;
 pub(crate) use project::installed_in;
 pub(crate) use subject::is_package_file;

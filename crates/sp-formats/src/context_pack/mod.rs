@@ -3,7 +3,9 @@
 //! [`read`] takes the files of a pack, wherever they came from, and reports everything about them, each
 //! file in a report of its own. A pack is valid when no report has an error.
 
+mod block;
 mod document;
+mod id;
 mod manifest;
 mod references;
 mod shape;
@@ -18,7 +20,9 @@ use crate::checks::{CP_01, CP_03, CP_10};
 use crate::json::Json;
 use crate::report::{Report, Severity};
 
+pub use block::{Block, BlockError, find, put, take_out};
 pub use document::Document;
+pub use id::pack_id;
 pub use manifest::{FileEntry, Generator, Manifest, Project, SourceEntry, Window, is_pack_id, is_source_id};
 pub use references::{Reference, references};
 pub use write::{Draft, manifest_text, sealed, with_frontmatter};

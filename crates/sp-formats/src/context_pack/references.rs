@@ -1,4 +1,4 @@
-//! Footnotes `[^src_…]`, wherever they stand outside of code.
+//! Footnotes `[^src_…]`, wherever they stand outside of code and of comments.
 //!
 //! A parser of Markdown sees a footnote only where the same file defines it, and here another file does.
 //! So the text itself is searched, and the parser tells only what is code.
@@ -42,7 +42,7 @@ fn is_inside(ranges: &[Range<usize>], at: usize) -> bool {
     ranges.get(after).is_some_and(|range| range.contains(&at))
 }
 
-/// Fenced and indented blocks, and what stands between backticks.
+/// Fenced and indented blocks, what stands between backticks, and comments.
 fn code(text: &str, start: usize) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     let mut block: Option<usize> = None;
@@ -52,6 +52,12 @@ fn code(text: &str, start: usize) -> Vec<Range<usize>> {
             Event::Start(Tag::CodeBlock(_)) => block = Some(range.start),
             Event::End(TagEnd::CodeBlock) => ranges.extend(block.take().map(|first| first..range.end)),
             Event::Code(_) => ranges.push(range),
+            // What a comment holds is not said.
+            Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_)
+                if text[range.clone()].trim_start().starts_with("<!--") =>
+            {
+                ranges.push(range);
+            }
             _ => {}
         }
     }
@@ -68,6 +74,9 @@ mod tests {
         let text = "a [^src_1] `[^src_2]` \\[^src_3]\n\n```\n[^src_4]\n```\n\n    [^src_5]\n\n[^src_6]: b\n[^src_]x [^other] [^src_7";
         let ids: Vec<String> = references(text, 0).into_iter().map(|one| one.id).collect();
         assert_eq!(ids, ["src_1", "src_6"]);
+        let hidden = "<!-- [^src_1]\n\n## [^src_2]\n-->\n\na <!-- [^src_3] --> [^src_4]\n";
+        let ids: Vec<String> = references(hidden, 0).into_iter().map(|one| one.id).collect();
+        assert_eq!(ids, ["src_4"]);
     }
 
     #[test]

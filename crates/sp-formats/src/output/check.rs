@@ -33,6 +33,8 @@ pub struct CheckSummary {
     pub packs: usize,
     /// How many packages were checked.
     pub packages: usize,
+    /// How many context packs were checked.
+    pub context_packs: usize,
     /// How many errors there are.
     pub errors: usize,
     /// How many warnings there are.

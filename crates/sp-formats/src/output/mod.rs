@@ -2,6 +2,7 @@
 
 mod bag;
 mod check;
+mod context_pack;
 mod pkg;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 pub use bag::*;
 pub use check::*;
+pub use context_pack::*;
 pub use pkg::*;
 
 /// `sp list`
@@ -303,6 +305,9 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("bag enter", schemars::schema_for!(BagDigest)),
         ("bag run", schemars::schema_for!(BagRun)),
         ("bag params", schemars::schema_for!(ParameterList)),
+        ("context seal", schemars::schema_for!(ContextPackWritten)),
+        ("context zip", schemars::schema_for!(ContextPackZipped)),
+        ("context show", schemars::schema_for!(ContextPackView)),
         ("pkg create", schemars::schema_for!(PackagesStored)),
         ("pkg list", schemars::schema_for!(PackageList)),
         ("pkg info", schemars::schema_for!(PackageInfo)),

@@ -1,6 +1,7 @@
 //! The command line: every command and flag, and nothing of what they do.
 
 mod bag;
+mod context;
 mod key;
 mod pkg;
 
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use bag::{Bag, BagSource};
+pub(crate) use context::{ContextPack, PackReader};
 pub(crate) use key::Key;
 pub(crate) use pkg::{Create, Drawing, EnvelopeForm, Pkg, PkgKind, PkgPlace, Secret, Sign, Trust};
 
@@ -139,6 +141,9 @@ pub(crate) enum Command {
     /// Keep a workspace's own skills: SkillBag
     #[command(subcommand)]
     Bag(Bag),
+    /// Check, write, show, pack and unpack context packs: `pack.json` with cited Markdown
+    #[command(subcommand)]
+    Context(ContextPack),
     /// Make, verify, install, send and keep packages: .ctxpkg
     #[command(subcommand, visible_alias = "pack")]
     Pkg(Pkg),

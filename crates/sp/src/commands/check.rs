@@ -139,6 +139,7 @@ fn report(outcome: &Outcome) -> CheckReport {
             skills: checked.skills,
             packs: checked.packs,
             packages: checked.packages,
+            context_packs: checked.context_packs,
             errors: checked.count(Severity::Error),
             warnings: checked.count(Severity::Warning),
             notes: checked.count(Severity::Note),
@@ -169,7 +170,12 @@ fn summary(outcome: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
     if checked.files.is_empty() && !checked.unreadable.is_empty() {
         return Ok(());
     }
-    let looked = [(checked.skills, "skill"), (checked.packs, "pack"), (checked.packages, "package")];
+    let looked = [
+        (checked.skills, "skill"),
+        (checked.packs, "pack"),
+        (checked.packages, "package"),
+        (checked.context_packs, "context pack"),
+    ];
     let looked: Vec<String> = looked.iter().filter(|(n, _)| *n > 0).map(|(n, what)| count(*n, what)).collect();
     let looked = if looked.is_empty() { String::new() } else { format!("{}: ", looked.join(" and ")) };
     let pending = outcome.fixed.as_ref().is_some_and(|fixing| !fixing.applied && fixing.problems > 0);

@@ -5,6 +5,7 @@ mod change;
 mod check;
 mod clean;
 mod config;
+mod context;
 mod cost;
 mod explain;
 mod init;
@@ -35,6 +36,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         Command::Pkg(command) => return pkg::run(context, &cli.options, command, terminal),
         Command::Key(command) => key::run(&context, command, terminal),
         Command::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
+        Command::Context(command) => return context::run(&context, &cli.options, command, terminal),
         Command::Explain { rule } => explain::run(rule.as_deref(), terminal),
         Command::Cost { paths, agent, scope } => {
             let sink = |name: &String| SinkRequest { name: name.clone(), path: None, scope: scope_of(*scope) };
@@ -84,7 +86,9 @@ fn refuse_format(cli: &Cli) -> Result<()> {
         _ => return Ok(()),
     };
     let is = match cli.command {
-        Command::Check(_) | Command::Bag(cli::Bag::Check(_)) => "sp check",
+        Command::Check(_) | Command::Bag(cli::Bag::Check(_)) | Command::Context(cli::ContextPack::Check(_)) => {
+            "sp check"
+        }
         Command::Pkg(cli::Pkg::Load { .. }) => "sp pkg load",
         _ => "",
     };
@@ -129,4 +133,16 @@ fn thousands(number: usize) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Bytes as people read them.
+fn size(bytes: u64) -> String {
+    const KB: f64 = 1024.0;
+    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
+    let number = bytes as f64;
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{:.1} KB", number / KB),
+        _ => format!("{:.1} MB", number / KB / KB),
+    }
 }

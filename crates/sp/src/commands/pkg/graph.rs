@@ -6,7 +6,7 @@ use sp_formats::output::{ContradictionItem, GraphView, PackageLoaded, PackageMer
 use sp_formats::package::{Evolution, Filter, Shape};
 use sp_formats::printable::printable;
 
-use super::super::{count, thousands};
+use super::super::{count, size, thousands};
 use super::{overwrite, show, signing};
 use crate::cli::{self, Format, Options, Pkg};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING, as_json, table};
@@ -142,7 +142,7 @@ pub(super) fn draw(context: &Context<'_>, options: &Options, command: &Pkg, term
         Some(file) => {
             let text = text()?;
             let file = pkg::keep_drawing(context, &text, file, overwrite(*force))?;
-            Some((context.show(&file), show::size(text.len() as u64)))
+            Some((context.show(&file), size(text.len() as u64)))
         }
         None => None,
     };

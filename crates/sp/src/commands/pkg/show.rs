@@ -8,7 +8,7 @@ use sp_formats::output::{
 };
 use sp_formats::printable::printable;
 
-use super::super::{count, thousands};
+use super::super::{count, size, thousands};
 use crate::cli::Format;
 use crate::terminal::{ADDED, DIM, REMOVED, STRONG, Terminal, padded, table};
 
@@ -245,16 +245,4 @@ pub(super) fn exported(context: &Context<'_>, done: &PackageExported, terminal: 
 fn count_of(number: u64, what: &str) -> String {
     let shown = thousands(usize::try_from(number).unwrap_or(usize::MAX));
     if number == 1 { format!("1 {what}") } else { format!("{shown} {what}s") }
-}
-
-/// Bytes as people read them.
-pub(super) fn size(bytes: u64) -> String {
-    const KB: f64 = 1024.0;
-    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
-    let number = bytes as f64;
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{:.1} KB", number / KB),
-        _ => format!("{:.1} MB", number / KB / KB),
-    }
 }

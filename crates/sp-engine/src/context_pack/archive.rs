@@ -1,0 +1,98 @@
+//! `sp context zip` and `sp context unzip`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use sp_formats::context_pack::{ContextPack, Entries, Entry, MANIFEST, read};
+use sp_formats::output::{ContextPackWritten, ContextPackZipped};
+use sp_formats::report::{Report, Severity};
+use sp_tree::atomic::{Delivery, Existing, Readers};
+use sp_tree::{Digest, Dir, stored_zip};
+
+use super::entries::read_entries;
+use super::write::write_files;
+use crate::config::Session;
+use crate::context::{Context, Event};
+use crate::error::{Error, Kind, Result};
+use crate::pkg::{Overwrite, deliver};
+
+/// The folder in every zip, and the name of the zip where none is given.
+const FOLDER: &str = "context-pack";
+
+/// What is to be packed.
+#[derive(Debug, Clone)]
+pub struct ZipRequest {
+    /// The folder of the pack.
+    pub pack: PathBuf,
+    /// The zip; none means `context-pack.zip` in the current directory.
+    pub output: Option<PathBuf>,
+    /// What becomes of a file that is there.
+    pub overwrite: Overwrite,
+}
+
+/// Packs a pack that is valid: the same pack gives the same bytes.
+pub fn zip(context: &Context<'_>, request: &ZipRequest) -> Result<ContextPackZipped> {
+    let session = Session::begin(context)?;
+    let path = context.expand(&request.pack.to_string_lossy());
+    let (pack, entries) = valid(&session, &path)?;
+    let files = listed(&pack, &entries).into_iter().map(|(path, bytes)| (format!("{FOLDER}/{path}"), bytes)).collect();
+    let bytes = stored_zip(&files).map_err(|why| Error::new(Kind::Data, "the zip cannot be made").because(why))?;
+    let existing = if request.overwrite == Overwrite::Allow { Existing::Replace } else { Existing::Keep };
+    let output = context.absolute(request.output.as_deref().unwrap_or(Path::new("context-pack.zip")));
+    deliver(context, &output, Delivery { bytes: &bytes, readers: Readers::Anybody, existing })?;
+    Ok(ContextPackZipped {
+        file: output,
+        pack_id: pack.manifest.pack_id,
+        bytes: bytes.len(),
+        sha256: Digest::of(&bytes).hex(),
+        files: files.len(),
+    })
+}
+
+/// Unpacks a pack that is valid into a new folder.
+pub fn unzip(context: &Context<'_>, zip: &Path, dir: &Path) -> Result<ContextPackWritten> {
+    let session = Session::begin(context)?;
+    let (pack, entries) = valid(&session, &context.expand(&zip.to_string_lossy()))?;
+    let dir = context.absolute(dir);
+    if dir.symlink_metadata().is_ok() && !Dir::open(&dir)?.entries()?.is_empty() {
+        return Err(Error::new(Kind::Request, format!("`{}` is not empty", context.show(&dir)))
+            .hint("nothing was changed: name a folder that is new or empty"));
+    }
+    Dir::create_all(&dir)?;
+    write_files(&session, &dir, &listed(&pack, &entries))
+}
+
+/// The files of a pack with their bytes, and nothing that it does not list.
+fn listed(pack: &ContextPack, entries: &Entries) -> BTreeMap<String, Vec<u8>> {
+    let names = pack.manifest.files.iter().map(|entry| entry.path.as_str()).chain([MANIFEST]);
+    let bytes = |name: &str| match entries.get(name) {
+        Some(Entry::File(bytes)) => Some((name.to_owned(), bytes.clone())),
+        _ => None,
+    };
+    names.filter_map(bytes).collect()
+}
+
+/// A pack without errors, with all that lies there.
+pub(super) fn valid(session: &Session<'_>, path: &Path) -> Result<(ContextPack, Entries)> {
+    let entries = read_entries(session, path)?;
+    let judged = read(&entries, &session.limits);
+    match judged.pack {
+        Some(pack) => Ok((pack, entries)),
+        None => Err(refused(
+            session,
+            format!("`{}` is no valid context pack", session.context.show_near(path)),
+            judged.reports,
+        )),
+    }
+}
+
+/// Why a pack is refused: every error of every file.
+pub(super) fn refused(session: &Session<'_>, message: String, reports: Vec<Report>) -> Error {
+    let mut wrong: Vec<Report> = reports.into_iter().filter(|report| !report.is_usable()).collect();
+    for report in &mut wrong {
+        report.findings.retain(|finding| finding.severity == Severity::Error);
+    }
+    let last = wrong.pop().unwrap_or_else(|| Report::new(MANIFEST, ""));
+    wrong.iter().for_each(|report| session.context.tell(Event::Findings(report)));
+    Error::in_file(message, last)
+}

@@ -1,0 +1,197 @@
+//! `sp context`: packs that are written by hand, sealed, shown, packed, and put into a repository.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test arranges its world with the plain calls"
+)]
+
+use serde_json::Value;
+use sp_testkit::{Run, World, world};
+
+/// A world with a folder to work in.
+fn work() -> World {
+    let world = world!();
+    std::fs::create_dir_all(world.path("work")).unwrap();
+    world
+}
+
+fn sp(world: &World, args: &[&str]) -> Run {
+    world.sp_in("work", &[&["context"], args].concat())
+}
+
+fn answer(world: &World, args: &[&str]) -> Value {
+    serde_json::from_str(&sp(world, &[args, &["--format", "json"]].concat()).ok().stdout).unwrap()
+}
+
+fn text(world: &World, path: &str) -> String {
+    std::fs::read_to_string(world.path(path)).unwrap()
+}
+
+fn append(world: &World, path: &str, more: &str) {
+    std::fs::write(world.path(path), text(world, path) + more).unwrap();
+}
+
+/// A pack of which something is said, with its source.
+fn written() -> World {
+    let world = work();
+    sp(&world, &["new", "shop", "--name", "Shop", "--description", "It sells things.", "--stack", "rust"]).ok();
+    let source = "\n## [^src_a]\n\n- Title: A\n- URL: https://example.com/a\n- Kind: docs\n- Captured: 2026-02-01\n\
+                  - Summary: It says so. It is right.\n- Key claims:\n  - So it is.\n";
+    append(&world, "work/shop/sources.md", source);
+    let rule = text(&world, "work/shop/AGENTS.md")
+        .replace("What everybody keeps to, with its footnote", "Keep it short. [^src_a]");
+    std::fs::write(world.path("work/shop/AGENTS.md"), &rule).unwrap();
+    std::fs::write(world.path("work/shop/cursor.md"), rule).unwrap();
+    let listed = "\"sources\": [{\"id\": \"src_a\", \"url\": \"https://example.com/a\", \"title\": \"A\", \"kind\": \"docs\", \"captured_at\": \"2026-02-01\"}]";
+    let manifest = text(&world, "work/shop/pack.json").replace("\"sources\": []", listed);
+    std::fs::write(world.path("work/shop/pack.json"), manifest).unwrap();
+    sp(&world, &["seal", "shop"]).ok();
+    world
+}
+
+#[test]
+fn cp_01_a_new_pack_is_valid_and_never_takes_the_place_of_one() {
+    let world = work();
+    sp(&world, &["new", "shop"]).ok();
+    sp(&world, &["check", "shop"]).ok();
+    let before = world.files("work");
+    sp(&world, &["new", "shop"]).fails(1);
+    assert_eq!(world.files("work"), before);
+}
+
+#[test]
+fn cp_04_cp_10_sealing_mends_frontmatter_and_hashes_and_nothing_else() {
+    let world = written();
+    sp(&world, &["check", "shop"]).ok();
+    let good = world.files("work/shop");
+    append(&world, "work/shop/tasks.md", "\n## 1. Do\n\n- It.\n- Acceptance: done.\n");
+    let body = text(&world, "work/shop/skills.md").split_once("---\n\n").unwrap().1.to_owned();
+    std::fs::write(world.path("work/shop/skills.md"), body.replace('\n', "\r\n")).unwrap();
+    let run = sp(&world, &["check", "shop"]).fails(1);
+    assert!(run.stdout.contains("CP-04") && run.stdout.contains("CP-10"), "{run}");
+    let report = answer(&world, &["seal", "shop"]);
+    let changed: Vec<&str> = report["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|file| file["change"] == "changed")
+        .map(|file| file["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(changed, ["pack.json", "skills.md"], "the right frontmatter of `tasks.md` stays");
+    sp(&world, &["check", "shop"]).ok();
+    assert_eq!(world.files("work/shop")["skills.md"], good["skills.md"]);
+    let again = answer(&world, &["seal", "shop"]);
+    assert!(again["files"].as_array().unwrap().iter().all(|file| file["change"] == "same"), "{again}");
+}
+
+#[test]
+fn cp_10_what_only_its_author_can_mend_is_not_sealed() {
+    let world = written();
+    append(&world, "work/shop/AGENTS.md", "\nMore. [^src_nobody]\n");
+    let before = world.files("work/shop");
+    let run = sp(&world, &["seal", "shop"]).fails(3);
+    assert!(run.stderr.contains("src_nobody") && run.stderr.contains("nothing was changed"), "{run}");
+    assert_eq!(world.files("work/shop"), before);
+    sp(&world, &["zip", "shop"]).fails(3);
+    assert!(!world.path("work/context-pack.zip").exists());
+}
+
+#[test]
+fn cp_15_the_same_pack_gives_the_same_zip_and_comes_back_out_of_it() {
+    let world = written();
+    let first = answer(&world, &["zip", "shop", "--output", "a.zip"]);
+    std::fs::write(world.path("work/shop/notes.txt"), "not of the pack").unwrap();
+    let second = answer(&world, &["zip", "shop", "--output", "b.zip"]);
+    assert_eq!(first["sha256"], second["sha256"], "what the pack does not list is not in it");
+    sp(&world, &["zip", "shop", "--output", "a.zip"]).fails(1);
+    sp(&world, &["zip", "shop", "--output", "a.zip", "--force"]).ok();
+    sp(&world, &["check", "a.zip"]).ok();
+    std::fs::remove_file(world.path("work/shop/notes.txt")).unwrap();
+    sp(&world, &["unzip", "a.zip", "out"]).ok();
+    assert_eq!(world.files("work/out"), world.files("work/shop"));
+    sp(&world, &["unzip", "a.zip", "out"]).fails(1);
+    assert_eq!(answer(&world, &["show", "a.zip"]), answer(&world, &["show", "shop"]));
+}
+
+#[test]
+fn a_pack_is_shown_with_what_it_costs() {
+    let world = written();
+    let view = answer(&world, &["show", "shop"]);
+    assert_eq!(
+        (&view["name"], &view["errors"], &view["sources"][0]["id"]),
+        (&"Shop".into(), &0.into(), &"src_a".into())
+    );
+    assert!(view["files"].as_array().unwrap().iter().all(|file| file["tokens"].as_u64().unwrap() > 0), "{view}");
+    let run = sp(&world, &["show", "shop"]).ok();
+    assert!(run.stdout.contains("tokens in all") && run.stdout.contains("https://example.com/a"), "{run}");
+}
+
+#[test]
+fn cp_14_a_pack_stands_beside_the_users_own_text_and_leaves_no_trace() {
+    let world = written();
+    let own = [
+        ("AGENTS.md", "Mine, without an end of line"),
+        ("CLAUDE.md", "# C\r\nwindows\r\n"),
+        (".cursor/rules/own.mdc", "---\n---\nMine.\n"),
+    ];
+    for (path, text) in own {
+        let path = world.path(&format!("work/repo/{path}"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let before = world.files("work/repo");
+    let args = ["--root", "repo", "install", "shop", "--agent", "cursor", "--agent", "claude"];
+    sp(&world, &[&args[..], &["--dry-run"]].concat()).ok();
+    assert_eq!(world.files("work/repo"), before);
+    sp(&world, &args).ok();
+    for (path, own) in own {
+        assert!(text(&world, &format!("work/repo/{path}")).starts_with(own), "{path}");
+    }
+    let agents = text(&world, "work/repo/AGENTS.md");
+    assert!(agents.contains("# Project: Shop") && agents.contains("[^src_a]: A, https://example.com/a"), "{agents}");
+    assert!(text(&world, "work/repo/CLAUDE.md").contains("@AGENTS.md"));
+    let cursor = text(&world, "work/repo/.cursor/rules/context-pack.mdc");
+    assert!(cursor.starts_with("---\ndescription: \"Context of Shop\"\nglobs:\nalwaysApply: true\n---\n"), "{cursor}");
+    // Again, and what stands behind the block stays too.
+    let installed = world.files("work/repo");
+    sp(&world, &args).ok();
+    assert_eq!(world.files("work/repo"), installed);
+    append(&world, "work/repo/AGENTS.md", "\nMore of mine.\n");
+    sp(&world, &["--root", "repo", "uninstall"]).ok();
+    assert_eq!(text(&world, "work/repo/AGENTS.md"), "Mine, without an end of line\nMore of mine.\n");
+    std::fs::write(world.path("work/repo/AGENTS.md"), own[0].1).unwrap();
+    assert_eq!(world.files("work/repo"), before);
+    sp(&world, &["--root", "repo", "uninstall"]).fails(1);
+}
+
+#[test]
+fn cp_14_files_that_were_not_there_are_gone_again() {
+    let world = written();
+    std::fs::create_dir_all(world.path("work/repo")).unwrap();
+    sp(&world, &["--root", "repo", "install", "shop"]).ok();
+    assert!(!world.path("work/repo/CLAUDE.md").exists(), "nobody asked for it");
+    sp(&world, &["--root", "repo", "uninstall"]).ok();
+    assert!(world.files("work/repo").is_empty());
+}
+
+#[test]
+fn cp_14_an_edited_block_and_a_file_of_somebody_else_are_refused() {
+    let world = written();
+    std::fs::create_dir_all(world.path("work/repo/.cursor/rules")).unwrap();
+    std::fs::write(world.path("work/repo/.cursor/rules/context-pack.mdc"), "Mine.\n").unwrap();
+    let before = world.files("work/repo");
+    let run = sp(&world, &["--root", "repo", "install", "shop"]).fails(4);
+    assert!(run.stderr.contains("is not ours"), "{run}");
+    assert_eq!(world.files("work/repo"), before);
+    std::fs::remove_file(world.path("work/repo/.cursor/rules/context-pack.mdc")).unwrap();
+    sp(&world, &["--root", "repo", "install", "shop"]).ok();
+    let edited = text(&world, "work/repo/AGENTS.md").replace("It sells things.", "It sells nothing.");
+    std::fs::write(world.path("work/repo/AGENTS.md"), edited).unwrap();
+    let before = world.files("work/repo");
+    for args in [&["--root", "repo", "install", "shop"][..], &["--root", "repo", "uninstall"]] {
+        let run = sp(&world, args).fails(4);
+        assert!(run.stderr.contains("edited"), "{run}");
+        assert_eq!(world.files("work/repo"), before);
+    }
+}
