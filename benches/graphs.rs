@@ -69,7 +69,8 @@ fn sentence(seed: usize) -> String {
 
 /// A package with so many nodes from a place on, and twice as many edges.
 fn package(name: &str, from: usize, nodes: usize) -> Package {
-    let id = |at: usize| format!("fact-{:08x}", chance(at));
+    // Chance alone would give two of so many the same.
+    let id = |at: usize| format!("fact-{:08x}-{at}", chance(at));
     let node = |at: usize| {
         let (id, says, file) = (id(at), sentence(at), WORDS[chance(at * 7) % WORDS.len()]);
         let activation = (chance(at) % 100) as f64 / 100.0;

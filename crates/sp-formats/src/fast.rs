@@ -63,7 +63,7 @@ pub(crate) fn hash_of(hasher: &RandomState, value: impl std::hash::Hash) -> u32 
 pub(crate) struct Texts {
     hasher: RandomState,
     table: Table,
-    joined: String,
+    joined: Vec<u8>,
     ends: Vec<usize>,
 }
 
@@ -73,31 +73,31 @@ impl Texts {
         Self {
             hasher: RandomState::default(),
             table: Table::with_room(room),
-            joined: String::with_capacity(room * 16),
+            joined: Vec::with_capacity(room * 16),
             ends: Vec::with_capacity(room),
         }
     }
 
-    /// The text with a number.
-    pub(crate) fn get(&self, number: u32) -> &str {
+    /// Whether a text has this number.
+    fn is(&self, number: u32, text: &str) -> bool {
         let number = number as usize;
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
-        &self.joined[start..self.ends[number]]
+        self.joined[start..self.ends[number]] == *text.as_bytes()
     }
 
     /// The number of a text.
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
-        self.table.find(hash_of(&self.hasher, text), |number| self.get(number) == text)
+        self.table.find(hash_of(&self.hasher, text), |number| self.is(number, text))
     }
 
     /// The number of a text, which it has or gets; and whether it is new.
     pub(crate) fn number(&mut self, text: &str) -> (u32, bool) {
         let hash = hash_of(&self.hasher, text);
-        if let Some(number) = self.table.find(hash, |number| self.get(number) == text) {
+        if let Some(number) = self.table.find(hash, |number| self.is(number, text)) {
             return (number, false);
         }
         let number = self.ends.len() as u32;
-        self.joined.push_str(text);
+        self.joined.extend_from_slice(text.as_bytes());
         self.ends.push(self.joined.len());
         self.table.insert(hash, number);
         (number, true)
@@ -120,7 +120,6 @@ mod tests {
         assert_eq!(texts.find(""), Some(5000));
         assert_eq!(texts.find("text 4999"), Some(4999));
         assert_eq!(texts.find("text 5000"), None);
-        assert_eq!(texts.get(17), "text 17");
     }
 
     #[test]

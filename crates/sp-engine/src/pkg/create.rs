@@ -15,7 +15,7 @@ use sp_tree::{Content, Dir, PrivateKey, RelPath, load, read_limited};
 use super::extract::extract;
 use super::keys::signing_key;
 use super::manage::{Overwrite, deliver, take};
-use super::shelf::{Stock, best, read_shelf};
+use super::shelf::{Stock, best, read_blob, read_shelf};
 use super::subject::load_stored;
 use super::trust::Acceptance;
 use crate::authoring::find_pack;
@@ -171,6 +171,11 @@ fn next_version(session: &Session<'_>, draft: &mut Draft, key: Option<&PrivateKe
         draft.created_at = newest.created_at.clone().unwrap_or_else(|| now.clone());
         let same = build(session, draft, key)?;
         draft.created_at = now;
+        if same.digest() == newest.digest {
+            // What the store has is held against its digest, and then it is this.
+            read_blob(session.context, &newest.digest)?;
+            return Ok(same);
+        }
         if same.identity() == newest.identity && newest.signer == same.signer.map(|signer| signer.key) {
             return load_stored(session, newest);
         }

@@ -108,6 +108,8 @@ struct State {
     /// The first package that has it, and whether another has it too.
     voice: u32,
     shared: bool,
+    /// Whether all who have it have it to the letter, and it would be written so.
+    settled: bool,
     /// Whether another node took its place: it keeps what it was, and is no longer active.
     superseded: bool,
 }
@@ -127,8 +129,6 @@ struct Statement<'j> {
     voice: u32,
     /// What was said of the same node before; itself, if it is the first.
     before: u32,
-    /// Whether it would be written as it stands there, if nothing else were said.
-    settled: bool,
 }
 
 /// An edge as one package has it: the numbers of its two nodes and of its type, and what is said of it.
@@ -157,6 +157,8 @@ struct Merger<'v, 'j> {
     /// The types of edges, and their numbers.
     kinds: Vec<Cow<'j, str>>,
     numbers: Map<Cow<'j, str>, u32>,
+    /// The types of nodes.
+    types: BTreeSet<Cow<'j, str>>,
     sources: BTreeMap<String, String>,
     /// Edges that lead to nodes that are not there, as canonical JSON.
     loose: BTreeSet<String>,
@@ -217,6 +219,7 @@ impl<'v, 'j> Merger<'v, 'j> {
             claims: Vec::new(),
             kinds: Vec::new(),
             numbers: Map::default(),
+            types: BTreeSet::new(),
             sources: BTreeMap::new(),
             loose: BTreeSet::new(),
         }
@@ -278,9 +281,20 @@ impl<'v, 'j> Merger<'v, 'j> {
         let at = self.known.find(hash, |at| self.said[at as usize] == said).unwrap_or_else(|| {
             let at = self.said.len() as u32;
             self.known.insert(hash, at);
+            if !self.types.contains(&said.1) {
+                self.types.insert(said.1.clone());
+            }
             self.said.push(said);
             let (activation, confidence) = (0.0, None);
-            self.states.push(State { activation, confidence, last: this, voice, shared: false, superseded: false });
+            self.states.push(State {
+                activation,
+                confidence,
+                last: this,
+                voice,
+                shared: false,
+                settled,
+                superseded: false,
+            });
             at
         });
         let state = &mut self.states[at as usize];
@@ -288,7 +302,10 @@ impl<'v, 'j> Merger<'v, 'j> {
         state.activation = state.activation.max(node.activation);
         state.confidence = greater(state.confidence, node.confidence);
         let before = std::mem::replace(&mut state.last, this);
-        self.statements.push(Statement { value, voice, before, settled });
+        if before != this {
+            state.settled &= self.statements[before as usize].value.raw() == value.raw();
+        }
+        self.statements.push(Statement { value, voice, before });
         at
     }
 
@@ -346,7 +363,8 @@ impl<'v, 'j> Merger<'v, 'j> {
 
     fn finish(mut self) -> Merged {
         let named = self.name();
-        let mut merged = Merged { nodes: self.said.len(), ..Merged::default() };
+        let types = std::mem::take(&mut self.types).into_iter().map(Cow::into_owned).collect();
+        let mut merged = Merged { nodes: self.said.len(), types, ..Merged::default() };
         self.set_aside(&named.ids, &mut merged);
         let contradicts = self.kind(Cow::Borrowed("contradicts"));
         self.tell_contradictions(&named, contradicts, &mut merged);
@@ -479,6 +497,7 @@ impl<'v, 'j> Merger<'v, 'j> {
         let derived = named.variants.iter().map(|(kept, other)| (key(*kept, *other, contradicts), DERIVED));
         let mut edges: Vec<((u64, u32), u32)> = said.chain(derived).collect();
         edges.sort_unstable();
+        let quoted: Vec<String> = kinds.iter().map(|kind| quoted(&self.kinds[*kind as usize])).collect();
         let (mut count, mut claims) = (0, Vec::new());
         for same in edges.chunk_by(|a, b| a.0 == b.0) {
             if count > 0 {
@@ -488,7 +507,7 @@ impl<'v, 'j> Merger<'v, 'j> {
             claims.clear();
             claims.extend(same.iter().filter_map(|(_, at)| self.claims.get(*at as usize)));
             let ((ends, kind), _) = same[0];
-            let kind = &self.kinds[kinds[kind as usize] as usize];
+            let kind = &quoted[kind as usize];
             writer.edge(&Edge { from: (ends >> 32) as u32, to: ends as u32, kind, claims: &claims });
         }
         count
@@ -499,10 +518,6 @@ impl<'v, 'j> Merger<'v, 'j> {
         for &at in &named.order {
             let (at, id) = (at as usize, || named.ids[at as usize].clone().into_owned());
             let state = &self.states[at];
-            let kind = &*self.said[at].1;
-            if !merged.types.contains(kind) {
-                merged.types.insert(kind.to_owned());
-            }
             if state.shared {
                 merged.shared.push(id());
             }
@@ -516,8 +531,7 @@ impl<'v, 'j> Merger<'v, 'j> {
 
     /// Whether others say more of a node than the first package does.
     fn says_more(&self, at: usize) -> bool {
-        let last = self.statements[self.states[at].last as usize].value.raw();
-        if self.statements_of(at).all(|one| one.value.raw() == last) {
+        if self.states[at].settled {
             return false;
         }
         let (mut activation, mut confidence) = (0.0f64, None);

@@ -40,6 +40,7 @@ type Contributions<'m> = Vec<(Cow<'m, str>, f64, f64)>;
 pub(super) struct Edge<'m, 'j> {
     pub from: u32,
     pub to: u32,
+    /// Its type, in quotes.
     pub kind: &'m str,
     /// Those who say it, in the order in which they were heard; nobody says what was derived.
     pub claims: &'m [&'m Claim<'j>],
@@ -74,7 +75,7 @@ impl<'m, 'j: 'm> Writer<'m, 'j> {
         let Self { text, fields, said, quoted, ends, .. } = self;
         let id = |rank: u32| &quoted[ends[rank as usize]..ends[rank as usize + 1]];
         let ends =
-            [("from", Piece::Json(id(edge.from))), ("to", Piece::Json(id(edge.to))), ("type", Piece::Text(edge.kind))];
+            [("from", Piece::Json(id(edge.from))), ("to", Piece::Json(id(edge.to))), ("type", Piece::Json(edge.kind))];
         let mut members: Members<'_> = Vec::with_capacity(7);
         if edge.claims.is_empty() {
             members.push(("derived", Piece::Json("true")));
@@ -86,6 +87,22 @@ impl<'m, 'j: 'm> Writer<'m, 'j> {
         #[expect(clippy::cast_precision_loss, reason = "nobody merges 2^52 packages")]
         let count = said.len() as f64;
         let (weights, counts) = said.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.1, sum.1 + one.2));
+        let [from, to, kind] = [id(edge.from), id(edge.to), edge.kind];
+        if !edge.claims.iter().any(|claim| claim.more) {
+            text.push('{');
+            if counts != 0.0 {
+                text.push_str("\"coactivations\":");
+                push_number(counts, text);
+                text.push(',');
+            }
+            text.push_str("\"contributions\":");
+            write_contributions(said, text);
+            for part in [",\"from\":", from, ",\"to\":", to, ",\"type\":", kind, ",\"weight\":"] {
+                text.push_str(part);
+            }
+            push_number(weights / count, text);
+            return text.push('}');
+        }
         fields.clear();
         edge.claims.iter().filter(|claim| claim.more).for_each(|claim| gather_edge(fields, claim.value));
         let (fields, also) = settled(fields);
@@ -102,11 +119,8 @@ impl<'m, 'j: 'm> Writer<'m, 'j> {
     pub(super) fn node(&mut self, at: usize) {
         let (merger, ids) = (self.merger, &self.named.ids);
         let ((id, kind, content), state) = (&merger.said[at], &merger.states[at]);
-        if !state.superseded
-            && ids[at] == *id
-            && let Some(text) = merger.as_it_stands(at)
-        {
-            return self.text.push_str(text);
+        if state.settled && !state.superseded && ids[at] == *id {
+            return self.text.push_str(merger.statements[state.last as usize].value.raw());
         }
         self.fields.clear();
         merger.statements_of(at).for_each(|one| gather_node(&mut self.fields, one.value));
@@ -143,13 +157,6 @@ impl<'m, 'j: 'm> Writer<'m, 'j> {
 }
 
 impl<'j> Merger<'_, 'j> {
-    /// The text of a node that all who have it have to the letter, if nothing in it would be written otherwise.
-    fn as_it_stands(&self, at: usize) -> Option<&'j str> {
-        let mut all = self.statements_of(at);
-        let first = all.next().filter(|one| one.settled)?.value.raw();
-        all.all(|one| one.value.raw() == first).then_some(first)
-    }
-
     /// What the sources of an edge say, in the order of the sources, so that their sum is the same
     /// whoever was heard first.
     fn contributions<'m>(&'m self, claims: &[&Claim<'j>], said: &mut Contributions<'m>)
