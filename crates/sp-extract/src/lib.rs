@@ -25,7 +25,7 @@ pub use assemble::{Extracted, Options, assemble};
 pub use history::{Commit, FileHistory, History};
 pub use noise::Noise;
 pub use note::{Found, Lines, Note, hash_of_lines};
-pub use role::is_wanted;
+pub use role::{is_foreign, is_wanted};
 
 use code::grammar_of;
 use role::Role;
