@@ -471,7 +471,8 @@ fn noted(note: &Note) -> NewNode {
 }
 
 fn file_content(file: &Found, code: &Code) -> String {
-    let mut content = format!("`{}` ({}, {} lines)", file.path, code.language, file.lines);
+    let lines = if file.lines == 1 { "line" } else { "lines" };
+    let mut content = format!("`{}` ({}, {} {lines})", file.path, code.language, file.lines);
     if !code.doc.is_empty() {
         content += &format!(": {}", code.doc);
     }

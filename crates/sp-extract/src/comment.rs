@@ -86,6 +86,11 @@ fn marks_of(path: &str) -> Option<&'static [&'static str]> {
 
 /// The words of a comment, without what makes it one.
 pub(crate) fn plain(comment: &str) -> String {
+    plain_lines(comment).join("\n").trim().to_owned()
+}
+
+/// The same for each of its lines, from the first to the last.
+fn plain_lines(comment: &str) -> Vec<String> {
     let comment = comment.trim();
     let inside = comment
         .strip_prefix("/*")
@@ -98,14 +103,15 @@ pub(crate) fn plain(comment: &str) -> String {
         };
         line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
     };
-    inside.unwrap_or(comment).lines().map(clean).collect::<Vec<_>>().join("\n").trim().to_owned()
+    inside.unwrap_or(comment).lines().map(clean).collect()
 }
 
 /// Warnings in the comments of a file of code.
 pub(crate) fn in_code(comments: &[Comment], code: &Code, found: &mut Found) {
     let mut lines: Vec<(usize, String)> = Vec::new();
     for comment in comments {
-        lines.extend(plain(&comment.text).lines().enumerate().map(|(at, line)| (comment.line + at, line.to_owned())));
+        let said = plain_lines(&comment.text);
+        lines.extend(said.into_iter().enumerate().map(|(at, line)| (comment.line + at, line.trim().to_owned())));
     }
     for mut note in warnings(&lines) {
         note.inside = innermost(code, note.lines.first);
@@ -131,6 +137,8 @@ pub(crate) fn in_lines(source: Source<'_>, found: &mut Found) {
     let Some(marks) = marks_of(source.path).or_else(|| is_script.then_some(&["#"][..])) else { return };
     let comment = |line: &str| {
         let line = line.trim_start();
+        let is_block = marks.contains(&"/*");
+        let line = if is_block { line.trim_end().trim_end_matches("*/") } else { line };
         marks.iter().any(|mark| line.starts_with(mark)).then(|| plain(line.trim_start_matches(['*', ' '])))
     };
     let lines: Vec<(usize, String)> =
@@ -181,9 +189,9 @@ fn warnings(lines: &[(usize, String)]) -> Vec<Note> {
         let fewest = if category == "note" { FEWEST_WORDS_OF_A_NOTE } else { FEWEST_WORDS } + 1;
         let text = said.join(" ");
         if words >= fewest && !is_boilerplate(&text) {
-            let rest = text[mark.len()..]
-                .trim_start_matches(|c: char| c != ':' && !c.is_whitespace())
-                .trim_start_matches([':', '-', ' ']);
+            let rest = &text[mark.len()..];
+            let named = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+            let rest = named.map_or(rest, |(_, rest)| rest).trim_start_matches(['!', ':', '-', ' ']);
             let content = format!("{mark}: {}", shortened(rest, MOST_CHARACTERS));
             let lines = Lines { first: *first, last };
             notes.push(Note::new("gotcha", category, content, lines).sure(confidence));

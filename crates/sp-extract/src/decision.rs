@@ -2,7 +2,7 @@
 
 use sp_formats::markdown::{Section, sections};
 
-use crate::document::as_markdown;
+use crate::document::{as_markdown, front_matter};
 use crate::note::{Found, Note, Source, on_one_line, shortened};
 
 const MOST_DECISION: usize = 1_200;
@@ -19,7 +19,7 @@ const BEGINNING: &[&str] = &["remove", "rename", "replace", "drop", "switch", "r
 /// One decision, as its own document tells it.
 pub(crate) fn record(source: Source<'_>, found: &mut Found) {
     let text = source.text;
-    let all = sections(text, 0);
+    let all = sections(text, front_matter(text));
     let Some(title) = all.first().map(|section| section.title.clone()) else { return };
     let body = |names: &[&str], most: usize| {
         let section =

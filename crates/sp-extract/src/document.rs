@@ -263,9 +263,17 @@ fn heading(titles: &[&str], number: usize) -> String {
 }
 
 /// Where the text begins after what stands between `---` at its top.
-fn front_matter(text: &str) -> usize {
-    let Some(rest) = text.strip_prefix("---\n") else { return 0 };
-    rest.find("\n---\n").map_or(0, |at| at + "---\n".len() + "\n---\n".len())
+pub(crate) fn front_matter(text: &str) -> usize {
+    let mut at = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        at += line.len();
+        match (number, line.trim_end() == "---") {
+            (0, false) => return 0,
+            (0, true) | (_, false) => {}
+            (_, true) => return at,
+        }
+    }
+    0
 }
 
 /// Pieces of a text that end where a paragraph does, and never inside of a fence.

@@ -26,7 +26,7 @@ pub use assemble::{Extracted, Options, assemble};
 pub use history::{Commit, FileHistory, History};
 pub use noise::Noise;
 pub use note::{Found, Lines, Note};
-pub use role::is_wanted;
+pub use role::{is_foreign, is_wanted};
 pub use standing::{Standing, hash_of_lines, standing};
 
 use code::grammar_of;

@@ -42,6 +42,9 @@ impl Source<'_> {
     }
 }
 
+/// Longer than this is nothing that is worth being said at once.
+const MOST_CONTENT: usize = 12_000;
+
 /// From one line to another, both counted from one and both in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lines {
@@ -148,7 +151,10 @@ impl Found {
     }
 
     /// Adds a note, unless the file says the same further up.
-    pub(crate) fn add(&mut self, note: Note) {
+    pub(crate) fn add(&mut self, mut note: Note) {
+        if note.content.len() > MOST_CONTENT {
+            note.content = shortened(&note.content, MOST_CONTENT);
+        }
         let said = Digest::of(format!("{}\0{}", note.kind, note.content).as_bytes());
         if !note.content.trim().is_empty() && self.known.insert(said) {
             self.notes.push(note);

@@ -152,10 +152,18 @@ impl<'f> Index<'f> {
                         links.insert(Link { from: Place::File(at), to: Place::File(defined.0), kind: "imports" });
                     }
                     scope.files.insert(defined.0);
-                    scope.names.insert(name, defined);
+                    scope.names.insert(import.local(name), defined);
+                }
+            }
+            // Methods that are imported one by one.
+            for member in import.names.iter().filter(|_| code.language == "Java") {
+                let class = import.path.rsplit('.').next().unwrap_or_default();
+                if let ([only], false) = (self.method_of(code, class, member), target.files.is_empty()) {
+                    scope.names.insert(member, *only);
                 }
             }
             if let Some(module) = target.module {
+                let module = import.whole().unwrap_or(import.local(&module)).to_owned();
                 scope.modules.entry(module).or_default().extend(target.files);
             }
         }
@@ -178,7 +186,8 @@ impl<'f> Index<'f> {
             Through::Nothing => self.plain(at, code, scope, name),
             Through::Itself => {
                 let owner = call.from.and_then(|from| code.symbols.get(from)?.owner.as_deref())?;
-                nearest(at, self.method_of(code, owner, name))
+                let own = self.method_of(code, owner, name);
+                if own.is_empty() { scope.names.get(name).copied() } else { nearest(at, own) }
             }
             Through::Name(through) => {
                 let of_type = self.method_of(code, through, name);

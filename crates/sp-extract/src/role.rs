@@ -83,6 +83,11 @@ const FOREIGN: &[&str] = &[
 const SAMPLES: &[&str] =
     &["fixtures", "testdata", "__snapshots__", "snapshots", "__fixtures__", "corpus", "golden", "seeds"];
 
+/// Whether a folder, by its name, holds other people's work or what a machine made.
+pub fn is_foreign(folder: &str) -> bool {
+    FOREIGN.contains(&folder)
+}
+
 /// Whether a file could say something, and is not another project's.
 pub fn is_wanted(path: &str) -> bool {
     let mut folders = path.split('/').rev().skip(1);

@@ -5,6 +5,10 @@ use sp_formats::bag::secret;
 use crate::code::Symbol;
 use crate::note::Found;
 
+/// A name and its type are not longer.
+const LONGEST_NAME: usize = 120;
+/// What is shorter cannot be told from a word by its shape.
+const SHORTEST_WORD: usize = 16;
 /// What is shorter is no secret.
 const FEWEST: usize = 6;
 
@@ -23,7 +27,7 @@ pub(crate) fn withhold(found: &mut Found) {
         !hidden
     });
     for symbol in found.code.iter_mut().flat_map(|code| &mut code.symbols) {
-        if has_secret(&symbol.name) || symbol.owner.as_deref().is_some_and(has_secret) {
+        if is_secret(&symbol.name) || symbol.owner.as_deref().is_some_and(is_secret) {
             withheld.push(symbol.lines.first);
             // Without a name it is not worth a node, and nothing leads to it.
             *symbol = Symbol { kind: symbol.kind, parent: symbol.parent, lines: symbol.lines, ..Symbol::default() };
@@ -55,11 +59,14 @@ pub(crate) fn has_secret(text: &str) -> bool {
 
 /// A word that is a secret, or has one between its marks: backticks, brackets, stars.
 fn is_secret(word: &str) -> bool {
+    if word.len() < SHORTEST_WORD && !word.contains("://") {
+        return false;
+    }
     let is_mark = |c: char| !c.is_alphanumeric() && !"-_.+/=".contains(c);
     secret("", word).is_some()
         || word.split(is_mark).flat_map(|part| [part].into_iter().chain(part.split('/'))).any(|part| {
             let part = part.trim_matches('.');
-            part.len() >= FEWEST && secret("", part).is_some()
+            part.len() >= SHORTEST_WORD && secret("", part).is_some()
         })
 }
 
@@ -67,8 +74,8 @@ fn is_secret(word: &str) -> bool {
 fn bears_secret(line: &str) -> bool {
     let mut words = line.split_whitespace();
     while let Some(word) = words.next() {
-        let scheme = word.trim_start_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
-        if matches!(scheme.as_str(), "bearer" | "basic")
+        let scheme = word.trim_start_matches(|c: char| !c.is_alphanumeric());
+        if ["bearer", "basic"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
             && words.clone().next().is_some_and(|value| is_literal(bare(value)) && is_mixed(bare(value)))
         {
             return true;
@@ -80,7 +87,8 @@ fn bears_secret(line: &str) -> bool {
 /// `password = "hunter2"`: a telling name, and a value that is one, and not a type, a place or a sentence.
 fn assigns_secret(line: &str) -> bool {
     line.match_indices(['=', ':']).any(|(at, sign)| {
-        let before = line[..at].rsplit([',', '(', ';']).next().unwrap_or_default();
+        let start = (0..=at.saturating_sub(LONGEST_NAME)).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+        let before = line[start..at].rsplit([',', '(', ';']).next().unwrap_or_default();
         // Between a name and its value may stand a type.
         let names = [before, before.split(':').next().unwrap_or_default()].map(last_word);
         let rest = line[at + 1..].trim_start_matches('=').trim();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ignore::{DirEntry, WalkBuilder};
 use jiff::Timestamp;
 use rayon::prelude::*;
-use sp_extract::{Extracted, File, FileHistory, Found, History, Noise, Options, assemble, is_wanted, read};
+use sp_extract::{Extracted, File, FileHistory, Found, History, Noise, Options, assemble, is_foreign, is_wanted, read};
 use sp_formats::package::NewGraph;
 use sp_tree::{Dir, Follow, RelPath};
 
@@ -80,10 +80,11 @@ fn wanted_files(session: &Session<'_>, dir: &Path) -> Result<Vec<RelPath>> {
     Ok(files)
 }
 
-/// Git's own folder and repositories inside of this one are left alone.
+/// Git's own folder, repositories inside of this one and what others made are left alone, however much it is.
 fn is_own(entry: &DirEntry) -> bool {
-    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-    entry.file_name() != ".git" && !(is_folder && entry.depth() > 0 && entry.path().join(".git").exists())
+    let is_folder = entry.depth() > 0 && entry.file_type().is_some_and(|kind| kind.is_dir());
+    let is_foreign_folder = is_folder && entry.file_name().to_str().is_some_and(is_foreign);
+    entry.file_name() != ".git" && !is_foreign_folder && !(is_folder && entry.path().join(".git").exists())
 }
 
 fn read_all(session: &Session<'_>, root: &Dir, files: &[RelPath]) -> Vec<Found> {

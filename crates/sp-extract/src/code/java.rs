@@ -66,7 +66,10 @@ impl Rules for Java {
         }
         let text = text_of(node, source).trim_start_matches("import").trim_end_matches(';').trim();
         match text.strip_prefix("static ") {
-            Some(text) => vec![Import::of(text.trim().rsplit_once('.').map_or(text, |(class, _)| class))],
+            Some(text) => {
+                let (class, member) = text.trim().rsplit_once('.').unwrap_or((text, ""));
+                vec![Import { names: vec![member.to_owned()], ..Import::of(class) }]
+            }
             None => vec![Import::of(text)],
         }
     }

@@ -151,13 +151,25 @@ pub(crate) struct Import {
     pub path: String,
     /// The names that are taken from it.
     pub names: Vec<String>,
+    /// Names that are called otherwise here: as they are called here, and where they come from. All of it is `*`.
+    pub aliases: Vec<(String, String)>,
     /// Whether the path is a part of this file, and not a neighbour.
     pub is_own_part: bool,
 }
 
 impl Import {
     pub(crate) fn of(path: impl Into<String>) -> Self {
-        Self { path: path.into(), names: Vec::new(), is_own_part: false }
+        Self { path: path.into(), names: Vec::new(), aliases: Vec::new(), is_own_part: false }
+    }
+
+    /// How something that is imported is called here.
+    pub(crate) fn local<'n>(&'n self, name: &'n str) -> &'n str {
+        self.aliases.iter().find(|(_, original)| original == name).map_or(name, |(here, _)| here)
+    }
+
+    /// How all that is imported is called here, if it has another name than usual.
+    pub(crate) fn whole(&self) -> Option<&str> {
+        self.aliases.iter().find(|(_, original)| original == "*").map(|(here, _)| here.as_str())
     }
 }
 
@@ -250,7 +262,7 @@ pub(crate) fn field<'s>(node: Node<'_>, name: &str, source: Source<'s>) -> Optio
 /// The last name of a path, without what it is made for: `Vec` of `std::vec::Vec<T>`.
 pub(crate) fn last_name(path: &str) -> &str {
     let path = path.split(['<', '[', '(']).next().unwrap_or(path).trim_start_matches(['&', '*', ' ']).trim();
-    path.rsplit(['.', ':', '/', ' ']).next().unwrap_or(path)
+    path.trim_end_matches(':').rsplit(['.', ':', '/', ' ']).next().unwrap_or(path)
 }
 
 /// Whether a comment says whose the file is, or speaks to a tool, and nothing of what is in it.

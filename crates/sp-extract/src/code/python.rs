@@ -54,13 +54,19 @@ impl Rules for Python {
         match node.kind() {
             "import_statement" => {
                 let names = node.children_by_field_name("name", &mut cursor);
-                names.map(|name| Import::of(imported(name, source))).collect()
+                let of = |name| {
+                    let aliases = alias(name, source).map(|here| (here, "*".to_owned())).into_iter().collect();
+                    Import { aliases, ..Import::of(imported(name, source)) }
+                };
+                names.map(of).collect()
             }
             "import_from_statement" => {
                 let Some(path) = field(node, "module_name", source) else { return Vec::new() };
-                let names =
-                    node.children_by_field_name("name", &mut cursor).map(|name| imported(name, source)).collect();
-                vec![Import { names, ..Import::of(path) }]
+                let all: Vec<Node<'_>> = node.children_by_field_name("name", &mut cursor).collect();
+                let names = all.iter().map(|name| imported(*name, source)).collect();
+                let aliases =
+                    all.iter().filter_map(|name| Some((alias(*name, source)?, imported(*name, source)))).collect();
+                vec![Import { names, aliases, ..Import::of(path) }]
             }
             _ => Vec::new(),
         }
@@ -86,6 +92,11 @@ impl Rules for Python {
             || name == "conftest.py"
             || path.split('/').any(|folder| folder == "tests")
     }
+}
+
+/// The name that something gets here.
+fn alias(node: Node<'_>, source: Source<'_>) -> Option<String> {
+    (node.kind() == "aliased_import").then(|| field(node, "alias", source)).flatten().map(Into::into)
 }
 
 /// What is imported, without the name that it gets here.

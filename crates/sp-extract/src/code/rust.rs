@@ -92,6 +92,7 @@ impl Rules for Rust {
                     _ => None,
                 }
             }
+            "token_tree" => call_in_macro(node, source),
             "macro_invocation" => Some((Through::Nothing, last_name(field(node, "macro", source)?).to_owned())),
             _ => None,
         }
@@ -104,7 +105,11 @@ impl Rules for Rust {
                 if let Some(tree) = field(node, "argument", source) {
                     flatten("", tree, 0, &mut paths);
                 }
-                paths.into_iter().map(Import::of).collect()
+                let import = |(path, here): (String, Option<String>)| {
+                    let last = path.rsplit("::").next().unwrap_or_default().to_owned();
+                    Import { aliases: here.map(|here| (here, last)).into_iter().collect(), ..Import::of(path) }
+                };
+                paths.into_iter().map(import).collect()
             }
             "mod_item" if node.child_by_field_name("body").is_none() => match field(node, "name", source) {
                 Some(name) => vec![Import { is_own_part: true, ..Import::of(name) }],
@@ -136,6 +141,35 @@ impl Rules for Rust {
         path.split('/').rev().skip(1).any(|folder| folder == "tests" || folder == "benches")
             || path.ends_with("/tests.rs")
     }
+}
+
+/// Inside of a macro there are only words: a name right before parentheses is called.
+fn call_in_macro(arguments: Node<'_>, source: Source<'_>) -> Option<(Through, String)> {
+    if !text_of(arguments, source).starts_with('(') {
+        return None;
+    }
+    let name = arguments.prev_sibling().filter(|before| before.kind() == "identifier")?;
+    let mark = name.prev_sibling().filter(|before| matches!(before.kind(), "." | "::"));
+    let through = match mark {
+        None => Through::Nothing,
+        Some(mark) => match mark.prev_sibling().map(|before| (before.kind(), text_of(before, source))) {
+            Some(("self", _) | (_, "Self")) => Through::Itself,
+            Some(("identifier", text)) => Through::Name(text.to_owned()),
+            Some((">", _)) => Through::Name(before_generics(mark, source)?.to_owned()),
+            _ => Through::Value,
+        },
+    };
+    Some((through, text_of(name, source).to_owned()))
+}
+
+/// `Store` of `Store::<u8>::new`.
+fn before_generics<'s>(mark: Node<'_>, source: Source<'s>) -> Option<&'s str> {
+    const MOST_WORDS: usize = 12;
+    let open = std::iter::successors(mark.prev_sibling(), Node::prev_sibling)
+        .take(MOST_WORDS)
+        .find(|before| before.kind() == "<")?;
+    let name = open.prev_sibling().filter(|before| before.kind() == "::")?.prev_sibling()?;
+    (name.kind() == "identifier").then(|| text_of(name, source))
 }
 
 fn receiver(value: Node<'_>, source: Source<'_>) -> Through {
@@ -170,7 +204,7 @@ fn has_attribute(node: Node<'_>, source: Source<'_>, wanted: impl Fn(&str) -> bo
 }
 
 /// The paths of a `use` tree: `a::{b, c::d}` is `a::b` and `a::c::d`.
-fn flatten(prefix: &str, tree: &str, depth: usize, paths: &mut Vec<String>) {
+fn flatten(prefix: &str, tree: &str, depth: usize, paths: &mut Vec<(String, Option<String>)>) {
     let tree = tree.trim();
     if depth > DEEPEST || tree.is_empty() {
         return;
@@ -184,9 +218,10 @@ fn flatten(prefix: &str, tree: &str, depth: usize, paths: &mut Vec<String>) {
             }
         }
         None => {
-            let path = tree.split(" as ").next().unwrap_or(tree).trim();
-            let full = format!("{prefix}{path}");
-            paths.push(full.strip_suffix("::self").map_or(full.clone(), Into::into));
+            let (path, here) = tree.split_once(" as ").map_or((tree, None), |(path, here)| (path, Some(here.trim())));
+            let full = format!("{prefix}{}", path.trim());
+            let full = full.strip_suffix("::self").map_or(full.clone(), Into::into);
+            paths.push((full, here.filter(|here| *here != "_").map(Into::into)));
         }
     }
 }

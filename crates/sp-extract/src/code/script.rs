@@ -47,6 +47,13 @@ impl Rules for Script {
         let function = match node.kind() {
             "call_expression" => node.child_by_field_name("function")?,
             "new_expression" => node.child_by_field_name("constructor")?,
+            // A component that is shown is called.
+            "jsx_self_closing_element" | "jsx_opening_element" => {
+                let name = node.child_by_field_name("name")?;
+                return text_of(name, source)
+                    .starts_with(char::is_uppercase)
+                    .then(|| (Through::Nothing, text_of(name, source).to_owned()));
+            }
             _ => return None,
         };
         match function.kind() {
@@ -68,7 +75,10 @@ impl Rules for Script {
         let unquoted = |text: &str| text.trim_matches(['"', '\'', '`']).to_owned();
         match node.kind() {
             "import_statement" | "export_statement" => match field(node, "source", source) {
-                Some(path) => vec![Import { names: names_in(text_of(node, source)), ..Import::of(unquoted(path)) }],
+                Some(path) => {
+                    let text = text_of(node, source);
+                    vec![Import { names: names_in(text), aliases: aliases_in(text), ..Import::of(unquoted(path)) }]
+                }
                 None => Vec::new(),
             },
             "call_expression" if matches!(field(node, "function", source), Some("require" | "import")) => {
@@ -192,6 +202,17 @@ fn list_of_exports(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let list = line.strip_prefix("export ").filter(|rest| rest.starts_with('{') && !rest.contains(" from "));
     list.or_else(|| line.strip_prefix("export default ")).or_else(|| line.strip_prefix("exports."))
+}
+
+/// What is called otherwise here: `a as b` between braces, and `* as b`.
+fn aliases_in(text: &str) -> Vec<(String, String)> {
+    let head = text.split(['"', '\'']).next().unwrap_or(text);
+    let pair = |part: &str| {
+        let (original, here) = part.split_once(" as ")?;
+        let here = here.split_whitespace().next()?;
+        Some((here.to_owned(), original.split_whitespace().last()?.to_owned()))
+    };
+    head.split(['{', '}', ',']).filter_map(pair).collect()
 }
 
 /// The names between the braces of an import, as they are called where they come from.

@@ -12,6 +12,8 @@ const MOST_DOC: usize = 700;
 const MOST_MEMBERS: usize = 24;
 /// Nobody nests definitions as deep as this, and what is deeper is not looked at.
 const DEEPEST: usize = 24;
+/// What stands deeper in the tree is not looked at: to ask for a neighbour costs the more the deeper it is.
+const MOST_DEPTH: usize = 1_000;
 /// Types that a file speaks of; more than these tell nothing apart.
 const MOST_TYPES: usize = 2_000;
 
@@ -36,15 +38,18 @@ pub(super) fn walk(rules: &dyn Rules, tree: &Tree, source: Source<'_>) -> (Code,
     let code = Code { is_test: rules.is_test_file(source.path), ..Code::default() };
     let mut walk = Walk { rules, source, code, comments: Vec::new(), open: Vec::new() };
     let mut cursor = tree.walk();
+    let mut depth = 0;
     'all: loop {
         walk.visit(cursor.node());
-        if cursor.goto_first_child() {
+        if depth < MOST_DEPTH && cursor.goto_first_child() {
+            depth += 1;
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
                 break 'all;
             }
+            depth -= 1;
         }
     }
     let mut code = walk.code;
@@ -152,7 +157,7 @@ impl Walk<'_> {
         let end = definition.body.map_or(node.end_byte(), |body| body.start_byte());
         let head = self.source.text.get(definition.outer.start_byte()..end).unwrap_or_default();
         let signature = on_one_line(head);
-        let signature = signature.trim_end_matches(['{', ':', '=', ' ', ';']);
+        let signature = signature.trim_end_matches("=>").trim_end_matches(['{', ':', '=', ' ', ';']);
         let doc = definition.doc.clone().unwrap_or_else(|| self.doc_before(definition.outer));
         let owner = definition.owner.clone().or_else(|| self.open.last().and_then(|open| open.block.owner.clone()));
         let lines = Lines { first: definition.outer.start_position().row + 1, last: last_row(node, self.source) };

@@ -27,7 +27,7 @@ fn commands(node: &Node, depth: usize, list: &mut Vec<String>) {
     }
     for (key, value) in node.members() {
         match (key, value.text()) {
-            ("run", Some(text)) => list.extend(shown(text)),
+            ("run" | "script", Some(text)) => list.extend(shown(text)),
             ("script", _) => value.items().filter_map(Node::text).for_each(|text| list.extend(shown(text))),
             _ => commands(value, depth + 1, list),
         }
