@@ -6,6 +6,7 @@
     reason = "a test arranges its world with the plain calls"
 )]
 
+mod extract;
 mod graph;
 mod hostile;
 mod install;
