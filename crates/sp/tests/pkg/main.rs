@@ -7,6 +7,7 @@
 )]
 
 mod context;
+mod extract;
 mod graph;
 mod hostile;
 mod install;

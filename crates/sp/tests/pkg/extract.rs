@@ -1,0 +1,474 @@
+//! `sp pkg create --from`: a project and its history become a package; nothing of the project's own is run or followed.
+
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use sp_testkit::Repo;
+
+use super::*;
+
+const DAY: i64 = 86_400;
+const START: i64 = 1_700_000_000;
+
+/// A commit: its message, on which day it was made, and what it writes.
+type Change<'a> = (&'a str, i64, &'a [(&'a str, &'a str)]);
+
+/// A repository with these commits, at their own times, checked out in `project`.
+fn repository(world: &World, changes: &[Change<'_>]) -> Repo {
+    let repo = Repo::new(world.path("project"));
+    let mut stream = String::new();
+    for (message, day, files) in changes {
+        let at = START + day * DAY;
+        stream += &format!(
+            "commit refs/heads/main\ncommitter A <a@example.com> {at} +0000\ndata {}\n{message}\n",
+            message.len()
+        );
+        for (path, text) in *files {
+            stream += &format!("M 100644 inline {path}\ndata {}\n{text}\n", text.len());
+        }
+    }
+    repo.feed(&["fast-import", "--quiet"], stream.as_bytes());
+    repo.git(&["reset", "--quiet", "--hard", "main"]);
+    repo
+}
+
+/// Makes a package called `shop` of a folder.
+fn create(world: &World, dir: &str, more: &[&str]) -> Run {
+    let dir = world.path(dir).display().to_string();
+    world.sp(&[&["pkg", "create", "--name", "shop", "--from", &dir], more].concat())
+}
+
+/// The content of the package of a folder.
+#[track_caller]
+fn content(world: &World, dir: &str, more: &[&str]) -> Value {
+    create(world, dir, more).ok();
+    let file = world.path("out.ctxpkg").display().to_string();
+    world.sp(&["pkg", "export", "shop", "--output", &file, "--force"]).ok();
+    let package: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    package["content"]["context_graph"].clone()
+}
+
+fn nodes(content: &Value) -> &[Value] {
+    content["nodes"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The nodes of a file.
+fn of_file<'v>(content: &'v Value, path: &str) -> Vec<&'v Value> {
+    nodes(content).iter().filter(|node| node["file_path"] == path).collect()
+}
+
+/// The files that a package speaks of.
+fn paths(content: &Value) -> Vec<String> {
+    let mut paths: Vec<String> =
+        nodes(content).iter().map(|node| node["file_path"].as_str().unwrap().to_owned()).collect();
+    paths.retain(|path| path != ".");
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+fn day(number: i64) -> String {
+    // 1,700,000,000 is 2023-11-14T22:13:20Z; the days of these tests stay in that month.
+    format!("2023-11-{:02}T22:13:20Z", 14 + number)
+}
+
+// History.
+
+#[test]
+fn pk_21_dates_are_those_of_the_commits_and_not_of_the_files() {
+    let world = project();
+    repository(
+        &world,
+        &[
+            ("one", 0, &[("src/a.rs", "pub fn a() {}\n"), ("src/b.rs", "pub fn b() {}\n")]),
+            ("two", 3, &[("src/b.rs", "pub fn b() -> u8 { 1 }\n")]),
+        ],
+    );
+    write(&world, "project/src/new.rs", "pub fn untracked() {}\n");
+    let content = content(&world, "project", &["--level", "3"]);
+    for (path, at) in [("src/a.rs", 0), ("src/b.rs", 3), ("src/new.rs", 3)] {
+        let found = of_file(&content, path);
+        assert_eq!(found.len(), 2, "{path}: {found:?}");
+        assert!(found.iter().all(|node| node["created_at"] == day(at)), "{path}: {found:?}");
+        assert!(found.iter().all(|node| node["decay_half_life_days"].is_number()), "{path}: {found:?}");
+    }
+}
+
+#[test]
+fn pk_21_what_changes_often_is_livelier() {
+    let world = project();
+    let mut changes: Vec<Change<'_>> =
+        vec![("all", 0, &[("a.rs", "pub fn a() {}\n"), ("b.rs", "pub fn b() {}\n"), ("c.rs", "pub fn c() {}\n")])];
+    changes.extend([("b", 1, &[("b.rs", "pub fn b() { 1 }\n")] as &[_]), ("c", 2, &[("c.rs", "pub fn c() { 1 }\n")])]);
+    changes.extend([("c", 3, &[("c.rs", "pub fn c() { 2 }\n")] as &[_]), ("c", 4, &[("c.rs", "pub fn c() { 3 }\n")])]);
+    repository(&world, &changes);
+    let content = content(&world, "project", &["--level", "3"]);
+    let lively = |path: &str| of_file(&content, path)[0]["activation"].as_f64().unwrap();
+    assert!(lively("a.rs") < lively("b.rs") && lively("b.rs") < lively("c.rs"), "{content}");
+}
+
+#[test]
+fn pk_21_a_commit_that_was_taken_back_is_a_warning() {
+    let world = project();
+    let message = "Revert \"Cache the sums\"\n\nThis reverts commit 1234567890123456789012345678901234567890.\n\nThey were wrong after midnight.";
+    repository(
+        &world,
+        &[
+            ("one", 0, &[("src/a.rs", "pub fn a() {}\n")]),
+            ("Cache the sums", 1, &[("src/a.rs", "pub fn a() { 1 }\n")]),
+            (message, 2, &[("src/a.rs", "pub fn a() {}\n")]),
+        ],
+    );
+    let content = content(&world, "project", &["--level", "2"]);
+    let gotchas: Vec<&Value> = nodes(&content).iter().filter(|node| node["type"] == "gotcha").collect();
+    let [only] = gotchas.as_slice() else { panic!("{content}") };
+    assert_eq!(only["content"], "Taken back: Cache the sums. They were wrong after midnight.");
+    assert_eq!((&only["file_path"], &only["created_at"]), (&json!("src/a.rs"), &json!(day(2))));
+}
+
+#[test]
+fn pk_21_a_folder_of_a_repository_has_its_part_of_the_history() {
+    let world = project();
+    repository(
+        &world,
+        &[
+            ("one", 0, &[("part/src/a.rs", "pub fn a() {}\n"), ("partly/b.rs", "pub fn b() {}\n")]),
+            ("two", 2, &[("partly/b.rs", "pub fn b() { 1 }\n")]),
+        ],
+    );
+    let content = content(&world, "project/part", &["--level", "2"]);
+    assert_eq!(paths(&content), ["src/a.rs"]);
+    assert_eq!(of_file(&content, "src/a.rs")[0]["created_at"], day(0));
+}
+
+#[test]
+fn pk_21_worktrees_and_shallow_clones_have_a_history() {
+    let world = project();
+    let repo =
+        repository(&world, &[("one", 0, &[("a.rs", "pub fn a() {}\n")]), ("two", 1, &[("b.rs", "pub fn b() {}\n")])]);
+    repo.git(&["worktree", "add", "--quiet", "--detach", &world.path("tree").display().to_string()]);
+    let tree = content(&world, "tree", &["--level", "2"]);
+    assert_eq!(of_file(&tree, "a.rs")[0]["created_at"], day(0));
+    repo.git(&["clone", "--quiet", "--depth", "1", &repo.url(), &world.path("shallow").display().to_string()]);
+    let shallow = content(&world, "shallow", &["--level", "2"]);
+    assert_eq!(of_file(&shallow, "a.rs")[0]["created_at"], day(1), "all that is known is the last commit");
+}
+
+#[test]
+fn pk_21_without_git_or_without_commits_it_works_as_well() {
+    let world = project();
+    write(&world, "project/a.rs", "pub fn a() {}\n");
+    let plain = content(&world, "project", &["--level", "3"]);
+    assert_eq!(paths(&plain), ["a.rs"]);
+    Repo::new(world.path("project"));
+    assert_eq!(paths(&content(&world, "project", &["--level", "3"])), ["a.rs"], "no commit yet");
+    let mut command =
+        world.command(&["pkg", "create", "--name", "other", "--from", &world.path("project").display().to_string()]);
+    command.env("PATH", world.path("nowhere"));
+    world.run(command).ok();
+}
+
+// What is read.
+
+#[test]
+fn pk_21_what_git_ignores_is_not_read() {
+    let world = project();
+    let repo = Repo::new(world.path("project"));
+    let rust = "pub fn a() {}\n";
+    for path in
+        ["a.rs", "out/b.rs", "deep/c.rs", "deep/kept.rs", "deep/inner/d.rs", "mine/e.rs", "part/f.rs", "part/g.rs"]
+    {
+        repo.write(path, rust);
+    }
+    repo.write(".gitignore", "out/\n/part/f.rs\n")
+        .write("deep/.gitignore", "*.rs\n!kept.rs\n")
+        .write(".git/info/exclude", "mine/\n");
+    assert_eq!(paths(&content(&world, "project", &[])), ["a.rs", "deep/kept.rs", "part/g.rs"]);
+    assert_eq!(paths(&content(&world, "project/part", &[])), ["g.rs"], "what is above holds for a folder too");
+}
+
+#[test]
+fn pk_21_what_is_foreign_is_neither_read_nor_counted() {
+    let world = project();
+    write(&world, "project/a.js", "export function a() {}\n");
+    for number in 0..60 {
+        write(&world, &format!("project/node_modules/left-pad/{number}.js"), "export function b() {}\n");
+        write(&world, &format!("project/target/debug/{number}.rs"), "pub fn b() {}\n");
+    }
+    assert_eq!(paths(&content(&world, "project", &["--limit", "repo-entries=40"])), ["a.js"]);
+}
+
+#[test]
+fn pk_21_repositories_inside_are_left_alone() {
+    let world = project();
+    let repo = Repo::new(world.path("project"));
+    repo.write("a.rs", "pub fn a() {}\n");
+    Repo::new(world.path("project/nested")).write("b.rs", "pub fn b() {}\n");
+    write(&world, "project/module/.git", "gitdir: ../.git/modules/module\n");
+    write(&world, "project/module/c.rs", "pub fn c() {}\n");
+    assert_eq!(paths(&content(&world, "project", &[])), ["a.rs"]);
+}
+
+#[test]
+fn pk_21_links_pipes_and_sockets_are_not_followed() {
+    let world = project();
+    write(&world, "project/a.rs", "pub fn a() {}\n");
+    write(&world, "outside/b.rs", "pub fn b() {}\n");
+    let root = world.path("project");
+    symlink(world.path("outside/b.rs"), root.join("file.rs")).unwrap();
+    symlink(world.path("outside"), root.join("folder")).unwrap();
+    symlink(".", root.join("loop")).unwrap();
+    symlink("nowhere.rs", root.join("broken.rs")).unwrap();
+    let fifo = Command::new("mkfifo").arg(root.join("pipe.rs")).status().unwrap();
+    assert!(fifo.success());
+    let socket = std::os::unix::net::UnixListener::bind(root.join("socket.rs")).unwrap();
+    assert_eq!(paths(&content(&world, "project", &[])), ["a.rs"]);
+    drop(socket);
+}
+
+#[test]
+fn pk_21_strange_names_and_unreadable_files_stop_nothing() {
+    let world = project();
+    let names: &[&[u8]] = &[
+        b"with space.rs",
+        b"it's so.rs",
+        b"\"quoted\".rs",
+        b"new\nline.rs",
+        b"\xff\xfe.rs",
+        b"-rf.rs",
+        "größe.rs".as_bytes(),
+        b"a.rs",
+    ];
+    for name in names {
+        std::fs::write(world.path("project").join(std::ffi::OsStr::from_bytes(name)), "pub fn a() {}\n").unwrap();
+    }
+    write(&world, "project/closed.rs", "pub fn closed() {}\n");
+    std::fs::set_permissions(world.path("project/closed.rs"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    let found = paths(&content(&world, "project", &[]));
+    for name in ["a.rs", "with space.rs", "it's so.rs", "-rf.rs", "größe.rs"] {
+        assert!(found.iter().any(|path| path == name), "{name} is not in {found:?}");
+    }
+    // To root nothing is closed.
+    let is_open = std::fs::read(world.path("project/closed.rs")).is_ok();
+    assert_eq!(found.contains(&"closed.rs".to_owned()), is_open, "{found:?}");
+}
+
+// Attacks.
+
+#[test]
+fn pk_21_nothing_that_a_repository_says_is_run() {
+    let world = project();
+    let repo = repository(
+        &world,
+        &[
+            ("one", 0, &[("a.rs", "pub fn a() {}\n"), (".gitattributes", "*.rs diff=evil filter=evil merge=evil\n")]),
+            ("two", 1, &[("a.rs", "pub fn a() { 1 }\n")]),
+        ],
+    );
+    let marks = world.path("ran");
+    std::fs::create_dir(&marks).unwrap();
+    let evil = world.path("evil.sh");
+    std::fs::write(&evil, format!("#!/bin/sh\ntouch \"{}/$$\"\ncat\n", marks.display())).unwrap();
+    std::fs::set_permissions(&evil, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let evil = evil.display().to_string();
+    let hooks = world.path("hooks");
+    std::fs::create_dir(&hooks).unwrap();
+    for folder in [&hooks, &world.path("project/.git/hooks")] {
+        for hook in ["pre-auto-gc", "post-index-change", "post-checkout", "reference-transaction", "fsmonitor-watchman"]
+        {
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::copy(world.path("evil.sh"), folder.join(hook)).unwrap();
+        }
+    }
+    let bang = format!("!{evil}");
+    for (key, value) in [
+        ("core.fsmonitor", evil.as_str()),
+        ("core.hooksPath", &hooks.display().to_string()),
+        ("log.showSignature", "true"),
+        ("gpg.program", &evil),
+        ("gpg.ssh.program", &evil),
+        ("diff.external", &evil),
+        ("diff.evil.textconv", &evil),
+        ("diff.evil.command", &evil),
+        ("filter.evil.clean", &evil),
+        ("filter.evil.smudge", &evil),
+        ("filter.evil.process", &evil),
+        ("core.pager", &evil),
+        ("pager.log", &evil),
+        ("alias.log", &bang),
+        ("core.sshCommand", &evil),
+        ("core.askPass", &evil),
+        ("core.editor", &evil),
+        ("credential.helper", &bang),
+        ("core.alternateRefsCommand", &evil),
+        ("uploadpack.packObjectsHook", &evil),
+        ("remote.origin.url", &format!("ext::{evil}")),
+        ("remote.origin.promisor", "true"),
+        ("extensions.partialClone", "origin"),
+        ("trace2.eventTarget", &world.path("ran/trace").display().to_string()),
+        ("mailmap.file", &evil),
+    ] {
+        repo.git(&["config", key, value]);
+    }
+    let included = world.path("included");
+    std::fs::write(&included, format!("[alias]\n\tlog = {bang}\n[core]\n\tfsmonitor = {evil}\n\tpager = {evil}\n"))
+        .unwrap();
+    repo.git(&["config", "include.path", &included.display().to_string()]);
+    let content = content(&world, "project", &["--level", "3"]);
+    assert_eq!(of_file(&content, "a.rs")[0]["created_at"], day(1), "the history is read all the same");
+    let ran: Vec<_> = std::fs::read_dir(&marks).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(ran.is_empty(), "{ran:?}");
+}
+
+#[test]
+fn pk_21_secrets_are_named_by_their_lines_and_never_enter() {
+    let world = project();
+    let secret = "ghp_k7Qz9XbR2mVt4LwPs8YcJ3nHd6Fg";
+    write(&world, "project/a.rs", "pub fn a() {}\n");
+    for number in 0..11 {
+        write(&world, &format!("project/docs/{number:02}.md"), format!("# A\n\nThe key is `{secret}`.\n"));
+    }
+    let run = create(&world, "project", &[]).ok();
+    assert!(!run.stdout.contains(secret) && !run.stderr.contains(secret), "{run}");
+    let warned = |run: &Run| run.stderr.lines().filter(|line| line.contains("looks like a secret")).count();
+    assert_eq!(warned(&run), 8, "{run}");
+    assert!(run.stderr.contains("`docs/00.md:1` was left out"), "{run}");
+    assert!(run.stderr.contains("3 more places"), "{run}");
+    let text = content(&world, "project", &[]).to_string();
+    assert!(!text.contains(secret));
+    let world = project();
+    write(&world, "project/a.rs", "pub fn a() {}\n");
+    for number in 0..11 {
+        write(&world, &format!("project/docs/{number:02}.md"), format!("# A\n\nThe key is `{secret}`.\n"));
+    }
+    assert_eq!(warned(&create(&world, "project", &["--verbose"]).ok()), 11);
+}
+
+// The package.
+
+/// A project with a little of everything.
+fn shop(world: &World) -> Repo {
+    repository(
+        world,
+        &[
+            (
+                "one",
+                0,
+                &[
+                    ("README.md", "# Shop\n\n## Usage\n\nRun `make`.\n"),
+                    ("docs/adr/0001-a.md", "# 1. Files\n\nSuperseded by ADR-0002\n\n## Decision\n\nFiles.\n"),
+                    ("docs/adr/0002-b.md", "# 2. SQLite\n\nDate: 2023-05-06\n\n## Decision\n\nSQLite.\n"),
+                    (
+                        "src/lib.rs",
+                        "//! A shop.\n\nmod cart;\n\n/// Opens it.\npub fn open() {\n    cart::fill();\n}\n",
+                    ),
+                    ("src/cart.rs", "pub fn fill() {}\n// FIXME: it is never emptied\n"),
+                    ("Cargo.toml", "[package]\nname = \"shop\"\n"),
+                ],
+            ),
+            ("two", 1, &[("src/cart.rs", "pub fn fill() { 1 }\n// FIXME: it is never emptied\n")]),
+        ],
+    )
+}
+
+#[test]
+fn pk_21_two_runs_and_two_clones_give_the_same_bytes() {
+    let world = project();
+    let repo = shop(&world);
+    let export = |name: &str, dir: &str| {
+        let dir = world.path(dir).display().to_string();
+        world.sp(&["pkg", "create", "--name", name, "--from", &dir, "--level", "3"]).ok();
+        let file = world.path(&format!("{name}.ctxpkg")).display().to_string();
+        world.sp(&["pkg", "export", name, "--output", &file]).ok();
+        std::fs::read_to_string(&file).unwrap()
+    };
+    let again = export("shop", "project");
+    let other = project();
+    shop(&other);
+    let run = create(&other, "project", &["--level", "3"]);
+    run.ok();
+    let file = other.path("shop.ctxpkg").display().to_string();
+    other.sp(&["pkg", "export", "shop", "--output", &file]).ok();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), again);
+    repo.git(&["clone", "--quiet", &repo.url(), &world.path("clone").display().to_string()]);
+    let content = |text: &str| text[text.find("\"content\":{\"context_graph\"").unwrap()..].to_owned();
+    assert_eq!(content(&export("clone", "clone")), content(&again));
+    let same = create(&world, "project", &["--level", "3"]).ok();
+    assert!(same.stdout.contains("Nothing new"), "{same}");
+}
+
+#[test]
+fn pk_16_every_level_is_what_it_claims_to_be() {
+    for level in ["1", "2", "3"] {
+        let world = project();
+        shop(&world);
+        let made = content(&world, "project", &["--level", level]);
+        let file = world.path("out.ctxpkg").display().to_string();
+        let run = world.sp(&["check", &file]).ok();
+        let warnings: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("warning")).collect();
+        assert_eq!(warnings, ["warning[PK-13]: it is not signed: nobody vouches for it"], "{run}");
+        let edges = made["edges"].as_array().map_or(0, Vec::len);
+        assert_eq!(edges > 0, level != "1", "level {level}");
+        let decays = |node: &Value| node["decay_half_life_days"].is_number() && node["created_at"].is_string();
+        assert_eq!(nodes(&made).iter().all(decays), level == "3", "level {level}");
+        assert!(nodes(&made).iter().all(|node| node["activation"].is_number()));
+        let superseded = made["edges"].as_array().unwrap().iter().filter(|edge| edge["type"] == "supersedes").count();
+        assert_eq!(superseded, usize::from(level != "1"));
+    }
+}
+
+#[test]
+fn pk_17_what_was_found_fades_with_time() {
+    let world = project();
+    shop(&world);
+    create(&world, "project", &["--level", "3"]).ok();
+    let load =
+        |at: &str| world.sp(&["pkg", "load", "shop", "--budget", "4000", "--at", at, "--format", "json"]).ok().stdout;
+    assert_eq!(load("2023-11-20T00:00:00Z"), load("2023-11-20T00:00:00Z"));
+    assert_ne!(load("2023-11-20T00:00:00Z"), load("2031-11-20T00:00:00Z"));
+}
+
+#[test]
+fn pk_21_what_does_not_fit_is_left_out_with_a_word() {
+    let world = project();
+    let code: String = (0..400).map(|at| format!("/// Does it in the way of {at}.\npub fn f{at}() {{}}\n")).collect();
+    write(&world, "project/a.rs", code);
+    write(&world, "project/README.md", "# A\n\nIt does things in many ways.\n");
+    let run = create(&world, "project", &["--level", "3", "--limit", "package-bytes=100000"]).ok();
+    assert!(run.stderr.contains("symbols were left out") && run.stderr.contains("100000 bytes"), "{run}");
+    assert!(run.stderr.contains("--limit package-bytes="), "{run}");
+    let file = world.path("out.ctxpkg").display().to_string();
+    world.sp(&["pkg", "export", "shop", "--output", &file]).ok();
+    let size = std::fs::metadata(&file).unwrap().len();
+    assert!((30_000..=100_000).contains(&size), "{size} bytes");
+    assert!(std::fs::read_to_string(&file).unwrap().contains("many ways"), "knowledge stays");
+}
+
+#[test]
+fn pk_21_an_empty_project_has_nothing_to_say() {
+    let world = project();
+    write(&world, "project/picture.png", [0_u8; 100]);
+    let run = create(&world, "project", &[]).fails(1);
+    assert!(run.stderr.contains("nothing to pack") && run.stderr.contains("--input"), "{run}");
+}
+
+#[test]
+fn pk_21_what_was_not_read_is_told_to_those_who_ask() {
+    let world = project();
+    write(&world, "project/a.rs", "pub fn a() {}\n");
+    write(&world, "project/b.js", "var a=1;".repeat(2_000));
+    write(&world, "project/c.js", b"a\0b");
+    write(&world, "project/d.go", "// Code generated by x. DO NOT EDIT.\npackage d\n");
+    write(&world, "project/e.py", "a = 1\n".repeat(200_000));
+    let quiet = create(&world, "project", &[]).ok();
+    assert!(
+        !quiet.stderr.contains("not read") && !quiet.stderr.contains("read "),
+        "no progress without a terminal: {quiet}"
+    );
+    let world_two = project();
+    std::fs::rename(world.path("project"), world_two.path("project2")).unwrap();
+    let told = create(&world_two, "project2", &["--verbose"]).ok();
+    for reason in ["huge", "binary", "minified", "generated"] {
+        assert!(told.stderr.contains(&format!("not read: {reason}")), "{reason}: {told}");
+    }
+}
