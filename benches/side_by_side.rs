@@ -13,6 +13,7 @@
 )]
 
 mod graphs;
+mod projects;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -29,7 +30,7 @@ fn main() {
     let bench = Bench { root: temp.path().into() };
     println!("{SKILLS} skills, {} files, in {}; medians of {RUNS} runs\n", SKILLS * 5, base.display());
     println!("{:<44} {:>10} {:>10} {:>7} {:>7}", "what", "sp", "beside", "ratio", "limit");
-    let all: [(&str, Run); 8] = [
+    let all: [(&str, Run); 9] = [
         ("install", Bench::install),
         ("list", Bench::list),
         ("check", Bench::check),
@@ -37,6 +38,7 @@ fn main() {
         ("verify", Bench::verify),
         ("merge", Bench::merge),
         ("load", Bench::load),
+        ("create", Bench::create),
         ("start", Bench::start),
     ];
     // `cargo bench -p sp -- verify` runs one of them.

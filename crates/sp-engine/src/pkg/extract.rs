@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ignore::{DirEntry, WalkBuilder};
 use jiff::Timestamp;
 use rayon::prelude::*;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sp_extract::{Extracted, File, FileHistory, Found, History, Noise, Options, assemble, is_foreign, is_wanted, read};
 use sp_formats::package::NewGraph;
 use sp_tree::{Dir, Follow, RelPath};
@@ -23,6 +24,8 @@ const MOST_BYTES: u64 = 1024 * 1024 + 1;
 const SHARE: (u64, u64) = (4, 5);
 /// So many places that look like secrets are named.
 const SHOWN: usize = 8;
+/// What the whole process may ask for while source code is read: far more than any project needs.
+const MOST_MEMORY: u64 = 6 << 30;
 /// How often it is told how far the reading is.
 const STEP: usize = 64;
 
@@ -30,7 +33,7 @@ const STEP: usize = 64;
 pub(super) fn extract(session: &Session<'_>, dir: &Path, level: u64) -> Result<NewGraph> {
     let files = wanted_files(session, dir)?;
     let root = Dir::open(dir)?;
-    let found = read_all(session, &root, &files);
+    let found = within_memory(|| read_all(session, &root, &files));
     tell(session, &found);
     let history = history(session.context, dir).unwrap_or_else(|| by_stamps(&root, &files));
     let most_bytes = session.limits.package_bytes.saturating_mul(SHARE.0) / SHARE.1;
@@ -85,6 +88,20 @@ fn is_own(entry: &DirEntry) -> bool {
     let is_folder = entry.depth() > 0 && entry.file_type().is_some_and(|kind| kind.is_dir());
     let is_foreign_folder = is_folder && entry.file_name().to_str().is_some_and(is_foreign);
     entry.file_name() != ".git" && !is_foreign_folder && !(is_folder && entry.path().join(".git").exists())
+}
+
+/// Reads under a limit on memory. The parsers of source code are written in C, and what is made to confuse
+/// one may ask for any amount: then the run ends, and the machine does not.
+fn within_memory<T>(read: impl FnOnce() -> T) -> T {
+    let before = getrlimit(Resource::As);
+    let is_lower = before.current.is_some_and(|current| current <= MOST_MEMORY);
+    if is_lower || setrlimit(Resource::As, Rlimit { current: Some(MOST_MEMORY), maximum: before.maximum }).is_err() {
+        return read();
+    }
+    let found = read();
+    // What was lowered can be raised again up to where it was.
+    let _ = setrlimit(Resource::As, before);
+    found
 }
 
 fn read_all(session: &Session<'_>, root: &Dir, files: &[RelPath]) -> Vec<Found> {

@@ -465,3 +465,25 @@ fn pk_21_a_file_with_syntax_errors_still_gives_what_can_be_read() {
         assert!(keys.contains(&Value::from(name)), "{path}: {keys:?}");
     }
 }
+
+/// Blanks among them make them look like code; without a bound on the parser's steps each takes gigabytes.
+#[test]
+fn pk_21_what_is_made_to_confuse_a_parser_takes_little_memory() {
+    let bombs = [
+        ("a.py", "/ * / * \n"),
+        ("a.py", "/*/*/ *\n"),
+        ("A.java", "A <A <A \n"),
+        ("a.ts", "a <b <c \n"),
+        ("a.js", "( a , [ \n"),
+        ("a.go", "a { b [ \n"),
+    ];
+    for (path, unit) in bombs {
+        for size in [4_000, 40_000, 400_000] {
+            endures(path, unit.repeat(size / unit.len()));
+        }
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    assert!(peak.is_none_or(|peak| peak < 3_000_000), "{peak:?} kB at the most, all tests together");
+}
