@@ -33,6 +33,8 @@ impl Section {
 /// Every section of the Markdown from `start` on.
 pub fn sections(text: &str, start: usize) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
+    // Those that no heading has ended yet, each deeper than the one before.
+    let mut open: Vec<usize> = Vec::new();
     let mut title: Option<String> = None;
     let mut block: Option<Range<usize>> = None;
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
@@ -40,7 +42,10 @@ pub fn sections(text: &str, start: usize) -> Vec<Section> {
         let range = range.start + start..range.end + start;
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                close(&mut sections, level, range.start);
+                while let Some(at) = open.pop_if(|at| sections[*at].level >= level) {
+                    sections[at].body.end = range.start.max(sections[at].body.start);
+                }
+                open.push(sections.len());
                 title = Some(String::new());
                 let body = range.end..text.len();
                 sections.push(Section { title: String::new(), heading: range, body, yaml: Vec::new(), level });
@@ -63,21 +68,13 @@ pub fn sections(text: &str, start: usize) -> Vec<Section> {
             }
             Event::End(TagEnd::CodeBlock) => {
                 if let Some(block) = block.take() {
-                    let inside = |section: &&mut Section| section.body.contains(&block.start);
-                    sections.iter_mut().filter(inside).for_each(|section| section.yaml.push(block.clone()));
+                    open.iter().for_each(|at| sections[*at].yaml.push(block.clone()));
                 }
             }
             _ => {}
         }
     }
     sections
-}
-
-/// A heading ends every section of its level and below.
-fn close(sections: &mut [Section], level: HeadingLevel, at: usize) {
-    for section in sections.iter_mut().filter(|section| section.body.end > at && section.level >= level) {
-        section.body.end = at;
-    }
 }
 
 fn is_yaml(info: &str) -> bool {
