@@ -249,7 +249,7 @@ fn cp_11_json_and_sarif_tell_the_rule_and_the_place() {
         .iter()
         .map(|one| (one["file"].as_str().unwrap(), one["line"].as_u64().unwrap(), one["rule"].as_str().unwrap()))
         .collect();
-    assert_eq!(places, [("pack/pack.json", 36, "CP-10"), ("pack/skills.md", 14, "CP-10")], "{run}");
+    assert_eq!(places, [("pack/pack.json", 34, "CP-10"), ("pack/skills.md", 14, "CP-10")], "{run}");
     let sarif = json(&check(&world, "pack", "sarif").fails(1));
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     assert_eq!(results.len(), 2);

@@ -129,6 +129,7 @@ fn finished(mut report: Report, text: &Arc<str>) -> Report {
 
 /// What the manifest lists: there, unchanged, and Markdown.
 fn listed(entries: &Entries, manifest: &Manifest, limits: &Limits, report: &mut Report) -> Pages {
+    let names = Names::new(entries, manifest);
     let mut pages = Pages::new();
     for entry in &manifest.files {
         let path = entry.path.as_str();
@@ -143,16 +144,34 @@ fn listed(entries: &Entries, manifest: &Manifest, limits: &Limits, report: &mut 
                 let help = "put the file itself there: a pack has no links";
                 report.error(&CP_03, entry.span.clone(), format!("`{path}` is no file")).help(help);
             }
-            None => missing(entries, manifest, entry, report),
+            None => missing(entries, &names, entry, report),
         }
     }
     pages
 }
 
-fn missing(entries: &Entries, manifest: &Manifest, entry: &FileEntry, report: &mut Report) {
-    let path = entry.path.as_str();
-    let is_same = |other: &&FileEntry| fold(other.path.as_str()) == fold(path);
-    if manifest.files.iter().filter(is_same).count() > 1 {
+/// The names of a pack where case and Unicode form do not count.
+struct Names<'a> {
+    /// What lies there.
+    there: BTreeMap<String, &'a str>,
+    /// How often each is listed.
+    listed: BTreeMap<String, usize>,
+}
+
+impl<'a> Names<'a> {
+    fn new(entries: &'a Entries, manifest: &Manifest) -> Self {
+        let there = entries.keys().map(|path| (fold(path), path.as_str())).collect();
+        let mut listed = BTreeMap::new();
+        for entry in &manifest.files {
+            *listed.entry(fold(entry.path.as_str())).or_default() += 1;
+        }
+        Self { there, listed }
+    }
+}
+
+fn missing(entries: &Entries, names: &Names<'_>, entry: &FileEntry, report: &mut Report) {
+    let (path, folded) = (entry.path.as_str(), fold(entry.path.as_str()));
+    if names.listed.get(&folded).is_some_and(|times| *times > 1) {
         // Two that are one name were told.
         return;
     }
@@ -161,7 +180,7 @@ fn missing(entries: &Entries, manifest: &Manifest, entry: &FileEntry, report: &m
         report.error(&CP_03, entry.span.clone(), format!("`{path}` is a folder")).help(help);
         return;
     }
-    let help = match entries.keys().find(|other| fold(other) == fold(path)) {
+    let help = match names.there.get(&folded) {
         Some(other) => format!("there is `{other}`: write its name as it is"),
         None => "add the file, or take it out of `files`".into(),
     };
