@@ -236,7 +236,7 @@ fn read_manifest(entries: &Entries, limits: &Limits) -> (Option<Found>, Report, 
 /// Whether a member is a list of which every item says its name.
 fn is_named(json: &Json, key: &str, name: &str) -> bool {
     let has_name = |item: Value<'_>| {
-        let text = if item.kind() == Kind::Object { item.get(name).and_then(|value| value.text()) } else { None };
+        let text = if item.kind() == Kind::Object { item.get(name).and_then(Value::text) } else { None };
         text.is_some_and(|text| !text.trim().is_empty())
     };
     json.root().get(key).is_some_and(|list| list.kind() == Kind::Array && list.items().all(has_name))
