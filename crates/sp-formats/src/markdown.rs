@@ -33,9 +33,10 @@ impl Section {
 /// Every section of the Markdown from `start` on.
 pub fn sections(text: &str, start: usize) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
+    // Those that no heading has ended yet, each deeper than the one before.
+    let mut open: Vec<usize> = Vec::new();
     let mut title: Option<String> = None;
     let mut block: Option<Range<usize>> = None;
-    let mut open: Vec<usize> = Vec::new();
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
     for (event, range) in Parser::new_ext(&text[start..], options).into_offset_iter() {
         let range = range.start + start..range.end + start;
@@ -80,7 +81,7 @@ fn close(sections: &mut [Section], open: &mut Vec<usize>, (level, at): (HeadingL
         let section = &mut sections[*section];
         let ends = section.level >= level;
         if ends {
-            section.body.end = at;
+            section.body.end = at.max(section.body.start);
         }
         !ends
     });

@@ -1,4 +1,5 @@
-//! Small broken skills, packs, repositories, configs, bags and packages, each with exactly what `sp check` says of it.
+//! Small broken skills, packs, repositories, configs, bags, packages and context packs, each with exactly what
+//! `sp check` says of it.
 //!
 //! A case is a folder of `corpus/`: its input below `tree/`, the expected findings in `expected.snap`.
 //! Each finding is shown with the text that its bytes cut from the file, so a snapshot proves the
@@ -33,7 +34,9 @@ enum Group {
     Pack,
     Config,
     Bag,
-    ContextPack,
+    /// A context pack, by the rule that it is about.
+    ContextPack(&'static str),
+    GoodContextPack,
     /// A package, by the rule that it is about.
     Package(&'static str),
     GoodPackage,
@@ -42,8 +45,9 @@ enum Group {
 
 impl Group {
     fn of(case: &str) -> Self {
-        const STARTS: [(&str, Group); 27] = [
+        const STARTS: [(&str, Group); 38] = [
             ("good-pkg-", Group::GoodPackage),
+            ("good-ctx-", Group::GoodContextPack),
             ("good-", Group::Good),
             ("pkg-json-", Group::Package("PK-01")),
             ("pkg-unstated-", Group::Package("PK-02")),
@@ -58,7 +62,17 @@ impl Group {
             ("pkg-level-", Group::Package("PK-16")),
             ("pkg-place-", Group::Package("PK-22")),
             ("pkg-document-", Group::Package("PK-24")),
-            ("ctx-", Group::ContextPack),
+            ("ctx-file-", Group::ContextPack("CP-01")),
+            ("ctx-manifest-", Group::ContextPack("CP-02")),
+            ("ctx-path-", Group::ContextPack("CP-03")),
+            ("ctx-frontmatter-", Group::ContextPack("CP-04")),
+            ("ctx-rules-", Group::ContextPack("CP-05")),
+            ("ctx-skill-", Group::ContextPack("CP-06")),
+            ("ctx-source-", Group::ContextPack("CP-07")),
+            ("ctx-prompt-", Group::ContextPack("CP-08")),
+            ("ctx-task-", Group::ContextPack("CP-09")),
+            ("ctx-footnote-", Group::ContextPack("CP-10")),
+            ("ctx-hash-", Group::ContextPack("CP-10")),
             ("bag-", Group::Bag),
             ("pack", Group::Pack),
             ("config-", Group::Config),
@@ -106,8 +120,62 @@ fn sb_25_every_mistake_in_a_bag_is_found_where_it_stands() {
 }
 
 #[test]
-fn cp_11_every_mistake_in_a_context_pack_is_found_where_it_stands() {
-    check_all(Group::ContextPack);
+fn cp_01_every_file_that_a_context_pack_cannot_have_is_found() {
+    check_context_pack("CP-01");
+}
+
+#[test]
+fn cp_02_every_mistake_in_a_pack_json_is_found_where_it_stands() {
+    check_context_pack("CP-02");
+}
+
+#[test]
+fn cp_03_every_path_that_leads_out_of_a_context_pack_or_astray_is_found() {
+    check_context_pack("CP-03");
+}
+
+#[test]
+fn cp_04_every_mistake_in_the_frontmatter_of_a_context_pack_is_found_where_it_stands() {
+    check_context_pack("CP-04");
+}
+
+#[test]
+fn cp_05_every_mistake_in_rules_for_agents_is_found_where_it_stands() {
+    check_context_pack("CP-05");
+}
+
+#[test]
+fn cp_06_every_mistake_in_skills_md_is_found_where_it_stands() {
+    check_context_pack("CP-06");
+}
+
+#[test]
+fn cp_07_every_mistake_in_sources_md_is_found_where_it_stands() {
+    check_context_pack("CP-07");
+}
+
+#[test]
+fn cp_08_every_mistake_in_prompts_md_is_found_where_it_stands() {
+    check_context_pack("CP-08");
+}
+
+#[test]
+fn cp_09_every_mistake_in_tasks_md_is_found_where_it_stands() {
+    check_context_pack("CP-09");
+}
+
+#[test]
+fn cp_10_every_footnote_and_hash_that_does_not_hold_is_found() {
+    check_context_pack("CP-10");
+}
+
+#[test]
+fn cp_10_a_context_pack_that_looks_odd_and_is_right_is_left_alone() {
+    check_good(Group::GoodContextPack);
+}
+
+fn check_context_pack(rule: &'static str) {
+    check_all(Group::ContextPack(rule));
 }
 
 #[test]

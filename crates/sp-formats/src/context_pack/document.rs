@@ -1,18 +1,19 @@
 //! A Markdown file of a pack: its frontmatter, its footnotes, and what it should look like.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use sp_tree::Limits;
 
-use super::manifest::{Manifest, is_source_id};
-use super::references::{Reference, references};
+use super::manifest::{Manifest, is_pack_id, is_source_id, is_spec_version};
+use super::references::{Reference, code, references_outside};
 use super::{FILES, SOURCES, shape, text_of};
 use crate::checks::{CP_01, CP_04, CP_07};
 use crate::markdown::{Section, sections};
 use crate::printable::printable;
 use crate::report::{Report, Severity};
-use crate::yaml::{self, Node};
+use crate::yaml::{self, Node, Value};
 
 /// A Markdown file of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,13 +28,13 @@ pub struct Document {
     pub defines: Vec<Reference>,
 }
 
-/// Reads a file that a manifest lists; none if it is no text at all.
+/// Reads a file of a pack; none if it is no Markdown.
 pub(super) fn read(
     path: &str,
     bytes: &[u8],
     (manifest, limits): (&Manifest, &Limits),
     report: &mut Report,
-) -> Option<(Document, Arc<str>)> {
+) -> Option<Document> {
     if !path.ends_with(".md") {
         report
             .whole(Severity::Warning, &CP_01, "a pack has Markdown files only")
@@ -45,23 +46,33 @@ pub(super) fn read(
             .whole(Severity::Warning, &CP_01, "no file of a pack is called so")
             .help(format!("the files are: {}", FILES.join(", ")));
     }
+    if bytes.len() as u64 > limits.markdown_bytes {
+        let message = format!("it has {} bytes, more than the limit of {}", bytes.len(), limits.markdown_bytes);
+        report.whole(Severity::Error, &CP_01, message).help("split it; no agent reads that much");
+        return None;
+    }
     let text = text_of(bytes, report)?;
-    let body = frontmatter(path, &text, (manifest, limits), report);
-    let all = sections(&text, body);
-    let defines = if path == SOURCES { definitions(&text, &all, report) } else { Vec::new() };
-    let mut refers = references(&text, body);
-    refers.retain(|one| !defines.iter().any(|definition| definition.span == one.span));
-    shape::check(path, &text, (&all, manifest), report);
-    Some((Document { text: Arc::clone(&text), body, refers, defines }, text))
+    let front = frontmatter(path, &text, (manifest, limits), report);
+    let body = front.unwrap_or(0);
+    let (all, code) = (sections(&text, body), code(&text, body));
+    let labels = if path == SOURCES { labels(&text, &all) } else { Vec::new() };
+    let own: BTreeSet<usize> = labels.iter().map(|label| label.span.start).collect();
+    let mut refers = references_outside(&code, &text, body);
+    refers.retain(|one| !own.contains(&one.span.start));
+    let defines = definitions(labels, report);
+    let page = shape::Page { text: &text, body, sections: &all, code: &code, refers: &refers };
+    // Without frontmatter it may be anything; that is told first.
+    if front.is_some() {
+        shape::check(path, &page, manifest, report);
+    }
+    Some(Document { text, body, refers, defines })
 }
 
-/// Reads the frontmatter and holds it against the manifest; where the Markdown begins.
-fn frontmatter(path: &str, text: &str, (manifest, limits): (&Manifest, &Limits), report: &mut Report) -> usize {
+/// Reads the frontmatter, if there is any, and holds it against the manifest; where the Markdown begins.
+fn frontmatter(path: &str, text: &str, (manifest, limits): (&Manifest, &Limits), report: &mut Report) -> Option<usize> {
     let Some((block, body)) = block(text) else {
-        let help =
-            "begin with `---`, `file: …`, `pack_id: …`, `spec_version: \"0.1\"`, `---`; `sp context seal` writes it";
-        report.error(&CP_04, 0..0, "it has no frontmatter").help(help);
-        return 0;
+        no_block(text, report);
+        return None;
     };
     let root = match yaml::parse(&text[block.clone()], limits) {
         Ok(mut node) => {
@@ -72,23 +83,66 @@ fn frontmatter(path: &str, text: &str, (manifest, limits): (&Manifest, &Limits),
             let help = error.help();
             let span = block.start + error.span.start..block.start + error.span.end;
             report.error(&CP_04, span, format!("the frontmatter is not YAML: {}", error.message)).help(help);
-            return body;
+            return Some(body);
         }
     };
-    for (key, wanted) in [("file", path), ("pack_id", &manifest.pack_id), ("spec_version", &manifest.spec_version)] {
-        match root.get(key) {
-            None => {
-                let help = format!("add `{key}: {wanted}`");
-                report.error(&CP_04, block.clone(), format!("the frontmatter has no `{key}`")).help(help);
+    if !root.is_null() && !matches!(root.value, Value::Map(_)) {
+        let message = format!("the frontmatter must be a mapping, not {}", root.kind());
+        report.error(&CP_04, root.span.clone(), message).help("write `file: …`, a line each");
+        return Some(body);
+    }
+    let first = text.find("---").unwrap_or(0);
+    let opening = first..first + "---".len();
+    // What is wrong in the manifest was told there, and is nothing to go by.
+    let pack_id = Some(manifest.pack_id.as_str()).filter(|id| is_pack_id(id));
+    let version = Some(manifest.spec_version.as_str()).filter(|version| is_spec_version(version));
+    for (key, wanted) in [("file", Some(path)), ("pack_id", pack_id), ("spec_version", version)] {
+        match (root.get(key), wanted) {
+            (None, _) => {
+                let help = format!("add `{key}: {}`", wanted.map_or_else(|| "…".into(), |wanted| written(key, wanted)));
+                report.error(&CP_04, opening.clone(), format!("the frontmatter has no `{key}`")).help(help);
             }
-            Some(node) => check_member(key, node, wanted, report),
+            (Some(node), Some(wanted)) => check_member(key, node, wanted, report),
+            (Some(_), None) => {}
         }
     }
-    body
+    Some(body)
+}
+
+fn no_block(text: &str, report: &mut Report) {
+    let first = text.lines().next().unwrap_or_default();
+    if first.trim_start_matches('\u{feff}').trim_end() == "---" {
+        let message = "the frontmatter does not end";
+        report.error(&CP_04, 0..first.trim_end().len(), message).help("close it with a line `---`");
+        return;
+    }
+    let help = "begin with `---`, `file: …`, `pack_id: …`, `spec_version: \"0.1\"`, `---`; `sp context seal` writes it";
+    report.whole(Severity::Error, &CP_04, "it has no frontmatter").help(help);
+}
+
+/// A value as the frontmatter has it: in quotes wherever YAML could take it for something else.
+pub(super) fn written(key: &str, text: &str) -> String {
+    let is_plain = key != "spec_version"
+        && text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.contains(['.', '_', '-'])
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte));
+    if is_plain { text.to_owned() } else { crate::json::quoted(text) }
+}
+
+/// Whether a file that no manifest lists says of itself that it is of this pack, by this name.
+pub(super) fn claims(path: &str, bytes: &[u8], (manifest, limits): (&Manifest, &Limits)) -> bool {
+    let root = std::str::from_utf8(bytes).ok().and_then(|text| yaml::parse(&text[block(text)?.0], limits).ok());
+    let says = |key: &str, wanted: &str| {
+        root.as_ref().and_then(|root| root.get(key)).and_then(Node::text).is_some_and(|text| text == wanted)
+    };
+    path.ends_with(".md") && says("file", path) && says("pack_id", &manifest.pack_id)
 }
 
 fn check_member(key: &str, node: &Node, wanted: &str, report: &mut Report) {
-    if node.text() != Some(wanted) {
+    if let (Some(other), true) = (node.other_type(), node.text() == Some(wanted)) {
+        let message = format!("`{key}` is {other} to whoever reads YAML, and not text");
+        report.warning(&CP_04, node.span.clone(), message).help(format!("write it in quotes: `\"{wanted}\"`"));
+    } else if node.text() != Some(wanted) {
         let found = node.text().map_or_else(|| node.kind().to_owned(), |text| format!("`{}`", printable(text)));
         let whose = if key == "file" { "the file is" } else { "`pack.json` says" };
         let message = format!("`{key}` is {found}, and {whose} `{}`", printable(wanted));
@@ -116,25 +170,41 @@ pub(super) fn block(text: &str) -> Option<(Range<usize>, usize)> {
     None
 }
 
-/// The sources that headings define.
-fn definitions(text: &str, all: &[Section], report: &mut Report) -> Vec<Reference> {
-    let mut found: Vec<Reference> = Vec::new();
-    for section in all {
-        let heading = &text[section.heading.clone()];
-        let Some(start) = heading.find("[^") else { continue };
-        let Some(end) = heading[start..].find(']').map(|end| start + end) else { continue };
-        let id = &heading[start + "[^".len()..end];
-        if !is_source_id(id) {
-            let message = format!("`{}` is no id of a source", printable(id));
-            report.error(&CP_07, section.heading.clone(), message).help("write `## [^src_…]`");
-            continue;
-        }
-        let span = section.heading.start + start..section.heading.start + end + 1;
-        if found.iter().any(|known| known.id == id) {
-            report.error(&CP_07, span, format!("`{id}` stands here twice")).help("keep one of the two");
-            continue;
-        }
-        found.push(Reference { id: id.to_owned(), span });
+/// A footnote at the start of a heading.
+pub(super) struct Label<'t> {
+    pub id: &'t str,
+    pub span: Range<usize>,
+    /// What stands behind it.
+    pub rest: &'t str,
+}
+
+/// The footnote that a heading begins with.
+pub(super) fn label<'t>(text: &'t str, section: &Section) -> Option<Label<'t>> {
+    let heading = text[section.heading.clone()].trim_end();
+    let words = heading.trim_start_matches('#').trim_start();
+    let start = section.heading.start + heading.len() - words.len();
+    let (id, rest) = words.strip_prefix("[^")?.split_once(']')?;
+    let rest = match heading.starts_with('#') {
+        true => rest.trim_end_matches('#'),
+        // The line below the words is no word.
+        false => rest.rsplit_once('\n').map_or("", |(rest, _)| rest),
+    };
+    Some(Label { id, span: start..start + "[^".len() + id.len() + "]".len(), rest: rest.trim() })
+}
+
+/// Every heading that is for a source.
+fn labels(text: &str, all: &[Section]) -> Vec<Reference> {
+    let labels = all.iter().filter_map(|section| label(text, section)).filter(|label| is_source_id(label.id));
+    labels.map(|label| Reference { id: label.id.to_owned(), span: label.span }).collect()
+}
+
+/// The sources that headings define, each once.
+fn definitions(labels: Vec<Reference>, report: &mut Report) -> Vec<Reference> {
+    let mut seen = BTreeSet::new();
+    let (first, again): (Vec<_>, Vec<_>) = labels.into_iter().partition(|label| seen.insert(label.id.clone()));
+    for label in again {
+        let message = format!("`{}` has a section already", label.id);
+        report.warning(&CP_07, label.span, message).help("keep one of the two");
     }
-    found
+    first
 }

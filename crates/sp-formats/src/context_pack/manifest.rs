@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use sp_tree::RelPath;
+use sp_tree::{RelPath, fold};
 
 use super::{MANIFEST, SPEC_VERSION};
 use crate::checks::{CP_02, CP_03, Check};
@@ -115,6 +115,13 @@ pub fn is_pack_id(text: &str) -> bool {
     is_ulid || is_uuid
 }
 
+/// Whether a text is a version of the specification that is known: a patch changes nothing.
+pub(super) fn is_spec_version(text: &str) -> bool {
+    let patch = text.strip_prefix(SPEC_VERSION).and_then(|rest| rest.strip_prefix('.'));
+    text == SPEC_VERSION
+        || patch.is_some_and(|patch| patch.parse::<u32>().is_ok_and(|number| number.to_string() == patch))
+}
+
 /// Whether a text is the id of a source.
 pub fn is_source_id(text: &str) -> bool {
     text.strip_prefix("src_").is_some_and(|rest| {
@@ -123,17 +130,16 @@ pub fn is_source_id(text: &str) -> bool {
     })
 }
 
-/// Reads a manifest. It is none if what must be there is not.
+/// Reads a manifest, whatever is wrong with its members. It is none if there is no object at all.
 pub(super) fn read(root: Value<'_>, report: &mut Report) -> Option<Manifest> {
     if root.kind() != Kind::Object {
         let message = format!("`pack.json` must be an object, not {}", root.kind().word());
         report.error(&CP_02, root.span(), message).help("write `{\"spec_version\": \"0.1\", …}`");
         return None;
     }
-    let before = errors(report);
     let mut object = Object { value: root, name: "", report };
     object.warn_unknown(KNOWN);
-    let manifest = Manifest {
+    Some(Manifest {
         spec_version: object.spec_version(),
         pack_id: object.pack_id(),
         generated_at: object.moment("generated_at", Moment::Utc).unwrap_or_default(),
@@ -144,13 +150,7 @@ pub(super) fn read(root: Value<'_>, report: &mut Report) -> Option<Manifest> {
         files: files(&mut object),
         sources: sources(&mut object),
         more: more(root),
-    };
-    // What is wrong with files and sources is told, and the rest can still be looked at.
-    (!manifest.spec_version.is_empty() || errors(report) == before).then_some(manifest)
-}
-
-fn errors(report: &Report) -> usize {
-    report.findings.iter().filter(|finding| finding.severity == crate::Severity::Error).count()
+    })
 }
 
 fn more(root: Value<'_>) -> Vec<(String, String)> {
@@ -189,7 +189,11 @@ impl<'j> Object<'j, '_> {
             let name = key.text().unwrap_or_default();
             if !known.contains(&&*name) {
                 let message = format!("nobody knows `{}{}`", self.name, printable(&name));
-                self.report.warning(&CP_03, key.span(), message).help("it is kept, and means nothing");
+                let help = match crate::suggest::nearest(&name, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "it means nothing to whoever reads the pack".into(),
+                };
+                self.report.warning(&CP_03, key.span(), message).help(help);
             }
         }
     }
@@ -200,7 +204,9 @@ impl<'j> Object<'j, '_> {
         let text = value.text();
         if text.is_none() {
             let message = format!("`{}{key}` must be text, not {}", self.name, value.kind().word());
-            self.wrong(&CP_02, value.span(), message, "write it in quotes");
+            let help =
+                if value.kind() == Kind::Null { "leave it out, or say what it is" } else { "write it in quotes" };
+            self.wrong(&CP_02, value.span(), message, help);
         }
         text.map(Into::into)
     }
@@ -222,8 +228,7 @@ impl<'j> Object<'j, '_> {
 
     fn spec_version(&mut self) -> String {
         let text = self.text("spec_version");
-        let known = text == SPEC_VERSION || text.strip_prefix("0.1.").is_some_and(|patch| patch.parse::<u32>().is_ok());
-        if !text.is_empty() && !known {
+        if !text.trim().is_empty() && !is_spec_version(&text) {
             let span = self.get("spec_version").map_or(0..0, Value::span);
             let message = format!("there is no version `{}` of the specification", printable(&text));
             self.wrong(&CP_02, span, message, "the version is \"0.1\"; a newer `sp` may know more");
@@ -233,7 +238,7 @@ impl<'j> Object<'j, '_> {
 
     fn pack_id(&mut self) -> String {
         let text = self.text("pack_id");
-        if !text.is_empty() && !is_pack_id(&text) {
+        if !text.trim().is_empty() && !is_pack_id(&text) {
             let span = self.get("pack_id").map_or(0..0, Value::span);
             let message = format!("`pack_id` is neither a ULID nor a UUID: `{}`", printable(&text));
             self.wrong(&CP_02, span, message, "`sp context seal` gives it a new one");
@@ -243,9 +248,10 @@ impl<'j> Object<'j, '_> {
 
     /// A time that must be there.
     fn moment(&mut self, key: &str, sort: Moment) -> Option<String> {
-        let text = self.text(key);
+        // What says nothing was told.
+        let text = Some(self.text(key)).filter(|text| !text.trim().is_empty())?;
         self.check_moment(key, &text, sort);
-        (!text.is_empty()).then_some(text)
+        Some(text)
     }
 
     fn optional_moment(&mut self, key: &str, sort: Moment) -> Option<String> {
@@ -255,14 +261,29 @@ impl<'j> Object<'j, '_> {
     }
 
     fn check_moment(&mut self, key: &str, text: &str, sort: Moment) {
-        let is_day = sort == Moment::Day && text.parse::<jiff::civil::Date>().is_ok() && text.len() == 10;
         let is_utc = text.ends_with('Z') || text.ends_with("+00:00");
-        if text.is_empty() || is_day || (time::parse(text).is_some() && (is_utc || sort == Moment::Day)) {
+        let (is_right, what, help) = match sort {
+            Moment::Utc => (is_time(text) && is_utc, "no time in UTC", "write it as `2026-04-24T14:22:03Z`"),
+            Moment::Day => {
+                let help = "write it as `2026-04-24` or as `2026-04-24T14:22:03Z`";
+                (is_moment(text), "neither a day nor a time", help)
+            }
+        };
+        if is_right {
             return;
         }
         let span = self.get(key).map_or(0..0, Value::span);
-        let message = format!("`{}{key}` is no time in UTC: `{}`", self.name, printable(text));
-        self.wrong(&CP_02, span, message, "write it as `2026-04-24T14:22:03Z`");
+        self.wrong(&CP_02, span, format!("`{}{key}` is {what}: `{}`", self.name, printable(text)), help);
+    }
+
+    /// A URL that was given.
+    fn check_url(&mut self, text: &str) {
+        if text.trim().is_empty() || is_url(text) {
+            return;
+        }
+        let span = self.get("url").map_or(0..0, Value::span);
+        let message = format!("`{}url` is no URL: `{}`", self.name, printable(text));
+        self.wrong(&CP_02, span, message, "write it with its scheme, as `https://…`");
     }
 
     /// A member that must be an object.
@@ -281,7 +302,7 @@ impl<'j> Object<'j, '_> {
         match self.get(key) {
             Some(list) if list.kind() == Kind::Array => list.items().collect(),
             Some(other) => {
-                let message = format!("`{key}` must be a list, not {}", other.kind().word());
+                let message = format!("`{}{key}` must be a list, not {}", self.name, other.kind().word());
                 self.wrong(&CP_02, other.span(), message, format!("write `\"{key}\": […]`"));
                 Vec::new()
             }
@@ -306,7 +327,9 @@ fn generator(root: &mut Object<'_, '_>) -> Generator {
     let Some(value) = required(root, "generator") else { return Generator::default() };
     let mut object = Object { value, name: "generator.", report: root.report };
     object.warn_unknown(&["name", "version", "url"]);
-    Generator { name: object.text("name"), version: object.optional("version"), url: object.optional("url") }
+    let (name, version, url) = (object.text("name"), object.optional("version"), object.optional("url"));
+    object.check_url(url.as_deref().unwrap_or_default());
+    Generator { name, version, url }
 }
 
 fn project(root: &mut Object<'_, '_>) -> Project {
@@ -320,19 +343,26 @@ fn project(root: &mut Object<'_, '_>) -> Project {
         let message = format!("`project.description` has {sentences} sentences, more than 3");
         object.report.warning(&CP_02, span, message).help("say in one to three what is intended");
     }
+    let stack = stack(&mut object);
+    Project { name, description, stack }
+}
+
+fn stack(project: &mut Object<'_, '_>) -> Vec<String> {
     let mut stack = Vec::new();
-    if object.get("stack").is_some() {
-        for item in object.list("stack") {
-            match item.text() {
-                Some(text) => stack.push(text.into_owned()),
-                None => {
-                    let message = format!("`project.stack` holds text, not {}", item.kind().word());
-                    object.wrong(&CP_02, item.span(), message, "write it in quotes");
-                }
+    let items = if project.get("stack").is_some() { project.list("stack") } else { Vec::new() };
+    for item in items {
+        match item.text() {
+            Some(text) if text.trim().is_empty() => {
+                project.wrong(&CP_02, item.span(), "this word of `project.stack` says nothing".into(), "take it out");
+            }
+            Some(text) => stack.push(text.into_owned()),
+            None => {
+                let message = format!("`project.stack` holds text, not {}", item.kind().word());
+                project.wrong(&CP_02, item.span(), message, "write it in quotes");
             }
         }
     }
-    Project { name, description, stack }
+    stack
 }
 
 fn window(root: &mut Object<'_, '_>) -> Option<Window> {
@@ -345,7 +375,8 @@ fn window(root: &mut Object<'_, '_>) -> Option<Window> {
     if let (Some(first), Some(last)) = (parsed(&from), parsed(&to))
         && first > last
     {
-        object.wrong(&CP_02, value.span(), "the window ends before it begins".into(), "exchange `from` and `to`");
+        let span = object.get("to").map_or(0..0, Value::span);
+        object.wrong(&CP_02, span, "the window ends before it begins".into(), "exchange `from` and `to`");
     }
     Some(Window { from, to })
 }
@@ -361,23 +392,29 @@ fn files(root: &mut Object<'_, '_>) -> Vec<FileEntry> {
         }
         let mut object = Object { value, name: "files[].", report: root.report };
         object.warn_unknown(&["path", "sha256"]);
-        let (path, sha256) = (object.text("path"), object.text("sha256"));
+        let (path, sha256) = (object.text("path"), hash(&mut object));
         let span = |key: &str| value.get(key).map_or_else(|| value.span(), Value::span);
-        let is_hash =
-            sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-        if !sha256.is_empty() && !is_hash {
-            object.wrong(
-                &CP_02,
-                span("sha256"),
-                "this is no SHA-256".into(),
-                "write its 64 hexadecimal digits in lower case",
-            );
-        }
         if let Some(path) = safe_path(&mut object, &path, span("path"), &mut seen) {
             files.push(FileEntry { path, sha256, span: span("path"), sha256_span: span("sha256") });
         }
     }
     files
+}
+
+/// The hash of a file; empty if it is none, which is told.
+fn hash(entry: &mut Object<'_, '_>) -> String {
+    let text = entry.text("sha256");
+    let is_hash = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    if is_hash {
+        return text;
+    }
+    if !text.trim().is_empty() {
+        let is_upper = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let message = if is_upper { "this SHA-256 is not in lower case" } else { "this is no SHA-256" };
+        let span = entry.get("sha256").map_or(0..0, Value::span);
+        entry.wrong(&CP_02, span, message.into(), "write its 64 hexadecimal digits in lower case");
+    }
+    String::new()
 }
 
 fn safe_path(
@@ -386,7 +423,7 @@ fn safe_path(
     span: Range<usize>,
     seen: &mut BTreeMap<String, String>,
 ) -> Option<RelPath> {
-    if text.is_empty() {
+    if text.trim().is_empty() {
         return None;
     }
     let path = match RelPath::new(text) {
@@ -397,21 +434,21 @@ fn safe_path(
             return None;
         }
     };
-    if path.as_str().eq_ignore_ascii_case(MANIFEST) {
+    if fold(path.as_str()) == MANIFEST {
         object.wrong(&CP_03, span, "`pack.json` lists itself".into(), "take it out: it cannot hold its own hash");
         return None;
     }
-    match seen.insert(path.as_str().to_lowercase(), text.to_owned()) {
-        None => Some(path),
-        Some(other) => {
-            let message = match other == text {
-                true => format!("`{path}` is listed twice"),
-                false => format!("`{path}` and `{other}` differ only in case"),
-            };
-            object.wrong(&CP_03, span, message, "keep one of the two");
-            None
-        }
+    let Some(other) = seen.get(&fold(path.as_str())) else {
+        seen.insert(fold(path.as_str()), text.to_owned());
+        return Some(path);
+    };
+    if other == text {
+        object.wrong(&CP_03, span, format!("`{path}` is listed twice"), "keep one of the two");
+        return None;
     }
+    let message = format!("`{path}` and `{other}` are one name where case or Unicode form does not count");
+    object.wrong(&CP_03, span, message, "rename one of the two");
+    Some(path)
 }
 
 fn sources(root: &mut Object<'_, '_>) -> Vec<SourceEntry> {
@@ -440,11 +477,8 @@ fn sources(root: &mut Object<'_, '_>) -> Vec<SourceEntry> {
             captured_at: object.moment("captured_at", Moment::Day).unwrap_or_default(),
             span: span("id"),
         };
-        if !source.url.is_empty() && !is_url(&source.url) {
-            let message = format!("`{}` is no URL", printable(&source.url));
-            object.wrong(&CP_02, span("url"), message, "write it with its scheme, as `https://…`");
-        }
-        if source.id.is_empty() {
+        object.check_url(&source.url);
+        if source.id.trim().is_empty() {
             continue;
         }
         if !is_source_id(&source.id) {
@@ -460,12 +494,84 @@ fn sources(root: &mut Object<'_, '_>) -> Vec<SourceEntry> {
     sources
 }
 
-/// `scheme:` and something behind it, without blanks.
-fn is_url(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(scheme, rest)| {
-        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-            && !rest.is_empty()
-            && !text.contains(char::is_whitespace)
-    })
+/// `2026-04-24T14:22:03Z`.
+fn is_time(text: &str) -> bool {
+    text.as_bytes().get(10) == Some(&b'T') && time::parse(text).is_some()
+}
+
+/// A time, or a day such as `2026-04-24`.
+pub(super) fn is_moment(text: &str) -> bool {
+    let is_day = text.len() == "2026-04-24".len() && text.parse::<jiff::civil::Date>().is_ok();
+    is_day || is_time(text)
+}
+
+/// `scheme:` and something behind it, which for the web is a host.
+pub(super) fn is_url(text: &str) -> bool {
+    let is_no_part = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"' | '\\');
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    let is_somewhere = match rest.strip_prefix("//") {
+        Some(place) if is_web => place.starts_with(|first: char| !matches!(first, '/' | '?' | '#' | ':')),
+        Some(place) => !place.is_empty(),
+        None => !is_web && !rest.is_empty(),
+    };
+    is_scheme && is_somewhere && !text.contains(is_no_part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cp_02_ids_of_packs_are_ulids_and_uuids() {
+        for good in
+            ["pk_01KPZXWZQR5NRHCGNQ4TR480B2", "01kpzxwzqr5nrhcgnq4tr480b2", "0190a7f2-1c7e-7abc-8def-0123456789AB"]
+        {
+            assert!(is_pack_id(good), "{good}");
+        }
+        for bad in [
+            "",
+            "pk_",
+            "pk_01HXYZ...",
+            "8ZZZZZZZZZZZZZZZZZZZZZZZZZ",
+            "01KPZXWZQR5NRHCGNQ4TR480BI",
+            "pk_pk_01KPZXWZQR5NRHCGNQ4TR480B2",
+            "0190a7f21c7e7abc8def0123456789ab",
+        ] {
+            assert!(!is_pack_id(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn cp_02_urls_lead_somewhere() {
+        for good in [
+            "https://example.com",
+            "HTTP://[::1]:8080/x?y={z}|^#a",
+            "mailto:a@example.com",
+            "urn:isbn:0451450523",
+            "file:///a/b",
+            "https://例え.jp/パス",
+            "obsidian://open?vault=a",
+        ] {
+            assert!(is_url(good), "{good}");
+        }
+        for bad in [
+            "",
+            "example.com",
+            "https:",
+            "https://",
+            "https:///x",
+            "https:example.com",
+            "//example.com",
+            "C:\\x",
+            "https://a b",
+            "https://a\n",
+            "1x://a",
+            "<https://a>",
+        ] {
+            assert!(!is_url(bad), "{bad}");
+        }
+    }
 }

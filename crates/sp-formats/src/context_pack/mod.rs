@@ -12,12 +12,13 @@ mod shape;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
-use sp_tree::{Digest, Limits, RelPath};
+use sp_tree::{Digest, Limits, RelPath, fold};
 
-use crate::checks::{CP_01, CP_03, CP_10};
-use crate::json::Json;
+use crate::checks::{CP_01, CP_02, CP_03, CP_10};
+use crate::json::{Json, Kind, Value};
 use crate::report::{Report, Severity};
 
 pub use block::{Block, BlockError, find, put, take_out};
@@ -87,78 +88,162 @@ impl Read {
 
 /// Reads the files of a pack and reports everything about them.
 pub fn read(entries: &Entries, limits: &Limits) -> Read {
-    let (manifest, mut report, text) = read_manifest(entries, limits);
-    let Some(manifest) = manifest else {
-        report.sort();
-        let report = report.about(&text);
-        return Read { pack: None, manifest: None, reports: vec![report] };
+    let (found, mut report, text) = read_manifest(entries, limits);
+    let Some(Found { manifest, lists }) = found else {
+        return Read { pack: None, manifest: None, reports: vec![finished(report, &text)] };
     };
-    let mut reports: BTreeMap<String, Report> = BTreeMap::new();
-    let (mut documents, mut texts) = (BTreeMap::new(), BTreeMap::new());
-    for entry in &manifest.files {
-        match entries.get(entry.path.as_str()) {
-            Some(Entry::File(bytes)) => {
-                check_hash(entry, bytes, &mut report);
-                let mut own = Report::deferred(entry.path.as_str());
-                if let Some((document, text)) =
-                    document::read(entry.path.as_str(), bytes, (&manifest, limits), &mut own)
-                {
-                    documents.insert(entry.path.clone(), document);
-                    texts.insert(entry.path.to_string(), text);
-                }
-                reports.insert(entry.path.to_string(), own);
-            }
-            Some(Entry::Other) => {
-                let message = format!("`{}` is no file", entry.path);
-                report
-                    .error(&CP_03, entry.span.clone(), message)
-                    .help("put the file itself there: a pack has no links");
-            }
-            None => {
-                let message = format!("`{}` is listed and not there", entry.path);
-                report.error(&CP_10, entry.span.clone(), message).help("add the file, or take it out of `files`");
-            }
-        }
+    let mut pages = listed(entries, &manifest, limits, &mut report);
+    if lists.files {
+        unlisted(entries, &manifest, limits, &mut pages);
     }
-    unlisted(entries, &manifest, &mut reports);
-    cite(&manifest, &documents, &mut report, &mut reports);
-    report.sort();
-    let mut all = vec![report.about(&text)];
-    all.extend(reports.into_iter().map(|(path, mut report)| {
-        report.sort();
-        texts.get(&path).map_or(report.clone(), |text| report.about(text))
-    }));
-    let valid = all.iter().all(Report::is_usable);
+    let bibliography = Bibliography::new(&manifest, &pages, lists);
+    bibliography.must_exist(&manifest, &pages, lists, &mut report);
+    bibliography.cite(&mut pages, &mut report);
+    let mut reports = vec![finished(report, &text)];
+    let mut documents = BTreeMap::new();
+    for page in pages.into_values() {
+        let text = page.document.as_ref().map_or_else(|| Arc::from(""), |document| Arc::clone(&document.text));
+        reports.push(finished(page.report, &text));
+        documents.extend(page.listed.zip(page.document));
+    }
+    let valid = reports.iter().all(Report::is_usable);
     Read {
         pack: valid.then(|| ContextPack { manifest: manifest.clone(), documents }),
         manifest: Some(manifest),
-        reports: all,
+        reports,
     }
 }
 
-fn read_manifest(entries: &Entries, limits: &Limits) -> (Option<Manifest>, Report, Arc<str>) {
-    let missing = |message: &str| {
-        let mut report = Report::new(MANIFEST, "");
-        report
-            .whole(Severity::Error, &CP_01, message)
-            .help("every pack has a `pack.json`; `sp context new` writes one");
-        (None, report, Arc::from(""))
+/// A file of the pack, and what was found in it.
+struct Page {
+    /// Its path, if the manifest lists it.
+    listed: Option<RelPath>,
+    /// What it says, if it is Markdown that can be read.
+    document: Option<Document>,
+    report: Report,
+}
+
+/// The files, by path.
+type Pages = BTreeMap<String, Page>;
+
+fn finished(mut report: Report, text: &Arc<str>) -> Report {
+    report.sort();
+    report.about(text)
+}
+
+/// What the manifest lists: there, unchanged, and Markdown.
+fn listed(entries: &Entries, manifest: &Manifest, limits: &Limits, report: &mut Report) -> Pages {
+    let names = Names::new(entries, manifest);
+    let mut pages = Pages::new();
+    for entry in &manifest.files {
+        let path = entry.path.as_str();
+        match entries.get(path) {
+            Some(Entry::File(bytes)) => {
+                check_hash(entry, bytes, report);
+                let mut own = Report::deferred(path);
+                let document = document::read(path, bytes, (manifest, limits), &mut own);
+                pages.insert(path.into(), Page { listed: Some(entry.path.clone()), document, report: own });
+            }
+            Some(Entry::Other) => {
+                let help = "put the file itself there: a pack has no links";
+                report.error(&CP_03, entry.span.clone(), format!("`{path}` is no file")).help(help);
+            }
+            None => missing(entries, &names, entry, report),
+        }
+    }
+    pages
+}
+
+/// The names of a pack where case and Unicode form do not count.
+struct Names<'a> {
+    /// What lies there.
+    there: BTreeMap<String, &'a str>,
+    /// How often each is listed.
+    listed: BTreeMap<String, usize>,
+}
+
+impl<'a> Names<'a> {
+    fn new(entries: &'a Entries, manifest: &Manifest) -> Self {
+        let there = entries.keys().map(|path| (fold(path), path.as_str())).collect();
+        let mut listed = BTreeMap::new();
+        for entry in &manifest.files {
+            *listed.entry(fold(entry.path.as_str())).or_default() += 1;
+        }
+        Self { there, listed }
+    }
+}
+
+fn missing(entries: &Entries, names: &Names<'_>, entry: &FileEntry, report: &mut Report) {
+    let (path, folded) = (entry.path.as_str(), fold(entry.path.as_str()));
+    if names.listed.get(&folded).is_some_and(|times| *times > 1) {
+        // Two that are one name were told.
+        return;
+    }
+    if is_folder(entries, path) {
+        let help = "put a file there, or take it out of `files`";
+        report.error(&CP_03, entry.span.clone(), format!("`{path}` is a folder")).help(help);
+        return;
+    }
+    let help = match names.there.get(&folded) {
+        Some(other) => format!("there is `{other}`: write its name as it is"),
+        None => "add the file, or take it out of `files`".into(),
     };
-    let bytes = match entries.get(MANIFEST) {
-        Some(Entry::File(bytes)) => bytes,
-        Some(Entry::Other) => return missing("`pack.json` is no file"),
-        None => return missing("there is no `pack.json`"),
-    };
+    report.error(&CP_10, entry.span.clone(), format!("`{path}` is listed and not there")).help(help);
+}
+
+fn is_folder(entries: &Entries, path: &str) -> bool {
+    let inside = format!("{path}/");
+    entries.range(inside.clone()..).next().is_some_and(|(next, _)| next.starts_with(&inside))
+}
+
+/// A manifest, and which of its lists could be read.
+struct Found {
+    manifest: Manifest,
+    lists: Lists,
+}
+
+/// Which lists of a manifest name all that is in them. Nothing is held against another: what is wrong with it was told.
+#[derive(Clone, Copy)]
+struct Lists {
+    files: bool,
+    sources: bool,
+}
+
+fn read_manifest(entries: &Entries, limits: &Limits) -> (Option<Found>, Report, Arc<str>) {
     let mut report = Report::deferred(MANIFEST);
-    let Some(text) = text_of(bytes, &mut report) else { return (None, report, Arc::from("")) };
-    let manifest = match Json::parse(Arc::clone(&text), limits) {
-        Ok(json) => manifest::read(json.root(), &mut report),
+    let nothing = Arc::from("");
+    let Some(Entry::File(bytes)) = entries.get(MANIFEST) else {
+        let is_there = entries.contains_key(MANIFEST) || is_folder(entries, MANIFEST);
+        let (message, help) = match is_there {
+            true => ("it is no file", "put the file itself there, neither a link nor a folder"),
+            false => ("there is no `pack.json`", "every pack has one; `sp context new` writes it"),
+        };
+        report.whole(Severity::Error, &CP_01, message).help(help);
+        return (None, report, nothing);
+    };
+    let Some(text) = text_of(bytes, &mut report) else { return (None, report, nothing) };
+    // A mark was told; the JSON behind it is still looked at, and keeps its places.
+    let readable = text.strip_prefix('\u{feff}').map_or_else(|| Arc::clone(&text), |rest| format!("   {rest}").into());
+    let found = match Json::parse(readable, limits) {
+        Ok(json) => {
+            let lists = Lists { files: is_named(&json, "files", "path"), sources: is_named(&json, "sources", "id") };
+            manifest::read(json.root(), &mut report).map(|manifest| Found { manifest, lists })
+        }
         Err(error) => {
-            report.error(&crate::checks::CP_02, error.span, error.message).help(error.help);
+            report.error(&CP_02, error.span, error.message).help(error.help);
             None
         }
     };
-    (manifest, report, text)
+    (found, report, text)
+}
+
+/// Whether a member is a list of which every item says its name.
+fn is_named(json: &Json, key: &str, name: &str) -> bool {
+    let has_name = |item: Value<'_>| {
+        let text = if item.kind() == Kind::Object { item.get(name).and_then(Value::text) } else { None };
+        text.is_some_and(|text| !text.trim().is_empty())
+    };
+    json.root().get(key).is_some_and(|list| list.kind() == Kind::Array && list.items().all(has_name))
 }
 
 /// The text of a file: UTF-8 without a byte order mark, with LF at the ends of lines.
@@ -178,68 +263,154 @@ fn text_of(bytes: &[u8], report: &mut Report) -> Option<Arc<str>> {
 
 fn check_hash(entry: &FileEntry, bytes: &[u8], report: &mut Report) {
     let found = Digest::of(bytes).hex();
-    if found == entry.sha256 {
+    // A hash that is none was told.
+    if found == entry.sha256 || entry.sha256.is_empty() {
         return;
     }
     let message = format!("the SHA-256 of `{}` is another: {found}", entry.path);
-    let unix = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
-    let help = if Digest::of(unix.as_bytes()).hex() == entry.sha256 {
+    let is_hash_of = |text: &str| Digest::of(text.as_bytes()).hex() == entry.sha256;
+    let text = String::from_utf8_lossy(bytes);
+    let help = if is_hash_of(&text.replace("\r\n", "\n")) {
         "its line endings were changed to CRLF: turn them back into LF"
+    } else if is_hash_of(text.trim_start_matches('\u{feff}')) {
+        "a byte order mark was added: save it without one"
     } else {
         "it was changed after the pack was made: `sp context seal` hashes what is there"
     };
     report.error(&CP_10, entry.sha256_span.clone(), message).help(help);
 }
 
-/// What lies there and is not listed is in no pack.
-fn unlisted(entries: &Entries, manifest: &Manifest, reports: &mut BTreeMap<String, Report>) {
+/// What lies there and is not listed. It has no hash, and yet agents read what claims to be of this pack.
+fn unlisted(entries: &Entries, manifest: &Manifest, limits: &Limits, pages: &mut Pages) {
     let listed: BTreeSet<&str> = manifest.files.iter().map(|entry| entry.path.as_str()).collect();
-    for path in entries.keys().filter(|path| *path != MANIFEST && !listed.contains(path.as_str())) {
-        let mut report = Report::new(path.as_str(), "");
-        report
-            .whole(Severity::Warning, &CP_03, "`pack.json` does not list it")
-            .help("list it, or take it away; `sp context seal` lists it");
-        reports.insert(path.clone(), report);
+    let folders: BTreeSet<&str> = listed.iter().filter_map(|path| path.split_once('/')).map(|(top, _)| top).collect();
+    let mut strange: BTreeMap<&str, usize> = BTreeMap::new();
+    // A name that is written otherwise was told where it is listed.
+    let missing = listed.iter().filter(|path| !entries.contains_key(**path));
+    let missing: BTreeSet<String> = missing.map(|path| fold(path)).collect();
+    let is_unlisted = |path: &str| !listed.contains(path) && !missing.contains(&fold(path));
+    for (path, entry) in entries.iter().filter(|(path, _)| is_unlisted(path)) {
+        match path.split_once('/') {
+            _ if path == MANIFEST => {}
+            Some((top, _)) if listed.contains(top) || top == MANIFEST => {}
+            Some((top, _)) if !folders.contains(top) => *strange.entry(top).or_default() += 1,
+            _ => drop(pages.insert(path.clone(), unlisted_page(path, entry, (manifest, limits)))),
+        }
+    }
+    for (folder, files) in strange {
+        let mut report = Report::new(folder, "");
+        let (message, what) = match files {
+            1 => ("`pack.json` does not list the file in this folder".to_owned(), "it"),
+            more => (format!("`pack.json` lists none of the {more} files in this folder"), "them"),
+        };
+        let help = format!("list {what}, or take the folder away");
+        report.whole(Severity::Warning, &CP_03, message).help(help);
+        pages.insert(folder.into(), Page { listed: None, document: None, report });
     }
 }
 
-/// Every reference must lead to `sources.md` and to the manifest, and every source should be cited.
-fn cite(
-    manifest: &Manifest,
-    documents: &BTreeMap<RelPath, Document>,
-    report: &mut Report,
-    reports: &mut BTreeMap<String, Report>,
-) {
-    let listed: BTreeSet<&str> = manifest.sources.iter().map(|source| source.id.as_str()).collect();
-    let bibliography = documents.iter().find(|(path, _)| path.as_str() == SOURCES).map(|(_, document)| document);
-    let defined: BTreeSet<&str> =
-        bibliography.into_iter().flat_map(|document| &document.defines).map(|one| one.id.as_str()).collect();
-    let mut cited: BTreeSet<&str> = BTreeSet::new();
-    for (path, document) in documents {
-        let Some(own) = reports.get_mut(path.as_str()) else { continue };
-        for reference in &document.refers {
-            cited.insert(&reference.id);
-            let missing = match (defined.contains(reference.id.as_str()), listed.contains(reference.id.as_str())) {
-                (true, true) => continue,
-                (true, false) => "`pack.json`",
-                (false, true) => "`sources.md`",
-                (false, false) => "`sources.md` and `pack.json`",
+fn unlisted_page(path: &str, entry: &Entry, (manifest, limits): (&Manifest, &Limits)) -> Page {
+    let mut report = Report::deferred(path);
+    let Entry::File(bytes) = entry else {
+        let help = "take it away: a pack has files and folders only";
+        report.whole(Severity::Warning, &CP_03, "it is no file, and `pack.json` does not list it").help(help);
+        return Page { listed: None, document: None, report };
+    };
+    let is_claimed = document::claims(path, bytes, (manifest, limits));
+    let document = is_claimed.then(|| document::read(path, bytes, (manifest, limits), &mut report)).flatten();
+    let help = "list it, or take it away; `sp context seal` lists it";
+    report.whole(Severity::Warning, &CP_03, "`pack.json` does not list it").help(help);
+    Page { listed: None, document, report }
+}
+
+/// Where footnotes lead: to `sources.md` and to the manifest. Of one that cannot be read nothing is asked.
+struct Bibliography {
+    sources: Vec<(String, Range<usize>)>,
+    listed: Option<BTreeSet<String>>,
+    defined: Option<BTreeSet<String>>,
+    /// Whether every file that could cite was read.
+    is_whole: bool,
+}
+
+/// For so many footnotes of a file a name that is near is looked for.
+const SUGGESTIONS: usize = 20;
+
+impl Bibliography {
+    fn new(manifest: &Manifest, pages: &Pages, lists: Lists) -> Self {
+        let sources: Vec<_> = manifest.sources.iter().map(|source| (source.id.clone(), source.span.clone())).collect();
+        let document = |path: &str| pages.get(path).and_then(|page| page.document.as_ref());
+        let defined = document(SOURCES).map(|document| document.defines.iter().map(|one| one.id.clone()).collect());
+        let listed = lists.sources.then(|| sources.iter().map(|(id, _)| id.clone()).collect());
+        let mut markdown = manifest.files.iter().map(|entry| entry.path.as_str()).filter(|path| path.ends_with(".md"));
+        let is_whole = lists.files && markdown.all(|path| document(path).is_some());
+        Self { sources, listed, defined, is_whole }
+    }
+
+    /// A pack that cites has a `sources.md`.
+    fn must_exist(&self, manifest: &Manifest, pages: &Pages, lists: Lists, report: &mut Report) {
+        let is_listed = manifest.files.iter().any(|entry| entry.path.as_str() == SOURCES);
+        let cites = |page: &Page| page.document.as_ref().is_some_and(|document| !document.refers.is_empty());
+        let is_needed = !self.sources.is_empty() || pages.values().any(cites);
+        // One that is listed and cannot be read was told.
+        if self.defined.is_some() || is_listed || !lists.files || !is_needed {
+            return;
+        }
+        let message = match pages.contains_key(SOURCES) {
+            true => "`sources.md` does not say that it is of this pack, and footnotes lead there",
+            false => "there is no `sources.md`, and footnotes lead there",
+        };
+        report.whole(Severity::Error, &CP_10, message).help("add it, with `## [^src_…]` for each source");
+    }
+
+    /// Every footnote must lead to both, both must name the same, and every source should be cited.
+    fn cite(&self, pages: &mut Pages, report: &mut Report) {
+        let mut cited: BTreeSet<String> = BTreeSet::new();
+        for page in pages.values_mut() {
+            let Some(document) = &page.document else { continue };
+            cited.extend(document.refers.iter().map(|reference| reference.id.clone()));
+            self.check_references(document, &mut page.report);
+            for definition in document.defines.iter().filter(|one| lacks(self.listed.as_ref(), &one.id)) {
+                let message = format!("`{}` is not among the sources of `pack.json`", definition.id);
+                let help = "add it there, or take it away here";
+                page.report.error(&CP_10, definition.span.clone(), message).help(help);
+            }
+        }
+        for (id, span) in &self.sources {
+            if lacks(self.defined.as_ref(), id) {
+                let message = format!("`{id}` is not in `sources.md`");
+                report.error(&CP_10, span.clone(), message).help(format!("add `## [^{id}]` there"));
+            } else if self.is_whole && self.defined.is_some() && !cited.contains(id) {
+                let help = "a source that says nothing here is not needed";
+                report.warning(&CP_10, span.clone(), format!("nothing cites `{id}`")).help(help);
+            }
+        }
+    }
+
+    fn check_references(&self, document: &Document, report: &mut Report) {
+        for Reference { id, span } in &document.refers {
+            let place = match (lacks(self.defined.as_ref(), id), lacks(self.listed.as_ref(), id)) {
+                (true, true) => "neither in `sources.md` nor in `pack.json`",
+                // What only one of the two has is told there.
+                (true, false) if self.listed.is_none() => "not in `sources.md`",
+                (false, true) if self.defined.is_none() => "not in `pack.json`",
+                _ => continue,
             };
-            let message = format!("`[^{}]` leads nowhere: it is not in {missing}", reference.id);
-            own.error(&CP_10, reference.span.clone(), message).help("name the source there, or take the footnote away");
-        }
-        for definition in document.defines.iter().filter(|one| !listed.contains(one.id.as_str())) {
-            let message = format!("`{}` is not among the sources of `pack.json`", definition.id);
-            own.error(&CP_10, definition.span.clone(), message).help("add it there, or take it away here");
-        }
-    }
-    for source in &manifest.sources {
-        if !defined.contains(source.id.as_str()) {
-            let message = format!("`{}` is not in `sources.md`", source.id);
-            report.error(&CP_10, source.span.clone(), message).help(format!("add `## [^{}]` there", source.id));
-        } else if !cited.contains(source.id.as_str()) {
-            let message = format!("nothing cites `{}`", source.id);
-            report.warning(&CP_10, source.span.clone(), message).help("a source that says nothing here is not needed");
+            let near = (report.findings.len() < SUGGESTIONS).then(|| self.nearest(id)).flatten();
+            let help = match near {
+                Some(near) => format!("did you mean `[^{near}]`?"),
+                None => "name the source there, or take the footnote away".into(),
+            };
+            report.error(&CP_10, span.clone(), format!("`[^{id}]` leads nowhere: it is {place}")).help(help);
         }
     }
+
+    fn nearest(&self, id: &str) -> Option<&str> {
+        let known = self.defined.as_ref().or(self.listed.as_ref())?;
+        crate::suggest::nearest(id, known.iter().map(String::as_str))
+    }
+}
+
+/// Whether an id is not among those that are known, if they are.
+fn lacks(ids: Option<&BTreeSet<String>>, id: &str) -> bool {
+    ids.is_some_and(|ids| !ids.contains(id))
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
 use super::manifest::is_source_id;
 
@@ -18,51 +18,87 @@ pub struct Reference {
     pub span: Range<usize>,
 }
 
+/// Something that is code, and whose words mean nothing here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Code {
+    pub range: Range<usize>,
+    pub sort: Sort,
+}
+
+/// How code is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// A fenced block that is called `text`.
+    Text,
+    /// Another block, fenced or indented.
+    Block,
+    /// Between backticks in a line.
+    Inline,
+    /// A comment, which nobody is shown.
+    Comment,
+}
+
 const OPENING: &str = "[^src_";
 
 /// Every footnote of the Markdown from `start` on.
 pub fn references(text: &str, start: usize) -> Vec<Reference> {
-    let code = code(text, start);
+    references_outside(&code(text, start), text, start)
+}
+
+/// Every footnote from `start` on that stands in none of the code.
+pub(super) fn references_outside(code: &[Code], text: &str, start: usize) -> Vec<Reference> {
     let mut found = Vec::new();
     let mut at = start;
     while let Some(next) = text[at..].find(OPENING).map(|next| at + next) {
         at = next + OPENING.len();
-        let Some(end) = text[next..].find(']').map(|end| next + end) else { break };
+        // No further than an id goes: a bracket at the end of the file would be looked for again and again.
+        let end = at + text[at..].bytes().take_while(|byte| is_of_an_id(*byte)).count();
         let id = &text[next + "[^".len()..end];
-        let is_escaped = text[..next].bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
-        if is_source_id(id) && !is_escaped && !is_inside(&code, next) {
+        let is_escaped = text[start..next].bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
+        if text[end..].starts_with(']') && is_source_id(id) && !is_escaped && inside(code, next).is_none() {
             found.push(Reference { id: id.to_owned(), span: next..end + 1 });
         }
     }
     found
 }
 
-fn is_inside(ranges: &[Range<usize>], at: usize) -> bool {
-    let after = ranges.partition_point(|range| range.end <= at);
-    ranges.get(after).is_some_and(|range| range.contains(&at))
+fn is_of_an_id(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }
 
-/// Fenced and indented blocks, what stands between backticks, and comments.
-fn code(text: &str, start: usize) -> Vec<Range<usize>> {
-    let mut ranges: Vec<Range<usize>> = Vec::new();
-    let mut block: Option<usize> = None;
-    for (event, range) in Parser::new_ext(&text[start..], Options::ENABLE_TABLES).into_offset_iter() {
-        let range = range.start + start..range.end + start;
-        match event {
-            Event::Start(Tag::CodeBlock(_)) => block = Some(range.start),
-            Event::End(TagEnd::CodeBlock) => ranges.extend(block.take().map(|first| first..range.end)),
-            Event::Code(_) => ranges.push(range),
-            // What a comment holds is not said.
-            Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_)
-                if text[range.clone()].trim_start().starts_with("<!--") =>
+/// The code in which a byte stands.
+pub(super) fn inside(code: &[Code], at: usize) -> Option<&Code> {
+    let after = code.partition_point(|code| code.range.end <= at);
+    code.get(after).filter(|code| code.range.contains(&at))
+}
+
+fn is_comment(html: &str) -> bool {
+    html.trim_start().starts_with("<!--")
+}
+
+/// Fenced and indented blocks, what stands between backticks, and comments, in the order of the text.
+pub(super) fn code(text: &str, start: usize) -> Vec<Code> {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
+    let mut found: Vec<Code> = Vec::new();
+    for (event, range) in Parser::new_ext(&text[start..], options).into_offset_iter() {
+        let sort = match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info)))
+                if info.split_whitespace().next() == Some("text") =>
             {
-                ranges.push(range);
+                Sort::Text
             }
-            _ => {}
-        }
+            Event::Start(Tag::CodeBlock(_)) => Sort::Block,
+            Event::Code(_) => Sort::Inline,
+            // What a comment holds is not said.
+            Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) if is_comment(&text[start..][range.clone()]) => {
+                Sort::Comment
+            }
+            _ => continue,
+        };
+        found.push(Code { range: range.start + start..range.end + start, sort });
     }
-    ranges.sort_by_key(|range| range.start);
-    ranges
+    found.sort_by_key(|code| code.range.start);
+    found
 }
 
 #[cfg(test)]
@@ -77,6 +113,20 @@ mod tests {
         let hidden = "<!-- [^src_1]\n\n## [^src_2]\n-->\n\na <!-- [^src_3] --> [^src_4]\n";
         let ids: Vec<String> = references(hidden, 0).into_iter().map(|one| one.id).collect();
         assert_eq!(ids, ["src_4"]);
+    }
+
+    #[test]
+    fn cp_10_what_is_no_label_is_no_footnote() {
+        let text = "[^src_ä] [^src_a b] [^src_a.b] [^src_-a] [^SRC_a] [^src_a[^src_b] \\\\[^src_c] [src_d] [^src_e\n]";
+        let ids: Vec<String> = references(text, 0).into_iter().map(|one| one.id).collect();
+        assert_eq!(ids, ["src_b", "src_c"]);
+    }
+
+    #[test]
+    fn se_04_brackets_that_never_close_cost_little() {
+        let start = std::time::Instant::now();
+        assert_eq!(references(&format!("{}]", "[^src_".repeat(100_000)), 0), []);
+        assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
     }
 
     #[test]

@@ -1,26 +1,34 @@
 //! What the files of a pack should look like. What is not so is still a pack: these are warnings.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::manifest::{Manifest, SourceEntry, is_source_id};
-use super::references::references;
+use super::document::label;
+use super::manifest::{Manifest, SourceEntry, is_moment, is_source_id, is_url};
+use super::references::{Code, Reference, Sort, inside};
 use super::{AGENTS, CURSOR, PROMPTS, SKILLS, SOURCES, TASKS};
 use crate::checks::{CP_05, CP_06, CP_07, CP_08, CP_09, Check};
 use crate::markdown::Section;
+use crate::package::time;
 use crate::printable::printable;
-use crate::report::Report;
+use crate::report::{Report, Severity};
 
 /// The sections of `cursor.md` and `AGENTS.md`, in their order.
-pub(super) const RULES: &[&str] = &["Summary", "Stack", "Conventions", "Current focus", "Don't", "Citations"];
+const RULES: &[&str] = &["Summary", "Stack", "Conventions", "Current focus", "Don't", "Citations"];
+/// Those of them that are lists.
+const LISTS: &[&str] = &["Stack", "Conventions", "Current focus", "Don't"];
 /// How many skills and prompts there should be.
-pub(super) const SKILL_COUNT: std::ops::RangeInclusive<usize> = 3..=12;
-pub(super) const PROMPT_COUNT: std::ops::RangeInclusive<usize> = 3..=8;
+const SKILL_COUNT: std::ops::RangeInclusive<usize> = 3..=12;
+const PROMPT_COUNT: std::ops::RangeInclusive<usize> = 3..=8;
 /// What each source has in `sources.md`.
-const SOURCE_BULLETS: &[&str] = &["Title", "URL", "Kind", "Captured", "Summary", "Key claims"];
+const SOURCE_BULLETS: &[&str] = &["Title", "URL", "Kind", "Published", "Captured", "Summary", "Key claims"];
 
 /// How many sentences a text has, about.
 pub(super) fn sentences(text: &str) -> usize {
-    let words: Vec<&str> = text.split_whitespace().collect();
+    // Where no blank follows the end of a sentence, one is added.
+    let spaced = text.replace(['。', '！', '？'], ". ");
+    let is_note = |word: &&str| word.starts_with("[^") && word.contains(']');
+    let words: Vec<&str> = spaced.split_whitespace().filter(|word| !is_note(word)).collect();
     let ends = |word: &&&str| word.trim_end_matches(['"', '\'', ')', '”', '’']).ends_with(['.', '!', '?', '…']);
     let inner =
         words.iter().take(words.len().saturating_sub(1)).filter(ends).filter(|word| !is_abbreviation(word)).count();
@@ -31,19 +39,22 @@ pub(super) fn sentences(text: &str) -> usize {
 fn is_abbreviation(word: &str) -> bool {
     let bare = word.trim_end_matches('.');
     matches!(bare.to_ascii_lowercase().as_str(), "e.g" | "i.e" | "etc" | "vs" | "cf" | "no")
-        || bare.chars().count() == 1
+        || bare.chars().count() == 1 && bare.chars().all(|c| c.is_ascii_alphabetic())
 }
 
-/// A file that is looked at.
-struct Look<'a> {
-    text: &'a str,
-    sections: &'a [Section],
-    report: &'a mut Report,
+/// A file that is looked at, with what was found in it.
+pub(super) struct Page<'a> {
+    pub text: &'a str,
+    /// Where the Markdown begins.
+    pub body: usize,
+    pub sections: &'a [Section],
+    pub code: &'a [Code],
+    pub refers: &'a [Reference],
 }
 
 /// Warns of what a file should have and has not.
-pub(super) fn check(path: &str, text: &str, (sections, manifest): (&[Section], &Manifest), report: &mut Report) {
-    let mut look = Look { text, sections, report };
+pub(super) fn check(path: &str, page: &Page<'_>, manifest: &Manifest, report: &mut Report) {
+    let mut look = Look { page, report };
     match path {
         CURSOR => look.rules(manifest),
         AGENTS => {
@@ -58,111 +69,168 @@ pub(super) fn check(path: &str, text: &str, (sections, manifest): (&[Section], &
     }
 }
 
-impl Look<'_> {
-    fn warn(&mut self, check: &'static Check, span: Range<usize>, message: String, help: &str) {
+/// A line outside of blocks of code, and where it begins.
+struct Line<'a> {
+    at: usize,
+    text: &'a str,
+}
+
+struct Look<'a, 'r> {
+    page: &'a Page<'a>,
+    report: &'r mut Report,
+}
+
+impl<'a> Look<'a, '_> {
+    fn warn(&mut self, check: &'static Check, span: Range<usize>, message: impl Into<String>, help: &str) {
         // A heading ends where its words do.
-        let end = span.start + self.text[span.clone()].trim_end().len();
+        let end = span.start + self.page.text[span.clone()].trim_end().len();
         self.report.warning(check, span.start..end, message).help(help);
     }
 
-    /// The sections of the second level.
-    fn second(&self) -> Vec<Section> {
-        self.sections.iter().filter(|section| section.depth() == 2).cloned().collect()
+    fn warn_whole(&mut self, check: &'static Check, message: impl Into<String>, help: &str) {
+        self.report.whole(Severity::Warning, check, message).help(help);
     }
 
-    fn body(&self, section: &Section) -> &str {
-        &self.text[section.body.clone()]
+    /// The sections of the second level.
+    fn second(&self) -> Vec<&'a Section> {
+        self.page.sections.iter().filter(|section| section.depth() == 2).collect()
+    }
+
+    /// The lines below a heading that are no code.
+    fn lines(&self, section: &Section) -> impl Iterator<Item = Line<'a>> + use<'a> {
+        let (page, mut at) = (self.page, section.body.start);
+        page.text[section.body.clone()].split_inclusive('\n').filter_map(move |text| {
+            let begin = at;
+            at += text.len();
+            let first = begin + text.len() - text.trim_start().len();
+            let is_code = inside(page.code, first).is_some_and(|code| code.sort != Sort::Inline);
+            (!is_code).then_some(Line { at: begin, text })
+        })
+    }
+
+    fn has_bullets(&self, section: &Section) -> bool {
+        self.lines(section).any(|line| is_bullet(line.text))
+    }
+
+    /// Whether a section has a line that begins with a word and a colon.
+    fn has_line(&self, section: &Section, word: &str) -> bool {
+        self.lines(section).any(|line| value(line.text, word).is_some())
     }
 
     fn rules(&mut self, manifest: &Manifest) {
-        let wanted = format!("Project: {}", manifest.project.name);
-        match self.sections.iter().find(|section| section.depth() == 1).cloned() {
-            Some(title) if title.title == wanted => {}
-            Some(title) => {
-                let message = format!(
-                    "the title is `{}`, and the project `{}`",
-                    printable(&title.title),
-                    printable(&manifest.project.name)
-                );
-                self.warn(&CP_05, title.heading, message, "write `# Project: ` and the name that `pack.json` has");
-            }
-            None => {
-                self.warn(&CP_05, 0..0, "it has no title".into(), "write `# Project: ` and the name of the project");
-            }
-        }
-        let found: Vec<(String, Range<usize>)> =
-            self.second().into_iter().map(|section| (section.title, section.heading)).collect();
-        let mut last = 0;
+        self.title(&manifest.project.name);
+        let (mut last, mut missing) = (0, Vec::new());
         for name in RULES {
-            match found.iter().position(|(title, _)| title.replace('’', "'") == *name) {
-                None => {
-                    let message = format!("it has no section `{name}`");
-                    self.warn(
-                        &CP_05,
-                        0..0,
-                        message,
-                        "the sections are Summary, Stack, Conventions, Current focus, Don't and Citations",
-                    );
-                }
-                Some(at) if at < last => {
-                    let message = format!("the section `{name}` stands too early");
-                    self.warn(&CP_05, found[at].1.clone(), message, "keep the order of the sections");
-                }
-                Some(at) => last = at,
+            let is_named = |section: &Section| section.title.replace('’', "'") == *name;
+            let all = self.page.sections.iter().enumerate();
+            let mut named = all.filter(|(_, section)| section.depth() > 1 && is_named(section));
+            let Some((at, section)) = named.next() else {
+                missing.push(format!("`{name}`"));
+                continue;
+            };
+            if section.depth() != 2 {
+                let message = format!("the section `{name}` is too deep");
+                self.warn(&CP_05, section.heading.clone(), message, "begin its heading with two `#`");
+            }
+            if at < last {
+                let message = format!("the section `{name}` stands too early");
+                let help = "the order is Summary, Stack, Conventions, Current focus, Don't and Citations";
+                self.warn(&CP_05, section.heading.clone(), message, help);
+            }
+            last = last.max(at);
+            for (_, again) in named {
+                let message = format!("there is a section `{name}` already");
+                self.warn(&CP_05, again.heading.clone(), message, "keep one of the two");
+            }
+            self.rule(name, section);
+        }
+        if !missing.is_empty() {
+            let help = "the sections are Summary, Stack, Conventions, Current focus, Don't and Citations";
+            self.warn_whole(&CP_05, format!("it has no section {}", enumerated(&missing)), help);
+        }
+    }
+
+    fn title(&mut self, name: &str) {
+        let Some(title) = self.page.sections.iter().find(|section| section.depth() == 1) else {
+            self.warn_whole(&CP_05, "it has no title", "write `# Project: ` and the name of the project");
+            return;
+        };
+        // What Markdown makes of the name, and the name as it is written.
+        let written = self.page.text[title.heading.clone()].trim_start_matches('#');
+        let wanted = words(&format!("Project: {name}"));
+        let is_other = words(&title.title) != wanted && words(written) != wanted;
+        // A project without a name was told.
+        if is_other && !name.trim().is_empty() {
+            let message = format!("the title is `{}`, and not `Project: {}`", printable(&title.title), printable(name));
+            let help = "write `# Project: ` and the name that `pack.json` has";
+            self.warn(&CP_05, title.heading.clone(), message, help);
+        }
+    }
+
+    /// What stands in a section of rules.
+    fn rule(&mut self, name: &str, section: &Section) {
+        if LISTS.contains(&name) && !self.has_bullets(section) {
+            let message = format!("the section `{name}` has no bullets");
+            self.warn(&CP_05, section.heading.clone(), message, "write a bullet for each");
+        }
+        if name == "Summary" {
+            let is_text: Vec<bool> = self.lines(section).map(|line| !line.text.trim().is_empty()).collect();
+            let paragraphs = is_text.split(|is_text| !is_text).filter(|lines| !lines.is_empty()).count();
+            if paragraphs != 1 {
+                let message = match paragraphs {
+                    0 => "the summary says nothing".to_owned(),
+                    more => format!("the summary has {more} paragraphs"),
+                };
+                self.warn(&CP_05, section.heading.clone(), message, "say it in one paragraph");
             }
         }
     }
 
     /// What is for every agent names none.
     fn generic(&mut self) {
-        let Some(at) = self.text.find("Cursor").or_else(|| self.text.find(".cursor/")) else { return };
-        // A footnote's or a title's own words are somebody else's.
-        self.warn(
-            &CP_05,
-            at..at + "Cursor".len().min(self.text.len() - at),
-            "it speaks of Cursor".into(),
-            "say it so that every agent can follow",
-        );
+        // A project may be called so, and then its title is.
+        let title = self.page.sections.iter().find(|section| section.depth() == 1);
+        let title = title.map_or(0..0, |section| section.heading.clone());
+        let text = self.page.text;
+        let names = ["Cursor", ".cursor/", "cursor.md"]
+            .into_iter()
+            .flat_map(|name| text.match_indices(name).map(|(at, name)| at..at + name.len()));
+        let is_word = |span: &Range<usize>| {
+            let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+            !text[..span.start].ends_with(is_letter) && !text[span.end..].starts_with(is_letter)
+        };
+        let is_meant = |span: &Range<usize>| span.start >= self.page.body && !title.contains(&span.start);
+        let first = names.filter(|span| is_meant(span) && (text[span.clone()].ends_with('/') || is_word(span)));
+        if let Some(span) = first.min_by_key(|span| span.start) {
+            self.warn(&CP_05, span, "it speaks of Cursor", "say it so that every agent can follow");
+        }
     }
 
     fn count(&mut self, check: &'static Check, what: &str, found: usize, wanted: std::ops::RangeInclusive<usize>) {
         if !wanted.contains(&found) {
-            let message = format!("it has {found} {what}; {} to {} are useful", wanted.start(), wanted.end());
-            let help = if found < *wanted.start() {
-                "add what is missing, if there is any"
-            } else {
-                "more is noise: keep the best"
+            let plural = if found == 1 { "" } else { "s" };
+            let message = format!("it has {found} {what}{plural}; {} to {} are useful", wanted.start(), wanted.end());
+            let help = match found < *wanted.start() {
+                true => "add what is missing, if there is any",
+                false => "more is noise: keep the best",
             };
-            self.warn(check, 0..0, message, help);
+            self.warn_whole(check, message, help);
         }
-    }
-
-    /// Whether a section has a line that begins with a word and a colon.
-    fn has_line(&self, section: &Section, word: &str) -> bool {
-        self.body(section).lines().any(|line| begins(line, word).is_some())
     }
 
     fn skills(&mut self) {
         let skills = self.second();
-        self.count(&CP_06, "skills", skills.len(), SKILL_COUNT);
-        for skill in &skills {
-            for word in ["Context", "Pattern"] {
-                if !self.has_line(skill, word) {
-                    self.warn(
-                        &CP_06,
-                        skill.heading.clone(),
-                        format!("the skill has no `{word}:`"),
-                        "say when it helps, and how it is done",
-                    );
-                }
+        self.count(&CP_06, "skill", skills.len(), SKILL_COUNT);
+        for skill in skills {
+            let missing = ["Context", "Pattern"].into_iter().filter(|word| !self.has_line(skill, word));
+            let missing: Vec<String> = missing.map(|word| format!("`{word}:`")).collect();
+            if !missing.is_empty() {
+                let message = format!("the skill has no {}", enumerated(&missing));
+                self.warn(&CP_06, skill.heading.clone(), message, "say when it helps, and how it is done");
             }
-            if !self.body(skill).lines().any(is_bullet) {
-                self.warn(
-                    &CP_06,
-                    skill.heading.clone(),
-                    "the pattern has no bullets".into(),
-                    "write a bullet for each step",
-                );
+            if self.has_line(skill, "Pattern") && !self.has_bullets(skill) {
+                let help = "write a bullet for each step";
+                self.warn(&CP_06, skill.heading.clone(), "the pattern has no bullets", help);
             }
             self.cited(&CP_06, skill);
         }
@@ -170,122 +238,201 @@ impl Look<'_> {
 
     /// Whether a section says where it is from.
     fn cited(&mut self, check: &'static Check, section: &Section) {
-        let start = section.body.start;
-        let lines = self.body(section).split_inclusive('\n').scan(start, |at, line| {
-            let begin = *at;
-            *at += line.len();
-            Some((begin, line))
+        let from = self.lines(section).find(|line| value(line.text, "Sources").is_some()).map(|line| line.at);
+        let has = from.is_some_and(|from| {
+            let next = self.page.refers.partition_point(|reference| reference.span.start < from);
+            self.page.refers.get(next).is_some_and(|reference| reference.span.start < section.body.end)
         });
-        let sources = lines.into_iter().find(|(_, line)| begins(line, "Sources").is_some());
-        let has = sources.is_some_and(|(at, line)| !references(&self.text[..at + line.len()], at).is_empty());
         if !has {
-            self.warn(
-                check,
-                section.heading.clone(),
-                "it has no `Sources:` with a footnote".into(),
-                "write `Sources: [^src_…]`",
-            );
+            let help = "write `Sources: [^src_…]`";
+            self.warn(check, section.heading.clone(), "it has no `Sources:` with a footnote", help);
         }
     }
 
     fn sources(&mut self, listed: &[SourceEntry]) {
-        for section in self.second() {
-            let id = section.title.trim_start_matches("[^").split(']').next().unwrap_or_default().to_owned();
-            if !is_source_id(&id) {
-                let message = format!("the heading `{}` names no source", printable(&section.title));
-                self.warn(&CP_07, section.heading.clone(), message, "write `## [^src_…]`");
+        let listed: BTreeMap<&str, &SourceEntry> = listed.iter().map(|source| (source.id.as_str(), source)).collect();
+        for section in self.page.sections {
+            let Some(label) = label(self.page.text, section) else {
+                if section.depth() == 2 {
+                    let message = format!("the heading `{}` names no source", printable(&section.title));
+                    self.warn(&CP_07, section.heading.clone(), message, "write `## [^src_…]`");
+                }
+                continue;
+            };
+            if !is_source_id(label.id) {
+                let message = format!("`{}` is no id of a source", printable(label.id));
+                self.warn(&CP_07, label.span, message, "write it as `src_` and letters, digits, `_` and `-`");
                 continue;
             }
-            for name in SOURCE_BULLETS {
-                if bullet(self.body(&section), name).is_none() {
-                    let message = format!("the source has no `{name}:`");
-                    self.warn(&CP_07, section.heading.clone(), message, "write `- Title:`, `- URL:`, `- Kind:`, `- Published:`, `- Captured:`, `- Summary:` and `- Key claims:`");
-                }
+            if section.depth() != 2 || !label.rest.is_empty() {
+                let message = format!("the heading of a source is `## [^{}]`, and nothing else", label.id);
+                self.warn(&CP_07, section.heading.clone(), message, "write it so; its title has a bullet of its own");
             }
-            if let Some(source) = listed.iter().find(|source| source.id == id) {
-                self.agrees(&section, source);
-            }
-            self.summary(&section);
+            self.source(section, listed.get(label.id).copied());
         }
+    }
+
+    fn source(&mut self, section: &Section, listed: Option<&SourceEntry>) {
+        let published = listed.and_then(|source| source.published_at.as_deref());
+        let missing = SOURCE_BULLETS
+            .iter()
+            .filter(|name| **name != "Published" || published.is_some_and(is_moment))
+            .filter(|name| self.bullet(section, name).is_none())
+            .map(|name| format!("`{name}:`"))
+            .collect::<Vec<_>>();
+        if !missing.is_empty() {
+            let message = format!("the source has no {}", enumerated(&missing));
+            self.warn(&CP_07, section.heading.clone(), message, "write each as a bullet: `- Title: …`");
+        }
+        if let Some(source) = listed {
+            self.agrees(section, source);
+        }
+        self.summary(section);
+        self.claims(section);
+    }
+
+    /// What stands behind a word in a bullet, with the lines that go on with it.
+    fn bullet(&self, section: &Section, name: &str) -> Option<Range<usize>> {
+        let mut lines = self.lines(section);
+        let mut found = lines.find_map(|line| {
+            let value = value(line.text, name).filter(|_| is_bullet(line.text))?;
+            Some(line.at + value.start..line.at + value.end)
+        })?;
+        for line in lines.take_while(|line| !line.text.trim().is_empty() && !is_bullet(line.text)) {
+            found.end = line.at + line.text.trim_end().len();
+        }
+        Some(found)
     }
 
     /// What stands here and in the manifest is the same.
     fn agrees(&mut self, section: &Section, source: &SourceEntry) {
-        for (name, wanted) in [("Title", &source.title), ("URL", &source.url), ("Kind", &source.kind)] {
-            let found = bullet(self.body(section), name).map(str::to_owned);
-            if let Some(found) = found.filter(|found| found.trim_matches(['<', '>']) != wanted.as_str()) {
-                let message =
-                    format!("`{name}` is `{}`, and `pack.json` says `{}`", printable(&found), printable(wanted));
-                self.warn(&CP_07, section.heading.clone(), message, "write the same");
+        let published = source.published_at.as_deref().unwrap_or_default();
+        for (name, wanted) in [
+            ("Title", source.title.as_str()),
+            ("URL", &source.url),
+            ("Kind", &source.kind),
+            ("Published", published),
+            ("Captured", &source.captured_at),
+        ] {
+            let Some(span) = self.bullet(section, name) else { continue };
+            let found = &self.page.text[span.clone()];
+            // What the manifest does not say, or says wrongly, was told there.
+            let is_known = match name {
+                "URL" => is_url(wanted),
+                "Published" | "Captured" => is_moment(wanted),
+                _ => !wanted.trim().is_empty(),
+            };
+            if !is_known || is_same(name, found, wanted) {
+                continue;
             }
+            let message = format!("`{name}` is `{}`, and `pack.json` says `{}`", printable(found), printable(wanted));
+            self.warn(&CP_07, span, message, "write the same");
         }
     }
 
     fn summary(&mut self, section: &Section) {
-        let Some(count) = bullet(self.body(section), "Summary").map(sentences) else { return };
+        let Some(span) = self.bullet(section, "Summary") else { return };
+        let count = sentences(&self.page.text[span.clone()]);
         if !(2..=4).contains(&count) {
             let message = format!("the summary has {count} sentence{}", if count == 1 { "" } else { "s" });
-            self.warn(&CP_07, section.heading.clone(), message, "two to four are useful");
+            let span = if span.is_empty() { section.heading.clone() } else { span };
+            self.warn(&CP_07, span, message, "two to four are useful");
+        }
+    }
+
+    /// What a source claims, a bullet each, below a bullet.
+    fn claims(&mut self, section: &Section) {
+        let mut lines = self.lines(section);
+        let is_claims = |line: &Line<'_>| is_bullet(line.text) && value(line.text, "Key claims").is_some();
+        let Some(line) = lines.find(is_claims) else { return };
+        let next = lines.find(|line| !line.text.trim().is_empty());
+        if !next.is_some_and(|next| is_bullet(next.text) && indent(next.text) > indent(line.text)) {
+            let span = line.at + indent(line.text)..line.at + line.text.trim_end().len();
+            self.warn(&CP_07, span, "there are no key claims", "write each as a bullet below, two blanks deeper");
         }
     }
 
     fn prompts(&mut self) {
         let prompts = self.second();
-        self.count(&CP_08, "prompts", prompts.len(), PROMPT_COUNT);
-        for prompt in &prompts {
-            if !self.body(prompt).lines().any(|line| {
-                line.trim_start().trim_start_matches(['`', '~']).trim() == "text"
-                    && line.trim_start().starts_with(['`', '~'])
-            }) {
-                self.warn(
-                    &CP_08,
-                    prompt.heading.clone(),
-                    "the prompt is not in a block of `text`".into(),
-                    "put it between ```text and ```",
-                );
+        self.count(&CP_08, "prompt", prompts.len(), PROMPT_COUNT);
+        for prompt in prompts {
+            let first = self.page.code.partition_point(|code| code.range.start < prompt.body.start);
+            let mut blocks = self.page.code[first..].iter().take_while(|code| code.range.start < prompt.body.end);
+            if !blocks.any(|code| code.sort == Sort::Text) {
+                let help = "put it between ```text and ```";
+                self.warn(&CP_08, prompt.heading.clone(), "the prompt is not in a block of `text`", help);
             }
             self.cited(&CP_08, prompt);
         }
     }
 
     fn tasks(&mut self) {
-        for (at, task) in self.second().iter().enumerate() {
-            let number = task.title.split_once(". ").and_then(|(number, _)| number.parse::<usize>().ok());
-            if number != Some(at + 1) {
-                let message = format!("the task `{}` is not number {}", printable(&task.title), at + 1);
+        let tasks = self.second();
+        if tasks.is_empty() {
+            self.warn_whole(&CP_09, "it has no tasks", "write them as `## 1. Do this`");
+        }
+        for (number, task) in (1..).zip(tasks) {
+            let title = task.title.strip_prefix(&format!("{number}.")).filter(|rest| rest.starts_with(' '));
+            if title.is_none_or(|title| title.trim().is_empty()) {
+                let message = format!("the task `{}` is not called `{number}. …`", printable(&task.title));
                 self.warn(&CP_09, task.heading.clone(), message, "number them from 1 without gaps: `## 1. Do this`");
             }
-            if !self.body(task).lines().any(is_bullet) {
-                self.warn(
-                    &CP_09,
-                    task.heading.clone(),
-                    "the task has no bullets".into(),
-                    "say what is to be done, a bullet each",
-                );
+            let is_step = |line: Line<'_>| is_bullet(line.text) && value(line.text, "Acceptance").is_none();
+            if !self.lines(task).any(is_step) {
+                let help = "say what is to be done, a bullet each";
+                self.warn(&CP_09, task.heading.clone(), "the task has no bullets", help);
             }
             if !self.has_line(task, "Acceptance") {
                 let help = "say how one sees that it is done: `- Acceptance: …`";
-                self.warn(&CP_09, task.heading.clone(), "the task has no `Acceptance:`".into(), help);
+                self.warn(&CP_09, task.heading.clone(), "the task has no `Acceptance:`", help);
             }
         }
     }
 }
 
+/// `a`, `b` and `c`.
+fn enumerated(words: &[String]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// The words of a text, with one blank between them.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
 fn is_bullet(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("- ") || line.starts_with("* ") || line.starts_with("+ ")
+    let rest = line.trim_start().strip_prefix(['-', '*', '+']);
+    rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
 }
 
-/// What stands behind a word and a colon at the start of a line, with or without a bullet and marks.
-pub(super) fn begins<'l>(line: &'l str, word: &str) -> Option<&'l str> {
-    let line = line.trim_start().trim_start_matches(['-', '*', '+', ' ', '_']);
-    let rest = line.strip_prefix(word)?.trim_start_matches(['*', '_']);
-    Some(rest.strip_prefix(':')?.trim_start_matches(['*', '_']).trim())
+/// Which bytes stand behind a word and a colon at the start of a line, with or without a bullet and marks.
+fn value(line: &str, word: &str) -> Option<Range<usize>> {
+    let rest = line.trim_start().trim_start_matches(['-', '*', '+', ' ', '_']);
+    let rest = rest.strip_prefix(word)?.trim_start_matches(['*', '_']);
+    let rest = rest.strip_prefix(':')?.trim_start_matches(['*', '_']).trim_start();
+    let start = line.len() - rest.len();
+    Some(start..start + rest.trim_end().len())
 }
 
-/// What a bullet of a source says.
-pub(super) fn bullet<'b>(body: &'b str, name: &str) -> Option<&'b str> {
-    body.lines().filter(|line| is_bullet(line)).find_map(|line| begins(line, name))
+/// Whether what `sources.md` says is what the manifest says, in the form that each has.
+fn is_same(name: &str, found: &str, wanted: &str) -> bool {
+    match name {
+        "URL" => found.trim_start_matches('<').trim_end_matches('>') == wanted,
+        "Published" | "Captured" => {
+            let in_utc = time::parse(wanted).map(time::with_z).unwrap_or_default();
+            let is_day_of = |whole: &str| whole.get(..10).is_some_and(|day| found.get(..10) == Some(day));
+            is_day_of(wanted) || is_day_of(&in_utc)
+        }
+        // Marks of Markdown may be escaped here.
+        _ => words(found) == words(wanted) || words(&found.replace('\\', "")) == words(&wanted.replace('\\', "")),
+    }
 }
 
 #[cfg(test)]
@@ -294,9 +441,15 @@ mod tests {
 
     #[test]
     fn sentences_are_counted_by_their_ends() {
-        for (text, count) in
-            [("", 0), ("One", 1), ("One. Two.", 2), ("It uses e.g. Rust. Yes!", 2), ("Is it? \"It is.\" Good.", 3)]
-        {
+        for (text, count) in [
+            ("", 0),
+            ("One", 1),
+            ("One. Two.", 2),
+            ("It uses e.g. Rust. Yes!", 2),
+            ("Is it? \"It is.\" Good.", 3),
+            ("One. Two. [^src_a]", 2),
+            ("一。二。", 2),
+        ] {
             assert_eq!(sentences(text), count, "{text}");
         }
     }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use sp_tree::{Digest, RelPath};
+use sp_tree::{Digest, Limits, RelPath};
 
-use super::document::block;
+use super::document::{block, written};
 use super::manifest::Manifest;
 use super::{FILES, MANIFEST};
 use crate::json::quoted;
+use crate::yaml;
 
 /// A pack that is to be written: the manifest without its files, and the Markdown without its frontmatter.
 #[derive(Debug, Clone, Default)]
@@ -45,13 +46,24 @@ pub(super) fn in_order<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<&'p str>
 
 /// The Markdown of a file with the frontmatter that it must have, whatever it had before.
 pub fn with_frontmatter(path: &str, manifest: &Manifest, text: &str) -> String {
-    let body = block(text).map_or(text, |(_, body)| &text[body..]);
-    let body = body.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
-    let body = body.trim_start_matches('\n');
+    let body = match block(text) {
+        Some((block, body)) if !is_text(&text[block.clone()]) => &text[body..],
+        _ => text,
+    };
+    let body = body.replace("\r\n", "\n").replace('\r', "\n");
+    let body = body.trim_start_matches(['\u{feff}', '\n']);
     format!(
-        "---\nfile: {path}\npack_id: {}\nspec_version: \"{}\"\n---\n\n{body}",
-        manifest.pack_id, manifest.spec_version
+        "---\nfile: {}\npack_id: {}\nspec_version: {}\n---\n\n{body}",
+        written("file", path),
+        written("pack_id", &manifest.pack_id),
+        written("spec_version", &manifest.spec_version)
     )
+}
+
+/// Whether what stands between two lines `---` is no frontmatter, but text between two rules.
+fn is_text(block: &str) -> bool {
+    let parsed = yaml::parse(block, &Limits::default());
+    parsed.is_ok_and(|node| !node.is_null() && !matches!(node.value, yaml::Value::Map(_)))
 }
 
 /// A pack whose Markdown was changed by hand, as it must be: with the right frontmatter and the right hashes.

@@ -1,0 +1,339 @@
+//! Context packs of any bytes are judged without a panic, and what is written is read again as it was.
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use sp_formats::context_pack::{
+    AGENTS, CURSOR, ContextPack, Draft, Entries, Entry, FILES, Generator, MANIFEST, Manifest, PROMPTS, Project, Read,
+    SOURCES, SourceEntry, Window, read, references,
+};
+use sp_formats::report::Severity;
+use sp_tree::{Limits, RelPath};
+
+const PACK_ID: &str = "pk_01KPZXWZQR5NRHCGNQ4TR480B2";
+
+fn judge(files: &BTreeMap<String, Vec<u8>>) -> Read {
+    let entries: Entries = files.iter().map(|(path, bytes)| (path.clone(), Entry::File(bytes.clone()))).collect();
+    let found = read(&entries, &Limits::default());
+    for report in &found.reports {
+        for placed in report.placed() {
+            let place = placed.place.map(|place| place.span);
+            assert!(place.is_none_or(|span| report.text.get(span).is_some()), "{report:?}");
+        }
+    }
+    let has_errors =
+        found.reports.iter().flat_map(|report| &report.findings).any(|one| one.severity == Severity::Error);
+    assert_eq!(found.is_valid(), !has_errors);
+    found
+}
+
+/// Pieces that the files of a pack are made of, in any order.
+fn pieces() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "---",
+        "\n",
+        "\r\n",
+        "\n\n",
+        "file: skills.md",
+        "pack_id: ",
+        PACK_ID,
+        "spec_version: \"0.1\"",
+        "## ",
+        "# ",
+        "[^src_a]",
+        "[^src_b]",
+        "[^src_",
+        "]",
+        "\\",
+        "`",
+        "```",
+        "```text\n",
+        "~~~",
+        "    ",
+        "  ",
+        "- ",
+        "> ",
+        "| a |",
+        "|---|",
+        "Context: ",
+        "Pattern:",
+        "Sources: ",
+        "Title: ",
+        "Summary: a. b.",
+        "Key claims:",
+        "1. ",
+        "Acceptance:",
+        "Project: x",
+        "Summary",
+        "Don't",
+        "Cursor",
+        "===",
+        "é",
+        "日本",
+        "\u{feff}",
+        "\0",
+        "\u{202e}",
+        "<!-- ",
+        "-->",
+        "[^src_a]: x",
+        "x",
+    ]);
+    prop::collection::vec(pieces, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// Pieces that a manifest is made of.
+fn manifest_pieces() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"spec_version\"",
+        "\"0.1\"",
+        "\"pack_id\"",
+        "\"generator\"",
+        "\"project\"",
+        "\"name\"",
+        "\"files\"",
+        "\"path\"",
+        "\"skills.md\"",
+        "\"sources\"",
+        "\"id\"",
+        "\"src_a\"",
+        "\"window\"",
+        "null",
+        "1",
+        "\"\"",
+        "\"é\"",
+        " ",
+        "\n",
+        "\"stack\"",
+        "\"from\"",
+        "\"sha256\"",
+    ]);
+    prop::collection::vec(pieces, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// A manifest that lists these files, whatever they hold, with its hashes as they are.
+fn listing(files: &BTreeMap<String, Vec<u8>>) -> String {
+    let draft = Draft { manifest: manifest(Vec::new()), documents: BTreeMap::new() };
+    let text = String::from_utf8(draft.files()[MANIFEST].clone()).unwrap();
+    let hash = |bytes: &[u8]| sp_tree::Digest::of(bytes).hex();
+    let lines = files.iter().map(|(path, bytes)| format!("{{\"path\":\"{path}\",\"sha256\":\"{}\"}}", hash(bytes)));
+    text.replace("\"files\": []", &format!("\"files\": [{}]", lines.collect::<Vec<_>>().join(",")))
+}
+
+fn manifest(sources: Vec<SourceEntry>) -> Manifest {
+    Manifest {
+        spec_version: "0.1".into(),
+        pack_id: PACK_ID.into(),
+        generated_at: "2026-04-24T14:22:03Z".into(),
+        generator: Generator { name: "hand".into(), ..Generator::default() },
+        project: Project { name: "Shop".into(), description: "It sells.".into(), ..Project::default() },
+        sources,
+        ..Manifest::default()
+    }
+}
+
+/// Some text that says something.
+fn words() -> impl Strategy<Value = String> {
+    "\\PC{0,12}[a-z\"\\\\{}\n\t:#é🦀]{0,12}x"
+}
+
+fn moment() -> impl Strategy<Value = String> {
+    (0..9999_i32, 1..=12_u8, 1..=28_u8, 0..24_u8, 0..60_u8)
+        .prop_map(|(year, month, day, hour, minute)| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:07Z"))
+}
+
+fn source() -> impl Strategy<Value = SourceEntry> {
+    let id = "src_[A-Za-z0-9][A-Za-z0-9_-]{0,6}";
+    (id, words(), words(), prop::option::of(moment()), moment()).prop_map(
+        |(id, title, kind, published_at, captured_at)| {
+            let url = format!("https://example.com/{id}");
+            SourceEntry { id, url, title, kind, published_at, captured_at, span: 0..0 }
+        },
+    )
+}
+
+fn any_manifest() -> impl Strategy<Value = Manifest> {
+    let id = prop::sample::select(vec![
+        PACK_ID,
+        "01234567890123456789012345",
+        "0190a7f2-1c7e-7abc-8def-0123456789ab",
+        "1e000000-0000-0000-0000-000000000000",
+    ]);
+    let version = prop::sample::select(vec!["0.1", "0.1.0", "0.1.27"]);
+    let texts = (words(), prop::option::of(words()), words(), words(), prop::collection::vec(words(), 0..3));
+    let window = prop::option::of((prop::option::of(moment()), prop::option::of(moment())));
+    let more = prop::option::of(words());
+    let sources = prop::collection::vec(source(), 0..4);
+    (id, version, moment(), texts, prop::option::of(words()), window, more, sources).prop_map(
+        |(
+            pack_id,
+            spec_version,
+            generated_at,
+            (name, version, project, description, stack),
+            user_prompt,
+            window,
+            more,
+            sources,
+        )| {
+            let ids: BTreeMap<String, SourceEntry> =
+                sources.into_iter().map(|source| (source.id.clone(), source)).collect();
+            let window = window.map(|(from, to)| match (from, to) {
+                (Some(a), Some(b)) => Window { from: Some(a.clone().min(b.clone())), to: Some(a.max(b)) },
+                (from, to) => Window { from, to },
+            });
+            Manifest {
+                spec_version: spec_version.into(),
+                pack_id: pack_id.into(),
+                generated_at,
+                generator: Generator { name, version, url: Some("https://example.com".into()) },
+                project: Project { name: project, description, stack },
+                user_prompt,
+                window,
+                files: Vec::new(),
+                sources: ids.into_values().collect(),
+                more: more.into_iter().map(|text| ("x-more".into(), format!("{:?}", text.len()))).collect(),
+            }
+        },
+    )
+}
+
+/// A draft whose footnotes all have a source, in files of any name.
+fn draft() -> impl Strategy<Value = Draft> {
+    let name = prop_oneof![
+        prop::sample::select(vec![CURSOR, AGENTS, PROMPTS]).prop_map(str::to_owned),
+        "[a-z#&!%@`\\[{' é-]{1,6}(/[a-z]{1,3})?x\\.md",
+    ];
+    let body = pieces().prop_map(|text| text.replace("src_", "no_"));
+    (any_manifest(), prop::collection::btree_map(name, body, 0..4)).prop_map(|(manifest, bodies)| {
+        let cited: String = manifest.sources.iter().map(|source| format!("[^{}]\n", source.id)).collect();
+        let headings = manifest.sources.iter().map(|source| format!("## [^{}]\n\n- Kind: {}\n\n", source.id, "x"));
+        let mut seen = BTreeSet::new();
+        let mut documents: BTreeMap<RelPath, String> = bodies
+            .into_iter()
+            .filter_map(|(path, body)| Some((RelPath::new(&path).ok()?, format!("{cited}\n{body}"))))
+            .filter(|(path, _)| path.as_str() != SOURCES && seen.insert(sp_tree::fold(path.as_str())))
+            .collect();
+        documents.insert(RelPath::new(SOURCES).unwrap(), headings.collect());
+        Draft { manifest, documents }
+    })
+}
+
+/// A manifest without the places at which its parts stand.
+fn without_places(manifest: &Manifest) -> Manifest {
+    let sources = manifest.sources.iter().map(|source| SourceEntry { span: 0..0, ..source.clone() }).collect();
+    Manifest { files: Vec::new(), sources, ..manifest.clone() }
+}
+
+fn bodies(pack: &ContextPack) -> BTreeMap<RelPath, String> {
+    let body = |text: &str, start: usize| text[start..].trim_start_matches('\n').to_owned();
+    pack.documents.iter().map(|(path, document)| (path.clone(), body(&document.text, document.body))).collect()
+}
+
+/// The labels of footnotes in lines without any code, byte by byte.
+fn oracle(text: &str) -> Vec<String> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    for start in 0..bytes.len() {
+        let escaped = (0..start).rev().take_while(|at| bytes[*at] == b'\\').count() % 2 == 1;
+        let Some(rest) = bytes[start..].strip_prefix(b"[^src_") else { continue };
+        let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte)).count();
+        let is_id = rest.first().is_some_and(u8::is_ascii_alphanumeric) && rest.get(length) == Some(&b']');
+        if is_id && !escaped {
+            found.push(text[start + 2..start + 6 + length].to_owned());
+        }
+    }
+    found
+}
+
+proptest! {
+    #[test]
+    fn cp_10_any_bytes_are_judged(
+        manifest in prop_oneof![prop::collection::vec(any::<u8>(), 0..200), manifest_pieces().prop_map(String::into_bytes)],
+        files in prop::collection::btree_map("[a-zA-Z./]{1,8}", prop::collection::vec(any::<u8>(), 0..200), 0..4),
+    ) {
+        let mut files = files;
+        files.insert(MANIFEST.into(), manifest);
+        judge(&files);
+    }
+
+    #[test]
+    fn cp_10_any_markdown_is_judged(bodies in prop::collection::vec(pieces(), FILES.len()), frame in any::<bool>()) {
+        let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        for (path, body) in FILES.iter().zip(bodies) {
+            let front = format!("---\nfile: {path}\npack_id: {PACK_ID}\nspec_version: \"0.1\"\n---\n");
+            files.insert((*path).into(), if frame { format!("{front}{body}") } else { body }.into_bytes());
+        }
+        files.insert(MANIFEST.into(), listing(&files).into_bytes());
+        judge(&files);
+    }
+
+    #[test]
+    fn cp_13_what_is_written_is_read_as_it_was(draft in draft()) {
+        // What begins with frontmatter loses it; anything else stays as it is.
+        prop_assume!(draft.documents.values().all(|body| !body.trim_start_matches(['\u{feff}', '\r', '\n']).starts_with("---")));
+        let files = draft.files();
+        let found = judge(&files);
+        let errors: Vec<_> = found
+            .reports
+            .iter()
+            .flat_map(|report| report.findings.iter().filter(|one| one.severity == Severity::Error))
+            .map(|one| (one.check.id, &one.message))
+            .collect();
+        prop_assert!(errors.is_empty(), "{errors:?}");
+        let pack = found.pack.unwrap();
+        prop_assert_eq!(without_places(&pack.manifest), without_places(&draft.manifest));
+        let written: BTreeMap<RelPath, String> = draft
+            .documents
+            .iter()
+            .map(|(path, body)| (path.clone(), body.replace("\r\n", "\n").trim_start_matches(['\u{feff}', '\n']).to_owned()))
+            .collect();
+        prop_assert_eq!(bodies(&pack), written);
+        let again = Draft { manifest: pack.manifest.clone(), documents: bodies(&pack) };
+        prop_assert_eq!(again.files(), files);
+    }
+
+    #[test]
+    fn cp_10_footnotes_are_those_that_an_oracle_finds(text in "([^`~ \t]|\\[\\^src_|\\[\\^src_[a-z0-9_-]{0,3}\\]| x|\\\\){0,40}") {
+        // Without backticks, tildes and indentation there is no code.
+        let ids: Vec<String> = references(&text, 0).into_iter().map(|one| one.id).collect();
+        prop_assert_eq!(ids, oracle(&text));
+    }
+}
+
+#[test]
+fn se_04_a_million_headings_and_footnotes_cost_little() {
+    for piece in
+        ["#\n", "# a\n## b\n", "## [^src_a]\n", "[^src_a] ", "- Title: x\n", "```text\n```\n", "> ", "`[^src_a]` "]
+    {
+        let text = format!("---\nfile: {SOURCES}\n---\n\n{}", piece.repeat(1_000_000 / piece.len()));
+        let mut files = BTreeMap::from([(SOURCES.to_owned(), text.into_bytes())]);
+        files.insert(MANIFEST.into(), listing(&files).into_bytes());
+        let start = std::time::Instant::now();
+        judge(&files);
+        assert!(start.elapsed() < std::time::Duration::from_secs(20), "{piece:?}: {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn se_04_many_files_and_sources_that_are_nowhere_cost_little() {
+    let many: BTreeMap<String, Vec<u8>> = (0..50_000).map(|at| (format!("{at}.md"), Vec::new())).collect();
+    let source = |at: usize| SourceEntry { id: format!("src_{at}"), ..SourceEntry::default() };
+    let draft = Draft { manifest: manifest((0..50_000).map(source).collect()), documents: BTreeMap::new() };
+    let sources = String::from_utf8(draft.files()[MANIFEST].clone()).unwrap();
+    let text: String = (0..50_000).map(|at| format!("[^src_{at}x]\n")).collect();
+    let start = std::time::Instant::now();
+    judge(&BTreeMap::from([(MANIFEST.to_owned(), listing(&many).into_bytes())]));
+    let mut files = BTreeMap::from([(SOURCES.to_owned(), text.into_bytes())]);
+    let hash = sp_tree::Digest::of(&files[SOURCES]).hex();
+    let listed =
+        sources.replace("\"files\": []", &format!("\"files\": [{{\"path\":\"{SOURCES}\",\"sha256\":\"{hash}\"}}]"));
+    files.insert(MANIFEST.into(), listed.into_bytes());
+    judge(&files);
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+}
