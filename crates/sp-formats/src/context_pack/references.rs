@@ -72,8 +72,16 @@ pub(super) fn inside(code: &[Code], at: usize) -> Option<&Code> {
     code.get(after).filter(|code| code.range.contains(&at))
 }
 
-fn is_comment(html: &str) -> bool {
-    html.trim_start().starts_with("<!--")
+/// The comments in a piece of HTML. What stands behind one is said.
+fn comments(html: &str, offset: usize) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(open) = html[at..].find("<!--").map(|open| at + open) {
+        let end = html[open..].find("-->").map_or(html.len(), |end| open + end + "-->".len());
+        found.push(offset + open..offset + end);
+        at = end;
+    }
+    found
 }
 
 /// Fenced and indented blocks, what stands between backticks, and comments, in the order of the text.
@@ -90,8 +98,10 @@ pub(super) fn code(text: &str, start: usize) -> Vec<Code> {
             Event::Start(Tag::CodeBlock(_)) => Sort::Block,
             Event::Code(_) => Sort::Inline,
             // What a comment holds is not said.
-            Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) if is_comment(&text[start..][range.clone()]) => {
-                Sort::Comment
+            Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) => {
+                let comments = comments(&text[start..][range.clone()], start + range.start);
+                found.extend(comments.into_iter().map(|range| Code { range, sort: Sort::Comment }));
+                continue;
             }
             _ => continue,
         };
