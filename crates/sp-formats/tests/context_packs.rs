@@ -274,7 +274,7 @@ proptest! {
     }
 
     #[test]
-    fn cp_13_what_is_written_is_read_as_it_was(draft in draft()) {
+    fn cp_10_what_is_written_is_valid_and_read_as_it_was(draft in draft()) {
         // What begins with frontmatter loses it; anything else stays as it is.
         prop_assume!(draft.documents.values().all(|body| !body.trim_start_matches(['\u{feff}', '\r', '\n']).starts_with("---")));
         let files = draft.files();
