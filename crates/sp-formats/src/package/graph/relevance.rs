@@ -27,10 +27,16 @@ const IDLE: &[&str] = &[
     "may", "me", "you", "your", "from", "at", "as", "into", "so", "use", "used", "using", "get", "its", "if", "there",
     "has", "have", "will", "would", "we", "our", "all", "any",
 ];
-/// Endings that do not change what a word is about; the longer before the shorter.
-const ENDINGS: &[&str] = &[
-    "izations", "ization", "ations", "ation", "ments", "ment", "ings", "ing", "ions", "ion", "edly", "ed", "ers", "er",
-    "es", "s", "ly", "able", "e",
+/// Endings that do not change what a word is about, by their last letters; the longer before the shorter.
+const ENDINGS: &[(u8, &[&str])] = &[
+    (b's', &["izations", "ations", "ments", "ings", "ions", "ers", "es", "s"]),
+    (b'n', &["ization", "ation", "ion"]),
+    (b't', &["ment"]),
+    (b'g', &["ing"]),
+    (b'y', &["edly", "ly"]),
+    (b'd', &["ed"]),
+    (b'r', &["er"]),
+    (b'e', &["able", "e"]),
 ];
 /// What is left of a word without its ending has at least so many letters.
 const SHORTEST: usize = 4;
@@ -57,6 +63,21 @@ pub(super) fn relevance(graph: &Graph<'_>, focus: &str) -> Vec<f64> {
     }
     let best = scores.iter().copied().fold(0.0, f64::max);
     scores.into_iter().map(|score| if best > 0.0 { BESIDE + (1.0 - BESIDE) * score / best } else { BESIDE }).collect()
+}
+
+/// Lets through the words of a set, and few others: most words are none of those that are looked for.
+struct Sieve([u64; 64]);
+
+impl Sieve {
+    fn of(words: impl Iterator<Item = u64>) -> Self {
+        let mut sieve = Self([0; 64]);
+        words.for_each(|word| sieve.0[(word >> 6 & 63) as usize] |= 1 << (word & 63));
+        sieve
+    }
+
+    fn lets_through(&self, word: u64) -> bool {
+        self.0[(word >> 6 & 63) as usize] >> (word & 63) & 1 == 1
+    }
 }
 
 /// The words of all nodes, one after the other.
@@ -94,8 +115,9 @@ impl Texts {
 
     fn scores(&self, sought: &[(u64, f64)]) -> Vec<f64> {
         let mut counts = vec![0_u32; self.ends.len() * sought.len()];
+        let sieve = Sieve::of(sought.iter().map(|(word, _)| *word));
         for (words, counts) in self.nodes().zip(counts.chunks_mut(sought.len())) {
-            for word in words {
+            for word in words.iter().filter(|word| sieve.lets_through(**word)) {
                 if let Some(at) = sought.iter().position(|(known, _)| known == word) {
                     counts[at] += 1;
                 }
@@ -142,8 +164,9 @@ impl Texts {
     fn weigh(&self, mut words: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
         words.sort_unstable_by_key(|(word, _)| *word);
         let mut holders = vec![(0_usize, usize::MAX); words.len()];
+        let sieve = Sieve::of(words.iter().map(|(word, _)| *word));
         for (node, text) in self.nodes().enumerate() {
-            for word in text {
+            for word in text.iter().filter(|word| sieve.lets_through(**word)) {
                 if let Ok(at) = words.binary_search_by_key(word, |(known, _)| *known)
                     && holders[at].1 != node
                 {
@@ -174,7 +197,10 @@ fn each_word(text: &str, give: &mut impl FnMut(u64)) {
             continue;
         }
         give(hash(word.as_bytes()));
-        each_part(word.as_bytes(), give);
+        // Most words are of one sort of letters.
+        if word.bytes().skip(1).any(|byte| !byte.is_ascii_lowercase()) {
+            each_part(word.as_bytes(), give);
+        }
     }
 }
 
@@ -214,7 +240,9 @@ fn stem(word: &[u8]) -> &[u8] {
         [rest @ .., last, b's'] if rest.len() > 1 && !b"sui".contains(last) => Some(&word[..word.len() - 1]),
         _ => None,
     };
-    let mut stem = ENDINGS.iter().find_map(without).or_else(plural).unwrap_or(word);
+    let last = word.last().copied().unwrap_or_default();
+    let endings = ENDINGS.iter().find(|(letter, _)| *letter == last).map_or(&[][..], |(_, endings)| endings);
+    let mut stem = endings.iter().find_map(without).or_else(plural).unwrap_or(word);
     if stem.len() > SHORTEST
         && let Some(shorter) = stem.strip_suffix(b"i").or_else(|| stem.strip_suffix(b"y"))
     {
