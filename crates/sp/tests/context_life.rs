@@ -195,3 +195,24 @@ fn cp_14_an_edited_block_and_a_file_of_somebody_else_are_refused() {
         assert_eq!(world.files("work/repo"), before);
     }
 }
+
+#[test]
+fn cp_14_a_link_stays_a_link() {
+    let world = written();
+    std::fs::create_dir_all(world.path("work/repo")).unwrap();
+    std::fs::write(world.path("work/repo/AGENTS.md"), "Mine.\n").unwrap();
+    std::os::unix::fs::symlink("AGENTS.md", world.path("work/repo/CLAUDE.md")).unwrap();
+    let before = world.files("work/repo");
+    sp(&world, &["--root", "repo", "install", "shop", "--agent", "claude"]).ok();
+    assert!(
+        world.path("work/repo/CLAUDE.md").is_symlink()
+            && text(&world, "work/repo/CLAUDE.md").contains("# Project: Shop")
+    );
+    sp(&world, &["--root", "repo", "uninstall"]).ok();
+    assert_eq!(world.files("work/repo"), before);
+    std::fs::rename(world.path("work/repo/AGENTS.md"), world.path("work/real.md")).unwrap();
+    std::os::unix::fs::symlink("../real.md", world.path("work/repo/AGENTS.md")).unwrap();
+    let run = sp(&world, &["--root", "repo", "install", "shop"]).fails(4);
+    assert!(run.stderr.contains("is a link"), "{run}");
+    assert_eq!(text(&world, "work/real.md"), "Mine.\n");
+}

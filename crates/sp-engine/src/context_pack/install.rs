@@ -67,7 +67,7 @@ pub fn install(context: &Context<'_>, request: &InstallPack) -> Result<ContextPa
         files.insert(AGENTS.to_owned(), Target::new(old, Some(new)));
     }
     if wants(Reader::Claude) {
-        let old = repo.text(CLAUDE)?;
+        let old = if repo.is_link_to_agents() { Some(IMPORT.to_owned()) } else { repo.text(CLAUDE)? };
         let leads_there = old.as_deref().is_some_and(|text| text.lines().any(|line| line.trim() == IMPORT));
         if !leads_there || old.as_deref().is_some_and(|text| matches!(find(text), Ok(Some(_)))) {
             let new = repo.put(CLAUDE, old.as_deref(), &pack.manifest.pack_id, IMPORT)?;
@@ -83,6 +83,9 @@ pub fn uninstall(context: &Context<'_>, root: Option<&Path>, mode: Mode) -> Resu
     let repo = Repository::at(&session, root);
     let mut files = BTreeMap::new();
     for file in [AGENTS, CLAUDE] {
+        if file == CLAUDE && repo.is_link_to_agents() {
+            continue;
+        }
         let Some(old) = repo.text(file)? else { continue };
         if let Some(rest) = take_out(&old).map_err(|why| repo.refused(file, why))? {
             let rest = Some(rest).filter(|rest| !rest.is_empty());
@@ -167,9 +170,19 @@ impl<'a> Repository<'a> {
         Ok(())
     }
 
-    /// The text of a file, if it is there.
+    /// Whether `CLAUDE.md` is `AGENTS.md` by a link, as many have it: then Claude reads that one already.
+    fn is_link_to_agents(&self) -> bool {
+        let real = |file: &str| self.root.join(file).canonicalize().ok();
+        self.root.join(CLAUDE).is_symlink() && real(CLAUDE).is_some() && real(CLAUDE) == real(AGENTS)
+    }
+
+    /// The text of a file, if it is there. A link is refused: what it leads to is changed where it is.
     fn text(&self, file: &str) -> Result<Option<String>> {
         let path = self.root.join(file);
+        if path.is_symlink() {
+            return Err(Error::new(Kind::Trust, format!("`{}` is a link", self.session.context.show(&path)))
+                .hint("nothing was changed: name the repository that it leads to with `--root <dir>`"));
+        }
         let Some(bytes) = read_optional(&path, self.session.limits.markdown_bytes)? else { return Ok(None) };
         String::from_utf8(bytes).map(Some).map_err(|_| {
             Error::new(Kind::Data, format!("`{}` is not UTF-8", self.session.context.show(&path)))
