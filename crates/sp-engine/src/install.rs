@@ -109,6 +109,18 @@ pub(crate) struct Change<'a> {
 }
 
 impl Change<'_> {
+    /// Changes files and no sink, all at once.
+    pub(crate) fn make_files(&self, files: Vec<FilePlan>) -> Result<()> {
+        let wanted = Wanted {
+            packs: &[],
+            removed: Vec::new(),
+            others: Others::Stay,
+            replace: Replace::Refuse,
+            places: Places::Everywhere,
+        };
+        self.make(&[], &wanted, files, &mut Indexes::new(self.session.context)).map(drop)
+    }
+
     /// Plans a change of sinks, and of files with it, and, unless it is a dry run, makes it.
     /// Returns what was kept of the files besides.
     pub(crate) fn make(

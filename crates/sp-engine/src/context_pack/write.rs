@@ -9,9 +9,9 @@ use sp_tree::{Digest, Dir, Name, read_optional};
 
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
-use crate::home::{Home, Indexes};
+use crate::home::Home;
 use crate::install::{Change, Mode};
-use crate::plan::{FilePlan, Others, Places, Replace, Wanted};
+use crate::plan::FilePlan;
 
 /// A file as it is, and as it is to be; none means that it is not there.
 pub(super) struct Target {
@@ -69,14 +69,7 @@ pub(super) fn change_files(
     if !plans.is_empty() {
         let home = Home::open(session.context, &session.limits)?;
         let change = Change { session, home: Some(&home), mode: Mode::Apply };
-        let wanted = Wanted {
-            packs: &[],
-            removed: Vec::new(),
-            others: Others::Stay,
-            replace: Replace::Refuse,
-            places: Places::Everywhere,
-        };
-        change.make(&[], &wanted, plans, &mut Indexes::new(session.context))?;
+        change.make_files(plans)?;
     }
     Ok(written)
 }

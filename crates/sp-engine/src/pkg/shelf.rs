@@ -13,9 +13,9 @@ use sp_tree::{Digest, Name, Store, read_optional};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
-use crate::home::{Home, Indexes};
+use crate::home::Home;
 use crate::install::{Change, Mode};
-use crate::plan::{FilePlan, Others, Places, Replace, Wanted};
+use crate::plan::FilePlan;
 
 const MAX_RECORD: u64 = 256 * 1024 * 1024;
 
@@ -177,14 +177,7 @@ impl<'a> Stock<'a> {
     /// Writes it all, at once.
     pub(super) fn save(self, home: &Home<'_>) -> Result<()> {
         let change = Change { session: self.session, home: Some(home), mode: Mode::Apply };
-        let wanted = Wanted {
-            packs: &[],
-            removed: Vec::new(),
-            others: Others::Stay,
-            replace: Replace::Refuse,
-            places: Places::Everywhere,
-        };
-        change.make(&[], &wanted, self.plans()?, &mut Indexes::new(self.session.context))?;
+        change.make_files(self.plans()?)?;
         self.tell();
         Ok(())
     }
