@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use jiff::Timestamp;
 use sp_formats::json::quoted;
 use sp_formats::package::{NewGraph, NewNode};
+use sp_formats::secrets::has_secret;
 
 use crate::code::{Code, Symbol};
 use crate::history::History;
 use crate::note::{Found, Lines, Note, on_one_line, shortened};
 use crate::resolve::{Link, Place, links};
-use crate::secrets::has_secret;
 
 /// How a graph is made.
 #[derive(Debug, Clone, Copy)]

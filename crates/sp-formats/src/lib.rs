@@ -21,10 +21,12 @@ pub mod repo;
 pub mod report;
 pub mod rules;
 pub mod schema;
+pub mod secrets;
 pub mod skill;
 pub mod state;
 pub mod suggest;
 pub mod tokens;
+pub mod words;
 pub mod yaml;
 
 pub use report::{FileFindings, Finding, Report, Severity};

@@ -30,6 +30,26 @@ impl Section {
     }
 }
 
+/// The frontmatter of a text: the bytes between the two `---` lines, and where the text behind them begins.
+pub fn frontmatter(text: &str) -> Option<(Range<usize>, usize)> {
+    let start = text.strip_prefix('\u{feff}').map_or(0, |_| '\u{feff}'.len_utf8());
+    let mut at = start;
+    let mut lines = text[start..].split_inclusive('\n');
+    let first = lines.next()?;
+    if first.trim_end() != "---" {
+        return None;
+    }
+    at += first.len();
+    let begin = at;
+    for line in lines {
+        if line.trim_end() == "---" {
+            return Some((begin..at, at + line.len()));
+        }
+        at += line.len();
+    }
+    None
+}
+
 /// Every section of the Markdown from `start` on.
 pub fn sections(text: &str, start: usize) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();

@@ -10,7 +10,7 @@ use super::manifest::{Manifest, is_pack_id, is_source_id, is_spec_version};
 use super::references::{Reference, code, references_outside};
 use super::{FILES, SOURCES, shape, text_of};
 use crate::checks::{CP_01, CP_04, CP_07};
-use crate::markdown::{Section, sections};
+use crate::markdown::{Section, frontmatter, sections};
 use crate::printable::printable;
 use crate::report::{Report, Severity};
 use crate::yaml::{self, Node, Value};
@@ -52,7 +52,7 @@ pub(super) fn read(
         return None;
     }
     let text = text_of(bytes, report)?;
-    let front = frontmatter(path, &text, (manifest, limits), report);
+    let front = check_frontmatter(path, &text, (manifest, limits), report);
     let body = front.unwrap_or(0);
     let (all, code) = (sections(&text, body), code(&text, body));
     let labels = if path == SOURCES { labels(&text, &all) } else { Vec::new() };
@@ -69,8 +69,13 @@ pub(super) fn read(
 }
 
 /// Reads the frontmatter, if there is any, and holds it against the manifest; where the Markdown begins.
-fn frontmatter(path: &str, text: &str, (manifest, limits): (&Manifest, &Limits), report: &mut Report) -> Option<usize> {
-    let Some((block, body)) = block(text) else {
+fn check_frontmatter(
+    path: &str,
+    text: &str,
+    (manifest, limits): (&Manifest, &Limits),
+    report: &mut Report,
+) -> Option<usize> {
+    let Some((block, body)) = frontmatter(text) else {
         no_block(text, report);
         return None;
     };
@@ -131,7 +136,7 @@ pub(super) fn written(key: &str, text: &str) -> String {
 
 /// Whether a file that no manifest lists says of itself that it is of this pack, by this name.
 pub(super) fn claims(path: &str, bytes: &[u8], (manifest, limits): (&Manifest, &Limits)) -> bool {
-    let root = std::str::from_utf8(bytes).ok().and_then(|text| yaml::parse(&text[block(text)?.0], limits).ok());
+    let root = std::str::from_utf8(bytes).ok().and_then(|text| yaml::parse(&text[frontmatter(text)?.0], limits).ok());
     let says = |key: &str, wanted: &str| {
         root.as_ref().and_then(|root| root.get(key)).and_then(Node::text).is_some_and(|text| text == wanted)
     };
@@ -148,26 +153,6 @@ fn check_member(key: &str, node: &Node, wanted: &str, report: &mut Report) {
         let message = format!("`{key}` is {found}, and {whose} `{}`", printable(wanted));
         report.error(&CP_04, node.span.clone(), message).help("write the same; `sp context seal` does");
     }
-}
-
-/// The bytes between the two `---` lines, and where the text behind them begins.
-pub(super) fn block(text: &str) -> Option<(Range<usize>, usize)> {
-    let start = text.strip_prefix('\u{feff}').map_or(0, |_| '\u{feff}'.len_utf8());
-    let mut at = start;
-    let mut lines = text[start..].split_inclusive('\n');
-    let first = lines.next()?;
-    if first.trim_end() != "---" {
-        return None;
-    }
-    at += first.len();
-    let begin = at;
-    for line in lines {
-        if line.trim_end() == "---" {
-            return Some((begin..at, at + line.len()));
-        }
-        at += line.len();
-    }
-    None
 }
 
 /// A footnote at the start of a heading.

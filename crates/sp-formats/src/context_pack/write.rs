@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use sp_tree::{Digest, Limits, RelPath};
 
-use super::document::{block, written};
+use super::document::written;
 use super::manifest::Manifest;
 use super::{FILES, MANIFEST};
 use crate::json::quoted;
+use crate::markdown::frontmatter;
 use crate::yaml;
 
 /// A pack that is to be written: the manifest without its files, and the Markdown without its frontmatter.
@@ -46,7 +47,7 @@ pub(super) fn in_order<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<&'p str>
 
 /// The Markdown of a file with the frontmatter that it must have, whatever it had before.
 pub fn with_frontmatter(path: &str, manifest: &Manifest, text: &str) -> String {
-    let body = match block(text) {
+    let body = match frontmatter(text) {
         Some((block, body)) if !is_text(&text[block.clone()]) => &text[body..],
         _ => text,
     };
