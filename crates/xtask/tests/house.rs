@@ -13,7 +13,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sp-tree", &[]),
     ("sp-formats", &["sp-tree"]),
     ("sp-extract", &["sp-formats", "sp-tree"]),
-    ("sp-engine", &["sp-extract", "sp-formats", "sp-tree"]),
+    ("sp-knowledge", &["sp-formats", "sp-tree"]),
+    ("sp-engine", &["sp-extract", "sp-knowledge", "sp-formats", "sp-tree"]),
     ("sp", &["sp-engine", "sp-formats", "sp-tree"]),
     ("sp-testkit", &[]),
     ("xtask", &["sp-formats"]),
@@ -47,7 +48,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("base64", &["sp-formats"], Nobody),
     ("foldhash", &["sp-formats"], Nobody),
     ("granit-parser", &["sp-formats"], Nobody),
-    ("pulldown-cmark", &["sp-formats"], Nobody),
+    ("pulldown-cmark", &["sp-formats", "sp-knowledge"], Nobody),
     // What a project says of itself.
     ("roxmltree", &["sp-extract"], Nobody),
     ("toml", &["sp-extract"], Nobody),
@@ -58,11 +59,14 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("tree-sitter-python", &["sp-extract"], Nobody),
     ("tree-sitter-rust", &["sp-extract"], Nobody),
     ("tree-sitter-typescript", &["sp-extract"], Nobody),
+    // What somebody has collected.
+    ("dom_smoothie", &["sp-knowledge"], Nobody),
+    ("rusqlite", &["sp-engine"], Nobody),
     ("schemars", &["sp-formats"], Nobody),
     ("strsim", &["sp-formats"], Nobody),
     ("tiktoken-rs", &["sp-formats"], Nobody),
-    ("serde", &["sp-tree", "sp-formats", "sp"], Nobody),
-    ("serde_json", &["sp-tree", "sp-formats", "sp-engine", "sp", "xtask"], Anybody),
+    ("serde", &["sp-tree", "sp-formats", "sp-knowledge", "sp"], Nobody),
+    ("serde_json", &["sp-tree", "sp-formats", "sp-knowledge", "sp-engine", "sp", "xtask"], Anybody),
     // Files and processes.
     ("ureq", &["sp-engine"], Nobody),
     ("rustix", &["sp-tree", "sp-engine", "sp-testkit"], Anybody),
@@ -83,7 +87,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("sha2", &["sp-tree", "sp-testkit"], Nobody),
     ("unicode-normalization", &["sp-tree"], Nobody),
     // Time and errors.
-    ("jiff", &["sp-formats", "sp-extract", "sp-engine", "sp"], Nobody),
+    ("jiff", &["sp-formats", "sp-extract", "sp-knowledge", "sp-engine", "sp"], Nobody),
     ("thiserror", &["sp-tree", "sp-formats", "sp-engine"], Nobody),
     // Tests.
     ("globset", &[], Anybody),
@@ -105,6 +109,10 @@ const NEVER: &[(&str, &[&str])] = &[
     ),
     (
         "sp-extract",
+        &["std::fs", "std::env", "std::process", "SystemTime", "Instant::now", "TcpStream", "println!", "async fn"],
+    ),
+    (
+        "sp-knowledge",
         &["std::fs", "std::env", "std::process", "SystemTime", "Instant::now", "TcpStream", "println!", "async fn"],
     ),
     ("sp-engine", &["std::env", "SystemTime::now", "process::exit", "println!", "async fn"]),

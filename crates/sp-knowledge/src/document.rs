@@ -1,0 +1,104 @@
+//! A document: something that was kept, with where it is from and when, cut into sentences.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that somebody kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Document {
+    /// Where it is from.
+    pub url: String,
+    /// What it is called.
+    pub title: String,
+    /// What it is: docs, article, repo, video, paper, discussion, skill, package.
+    pub kind: String,
+    /// When it was published, as a time in UTC.
+    pub published_at: Option<String>,
+    /// When it was kept, as a time in UTC.
+    pub captured_at: String,
+    /// What it is about, in single words, sorted.
+    pub tags: Vec<String>,
+    /// What it says.
+    pub sections: Vec<Section>,
+    /// The code in it: it is searched, and never quoted.
+    #[serde(skip)]
+    pub code: String,
+}
+
+/// A heading and what stands below it, up to the next heading.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Section {
+    /// The heading; empty for what stands before the first.
+    pub title: String,
+    /// What stands below it.
+    pub blocks: Vec<Block>,
+}
+
+/// A paragraph, an item of a list, or whatever else stands by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// What it is.
+    pub sort: Sort,
+    /// Its sentences, as Markdown on one line that means nothing but its words.
+    pub sentences: Vec<String>,
+}
+
+/// What a block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sort {
+    /// A paragraph.
+    Text,
+    /// An item of a list.
+    Item,
+    /// An item of a numbered list.
+    Step,
+    /// Something that is still to be done.
+    Todo,
+    /// In a box that warns.
+    Warning,
+    /// In a box that advises.
+    Tip,
+    /// What the reader marked.
+    Highlight,
+}
+
+impl Document {
+    /// Every block, with the heading above it.
+    pub fn blocks(&self) -> impl Iterator<Item = (&str, &Block)> {
+        self.sections.iter().flat_map(|section| section.blocks.iter().map(|block| (section.title.as_str(), block)))
+    }
+
+    /// Every sentence.
+    pub fn sentences(&self) -> impl Iterator<Item = &str> {
+        self.blocks().flat_map(|(_, block)| block.sentences.iter().map(String::as_str))
+    }
+
+    /// Joins another document of the same address to this one: what it says, and what it knows better.
+    pub fn absorb(&mut self, other: Self) {
+        if self.url.starts_with("http:") && other.url.starts_with("https:") {
+            self.url = other.url;
+        }
+        self.published_at = [self.published_at.take(), other.published_at].into_iter().flatten().min();
+        self.captured_at = std::mem::take(&mut self.captured_at).max(other.captured_at);
+        self.tags.extend(other.tags);
+        self.tags.sort();
+        self.tags.dedup();
+        let known: std::collections::HashSet<&str> = self.sentences().collect();
+        let is_new = |sentence: &String| !known.contains(sentence.as_str());
+        let mut more = Vec::new();
+        for mut section in other.sections {
+            for block in &mut section.blocks {
+                // What the reader marked stands in the text, too, and counts for more there.
+                if block.sort != Sort::Highlight {
+                    block.sentences.retain(is_new);
+                }
+            }
+            section.blocks.retain(|block| !block.sentences.is_empty());
+            if !section.blocks.is_empty() {
+                more.push(section);
+            }
+        }
+        self.sections.extend(more);
+        self.code.push_str(&other.code);
+    }
+}

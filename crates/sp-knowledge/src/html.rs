@@ -1,0 +1,205 @@
+//! HTML as far as it is looked at by hand: its tags one after the other, however broken it is.
+//!
+//! What a page says is found by a crate made for it; this is for heads, bookmarks, and for knowing
+//! beforehand that a page would take for ever.
+
+use std::borrow::Cow;
+
+/// Elements that have no end, or whose end is often left out: they make nothing deep.
+const FLAT: &[&str] = &[
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr", "p",
+    "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "html", "head", "body", "!doctype",
+];
+
+/// A tag, or the text before the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// `<name …>`: the name, and all that stands behind it.
+    Open(&'a str, &'a str),
+    /// `</name>`
+    Close(&'a str),
+    /// What stands between `<!--` and `-->`.
+    Comment(&'a str),
+    /// Text.
+    Text(&'a str),
+}
+
+/// The pieces of a page. What stands in scripts and styles is left out.
+pub(crate) fn pieces(html: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut rest = html;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (piece, after) = next(rest);
+        rest = match piece {
+            Piece::Open(name, _) if is_raw(name) => behind_raw(after, name),
+            _ => after,
+        };
+        Some(piece)
+    })
+}
+
+fn next(rest: &str) -> (Piece<'_>, &str) {
+    if let Some(comment) = rest.strip_prefix("<!--") {
+        let (inside, after) = comment.split_once("-->").unwrap_or((comment, ""));
+        return (Piece::Comment(inside), after);
+    }
+    let is_tag = |text: &str| text[1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '!');
+    if !(rest.starts_with('<') && is_tag(rest)) {
+        let ends = rest.match_indices('<').map(|(at, _)| at).find(|at| *at > 0 && is_tag(&rest[*at..]));
+        let (text, after) = rest.split_at(ends.unwrap_or(rest.len()));
+        return (Piece::Text(text), after);
+    }
+    let end = tag_end(rest);
+    let (inside, after) = (&rest[1..end], rest.get(end + 1..).unwrap_or_default());
+    let is_closing = inside.starts_with('/');
+    let inside = inside.trim_start_matches('/');
+    let name_end = inside.find(|c: char| c.is_whitespace() || c == '/').unwrap_or(inside.len());
+    let (name, attributes) = inside.split_at(name_end);
+    (if is_closing { Piece::Close(name) } else { Piece::Open(name, attributes) }, after)
+}
+
+/// Where a tag ends: at the `>` that stands in no quotes.
+fn tag_end(tag: &str) -> usize {
+    let mut quote = None;
+    let mut after_sign = false;
+    for (at, byte) in tag.bytes().enumerate() {
+        match (quote, byte) {
+            (Some(open), close) if open == close => quote = None,
+            (None, b'"' | b'\'') if after_sign => quote = Some(byte),
+            (None, b'>') => return at,
+            _ => {}
+        }
+        after_sign = byte == b'=' || after_sign && byte.is_ascii_whitespace();
+    }
+    // A quote that nothing closes: the tag ends at the first `>` after all.
+    tag.find('>').unwrap_or(tag.len())
+}
+
+fn is_raw(name: &str) -> bool {
+    name.eq_ignore_ascii_case("script") || name.eq_ignore_ascii_case("style")
+}
+
+fn behind_raw<'a>(rest: &'a str, name: &str) -> &'a str {
+    let is_end = |at: usize| rest[at + 2..].get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name));
+    let end = rest.match_indices("</").map(|(at, _)| at).find(|at| is_end(*at));
+    end.map_or("", |at| &rest[at..])
+}
+
+/// The value of an attribute.
+pub(crate) fn attribute<'a>(attributes: &'a str, name: &str) -> Option<Cow<'a, str>> {
+    let mut rest = attributes;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '/');
+        let end = rest.find(|c: char| c.is_whitespace() || c == '=')?;
+        let found = &rest[..end];
+        rest = rest[end..].trim_start();
+        let Some(value) = rest.strip_prefix('=') else { continue };
+        let value = value.trim_start();
+        let (value, after) = match value.chars().next() {
+            Some(quote @ ('"' | '\'')) => value[1..].split_once(quote).unwrap_or((&value[1..], "")),
+            _ => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
+        };
+        if found.eq_ignore_ascii_case(name) {
+            return Some(decoded(value));
+        }
+        // A name without letters would be found again and again.
+        rest = if after.len() < rest.len() { after } else { return None };
+    }
+}
+
+/// Text in which the entities are what they stand for.
+pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let name_end = rest.bytes().take(12).position(|byte| byte == b';');
+        match name_end.and_then(|end| Some((entity(&rest[1..end])?, end))) {
+            Some((c, end)) => {
+                out.push(c);
+                rest = &rest[end + 1..];
+            }
+            None => {
+                out.push('&');
+                rest = &rest[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out.into()
+}
+
+fn entity(name: &str) -> Option<char> {
+    let number = |digits: &str, base: u32| u32::from_str_radix(digits, base).ok().and_then(char::from_u32);
+    match name {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        "nbsp" => Some(' '),
+        _ => match name.strip_prefix('#')? {
+            hex if hex.starts_with(['x', 'X']) => number(&hex[1..], 16),
+            digits => number(digits, 10),
+        },
+    }
+}
+
+/// How deep the elements of a page stand in each other, and how many there are.
+pub(crate) fn size(html: &str) -> (usize, usize) {
+    let (mut depth, mut deepest, mut count) = (0_usize, 0, 0);
+    let is_deep = |name: &str| !FLAT.iter().any(|flat| name.eq_ignore_ascii_case(flat));
+    for piece in pieces(html) {
+        match piece {
+            Piece::Open(name, rest) => {
+                count += 1;
+                depth += usize::from(is_deep(name) && !rest.ends_with('/'));
+                deepest = deepest.max(depth);
+            }
+            Piece::Close(name) => depth = depth.saturating_sub(usize::from(is_deep(name))),
+            Piece::Comment(_) | Piece::Text(_) => {}
+        }
+    }
+    (deepest, count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_found_in_broken_pages_too() {
+        let html = "<a href=\"x>y\" B='2'>t < 3</a><script>if (a<b) '</p>'</script><!-- c --><p>";
+        let all: Vec<_> = pieces(html).collect();
+        assert_eq!(
+            all,
+            [
+                Piece::Open("a", " href=\"x>y\" B='2'"),
+                Piece::Text("t < 3"),
+                Piece::Close("a"),
+                Piece::Open("script", ""),
+                Piece::Close("script"),
+                Piece::Comment(" c "),
+                Piece::Open("p", ""),
+            ]
+        );
+        assert_eq!(attribute(" href=\"x>y\" B='2' c", "b").as_deref(), Some("2"));
+        assert_eq!(attribute(" = = =", "b"), None);
+        assert_eq!(pieces("<").count(), 1);
+        assert_eq!(pieces("<a href=\"").count(), 1);
+        assert_eq!(decoded("a &amp; &#233; &#x41; &bogus; &"), "a & é A &bogus; &");
+    }
+
+    #[test]
+    fn a_page_that_is_deep_is_known() {
+        assert_eq!(size(&"<div>".repeat(1000)).0, 1000);
+        assert_eq!(size(&"<p>text".repeat(1000)).0, 0);
+        assert_eq!(size("<div><p>a</div><div></div>").0, 1);
+    }
+}

@@ -1,0 +1,162 @@
+//! Text cut into sentences, and made to mean nothing but its words wherever it is put.
+
+/// Words with a point that end no sentence.
+const ABBREVIATIONS: &[&str] = &[
+    "e.g", "i.e", "etc", "vs", "cf", "fig", "sec", "ch", "p", "pp", "mr", "mrs", "ms", "dr", "st", "inc", "ltd",
+    "corp", "approx", "resp", "al", "ca", "z.b", "d.h", "bzw", "ggf", "usw",
+];
+
+/// The sentences of a text, which is Markdown without blocks: code in it is never cut.
+pub(crate) fn sentences(text: &str) -> Vec<String> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut found = Vec::new();
+    let (mut start, mut in_code) = (0, false);
+    for (at, c) in text.char_indices() {
+        let end = at + c.len_utf8();
+        match c {
+            '`' if !text[..at].ends_with('\\') => in_code = !in_code,
+            _ if in_code => {}
+            '。' | '！' | '？' => push(&mut found, &text, (&mut start, end)),
+            ' ' if ends_sentence(&text[start..at], &text[end..]) => push(&mut found, &text, (&mut start, end)),
+            _ => {}
+        }
+    }
+    let length = text.len();
+    push(&mut found, &text, (&mut start, length));
+    found
+}
+
+fn push(found: &mut Vec<String>, text: &str, (start, end): (&mut usize, usize)) {
+    let sentence = text[*start..end].trim();
+    *start = end;
+    if !sentence.is_empty() {
+        found.push(guarded(sentence));
+    }
+}
+
+/// Whether a sentence ends before a blank.
+fn ends_sentence(before: &str, after: &str) -> bool {
+    let bare = before.trim_end_matches(['"', '\'', ')', '”', '’', '*', '_', '»', ']']);
+    let bare = bare.trim_end_matches('\\').trim_end_matches(['"', ')']);
+    let next = after.trim_start_matches(['"', '\'', '(', '“', '‘', '«', '\\', '*', '_', '[']).chars().next();
+    let begins = next.is_some_and(|c| !c.is_lowercase() && (c.is_alphanumeric() || c == '`'));
+    match bare.chars().last() {
+        Some('!' | '?' | '…') => begins,
+        // The number before an item is no sentence.
+        Some('.') if bare.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => false,
+        Some('.') => begins && !is_abbreviation(bare.rsplit([' ', '(']).next().unwrap_or_default()),
+        _ => false,
+    }
+}
+
+/// `e.g.` and single letters.
+fn is_abbreviation(word: &str) -> bool {
+    let bare = word.trim_end_matches('.').trim_start_matches(['"', '(', '\\', '[']);
+    let is_letter = bare.chars().count() == 1 && bare.chars().all(char::is_alphabetic);
+    ABBREVIATIONS.contains(&bare.to_lowercase().as_str()) || is_letter && bare != "I"
+}
+
+/// A sentence that begins no heading, list or quote where a line begins with it.
+fn guarded(sentence: &str) -> String {
+    let digits = sentence.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = &sentence[digits..];
+    if (1..=9).contains(&digits) && rest.starts_with(['.', ')']) {
+        return format!("{}\\{rest}", &sentence[..digits]);
+    }
+    if sentence.starts_with(['#', '>', '-', '+', '=', '|', '~', ':']) {
+        return format!("\\{sentence}");
+    }
+    sentence.into()
+}
+
+/// Text with every mark of Markdown in it escaped, so that it says what it says.
+///
+/// A word with `@` before it stands as code: some agents read the file that such a word names.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut rest = text;
+    let mut before = ' ';
+    while let Some(c) = rest.chars().next() {
+        let (this, next) = rest.split_at(c.len_utf8());
+        let follows = next.chars().next();
+        match c {
+            '@' if !before.is_alphanumeric() && follows.is_some_and(|c| !c.is_whitespace()) => {
+                let end = rest.find(|c: char| c.is_whitespace() || c == '`').unwrap_or(rest.len());
+                out.push_str(&code_span(&rest[..end]));
+                rest = &rest[end..];
+                before = '`';
+                continue;
+            }
+            '\\' | '`' | '*' | '[' | ']' | '<' => out.extend(['\\', c]),
+            '_' if !(before.is_alphanumeric() && follows.is_some_and(char::is_alphanumeric)) => out.push_str("\\_"),
+            '&' if follows.is_some_and(|c| c == '#' || c.is_ascii_alphabetic()) => out.push_str("\\&"),
+            '~' if before == '~' || follows == Some('~') => out.push_str("\\~"),
+            '$' if before == '$' || follows == Some('$') => out.push_str("\\$"),
+            _ => out.push_str(this),
+        }
+        before = c;
+        rest = next;
+    }
+    out
+}
+
+/// Code on one line between backticks.
+pub(crate) fn code_span(code: &str) -> String {
+    let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Code that has backticks itself is shown without them: a sentence has one sort of marks.
+    let code = code.replace('`', "'");
+    if code.is_empty() { String::new() } else { format!("`{code}`") }
+}
+
+/// A sentence as plain words: without the marks that escaping put there.
+pub fn plain(sentence: &str) -> String {
+    let mut out = String::with_capacity(sentence.len());
+    let (mut in_code, mut chars) = (false, sentence.chars().peekable());
+    while let Some(c) = chars.next() {
+        match c {
+            '`' => in_code = !in_code,
+            '\\' if !in_code && chars.peek().is_some_and(char::is_ascii_punctuation) => out.extend(chars.next()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_where_sentences_end_and_nowhere_else() {
+        for (text, wanted) in [
+            ("One. Two! Three? Four", &["One.", "Two!", "Three?", "Four"][..]),
+            ("Use e.g. Rust. It is fast.", &["Use e.g. Rust.", "It is fast."]),
+            ("Version 1.2 is out. See foo.rs for more.", &["Version 1.2 is out.", "See foo.rs for more."]),
+            ("Call `a. B` now. Then go.", &["Call `a. B` now.", "Then go."]),
+            ("He said \"No.\" Then he left.", &["He said \"No.\"", "Then he left."]),
+            ("It ends in lower case. npm is next.", &["It ends in lower case. npm is next."]),
+            ("認証します。次へ。", &["認証します。", "次へ。"]),
+            ("  \n ", &[]),
+        ] {
+            assert_eq!(sentences(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn se_05_text_means_nothing_but_its_words() {
+        for (text, wanted) in [
+            ("a [^src_x] b", r"a \[^src_x\] b"),
+            ("<!-- x -->", r"\<!-- x -->"),
+            ("snake_case and _this_", r"snake_case and \_this\_"),
+            ("see @~/.ssh/id_rsa now", "see `@~/.ssh/id_rsa` now"),
+            ("mail a@b.example", "mail a@b.example"),
+            ("R&D &amp; &lt;", r"R\&D \&amp; \&lt;"),
+        ] {
+            assert_eq!(escaped(text), wanted);
+            assert_eq!(plain(&escaped(text)), text);
+        }
+        assert_eq!(sentences("# No heading"), [r"\# No heading"]);
+        assert_eq!(sentences("1. No list"), [r"1\. No list"]);
+        assert_eq!(sentences("- No list"), [r"\- No list"]);
+    }
+}
