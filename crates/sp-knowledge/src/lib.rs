@@ -5,6 +5,8 @@
 //! out. No disk, no network, no clock, no model: the same input gives the same output everywhere.
 
 mod address;
+mod claim;
+mod compose;
 mod date;
 mod document;
 mod forms;
@@ -18,6 +20,7 @@ mod rank;
 mod sentence;
 
 pub use address::{address, identity, source_id};
+pub use compose::{Brief, Composed, Left, Pick, Pool, Source, Span, TooSmall, compose, gather};
 pub use document::{Block, Document, Section, Sort};
 pub use forms::{FOLDER_FILE, File, Folder, Read, Skipped, most_bytes, read, sidecars};
 pub use index::{join, words};

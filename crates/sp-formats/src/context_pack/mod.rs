@@ -26,6 +26,7 @@ pub use document::Document;
 pub use id::pack_id;
 pub use manifest::{FileEntry, Generator, Manifest, Project, SourceEntry, Window, is_pack_id, is_source_id};
 pub use references::{Reference, references};
+pub use shape::sentences;
 pub use write::{Draft, manifest_text, sealed, with_frontmatter};
 
 /// The version of the specification.

@@ -24,7 +24,7 @@ const PROMPT_COUNT: std::ops::RangeInclusive<usize> = 3..=8;
 const SOURCE_BULLETS: &[&str] = &["Title", "URL", "Kind", "Published", "Captured", "Summary", "Key claims"];
 
 /// How many sentences a text has, about.
-pub(super) fn sentences(text: &str) -> usize {
+pub fn sentences(text: &str) -> usize {
     // Where no blank follows the end of a sentence, one is added.
     let spaced = text.replace(['。', '！', '？'], ". ");
     let is_note = |word: &&str| word.starts_with("[^") && word.contains(']');
