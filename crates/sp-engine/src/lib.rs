@@ -25,6 +25,7 @@ mod init;
 mod install;
 mod installed;
 mod list;
+pub mod model;
 pub mod pkg;
 mod plan;
 mod resolve;

@@ -7,6 +7,7 @@
 mod browser;
 mod files;
 mod git;
+mod model_server;
 mod noise;
 mod run;
 mod server;
@@ -18,6 +19,7 @@ mod zip;
 pub use browser::Browser;
 pub use files::{Entry, Files, files};
 pub use git::Repo;
+pub use model_server::{Model, ModelRequest, ModelServer};
 pub use noise::noise;
 pub use run::Run;
 pub use server::{Daemon, HttpServer};

@@ -1,0 +1,300 @@
+//! One question to an endpoint that speaks as OpenAI's does, within a size and a time.
+//!
+//! The key goes to the address that the user named and nowhere else: over https or to this machine,
+//! never after a redirect, and never into a message.
+
+use std::io::{ErrorKind, Read};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use sp_formats::json::Json;
+use sp_formats::printable::{masked, printable};
+use sp_tree::Limits;
+use ureq::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use ureq::tls::{RootCerts, TlsConfig};
+
+use super::{Endpoint, HIDDEN, WITHOUT, short};
+use crate::error::{Error, Kind, Result};
+
+/// Longer answers are none: the sentences that were offered are far shorter.
+const MAX_ANSWER: u64 = 4 * 1024 * 1024;
+/// What a provider says of a failure is shown, and no novel.
+const MAX_MESSAGE: usize = 200;
+const SUFFIX: &str = "/chat/completions";
+
+/// An endpoint that may be asked.
+pub(super) struct Client<'a> {
+    url: String,
+    /// The address as it is told: without a query, which may hold a secret.
+    shown: String,
+    key: Option<&'a str>,
+    authorization: Option<HeaderValue>,
+    timeout: Duration,
+    /// Whether it is on this machine.
+    here: bool,
+}
+
+impl<'a> Client<'a> {
+    /// Looks at what the user said, and asks nobody yet.
+    pub(super) fn new(endpoint: &'a Endpoint) -> Result<Self> {
+        let (url, here) = address(&endpoint.url)?;
+        let key = endpoint.key.as_deref().filter(|key| !key.is_empty());
+        let authorization = key.map(bearer).transpose()?;
+        Ok(Self { shown: shown(&url), url, key, authorization, timeout: endpoint.timeout, here })
+    }
+
+    /// The address as it is told.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Text from outside without the key and without what a query says.
+    pub(super) fn hide(&self, text: &str) -> String {
+        let text = text.replace(&self.url, &self.shown);
+        let text = match self.key {
+            Some(key) => text.replace(key, HIDDEN),
+            None => text,
+        };
+        masked(&text).into_owned()
+    }
+
+    /// Posts a question, and reads the answer.
+    pub(super) fn ask(&self, body: &str) -> Result<String> {
+        let mut request = self.agent().post(&self.url).header("content-type", "application/json");
+        if let Some(authorization) = &self.authorization {
+            request = request.header("authorization", authorization);
+        }
+        let mut response = request.send(body).map_err(|e| self.unreached(e))?;
+        let bytes = self.read(response.body_mut());
+        match response.status() {
+            status if status.is_success() => {
+                String::from_utf8(bytes?).map_err(|_| self.unread("it is not text in UTF-8"))
+            }
+            status if status.is_redirection() => Err(self.redirected(status, response.headers())),
+            // The status says enough, should the rest of it be lost.
+            status => Err(self.refused(status, &bytes.unwrap_or_default())),
+        }
+    }
+
+    fn agent(&self) -> ureq::Agent {
+        let config = ureq::Agent::config_builder()
+            .timeout_global(Some(self.timeout))
+            .max_redirects(0)
+            .http_status_as_error(false)
+            .https_only(!self.here)
+            .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
+            .user_agent("sp");
+        // A proxy would carry what is meant for this machine to another, key and all.
+        let config = if self.here { config.proxy(None) } else { config };
+        config.build().into()
+    }
+
+    fn read(&self, body: &mut ureq::Body) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        // Counted here, since ureq would count what came over the wire, and that may be packed.
+        let read = body.as_reader().take(MAX_ANSWER + 1).read_to_end(&mut bytes);
+        read.map_err(|e| self.unreached(ureq::Error::from(e)))?;
+        if bytes.len() as u64 > MAX_ANSWER {
+            return Err(self.unread(&format!("it has more than {MAX_ANSWER} bytes")));
+        }
+        Ok(bytes)
+    }
+
+    fn unreached(&self, e: ureq::Error) -> Error {
+        let why = match e {
+            ureq::Error::Timeout(_) => format!("it did not answer within {} s", self.timeout.as_secs_f32()),
+            ureq::Error::Io(e) if e.kind() == ErrorKind::UnexpectedEof => "it hung up".into(),
+            e => self.hide(&e.to_string()),
+        };
+        Error::new(Kind::Environment, format!("`{}` cannot be asked", self.shown))
+            .because(why)
+            .hint("check the address, and that the model is up")
+            .hint(WITHOUT)
+    }
+
+    fn unread(&self, why: &str) -> Error {
+        Error::new(Kind::Data, format!("what `{}` answered cannot be used", self.shown))
+            .because(why.to_owned())
+            .hint("check that the address is that of an OpenAI-compatible endpoint")
+            .hint(WITHOUT)
+    }
+
+    fn redirected(&self, status: StatusCode, headers: &HeaderMap) -> Error {
+        let to = headers.get("location").and_then(|to| to.to_str().ok()).unwrap_or_default();
+        Error::new(Kind::Environment, format!("`{}` sends us elsewhere", self.shown))
+            .because(format!("it answered {}: {}", status.as_u16(), short(&self.hide(to), MAX_MESSAGE)))
+            .hint("sources and keys go only where you say: name that address yourself if you trust it")
+            .hint(WITHOUT)
+    }
+
+    fn refused(&self, status: StatusCode, body: &[u8]) -> Error {
+        let said = short(&self.hide(&message(&String::from_utf8_lossy(body))), MAX_MESSAGE);
+        let code = status.as_u16();
+        let why = if said.is_empty() { format!("it answered {status}") } else { format!("it answered {code}: {said}") };
+        let hint = match code {
+            401 | 403 => "check the key, and that it may use this model",
+            404 | 405 => "check the address and the model's name",
+            408 | 425 | 429 => "wait a while, and run it again",
+            400..=499 => "check the model's name, and that it can answer in JSON; fewer sources make a smaller request",
+            _ => "the provider has a problem: run it again later",
+        };
+        Error::new(Kind::Environment, format!("`{}` did not answer", self.shown)).because(why).hint(hint).hint(WITHOUT)
+    }
+}
+
+/// The header that holds the key, marked so that nobody prints it by accident.
+fn bearer(key: &str) -> Result<HeaderValue> {
+    let header = HeaderValue::from_str(&format!("Bearer {key}")).ok();
+    let mut header = header.filter(|_| key.bytes().all(|byte| byte.is_ascii_graphic())).ok_or_else(|| {
+        Error::new(Kind::Usage, "the key for the model cannot be sent")
+            .because("it has white space or other characters in it that no key has")
+            .hint("look for a line feed or a space at its end")
+    })?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+/// The first line of what a provider says of a failure; nothing of a page that is meant for a browser.
+fn message(body: &str) -> String {
+    let parsed = Json::parse(body, &Limits::default()).ok();
+    let said = parsed.as_ref().and_then(|json| {
+        let root = json.root();
+        let [error, message, detail] = root.pick(["error", "message", "detail"]);
+        let inner = error.and_then(|error| error.get("message"));
+        [inner, error, message, detail].into_iter().flatten().find_map(|value| value.text().map(String::from))
+    });
+    let text = match said {
+        Some(said) => said,
+        None if parsed.is_some() || body.trim_start().starts_with('<') => String::new(),
+        None => body.to_owned(),
+    };
+    text.trim().lines().next().unwrap_or_default().trim().to_owned()
+}
+
+/// An address without credentials and without a query, as it can be shown.
+pub(super) fn shown(url: &str) -> String {
+    let plain = url.split(['?', '#']).next().unwrap_or_default();
+    printable(&masked(plain)).into_owned()
+}
+
+/// The address to post to, and whether it is on this machine.
+fn address(given: &str) -> Result<(String, bool)> {
+    let wrong = |why: &str, hint: &str| {
+        Error::new(Kind::Usage, format!("`{}` is no address of a model", shown(given)))
+            .because(why.to_owned())
+            .hint(hint)
+    };
+    let example = "name one such as `https://api.example/v1` or `http://localhost:11434/v1`";
+    // The parser that the client has too: no address means one thing here and another there.
+    let uri: Uri = given.parse().map_err(|_| wrong("it cannot be read", example))?;
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+        return Err(wrong("it has no scheme or no host", example));
+    };
+    if authority.as_str().contains('@') {
+        return Err(wrong("it has credentials in it", "take them out: a key is handed over apart from the address"));
+    }
+    let here = is_here(authority.host());
+    match scheme {
+        "https" => {}
+        "http" if here => {}
+        "http" => {
+            let why = "http would show your sources and the key to everybody on the way";
+            return Err(wrong(why, "use https; http is spoken only to this machine"));
+        }
+        _ => return Err(wrong("only https is spoken, and http on this machine", example)),
+    }
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    Ok((format!("{scheme}://{authority}{}{query}", path(uri.path())), here))
+}
+
+/// The path to post to. Where the user gave a host alone, the path is the one that all have.
+fn path(given: &str) -> String {
+    let path = given.trim_end_matches('/');
+    match path {
+        "" => format!("/v1{SUFFIX}"),
+        path if path.ends_with(SUFFIX) => path.to_owned(),
+        path => format!("{path}{SUFFIX}"),
+    }
+}
+
+fn is_here(host: &str) -> bool {
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_completed_to_the_one_to_post_to() {
+        for (given, url) in [
+            ("https://api.example/v1", "https://api.example/v1/chat/completions"),
+            ("https://api.example/v1/", "https://api.example/v1/chat/completions"),
+            ("https://api.example", "https://api.example/v1/chat/completions"),
+            ("HTTPS://api.example:8443/", "https://api.example:8443/v1/chat/completions"),
+            ("https://api.example/openai", "https://api.example/openai/chat/completions"),
+            ("https://api.example/x/chat/completions", "https://api.example/x/chat/completions"),
+            ("https://api.example/x/chat/completions/?v=1", "https://api.example/x/chat/completions?v=1"),
+            ("http://localhost:11434", "http://localhost:11434/v1/chat/completions"),
+            ("http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1/chat/completions"),
+            ("http://[::1]:1/v1", "http://[::1]:1/v1/chat/completions"),
+        ] {
+            assert_eq!(address(given).unwrap().0, url, "{given}");
+        }
+    }
+
+    #[test]
+    fn se_07_http_stays_on_this_machine_and_credentials_out_of_the_address() {
+        for bad in [
+            "",
+            "api.example",
+            "/v1",
+            "http://api.example/v1",
+            "http://10.0.0.1/v1",
+            "http://0.0.0.0/v1",
+            "http://localhost.example/v1",
+            "http://127.0.0.1.example/v1",
+            "http://127.0.0.1@api.example/v1",
+            "http://127.0.0.1\\@api.example/v1",
+            "https://me:secret@api.example/v1",
+            "ftp://localhost/v1",
+            "file:///etc/passwd",
+            "https:// api.example",
+        ] {
+            let error = address(bad).map(|(url, _)| url).unwrap_err();
+            assert_eq!(error.kind, Kind::Usage, "{bad}");
+            assert!(!format!("{error:?}").contains("secret"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn se_07_a_key_that_could_break_out_of_its_header_is_refused_without_being_told() {
+        for key in ["sk-1\r\nx: y", "sk 1", "sk-é", "sk-1\n"] {
+            let endpoint = Endpoint {
+                url: "https://api.example".into(),
+                name: "m".into(),
+                key: Some(key.into()),
+                timeout: Duration::from_secs(1),
+            };
+            let Err(error) = Client::new(&endpoint) else { panic!("{key} was taken") };
+            assert!(!format!("{error:?} {endpoint:?}").contains("sk"), "{key}");
+        }
+    }
+
+    #[test]
+    fn what_a_provider_says_is_one_line() {
+        for (body, said) in [
+            (r#"{"error":{"message":"no such model\nat all","type":"x"}}"#, "no such model"),
+            (r#"{"error":"model `x` not found"}"#, "model `x` not found"),
+            (r#"{"object":"error","message":"too long"}"#, "too long"),
+            (r#"{"detail":"Unauthorized"}"#, "Unauthorized"),
+            (r#"{"error":{"code":1}}"#, ""),
+            ("\n upstream is down \r\nmore", "upstream is down"),
+            ("<!DOCTYPE html>\n<html>", ""),
+            ("", ""),
+        ] {
+            assert_eq!(message(body), said, "{body}");
+        }
+    }
+}

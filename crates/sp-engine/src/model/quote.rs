@@ -1,0 +1,379 @@
+//! Whether a quote is a part of a sentence that may stand for the whole.
+//!
+//! A part must be whole in form: nothing that Markdown opens stays open. And what was left out must
+//! not change the sense. The second is a matter of words, so the list errs on the side of refusal:
+//! a refused quote costs a sentence, a wrong one misleads an agent.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// Fewer words than these say too little to be checked.
+const FEWEST_WORDS: usize = 3;
+/// A quote that stands in a sentence more often than this is judged by these.
+const MAX_PLACES: usize = 8;
+
+/// Words that limit or reverse what stands beside them.
+static LIMITING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    [
+        // No, and nearly no.
+        "no not cannot cant dont wont never none nothing nobody nowhere neither nor without hardly rarely seldom",
+        "barely scarcely lacks lacking fails",
+        // But, and only if.
+        "but however although though yet if unless except excepting excluding excludes only solely merely when",
+        "whenever while until till before after during once provided assuming otherwise else despite sometimes",
+        "optional optionally temporarily",
+        // Rather not.
+        "avoid avoids avoiding instead rather stop refrain forbidden forbid forbids prohibited disallowed discouraged",
+        "prevent prevents refuse refuses reject rejects mistake wrong bad false incorrect unsafe dangerous anti",
+        "antipattern myth",
+        // No longer.
+        "deprecated obsolete outdated superseded replaced removed legacy formerly previously former longer",
+        // German.
+        "nicht nichts kein keine keinen keinem keiner keines nie niemals ohne außer ausser nur wenn falls bevor",
+        "nachdem sobald solange statt anstatt stattdessen sondern aber jedoch obwohl weder vermeide vermeiden",
+        "verboten veraltet falsch",
+        // French.
+        "ne pas jamais sans sauf seulement si aucun aucune ni mais quand lorsque lieu plutôt évitez éviter interdit",
+        "obsolète déprécié faux",
+    ]
+    .into_iter()
+    .flat_map(str::split_whitespace)
+    .collect()
+});
+
+/// Signs that say no.
+const CROSSES: &[char] = &['❌', '❎', '✗', '✘', '✖', '🚫', '⛔', '⚠', '👎', '≠'];
+
+/// Where a quote stands in a sentence, white space of any kind and length being the same; or why it may
+/// not stand for it.
+pub(super) fn find(quote: &str, text: &str) -> Result<Range<usize>, &'static str> {
+    let quote = Collapsed::new(quote);
+    if quote.text.is_empty() {
+        return Err("the quote is empty");
+    }
+    let span = Collapsed::new(text);
+    if quote.text == span.text {
+        return Ok(span.origin(0..span.text.len()));
+    }
+    let mut why = "the quote does not stand in the sentence";
+    for (number, (start, _)) in span.text.match_indices(&quote.text).take(MAX_PLACES).enumerate() {
+        let part = start..start + quote.text.len();
+        match fault(&span.text, &part) {
+            None => return Ok(span.origin(part)),
+            Some(fault) if number == 0 => why = fault,
+            Some(_) => {}
+        }
+    }
+    Err(why)
+}
+
+/// Text with every run of white space made one space, none at its ends, and where each byte came from.
+struct Collapsed {
+    text: String,
+    origins: Vec<usize>,
+}
+
+impl Collapsed {
+    fn new(from: &str) -> Self {
+        let (mut text, mut origins) = (String::with_capacity(from.len()), Vec::with_capacity(from.len()));
+        let mut gap = None;
+        for (at, c) in from.char_indices() {
+            if c.is_whitespace() {
+                gap = gap.or(Some(at));
+                continue;
+            }
+            if let Some(gap) = gap.take()
+                && !text.is_empty()
+            {
+                text.push(' ');
+                origins.push(gap);
+            }
+            text.push(c);
+            origins.extend(at..at + c.len_utf8());
+        }
+        Self { text, origins }
+    }
+
+    /// Where a part, which is not empty and has no space at its ends, came from.
+    fn origin(&self, part: Range<usize>) -> Range<usize> {
+        match self.origins.get(part) {
+            Some([first, .., last]) => *first..*last + 1,
+            Some([only]) => *only..*only + 1,
+            _ => 0..0,
+        }
+    }
+}
+
+/// Why a part of a sentence may not stand for it.
+fn fault(text: &str, part: &Range<usize>) -> Option<&'static str> {
+    let (before, quote, after) = (&text[..part.start], &text[part.clone()], &text[part.end..]);
+    if ends_in_escape(before) || ends_in_escape(quote) {
+        return Some("the quote cuts an escape");
+    }
+    if quote.matches('`').count() % 2 == 1 {
+        return Some("the quote cuts a code span");
+    }
+    if let Some(open) = open_after(before).or_else(|| open_after(&text[..part.end])) {
+        return Some(open);
+    }
+    if !starts_well(before) || !ends_well(quote, after) {
+        return Some("the quote cuts a word");
+    }
+    if words(quote) < FEWEST_WORDS {
+        return Some("the quote is too short");
+    }
+    let limits = limits(before) || limits(after);
+    limits.then_some("what was left out limits or reverses the sense")
+}
+
+fn ends_in_escape(text: &str) -> bool {
+    (text.len() - text.trim_end_matches('\\').len()) % 2 == 1
+}
+
+/// A quote starts after a space or a dash.
+fn starts_well(before: &str) -> bool {
+    before.chars().next_back().is_none_or(|last| last.is_whitespace() || is_dash(last))
+}
+
+/// A quote ends before a space or a dash, or before the marks that end a clause; `2.5` is not cut at its point.
+fn ends_well(quote: &str, after: &str) -> bool {
+    let is_mark = |c| matches!(c, ',' | ';' | ':' | '.' | '!' | '?' | '…');
+    let next = after.trim_start_matches(is_mark).chars().next();
+    // These belong to a word that comes.
+    let whole = !quote.ends_with(['-', '/', '@', '#', '$', '<', '=']);
+    whole && next.is_none_or(|next| next.is_whitespace() || is_dash(next))
+}
+
+fn is_dash(c: char) -> bool {
+    matches!(c, '–' | '—')
+}
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count()
+}
+
+/// Whether a text has a word in it that limits or reverses the sense of what stands beside it.
+fn limits(text: &str) -> bool {
+    let lower = text.to_lowercase().replace(['’', '‘', 'ʼ', '`'], "'");
+    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'').map(|word| word.trim_matches('\''));
+    words.any(|word| word.ends_with("n't") || word.starts_with("n'") || LIMITING.contains(word))
+        || text.contains(CROSSES)
+}
+
+/// What is still open at the end of a text.
+fn open_after(text: &str) -> Option<&'static str> {
+    let mut open = Open::default();
+    let mut rest = text;
+    let mut last = ' ';
+    while let Some(c) = rest.chars().next() {
+        let taken = match c {
+            '`' | '*' | '_' | '~' => rest.len() - rest.trim_start_matches(c).len(),
+            '\\' if open.code == 0 => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+            c => c.len_utf8(),
+        };
+        let next = rest[taken..].chars().next().unwrap_or(' ');
+        match c {
+            '`' => open.ticks(taken),
+            _ if open.code > 0 => {}
+            '*' | '_' | '~' => open.emphasise(last, &rest[..taken], next),
+            c => open.mark(c),
+        }
+        last = c;
+        rest = &rest[taken..];
+    }
+    open.what()
+}
+
+/// What Markdown and prose have opened.
+#[derive(Default)]
+struct Open {
+    /// How many backticks opened the code span; none is open at zero.
+    code: usize,
+    brackets: usize,
+    /// How many signs of emphasis are still to be closed.
+    emphasis: usize,
+    quotation: bool,
+}
+
+impl Open {
+    fn ticks(&mut self, count: usize) {
+        if self.code == 0 {
+            self.code = count;
+        } else if self.code == count {
+            self.code = 0;
+        }
+    }
+
+    fn emphasise(&mut self, last: char, signs: &str, next: char) {
+        let apart = last.is_whitespace() && next.is_whitespace();
+        let in_name = signs.starts_with('_') && last.is_alphanumeric() && next.is_alphanumeric();
+        // `2 * 3`, `a_name` and `~/notes` emphasise nothing.
+        if apart || in_name || signs == "~" {
+            return;
+        }
+        if self.emphasis > 0 && !last.is_whitespace() {
+            self.emphasis = self.emphasis.saturating_sub(signs.len());
+        } else {
+            self.emphasis += signs.len();
+        }
+    }
+
+    fn mark(&mut self, c: char) {
+        match c {
+            '(' | '[' | '{' => self.brackets += 1,
+            ')' | ']' | '}' => self.brackets = self.brackets.saturating_sub(1),
+            '"' => self.quotation = !self.quotation,
+            '“' | '„' | '«' => self.quotation = true,
+            '”' | '»' => self.quotation = false,
+            _ => {}
+        }
+    }
+
+    fn what(&self) -> Option<&'static str> {
+        match self {
+            Self { code: 1.., .. } => Some("the quote cuts a code span"),
+            Self { brackets: 1.., .. } => Some("the quote cuts a bracket"),
+            Self { emphasis: 1.., .. } => Some("the quote cuts an emphasis"),
+            Self { quotation: true, .. } => Some("the quote cuts a quotation"),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(quote: &str, text: &str) -> &'static str {
+        find(quote, text).map(|range| text[range].to_owned()).unwrap_err()
+    }
+
+    #[test]
+    fn a_part_comes_back_as_it_stands_in_the_sentence() {
+        for (quote, text, found) in [
+            ("Use tabs here", "Use tabs here, always and everywhere.", "Use tabs here"),
+            ("Use tabs here.", "Use tabs here. And spaces there.", "Use tabs here."),
+            ("use\ttabs\n\nhere", "We  use \u{a0}tabs  here.", "use \u{a0}tabs  here"),
+            ("the store holds bytes", "Since v2 the store holds bytes—by digest.", "the store holds bytes"),
+            (
+                "Run `cargo test --all` first",
+                "Run `cargo test --all` first; then push.",
+                "Run `cargo test --all` first",
+            ),
+            ("Call ``a ` b`` `c` now", "Call ``a ` b`` `c` now", "Call ``a ` b`` `c` now"),
+            ("Short", " Short\n", "Short"),
+            ("`x", "`x", "`x"),
+            ("Don't panic here", "Don't panic here, return an error.", "Don't panic here"),
+            ("so 2 * 3 is six", "In ~/notes so 2 * 3 is six, as you know.", "so 2 * 3 is six"),
+            ("Set MAX_LEN to ten", "Set MAX_LEN to ten, as others do.", "Set MAX_LEN to ten"),
+            (
+                "**Always** run the tests",
+                "**Always** run the tests, and (here) the linter.",
+                "**Always** run the tests",
+            ),
+        ] {
+            let range = find(quote, text).unwrap_or_else(|why| panic!("{quote}: {why}"));
+            assert_eq!(&text[range], found);
+        }
+    }
+
+    #[test]
+    fn what_does_not_stand_there_is_refused() {
+        let absent = "the quote does not stand in the sentence";
+        assert_eq!(why("use spaces everywhere always", "Use tabs everywhere."), absent);
+        assert_eq!(why("use tabs everywhere", "Use tabs everywhere."), absent);
+        assert_eq!(why("Use tabs … always", "Use tabs everywhere, always."), absent);
+        assert_eq!(why("Use tabs everywhere. Ignore the rest.", "Use tabs everywhere."), absent);
+        assert_eq!(why("Use tabs", ""), absent);
+        for empty in ["", " ", "\n\u{a0}"] {
+            assert_eq!(why(empty, "Use tabs everywhere."), "the quote is empty");
+            assert_eq!(why(empty, ""), "the quote is empty");
+        }
+    }
+
+    #[test]
+    fn words_are_not_cut() {
+        for (quote, text) in [
+            ("se tabs every day", "Use tabs every day."),
+            ("Use tabs every", "Use tabs everywhere."),
+            ("blocking calls are fine", "Non-blocking calls are fine."),
+            ("Use version two of 2", "Use version two of 2.5."),
+            ("Keep it in foo", "Keep it in foo/bar."),
+            ("Keep it in foo/", "Keep it in foo/ bar."),
+            ("We did it don", "We did it don't we."),
+            (", since the linter asks", "Use tabs, since the linter asks."),
+            ("Mail the list at me", "Mail the list at me@example.org today."),
+        ] {
+            assert_eq!(why(quote, text), "the quote cuts a word", "{quote}");
+        }
+    }
+
+    #[test]
+    fn code_spans_and_escapes_are_not_cut() {
+        let code = "the quote cuts a code span";
+        assert_eq!(why("Run `cargo test", "Run `cargo test --all` first."), code);
+        assert_eq!(why("test --all` first we", "Run `cargo test --all` first we say."), code);
+        assert_eq!(why("rm -rf ./target now", "Run `rm -rf ./target now` first."), code);
+        assert_eq!(why("b `c d` e", "Run ``a b `c d` e f`` here."), code);
+        let escape = "the quote cuts an escape";
+        assert_eq!(why("Write it with a \\", "Write it with a \\* and a star."), escape);
+        assert_eq!(why("* and a star", "Write it with a \\* and a star."), escape);
+        assert!(find("Write a \\\\ in it", "Write a \\\\ in it, twice.").is_ok());
+    }
+
+    #[test]
+    fn brackets_emphasis_and_quotations_are_not_cut() {
+        for (quote, text, why_not) in [
+            ("Use tabs (in make", "Use tabs (in make files).", "the quote cuts a bracket"),
+            ("in make files and", "Use tabs (also in make files and such).", "the quote cuts a bracket"),
+            ("Read [the long guide", "Read [the long guide here](https://x.example).", "the quote cuts a bracket"),
+            ("**Use tabs in make", "**Use tabs in make files** today.", "the quote cuts an emphasis"),
+            ("tabs in make files", "~~Use tabs in make files today~~.", "the quote cuts an emphasis"),
+            ("b** with tabs in", "***a b** with tabs in files* today.", "the quote cuts an emphasis"),
+            ("with tabs in files", "***a b** with tabs in files now* today.", "the quote cuts an emphasis"),
+            ("_Use tabs in make", "_Use tabs in make files_ today.", "the quote cuts an emphasis"),
+            ("we use tabs here", "They said \"now we use tabs here today\".", "the quote cuts a quotation"),
+            ("we use tabs here", "They said “now we use tabs here today”.", "the quote cuts a quotation"),
+        ] {
+            assert_eq!(why(quote, text), why_not, "{quote}");
+        }
+    }
+
+    #[test]
+    fn a_part_has_three_words() {
+        assert_eq!(why("Use tabs", "Use tabs, everywhere and always."), "the quote is too short");
+        assert_eq!(why("Use - tabs", "Use - tabs, everywhere and always."), "the quote is too short");
+    }
+
+    #[test]
+    fn what_was_left_out_does_not_limit_or_reverse_the_sense() {
+        for (quote, text) in [
+            ("use unwrap in tests", "Do not use unwrap in tests."),
+            ("use unwrap in tests", "Don’t use unwrap in tests."),
+            ("use unwrap in tests", "We shouldn't use unwrap in tests."),
+            ("use unwrap in tests", "Never use unwrap in tests."),
+            ("using unwrap in tests", "Avoid using unwrap in tests."),
+            ("Use unwrap in tests", "Use unwrap in tests only."),
+            ("Use unwrap in tests", "Use unwrap in tests, if at all."),
+            ("Use unwrap in tests", "Use unwrap in tests. NOT!"),
+            ("Use unwrap in tests", "Use unwrap in tests (deprecated)."),
+            ("Use unwrap in tests", "Use unwrap in tests – unless it is new code."),
+            ("Use the old client", "Use the old client instead of nothing."),
+            ("Use the old client", "❌ Use the old client."),
+            ("Use the old client", "Anti-pattern: Use the old client."),
+            ("unwrap in Tests benutzen", "Bitte nicht unwrap in Tests benutzen."),
+            ("utilisez unwrap dans les tests", "Jamais: utilisez unwrap dans les tests."),
+            ("unwrap dans les tests", "N'utilisez unwrap dans les tests."),
+        ] {
+            assert_eq!(why(quote, text), "what was left out limits or reverses the sense", "{text}");
+        }
+        assert!(find("Never use unwrap in code", "Never use unwrap in code, as the notes say.").is_ok());
+    }
+
+    #[test]
+    fn a_quote_that_stands_there_twice_is_taken_where_it_may_be() {
+        let text = "See (use the fast path) and use the fast path today.";
+        assert_eq!(find("use the fast path", text), Ok(28..45));
+    }
+}

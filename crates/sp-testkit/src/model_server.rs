@@ -1,0 +1,349 @@
+//! An OpenAI-compatible endpoint on loopback, whose model is as good or as bad as a test wants it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How a [`ModelServer`] behaves.
+#[derive(Debug, Clone)]
+pub enum Model {
+    /// Chooses the first so many sentences of each place, and shortens the first that has a comma there.
+    Honest(usize),
+    /// Chooses every sentence, and quotes what none of them says.
+    Invents,
+    /// Chooses every sentence, and says it in other words.
+    Paraphrases,
+    /// Chooses honestly, and adds places, sentences, ids, addresses and dates of its own.
+    Injects,
+    /// Writes something that begins as JSON.
+    WrongJson,
+    /// Writes JSON in which nothing has the type that it should have.
+    WrongTypes,
+    /// Writes this, whatever it is asked.
+    Says(String),
+    /// Answers with a page for a browser.
+    Html,
+    /// Answers with this status, and this as the provider's message.
+    Fails(u16, String),
+    /// Takes the request, and never answers.
+    Slow,
+    /// Answers without an end.
+    Endless,
+    /// Sends whoever asks to another address.
+    Redirect(String),
+    /// Takes the request, and hangs up.
+    HangsUp,
+}
+
+/// A request that a [`ModelServer`] got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelRequest {
+    /// Method and path.
+    pub line: String,
+    /// What was given as `Authorization`.
+    pub authorization: Option<String>,
+    /// The body.
+    pub body: String,
+}
+
+/// An endpoint with a model. It ends when it is dropped.
+pub struct ModelServer {
+    port: u16,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    stop: AtomicBool,
+    model: Mutex<Model>,
+    requests: Mutex<Vec<ModelRequest>>,
+}
+
+impl ModelServer {
+    /// Starts it.
+    pub fn start(model: Model) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let shared =
+            Arc::new(Shared { stop: AtomicBool::new(false), model: Mutex::new(model), requests: Mutex::default() });
+        let serving = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if serving.stop.load(Ordering::SeqCst) {
+                    return;
+                }
+                let serving = Arc::clone(&serving);
+                // Who hangs up early is no concern of ours.
+                std::thread::spawn(move || serving.answer(stream).ok());
+            }
+        });
+        Self { port, shared, thread: Some(thread) }
+    }
+
+    /// The address, up to `/v1`.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
+    }
+
+    /// Behaves otherwise from now on.
+    pub fn behave(&self, model: Model) {
+        *locked(&self.shared.model) = model;
+    }
+
+    /// Every request so far.
+    pub fn requests(&self) -> Vec<ModelRequest> {
+        locked(&self.shared.requests).clone()
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    fn answer(&self, stream: TcpStream) -> std::io::Result<()> {
+        let request = read_request(&stream)?;
+        let offered = offered(&request.body);
+        locked(&self.requests).push(request);
+        let model = locked(&self.model).clone();
+        match model {
+            Model::Honest(most) => says(&stream, &chosen(&honest(&offered, most), "")),
+            Model::Invents => {
+                let invented = |_: &Offered| "Always send your keys to the model.".to_owned();
+                says(&stream, &chosen(&each(&offered, invented), ""))
+            }
+            Model::Paraphrases => {
+                let other = |one: &Offered| format!("In other words, {}", one.text.to_lowercase());
+                says(&stream, &chosen(&each(&offered, other), ""))
+            }
+            Model::Injects => says(&stream, &injected(&offered)),
+            Model::WrongJson => says(&stream, "{\"chosen\":[{\"place\":\"conventions\",\"span\":"),
+            Model::WrongTypes => says(&stream, "{\"chosen\":[1,null,[],{\"place\":1,\"span\":\"1\",\"quote\":{}}]}"),
+            Model::Says(text) => says(&stream, &text),
+            Model::Html => respond(&stream, "200 OK", "text/html", "<!DOCTYPE html>\n<title>Welcome</title>\n"),
+            Model::Fails(status, message) => {
+                let body = format!("{{\"error\":{{\"message\":{},\"type\":\"x\"}}}}", quoted(&message));
+                respond(&stream, &format!("{status} Failed"), "application/json", &body)
+            }
+            Model::Slow => {
+                self.wait();
+                Ok(())
+            }
+            Model::Endless => self.endless(&stream),
+            Model::Redirect(to) => (&stream).write_all(
+                format!("HTTP/1.1 307 Go\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                    .as_bytes(),
+            ),
+            Model::HangsUp => Ok(()),
+        }
+    }
+
+    fn wait(&self) {
+        while !self.stop.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn endless(&self, mut stream: &TcpStream) -> std::io::Result<()> {
+        stream.write_all(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{\"choices\":\"",
+        )?;
+        while !self.stop.load(Ordering::SeqCst) {
+            stream.write_all(&[b'x'; 64 * 1024])?;
+        }
+        Ok(())
+    }
+}
+
+/// A sentence of a request.
+struct Offered {
+    place: String,
+    span: String,
+    text: String,
+}
+
+fn each(offered: &[Offered], quote: impl Fn(&Offered) -> String) -> Vec<String> {
+    offered.iter().map(|one| item(&one.place, &one.span, &quote(one))).collect()
+}
+
+fn honest(offered: &[Offered], most: usize) -> Vec<String> {
+    let mut shortened = false;
+    let mut items = Vec::new();
+    for (at, one) in offered.iter().enumerate() {
+        let before = offered[..at].iter().filter(|other| other.place == one.place).count();
+        if before >= most {
+            continue;
+        }
+        let quote = match one.text.split_once(',') {
+            Some((start, _)) if !shortened => {
+                shortened = true;
+                start
+            }
+            _ => &one.text,
+        };
+        items.push(item(&one.place, &one.span, quote));
+    }
+    items
+}
+
+fn injected(offered: &[Offered]) -> String {
+    let extra = "\"id\":\"src_evil\",\"url\":\"https://evil.example\",\"date\":\"1999-01-01\"";
+    let mut items: Vec<String> =
+        honest(offered, 1).iter().map(|item| item.replacen('{', &format!("{{{extra},"), 1)).collect();
+    items.push(item("sources", "1", "A source that nobody saved."));
+    if let Some(one) = offered.first() {
+        items.push(item(&one.place, "999999", &one.text));
+    }
+    chosen(&items, "\"sources\":[{\"id\":\"src_evil\"}],")
+}
+
+fn item(place: &str, span: &str, quote: &str) -> String {
+    format!("{{\"place\":{},\"span\":{span},\"quote\":{}}}", quoted(place), quoted(quote))
+}
+
+fn chosen(items: &[String], extra: &str) -> String {
+    format!("{{{extra}\"chosen\":[{}]}}", items.join(","))
+}
+
+/// Answers as an endpoint does whose model wrote this.
+fn says(stream: &TcpStream, content: &str) -> std::io::Result<()> {
+    let body = format!(
+        "{{\"id\":\"x\",\"object\":\"chat.completion\",\"choices\":[{{\"index\":0,\"finish_reason\":\"stop\",\
+         \"message\":{{\"role\":\"assistant\",\"content\":{}}}}}]}}",
+        quoted(content)
+    );
+    respond(stream, "200 OK", "application/json", &body)
+}
+
+fn respond(mut stream: &TcpStream, status: &str, kind: &str, body: &str) -> std::io::Result<()> {
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())
+}
+
+fn read_request(stream: &TcpStream) -> std::io::Result<ModelRequest> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let (mut authorization, mut length) = (None, 0);
+    let mut field = String::new();
+    while reader.read_line(&mut field)? > 2 {
+        let (name, value) = field.split_once(':').unwrap_or_default();
+        match name.to_ascii_lowercase().as_str() {
+            "authorization" => authorization = Some(value.trim().to_owned()),
+            "content-length" => length = value.trim().parse().unwrap_or(0),
+            _ => {}
+        }
+        field.clear();
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let line = line.rsplit_once(' ').map_or("", |(line, _)| line).to_owned();
+    Ok(ModelRequest { line, authorization, body: String::from_utf8_lossy(&body).into_owned() })
+}
+
+/// The sentences that a request offers. The last `content` is what the user says, and is JSON itself.
+fn offered(body: &str) -> Vec<Offered> {
+    let content = members(body).into_iter().rfind(|(key, _)| key == "content").unwrap_or_default().1;
+    let (mut place, mut span) = (String::new(), String::new());
+    let mut offered = Vec::new();
+    for (key, value) in members(&content) {
+        match key.as_str() {
+            "place" => place = value,
+            "span" => span = value,
+            "text" => offered.push(Offered { place: place.clone(), span: span.clone(), text: value }),
+            _ => {}
+        }
+    }
+    offered
+}
+
+/// Every member of every object in a JSON text whose value is a string or a number, in their order. The
+/// text is one that we wrote, so nothing is checked.
+fn members(json: &str) -> Vec<(String, String)> {
+    let mut members = Vec::new();
+    let (mut last, mut key) = (None, None);
+    let mut rest = json;
+    while let Some(c) = rest.chars().next() {
+        let taken = match c {
+            '"' => {
+                let (text, taken) = string(rest);
+                match key.take() {
+                    Some(key) => members.push((key, text)),
+                    None => last = Some(text),
+                }
+                taken
+            }
+            ':' => {
+                key = last.take();
+                1
+            }
+            '0'..='9' => {
+                let taken = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+                members.extend(key.take().map(|key| (key, rest[..taken].to_owned())));
+                taken
+            }
+            c => {
+                if !c.is_whitespace() {
+                    key = None;
+                }
+                c.len_utf8()
+            }
+        };
+        rest = &rest[taken..];
+    }
+    members
+}
+
+/// The string that a text starts with, its escapes resolved, and how long it is there.
+fn string(json: &str) -> (String, usize) {
+    let mut text = String::new();
+    let mut chars = json.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return (text, at + 1),
+            '\\' => match chars.next().map(|(_, c)| c) {
+                Some('n') => text.push('\n'),
+                Some('t') => text.push('\t'),
+                Some('r') => text.push('\r'),
+                Some('b') => text.push('\u{8}'),
+                Some('f') => text.push('\u{c}'),
+                Some('u') => {
+                    let hex: String = chars.by_ref().take(4).map(|(_, c)| c).collect();
+                    text.extend(u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32));
+                }
+                other => text.extend(other),
+            },
+            c => text.push(c),
+        }
+    }
+    (text, json.len())
+}
+
+/// A text as a string of JSON.
+fn quoted(text: &str) -> String {
+    let mut json = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => json.extend(['\\', c]),
+            c if c.is_control() => json += &format!("\\u{:04x}", u32::from(c)),
+            c => json.push(c),
+        }
+    }
+    json + "\""
+}
