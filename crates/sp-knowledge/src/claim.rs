@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use sp_formats::words::each_word;
 
-use crate::document::Sort;
+use crate::document::{Document, Sort};
 use crate::sentence::plain;
 
 /// A sentence with fewer words says too little, and one with more says too much at once.
@@ -416,6 +416,14 @@ impl Relevance {
         let whole = (share * 1000.0).round() as u64;
         whole
     }
+}
+
+/// The sentence of a document that is nearest to what is asked for, as plain words.
+pub fn best_sentence(document: &Document, worth: &HashMap<u64, f64>) -> Option<String> {
+    let relevance = Relevance::new(worth.clone());
+    let sentences = document.sentences().map(plain).enumerate();
+    let scored = sentences.map(|(at, text)| (relevance.of(&text), std::cmp::Reverse(at), text));
+    scored.max_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1))).map(|(.., text)| text)
 }
 
 /// Whether two sentences say nearly the same: of all their words seven in ten are in both.

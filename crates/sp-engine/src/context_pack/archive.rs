@@ -63,7 +63,7 @@ pub fn unzip(context: &Context<'_>, zip: &Path, dir: &Path) -> Result<ContextPac
 }
 
 /// The files of a pack with their bytes, and nothing that it does not list.
-fn listed(pack: &ContextPack, entries: &Entries) -> BTreeMap<String, Vec<u8>> {
+pub(super) fn listed(pack: &ContextPack, entries: &Entries) -> BTreeMap<String, Vec<u8>> {
     let names = pack.manifest.files.iter().map(|entry| entry.path.as_str()).chain([MANIFEST]);
     let bytes = |name: &str| match entries.get(name) {
         Some(Entry::File(bytes)) => Some((name.to_owned(), bytes.clone())),

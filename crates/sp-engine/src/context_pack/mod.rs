@@ -1,7 +1,8 @@
-//! Context packs: read from a folder or a zip, written by hand, shown, packed and unpacked.
+//! Context packs: read from a folder or a zip, built, written by hand, shown, packed and unpacked.
 
 mod archive;
 mod author;
+mod build;
 mod entries;
 mod install;
 mod view;
@@ -9,6 +10,7 @@ mod write;
 
 pub use archive::{ZipRequest, unzip, zip};
 pub use author::{NewRequest, new, seal};
+pub use build::{BuildRequest, Explain, Zipped, build};
 pub use install::{InstallPack, Reader, install, uninstall};
 pub use view::show;
 

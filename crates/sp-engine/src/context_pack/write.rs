@@ -24,6 +24,10 @@ impl Target {
         Self { old: old.map(String::into_bytes), new: new.map(String::into_bytes) }
     }
 
+    pub(super) fn of_bytes(old: Option<Vec<u8>>, new: Option<Vec<u8>>) -> Self {
+        Self { old, new }
+    }
+
     fn change(&self) -> FileChange {
         match (&self.old, &self.new) {
             (old, new) if old == new => FileChange::Same,

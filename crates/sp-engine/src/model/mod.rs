@@ -13,6 +13,7 @@ use std::fmt;
 use std::time::Duration;
 
 use sp_formats::printable::printable;
+use sp_knowledge::Brief;
 
 pub use reply::{ReplyError, judge};
 
@@ -48,19 +49,6 @@ impl fmt::Debug for Endpoint {
             .field("timeout", &self.timeout)
             .finish()
     }
-}
-
-/// What the pack is to be.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Brief {
-    /// Its name.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// What the user asks for.
-    pub prompt: Option<String>,
-    /// What the user works with.
-    pub stack: Vec<String>,
 }
 
 /// The sentences that may stand in one place of a pack.

@@ -106,3 +106,249 @@ pub struct ContextSource {
     /// When it was taken.
     pub captured_at: String,
 }
+
+/// `sp context build`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContextBuilt {
+    /// The folder of the pack.
+    pub dir: PathBuf,
+    /// The zip, if one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zip: Option<ContextPackZipped>,
+    /// What tells it from every other.
+    pub pack_id: String,
+    /// When it was made.
+    pub generated_at: String,
+    /// Its files.
+    pub files: Vec<ContextBuiltFile>,
+    /// Its sources, the most needed first.
+    pub sources: Vec<ContextSource>,
+    /// How many documents there are.
+    pub documents: usize,
+    /// How many of them are within the window.
+    pub in_window: usize,
+    /// How many of those have something of what is asked for.
+    pub relevant: usize,
+    /// Which tokenizer counted.
+    pub tokenizer: String,
+    /// Files, and parts of files, that hold no document.
+    pub skipped: Vec<KbSkipped>,
+    /// What is not in the pack, and why; with `--explain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<Vec<ContextLeft>>,
+    /// What became of what a model chose, if one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ContextModel>,
+}
+
+/// A file of a pack that was built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContextBuiltFile {
+    /// Its path in the pack.
+    pub path: String,
+    /// How many bytes it has.
+    pub bytes: usize,
+    /// How many tokens it costs.
+    pub tokens: usize,
+    /// What became of it.
+    pub change: FileChange,
+}
+
+/// Something that is not in a pack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContextLeft {
+    /// The address of the document.
+    pub url: String,
+    /// The sentence, if it is not the whole document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Why.
+    pub why: String,
+}
+
+/// What a model chose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContextModel {
+    /// How many sentences it was offered.
+    pub offered: usize,
+    /// How many it chose that were taken.
+    pub chosen: usize,
+    /// What it chose that was refused, and why.
+    pub refused: Vec<ContextRefused>,
+    /// Why it was of no use, if it was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+/// Something that a model said and that was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContextRefused {
+    /// What it said.
+    pub quote: String,
+    /// Why it was refused.
+    pub why: String,
+}
+
+/// `sp context kb add`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KbAdded {
+    /// The folder.
+    pub dir: PathBuf,
+    /// How many files in it may hold documents.
+    pub files: usize,
+    /// How many documents they hold.
+    pub documents: usize,
+    /// How many files were read: those that are new, or may have changed.
+    pub read: usize,
+    /// How many are gone.
+    pub removed: usize,
+    /// Files, and parts of files, that hold no document.
+    pub skipped: Vec<KbSkipped>,
+}
+
+/// A file, or a part of one, that holds no document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KbSkipped {
+    /// Its path in the folder.
+    pub file: String,
+    /// The line, where it is one of many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// Why.
+    pub why: String,
+}
+
+/// `sp context kb remove`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KbRemoved {
+    /// The folder that was forgotten. It is still there.
+    pub dir: PathBuf,
+}
+
+/// `sp context kb list`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KbList {
+    /// The folders.
+    pub bases: Vec<KbBase>,
+    /// The documents, if a folder was named, the latest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub documents: Option<Vec<KbDocument>>,
+}
+
+/// A knowledge base.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KbBase {
+    /// The folder.
+    pub dir: PathBuf,
+    /// How many files in it may hold documents.
+    pub files: usize,
+    /// How many documents they hold.
+    pub documents: usize,
+    /// When it was read.
+    pub indexed_at: String,
+}
+
+/// A document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KbDocument {
+    /// What it is called.
+    pub title: String,
+    /// Where it is from.
+    pub url: String,
+    /// What it is.
+    pub kind: String,
+    /// When it was published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published_at: Option<String>,
+    /// When it was captured.
+    pub captured_at: String,
+    /// What it is about.
+    pub tags: Vec<String>,
+    /// The file that it is in.
+    pub file: String,
+}
+
+/// `sp context kb search`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KbSearch {
+    /// What was looked for.
+    pub query: String,
+    /// Among how many documents.
+    pub documents: usize,
+    /// How many have something of it.
+    pub found: usize,
+    /// The best of them.
+    pub hits: Vec<KbHit>,
+}
+
+/// A document that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KbHit {
+    /// What it is called.
+    pub title: String,
+    /// Where it is from.
+    pub url: String,
+    /// What it is.
+    pub kind: String,
+    /// When it was published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published_at: Option<String>,
+    /// When it was captured.
+    pub captured_at: String,
+    /// The file that it is in.
+    pub file: PathBuf,
+    /// The sentence that is nearest to what was looked for.
+    pub snippet: String,
+    /// How near it is; only to be compared with others of the same search.
+    pub score: u64,
+    /// Whether its file is as it was when it was read.
+    pub state: KbState,
+}
+
+/// Whether a file is as it was when it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum KbState {
+    /// It is.
+    Fresh,
+    /// It was changed since.
+    Changed,
+    /// It is not there any more.
+    Gone,
+}
+
+/// `sp context kb stats`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KbStats {
+    /// The folders.
+    pub bases: Vec<KbBase>,
+    /// How many files may hold documents.
+    pub files: usize,
+    /// How many documents they hold.
+    pub documents: usize,
+    /// How many documents there are of each kind.
+    pub kinds: Vec<KbKind>,
+    /// How many files, or parts of files, hold none.
+    pub skipped: usize,
+    /// When the first document was captured; empty without any.
+    pub oldest: String,
+    /// When the last one was.
+    pub newest: String,
+    /// How many were captured more than a year before the last one.
+    pub old: usize,
+    /// How many files are new since they were read.
+    pub new: usize,
+    /// How many were changed.
+    pub changed: usize,
+    /// How many are gone.
+    pub gone: usize,
+}
+
+/// How many documents are of a kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KbKind {
+    /// The kind.
+    pub kind: String,
+    /// How many.
+    pub documents: usize,
+}

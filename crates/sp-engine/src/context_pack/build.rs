@@ -1,0 +1,466 @@
+//! `sp context build`: a pack from what somebody collected. No network and no model is needed, and the same
+//! input gives the same bytes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use jiff::{Span, Timestamp, ToSpan, tz::TimeZone};
+use sp_formats::context_pack::{
+    Draft, Entries, Entry, Generator, MANIFEST, Manifest, Project, SPEC_VERSION, Window, is_pack_id, pack_id, read,
+};
+use sp_formats::output::{
+    ContextBuilt, ContextBuiltFile, ContextLeft, ContextModel, ContextRefused, ContextSource, FileChange,
+};
+use sp_formats::package::time;
+use sp_formats::tokens;
+use sp_knowledge::{Brief, Composed, Left, Pick, Pool, Question, Ranking, Source, compose, gather, rank};
+use sp_tree::{Digest, Dir};
+
+use super::archive::{ZipRequest, listed, refused, valid, zip};
+use super::entries::read_entries;
+use super::write::{Target, change_files};
+use crate::config::Session;
+use crate::context::{Context, Event};
+use crate::error::{Error, Kind, Result};
+use crate::install::Mode;
+use crate::kb::{Base, Records, Store, known_folders, refresh, told};
+use crate::model::{self, Endpoint, Offer};
+use crate::pkg::Overwrite;
+
+/// Where a pack goes if nothing is said.
+const OUT: &str = "context-pack";
+/// More sources are noise, and so is what is so much farther from what is asked for than the nearest.
+const MOST_SOURCES: usize = 16;
+const FARTHEST: u64 = 6;
+/// So many documents that are too far are named.
+const NAMED: usize = 50;
+/// What words of the parts of a brief weigh.
+const WEIGHTS: [f64; 4] = [1.0, 1.0, 0.7, 0.6];
+/// So many sentences may be chosen for each list.
+const CHOSEN: usize = 12;
+
+/// Whether a zip is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Zipped {
+    /// The folder, and a zip beside it.
+    Yes,
+    /// The folder.
+    No,
+}
+
+/// Whether it is told what is not in the pack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Explain {
+    /// All of it, with the reason.
+    Yes,
+    /// Nothing.
+    No,
+}
+
+/// What is to be built.
+#[derive(Debug, Clone)]
+pub struct BuildRequest {
+    /// The knowledge bases; none means all that were added.
+    pub kb: Vec<PathBuf>,
+    /// What it is for.
+    pub brief: Brief,
+    /// From when on documents count: `90d`, `12w`, `6m`, `1y` or a day.
+    pub since: Option<String>,
+    /// The folder; none means `context-pack` in the current directory.
+    pub out: Option<PathBuf>,
+    /// Whether a zip is wanted, too.
+    pub zip: Zipped,
+    /// How many tokens each file has at the most.
+    pub budget: usize,
+    /// Whether it is told what is not in the pack.
+    pub explain: Explain,
+    /// When it is made; none means now.
+    pub generated_at: Option<String>,
+    /// What tells it from every other; none means that it follows from the input.
+    pub pack_id: Option<String>,
+    /// What becomes of a pack there that somebody edited, and of a zip.
+    pub overwrite: Overwrite,
+    /// A model that may choose and shorten.
+    pub model: Option<Endpoint>,
+}
+
+/// Builds a pack.
+pub fn build(context: &Context<'_>, request: &BuildRequest) -> Result<ContextBuilt> {
+    let session = Session::begin(context)?;
+    let times = Times::of(context, request)?;
+    let brief = checked(&request.brief)?;
+    let out = context.absolute(request.out.as_deref().unwrap_or(Path::new(OUT)));
+    let old = Old::at(&session, &out, request.overwrite)?;
+    let bases = open(&session, &request.kb)?;
+    let found = Found::search(&bases, &brief, &times)?;
+    let mut pool = gather(found.sources, found.worth);
+    let model = request.model.as_ref().map(|endpoint| ask_model(context, endpoint, &brief, &mut pool));
+    let composed = compose(&brief, pool, request.budget).map_err(|small| {
+        let message = format!("`{}` does not fit into {} tokens", small.file, request.budget);
+        Error::new(Kind::Request, message).hint(format!("it needs at least `--budget {}`", small.needs))
+    })?;
+    if composed.sources.is_empty() {
+        return Err(nothing_quotable(&composed.left));
+    }
+    let draft = draft(request, brief, &composed, (&times, &bases, found.span))?;
+    let files = draft.files();
+    must_be_valid(&session, &files)?;
+    let written = write(&session, &out, old, files)?;
+    let zip = match request.zip {
+        Zipped::Yes => Some(zip(context, &zip_request(&out, request.overwrite))?),
+        Zipped::No => None,
+    };
+    let left = found.left.into_iter().chain(composed.left).map(|left| ContextLeft {
+        url: left.url,
+        text: left.text,
+        why: left.why,
+    });
+    Ok(ContextBuilt {
+        zip,
+        pack_id: draft.manifest.pack_id,
+        generated_at: times.generated_at,
+        files: written,
+        sources: composed.sources.iter().map(shown).collect(),
+        documents: found.documents,
+        in_window: found.in_window,
+        relevant: found.relevant,
+        tokenizer: tokens::TOKENIZER.into(),
+        skipped: bases.into_iter().flat_map(|base| base.skipped).map(told).collect(),
+        left: (request.explain == Explain::Yes).then(|| left.collect()),
+        model,
+        dir: out,
+    })
+}
+
+/// When it is made, and from when on documents count.
+struct Times {
+    generated_at: String,
+    now: Timestamp,
+    since: Option<String>,
+}
+
+impl Times {
+    fn of(context: &Context<'_>, request: &BuildRequest) -> Result<Self> {
+        let now = match &request.generated_at {
+            None => context.now,
+            Some(text) => time::parse(text).ok_or_else(|| {
+                let message = format!("`--generated-at` is no time: `{text}`");
+                Error::new(Kind::Usage, message).hint("write it as `2026-04-24T14:22:03Z`")
+            })?,
+        };
+        let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
+        let since = request.since.as_deref().map(|text| since(text, now)).transpose()?;
+        Ok(Self { generated_at: time::with_z(now), now, since })
+    }
+}
+
+/// The start of the day so long before, or of a day that is named.
+fn since(text: &str, now: Timestamp) -> Result<String> {
+    let wrong = || {
+        Error::new(Kind::Usage, format!("`--since` is neither a span nor a day: `{text}`"))
+            .hint("write `90d`, `12w`, `6m`, `1y` or `2026-04-24`")
+    };
+    let today = now.to_zoned(TimeZone::UTC).date();
+    let day = match text.parse::<jiff::civil::Date>() {
+        Ok(day) => day,
+        Err(_) => today.checked_sub(span(text).ok_or_else(wrong)?).map_err(|_| wrong())?,
+    };
+    let start = day.to_zoned(TimeZone::UTC).map_err(|_| wrong())?;
+    Ok(time::with_z(start.timestamp()))
+}
+
+fn span(text: &str) -> Option<Span> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let number: u16 = number.parse().ok()?;
+    let number = i64::from(number);
+    match unit {
+        "d" => Some(number.days()),
+        "w" => Some(number.weeks()),
+        "m" => Some(number.months()),
+        "y" => Some(number.years()),
+        _ => None,
+    }
+}
+
+/// What the pack is for, if it says something.
+fn checked(brief: &Brief) -> Result<Brief> {
+    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let brief = Brief { name: line(&brief.name), description: line(&brief.description), ..brief.clone() };
+    let all = [&brief.name, &brief.description].into_iter().chain(brief.prompt.as_ref()).chain(&brief.stack);
+    for text in all {
+        if let Some(c) = text.chars().find(|c| sp_formats::printable::is_hidden(*c) && !matches!(c, '\n' | '\t')) {
+            let message = format!("there is a character that does not show: {}", c.escape_unicode());
+            return Err(Error::new(Kind::Usage, message).hint("take it out of what you typed"));
+        }
+    }
+    match brief.name.is_empty() || brief.description.is_empty() {
+        true => Err(Error::new(Kind::Usage, "`--name` and `--description` must say something")
+            .hint("say what is intended in one to three sentences: documents are chosen by it")),
+        false => Ok(brief),
+    }
+}
+
+/// The knowledge bases, each up to date.
+fn open(session: &Session<'_>, dirs: &[PathBuf]) -> Result<Vec<Base>> {
+    let dirs = if dirs.is_empty() { known_folders(session.context)? } else { dirs.to_vec() };
+    dirs.iter().map(|dir| refresh(session, dir)).collect()
+}
+
+/// What the knowledge bases have for a brief.
+struct Found {
+    sources: Vec<Source>,
+    worth: std::collections::HashMap<u64, f64>,
+    left: Vec<Left>,
+    documents: usize,
+    in_window: usize,
+    relevant: usize,
+    /// From when to when the documents are.
+    span: (String, String),
+}
+
+impl Found {
+    fn search(bases: &[Base], brief: &Brief, times: &Times) -> Result<Self> {
+        let stores: Vec<(&Path, &Store)> = bases.iter().map(|base| (base.folder.as_path(), &base.store)).collect();
+        let all = Records::load(stores.iter().map(|(_, store)| *store), None)?;
+        if all.candidates.is_empty() {
+            return Err(nothing_there(bases));
+        }
+        let recent = match times.since.as_deref() {
+            Some(since) => Some(Records::load(stores.iter().map(|(_, store)| *store), Some(since))?),
+            None => None,
+        };
+        let documents = all.candidates.len();
+        let records = recent.unwrap_or(all);
+        let Ranking { places, worth } = rank(&records.candidates, &question(brief));
+        let best = places.first().map_or(0, |(_, score)| *score);
+        if best == 0 {
+            return Err(nothing_relevant(records.candidates.len(), times));
+        }
+        let is_near =
+            |(number, (_, score)): &(usize, &(usize, u64))| *number < MOST_SOURCES && *score >= best / FARTHEST;
+        let mut found = Self {
+            sources: Vec::new(),
+            worth,
+            left: Vec::new(),
+            documents,
+            in_window: records.candidates.len(),
+            relevant: places.len(),
+            span: records.span(),
+        };
+        for place in places.iter().enumerate() {
+            let (at, score) = *place.1;
+            if is_near(&place) {
+                found.sources.push(Source::new(records.document(at, &stores)?.0, score));
+            } else if found.left.len() < NAMED {
+                let why = "others are nearer to what is asked for".to_owned();
+                found.left.push(Left { url: records.document(at, &stores)?.0.url, text: None, why });
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn question(brief: &Brief) -> Question {
+    let stack = brief.stack.join(" ");
+    let prompt = brief.prompt.as_deref().unwrap_or_default();
+    let texts = [prompt, &brief.description, &stack, &brief.name];
+    Question::new(&texts.into_iter().zip(WEIGHTS).collect::<Vec<_>>())
+}
+
+fn nothing_there(bases: &[Base]) -> Error {
+    let skipped: Vec<_> = bases.iter().flat_map(|base| &base.skipped).collect();
+    let error = Error::new(Kind::Request, "the knowledge base has no document");
+    match skipped.first() {
+        Some(first) => error
+            .because(format!("{} were skipped; the first, `{}`: {}", skipped.len(), first.path, first.why))
+            .hint("every document needs an address and a date: `url:` and `captured_at:` in its frontmatter, or `base_url:` and `captured_at:` in a `kb.yaml` for its folder"),
+        None => error.hint("it holds Markdown, saved pages, `.jsonl` captures, bookmarks, `llms.txt`, packages or skills"),
+    }
+}
+
+fn nothing_relevant(in_window: usize, times: &Times) -> Error {
+    let error = Error::new(Kind::Request, "no document has anything of what is asked for");
+    match (&times.since, in_window) {
+        (Some(since), 0) => {
+            error.because(format!("none was captured since {since}")).hint("take a longer span with `--since`")
+        }
+        _ => error.hint("say in `--description` or `--prompt` what it is about, in the words of the field"),
+    }
+}
+
+fn nothing_quotable(left: &[Left]) -> Error {
+    let error = Error::new(Kind::Request, "the documents that were found say too little to be quoted");
+    match left.first() {
+        Some(first) => error.because(format!("`{}`: {}", first.url, first.why)),
+        None => error,
+    }
+    .hint("save the pages behind your bookmarks, or write more into the notes")
+}
+
+/// Lets a model choose among the sentences. Whatever becomes of it, a pack is built.
+fn ask_model(context: &Context<'_>, endpoint: &Endpoint, brief: &Brief, pool: &mut Pool) -> ContextModel {
+    let spans = pool.offers();
+    let mut lists: BTreeMap<&str, Vec<model::Span>> = BTreeMap::new();
+    for span in &spans {
+        lists.entry(span.list).or_default().push(model::Span { number: span.number, text: span.text.clone() });
+    }
+    let offers = lists.into_iter().map(|(list, spans)| Offer { place: list.into(), most: CHOSEN, spans });
+    let mut report = ContextModel { offered: spans.len(), chosen: 0, refused: Vec::new(), failed: None };
+    match model::choose(context, endpoint, brief, &offers.collect::<Vec<_>>()) {
+        Ok(answer) => {
+            let picks = answer.chosen.into_iter().map(|choice| Pick { number: choice.number, quote: choice.quote });
+            let picks: Vec<Pick> = picks.collect();
+            report.chosen = picks.len();
+            pool.choose(&picks);
+            let refused = answer.refused.into_iter();
+            report.refused = refused.map(|one| ContextRefused { quote: one.quote, why: one.why.into() }).collect();
+        }
+        Err(error) => {
+            let why = std::iter::once(error.to_string()).chain(error.causes()).collect::<Vec<_>>().join(": ");
+            context.tell(Event::Warning(format!("the model was of no use, and the pack is built without it: {why}")));
+            report.failed = Some(why);
+        }
+    }
+    report
+}
+
+/// The pack as it is to be written.
+fn draft(
+    request: &BuildRequest,
+    brief: Brief,
+    composed: &Composed,
+    (times, bases, span): (&Times, &[Base], (String, String)),
+) -> Result<Draft> {
+    let window = match &times.since {
+        Some(since) => Window { from: Some(since.clone()), to: Some(times.generated_at.clone()) },
+        None => Window { from: Some(span.0), to: Some(span.1) },
+    };
+    let id = match &request.pack_id {
+        Some(id) if is_pack_id(id) => id.clone(),
+        Some(id) => {
+            return Err(Error::new(Kind::Usage, format!("`--pack-id` is neither a ULID nor a UUID: `{id}`"))
+                .hint("leave it out: then it follows from what the pack is made of"));
+        }
+        None => pack_id(times.now, &inputs(request, &brief, bases)?),
+    };
+    let manifest = Manifest {
+        spec_version: SPEC_VERSION.into(),
+        pack_id: id,
+        generated_at: times.generated_at.clone(),
+        generator: Generator {
+            name: "skillpack".into(),
+            version: Some(env!("CARGO_PKG_VERSION").into()),
+            ..Generator::default()
+        },
+        project: Project { name: brief.name, description: brief.description, stack: brief.stack, ..Project::default() },
+        user_prompt: brief.prompt,
+        window: Some(window),
+        sources: composed.sources.clone(),
+        ..Manifest::default()
+    };
+    Ok(Draft { manifest, documents: composed.documents.clone() })
+}
+
+/// The hash of all that a pack is made of.
+fn inputs(request: &BuildRequest, brief: &Brief, bases: &[Base]) -> Result<Digest> {
+    let mut all = format!("{brief:?} {:?} {}\n", request.since, request.budget);
+    for base in bases {
+        for (path, digest) in base.store.inputs()? {
+            all.push_str(&format!("{path:?} {digest:?}\n"));
+        }
+    }
+    Ok(Digest::of(all.as_bytes()))
+}
+
+/// What is built is judged as everything else is: a fault of ours must not become the user's.
+fn must_be_valid(session: &Session<'_>, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
+    let entries: Entries = files.iter().map(|(path, bytes)| (path.clone(), Entry::File(bytes.clone()))).collect();
+    let judged = read(&entries, &session.limits);
+    match judged.is_valid() {
+        true => Ok(()),
+        false => Err(refused(session, "the pack would not be valid: nothing was written".into(), judged.reports)),
+    }
+}
+
+/// The pack that is there already.
+struct Old {
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Old {
+    /// What is there, if it may be replaced: nothing, or a pack that nobody edited.
+    fn at(session: &Session<'_>, out: &Path, overwrite: Overwrite) -> Result<Self> {
+        let context = session.context;
+        let nothing = Self { files: BTreeMap::new() };
+        if out.symlink_metadata().is_err() || (out.is_dir() && Dir::open(out)?.entries()?.is_empty()) {
+            return Ok(nothing);
+        }
+        if !out.join(MANIFEST).is_file() {
+            return Err(Error::new(
+                Kind::Request,
+                format!("`{}` is there and is no context pack", context.show_near(out)),
+            )
+            .hint("nothing was changed: name another folder with `--out`"));
+        }
+        match (valid(session, out), overwrite) {
+            (Ok((pack, entries)), _) => Ok(Self { files: listed(&pack, &entries) }),
+            (Err(_), Overwrite::Allow) => Ok(Self { files: own_files(&read_entries(session, out)?) }),
+            (Err(error), Overwrite::Refuse) => {
+                let message = format!("`{}` was edited since it was made", context.show_near(out));
+                Err(Error { kind: Kind::Request, ..Error::new(Kind::Request, message) }
+                    .because(error)
+                    .hint("nothing was changed: `--force` replaces it, and `--out` names another folder"))
+            }
+        }
+    }
+}
+
+/// Of what lies in a folder, the files that a pack may have.
+fn own_files(entries: &Entries) -> BTreeMap<String, Vec<u8>> {
+    let is_own = |path: &str| path == MANIFEST || sp_formats::context_pack::FILES.contains(&path);
+    let own = entries.iter().filter(|(path, _)| is_own(path));
+    own.filter_map(|(path, entry)| match entry {
+        Entry::File(bytes) => Some((path.clone(), bytes.clone())),
+        Entry::Other => None,
+    })
+    .collect()
+}
+
+fn write(
+    session: &Session<'_>,
+    out: &Path,
+    mut old: Old,
+    files: BTreeMap<String, Vec<u8>>,
+) -> Result<Vec<ContextBuiltFile>> {
+    Dir::create_all(out)?;
+    let costs: BTreeMap<String, usize> =
+        files.iter().map(|(path, bytes)| (path.clone(), tokens::count(&String::from_utf8_lossy(bytes)))).collect();
+    let mut targets: BTreeMap<String, Target> = files
+        .into_iter()
+        .map(|(path, bytes)| (path.clone(), Target::of_bytes(old.files.remove(&path), Some(bytes))))
+        .collect();
+    targets.extend(old.files.into_iter().map(|(path, bytes)| (path, Target::of_bytes(Some(bytes), None))));
+    let written = change_files(session, out, targets, Mode::Apply)?;
+    let one = |file: sp_formats::output::ContextFile| ContextBuiltFile {
+        tokens: if file.change == FileChange::Gone { 0 } else { costs.get(&file.path).copied().unwrap_or_default() },
+        path: file.path,
+        bytes: file.bytes,
+        change: file.change,
+    };
+    Ok(written.files.into_iter().map(one).collect())
+}
+
+fn zip_request(out: &Path, overwrite: Overwrite) -> ZipRequest {
+    let name = out.file_name().map_or_else(|| OUT.into(), |name| name.to_string_lossy().into_owned());
+    ZipRequest { pack: out.into(), output: Some(out.with_file_name(format!("{name}.zip"))), overwrite }
+}
+
+fn shown(source: &sp_formats::context_pack::SourceEntry) -> ContextSource {
+    ContextSource {
+        id: source.id.clone(),
+        title: source.title.clone(),
+        url: source.url.clone(),
+        kind: source.kind.clone(),
+        captured_at: source.captured_at.clone(),
+    }
+}

@@ -1,0 +1,115 @@
+//! `sp context kb search`: what is known, with the sentence that says it.
+
+use std::path::{Path, PathBuf};
+
+use sp_formats::output::{KbHit, KbSearch, KbState};
+use sp_knowledge::{Candidate, Document, Question, Ranking, best_sentence, join, rank};
+
+use super::store::Store;
+use super::view::{Now, day, stores};
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::{Error, Kind, Result};
+
+/// What is looked for.
+#[derive(Debug, Clone)]
+pub struct SearchRequest {
+    /// The words.
+    pub query: String,
+    /// The folder; none means all that were added.
+    pub folder: Option<PathBuf>,
+    /// How many results are wanted at the most.
+    pub most: usize,
+}
+
+/// Looks for documents.
+pub fn search(context: &Context<'_>, request: &SearchRequest) -> Result<KbSearch> {
+    let session = Session::begin(context)?;
+    let question = Question::new(&[(&request.query, 1.0)]);
+    if question.is_empty() {
+        return Err(Error::new(Kind::Usage, "there is no word to look for").hint("name what the documents are about"));
+    }
+    let stores = stores(&session, request.folder.as_deref())?;
+    let stores: Vec<(&Path, &Store)> = stores.iter().map(|(folder, store)| (folder.as_path(), store)).collect();
+    let records = Records::load(stores.iter().map(|(_, store)| *store), None)?;
+    let Ranking { places, worth } = rank(&records.candidates, &question);
+    let now: Vec<Now> = stores.iter().map(|(folder, _)| Now::look(&session, folder)).collect::<Result<_>>()?;
+    let mut hits = Vec::new();
+    for (at, score) in places.iter().take(request.most) {
+        let (document, files) = records.document(*at, &stores)?;
+        let snippet = best_sentence(&document, &worth).unwrap_or_default();
+        let state = |(number, path): &(usize, String)| now[*number].state(stores[*number].1, path);
+        let states: Vec<KbState> = files.iter().map(state).collect::<Result<_>>()?;
+        let Some((number, path)) = files.first() else { continue };
+        hits.push(KbHit {
+            title: document.title,
+            url: document.url,
+            kind: document.kind,
+            published_at: document.published_at,
+            captured_at: document.captured_at,
+            file: stores[*number].0.join(path),
+            snippet,
+            score: *score,
+            state: states.into_iter().max().unwrap_or(KbState::Fresh),
+        });
+    }
+    Ok(KbSearch { query: request.query.clone(), documents: records.candidates.len(), found: places.len(), hits })
+}
+
+/// The documents of several indexes, one for each address.
+pub(crate) struct Records {
+    pub candidates: Vec<Candidate>,
+    /// For each, where its parts are: the number of the index, and the row.
+    parts: Vec<Vec<(usize, i64)>>,
+    span: (String, String),
+}
+
+impl Records {
+    /// Every document that was captured at this moment or later.
+    pub(crate) fn load<'s>(stores: impl Iterator<Item = &'s Store>, since: Option<&str>) -> Result<Self> {
+        let mut rows = Vec::new();
+        for (number, store) in stores.enumerate() {
+            rows.extend(store.rows(since)?.into_iter().map(|row| (number, row)));
+        }
+        // Each index has them by address already, and within one by path.
+        rows.sort_by(|(a_store, a), (b_store, b)| a.identity.cmp(&b.identity).then(a_store.cmp(b_store)));
+        let captured = || rows.iter().map(|(_, row)| row.captured.clone());
+        let span = (captured().min().unwrap_or_default(), captured().max().unwrap_or_default());
+        let (mut candidates, mut parts): (Vec<Candidate>, Vec<Vec<(usize, i64)>>) = (Vec::new(), Vec::new());
+        for (number, row) in rows {
+            match candidates.last_mut().zip(parts.last_mut()) {
+                Some((known, parts)) if known.identity == row.identity => {
+                    known.words = join(&known.words, &row.words);
+                    known.day = known.day.max(day(&row.captured));
+                    parts.push((number, row.id));
+                }
+                _ => {
+                    let day = day(&row.captured);
+                    candidates.push(Candidate { identity: row.identity, day, words: row.words });
+                    parts.push(vec![(number, row.id)]);
+                }
+            }
+        }
+        Ok(Self { candidates, parts, span })
+    }
+
+    /// From when to when the documents are.
+    pub(crate) fn span(&self) -> (String, String) {
+        self.span.clone()
+    }
+
+    /// A document with all its parts, and in which files of which indexes they are.
+    pub(crate) fn document(&self, at: usize, stores: &[(&Path, &Store)]) -> Result<(Document, Vec<(usize, String)>)> {
+        let mut whole: Option<Document> = None;
+        let mut files = Vec::new();
+        for (number, row) in &self.parts[at] {
+            let (document, path) = stores[*number].1.document(*row)?;
+            files.push((*number, path));
+            match &mut whole {
+                None => whole = Some(document),
+                Some(known) => known.absorb(document),
+            }
+        }
+        Ok((whole.unwrap_or_default(), files))
+    }
+}

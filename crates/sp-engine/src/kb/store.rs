@@ -1,0 +1,327 @@
+//! The index of a knowledge base: one SQLite file, changed in one transaction.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use sp_knowledge::{Document, Skipped, identity};
+use sp_tree::{Digest, Dir, Name};
+
+use crate::context::Context;
+use crate::error::{Error, Kind, Result};
+
+/// Goes up whenever files are read in another way: then everything is read anew.
+const VERSION: i32 = 1;
+/// How long another `sp` may be at work.
+const PATIENCE: Duration = Duration::from_secs(30);
+const ENDING: &str = ".db";
+
+const SCHEMA: &str = "
+    CREATE TABLE base (folder TEXT NOT NULL, indexed_at TEXT NOT NULL);
+    CREATE TABLE files (
+        id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp BLOB NOT NULL, digest BLOB NOT NULL);
+    CREATE TABLE skipped (file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE, line INTEGER, why TEXT NOT NULL);
+    CREATE TABLE documents (
+        id INTEGER PRIMARY KEY, file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE, identity TEXT NOT NULL,
+        kind TEXT NOT NULL, captured TEXT NOT NULL, words BLOB NOT NULL, body BLOB NOT NULL);
+    CREATE INDEX documents_of_file ON documents (file);
+    CREATE INDEX skipped_of_file ON skipped (file);
+";
+
+/// The index of one folder.
+pub(crate) struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// What is known of a file.
+pub(super) struct Known {
+    pub id: i64,
+    pub stamp: Vec<u8>,
+    pub digest: Vec<u8>,
+}
+
+/// A file that was read.
+pub(super) struct Fresh {
+    pub path: String,
+    pub stamp: Vec<u8>,
+    pub digest: Digest,
+    /// What it holds; none if it holds what it held.
+    pub read: Option<Contents>,
+}
+
+/// What a file holds.
+#[derive(Default)]
+pub(super) struct Contents {
+    pub documents: Vec<(Document, Vec<u8>)>,
+    pub skipped: Vec<Skipped>,
+}
+
+/// A document, as far as it is ranked.
+pub(crate) struct Row {
+    pub id: i64,
+    pub identity: String,
+    pub captured: String,
+    pub words: Vec<u8>,
+}
+
+/// Which folder an index is of, and how much is in it.
+pub(super) struct Size {
+    pub folder: PathBuf,
+    pub indexed_at: String,
+    pub files: usize,
+    pub documents: usize,
+}
+
+impl Store {
+    /// The index of a folder; an empty one if there is none, or none that can be used.
+    pub(super) fn open(context: &Context<'_>, folder: &Path) -> Result<Self> {
+        let dir = Dir::create_all(&super::home(context))?;
+        let name = file_name(folder);
+        match Self::connect(&dir.path().join(&name)) {
+            Ok(store) if store.is_usable(folder) => Ok(store),
+            _ => {
+                remove_files(&dir, &name)?;
+                let store = Self::connect(&dir.path().join(&name)).map_err(|e| failed(&dir.path().join(&name), e))?;
+                store.create(folder).map_err(|e| failed(&store.path, e))?;
+                Ok(store)
+            }
+        }
+    }
+
+    /// The index of a folder, if there is one.
+    pub(super) fn known(context: &Context<'_>, folder: &Path) -> Option<Self> {
+        let path = super::home(context).join(file_name(folder));
+        let store = path.is_file().then(|| Self::connect(&path).ok()).flatten()?;
+        store.is_usable(folder).then_some(store)
+    }
+
+    /// Every index that can be used, by folder.
+    pub(super) fn all(context: &Context<'_>) -> Vec<(PathBuf, Self)> {
+        let entries = Dir::open(&super::home(context)).and_then(|dir| dir.entries()).unwrap_or_default();
+        let names = entries.iter().filter_map(|entry| entry.name().to_str().filter(|name| name.ends_with(ENDING)));
+        let mut stores: Vec<(PathBuf, Self)> = names
+            .filter_map(|name| {
+                let store = Self::connect(&super::home(context).join(name)).ok()?;
+                let folder = store.folder()?;
+                (store.is_usable(&folder) && file_name(&folder) == name).then_some((folder, store))
+            })
+            .collect();
+        stores.sort_by(|a, b| a.0.cmp(&b.0));
+        stores
+    }
+
+    fn connect(path: &Path) -> rusqlite::Result<Self> {
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(PATIENCE)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        // It is a cache: what a crash of the machine takes is read again.
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.pragma_update(None, "trusted_schema", false)?;
+        Ok(Self { connection, path: path.into() })
+    }
+
+    fn create(&self, folder: &Path) -> rusqlite::Result<()> {
+        let text = folder.to_string_lossy();
+        self.connection.execute_batch(&format!("BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;"))?;
+        self.connection.execute("INSERT INTO base VALUES (?1, '')", [text.as_ref()])?;
+        Ok(())
+    }
+
+    fn is_usable(&self, folder: &Path) -> bool {
+        let version: Option<i32> = self.connection.pragma_query_value(None, "user_version", |row| row.get(0)).ok();
+        version == Some(VERSION) && self.folder().as_deref() == Some(folder)
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        let text: Option<String> = self.connection.query_row("SELECT folder FROM base", [], |row| row.get(0)).ok();
+        text.map(PathBuf::from)
+    }
+
+    /// Forgets a folder; nothing happens if it was not known.
+    pub(super) fn forget(context: &Context<'_>, folder: &Path) -> Result<bool> {
+        let path = super::home(context).join(file_name(folder));
+        if !path.is_file() {
+            return Ok(false);
+        }
+        remove_files(&Dir::open(&super::home(context))?, &file_name(folder))?;
+        Ok(true)
+    }
+
+    pub(super) fn files(&self) -> Result<HashMap<String, Known>> {
+        self.ask("SELECT path, id, stamp, digest FROM files", |row| {
+            Ok((row.get(0)?, Known { id: row.get(1)?, stamp: row.get(2)?, digest: row.get(3)? }))
+        })
+        .map(|rows| rows.into_iter().collect())
+    }
+
+    fn ask<T>(&self, question: &str, row: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>) -> Result<Vec<T>> {
+        let rows = || self.connection.prepare(question)?.query_map([], row)?.collect();
+        rows().map_err(|e| failed(&self.path, e))
+    }
+
+    /// Writes what was read and forgets what is gone, all at once.
+    pub(super) fn change(&mut self, write: impl FnOnce(&Writer<'_>) -> Result<()>) -> Result<()> {
+        let path = self.path.clone();
+        let transaction = self.connection.transaction().map_err(|e| failed(&path, e))?;
+        write(&Writer { transaction: &transaction, path: &path })?;
+        transaction.commit().map_err(|e| failed(&path, e))
+    }
+
+    /// Every document that was captured at this moment or later, as far as it is ranked.
+    pub(crate) fn rows(&self, since: Option<&str>) -> Result<Vec<Row>> {
+        let rows = || {
+            let mut question = self.connection.prepare(
+                "SELECT documents.id, identity, captured, words FROM documents JOIN files ON files.id = file
+                 WHERE captured >= ?1 ORDER BY identity, files.path, documents.id",
+            )?;
+            let row = |row: &rusqlite::Row<'_>| {
+                Ok(Row { id: row.get(0)?, identity: row.get(1)?, captured: row.get(2)?, words: row.get(3)? })
+            };
+            question.query_map([since.unwrap_or_default()], row)?.collect()
+        };
+        rows().map_err(|e| failed(&self.path, e))
+    }
+
+    /// A document, and the path of the file that it is in.
+    pub(crate) fn document(&self, id: i64) -> Result<(Document, String)> {
+        let row = self.connection.query_row(
+            "SELECT body, path FROM documents JOIN files ON files.id = file WHERE documents.id = ?1",
+            [id],
+            |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get(1)?)),
+        );
+        let (body, path) = row.map_err(|e| failed(&self.path, e))?;
+        let document = serde_json::from_slice(&body).map_err(|e| unreadable(&self.path).because(e))?;
+        Ok((document, path))
+    }
+
+    /// What the index was made of: a hash over every file, by path.
+    pub(crate) fn inputs(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        self.ask("SELECT path, digest FROM files ORDER BY path", |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    /// What was not taken, by path.
+    pub(crate) fn skipped(&self) -> Result<Vec<Skipped>> {
+        let question = "SELECT path, line, why FROM skipped JOIN files ON files.id = file ORDER BY path, line";
+        self.ask(question, |row| Ok(Skipped { path: row.get(0)?, line: row.get(1)?, why: row.get(2)? }))
+    }
+
+    /// Every document with its file, the latest first.
+    pub(super) fn documents(&self) -> Result<Vec<(Document, String)>> {
+        let question =
+            "SELECT body, path FROM documents JOIN files ON files.id = file ORDER BY captured DESC, identity";
+        let rows = self.ask(question, |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?)))?;
+        let read = |(body, path): (Vec<u8>, String)| {
+            let document = serde_json::from_slice(&body).map_err(|e| unreadable(&self.path).because(e))?;
+            Ok((document, path))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// How many documents there are of each kind, and from when to when they are.
+    pub(super) fn kinds(&self) -> Result<Vec<(String, usize, String, String)>> {
+        let question = "SELECT kind, COUNT(*), MIN(captured), MAX(captured) FROM documents GROUP BY kind ORDER BY kind";
+        self.ask(question, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+    }
+
+    pub(super) fn size(&self) -> Result<Size> {
+        let row = self.connection.query_row(
+            "SELECT folder, indexed_at, (SELECT COUNT(*) FROM files), (SELECT COUNT(*) FROM documents) FROM base",
+            [],
+            |row| {
+                let folder: String = row.get(0)?;
+                Ok(Size { folder: folder.into(), indexed_at: row.get(1)?, files: row.get(2)?, documents: row.get(3)? })
+            },
+        );
+        row.map_err(|e| failed(&self.path, e))
+    }
+
+    /// What is known of one file.
+    pub(super) fn file(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        let row = self.connection.query_row("SELECT stamp FROM files WHERE path = ?1", [path], |row| row.get(0));
+        row.optional().map_err(|e| failed(&self.path, e))
+    }
+}
+
+/// Writes into an index.
+pub(super) struct Writer<'a> {
+    transaction: &'a Transaction<'a>,
+    path: &'a Path,
+}
+
+impl Writer<'_> {
+    pub(super) fn forget(&self, file: i64) -> Result<()> {
+        self.run(|transaction| transaction.prepare_cached("DELETE FROM files WHERE id = ?1")?.execute([file]).map(drop))
+    }
+
+    pub(super) fn write(&self, file: &Fresh) -> Result<()> {
+        let Some(contents) = &file.read else {
+            return self.run(|transaction| {
+                let mut update = transaction.prepare_cached("UPDATE files SET stamp = ?2 WHERE path = ?1")?;
+                update.execute(params![file.path, file.stamp]).map(drop)
+            });
+        };
+        self.run(|transaction| {
+            transaction.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute([&file.path])?;
+            let mut insert =
+                transaction.prepare_cached("INSERT INTO files (path, stamp, digest) VALUES (?1, ?2, ?3)")?;
+            let id = insert.insert(params![file.path, file.stamp, &file.digest.as_bytes()[..]])?;
+            let mut insert = transaction.prepare_cached("INSERT INTO skipped VALUES (?1, ?2, ?3)")?;
+            for Skipped { line, why, .. } in &contents.skipped {
+                insert.execute(params![id, line, why])?;
+            }
+            contents
+                .documents
+                .iter()
+                .try_for_each(|(document, words)| insert_document(transaction, id, document, words))
+        })
+    }
+
+    /// Remembers when all of it was read.
+    pub(super) fn finish(&self, at: &str) -> Result<()> {
+        self.run(|transaction| transaction.execute("UPDATE base SET indexed_at = ?1", [at]).map(drop))
+    }
+
+    fn run(&self, write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> Result<()> {
+        write(self.transaction).map_err(|e| failed(self.path, e))
+    }
+}
+
+fn insert_document(to: &Transaction<'_>, file: i64, document: &Document, words: &[u8]) -> rusqlite::Result<()> {
+    let body = serde_json::to_vec(document).map_err(|e| rusqlite::Error::ToSqlConversionFailure(e.into()))?;
+    let mut insert = to.prepare_cached(
+        "INSERT INTO documents (file, identity, kind, captured, words, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    let values = params![file, identity(&document.url), document.kind, document.captured_at, words, body];
+    insert.execute(values).map(drop)
+}
+
+fn file_name(folder: &Path) -> String {
+    format!("{}{ENDING}", &Digest::of(folder.as_os_str().as_encoded_bytes()).hex()[..32])
+}
+
+/// Removes an index with what SQLite keeps beside it.
+fn remove_files(dir: &Dir, name: &str) -> Result<()> {
+    for ending in ["", "-wal", "-shm", "-journal"] {
+        let name = format!("{name}{ending}");
+        let name = Name::new(&name).map_err(|why| Error::new(Kind::Environment, why.to_string()))?;
+        dir.remove_tree(&name)?;
+    }
+    Ok(())
+}
+
+fn unreadable(path: &Path) -> Error {
+    Error::new(Kind::Environment, format!("the index `{}` cannot be read", path.display()))
+        .hint("it is a cache: remove it, and it is made again")
+}
+
+fn failed(path: &Path, error: rusqlite::Error) -> Error {
+    let is_full = error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull);
+    let hint = match is_full {
+        true => "nothing was changed: free some space and run it again",
+        false => "nothing was changed. It is a cache: if it stays so, remove it, and it is made again",
+    };
+    Error::new(Kind::Environment, format!("the index `{}` cannot be used", path.display())).because(error).hint(hint)
+}
