@@ -352,7 +352,7 @@ fn draft(
             version: Some(env!("CARGO_PKG_VERSION").into()),
             ..Generator::default()
         },
-        project: Project { name: brief.name, description: brief.description, stack: brief.stack, ..Project::default() },
+        project: Project { name: brief.name, description: brief.description, stack: brief.stack },
         user_prompt: brief.prompt,
         window: Some(window),
         sources: composed.sources.clone(),

@@ -158,7 +158,7 @@ impl Store {
     }
 
     fn ask<T>(&self, question: &str, row: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>) -> Result<Vec<T>> {
-        let rows = || self.connection.prepare(question)?.query_map([], row)?.collect();
+        let rows = || self.connection.prepare(question)?.query_map([], row)?.collect::<rusqlite::Result<Vec<T>>>();
         rows().map_err(|e| failed(&self.path, e))
     }
 
@@ -180,7 +180,7 @@ impl Store {
             let row = |row: &rusqlite::Row<'_>| {
                 Ok(Row { id: row.get(0)?, identity: row.get(1)?, captured: row.get(2)?, words: row.get(3)? })
             };
-            question.query_map([since.unwrap_or_default()], row)?.collect()
+            question.query_map([since.unwrap_or_default()], row)?.collect::<rusqlite::Result<Vec<Row>>>()
         };
         rows().map_err(|e| failed(&self.path, e))
     }

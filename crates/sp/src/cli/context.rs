@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use super::Check;
 
@@ -16,6 +16,11 @@ pub(crate) enum ContextPack {
         #[arg(value_hint = ValueHint::AnyPath, default_value = ".")]
         pack: PathBuf,
     },
+    /// Build a pack from what you collected: notes, saved pages, captures, bookmarks, packages
+    Build(Box<Build>),
+    /// The index of what you collected: add folders, search, see what is stale
+    #[command(subcommand)]
+    Kb(Kb),
     /// Write a pack to be filled by hand
     New {
         /// The folder that is to hold it
@@ -75,6 +80,100 @@ pub(crate) enum ContextPack {
         /// Show what would change, and change nothing
         #[arg(long)]
         dry_run: bool,
+    },
+}
+
+/// `sp context build`
+#[derive(Debug, Args)]
+pub(crate) struct Build {
+    /// The folder of a knowledge base; may be given more than once [default: all that were added]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) kb: Vec<PathBuf>,
+    /// What the project is called
+    #[arg(long)]
+    pub(crate) name: String,
+    /// What is intended, in one to three sentences
+    #[arg(long)]
+    pub(crate) description: String,
+    /// What you would ask an agent
+    #[arg(long)]
+    pub(crate) prompt: Option<String>,
+    /// What it is built with; may be given more than once, or with commas
+    #[arg(long, value_name = "WORD", value_delimiter = ',')]
+    pub(crate) stack: Vec<String>,
+    /// Only what was captured since: `90d`, `12w`, `6m`, `1y` or a day
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) since: Option<String>,
+    /// The folder of the pack [default: context-pack]
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Write a zip beside the folder, too
+    #[arg(long)]
+    pub(crate) zip: bool,
+    /// How many tokens each file has at the most
+    #[arg(long, value_name = "TOKENS", default_value_t = 6000)]
+    pub(crate) budget: usize,
+    /// Tell what is not in the pack, and why
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// When it is made, as `2026-04-24T14:22:03Z` [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) generated_at: Option<String>,
+    /// What tells the pack from every other, a ULID or a UUID [default: made of the time and the input]
+    #[arg(long, value_name = "ID")]
+    pub(crate) pack_id: Option<String>,
+    /// Replace a pack that was edited, and a zip
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// An OpenAI-compatible endpoint whose model may choose and shorten sentences; its key is read from SP_MODEL_KEY
+    #[arg(long, value_name = "URL")]
+    pub(crate) model: Option<String>,
+    /// Which model to ask
+    #[arg(long, value_name = "NAME", requires = "model", default_value = "default")]
+    pub(crate) model_name: String,
+    /// How long the model may take
+    #[arg(long, value_name = "SECONDS", requires = "model", default_value_t = 60)]
+    pub(crate) model_timeout: u64,
+}
+
+/// `sp context kb`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Kb {
+    /// Read a folder, or what changed in it since
+    Add {
+        /// The folder
+        #[arg(value_hint = ValueHint::DirPath, required = true)]
+        dirs: Vec<PathBuf>,
+    },
+    /// Show the folders that were added, or the documents of one
+    List {
+        /// The folder
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
+    /// Look for documents
+    Search {
+        /// What they are about
+        #[arg(required = true, value_name = "WORDS")]
+        query: Vec<String>,
+        /// Only in this folder
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        kb: Option<PathBuf>,
+        /// How many are shown
+        #[arg(long, value_name = "COUNT", default_value_t = 10)]
+        most: usize,
+    },
+    /// Show how much is there, of which kinds, and what is stale
+    Stats {
+        /// Only of this folder
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        kb: Option<PathBuf>,
+    },
+    /// Forget a folder; the folder itself stays as it is
+    Remove {
+        /// The folder
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
     },
 }
 

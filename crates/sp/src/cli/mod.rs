@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use bag::{Bag, BagSource};
-pub(crate) use context::{ContextPack, PackReader};
+pub(crate) use context::{Build, ContextPack, Kb, PackReader};
 pub(crate) use key::Key;
 pub(crate) use pkg::{Create, Drawing, EnvelopeForm, Pkg, PkgKind, PkgPlace, Secret, Sign, Trust};
 

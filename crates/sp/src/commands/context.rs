@@ -1,5 +1,8 @@
 //! `sp context`
 
+mod build;
+mod kb;
+
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -25,6 +28,8 @@ pub(super) fn run(
             return check::run(context, options, &cli::Check { paths, ..given.clone() }, terminal);
         }
         ContextPack::Show { pack } => show(&context_pack::show(context, pack)?, terminal)?,
+        ContextPack::Build(given) => build::run(context, given, terminal)?,
+        ContextPack::Kb(command) => kb::run(context, command, terminal)?,
         ContextPack::New { dir, name, description, stack } => {
             let request = NewRequest {
                 dir: dir.clone(),
