@@ -14,40 +14,37 @@ const MOST_CHARS: usize = 450;
 /// So many of the most valuable words make a sentence fully relevant.
 const ENOUGH: usize = 4;
 
-/// Words that warn.
+/// Words that warn wherever they stand.
 const WARNS: &[&str] = &[
-    "do not",
-    "don't",
-    "don’t",
-    "never",
-    "avoid",
     "deprecated",
     "no longer",
     "obsolete",
     "must not",
     "mustn't",
+    "must never",
     "should not",
     "shouldn't",
-    "cannot be",
+    "should never",
     "anti-pattern",
     "antipattern",
     "pitfall",
     "beware",
     "not recommended",
     "insecure",
-    "unsafe",
     "outdated",
     "discouraged",
     "was removed",
     "has been removed",
-    "instead of",
-    "rather than",
-    "mistake",
-    "dangerous",
-    "vulnerable",
-    "stop using",
+    "is dangerous",
+    "is vulnerable",
+    "common mistake",
     "is legacy",
 ];
+/// Words that warn where a clause begins with them.
+const FORBIDS: &[&str] = &["do not", "don't", "don’t", "never", "avoid", "stop using", "refrain from"];
+/// What stands before the beginning of a clause.
+const CLAUSES: &[&str] =
+    &[". ", "; ", ": ", ", ", " and ", " so ", " but ", " or ", " then ", " — ", " – ", "(", " to ", " please "];
 /// Words that advise.
 const ADVISES: &[&str] = &[
     "always",
@@ -83,12 +80,8 @@ const IMPERATIVES: &[&str] = &[
     "create",
     "write",
     "pin",
-    "limit",
     "check",
     "wrap",
-    "cache",
-    "log",
-    "test",
     "put",
     "pass",
     "enable",
@@ -98,12 +91,9 @@ const IMPERATIVES: &[&str] = &[
     "treat",
     "send",
     "read",
-    "measure",
-    "batch",
     "retry",
     "rotate",
     "encrypt",
-    "hash",
     "sign",
     "verify",
     "define",
@@ -111,15 +101,11 @@ const IMPERATIVES: &[&str] = &[
     "split",
     "prefer",
     "start",
-    "stop",
     "close",
-    "release",
-    "reserve",
     "expose",
     "emit",
     "include",
     "exclude",
-    "name",
     "give",
     "let",
     "make",
@@ -131,56 +117,68 @@ const IMPERATIVES: &[&str] = &[
     "render",
     "replace",
     "respect",
-    "scope",
     "separate",
     "serve",
     "skip",
     "specify",
-    "stream",
-    "track",
     "turn",
     "update",
-    "version",
     "apply",
     "assert",
     "bind",
     "build",
     "commit",
-    "document",
     "drop",
     "escape",
-    "export",
     "generate",
-    "group",
     "handle",
-    "index",
     "install",
-    "mark",
     "merge",
-    "mount",
-    "order",
-    "profile",
     "publish",
-    "quote",
-    "record",
     "register",
     "restrict",
-    "sample",
-    "schedule",
-    "sort",
-    "tag",
     "throttle",
-    "tune",
     "upgrade",
     "upload",
-    "vacuum",
-    "warm",
-    "watch",
     "follow",
     "remember",
     "implement",
     "initialize",
     "import",
+    "combine",
+    "compare",
+    "restore",
+    "roll",
+    "deploy",
+    "fetch",
+    "load",
+    "save",
+    "remove",
+    "delete",
+    "select",
+    "insert",
+    "ask",
+    "answer",
+    "show",
+    "tell",
+    "decide",
+    "plan",
+    "measure",
+    "begin",
+];
+/// The same words are names of things, too: then something else stands behind them.
+const AMBIGUOUS: &[&str] = &[
+    "limit", "cache", "log", "test", "batch", "hash", "release", "reserve", "name", "scope", "stream", "track",
+    "version", "document", "export", "group", "index", "mark", "mount", "order", "profile", "quote", "record",
+    "sample", "schedule", "sort", "tag", "tune", "vacuum", "warm", "watch", "stop", "lock", "queue", "trace",
+    "monitor", "review", "map", "mock", "seed", "filter", "format", "request", "report", "alert", "budget", "back",
+    "copy", "link", "label", "type", "sync",
+];
+/// What stands behind a verb that commands.
+const OBJECTS: &[&str] = &[
+    "the", "a", "an", "all", "every", "each", "your", "it", "them", "only", "no", "one", "with", "in", "on", "by",
+    "at", "what", "how", "both", "any", "its", "their", "against", "per", "once", "early", "first", "before", "after",
+    "up",
 ];
 /// What leads back to a sentence before it, so that it says little alone.
 const LEANS: &[&str] = &[
@@ -317,6 +315,9 @@ const SHOWS: &[&str] = &[
     "works when",
 ];
 
+/// Why a sentence cannot stand alone that may stand below a heading.
+pub(crate) const TOO_SHORT: &str = "it is too short to stand alone";
+
 /// What a sentence is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Role {
@@ -338,7 +339,7 @@ pub(crate) fn refusal(sentence: &str) -> Option<&'static str> {
     let has = |list: &[&str]| list.iter().any(|part| text.contains(part));
     match () {
         () if has(COMMANDS) => Some("it speaks to the agent"),
-        () if !is_long_enough => Some("it is too short to stand alone"),
+        () if !is_long_enough => Some(TOO_SHORT),
         () if words > MOST_WORDS || chars > MOST_CHARS => Some("it is too long"),
         () if letters * 2 < chars => Some("it is hardly words"),
         () if text.ends_with('?') => Some("it is a question"),
@@ -351,18 +352,36 @@ pub(crate) fn refusal(sentence: &str) -> Option<&'static str> {
 /// What a sentence is good for, and how clearly it says so, in percent.
 pub(crate) fn role(sentence: &str, sort: Sort) -> (Role, u64) {
     let text = plain(sentence).to_lowercase();
+    let text = text.replace("as always", "");
     let has = |list: &[&str]| list.iter().any(|part| contains_words(&text, part));
-    let first = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let begins = IMPERATIVES.contains(&first);
+    let begins = commands(sentence);
     match sort {
-        _ if has(WARNS) => (Role::Dont, if sort == Sort::Warning { 130 } else { 110 }),
+        // What somebody means to do is no rule for others.
+        Sort::Todo => (Role::Fact, 100),
+        _ if has(WARNS) || forbids(&text) => (Role::Dont, if sort == Sort::Warning { 130 } else { 110 }),
         Sort::Warning => (Role::Dont, 100),
         _ if begins && has(ADVISES) => (Role::Convention, 130),
         Sort::Tip => (Role::Convention, 120),
         _ if has(ADVISES) => (Role::Convention, 110),
         _ if begins => (Role::Convention, 100),
-        Sort::Text | Sort::Item | Sort::Step | Sort::Todo | Sort::Highlight => (Role::Fact, 100),
+        Sort::Text | Sort::Item | Sort::Step | Sort::Highlight => (Role::Fact, 100),
     }
+}
+
+/// Whether a sentence begins by telling what to do.
+pub(crate) fn commands(sentence: &str) -> bool {
+    let mut words = sentence.split_whitespace();
+    let first = words.next().unwrap_or_default().trim_end_matches([',', ':']).to_lowercase();
+    let second = words.next().unwrap_or_default();
+    let has_object = second.starts_with('`') || OBJECTS.contains(&second.to_lowercase().as_str());
+    IMPERATIVES.contains(&first.as_str()) || AMBIGUOUS.contains(&first.as_str()) && has_object
+}
+
+/// Whether a clause of a text begins by forbidding something.
+fn forbids(text: &str) -> bool {
+    let begins_clause = |at: usize| at == 0 || CLAUSES.iter().any(|before| text[..at].ends_with(before));
+    let is_word = |end: usize| !text[end..].starts_with(char::is_alphanumeric);
+    FORBIDS.iter().any(|word| text.match_indices(word).any(|(at, _)| begins_clause(at) && is_word(at + word.len())))
 }
 
 /// Whether one sees by a sentence that something is done.
@@ -426,11 +445,11 @@ pub fn best_sentence(document: &Document, worth: &HashMap<u64, f64>) -> Option<S
     scored.max_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1))).map(|(.., text)| text)
 }
 
-/// Whether two sentences say nearly the same: of all their words seven in ten are in both.
+/// Whether two sentences say nearly the same: eight in ten words of the shorter are in the longer.
 pub(crate) fn is_same(a: &HashSet<u64>, b: &HashSet<u64>) -> bool {
     let both = a.intersection(b).count();
-    let all = a.len() + b.len() - both;
-    all > 0 && both * 10 >= all * 7
+    let fewer = a.len().min(b.len());
+    fewer > 0 && both * 10 >= fewer * 8
 }
 
 /// The words of a sentence.
@@ -453,6 +472,11 @@ mod tests {
             ("The old client is deprecated since version 3.", Role::Dont),
             ("Use a limit for every retry.", Role::Convention),
             ("Clients should send the version.", Role::Convention),
+            ("Plan the move, and do not reuse ids.", Role::Dont),
+            ("Tables which do not have an id need a mapping.", Role::Fact),
+            ("Shadow tables avoid that by copying rows.", Role::Fact),
+            ("Vacuum is what removes dead rows.", Role::Fact),
+            ("Cache the result for a minute.", Role::Convention),
             ("The server keeps sessions for an hour.", Role::Fact),
             ("Userland threads are scheduled by the runtime.", Role::Fact),
         ] {

@@ -78,6 +78,10 @@ impl Document {
         if self.url.starts_with("http:") && other.url.starts_with("https:") {
             self.url = other.url;
         }
+        // A page that is called `Retries - Some Site` in one place is called `Retries`.
+        if is_with_site(&self.title, &other.title) {
+            self.title = other.title;
+        }
         self.published_at = [self.published_at.take(), other.published_at].into_iter().flatten().min();
         self.captured_at = std::mem::take(&mut self.captured_at).max(other.captured_at);
         self.tags.extend(other.tags);
@@ -101,4 +105,10 @@ impl Document {
         self.sections.extend(more);
         self.code.push_str(&other.code);
     }
+}
+
+/// Whether a title is another one with the name of a site behind it.
+pub(crate) fn is_with_site(title: &str, other: &str) -> bool {
+    let rest = title.strip_prefix(other).filter(|_| !other.is_empty());
+    rest.is_some_and(|rest| [" - ", " | ", " — ", " – ", " · ", " :: "].iter().any(|sign| rest.starts_with(sign)))
 }

@@ -13,7 +13,7 @@ use sp_formats::output::{
 };
 use sp_formats::package::time;
 use sp_formats::tokens;
-use sp_knowledge::{Brief, Composed, Left, Pick, Pool, Question, Ranking, Source, compose, gather, rank};
+use sp_knowledge::{Brief, Composed, Left, Pick, Pool, Ranking, Source, compose, gather, rank};
 use sp_tree::{Digest, Dir};
 
 use super::archive::{ZipRequest, listed, refused, valid, zip};
@@ -29,13 +29,13 @@ use crate::pkg::Overwrite;
 
 /// Where a pack goes if nothing is said.
 const OUT: &str = "context-pack";
-/// More sources are noise, and so is what is so much farther from what is asked for than the nearest.
+/// More sources are noise, and so is what is far from what is asked for, in percent of the nearest.
 const MOST_SOURCES: usize = 16;
-const FARTHEST: u64 = 6;
+const NEAREST: usize = 4;
+const NEAR: u64 = 40;
+const FAR: u64 = 20;
 /// So many documents that are too far are named.
 const NAMED: usize = 50;
-/// What words of the parts of a brief weigh.
-const WEIGHTS: [f64; 4] = [1.0, 1.0, 0.7, 0.6];
 /// So many sentences may be chosen for each list.
 const CHOSEN: usize = 12;
 
@@ -231,13 +231,17 @@ impl Found {
         };
         let documents = all.candidates.len();
         let records = recent.unwrap_or(all);
-        let Ranking { places, worth } = rank(&records.candidates, &question(brief));
+        let Ranking { places, worth } = rank(&records.candidates, &brief.question());
         let best = places.first().map_or(0, |(_, score)| *score);
         if best == 0 {
             return Err(nothing_relevant(records.candidates.len(), times));
         }
-        let is_near =
-            |(number, (_, score)): &(usize, &(usize, u64))| *number < MOST_SOURCES && *score >= best / FARTHEST;
+        let percent = |score: u64| score * 100 / best;
+        let is_near = |number: usize, score: u64| match number {
+            ..NEAREST => percent(score) >= FAR,
+            NEAREST..MOST_SOURCES => percent(score) >= NEAR,
+            _ => false,
+        };
         let mut found = Self {
             sources: Vec::new(),
             worth,
@@ -247,9 +251,8 @@ impl Found {
             relevant: places.len(),
             span: records.span(),
         };
-        for place in places.iter().enumerate() {
-            let (at, score) = *place.1;
-            if is_near(&place) {
+        for (number, (at, score)) in places.into_iter().enumerate() {
+            if is_near(number, score) {
                 found.sources.push(Source::new(records.document(at, &stores)?.0, score));
             } else if found.left.len() < NAMED {
                 let why = "others are nearer to what is asked for".to_owned();
@@ -258,13 +261,6 @@ impl Found {
         }
         Ok(found)
     }
-}
-
-fn question(brief: &Brief) -> Question {
-    let stack = brief.stack.join(" ");
-    let prompt = brief.prompt.as_deref().unwrap_or_default();
-    let texts = [prompt, &brief.description, &stack, &brief.name];
-    Question::new(&texts.into_iter().zip(WEIGHTS).collect::<Vec<_>>())
 }
 
 fn nothing_there(bases: &[Base]) -> Error {

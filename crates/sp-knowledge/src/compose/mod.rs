@@ -14,6 +14,7 @@ use sp_tree::RelPath;
 
 use crate::claim::Relevance;
 use crate::document::Document;
+use crate::rank::Question;
 use crate::source_id;
 
 pub use budget::TooSmall;
@@ -30,6 +31,18 @@ pub struct Brief {
     pub prompt: Option<String>,
     /// What it is built with.
     pub stack: Vec<String>,
+}
+
+/// What words of the prompt, the description, the stack and the name weigh.
+const WEIGHTS: [f64; 4] = [1.0, 1.0, 0.7, 0.6];
+
+impl Brief {
+    /// What is asked for with it.
+    pub fn question(&self) -> Question {
+        let stack = self.stack.join(" ");
+        let texts = [self.prompt.as_deref().unwrap_or_default(), &self.description, &stack, &self.name];
+        Question::new(&texts.into_iter().zip(WEIGHTS).collect::<Vec<_>>())
+    }
 }
 
 /// A document that was chosen.

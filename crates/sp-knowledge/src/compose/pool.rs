@@ -12,6 +12,9 @@ const OFFERED: usize = 40;
 /// So many reasons why a sentence was left out are kept.
 const MOST_LEFT: usize = 500;
 
+/// What is so much farther from what is asked for than the nearest is not said.
+pub(super) const FARTHEST: u64 = 4;
+
 /// A sentence that may be quoted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Claim {
@@ -120,13 +123,15 @@ impl Pool {
     /// The best sentences of a role of the first sources: none that says what another says, and not all of one source.
     pub(super) fn best(&mut self, role: Role, sources: usize, most: usize) -> Vec<Claim> {
         let each = most.div_ceil(sources.max(1)).max(3);
+        let of_role = |claim: &&Claim| claim.role == role && claim.source < sources;
+        let best = self.claims.iter().find(of_role).map_or(0, |claim| claim.score);
         let mut chosen: Vec<(Claim, HashSet<u64>)> = Vec::new();
         let mut reasons: Vec<(usize, String, &str)> = Vec::new();
-        for claim in self.claims.iter().filter(|claim| claim.role == role && claim.source < sources) {
+        for claim in self.claims.iter().filter(of_role) {
             let words = word_set(&claim.text);
             let why = match () {
                 () if chosen.iter().any(|(_, known)| is_same(known, &words)) => "it says what another says",
-                () if chosen.len() >= most => "others are nearer to what is asked for",
+                () if chosen.len() >= most || claim.score * FARTHEST < best => "others are nearer to what is asked for",
                 () if chosen.iter().filter(|(known, _)| known.source == claim.source).count() >= each => {
                     "its source is quoted often enough"
                 }

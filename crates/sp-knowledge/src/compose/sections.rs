@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::Brief;
 use super::budget::most_that_fit;
-use super::pool::{Claim, Pool};
-use crate::claim::{Role, is_same, refusal, shows_success, word_set};
+use super::pool::{Claim, FARTHEST, Pool};
+use crate::claim::{Role, TOO_SHORT, commands, is_same, refusal, shows_success, stands, word_set};
 use crate::document::{Section, Sort};
 use crate::sentence::{escaped, plain};
 
@@ -136,8 +136,9 @@ fn skills(pool: &Pool, sources: usize) -> Vec<Skill> {
         found.extend((0..document.sections.len()).filter_map(|place| skill(pool, (source, place), &claims)));
     }
     found.sort_by(|a, b| b.score.cmp(&a.score).then(a.source.cmp(&b.source)).then(a.place.cmp(&b.place)));
+    let best = found.first().map_or(0, |skill| skill.score);
     let mut chosen: Vec<(Skill, HashSet<u64>)> = Vec::new();
-    for skill in found {
+    for skill in found.into_iter().filter(|skill| skill.score * FARTHEST >= best) {
         let words = word_set(&format!("{} {} {}", skill.title, skill.context, skill.pattern.join(" ")));
         let is_known = chosen.iter().any(|(known, seen)| known.title == skill.title || is_same(seen, &words));
         let of_source = chosen.iter().filter(|(known, _)| known.source == skill.source).count();
@@ -156,10 +157,10 @@ fn skill(pool: &Pool, (source, place): (usize, usize), claims: &[&Claim]) -> Opt
     here.sort_by_key(|claim| claim.place);
     let sort = |claim: &Claim| section.blocks[claim.place.1].sort;
     let is_text = |claim: &Claim| matches!(sort(claim), Sort::Text | Sort::Highlight);
-    let context = here
-        .iter()
-        .find(|claim| is_text(claim) && claim.role == Role::Fact)
-        .or_else(|| here.iter().find(|claim| is_text(claim)))?;
+    let texts = || here.iter().filter(|claim| is_text(claim));
+    let is_clear = |claim: &&&&Claim| claim.role == Role::Fact && stands(&claim.text) == 100;
+    let context =
+        texts().find(is_clear).or_else(|| texts().find(|claim| claim.role == Role::Fact)).or_else(|| texts().next())?;
     let is_step =
         |claim: &Claim| claim.role != Role::Fact || matches!(sort(claim), Sort::Item | Sort::Step | Sort::Tip);
     let mut seen = HashSet::new();
@@ -177,13 +178,14 @@ fn skill(pool: &Pool, (source, place): (usize, usize), claims: &[&Claim]) -> Opt
         return None;
     }
     let best: u64 = pattern.iter().map(|claim| claim.score).sum::<u64>() / pattern.len() as u64;
-    let heading = pool.relevance.of(&section.title);
+    let all: Vec<&str> = pattern.iter().chain([&context]).map(|claim| claim.text.as_str()).collect();
+    let near = pool.relevance.of(&plain(&format!("{} {}", section.title, all.join(" "))));
     Some(Skill {
         source,
         title: title(&document.title, section),
         context: context.text.clone(),
         pattern: pattern.iter().map(|claim| claim.text.clone()).collect(),
-        score: best * (1000 + heading) + context.score,
+        score: best * near,
         place,
     })
 }
@@ -237,13 +239,17 @@ fn task(pool: &Pool, source: usize, place: usize) -> Option<Task> {
     let section = &document.sections[place];
     let is_step = |sort: Sort| matches!(sort, Sort::Step | Sort::Todo);
     let blocks = section.blocks.iter().filter(|block| is_step(block.sort));
-    let sentences = blocks.flat_map(|block| &block.sentences);
+    // What follows the first sentence of a step explains it.
+    let sentences = blocks.filter_map(|block| block.sentences.first().map(|first| (block.sort, first)));
     // A step may be short: the heading says what it is about.
-    let is_fine = |text: &&String| !matches!(refusal(text), Some(why) if why != "it is too short to stand alone");
-    let steps: Vec<String> = sentences.filter(is_fine).take(STEPS).cloned().collect();
-    if steps.len() < 2 {
+    let is_fine = |text: &str| !matches!(refusal(text), Some(why) if why != TOO_SHORT);
+    let steps: Vec<(Sort, &String)> = sentences.filter(|(_, text)| is_fine(text)).take(STEPS).collect();
+    // Numbers stand before things that are counted, too: then they are nothing to do.
+    let commanding = steps.iter().filter(|(sort, text)| *sort == Sort::Todo || commands(text)).count();
+    if steps.len() < 2 || commanding * 2 < steps.len() {
         return None;
     }
+    let steps: Vec<String> = steps.into_iter().map(|(_, text)| text.clone()).collect();
     let all = section.blocks.iter().filter(|block| !is_step(block.sort)).flat_map(|block| &block.sentences);
     let acceptance = all.filter(|text| refusal(text).is_none()).find(|text| shows_success(text)).cloned();
     let title = title(&document.title, section);

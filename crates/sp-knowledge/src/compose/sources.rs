@@ -3,7 +3,7 @@
 use sp_formats::context_pack::{SOURCES, SourceEntry, sentences};
 
 use super::budget::{TooSmall, cost, most_that_fit};
-use super::pool::{Claim, Pool};
+use super::pool::{Claim, FARTHEST, Pool};
 use super::{Left, Source};
 use crate::claim::Role;
 use crate::sentence::escaped;
@@ -109,7 +109,13 @@ fn summary<'c>(claims: &[&'c Claim]) -> Vec<&'c Claim> {
 fn key_claims<'c>(claims: &[&'c Claim], summary: &[&Claim]) -> Vec<&'c Claim> {
     let is_said = |claim: &&&Claim| summary.iter().any(|known| known.text == claim.text);
     let mut seen = std::collections::HashSet::new();
-    let fresh: Vec<&Claim> =
-        claims.iter().filter(|claim| !is_said(claim) && seen.insert(&claim.text)).take(CLAIMS).copied().collect();
+    let best = claims.first().map_or(0, |claim| claim.score);
+    let is_near = |claim: &&&Claim| claim.score * FARTHEST >= best;
+    let fresh: Vec<&Claim> = claims
+        .iter()
+        .filter(|claim| is_near(claim) && !is_said(claim) && seen.insert(&claim.text))
+        .take(CLAIMS)
+        .copied()
+        .collect();
     if fresh.is_empty() { claims.iter().take(1).copied().collect() } else { fresh }
 }

@@ -12,7 +12,7 @@ use sp_tree::Limits;
 
 use crate::address::{address, below, kind_of};
 use crate::date;
-use crate::document::{Block, Document, Section, Sort};
+use crate::document::{Block, Document, Section, Sort, is_with_site};
 use crate::markdown::{self, Text};
 use crate::meta::{Meta, on_one_line};
 use crate::sentence::{plain, sentences};
@@ -223,7 +223,8 @@ impl<'a> Give<'a> {
         let captured_at = meta.captured.or_else(|| date::in_name(path)).ok_or("it has no date when it was captured")?;
         let stem = path.rsplit('/').next().unwrap_or(path);
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-        let title = [meta.title, text.title.clone(), Some(on_one_line(stem, 300))];
+        let given = meta.title.filter(|given| !text.title.as_ref().is_some_and(|own| is_with_site(given, own)));
+        let title = [given, text.title.clone(), Some(on_one_line(stem, 300))];
         let title = title.into_iter().flatten().find(|title| !title.trim().is_empty()).unwrap_or_else(|| url.clone());
         let mut document = Document {
             kind: meta.kind.unwrap_or_else(|| kind_of(&url).into()),
