@@ -86,6 +86,46 @@ fn cp_04_cp_10_sealing_mends_frontmatter_and_hashes_and_nothing_else() {
 }
 
 #[test]
+fn cp_03_sealing_keeps_every_member_that_nobody_knows() {
+    let world = written();
+    let mut manifest = text(&world, "work/shop/pack.json");
+    for (place, with) in [
+        ("\"generator\": {", "\"x-generator\": 1e400,"),
+        ("\"project\": {", "\"x-project\": {\r\n \"b\" : 1, \"a\":[ ]},"),
+        ("\"path\": \"tasks.md\",", "\"x-file\": \"\\u00e9\", \"x-other\": null,"),
+        ("\"id\": \"src_a\",", "\"x-source\": -0.0,"),
+        ("{\n  \"spec_version\"", "\"window\": {\"x-window\": true}, \"x-top\": [1,\n2],"),
+    ] {
+        assert_eq!(manifest.matches(place).count(), 1, "{place}: {manifest}");
+        let at = manifest.find(place).unwrap() + if place.starts_with("{\n") { 1 } else { place.len() };
+        manifest.insert_str(at, with);
+    }
+    std::fs::write(world.path("work/shop/pack.json"), &manifest).unwrap();
+    append(&world, "work/shop/tasks.md", "\n## 1. Do\n\n- It.\n- Acceptance: done.\n");
+    let warnings = |run: &Run| run.stdout.matches("nobody knows").count();
+    let run = sp(&world, &["check", "shop"]).fails(1);
+    assert_eq!(warnings(&run), 7, "{run}");
+    sp(&world, &["seal", "shop"]).ok();
+    let run = sp(&world, &["check", "shop"]).ok();
+    assert_eq!(warnings(&run), 7, "{run}");
+    let sealed = text(&world, "work/shop/pack.json");
+    for kept in [
+        "\"x-generator\": 1e400\n",
+        "\"x-project\": {\n \"b\" : 1, \"a\":[ ]}\n",
+        "\"x-file\": \"\\u00e9\", \"x-other\": null }",
+        "\"x-source\": -0.0\n",
+        "\"x-window\": true\n",
+        "\"x-top\": [1,\n2]\n",
+    ] {
+        assert!(sealed.contains(kept), "{kept}: {sealed}");
+    }
+    let tasks = sealed.lines().find(|line| line.contains("tasks.md")).unwrap();
+    assert!(tasks.contains("x-file"), "{tasks}");
+    sp(&world, &["seal", "shop"]).ok();
+    assert_eq!(text(&world, "work/shop/pack.json"), sealed);
+}
+
+#[test]
 fn cp_10_what_only_its_author_can_mend_is_not_sealed() {
     let world = written();
     append(&world, "work/shop/AGENTS.md", "\nMore. [^src_nobody]\n");

@@ -47,8 +47,12 @@ pub fn new(context: &Context<'_>, request: &NewRequest) -> Result<ContextPackWri
     let mut manifest = Manifest {
         spec_version: SPEC_VERSION.into(),
         generated_at: context.timestamp(),
-        generator: Generator { name: "skillpack".into(), version: Some(env!("CARGO_PKG_VERSION").into()), url: None },
-        project: Project { name: name.clone(), description, stack: request.stack.clone() },
+        generator: Generator {
+            name: "skillpack".into(),
+            version: Some(env!("CARGO_PKG_VERSION").into()),
+            ..Generator::default()
+        },
+        project: Project { name: name.clone(), description, stack: request.stack.clone(), ..Project::default() },
         ..Manifest::default()
     };
     manifest.pack_id = pack_id(context.now, &Digest::of(name.as_bytes()));

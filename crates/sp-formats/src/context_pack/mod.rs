@@ -24,7 +24,7 @@ use crate::report::{Report, Severity};
 pub use block::{Block, BlockError, find, put, take_out};
 pub use document::Document;
 pub use id::pack_id;
-pub use manifest::{FileEntry, Generator, Manifest, Project, SourceEntry, Window, is_pack_id, is_source_id};
+pub use manifest::{FileEntry, Generator, Manifest, More, Project, SourceEntry, Window, is_pack_id, is_source_id};
 pub use references::{Reference, references};
 pub use write::{Draft, manifest_text, sealed, with_frontmatter};
 
