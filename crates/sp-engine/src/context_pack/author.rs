@@ -11,7 +11,7 @@ use sp_formats::output::ContextPackWritten;
 use sp_tree::{Digest, Dir, RelPath};
 
 use super::archive::refused;
-use super::entries::read_entries;
+use super::entries::{PackAt, read_entries};
 use super::write::write_files;
 use crate::config::Session;
 use crate::context::Context;
@@ -84,8 +84,14 @@ pub fn new(context: &Context<'_>, request: &NewRequest) -> Result<ContextPackWri
 /// something is wrong that only its author can mend.
 pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWritten> {
     let session = Session::begin(context)?;
-    let dir = context.absolute(dir);
-    let entries = read_entries(&session, &dir)?;
+    let dir = match PackAt::new(context, dir)? {
+        PackAt::Here(dir) => dir,
+        PackAt::Web(address) => {
+            return Err(Error::new(Kind::Request, format!("`{address}` cannot be sealed from here"))
+                .hint("`sp context unzip <address> <folder>` brings it here"));
+        }
+    };
+    let entries = read_entries(&session, &PackAt::Here(dir.clone()))?;
     let Read { manifest, reports, .. } = read(&entries, &session.limits);
     let Some(mut manifest) = manifest else {
         let message = format!("`{}` cannot be sealed", context.show_near(&dir));
