@@ -167,6 +167,104 @@ fn a_pack_is_shown_with_what_it_costs() {
     assert!(run.stdout.contains("tokens in all") && run.stdout.contains("https://example.com/a"), "{run}");
 }
 
+/// Copies the pack `shop` to `new`, with these changes of text in its files, and seals it.
+fn changed(world: &World, changes: &[(&str, &str, &str)]) {
+    sp(world, &["zip", "shop", "--force"]).ok();
+    sp(world, &["unzip", "context-pack.zip", "new"]).ok();
+    for (path, old, new) in changes {
+        let path = format!("work/new/{path}");
+        let before = text(world, &path);
+        assert!(before.contains(old), "{old}: {before}");
+        std::fs::write(world.path(&path), before.replace(old, new)).unwrap();
+    }
+    sp(world, &["seal", "new"]).ok();
+}
+
+#[test]
+fn two_generations_that_say_the_same_do_not_differ() {
+    let world = written();
+    let other = "pk_01KPZXWZQR5NRHCGNQ4TR480B2";
+    let id = answer(&world, &["show", "shop"])["pack_id"].as_str().unwrap().to_owned();
+    changed(&world, &[("pack.json", &id, other)]);
+    let diff = answer(&world, &["diff", "shop", "new"]);
+    assert_eq!((&diff["same"], &diff["files"]), (&true.into(), &Value::Array(Vec::new())), "{diff}");
+    assert_eq!(diff["generation"][0]["member"], "pack_id");
+    let run = sp(&world, &["diff", "shop", "new"]).ok();
+    assert!(run.stdout.contains(other) && run.stdout.contains("no difference in what they say"), "{run}");
+    assert_eq!(sp(&world, &["diff", "shop", "new", "--format", "plain"]).ok().stdout, "");
+    assert_eq!(answer(&world, &["diff", "shop", "context-pack.zip"])["generation"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn what_two_packs_differ_in_is_told_by_member_source_file_and_section() {
+    let world = written();
+    append(&world, "work/shop/tasks.md", "\n## 1. Old\n\n- It.\n- Acceptance: done.\n");
+    sp(&world, &["seal", "shop"]).ok();
+    changed(
+        &world,
+        &[
+            ("pack.json", "It sells things.", "It sells \\u001b[31mmuch."),
+            ("pack.json", "\"rust\"", "\"go\", \"sqlite\""),
+            ("pack.json", "\"title\": \"A\"", "\"title\": \"B\""),
+            ("pack.json", "\"spec_version\"", "\"x-more\": [1, 2], \"spec_version\""),
+            ("AGENTS.md", "Keep it short.", "Keep it \u{1b}[31mshort."),
+            ("tasks.md", "## 1. Old", "## 1. New"),
+            ("sources.md", "It is right.", "It is wrong."),
+        ],
+    );
+    std::fs::remove_file(world.path("work/new/prompts.md")).unwrap();
+    std::fs::write(world.path("work/new/notes.md"), "Notes.\n").unwrap();
+    sp(&world, &["seal", "new"]).ok();
+    let run = sp(&world, &["diff", "shop", "new", "--format", "plain"]).ok();
+    assert_eq!(
+        run.stdout.lines().collect::<Vec<_>>(),
+        [
+            "changed\tmanifest\tproject.description",
+            "changed\tmanifest\tx-more",
+            "added\tstack\tgo",
+            "removed\tstack\trust",
+            "added\tstack\tsqlite",
+            "changed\tsource\tsrc_a",
+            "changed\tfile\tAGENTS.md",
+            "changed\tsection\tAGENTS.md\tConventions",
+            "added\tfile\tnotes.md",
+            "removed\tfile\tprompts.md",
+            "changed\tfile\tsources.md",
+            "changed\tsection\tsources.md\t[^src_a]",
+            "changed\tfile\ttasks.md",
+            "added\tsection\ttasks.md\t1. New",
+            "removed\tsection\ttasks.md\t1. Old",
+        ],
+        "{run}"
+    );
+    let diff = answer(&world, &["diff", "shop", "new"]);
+    assert_eq!((&diff["same"], &diff["sources"][0]["members"][0]["after"]), (&false.into(), &"\"B\"".into()), "{diff}");
+    let schemas = sp_formats::output::schemas();
+    let schema = &schemas.iter().find(|(command, _)| *command == "context diff").unwrap().1;
+    assert!(jsonschema::is_valid(&serde_json::to_value(schema).unwrap(), &diff), "{diff}");
+    let tasks = diff["files"].as_array().unwrap().iter().find(|file| file["path"] == "tasks.md").unwrap();
+    let unified = tasks["diff"].as_str().unwrap();
+    assert!(unified.contains("-## 1. Old\n+## 1. New\n") && !unified.contains("pack_id"), "{unified}");
+    let run = sp(&world, &["diff", "shop", "new"]).ok();
+    for words in ["files: 1 added, 1 removed, 3 changed", "-## 1. Old", "+## 1. New", "title: \"A\" → \"B\""] {
+        assert!(run.stdout.contains(words), "{words}: {run}");
+    }
+    assert!(!run.stdout.contains('\u{1b}') && run.stdout.contains("\\u{1b}[31mshort"), "se_08: {run}");
+}
+
+#[test]
+fn packs_that_are_not_valid_are_compared_and_what_is_no_pack_is_refused() {
+    let world = written();
+    changed(&world, &[]);
+    append(&world, "work/new/skills.md", "\n## More\n\nMore.\n");
+    let run = sp(&world, &["diff", "shop", "new", "--format", "plain"]).ok();
+    assert_eq!(run.stdout, "changed\tfile\tskills.md\nadded\tsection\tskills.md\tMore\n");
+    assert!(run.stderr.contains("`new` is not valid"), "{run}");
+    std::fs::write(world.path("work/new/pack.json"), "[]").unwrap();
+    let run = sp(&world, &["diff", "shop", "new"]).fails(3);
+    assert!(run.stderr.contains("`new` is no context pack") && run.stderr.contains("CP-02"), "{run}");
+}
+
 #[test]
 fn cp_14_a_pack_stands_beside_the_users_own_text_and_leaves_no_trace() {
     let world = written();

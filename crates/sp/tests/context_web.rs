@@ -192,7 +192,10 @@ fn cp_11_every_verb_that_reads_takes_an_address() {
         sp(&world, &["show", &folder, "--format", "json"]).ok().stdout,
         sp(&world, &["show", &url, "--format", "json"]).ok().stdout
     );
+    let run = sp(&world, &["diff", &folder, &url]).ok();
+    assert!(run.stdout.contains("no difference"), "{run}");
     sp(&world, &["unzip", &folder, "here"]).ok();
+    sp(&world, &["diff", "here", &url, "--format", "plain"]).ok();
     sp(&world, &["zip", &folder, "--output", "a.zip"]).ok();
     sp(&world, &["zip", "here", "--output", "b.zip"]).ok();
     assert_eq!(std::fs::read(world.home().join("a.zip")).unwrap(), std::fs::read(world.home().join("b.zip")).unwrap());

@@ -545,6 +545,7 @@ const PAGES: &[&str] = &[
     "config",
     "context",
     "context-check",
+    "context-diff",
     "context-install",
     "context-new",
     "context-seal",

@@ -1,7 +1,8 @@
-//! Context packs: read from a folder, a zip or an address, written by hand, shown, packed and unpacked.
+//! Context packs: read from a folder, a zip or an address, written by hand, shown, compared, packed and unpacked.
 
 mod archive;
 mod author;
+mod diff;
 mod entries;
 mod install;
 mod view;
@@ -10,6 +11,7 @@ mod write;
 
 pub use archive::{ZipRequest, unzip, zip};
 pub use author::{NewRequest, new, seal};
+pub use diff::{Bodies, PackDiff, diff};
 pub use install::{InstallPack, Reader, install, uninstall};
 pub use view::show;
 

@@ -44,13 +44,17 @@ pub(super) fn in_order<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<&'p str>
     paths
 }
 
-/// The Markdown of a file with the frontmatter that it must have, whatever it had before.
-pub fn with_frontmatter(path: &str, manifest: &Manifest, text: &str) -> String {
-    let body = match block(text) {
+/// The Markdown of a file without its frontmatter, which names the pack.
+pub fn without_frontmatter(text: &str) -> &str {
+    match block(text) {
         Some((block, body)) if !is_text(&text[block.clone()]) => &text[body..],
         _ => text,
-    };
-    let body = body.replace("\r\n", "\n").replace('\r', "\n");
+    }
+}
+
+/// The Markdown of a file with the frontmatter that it must have, whatever it had before.
+pub fn with_frontmatter(path: &str, manifest: &Manifest, text: &str) -> String {
+    let body = without_frontmatter(text).replace("\r\n", "\n").replace('\r', "\n");
     let body = body.trim_start_matches(['\u{feff}', '\n']);
     format!(
         "---\nfile: {}\npack_id: {}\nspec_version: {}\n---\n\n{body}",

@@ -16,6 +16,15 @@ pub(crate) enum ContextPack {
         #[arg(value_hint = ValueHint::AnyPath, default_value = ".")]
         pack: PathBuf,
     },
+    /// Show what differs between two packs, whichever way each is stored
+    Diff {
+        /// The folder of a pack, a zip, or an address
+        #[arg(value_hint = ValueHint::AnyPath)]
+        before: PathBuf,
+        /// The folder of a pack, a zip, or an address
+        #[arg(value_hint = ValueHint::AnyPath)]
+        after: PathBuf,
+    },
     /// Write a pack to be filled by hand
     New {
         /// The folder that is to hold it

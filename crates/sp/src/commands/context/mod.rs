@@ -1,5 +1,7 @@
 //! `sp context`
 
+mod diff;
+
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -25,6 +27,7 @@ pub(super) fn run(
             return check::run(context, options, &cli::Check { paths, ..given.clone() }, terminal);
         }
         ContextPack::Show { pack } => show(&context_pack::show(context, pack)?, terminal)?,
+        ContextPack::Diff { before, after } => diff::diff(context_pack::diff(context, before, after)?, terminal)?,
         ContextPack::New { dir, name, description, stack } => {
             let request = NewRequest {
                 dir: dir.clone(),
