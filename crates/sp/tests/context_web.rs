@@ -89,6 +89,10 @@ fn cp_11_a_zip_at_an_address_is_checked_like_the_zip() {
     server.page("/over.zip", Answer::Redirect(path));
     sp(&world, &["check", &url]).ok();
     sp(&world, &["check", &server.url("/over.zip")]).ok();
+    let many: Vec<String> =
+        (0..8).map(|at| server.page(&format!("/{at}.zip"), Answer::Bytes(zipped(&golden())))).collect();
+    let run = sp(&world, &[&["check"], &many.iter().map(String::as_str).collect::<Vec<_>>()[..]].concat()).ok();
+    assert!(run.stdout.contains("8 context packs"), "{run}");
     let broken: Files = golden().into_iter().filter(|(path, _)| path != "skills.md").collect();
     let url = server.page(&format!("/y.zip{}", query()), Answer::Bytes(zipped(&broken)));
     let run = check(&world, &[&url, "--format", "plain"], 1);

@@ -12,7 +12,7 @@ use sp_tree::RelPath;
 use super::entries::{Budget, ZIP_ENDING, read_zip};
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
-use crate::source::web::{Address, Client, broken};
+use crate::source::web::{Address, Client, broken, without_signature};
 
 /// The address of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,17 +70,6 @@ impl fmt::Display for PackAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&printable(&without_signature(&masked(self.base.trim_end_matches('/')))))
     }
-}
-
-/// A path may carry the signature too, as `/s/{kid}.{exp}.{sig}/packs/…`.
-fn without_signature(base: &str) -> String {
-    let mut before = "";
-    let cover = |segment| {
-        let is_signed = before == "s" && str::matches(segment, '.').count() == 2;
-        before = segment;
-        if is_signed { "…" } else { segment }
-    };
-    base.split('/').map(cover).collect::<Vec<_>>().join("/")
 }
 
 /// A segment in which only what means itself everywhere is left as it is.

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use sp_formats::bag::SourceRef;
@@ -24,6 +25,8 @@ const CONNECT: Duration = Duration::from_secs(20);
 const NO_TIME: Duration = Duration::from_millis(1);
 const BLOCK: usize = 64 * 1024;
 const NOT_FOUND: u16 = 404;
+/// How many files were fetched in this run.
+static DOWNLOADS: AtomicUsize = AtomicUsize::new(0);
 
 /// An address, and how it is shown: without what opens it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,7 +160,7 @@ fn failed(address: &Address, error: &ureq::Error) -> Error {
     let reason = error.to_string().replace(&address.url, &address.shown);
     Error::new(Kind::Environment, format!("cannot fetch `{}`", address.shown))
         // The reason may name an address, this one or where it led, with all that stands in it.
-        .because(without_queries(&masked(&reason)))
+        .because(without_signature(&without_queries(&masked(&reason))))
         .hint("check the address and your access; a local copy can be named instead")
 }
 
@@ -177,12 +180,24 @@ fn without_queries(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// A path may carry the signature too, as `/s/{kid}.{exp}.{sig}/packs/…`.
+pub(crate) fn without_signature(text: &str) -> String {
+    let mut before = "";
+    let cover = |segment| {
+        let is_signed = before == "s" && str::matches(segment, '.').count() == 2;
+        before = segment;
+        if is_signed { "…" } else { segment }
+    };
+    text.split('/').map(cover).collect::<Vec<_>>().join("/")
+}
+
 /// A new place in the cache.
 fn place(context: &Context<'_>) -> Result<(Download, NewFile)> {
     let dir = Dir::create_all(&context.cache_dir().join("zip"))?;
     let invalid = |e: sp_tree::PathError| Error::new(Kind::Usage, e.to_string());
-    let taken = dir.entries()?.len();
-    let name = Name::new(&format!("{}-{taken}.zip", context.run_id)).map_err(invalid)?;
+    // Several may be fetched at once, and each has a name of its own.
+    let number = DOWNLOADS.fetch_add(1, Ordering::Relaxed);
+    let name = Name::new(&format!("{}-{number}.zip", context.run_id)).map_err(invalid)?;
     let path = dir.path_of(&name);
     let file = dir.create_file(&name, false)?;
     let held = dir.open_file(&name, Follow::Never)?;
@@ -213,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_16_no_reason_shows_the_query_of_an_address() {
+    fn cp_16_no_reason_shows_what_opens_an_address() {
         for (reason, shown) in [
             (
                 "configured for https only: http://h/p/pack.json?exp=1&sig=x",
@@ -224,5 +239,6 @@ mod tests {
         ] {
             assert_eq!(without_queries(reason), shown);
         }
+        assert_eq!(without_signature("https only: http://h/s/k1.17.x/packs/"), "https only: http://h/s/…/packs/");
     }
 }
