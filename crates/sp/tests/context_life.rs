@@ -138,6 +138,34 @@ fn cp_10_what_only_its_author_can_mend_is_not_sealed() {
 }
 
 #[test]
+fn cp_03_what_cannot_be_read_in_a_manifest_is_not_sealed_away() {
+    let world = written();
+    let good = text(&world, "work/shop/pack.json");
+    let more = "{\"id\": \"src_a\", \"url\": \"https://example.com/b\", \"title\": \"B\", \"kind\": \"docs\", \"captured_at\": \"2026-02-01\"},";
+    for (place, with) in [
+        ("\"spec_version\"", "\"user_prompt\": 5, \"spec_version\""),
+        ("\"spec_version\"", "\"window\": \"april\", \"spec_version\""),
+        ("[\"rust\"]", "[\"rust\", 5]"),
+        ("\"sources\": [", &format!("\"sources\": [{more}")),
+        ("\"sources\": [", "\"sources\": [\"https://example.com/b\","),
+    ] {
+        assert!(good.contains(place), "{place}: {good}");
+        std::fs::write(world.path("work/shop/pack.json"), good.replace(place, with)).unwrap();
+        let before = world.files("work/shop");
+        let run = sp(&world, &["seal", "shop"]).fails(3);
+        assert!(run.stderr.contains("CP-02") && run.stderr.contains("nothing was changed"), "{with}: {run}");
+        assert_eq!(world.files("work/shop"), before);
+    }
+    // What sealing writes anew is no obstacle.
+    for (place, with) in [("\"sha256\": \"", "\"sha256\": \"x"), ("\"pack_id\": \"pk_", "\"pack_id\": \"no_")] {
+        assert!(good.contains(place), "{place}: {good}");
+        std::fs::write(world.path("work/shop/pack.json"), format!("\u{feff}{}", good.replace(place, with))).unwrap();
+        sp(&world, &["seal", "shop"]).ok();
+        sp(&world, &["check", "shop"]).ok();
+    }
+}
+
+#[test]
 fn cp_15_the_same_pack_gives_the_same_zip_and_comes_back_out_of_it() {
     let world = written();
     let first = answer(&world, &["zip", "shop", "--output", "a.zip"]);

@@ -1,14 +1,18 @@
 //! `sp context new` and `sp context seal`: packs that are written by hand.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use sp_formats::checks::CP_02;
 use sp_formats::context_pack::{
     AGENTS, CURSOR, Draft, Entries, Entry, Generator, MANIFEST, Manifest, PROMPTS, Project, Read, SKILLS, SOURCES,
     SPEC_VERSION, TASKS, is_pack_id, pack_id, read, sealed,
 };
+use sp_formats::json::{Json, Value};
 use sp_formats::output::ContextPackWritten;
-use sp_tree::{Digest, Dir, RelPath};
+use sp_formats::report::{Report, Severity};
+use sp_tree::{Digest, Dir, Limits, RelPath};
 
 use super::archive::refused;
 use super::entries::{PackAt, read_entries};
@@ -97,6 +101,10 @@ pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWritten> {
         let message = format!("`{}` cannot be sealed", context.show_near(&dir));
         return Err(refused(&session, message, reports));
     };
+    if let Some(wrong) = reports.first().and_then(|report| unmendable(report, &session.limits)) {
+        let message = format!("`{}` cannot be sealed: nothing was changed", context.show_near(&dir));
+        return Err(refused(&session, message, vec![wrong]));
+    }
     let documents = markdown(&entries)?;
     if !is_pack_id(&manifest.pack_id) {
         let all: String = documents.values().map(String::as_str).collect();
@@ -110,6 +118,27 @@ pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWritten> {
         return Err(refused(&session, message, judged.reports));
     }
     write_files(&session, &dir, &files)
+}
+
+/// What is wrong in a manifest outside of what sealing writes anew. What cannot be read cannot be written again,
+/// and would be gone.
+fn unmendable(report: &Report, limits: &Limits) -> Option<Report> {
+    // A mark at the start is mended; three spaces keep every place.
+    let text = report.text.strip_prefix('\u{feff}').map(|rest| format!("   {rest}"));
+    let json = Json::parse(text.as_deref().unwrap_or(&report.text), limits).ok()?;
+    let anew: Vec<Range<usize>> =
+        ["pack_id", "files"].iter().filter_map(|key| json.root().get(key)).map(Value::span).collect();
+    let is_mended = |span: &Range<usize>| {
+        let is_missing = span.start == json.root().span().start;
+        is_missing || anew.iter().any(|part| part.start <= span.start && span.end <= part.end)
+    };
+    let mut report = report.clone();
+    report.findings.retain(|finding| {
+        finding.severity == Severity::Error
+            && finding.check.id == CP_02.id
+            && finding.span.as_ref().is_some_and(|span| !is_mended(span))
+    });
+    (!report.findings.is_empty()).then_some(report)
 }
 
 /// The Markdown files that lie in a pack.
