@@ -13,6 +13,7 @@ mod agents;
 mod apply;
 mod authoring;
 pub mod bag;
+mod changes;
 mod check;
 mod clean;
 mod config;

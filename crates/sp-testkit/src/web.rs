@@ -15,6 +15,8 @@ pub enum Answer {
     Bytes(Vec<u8>),
     /// Go there.
     Redirect(String),
+    /// This status, and nothing else.
+    Status(u16),
     /// That there are so many bytes, of which none comes.
     Length(u64),
     /// Bytes without an end.
@@ -114,6 +116,7 @@ impl Shared {
                 stream.write_all(&bytes)
             }
             Some(Answer::Redirect(to)) => head("302 Found", &format!("Location: {to}\r\nContent-Length: 0\r\n")),
+            Some(Answer::Status(status)) => head(&format!("{status} No"), "Content-Length: 0\r\n"),
             Some(Answer::Length(length)) => head("200 OK", &format!("Content-Length: {length}\r\n")),
             Some(Answer::Endless) => {
                 head("200 OK", "")?;

@@ -86,6 +86,46 @@ fn cp_04_cp_10_sealing_mends_frontmatter_and_hashes_and_nothing_else() {
 }
 
 #[test]
+fn cp_03_sealing_keeps_every_member_that_nobody_knows() {
+    let world = written();
+    let mut manifest = text(&world, "work/shop/pack.json");
+    for (place, with) in [
+        ("\"generator\": {", "\"x-generator\": 1e400,"),
+        ("\"project\": {", "\"x-project\": {\r\n \"b\" : 1, \"a\":[ ]},"),
+        ("\"path\": \"tasks.md\",", "\"x-file\": \"\\u00e9\", \"x-other\": null,"),
+        ("\"id\": \"src_a\",", "\"x-source\": -0.0,"),
+        ("{\n  \"spec_version\"", "\"window\": {\"x-window\": true}, \"x-top\": [1,\n2],"),
+    ] {
+        assert_eq!(manifest.matches(place).count(), 1, "{place}: {manifest}");
+        let at = manifest.find(place).unwrap() + if place.starts_with("{\n") { 1 } else { place.len() };
+        manifest.insert_str(at, with);
+    }
+    std::fs::write(world.path("work/shop/pack.json"), &manifest).unwrap();
+    append(&world, "work/shop/tasks.md", "\n## 1. Do\n\n- It.\n- Acceptance: done.\n");
+    let warnings = |run: &Run| run.stdout.matches("nobody knows").count();
+    let run = sp(&world, &["check", "shop"]).fails(1);
+    assert_eq!(warnings(&run), 7, "{run}");
+    sp(&world, &["seal", "shop"]).ok();
+    let run = sp(&world, &["check", "shop"]).ok();
+    assert_eq!(warnings(&run), 7, "{run}");
+    let sealed = text(&world, "work/shop/pack.json");
+    for kept in [
+        "\"x-generator\": 1e400\n",
+        "\"x-project\": {\n \"b\" : 1, \"a\":[ ]}\n",
+        "\"x-file\": \"\\u00e9\", \"x-other\": null }",
+        "\"x-source\": -0.0\n",
+        "\"x-window\": true\n",
+        "\"x-top\": [1,\n2]\n",
+    ] {
+        assert!(sealed.contains(kept), "{kept}: {sealed}");
+    }
+    let tasks = sealed.lines().find(|line| line.contains("tasks.md")).unwrap();
+    assert!(tasks.contains("x-file"), "{tasks}");
+    sp(&world, &["seal", "shop"]).ok();
+    assert_eq!(text(&world, "work/shop/pack.json"), sealed);
+}
+
+#[test]
 fn cp_10_what_only_its_author_can_mend_is_not_sealed() {
     let world = written();
     append(&world, "work/shop/AGENTS.md", "\nMore. [^src_nobody]\n");
@@ -95,6 +135,34 @@ fn cp_10_what_only_its_author_can_mend_is_not_sealed() {
     assert_eq!(world.files("work/shop"), before);
     sp(&world, &["zip", "shop"]).fails(3);
     assert!(!world.path("work/context-pack.zip").exists());
+}
+
+#[test]
+fn cp_03_what_cannot_be_read_in_a_manifest_is_not_sealed_away() {
+    let world = written();
+    let good = text(&world, "work/shop/pack.json");
+    let more = "{\"id\": \"src_a\", \"url\": \"https://example.com/b\", \"title\": \"B\", \"kind\": \"docs\", \"captured_at\": \"2026-02-01\"},";
+    for (place, with) in [
+        ("\"spec_version\"", "\"user_prompt\": 5, \"spec_version\""),
+        ("\"spec_version\"", "\"window\": \"april\", \"spec_version\""),
+        ("[\"rust\"]", "[\"rust\", 5]"),
+        ("\"sources\": [", &format!("\"sources\": [{more}")),
+        ("\"sources\": [", "\"sources\": [\"https://example.com/b\","),
+    ] {
+        assert!(good.contains(place), "{place}: {good}");
+        std::fs::write(world.path("work/shop/pack.json"), good.replace(place, with)).unwrap();
+        let before = world.files("work/shop");
+        let run = sp(&world, &["seal", "shop"]).fails(3);
+        assert!(run.stderr.contains("CP-02") && run.stderr.contains("nothing was changed"), "{with}: {run}");
+        assert_eq!(world.files("work/shop"), before);
+    }
+    // What sealing writes anew is no obstacle.
+    for (place, with) in [("\"sha256\": \"", "\"sha256\": \"x"), ("\"pack_id\": \"pk_", "\"pack_id\": \"no_")] {
+        assert!(good.contains(place), "{place}: {good}");
+        std::fs::write(world.path("work/shop/pack.json"), format!("\u{feff}{}", good.replace(place, with))).unwrap();
+        sp(&world, &["seal", "shop"]).ok();
+        sp(&world, &["check", "shop"]).ok();
+    }
 }
 
 #[test]
@@ -125,6 +193,104 @@ fn a_pack_is_shown_with_what_it_costs() {
     assert!(view["files"].as_array().unwrap().iter().all(|file| file["tokens"].as_u64().unwrap() > 0), "{view}");
     let run = sp(&world, &["show", "shop"]).ok();
     assert!(run.stdout.contains("tokens in all") && run.stdout.contains("https://example.com/a"), "{run}");
+}
+
+/// Copies the pack `shop` to `new`, with these changes of text in its files, and seals it.
+fn changed(world: &World, changes: &[(&str, &str, &str)]) {
+    sp(world, &["zip", "shop", "--force"]).ok();
+    sp(world, &["unzip", "context-pack.zip", "new"]).ok();
+    for (path, old, new) in changes {
+        let path = format!("work/new/{path}");
+        let before = text(world, &path);
+        assert!(before.contains(old), "{old}: {before}");
+        std::fs::write(world.path(&path), before.replace(old, new)).unwrap();
+    }
+    sp(world, &["seal", "new"]).ok();
+}
+
+#[test]
+fn two_generations_that_say_the_same_do_not_differ() {
+    let world = written();
+    let other = "pk_01KPZXWZQR5NRHCGNQ4TR480B2";
+    let id = answer(&world, &["show", "shop"])["pack_id"].as_str().unwrap().to_owned();
+    changed(&world, &[("pack.json", &id, other)]);
+    let diff = answer(&world, &["diff", "shop", "new"]);
+    assert_eq!((&diff["same"], &diff["files"]), (&true.into(), &Value::Array(Vec::new())), "{diff}");
+    assert_eq!(diff["generation"][0]["member"], "pack_id");
+    let run = sp(&world, &["diff", "shop", "new"]).ok();
+    assert!(run.stdout.contains(other) && run.stdout.contains("no difference in what they say"), "{run}");
+    assert_eq!(sp(&world, &["diff", "shop", "new", "--format", "plain"]).ok().stdout, "");
+    assert_eq!(answer(&world, &["diff", "shop", "context-pack.zip"])["generation"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn what_two_packs_differ_in_is_told_by_member_source_file_and_section() {
+    let world = written();
+    append(&world, "work/shop/tasks.md", "\n## 1. Old\n\n- It.\n- Acceptance: done.\n");
+    sp(&world, &["seal", "shop"]).ok();
+    changed(
+        &world,
+        &[
+            ("pack.json", "It sells things.", "It sells \\u001b[31mmuch."),
+            ("pack.json", "\"rust\"", "\"go\", \"sqlite\""),
+            ("pack.json", "\"title\": \"A\"", "\"title\": \"B\""),
+            ("pack.json", "\"spec_version\"", "\"x-more\": [1, 2], \"spec_version\""),
+            ("AGENTS.md", "Keep it short.", "Keep it \u{1b}[31mshort."),
+            ("tasks.md", "## 1. Old", "## 1. New"),
+            ("sources.md", "It is right.", "It is wrong."),
+        ],
+    );
+    std::fs::remove_file(world.path("work/new/prompts.md")).unwrap();
+    std::fs::write(world.path("work/new/notes.md"), "Notes.\n").unwrap();
+    sp(&world, &["seal", "new"]).ok();
+    let run = sp(&world, &["diff", "shop", "new", "--format", "plain"]).ok();
+    assert_eq!(
+        run.stdout.lines().collect::<Vec<_>>(),
+        [
+            "changed\tmanifest\tproject.description",
+            "changed\tmanifest\tx-more",
+            "added\tstack\tgo",
+            "removed\tstack\trust",
+            "added\tstack\tsqlite",
+            "changed\tsource\tsrc_a",
+            "changed\tfile\tAGENTS.md",
+            "changed\tsection\tAGENTS.md\tConventions",
+            "added\tfile\tnotes.md",
+            "removed\tfile\tprompts.md",
+            "changed\tfile\tsources.md",
+            "changed\tsection\tsources.md\t[^src_a]",
+            "changed\tfile\ttasks.md",
+            "added\tsection\ttasks.md\t1. New",
+            "removed\tsection\ttasks.md\t1. Old",
+        ],
+        "{run}"
+    );
+    let diff = answer(&world, &["diff", "shop", "new"]);
+    assert_eq!((&diff["same"], &diff["sources"][0]["members"][0]["after"]), (&false.into(), &"\"B\"".into()), "{diff}");
+    let schemas = sp_formats::output::schemas();
+    let schema = &schemas.iter().find(|(command, _)| *command == "context diff").unwrap().1;
+    assert!(jsonschema::is_valid(&serde_json::to_value(schema).unwrap(), &diff), "{diff}");
+    let tasks = diff["files"].as_array().unwrap().iter().find(|file| file["path"] == "tasks.md").unwrap();
+    let unified = tasks["diff"].as_str().unwrap();
+    assert!(unified.contains("-## 1. Old\n+## 1. New\n") && !unified.contains("pack_id"), "{unified}");
+    let run = sp(&world, &["diff", "shop", "new"]).ok();
+    for words in ["files: 1 added, 1 removed, 3 changed", "-## 1. Old", "+## 1. New", "title: \"A\" → \"B\""] {
+        assert!(run.stdout.contains(words), "{words}: {run}");
+    }
+    assert!(!run.stdout.contains('\u{1b}') && run.stdout.contains("\\u{1b}[31mshort"), "se_08: {run}");
+}
+
+#[test]
+fn packs_that_are_not_valid_are_compared_and_what_is_no_pack_is_refused() {
+    let world = written();
+    changed(&world, &[]);
+    append(&world, "work/new/skills.md", "\n## More\n\nMore.\n");
+    let run = sp(&world, &["diff", "shop", "new", "--format", "plain"]).ok();
+    assert_eq!(run.stdout, "changed\tfile\tskills.md\nadded\tsection\tskills.md\tMore\n");
+    assert!(run.stderr.contains("`new` is not valid"), "{run}");
+    std::fs::write(world.path("work/new/pack.json"), "[]").unwrap();
+    let run = sp(&world, &["diff", "shop", "new"]).fails(3);
+    assert!(run.stderr.contains("`new` is no context pack") && run.stderr.contains("CP-02"), "{run}");
 }
 
 #[test]

@@ -62,6 +62,21 @@ fn certificate_of_another() -> String {
 }
 
 #[test]
+fn cp_11_a_context_pack_over_https_does_not_go_on_over_http() {
+    const SIGNATURE: &str = "canary-77aa";
+    let server = TlsServer::start(|path| {
+        let target = format!("http://127.0.0.1:9{path}");
+        format!("HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n").into_bytes()
+    });
+    let world = workspace(&server);
+    for path in ["/pack/", "/pack/pack.json", "/pack.zip"] {
+        let run = world.sp(&["context", "check", &server.url(&format!("{path}?sig={SIGNATURE}"))]);
+        assert_eq!(run.code, Some(5), "{run}");
+        assert!(run.stderr.contains("https only") && !run.to_string().contains(SIGNATURE), "{run}");
+    }
+}
+
+#[test]
 fn sb_22_what_starts_over_https_does_not_go_on_over_http() {
     let server = server();
     let world = workspace(&server);

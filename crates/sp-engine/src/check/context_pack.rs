@@ -1,10 +1,12 @@
-//! Context packs: a folder with `pack.json`, or a zip with such a folder.
+//! Context packs: a folder with `pack.json`, a zip with such a folder, or an address of either.
+
+use std::path::Path;
 
 use sp_formats::context_pack::{MANIFEST, read};
 
 use super::place::Place;
 use super::{Checker, Format};
-use crate::context_pack::{is_pack, read_entries};
+use crate::context_pack::{PackAddress, PackAt, is_pack, read_entries};
 use crate::error::Result;
 
 /// A context pack.
@@ -16,16 +18,25 @@ impl Format for ContextPackAt {
     }
 
     fn check(&self, checker: &Checker<'_>, place: &Place) -> Result<()> {
-        let entries = read_entries(checker.session, &place.path)?;
-        let read = read(&entries, &checker.session.limits);
         let folder = match place.is_file_called(MANIFEST) {
             true => place.path.parent().unwrap_or(&place.path),
             false => &place.path,
         };
-        for report in &read.reports {
-            checker.findings.report(&folder.join(&report.file), report);
-        }
-        checker.findings.context_pack(&folder.join(MANIFEST));
-        Ok(())
+        check_pack(checker, &PackAt::Here(place.path.clone()), folder)
     }
+}
+
+/// Reports everything about a pack on the web.
+pub(super) fn check_address(checker: &Checker<'_>, address: &PackAddress) -> Result<()> {
+    let folder = address.to_string();
+    check_pack(checker, &PackAt::Web(address.clone()), Path::new(&folder))
+}
+
+fn check_pack(checker: &Checker<'_>, pack: &PackAt, folder: &Path) -> Result<()> {
+    let entries = read_entries(checker.session, pack)?;
+    for report in &read(&entries, &checker.session.limits).reports {
+        checker.findings.report(&folder.join(&report.file), report);
+    }
+    checker.findings.context_pack(&folder.join(MANIFEST));
+    Ok(())
 }

@@ -99,6 +99,11 @@ impl<'a> Findings<'a> {
         self.lock().unreadable.push(Error { kind: Kind::Data, ..error });
     }
 
+    /// Adds something on the web that could not be had: the network is to blame, or the data that came.
+    pub(super) fn unreachable(&self, error: Error) {
+        self.lock().unreadable.push(error);
+    }
+
     pub(super) fn finish(self, strictness: Strictness) -> Checked {
         let gathered = self.gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut files: Vec<FileFindings> = gathered.files.into_values().collect();

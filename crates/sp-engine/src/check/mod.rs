@@ -150,6 +150,7 @@ pub(crate) fn costs(
     tokens: &Tokens<'_>,
 ) -> Result<Vec<(PathBuf, Vec<SkillCost>)>> {
     let cost_of = |place: Place| {
+        place.must_be_here("`sp context show <address>` counts the tokens of a context pack")?;
         let request = CheckRequest { paths: vec![place.path.clone()], ..request.clone() };
         let checked = check_with(session, &request, tokens, &Drafts::default())?;
         let mut unreadable = checked.unreadable.into_iter();
@@ -167,16 +168,19 @@ pub(crate) fn costs(
 fn check_with(session: &Session<'_>, request: &CheckRequest, tokens: &Tokens<'_>, drafts: &Drafts) -> Result<Checked> {
     let places = place::places(session.context, request)?;
     let checker = Checker { session, request, tokens, drafts, findings: Findings::new(session.context) };
-    places.par_iter().for_each(|place| {
-        if let Err(error) = check_place(&checker, place) {
-            checker.findings.unreadable(error);
-        }
+    places.par_iter().for_each(|place| match (check_place(&checker, place), &place.address) {
+        (Ok(()), _) => {}
+        (Err(error), Some(_)) => checker.findings.unreachable(error),
+        (Err(error), None) => checker.findings.unreadable(error),
     });
     Ok(checker.findings.finish(request.strictness))
 }
 
 fn check_place(checker: &Checker<'_>, place: &Place) -> Result<()> {
     let context = checker.session.context;
+    if let Some(address) = &place.address {
+        return context_pack::check_address(checker, address);
+    }
     place.must_exist(context)?;
     package::check_folder(checker, place)?;
     match FORMATS.iter().find(|format| format.is_at(place)) {

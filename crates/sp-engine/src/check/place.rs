@@ -8,12 +8,15 @@ use super::CheckRequest;
 use super::package::{has_packages, packages_in};
 use crate::bag::workspace::is_workspace;
 use crate::context::Context;
-use crate::context_pack::is_pack;
+use crate::context_pack::{PackAddress, PackAt, is_pack};
 use crate::error::{Error, Kind, Result};
 
-/// A file or a directory.
+/// A file, a directory, or the address of a context pack.
 pub(super) struct Place {
+    /// Where it is; of an address what may be shown.
     pub path: PathBuf,
+    /// The address, if it is one.
+    pub address: Option<PackAddress>,
 }
 
 impl Place {
@@ -23,7 +26,23 @@ impl Place {
             true => path.canonicalize().unwrap_or(path),
             false => path.components().collect(),
         };
-        Self { path }
+        Self { path, address: None }
+    }
+
+    /// What a user wrote.
+    fn given(context: &Context<'_>, given: &Path) -> Result<Self> {
+        Ok(match PackAt::new(context, given)? {
+            PackAt::Here(path) => Self::new(path),
+            PackAt::Web(address) => Self { path: address.to_string().into(), address: Some(address) },
+        })
+    }
+
+    /// Refuses an address where only what is here will do.
+    pub(super) fn must_be_here(&self, hint: &str) -> Result<()> {
+        match &self.address {
+            None => Ok(()),
+            Some(address) => Err(Error::new(Kind::Request, format!("`{address}` is on the web")).hint(hint)),
+        }
     }
 
     pub(super) fn must_exist(&self, context: &Context<'_>) -> Result<()> {
@@ -56,11 +75,11 @@ impl Place {
 /// The places that a request means.
 pub(super) fn places(context: &Context<'_>, request: &CheckRequest) -> Result<Vec<Place>> {
     if !request.paths.is_empty() {
-        let expand = |path: &PathBuf| Place::new(context.expand(&path.to_string_lossy()));
+        let all: Vec<Place> = request.paths.iter().map(|path| Place::given(context, path)).collect::<Result<_>>()?;
         // Two ways to one place are one place.
         let mut seen = std::collections::HashSet::new();
         let is_new = |place: &Place| seen.insert(place.path.canonicalize().unwrap_or_else(|_| place.path.clone()));
-        return Ok(request.paths.iter().map(expand).filter(is_new).collect());
+        return Ok(all.into_iter().filter(is_new).collect());
     }
     if let Some(root) = &request.root {
         return Ok(vec![Place::new(context.expand(&root.to_string_lossy()))]);

@@ -31,6 +31,7 @@ pub fn watch(context: &Context<'_>, request: &CheckRequest) -> Result<Watch> {
     };
     let mut watcher = notify::recommended_watcher(sender).map_err(failed)?;
     for place in place::places(context, request)? {
+        place.must_be_here("nothing tells when it changes: check it without `--watch`")?;
         place.must_exist(context)?;
         // Editors replace a file by another, so it is its directory that is watched.
         let dir = if place.is_dir() { place.path.as_path() } else { place.path.parent().unwrap_or(Path::new("/")) };

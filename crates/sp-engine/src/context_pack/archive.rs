@@ -9,7 +9,7 @@ use sp_formats::report::{Report, Severity};
 use sp_tree::atomic::{Delivery, Existing, Readers};
 use sp_tree::{Digest, Dir, stored_zip};
 
-use super::entries::read_entries;
+use super::entries::{PackAt, read_entries};
 use super::write::write_files;
 use crate::config::Session;
 use crate::context::{Context, Event};
@@ -22,7 +22,7 @@ const FOLDER: &str = "context-pack";
 /// What is to be packed.
 #[derive(Debug, Clone)]
 pub struct ZipRequest {
-    /// The folder of the pack.
+    /// The pack: a folder, a zip or an address.
     pub pack: PathBuf,
     /// The zip; none means `context-pack.zip` in the current directory.
     pub output: Option<PathBuf>,
@@ -33,8 +33,7 @@ pub struct ZipRequest {
 /// Packs a pack that is valid: the same pack gives the same bytes.
 pub fn zip(context: &Context<'_>, request: &ZipRequest) -> Result<ContextPackZipped> {
     let session = Session::begin(context)?;
-    let path = context.expand(&request.pack.to_string_lossy());
-    let (pack, entries) = valid(&session, &path)?;
+    let (pack, entries) = valid(&session, &request.pack)?;
     let files = listed(&pack, &entries).into_iter().map(|(path, bytes)| (format!("{FOLDER}/{path}"), bytes)).collect();
     let bytes = stored_zip(&files).map_err(|why| Error::new(Kind::Data, "the zip cannot be made").because(why))?;
     let existing = if request.overwrite == Overwrite::Allow { Existing::Replace } else { Existing::Keep };
@@ -52,7 +51,7 @@ pub fn zip(context: &Context<'_>, request: &ZipRequest) -> Result<ContextPackZip
 /// Unpacks a pack that is valid into a new folder.
 pub fn unzip(context: &Context<'_>, zip: &Path, dir: &Path) -> Result<ContextPackWritten> {
     let session = Session::begin(context)?;
-    let (pack, entries) = valid(&session, &context.expand(&zip.to_string_lossy()))?;
+    let (pack, entries) = valid(&session, zip)?;
     let dir = context.absolute(dir);
     if dir.symlink_metadata().is_ok() && !Dir::open(&dir)?.entries()?.is_empty() {
         return Err(Error::new(Kind::Request, format!("`{}` is not empty", context.show(&dir)))
@@ -73,16 +72,16 @@ pub(super) fn listed(pack: &ContextPack, entries: &Entries) -> BTreeMap<String, 
 }
 
 /// A pack without errors, with all that lies there.
-pub(super) fn valid(session: &Session<'_>, path: &Path) -> Result<(ContextPack, Entries)> {
-    let entries = read_entries(session, path)?;
+pub(super) fn valid(session: &Session<'_>, given: &Path) -> Result<(ContextPack, Entries)> {
+    let place = PackAt::new(session.context, given)?;
+    let entries = read_entries(session, &place)?;
     let judged = read(&entries, &session.limits);
     match judged.pack {
         Some(pack) => Ok((pack, entries)),
-        None => Err(refused(
-            session,
-            format!("`{}` is no valid context pack", session.context.show_near(path)),
-            judged.reports,
-        )),
+        None => {
+            let message = format!("`{}` is no valid context pack", place.show(session.context));
+            Err(refused(session, message, judged.reports))
+        }
     }
 }
 

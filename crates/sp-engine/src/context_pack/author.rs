@@ -1,17 +1,21 @@
 //! `sp context new` and `sp context seal`: packs that are written by hand.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use sp_formats::checks::CP_02;
 use sp_formats::context_pack::{
     AGENTS, CURSOR, Draft, Entries, Entry, Generator, MANIFEST, Manifest, PROMPTS, Project, Read, SKILLS, SOURCES,
     SPEC_VERSION, TASKS, is_pack_id, pack_id, read, sealed,
 };
+use sp_formats::json::{Json, Value};
 use sp_formats::output::ContextPackWritten;
-use sp_tree::{Digest, Dir, RelPath};
+use sp_formats::report::{Report, Severity};
+use sp_tree::{Digest, Dir, Limits, RelPath};
 
 use super::archive::refused;
-use super::entries::read_entries;
+use super::entries::{PackAt, read_entries};
 use super::write::write_files;
 use crate::config::Session;
 use crate::context::Context;
@@ -47,8 +51,12 @@ pub fn new(context: &Context<'_>, request: &NewRequest) -> Result<ContextPackWri
     let mut manifest = Manifest {
         spec_version: SPEC_VERSION.into(),
         generated_at: context.timestamp(),
-        generator: Generator { name: "skillpack".into(), version: Some(env!("CARGO_PKG_VERSION").into()), url: None },
-        project: Project { name: name.clone(), description, stack: request.stack.clone() },
+        generator: Generator {
+            name: "skillpack".into(),
+            version: Some(env!("CARGO_PKG_VERSION").into()),
+            ..Generator::default()
+        },
+        project: Project { name: name.clone(), description, stack: request.stack.clone(), ..Project::default() },
         ..Manifest::default()
     };
     manifest.pack_id = pack_id(context.now, &Digest::of(name.as_bytes()));
@@ -80,13 +88,23 @@ pub fn new(context: &Context<'_>, request: &NewRequest) -> Result<ContextPackWri
 /// something is wrong that only its author can mend.
 pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWritten> {
     let session = Session::begin(context)?;
-    let dir = context.absolute(dir);
-    let entries = read_entries(&session, &dir)?;
+    let dir = match PackAt::new(context, dir)? {
+        PackAt::Here(dir) => dir,
+        PackAt::Web(address) => {
+            return Err(Error::new(Kind::Request, format!("`{address}` cannot be sealed from here"))
+                .hint("`sp context unzip <address> <folder>` brings it here"));
+        }
+    };
+    let entries = read_entries(&session, &PackAt::Here(dir.clone()))?;
     let Read { manifest, reports, .. } = read(&entries, &session.limits);
     let Some(mut manifest) = manifest else {
         let message = format!("`{}` cannot be sealed", context.show_near(&dir));
         return Err(refused(&session, message, reports));
     };
+    if let Some(wrong) = reports.first().and_then(|report| unmendable(report, &session.limits)) {
+        let message = format!("`{}` cannot be sealed: nothing was changed", context.show_near(&dir));
+        return Err(refused(&session, message, vec![wrong]));
+    }
     let documents = markdown(&entries)?;
     if !is_pack_id(&manifest.pack_id) {
         let all: String = documents.values().map(String::as_str).collect();
@@ -100,6 +118,27 @@ pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWritten> {
         return Err(refused(&session, message, judged.reports));
     }
     write_files(&session, &dir, &files)
+}
+
+/// What is wrong in a manifest outside of what sealing writes anew. What cannot be read cannot be written again,
+/// and would be gone.
+fn unmendable(report: &Report, limits: &Limits) -> Option<Report> {
+    // A mark at the start is mended; three spaces keep every place.
+    let text = report.text.strip_prefix('\u{feff}').map(|rest| format!("   {rest}"));
+    let json = Json::parse(text.as_deref().unwrap_or(&report.text), limits).ok()?;
+    let anew: Vec<Range<usize>> =
+        ["pack_id", "files"].iter().filter_map(|key| json.root().get(key)).map(Value::span).collect();
+    let is_mended = |span: &Range<usize>| {
+        let is_missing = span.start == json.root().span().start;
+        is_missing || anew.iter().any(|part| part.start <= span.start && span.end <= part.end)
+    };
+    let mut report = report.clone();
+    report.findings.retain(|finding| {
+        finding.severity == Severity::Error
+            && finding.check.id == CP_02.id
+            && finding.span.as_ref().is_some_and(|span| !is_mended(span))
+    });
+    (!report.findings.is_empty()).then_some(report)
 }
 
 /// The Markdown files that lie in a pack.

@@ -17,7 +17,7 @@ use sp_knowledge::{Brief, Composed, Left, Pick, Pool, Ranking, Source, compose, 
 use sp_tree::{Digest, Dir};
 
 use super::archive::{ZipRequest, listed, refused, valid, zip};
-use super::entries::read_entries;
+use super::entries::{PackAt, read_entries};
 use super::write::{Target, change_files};
 use crate::config::Session;
 use crate::context::{Context, Event};
@@ -328,8 +328,8 @@ fn draft(
     (times, bases, span): (&Times, &[Base], (String, String)),
 ) -> Result<Draft> {
     let window = match &times.since {
-        Some(since) => Window { from: Some(since.clone()), to: Some(times.generated_at.clone()) },
-        None => Window { from: Some(span.0), to: Some(span.1) },
+        Some(since) => Window { from: Some(since.clone()), to: Some(times.generated_at.clone()), ..Window::default() },
+        None => Window { from: Some(span.0), to: Some(span.1), ..Window::default() },
     };
     let id = match &request.pack_id {
         Some(id) if is_pack_id(id) => id.clone(),
@@ -348,7 +348,7 @@ fn draft(
             version: Some(env!("CARGO_PKG_VERSION").into()),
             ..Generator::default()
         },
-        project: Project { name: brief.name, description: brief.description, stack: brief.stack },
+        project: Project { name: brief.name, description: brief.description, stack: brief.stack, ..Project::default() },
         user_prompt: brief.prompt,
         window: Some(window),
         sources: composed.sources.clone(),
@@ -400,7 +400,9 @@ impl Old {
         }
         match (valid(session, out), overwrite) {
             (Ok((pack, entries)), _) => Ok(Self { files: listed(&pack, &entries) }),
-            (Err(_), Overwrite::Allow) => Ok(Self { files: own_files(&read_entries(session, out)?) }),
+            (Err(_), Overwrite::Allow) => {
+                Ok(Self { files: own_files(&read_entries(session, &PackAt::Here(out.into()))?) })
+            }
             (Err(error), Overwrite::Refuse) => {
                 let message = format!("`{}` was edited since it was made", context.show_near(out));
                 Err(Error { kind: Kind::Request, ..Error::new(Kind::Request, message) }

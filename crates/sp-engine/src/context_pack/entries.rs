@@ -1,14 +1,16 @@
-//! What lies in the folder of a pack, or in a zip with such a folder.
+//! What lies in the folder of a pack, in a zip with such a folder, or at an address of either.
 
 use std::collections::BTreeSet;
-use std::io::Read;
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use sp_formats::context_pack::{Entries, Entry, MANIFEST};
 use sp_formats::printable::printable;
 use sp_tree::{Archive, Dir, EntryKind, Follow, Limits, ListingKind, RelPath};
 
+use super::web::{self, PackAddress, is_address};
 use crate::config::Session;
+use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 
 /// The zip that a pack travels in.
@@ -21,63 +23,92 @@ pub(crate) fn is_pack(path: &Path) -> bool {
     path.join(MANIFEST).symlink_metadata().is_ok() || ((is_zip || is_manifest) && path.is_file())
 }
 
+/// Where a pack is, as somebody wrote it.
+#[derive(Debug)]
+pub(crate) enum PackAt {
+    /// A folder, its `pack.json`, or a zip of this machine.
+    Here(PathBuf),
+    /// An address.
+    Web(PackAddress),
+}
+
+impl PackAt {
+    /// What a user means.
+    pub(crate) fn new(context: &Context<'_>, given: &Path) -> Result<Self> {
+        let text = given.to_string_lossy();
+        match is_address(&text) {
+            true => PackAddress::new(&text).map(Self::Web),
+            false => Ok(Self::Here(context.expand(&text))),
+        }
+    }
+
+    /// The place as it is shown.
+    pub(crate) fn show(&self, context: &Context<'_>) -> String {
+        match self {
+            Self::Here(path) => context.show_near(path),
+            Self::Web(address) => address.to_string(),
+        }
+    }
+}
+
 /// Everything that lies in a pack. Of a zip, what lies in its one folder.
-pub(crate) fn read_entries(session: &Session<'_>, path: &Path) -> Result<Entries> {
+pub(crate) fn read_entries(session: &Session<'_>, place: &PackAt) -> Result<Entries> {
+    let path = match place {
+        PackAt::Here(path) => path,
+        PackAt::Web(address) => return web::fetch(session, address),
+    };
     let folder = if path.file_name().is_some_and(|name| name == MANIFEST) { path.parent() } else { None };
     let folder = folder.unwrap_or(path);
     if folder.is_dir() {
-        let name = session.context.show_near(folder);
-        let mut walk = Walk { name, limits: &session.limits, entries: Entries::new(), bytes: 0 };
+        let budget = Budget::new(session.context.show_near(folder), &session.limits);
+        let mut walk = Walk { budget, entries: Entries::new() };
         walk.folder(&Dir::open(folder)?, "", 0)?;
         return Ok(walk.entries);
     }
-    read_zip(session, path)
+    read_zip(session, path, &session.context.show_near(path))
 }
 
-struct Walk<'a> {
+/// How much of a pack is taken, wherever it comes from.
+pub(super) struct Budget<'a> {
     /// The pack, as the user would name it.
     name: String,
     limits: &'a Limits,
-    entries: Entries,
+    files: u64,
     bytes: u64,
 }
 
-impl Walk<'_> {
-    fn folder(&mut self, dir: &Dir, above: &str, depth: u64) -> Result<()> {
-        if depth > self.limits.depth {
-            return Err(self.too_much("deeper folders", self.limits.depth, "depth"));
-        }
-        for entry in dir.entries()? {
-            let Some(name) = entry.name().to_str() else {
-                let shown = format!("{above}{}", entry.name().to_string_lossy());
-                let message = format!("`{}` in `{}` has a name that is not UTF-8", printable(&shown), self.name);
-                return Err(Error::new(Kind::Data, message).hint("rename it: the names of a pack are UTF-8"));
-            };
-            let path = format!("{above}{name}");
-            // A pack that is committed: what git keeps is not the pack's.
-            if path == ".git" {
-                continue;
-            }
-            if self.entries.len() as u64 >= self.limits.skill_entries {
-                return Err(self.too_much("more files", self.limits.skill_entries, "skill-entries"));
-            }
-            match entry.kind {
-                EntryKind::Dir => self.folder(&dir.open_dir(&entry, Follow::Never)?, &format!("{path}/"), depth + 1)?,
-                EntryKind::File => {
-                    let bytes = self.file(dir, &entry, &path)?;
-                    self.entries.insert(path, Entry::File(bytes));
-                }
-                EntryKind::Link | EntryKind::Special => drop(self.entries.insert(path, Entry::Other)),
-            }
-        }
-        Ok(())
+impl<'a> Budget<'a> {
+    pub(super) fn new(name: String, limits: &'a Limits) -> Self {
+        Self { name, limits, files: 0, bytes: 0 }
     }
 
-    fn file(&mut self, dir: &Dir, entry: &sp_tree::DirEntry, path: &str) -> Result<Vec<u8>> {
+    /// Takes one more file, so many folders deep.
+    pub(super) fn one_more(&mut self, depth: u64) -> Result<()> {
+        self.deep(depth)?;
+        self.files += 1;
+        match self.files > self.limits.skill_entries {
+            true => Err(self.too_much("more files", self.limits.skill_entries, "skill-entries")),
+            false => Ok(()),
+        }
+    }
+
+    fn deep(&self, depth: u64) -> Result<()> {
+        match depth > self.limits.depth {
+            true => Err(self.too_much("deeper folders", self.limits.depth, "depth")),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes the bytes of a file, no more than may be.
+    pub(super) fn read(
+        &mut self,
+        from: impl Read,
+        path: &str,
+        failed: impl FnOnce(io::Error) -> Error,
+    ) -> Result<Vec<u8>> {
         let (limits, mut bytes) = (self.limits, Vec::new());
         let limit = limits.skill_bytes.saturating_sub(self.bytes).min(limits.file_bytes);
-        let read = dir.open_file(entry, Follow::Never)?.take(limit.saturating_add(1)).read_to_end(&mut bytes);
-        read.map_err(|e| sp_tree::FileError::new("read", Path::new(path), e))?;
+        from.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
         self.bytes += bytes.len() as u64;
         if bytes.len() as u64 > limits.file_bytes {
             let message = format!("`{}` in `{}` has more bytes than {}", printable(path), self.name, limits.file_bytes);
@@ -97,7 +128,47 @@ impl Walk<'_> {
     }
 }
 
-fn read_zip(session: &Session<'_>, path: &Path) -> Result<Entries> {
+struct Walk<'a> {
+    budget: Budget<'a>,
+    entries: Entries,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, dir: &Dir, above: &str, depth: u64) -> Result<()> {
+        self.budget.deep(depth)?;
+        for entry in dir.entries()? {
+            let Some(name) = entry.name().to_str() else {
+                let shown = format!("{above}{}", entry.name().to_string_lossy());
+                let message = format!("`{}` in `{}` has a name that is not UTF-8", printable(&shown), self.budget.name);
+                return Err(Error::new(Kind::Data, message).hint("rename it: the names of a pack are UTF-8"));
+            };
+            let path = format!("{above}{name}");
+            // A pack that is committed: what git keeps is not the pack's.
+            if path == ".git" {
+                continue;
+            }
+            if entry.kind == EntryKind::Dir {
+                self.folder(&dir.open_dir(&entry, Follow::Never)?, &format!("{path}/"), depth + 1)?;
+                continue;
+            }
+            self.budget.one_more(depth)?;
+            let found = match entry.kind {
+                EntryKind::File => Entry::File(self.file(dir, &entry, &path)?),
+                _ => Entry::Other,
+            };
+            self.entries.insert(path, found);
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, dir: &Dir, entry: &sp_tree::DirEntry, path: &str) -> Result<Vec<u8>> {
+        let failed = |error| sp_tree::FileError::new("read", Path::new(path), error).into();
+        self.budget.read(dir.open_file(entry, Follow::Never)?, path, failed)
+    }
+}
+
+/// What lies in the one folder of a zip, which is shown by this name.
+pub(super) fn read_zip(session: &Session<'_>, path: &Path, shown: &str) -> Result<Entries> {
     let archive = Archive::open(path, &session.limits)?;
     let mut entries = Entries::new();
     for entry in &archive.listing.entries {
@@ -119,7 +190,7 @@ fn read_zip(session: &Session<'_>, path: &Path) -> Result<Entries> {
                 .filter_map(|(path, entry)| Some((path.strip_prefix(&inside)?.to_owned(), entry)))
                 .collect())
         }
-        _ => Err(Error::new(Kind::Data, format!("`{}` is no context pack", session.context.show_near(path)))
+        _ => Err(Error::new(Kind::Data, format!("`{shown}` is no context pack"))
             .because("a zip of a pack has one folder at its top, and everything in it")
             .hint("`sp context zip <folder>` makes one")),
     }

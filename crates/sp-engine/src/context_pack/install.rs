@@ -34,7 +34,7 @@ pub enum Reader {
 /// What is to be installed where.
 #[derive(Debug, Clone)]
 pub struct InstallPack {
-    /// The pack: a folder or a zip.
+    /// The pack: a folder, a zip or an address.
     pub pack: PathBuf,
     /// The repository; none means the current directory.
     pub root: Option<PathBuf>,
@@ -47,7 +47,7 @@ pub struct InstallPack {
 /// Puts a pack into a repository.
 pub fn install(context: &Context<'_>, request: &InstallPack) -> Result<ContextPackWritten> {
     let session = Session::begin(context)?;
-    let (pack, _) = valid(&session, &context.expand(&request.pack.to_string_lossy()))?;
+    let (pack, _) = valid(&session, &request.pack)?;
     let repo = Repository::at(&session, request.root.as_deref());
     let mut files = BTreeMap::new();
     let wants = |reader: Reader| request.readers.contains(&reader);

@@ -1,17 +1,21 @@
-//! Context packs: read from a folder or a zip, built, written by hand, shown, packed and unpacked.
+//! Context packs: read from a folder, a zip or an address, built, written by hand, shown, compared, packed and unpacked.
 
 mod archive;
 mod author;
 mod build;
+mod diff;
 mod entries;
 mod install;
 mod view;
+mod web;
 mod write;
 
 pub use archive::{ZipRequest, unzip, zip};
 pub use author::{NewRequest, new, seal};
 pub use build::{BuildRequest, Explain, Zipped, build};
+pub use diff::{Bodies, PackDiff, diff};
 pub use install::{InstallPack, Reader, install, uninstall};
 pub use view::show;
 
-pub(crate) use entries::{is_pack, read_entries};
+pub(crate) use entries::{PackAt, is_pack, read_entries};
+pub(crate) use web::PackAddress;

@@ -8,7 +8,7 @@ use sp_formats::output::{ContextPackFile, ContextPackView, ContextSource};
 use sp_formats::tokens;
 
 use super::archive::refused;
-use super::entries::read_entries;
+use super::entries::{PackAt, read_entries};
 use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
@@ -16,15 +16,15 @@ use crate::error::Result;
 /// What is in a pack, whatever is wrong with it.
 pub fn show(context: &Context<'_>, path: &Path) -> Result<ContextPackView> {
     let session = Session::begin(context)?;
-    let path = context.expand(&path.to_string_lossy());
-    let entries = read_entries(&session, &path)?;
+    let place = PackAt::new(context, path)?;
+    let entries = read_entries(&session, &place)?;
     let judged = read(&entries, &session.limits);
     let findings = |severity: Severity| {
         judged.reports.iter().flat_map(|report| &report.findings).filter(|finding| finding.severity == severity).count()
     };
     let (errors, warnings) = (findings(Severity::Error), findings(Severity::Warning));
     let Some(manifest) = judged.manifest else {
-        let message = format!("`{}` is no context pack", context.show_near(&path));
+        let message = format!("`{}` is no context pack", place.show(context));
         return Err(refused(&session, message, judged.reports));
     };
     let files = manifest.files.iter().map(|file| {

@@ -3,18 +3,16 @@
 use std::collections::BTreeMap;
 
 use sp_formats::json::{Numbers, Value, canonical};
-use sp_formats::output::{ChangeKind, ItemChange, MemberChange, PackageDiff};
+use sp_formats::output::PackageDiff;
 use sp_formats::package::Package;
 use sp_tree::{Content, Digest};
 
 use super::shelf::read_shelf;
 use super::subject::Subject;
+use crate::changes::{Members, items, members};
 use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
-
-/// Members by name, each as canonical JSON.
-type Members = BTreeMap<String, String>;
 
 /// What differs between two packages.
 pub fn diff(context: &Context<'_>, before: &str, after: &str) -> Result<PackageDiff> {
@@ -75,39 +73,6 @@ fn rest(package: &Package) -> BTreeMap<String, Members> {
             let members = known.get(key).map(|value| of(value, &["exported_at"])).unwrap_or_default();
             let whole = Members::from([("value".to_owned(), all[key].clone())]);
             (key.clone(), if members.is_empty() { whole } else { members })
-        })
-        .collect()
-}
-
-fn members(before: &Members, after: &Members) -> Vec<MemberChange> {
-    let mut keys: Vec<&String> = before.keys().chain(after.keys()).collect();
-    keys.sort();
-    keys.dedup();
-    let changed = keys.into_iter().filter(|key| before.get(*key) != after.get(*key));
-    changed
-        .map(|key| MemberChange {
-            member: key.clone(),
-            before: before.get(key).cloned(),
-            after: after.get(key).cloned(),
-        })
-        .collect()
-}
-
-fn items(before: &BTreeMap<String, Members>, after: &BTreeMap<String, Members>) -> Vec<ItemChange> {
-    let mut ids: Vec<&String> = before.keys().chain(after.keys()).collect();
-    ids.sort();
-    ids.dedup();
-    let none = Members::new();
-    ids.into_iter()
-        .filter(|id| before.get(*id) != after.get(*id))
-        .map(|id| {
-            let (old, new) = (before.get(id), after.get(id));
-            let change = match (old, new) {
-                (None, _) => ChangeKind::Added,
-                (_, None) => ChangeKind::Removed,
-                _ => ChangeKind::Changed,
-            };
-            ItemChange { id: id.clone(), change, members: members(old.unwrap_or(&none), new.unwrap_or(&none)) }
         })
         .collect()
 }

@@ -52,7 +52,8 @@ impl Source {
             }
             SourceRef::Zip(path) => Self::unzip(session, &here(session, wanted.base, path)),
             SourceRef::Web(url) => {
-                let download = web::download(session, url)?;
+                let address = web::Address::of_source(url);
+                let download = web::Client::new(session, &address)?.download(&address)?;
                 Self::unzip(session, download.path())
             }
             SourceRef::Git(repo) => {

@@ -1,6 +1,6 @@
 //! A Markdown file of a pack: its frontmatter, its footnotes, and what it should look like.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -26,6 +26,26 @@ pub struct Document {
     pub refers: Vec<Reference>,
     /// The sources that it defines: those of `sources.md`.
     pub defines: Vec<Reference>,
+}
+
+/// The text below each `##`, its heading with it, by the words of the heading. One that comes again has a number.
+pub fn chapters(body: &str) -> BTreeMap<String, &str> {
+    let mut chapters = BTreeMap::new();
+    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+    for section in sections(body, 0).iter().filter(|section| section.depth() == 2) {
+        // The heading as it is written: to a parser a footnote may be no word.
+        let heading = body[section.heading.clone()].trim_start_matches('#').trim();
+        let title = heading.lines().next().unwrap_or_default().trim_end_matches('#').trim_end();
+        // The number goes on from the last, so that many of one name cost little.
+        let number = times.entry(title).or_insert(1);
+        let mut name = title.to_owned();
+        while chapters.contains_key(&name) {
+            *number += 1;
+            name = format!("{title} ({number})");
+        }
+        chapters.insert(name, &body[section.heading.start..section.body.end]);
+    }
+    chapters
 }
 
 /// Reads a file of a pack; none if it is no Markdown.

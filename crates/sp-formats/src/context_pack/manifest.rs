@@ -12,6 +12,9 @@ use crate::package::time;
 use crate::printable::printable;
 use crate::report::Report;
 
+/// Members that nobody knows: each name, and its value as the JSON that stood there, in the order in which they stood.
+pub type More = Vec<(String, String)>;
+
 /// A manifest.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Manifest {
@@ -33,8 +36,8 @@ pub struct Manifest {
     pub files: Vec<FileEntry>,
     /// The sources.
     pub sources: Vec<SourceEntry>,
-    /// Members that we do not know, as JSON.
-    pub more: Vec<(String, String)>,
+    /// Members that nobody knows.
+    pub more: More,
 }
 
 /// What made a pack.
@@ -46,6 +49,8 @@ pub struct Generator {
     pub version: Option<String>,
     /// Where it is from.
     pub url: Option<String>,
+    /// Members that nobody knows.
+    pub more: More,
 }
 
 /// What a pack is for.
@@ -57,6 +62,8 @@ pub struct Project {
     pub description: String,
     /// What it is built with.
     pub stack: Vec<String>,
+    /// Members that nobody knows.
+    pub more: More,
 }
 
 /// From when to when the knowledge is.
@@ -66,6 +73,8 @@ pub struct Window {
     pub from: Option<String>,
     /// The latest.
     pub to: Option<String>,
+    /// Members that nobody knows.
+    pub more: More,
 }
 
 /// A file of a pack.
@@ -79,6 +88,8 @@ pub struct FileEntry {
     pub span: Range<usize>,
     /// Where the hash stands in the manifest.
     pub sha256_span: Range<usize>,
+    /// Members that nobody knows.
+    pub more: More,
 }
 
 /// A source.
@@ -98,6 +109,8 @@ pub struct SourceEntry {
     pub captured_at: String,
     /// Where its id stands in the manifest.
     pub span: Range<usize>,
+    /// Members that nobody knows.
+    pub more: More,
 }
 
 const KNOWN: &[&str] =
@@ -138,7 +151,7 @@ pub(super) fn read(root: Value<'_>, report: &mut Report) -> Option<Manifest> {
         return None;
     }
     let mut object = Object { value: root, name: "", report };
-    object.warn_unknown(KNOWN);
+    let more = object.unknown(KNOWN);
     Some(Manifest {
         spec_version: object.spec_version(),
         pack_id: object.pack_id(),
@@ -149,13 +162,8 @@ pub(super) fn read(root: Value<'_>, report: &mut Report) -> Option<Manifest> {
         window: window(&mut object),
         files: files(&mut object),
         sources: sources(&mut object),
-        more: more(root),
+        more,
     })
-}
-
-fn more(root: Value<'_>) -> Vec<(String, String)> {
-    let members = root.members().filter_map(|(key, value)| Some((key.text()?.into_owned(), value.raw().to_owned())));
-    members.filter(|(key, _)| !KNOWN.contains(&key.as_str())).collect()
 }
 
 /// What sort of time is wanted.
@@ -184,8 +192,10 @@ impl<'j> Object<'j, '_> {
         self.report.error(check, span, message).help(help);
     }
 
-    fn warn_unknown(&mut self, known: &[&str]) {
-        for (key, _) in self.value.members() {
+    /// The members that nobody knows. Each is told, and kept.
+    fn unknown(&mut self, known: &[&str]) -> More {
+        let mut more = More::new();
+        for (key, value) in self.value.members() {
             let name = key.text().unwrap_or_default();
             if !known.contains(&&*name) {
                 let message = format!("nobody knows `{}{}`", self.name, printable(&name));
@@ -194,8 +204,11 @@ impl<'j> Object<'j, '_> {
                     None => "it means nothing to whoever reads the pack".into(),
                 };
                 self.report.warning(&CP_03, key.span(), message).help(help);
+                // A bare CR stands only between values in JSON, and no file of a pack may have one.
+                more.push((name.into_owned(), value.raw().replace("\r\n", "\n").replace('\r', "\n")));
             }
         }
+        more
     }
 
     /// A text that may be missing.
@@ -326,16 +339,16 @@ fn required<'j>(object: &mut Object<'j, '_>, key: &str) -> Option<Value<'j>> {
 fn generator(root: &mut Object<'_, '_>) -> Generator {
     let Some(value) = required(root, "generator") else { return Generator::default() };
     let mut object = Object { value, name: "generator.", report: root.report };
-    object.warn_unknown(&["name", "version", "url"]);
+    let more = object.unknown(&["name", "version", "url"]);
     let (name, version, url) = (object.text("name"), object.optional("version"), object.optional("url"));
     object.check_url(url.as_deref().unwrap_or_default());
-    Generator { name, version, url }
+    Generator { name, version, url, more }
 }
 
 fn project(root: &mut Object<'_, '_>) -> Project {
     let Some(value) = required(root, "project") else { return Project::default() };
     let mut object = Object { value, name: "project.", report: root.report };
-    object.warn_unknown(&["name", "description", "stack"]);
+    let more = object.unknown(&["name", "description", "stack"]);
     let (name, description) = (object.text("name"), object.text("description"));
     let sentences = super::shape::sentences(&description);
     if sentences > 3 {
@@ -344,7 +357,7 @@ fn project(root: &mut Object<'_, '_>) -> Project {
         object.report.warning(&CP_02, span, message).help("say in one to three what is intended");
     }
     let stack = stack(&mut object);
-    Project { name, description, stack }
+    Project { name, description, stack, more }
 }
 
 fn stack(project: &mut Object<'_, '_>) -> Vec<String> {
@@ -368,7 +381,7 @@ fn stack(project: &mut Object<'_, '_>) -> Vec<String> {
 fn window(root: &mut Object<'_, '_>) -> Option<Window> {
     let value = root.object("window")?;
     let mut object = Object { value, name: "window.", report: root.report };
-    object.warn_unknown(&["from", "to"]);
+    let more = object.unknown(&["from", "to"]);
     let from = object.optional_moment("from", Moment::Utc);
     let to = object.optional_moment("to", Moment::Utc);
     let parsed = |text: &Option<String>| text.as_deref().and_then(time::parse);
@@ -378,7 +391,7 @@ fn window(root: &mut Object<'_, '_>) -> Option<Window> {
         let span = object.get("to").map_or(0..0, Value::span);
         object.wrong(&CP_02, span, "the window ends before it begins".into(), "exchange `from` and `to`");
     }
-    Some(Window { from, to })
+    Some(Window { from, to, more })
 }
 
 fn files(root: &mut Object<'_, '_>) -> Vec<FileEntry> {
@@ -391,11 +404,11 @@ fn files(root: &mut Object<'_, '_>) -> Vec<FileEntry> {
             continue;
         }
         let mut object = Object { value, name: "files[].", report: root.report };
-        object.warn_unknown(&["path", "sha256"]);
+        let more = object.unknown(&["path", "sha256"]);
         let (path, sha256) = (object.text("path"), hash(&mut object));
         let span = |key: &str| value.get(key).map_or_else(|| value.span(), Value::span);
         if let Some(path) = safe_path(&mut object, &path, span("path"), &mut seen) {
-            files.push(FileEntry { path, sha256, span: span("path"), sha256_span: span("sha256") });
+            files.push(FileEntry { path, sha256, span: span("path"), sha256_span: span("sha256"), more });
         }
     }
     files
@@ -466,7 +479,7 @@ fn sources(root: &mut Object<'_, '_>) -> Vec<SourceEntry> {
             continue;
         }
         let mut object = Object { value, name: "sources[].", report: root.report };
-        object.warn_unknown(&["id", "url", "title", "kind", "published_at", "captured_at"]);
+        let more = object.unknown(&["id", "url", "title", "kind", "published_at", "captured_at"]);
         let span = |key: &str| value.get(key).map_or_else(|| value.span(), Value::span);
         let source = SourceEntry {
             id: object.text("id"),
@@ -476,6 +489,7 @@ fn sources(root: &mut Object<'_, '_>) -> Vec<SourceEntry> {
             published_at: object.optional_moment("published_at", Moment::Day),
             captured_at: object.moment("captured_at", Moment::Day).unwrap_or_default(),
             span: span("id"),
+            more,
         };
         object.check_url(&source.url);
         if source.id.trim().is_empty() {

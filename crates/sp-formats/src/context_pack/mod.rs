@@ -22,12 +22,12 @@ use crate::json::{Json, Kind, Value};
 use crate::report::{Report, Severity};
 
 pub use block::{Block, BlockError, find, put, take_out};
-pub use document::Document;
+pub use document::{Document, chapters};
 pub use id::pack_id;
-pub use manifest::{FileEntry, Generator, Manifest, Project, SourceEntry, Window, is_pack_id, is_source_id};
+pub use manifest::{FileEntry, Generator, Manifest, More, Project, SourceEntry, Window, is_pack_id, is_source_id};
 pub use references::{Reference, references};
 pub use shape::sentences;
-pub use write::{Draft, manifest_text, sealed, with_frontmatter};
+pub use write::{Draft, manifest_text, sealed, with_frontmatter, without_frontmatter};
 
 /// The version of the specification.
 pub const SPEC_VERSION: &str = "0.1";

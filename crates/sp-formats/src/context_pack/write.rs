@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sp_tree::{Digest, Limits, RelPath};
 
 use super::document::written;
-use super::manifest::Manifest;
+use super::manifest::{Generator, Manifest, More, Project, SourceEntry, Window};
 use super::{FILES, MANIFEST};
 use crate::json::quoted;
 use crate::markdown::frontmatter;
@@ -14,7 +14,7 @@ use crate::yaml;
 /// A pack that is to be written: the manifest without its files, and the Markdown without its frontmatter.
 #[derive(Debug, Clone, Default)]
 pub struct Draft {
-    /// The manifest; what it says of files does not count.
+    /// The manifest. Of its files only the members that nobody knows count: they stay with the file of that path.
     pub manifest: Manifest,
     /// The Markdown of each file, by path.
     pub documents: BTreeMap<RelPath, String>,
@@ -45,13 +45,17 @@ pub(super) fn in_order<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<&'p str>
     paths
 }
 
-/// The Markdown of a file with the frontmatter that it must have, whatever it had before.
-pub fn with_frontmatter(path: &str, manifest: &Manifest, text: &str) -> String {
-    let body = match frontmatter(text) {
+/// The Markdown of a file without its frontmatter, which names the pack.
+pub fn without_frontmatter(text: &str) -> &str {
+    match frontmatter(text) {
         Some((block, body)) if !is_text(&text[block.clone()]) => &text[body..],
         _ => text,
-    };
-    let body = body.replace("\r\n", "\n").replace('\r', "\n");
+    }
+}
+
+/// The Markdown of a file with the frontmatter that it must have, whatever it had before.
+pub fn with_frontmatter(path: &str, manifest: &Manifest, text: &str) -> String {
+    let body = without_frontmatter(text).replace("\r\n", "\n").replace('\r', "\n");
     let body = body.trim_start_matches(['\u{feff}', '\n']);
     format!(
         "---\nfile: {}\npack_id: {}\nspec_version: {}\n---\n\n{body}",
@@ -74,76 +78,82 @@ pub fn sealed(manifest: &Manifest, documents: &BTreeMap<RelPath, String>) -> BTr
 
 /// `pack.json`, with these files and their hashes.
 pub fn manifest_text(manifest: &Manifest, files: &[(&str, String)]) -> String {
-    let mut members: Vec<(String, String)> = vec![
-        ("spec_version".into(), quoted(&manifest.spec_version)),
-        ("pack_id".into(), quoted(&manifest.pack_id)),
-        ("generated_at".into(), quoted(&manifest.generated_at)),
-        (
-            "generator".into(),
-            object(
-                1,
-                &[
-                    ("name", Some(quoted(&manifest.generator.name))),
-                    ("version", manifest.generator.version.as_deref().map(quoted)),
-                    ("url", manifest.generator.url.as_deref().map(quoted)),
-                ],
-            ),
-        ),
-        ("project".into(), project(manifest)),
+    let text = |text: &str| Some(quoted(text));
+    let mut members = vec![
+        ("spec_version", text(&manifest.spec_version)),
+        ("pack_id", text(&manifest.pack_id)),
+        ("generated_at", text(&manifest.generated_at)),
+        ("generator", Some(generator(&manifest.generator))),
+        ("project", Some(project(&manifest.project))),
+        ("user_prompt", manifest.user_prompt.as_deref().map(quoted)),
+        ("window", manifest.window.as_ref().map(window)),
     ];
-    members.extend(manifest.user_prompt.as_deref().map(|prompt| ("user_prompt".to_owned(), quoted(prompt))));
-    if let Some(window) = &manifest.window {
-        let window =
-            object(1, &[("from", window.from.as_deref().map(quoted)), ("to", window.to.as_deref().map(quoted))]);
-        members.push(("window".into(), window));
-    }
-    let files =
-        files.iter().map(|(path, hash)| format!("    {{ \"path\": {}, \"sha256\": {} }}", quoted(path), quoted(hash)));
-    members.push(("files".into(), list(files)));
-    let sources = manifest.sources.iter().map(|source| {
-        let text = object(
-            2,
-            &[
-                ("id", Some(quoted(&source.id))),
-                ("url", Some(quoted(&source.url))),
-                ("title", Some(quoted(&source.title))),
-                ("kind", Some(quoted(&source.kind))),
-                ("published_at", source.published_at.as_deref().map(quoted)),
-                ("captured_at", Some(quoted(&source.captured_at))),
-            ],
-        );
-        format!("    {text}")
-    });
-    members.push(("sources".into(), list(sources)));
-    members.extend(manifest.more.iter().cloned());
-    let lines: Vec<String> = members.iter().map(|(key, value)| format!("  {}: {value}", quoted(key))).collect();
-    format!("{{\n{}\n}}\n", lines.join(",\n"))
+    let of_file: BTreeMap<&str, &More> =
+        manifest.files.iter().map(|entry| (entry.path.as_str(), &entry.more)).collect();
+    let none = More::new();
+    let files = files.iter().map(|(path, hash)| file(path, hash, of_file.get(path).unwrap_or(&&none)));
+    members.push(("files", Some(list(files))));
+    members.push(("sources", Some(list(manifest.sources.iter().map(source)))));
+    object(0, &members, &manifest.more) + "\n"
 }
 
-fn project(manifest: &Manifest) -> String {
-    let project = &manifest.project;
+fn generator(generator: &Generator) -> String {
+    let members = [
+        ("name", Some(quoted(&generator.name))),
+        ("version", generator.version.as_deref().map(quoted)),
+        ("url", generator.url.as_deref().map(quoted)),
+    ];
+    object(1, &members, &generator.more)
+}
+
+fn project(project: &Project) -> String {
     let stack: Vec<String> = project.stack.iter().map(|word| quoted(word)).collect();
-    object(
-        1,
-        &[
-            ("name", Some(quoted(&project.name))),
-            ("description", Some(quoted(&project.description))),
-            ("stack", (!stack.is_empty()).then(|| format!("[{}]", stack.join(", ")))),
-        ],
-    )
+    let members = [
+        ("name", Some(quoted(&project.name))),
+        ("description", Some(quoted(&project.description))),
+        ("stack", (!stack.is_empty()).then(|| format!("[{}]", stack.join(", ")))),
+    ];
+    object(1, &members, &project.more)
+}
+
+fn window(window: &Window) -> String {
+    let members = [("from", window.from.as_deref().map(quoted)), ("to", window.to.as_deref().map(quoted))];
+    object(1, &members, &window.more)
+}
+
+/// A file stands in one line: there may be many.
+fn file(path: &str, hash: &str, more: &More) -> String {
+    let known = [("path", Some(quoted(path))), ("sha256", Some(quoted(hash)))];
+    format!("{{ {} }}", members(&known, more).join(", "))
+}
+
+fn source(source: &SourceEntry) -> String {
+    let members = [
+        ("id", Some(quoted(&source.id))),
+        ("url", Some(quoted(&source.url))),
+        ("title", Some(quoted(&source.title))),
+        ("kind", Some(quoted(&source.kind))),
+        ("published_at", source.published_at.as_deref().map(quoted)),
+        ("captured_at", Some(quoted(&source.captured_at))),
+    ];
+    object(2, &members, &source.more)
+}
+
+/// Members as they are written: those that we know first, then the rest as it stood.
+fn members(known: &[(&str, Option<String>)], more: &More) -> Vec<String> {
+    let known = known.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?)));
+    let more = more.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    known.chain(more).map(|(key, value)| format!("{}: {value}", quoted(key))).collect()
 }
 
 /// An object over several lines, `depth` levels deep.
-fn object(depth: usize, members: &[(&str, Option<String>)]) -> String {
+fn object(depth: usize, known: &[(&str, Option<String>)], more: &More) -> String {
     let indent = "  ".repeat(depth + 1);
-    let lines: Vec<String> = members
-        .iter()
-        .filter_map(|(key, value)| Some(format!("{indent}{}: {}", quoted(key), value.as_ref()?)))
-        .collect();
-    format!("{{\n{}\n{}}}", lines.join(",\n"), "  ".repeat(depth))
+    let lines: Vec<String> = members(known, more).iter().map(|member| format!("{indent}{member}")).collect();
+    if lines.is_empty() { "{}".into() } else { format!("{{\n{}\n{}}}", lines.join(",\n"), "  ".repeat(depth)) }
 }
 
 fn list(items: impl Iterator<Item = String>) -> String {
-    let items: Vec<String> = items.collect();
+    let items: Vec<String> = items.map(|item| format!("    {item}")).collect();
     if items.is_empty() { "[]".into() } else { format!("[\n{}\n  ]", items.join(",\n")) }
 }

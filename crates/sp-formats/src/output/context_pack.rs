@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::{ChangeKind, ItemChange, MemberChange};
+
 /// `sp context new`, `seal`, `unzip`, `install` and `uninstall`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackWritten {
@@ -351,4 +353,50 @@ pub struct KbKind {
     pub kind: String,
     /// How many.
     pub documents: usize,
+}
+
+/// `sp context diff`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ContextPackDiff {
+    /// The first pack, by its place.
+    pub before: String,
+    /// The second pack, by its place.
+    pub after: String,
+    /// Whether both say the same. What tells two generations of a pack apart does not count.
+    pub same: bool,
+    /// `pack_id` and `generated_at`, where they differ.
+    pub generation: Vec<MemberChange>,
+    /// Other members of the manifest that differ.
+    pub manifest: Vec<MemberChange>,
+    /// What only one of the two is built with.
+    pub stack: Vec<ItemChange>,
+    /// Sources that differ.
+    pub sources: Vec<ItemChange>,
+    /// Files that differ. The frontmatter of Markdown does not count.
+    pub files: Vec<ContextFileDiff>,
+}
+
+/// A file that differs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ContextFileDiff {
+    /// Its path.
+    pub path: String,
+    /// What happened to it.
+    pub change: ChangeKind,
+    /// What differs in its entry of the manifest; for what is no Markdown its hash and its size too.
+    pub members: Vec<MemberChange>,
+    /// The `##` sections that differ, in Markdown that changed.
+    pub sections: Vec<ContextSectionDiff>,
+    /// How Markdown changed: a unified diff without the frontmatter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+/// A section that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContextSectionDiff {
+    /// The words of its heading.
+    pub title: String,
+    /// What happened to it.
+    pub change: ChangeKind,
 }

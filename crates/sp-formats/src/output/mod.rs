@@ -314,6 +314,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("context seal", schemars::schema_for!(ContextPackWritten)),
         ("context zip", schemars::schema_for!(ContextPackZipped)),
         ("context show", schemars::schema_for!(ContextPackView)),
+        ("context diff", schemars::schema_for!(ContextPackDiff)),
         ("pkg create", schemars::schema_for!(PackagesStored)),
         ("pkg list", schemars::schema_for!(PackageList)),
         ("pkg info", schemars::schema_for!(PackageInfo)),

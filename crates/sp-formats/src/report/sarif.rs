@@ -142,6 +142,11 @@ fn region(place: &Place) -> Region {
 
 /// A path as a URI: relative below the base, absolute elsewhere.
 fn uri(path: &Path, base: &Path) -> String {
+    let text = path.to_string_lossy();
+    if text.starts_with("https://") || text.starts_with("http://") {
+        // An address is a URI already; only what a name in it may have must be covered.
+        return text.replace(' ', "%20");
+    }
     let (start, path) = match path.strip_prefix(base) {
         Ok(relative) => ("", relative),
         Err(_) => ("file://", path),

@@ -8,11 +8,11 @@ use super::Check;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContextPack {
-    /// Report every problem in context packs, folders or zips
+    /// Report every problem in context packs: folders, zips, or addresses of either
     Check(Check),
     /// Show what is in a pack, and what it costs in tokens
     Show {
-        /// The folder of the pack, or a zip
+        /// The folder of the pack, a zip, or an address
         #[arg(value_hint = ValueHint::AnyPath, default_value = ".")]
         pack: PathBuf,
     },
@@ -21,6 +21,15 @@ pub(crate) enum ContextPack {
     /// The index of what you collected: add folders, search, see what is stale
     #[command(subcommand)]
     Kb(Kb),
+    /// Show what differs between two packs, whichever way each is stored
+    Diff {
+        /// The folder of a pack, a zip, or an address
+        #[arg(value_hint = ValueHint::AnyPath)]
+        before: PathBuf,
+        /// The folder of a pack, a zip, or an address
+        #[arg(value_hint = ValueHint::AnyPath)]
+        after: PathBuf,
+    },
     /// Write a pack to be filled by hand
     New {
         /// The folder that is to hold it
@@ -44,7 +53,7 @@ pub(crate) enum ContextPack {
     },
     /// Pack a pack; the same pack gives the same bytes
     Zip {
-        /// The folder of the pack
+        /// The folder of the pack, or an address
         #[arg(value_hint = ValueHint::DirPath, default_value = ".")]
         pack: PathBuf,
         /// The zip [default: context-pack.zip]
@@ -56,7 +65,7 @@ pub(crate) enum ContextPack {
     },
     /// Unpack a pack into a new folder
     Unzip {
-        /// The zip
+        /// The zip, or an address
         #[arg(value_hint = ValueHint::FilePath)]
         zip: PathBuf,
         /// The folder
@@ -65,7 +74,7 @@ pub(crate) enum ContextPack {
     },
     /// Put a pack into a repository, beside what its people wrote themselves
     Install {
-        /// The folder of the pack, or a zip
+        /// The folder of the pack, a zip, or an address
         #[arg(value_hint = ValueHint::AnyPath)]
         pack: PathBuf,
         /// For whom; may be given more than once [default: cursor and agents]

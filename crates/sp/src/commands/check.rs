@@ -87,8 +87,9 @@ pub(super) fn once(context: &Context<'_>, request: &CheckRequest, terminal: &Ter
 
 /// What cannot be read is worse than what is wrong.
 fn exit_code(checked: &Checked) -> ExitCode {
-    if !checked.unreadable.is_empty() {
-        ExitCode::from(3)
+    let unreadable = checked.unreadable.iter().map(|error| error.kind.exit_code()).max();
+    if let Some(worst) = unreadable {
+        ExitCode::from(worst)
     } else if checked.count(Severity::Error) > 0 {
         ExitCode::from(1)
     } else {

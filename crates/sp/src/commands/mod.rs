@@ -7,6 +7,7 @@ mod clean;
 mod config;
 mod context;
 mod cost;
+mod differences;
 mod explain;
 mod init;
 mod installed;

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use sp_engine::Result;
-use sp_formats::output::{ChangeKind, ItemChange, MemberChange, PackageDiff};
+use sp_formats::output::{ChangeKind, ItemChange, PackageDiff};
 use sp_formats::printable::printable;
 
+use super::super::differences::{heading, member_line, short, sign, word};
 use crate::cli::Format;
-use crate::terminal::{ADDED, CHANGED, REMOVED, STRONG, Terminal};
+use crate::terminal::{STRONG, Terminal};
 
 pub(super) fn diff(diff: &PackageDiff, terminal: &Terminal) -> Result<()> {
     terminal.print(diff, |out| {
@@ -16,9 +17,8 @@ pub(super) fn diff(diff: &PackageDiff, terminal: &Terminal) -> Result<()> {
         if terminal.format == Format::Plain {
             for (what, list) in lists {
                 let what = what.trim_end_matches('s');
-                list.iter().try_for_each(|item| {
-                    writeln!(out, "{}\t{what}\t{}", change_word(item.change), printable(&item.id))
-                })?;
+                list.iter()
+                    .try_for_each(|item| writeln!(out, "{}\t{what}\t{}", word(item.change), printable(&item.id)))?;
             }
             return diff
                 .manifest
@@ -32,9 +32,7 @@ pub(super) fn diff(diff: &PackageDiff, terminal: &Terminal) -> Result<()> {
         }
         for (what, list) in lists {
             if !list.is_empty() {
-                let number = |kind| list.iter().filter(|item| item.change == kind).count();
-                let [added, gone, other] = [ChangeKind::Added, ChangeKind::Removed, ChangeKind::Changed].map(number);
-                writeln!(out, "\n{what}: {added} added, {gone} removed, {other} changed")?;
+                heading(out, what, list.iter().map(|item| &item.change))?;
                 list.iter().try_for_each(|item| item_lines(out, item))?;
             }
         }
@@ -45,20 +43,8 @@ pub(super) fn diff(diff: &PackageDiff, terminal: &Terminal) -> Result<()> {
     })
 }
 
-fn change_word(change: ChangeKind) -> &'static str {
-    match change {
-        ChangeKind::Added => "added",
-        ChangeKind::Removed => "removed",
-        ChangeKind::Changed => "changed",
-    }
-}
-
 fn item_lines(out: &mut dyn Write, item: &ItemChange) -> io::Result<()> {
-    let (style, sign) = match item.change {
-        ChangeKind::Added => (ADDED, '+'),
-        ChangeKind::Removed => (REMOVED, '-'),
-        ChangeKind::Changed => (CHANGED, '~'),
-    };
+    let (style, sign) = sign(item.change);
     let content = item.members.iter().find(|member| member.member == "content");
     let text = content.and_then(|member| member.after.as_ref().or(member.before.as_ref()));
     match (item.change, text) {
@@ -69,16 +55,4 @@ fn item_lines(out: &mut dyn Write, item: &ItemChange) -> io::Result<()> {
         (_, Some(text)) => writeln!(out, "  {style}{sign}{style:#} {}  {}", printable(&item.id), short(text)),
         (_, None) => writeln!(out, "  {style}{sign}{style:#} {}", printable(&item.id)),
     }
-}
-
-fn member_line(out: &mut dyn Write, indent: &str, member: &MemberChange) -> io::Result<()> {
-    let text = |text: &Option<String>| text.as_deref().map_or("nothing".into(), short);
-    writeln!(out, "{indent}{}: {} → {}", printable(&member.member), text(&member.before), text(&member.after))
-}
-
-fn short(text: &str) -> String {
-    const SHOWN: usize = 70;
-    let cut: String = text.chars().take(SHOWN).collect();
-    let dots = if cut.len() < text.len() { "…" } else { "" };
-    format!("{}{dots}", printable(&cut))
 }

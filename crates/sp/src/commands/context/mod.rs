@@ -1,6 +1,7 @@
 //! `sp context`
 
 mod build;
+mod diff;
 mod kb;
 
 use std::io::Write;
@@ -30,6 +31,7 @@ pub(super) fn run(
         ContextPack::Show { pack } => show(&context_pack::show(context, pack)?, terminal)?,
         ContextPack::Build(given) => build::run(context, given, terminal)?,
         ContextPack::Kb(command) => kb::run(context, command, terminal)?,
+        ContextPack::Diff { before, after } => diff::diff(context_pack::diff(context, before, after)?, terminal)?,
         ContextPack::New { dir, name, description, stack } => {
             let request = NewRequest {
                 dir: dir.clone(),
