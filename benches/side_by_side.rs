@@ -12,6 +12,7 @@
     reason = "a bench drives programs and prints"
 )]
 
+mod collections;
 mod graphs;
 mod projects;
 
@@ -30,7 +31,7 @@ fn main() {
     let bench = Bench { root: temp.path().into() };
     println!("{SKILLS} skills, {} files, in {}; medians of {RUNS} runs\n", SKILLS * 5, base.display());
     println!("{:<44} {:>10} {:>10} {:>7} {:>7}", "what", "sp", "beside", "ratio", "limit");
-    let all: [(&str, Run); 9] = [
+    let all: [(&str, Run); 10] = [
         ("install", Bench::install),
         ("list", Bench::list),
         ("check", Bench::check),
@@ -39,6 +40,7 @@ fn main() {
         ("merge", Bench::merge),
         ("load", Bench::load),
         ("create", Bench::create),
+        ("knowledge", Bench::knowledge),
         ("start", Bench::start),
     ];
     // `cargo bench -p sp -- verify` runs one of them.

@@ -1,5 +1,6 @@
 //! Where a document is from: an address that is the same however somebody came there.
 
+use sp_formats::context_pack::digits;
 use sp_tree::Digest;
 
 /// Parameters that say who sent somebody, and nothing of what is there.
@@ -27,8 +28,8 @@ const TRACKING: &[&str] = &[
 ];
 /// An address that is longer leads nowhere.
 const LONGEST: usize = 2048;
-/// Crockford's alphabet: no letter that looks like a digit.
-const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/// How much of a hash an id has.
+const ID_DIGITS: u32 = 16;
 
 /// An address as it is written into a pack: without what tracks, names an account or points into the page.
 /// It is none if it is no address of the web.
@@ -93,8 +94,7 @@ pub fn identity(address: &str) -> &str {
 pub fn source_id(address: &str) -> String {
     let hash = Digest::of(identity(address).as_bytes());
     let number = hash.as_bytes()[..10].iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
-    let digit = |place: u32| char::from(ALPHABET[(number >> (5 * place) & 31) as usize]);
-    format!("src_{}", (0..16).rev().map(digit).collect::<String>())
+    format!("src_{}", digits(number, ID_DIGITS))
 }
 
 /// The address of a file below the address of its folder, as sites are made of Markdown.

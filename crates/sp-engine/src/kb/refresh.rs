@@ -14,8 +14,9 @@ use crate::config::Session;
 use crate::context::Event;
 use crate::error::Result;
 
-/// So many files are read before they are written: what is read stays small.
-const CHUNK: usize = 512;
+/// So many files, and bytes, are read before they are written: what is held stays small.
+const MOST_FILES: usize = 512;
+const MOST_HELD: u64 = 64 * 1024 * 1024;
 const MOST_BESIDE: u64 = 64 * 1024;
 /// A file that changed so shortly before may change again without another time.
 const RECENT: i64 = 2_000_000_000;
@@ -40,11 +41,11 @@ pub(crate) fn refresh(session: &Session<'_>, dir: &Path) -> Result<Base> {
     let mut store = Store::open(session.context, &folder)?;
     let (found, mut skipped) = list(session, &root)?;
     let known = store.files()?;
-    let is_same = |file: &&Found| {
+    let may_differ = |file: &&Found| {
         let stamp = known.get(file.path.as_str()).map(|known| known.stamp.as_slice());
         stamp != Some(file.fingerprint().as_bytes().as_slice())
     };
-    let to_read: Vec<&Found> = found.iter().filter(is_same).collect();
+    let to_read: Vec<&Found> = found.iter().filter(may_differ).collect();
     let there: std::collections::HashSet<&str> = found.iter().map(|file| file.path.as_str()).collect();
     let gone: Vec<i64> =
         known.iter().filter(|(path, _)| !there.contains(path.as_str())).map(|(_, file)| file.id).collect();
@@ -52,8 +53,8 @@ pub(crate) fn refresh(session: &Session<'_>, dir: &Path) -> Result<Base> {
         let reading = Reading { session, root: &root, known: &known, done: AtomicUsize::new(0), total: to_read.len() };
         store.change(|writer| {
             gone.iter().try_for_each(|file| writer.forget(*file))?;
-            for chunk in to_read.chunks(CHUNK) {
-                let read: Vec<Fresh> = chunk.par_iter().filter_map(|file| reading.one(file)).collect();
+            for chunk in chunks(&to_read) {
+                let read: Vec<Fresh> = chunk.par_iter().map(|file| reading.one(file)).collect();
                 read.iter().try_for_each(|file| writer.write(file))?;
             }
             writer.finish(&session.context.timestamp())
@@ -62,6 +63,23 @@ pub(crate) fn refresh(session: &Session<'_>, dir: &Path) -> Result<Base> {
     skipped.extend(store.skipped()?);
     skipped.sort();
     Ok(Base { folder, read: to_read.len(), removed: gone.len(), store, skipped })
+}
+
+/// The files in parts that are read at once.
+fn chunks<'f>(files: &[&'f Found]) -> Vec<Vec<&'f Found>> {
+    let mut chunks: Vec<Vec<&Found>> = Vec::new();
+    let mut held = 0;
+    for file in files {
+        held += file.stamp.size;
+        match chunks.last_mut() {
+            Some(chunk) if chunk.len() < MOST_FILES && held <= MOST_HELD => chunk.push(file),
+            _ => {
+                held = file.stamp.size;
+                chunks.push(vec![file]);
+            }
+        }
+    }
+    chunks
 }
 
 struct Reading<'a> {
@@ -73,9 +91,9 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// What a file holds; none if it went away.
-    fn one(&self, file: &Found) -> Option<Fresh> {
-        let fresh = self.read(file);
+    /// What a file holds.
+    fn one(&self, file: &Found) -> Fresh {
+        let fresh = self.read(file).unwrap_or_else(|| unreadable(file));
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if done.is_multiple_of(STEP) {
             self.session.context.tell(Event::Reading { done, total: self.total });
@@ -100,5 +118,16 @@ impl Reading<'_> {
             Contents { documents: found.documents.into_iter().map(with_words).collect(), skipped: found.skipped }
         };
         Some(Fresh { path: path.into(), stamp, digest, read: (!is_known).then(contents) })
+    }
+}
+
+/// A file that may not be read, or went away. It is tried again the next time.
+fn unreadable(file: &Found) -> Fresh {
+    let skipped = Skipped { path: file.path.to_string(), line: None, why: "it cannot be read".into() };
+    Fresh {
+        path: file.path.to_string(),
+        stamp: Vec::new(),
+        digest: Digest::of(b""),
+        read: Some(Contents { documents: Vec::new(), skipped: vec![skipped] }),
     }
 }

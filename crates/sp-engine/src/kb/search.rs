@@ -11,6 +11,9 @@ use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 
+/// Nobody keeps one page more often.
+const MOST_PARTS: usize = 64;
+
 /// What is looked for.
 #[derive(Debug, Clone)]
 pub struct SearchRequest {
@@ -78,6 +81,7 @@ impl Records {
         let (mut candidates, mut parts): (Vec<Candidate>, Vec<Vec<(usize, i64)>>) = (Vec::new(), Vec::new());
         for (number, row) in rows {
             match candidates.last_mut().zip(parts.last_mut()) {
+                Some((known, parts)) if known.identity == row.identity && parts.len() >= MOST_PARTS => {}
                 Some((known, parts)) if known.identity == row.identity => {
                     known.words = join(&known.words, &row.words);
                     known.day = known.day.max(day(&row.captured));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use sp_knowledge::{Document, Skipped, identity};
 use sp_tree::{Digest, Dir, Name};
 
@@ -79,15 +79,23 @@ impl Store {
     pub(super) fn open(context: &Context<'_>, folder: &Path) -> Result<Self> {
         let dir = Dir::create_all(&super::home(context))?;
         let name = file_name(folder);
-        match Self::connect(&dir.path().join(&name)) {
-            Ok(store) if store.is_usable(folder) => Ok(store),
-            _ => {
-                remove_files(&dir, &name)?;
-                let store = Self::connect(&dir.path().join(&name)).map_err(|e| failed(&dir.path().join(&name), e))?;
-                store.create(folder).map_err(|e| failed(&store.path, e))?;
-                Ok(store)
-            }
+        let path = dir.path().join(&name);
+        if let Some(store) = Self::ready(&path, folder).ok().flatten() {
+            return Ok(store);
         }
+        // What is no database at all is not mended. Nothing holds it open any more.
+        remove_files(&dir, &name)?;
+        let store = Self::ready(&path, folder).map_err(|e| failed(&path, e))?;
+        store.ok_or_else(|| unreadable(&path))
+    }
+
+    /// The index in a file, made anew if it is of another version.
+    fn ready(path: &Path, folder: &Path) -> rusqlite::Result<Option<Self>> {
+        let mut store = Self::connect(path)?;
+        if !store.is_usable(folder) {
+            store.create(folder)?;
+        }
+        Ok(store.is_usable(folder).then_some(store))
     }
 
     /// The index of a folder, if there is one.
@@ -123,11 +131,24 @@ impl Store {
         Ok(Self { connection, path: path.into() })
     }
 
-    fn create(&self, folder: &Path) -> rusqlite::Result<()> {
-        let text = folder.to_string_lossy();
-        self.connection.execute_batch(&format!("BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;"))?;
-        self.connection.execute("INSERT INTO base VALUES (?1, '')", [text.as_ref()])?;
-        Ok(())
+    /// Makes the tables anew, unless another `sp` just did.
+    fn create(&mut self, folder: &Path) -> rusqlite::Result<()> {
+        let change = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let version: i32 = change.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if version == VERSION {
+            return Ok(());
+        }
+        let tables: Vec<String> = change
+            .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")?
+            .query_map([], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        for table in tables {
+            change.execute_batch(&format!("DROP TABLE \"{}\";", table.replace('"', "\"\"")))?;
+        }
+        change.execute_batch(SCHEMA)?;
+        change.execute("INSERT INTO base VALUES (?1, '')", [folder.to_string_lossy().as_ref()])?;
+        change.pragma_update(None, "user_version", VERSION)?;
+        change.commit()
     }
 
     fn is_usable(&self, folder: &Path) -> bool {
@@ -165,7 +186,8 @@ impl Store {
     /// Writes what was read and forgets what is gone, all at once.
     pub(super) fn change(&mut self, write: impl FnOnce(&Writer<'_>) -> Result<()>) -> Result<()> {
         let path = self.path.clone();
-        let transaction = self.connection.transaction().map_err(|e| failed(&path, e))?;
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(|e| failed(&path, e))?;
         write(&Writer { transaction: &transaction, path: &path })?;
         transaction.commit().map_err(|e| failed(&path, e))
     }

@@ -15,7 +15,8 @@ pub fn pack_id(at: Timestamp, inputs: &Digest) -> String {
     format!("pk_{}{}", digits(time, TIME_DIGITS), digits(hash, INPUT_DIGITS))
 }
 
-fn digits(number: u128, count: u32) -> String {
+/// The last digits of a number in base 32.
+pub fn digits(number: u128, count: u32) -> String {
     let digit = |place: u32| char::from(ALPHABET[(number >> (5 * place) & 31) as usize]);
     (0..count).rev().map(digit).collect()
 }

@@ -23,7 +23,7 @@ use crate::report::{Report, Severity};
 
 pub use block::{Block, BlockError, find, put, take_out};
 pub use document::{Document, chapters};
-pub use id::pack_id;
+pub use id::{digits, pack_id};
 pub use manifest::{FileEntry, Generator, Manifest, More, Project, SourceEntry, Window, is_pack_id, is_source_id};
 pub use references::{Reference, references};
 pub use shape::sentences;

@@ -9,6 +9,8 @@ use crate::sentence::plain;
 
 /// So many sentences are offered for a list to whoever chooses.
 const OFFERED: usize = 40;
+/// Of one source so many sentences are looked at, from its beginning.
+const MOST_CLAIMS: usize = 5_000;
 /// So many reasons why a sentence was left out are kept.
 const MOST_LEFT: usize = 500;
 
@@ -78,6 +80,9 @@ impl Pool {
             let heading = self.relevance.of(&part.title).max(title);
             for (at, block) in part.blocks.iter().enumerate() {
                 let place = (section, at);
+                if claims.len() >= MOST_CLAIMS {
+                    break;
+                }
                 claims.extend(self.claims_of(&source, (number, share), (place, heading), block));
             }
         }

@@ -1,6 +1,6 @@
 //! `skills.md`, `prompts.md` and `tasks.md`: what sections of sources teach, ask and tell to do.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::Brief;
 use super::budget::most_that_fit;
@@ -91,8 +91,9 @@ pub(super) struct Sections {
 
 impl Sections {
     pub(super) fn new(brief: &Brief, pool: &mut Pool, sources: usize, budget: usize) -> Self {
-        let skills = skills(pool, sources);
-        let tasks = tasks(pool, sources);
+        let claims = by_section(pool, sources);
+        let skills = skills(pool, &claims);
+        let tasks = tasks(pool, &claims);
         let prompts = prompts(brief, pool, &skills);
         let of_skills: Vec<String> = skills.iter().map(|skill| skill.text(pool)).collect();
         Self {
@@ -101,6 +102,18 @@ impl Sections {
             tasks: file("Tasks", &numbered(&tasks, pool), budget),
         }
     }
+}
+
+/// The sentences of each section of each source that has any, in their order.
+type BySection<'p> = BTreeMap<(usize, usize), Vec<&'p Claim>>;
+
+fn by_section(pool: &Pool, sources: usize) -> BySection<'_> {
+    let mut sections = BySection::new();
+    for claim in pool.claims.iter().filter(|claim| claim.source < sources) {
+        sections.entry((claim.source, claim.place.0)).or_default().push(claim);
+    }
+    sections.values_mut().for_each(|claims| claims.sort_by_key(|claim| claim.place));
+    sections
 }
 
 /// A file of sections, as many as fit; none without any.
@@ -128,13 +141,8 @@ impl Skill {
     }
 }
 
-fn skills(pool: &Pool, sources: usize) -> Vec<Skill> {
-    let mut found: Vec<Skill> = Vec::new();
-    for source in 0..sources {
-        let document = &pool.sources[source].document;
-        let claims: Vec<&Claim> = pool.claims.iter().filter(|claim| claim.source == source).collect();
-        found.extend((0..document.sections.len()).filter_map(|place| skill(pool, (source, place), &claims)));
-    }
+fn skills(pool: &Pool, claims: &BySection<'_>) -> Vec<Skill> {
+    let mut found: Vec<Skill> = claims.iter().filter_map(|(place, here)| skill(pool, *place, here)).collect();
     found.sort_by(|a, b| b.score.cmp(&a.score).then(a.source.cmp(&b.source)).then(a.place.cmp(&b.place)));
     let best = found.first().map_or(0, |skill| skill.score);
     let mut chosen: Vec<(Skill, HashSet<u64>)> = Vec::new();
@@ -150,21 +158,19 @@ fn skills(pool: &Pool, sources: usize) -> Vec<Skill> {
 }
 
 /// What a section teaches: when it helps, and at least two things that are done.
-fn skill(pool: &Pool, (source, place): (usize, usize), claims: &[&Claim]) -> Option<Skill> {
+fn skill(pool: &Pool, (source, place): (usize, usize), here: &[&Claim]) -> Option<Skill> {
     let document = &pool.sources[source].document;
     let section = &document.sections[place];
-    let mut here: Vec<&&Claim> = claims.iter().filter(|claim| claim.place.0 == place).collect();
-    here.sort_by_key(|claim| claim.place);
     let sort = |claim: &Claim| section.blocks[claim.place.1].sort;
     let is_text = |claim: &Claim| matches!(sort(claim), Sort::Text | Sort::Highlight);
     let texts = || here.iter().filter(|claim| is_text(claim));
-    let is_clear = |claim: &&&&Claim| claim.role == Role::Fact && stands(&claim.text) == 100;
+    let is_clear = |claim: &&&Claim| claim.role == Role::Fact && stands(&claim.text) == 100;
     let context =
         texts().find(is_clear).or_else(|| texts().find(|claim| claim.role == Role::Fact)).or_else(|| texts().next())?;
     let is_step =
         |claim: &Claim| claim.role != Role::Fact || matches!(sort(claim), Sort::Item | Sort::Step | Sort::Tip);
     let mut seen = HashSet::new();
-    let pattern: Vec<&&&Claim> = here
+    let pattern: Vec<&&Claim> = here
         .iter()
         .filter(|claim| {
             claim.text != context.text
@@ -221,12 +227,13 @@ struct Task {
     place: usize,
 }
 
-fn tasks(pool: &Pool, sources: usize) -> Vec<Task> {
+fn tasks(pool: &Pool, claims: &BySection<'_>) -> Vec<Task> {
     let mut found: Vec<Task> = Vec::new();
-    for source in 0..sources {
-        let sections = pool.sources[source].document.sections.len();
-        let of_source = (0..sections).filter_map(|place| task(pool, source, place));
-        found.extend(of_source.take(OF_ONE));
+    for (place, here) in claims {
+        let of_source = found.iter().rev().take_while(|known| known.source == place.0).count();
+        if of_source < OF_ONE {
+            found.extend(task(pool, *place, here));
+        }
     }
     found.sort_by(|a, b| b.score.cmp(&a.score).then(a.source.cmp(&b.source)).then(a.place.cmp(&b.place)));
     found.truncate(TASKS);
@@ -234,7 +241,7 @@ fn tasks(pool: &Pool, sources: usize) -> Vec<Task> {
     found
 }
 
-fn task(pool: &Pool, source: usize, place: usize) -> Option<Task> {
+fn task(pool: &Pool, (source, place): (usize, usize), here: &[&Claim]) -> Option<Task> {
     let document = &pool.sources[source].document;
     let section = &document.sections[place];
     let is_step = |sort: Sort| matches!(sort, Sort::Step | Sort::Todo);
@@ -253,8 +260,7 @@ fn task(pool: &Pool, source: usize, place: usize) -> Option<Task> {
     let all = section.blocks.iter().filter(|block| !is_step(block.sort)).flat_map(|block| &block.sentences);
     let acceptance = all.filter(|text| refusal(text).is_none()).find(|text| shows_success(text)).cloned();
     let title = title(&document.title, section);
-    let of_section = pool.claims.iter().filter(|claim| claim.source == source && claim.place.0 == place);
-    let score = of_section.map(|claim| claim.score).max()? + pool.relevance.of(&title);
+    let score = here.iter().map(|claim| claim.score).max()? + pool.relevance.of(&title);
     let lower = title.to_lowercase();
     let phase =
         PHASES.iter().find(|(_, words)| words.iter().any(|word| lower.contains(word))).map_or(2, |(phase, _)| *phase);

@@ -151,8 +151,8 @@ pub(crate) enum Kb {
     /// Read a folder, or what changed in it since
     Add {
         /// The folder
-        #[arg(value_hint = ValueHint::DirPath, required = true)]
-        dirs: Vec<PathBuf>,
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
     },
     /// Show the folders that were added, or the documents of one
     List {

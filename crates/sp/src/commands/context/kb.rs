@@ -16,7 +16,7 @@ const NAMED: usize = 10;
 
 pub(super) fn run(context: &Context<'_>, command: &Kb, terminal: &Terminal) -> Result<()> {
     match command {
-        Kb::Add { dirs } => dirs.iter().try_for_each(|dir| add(context, &kb::add(context, dir)?, terminal)),
+        Kb::Add { dir } => add(context, &kb::add(context, dir)?, terminal),
         Kb::List { dir } => list(context, &kb::list(context, dir.as_deref())?, terminal),
         Kb::Search { query, kb, most } => {
             let request = SearchRequest { query: query.join(" "), folder: kb.clone(), most: *most };
