@@ -61,6 +61,40 @@ const NAMES: &[&[&str]] = &[
     &["spreadsheet", "csv", "excel"],
 ];
 
+/// Two words that are one, in texts about software: apart they would mean something else.
+const PHRASES: &[(&str, &str)] = &[
+    ("log in", "login"),
+    ("logs in", "login"),
+    ("logged in", "login"),
+    ("logging in", "login"),
+    ("log into", "login"),
+    ("sign in", "login"),
+    ("signs in", "login"),
+    ("signed in", "login"),
+    ("signing in", "login"),
+    ("sign on", "sso"),
+    ("sign-on", "sso"),
+    ("roll out", "rollout"),
+    ("check out", "checkout"),
+    ("real time", "realtime"),
+    ("web socket", "websocket"),
+    ("open id", "openid"),
+];
+
+/// A text in which two words that are one are written as one.
+pub(crate) fn with_phrases(text: &str) -> String {
+    PHRASES.iter().fold(text.to_owned(), |text, (two, one)| {
+        // In ASCII lower case every byte stays where it is.
+        let lower = text.to_ascii_lowercase();
+        let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+        for (at, found) in lower.match_indices(two) {
+            out.extend([&text[done..at], one]);
+            done = at + found.len();
+        }
+        out + &text[done..]
+    })
+}
+
 /// The other names of a word.
 pub(crate) fn others(word: u64) -> Vec<u64> {
     static KNOWN: OnceLock<HashMap<u64, Vec<u64>>> = OnceLock::new();
@@ -97,5 +131,6 @@ mod tests {
         };
         assert!(others(hash("k8s")).contains(&hash("Kubernetes")));
         assert!(others(hash("gardening")).is_empty());
+        assert_eq!(with_phrases("People Log in with single sign-on"), "People login with single sso");
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use sp_formats::words::{each_word, idle};
 
 use crate::index::{Counts, entries};
-use crate::names::others;
+use crate::names::{others, with_phrases};
 
 /// The constants of BM25 that everybody uses.
 const SATURATION: f64 = 1.2;
@@ -130,7 +130,7 @@ impl Question {
         let polite: HashSet<u64> = POLITENESS.iter().flat_map(|word| hashes(word)).collect();
         let mut words: Vec<(u64, f64)> = Vec::new();
         for (text, weight) in texts {
-            for word in hashes(text).into_iter().filter(|word| !idle.contains(word)) {
+            for word in hashes(&with_phrases(text)).into_iter().filter(|word| !idle.contains(word)) {
                 let weight = if polite.contains(&word) { weight * POLITE } else { *weight };
                 match words.iter_mut().find(|(known, _)| *known == word) {
                     Some((_, known)) => *known = known.max(weight),
