@@ -105,7 +105,7 @@ pub fn build(context: &Context<'_>, request: &BuildRequest) -> Result<ContextBui
         return Err(nothing_quotable(&composed.left));
     }
     let made_of = MadeOf { times: &times, bases: &bases, span: found.span, picks: &picks };
-    let draft = draft(request, brief, &composed, made_of)?;
+    let draft = draft(request, brief, &composed, &made_of)?;
     let files = draft.files();
     must_be_valid(&session, &files)?;
     let written = write(&session, &out, old, files)?;
@@ -341,7 +341,7 @@ struct MadeOf<'a> {
 }
 
 /// The pack as it is to be written.
-fn draft(request: &BuildRequest, brief: Brief, composed: &Composed, made_of: MadeOf<'_>) -> Result<Draft> {
+fn draft(request: &BuildRequest, brief: Brief, composed: &Composed, made_of: &MadeOf<'_>) -> Result<Draft> {
     let times = made_of.times;
     let window = match &times.since {
         Some(since) => Window { from: Some(since.clone()), to: Some(times.generated_at.clone()) },
@@ -353,7 +353,7 @@ fn draft(request: &BuildRequest, brief: Brief, composed: &Composed, made_of: Mad
             return Err(Error::new(Kind::Usage, format!("`--pack-id` is neither a ULID nor a UUID: `{id}`"))
                 .hint("leave it out: then it follows from what the pack is made of"));
         }
-        None => pack_id(times.now, &inputs(request, &brief, &made_of)?),
+        None => pack_id(times.now, &inputs(request, &brief, made_of)?),
     };
     let manifest = Manifest {
         spec_version: SPEC_VERSION.into(),
