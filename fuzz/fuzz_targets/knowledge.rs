@@ -36,7 +36,7 @@ fn documents(bytes: &[u8]) -> Vec<Document> {
 fn brief(documents: &[Document]) -> Brief {
     let titles: Vec<&str> = documents.iter().take(2).map(|document| document.title.as_str()).collect();
     let description = format!("Retry requests within a limit. {}", titles.join(" "));
-    Brief { name: "Shop".into(), description, prompt: None, stack: vec!["rust".into()] }
+    Brief { name: "Shop".into(), prompt: Some(description.clone()), description, stack: vec!["rust".into()] }
 }
 
 fn ranked(documents: Vec<Document>, brief: &Brief) -> (Vec<Source>, Ranking) {
@@ -56,6 +56,7 @@ fn must_be_valid(brief: Brief, composed: Composed) {
         generated_at: TIME.into(),
         generator: Generator { name: "fuzz".into(), ..Generator::default() },
         project: Project { name: brief.name, description: brief.description, stack: brief.stack },
+        user_prompt: brief.prompt,
         sources: composed.sources,
         ..Manifest::default()
     };

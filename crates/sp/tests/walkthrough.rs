@@ -138,7 +138,10 @@ fn cp_12_the_walkthrough_of_context_packs_prints_what_it_says() {
     for dir in ["context-pack", ".skillpack/kb"] {
         for entry in std::fs::read_dir(home.join(dir)).unwrap() {
             let text = String::from_utf8_lossy(&std::fs::read(entry.unwrap().path()).unwrap()).into_owned();
-            assert!(!text.contains("tok_9f8e") && !text.contains("ask Ada") && !text.contains("author of this"), "{dir} has what must not get in");
+            assert!(
+                !text.contains("tok_9f8e") && !text.contains("ask Ada") && !text.contains("author of this"),
+                "{dir} has what must not get in"
+            );
         }
     }
 }
