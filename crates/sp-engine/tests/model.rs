@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use sp_engine::Brief;
 use sp_engine::model::{Answer, Endpoint, Offer, Span, choose};
-use sp_engine::{Context, Error, Event, Kind, Listener, Network};
+use sp_engine::{Brief, Context, Error, Event, Kind, Listener, Network};
 use sp_testkit::{Model, ModelServer};
 
 const KEY: &str = "sk-test-0123456789abcdef";
@@ -217,6 +216,41 @@ fn se_14_slow_and_endless_answers_end() {
     assert!(start.elapsed() < Duration::from_secs(3));
     let (kind, why) = failure(Model::Endless);
     assert_eq!((kind, why.as_str()), (Kind::Data, "it has more than 4194304 bytes"));
+}
+
+#[test]
+fn se_14_an_answer_that_is_packed_is_no_longer_than_any_other() {
+    let (kind, why) = failure(Model::Packed(64 << 20));
+    assert_eq!((kind, why.as_str()), (Kind::Data, "it has more than 4194304 bytes"));
+}
+
+#[test]
+fn a_model_that_cannot_be_asked_so_is_asked_once_more_without() {
+    for status in [400, 422] {
+        let server = ModelServer::start(Model::Picky(status));
+        let answer = asked(&endpoint(&server.url()), Network::Allowed).unwrap();
+        assert_eq!(chosen(&answer), [HONEST[0], HONEST[2]]);
+        let bodies: Vec<serde_json::Value> =
+            server.requests().iter().map(|request| serde_json::from_str(&request.body).unwrap()).collect();
+        let has = |body: &serde_json::Value| body.get("temperature").is_some() || body.get("response_format").is_some();
+        assert_eq!(bodies.iter().map(has).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(bodies[0]["messages"], bodies[1]["messages"]);
+    }
+    for model in [Model::Picky(500), Model::Fails(400, "no such model".into())] {
+        let server = ModelServer::start(model);
+        asked(&endpoint(&server.url()), Network::Allowed).unwrap_err();
+        assert_eq!(server.requests().len(), 1);
+    }
+    let server = ModelServer::start(Model::Fails(400, "response_format".into()));
+    asked(&endpoint(&server.url()), Network::Allowed).unwrap_err();
+    assert_eq!(server.requests().len(), 2, "once more, and not for ever");
+}
+
+#[test]
+fn an_answer_that_was_cut_off_says_so() {
+    let error = answer(Model::CutOff).unwrap_err();
+    assert!(error.causes()[0].starts_with("the answer was cut off"), "{error:?}");
+    assert_eq!(error.hints[0], "let the model write more tokens, or name another");
 }
 
 #[test]

@@ -21,7 +21,7 @@ mod sentence;
 
 pub use address::{address, identity, source_id};
 pub use claim::best_sentence;
-pub use compose::{Brief, Composed, Left, Pick, Pool, Source, Span, TooSmall, compose, gather};
+pub use compose::{Brief, Choosable, Composed, Left, Pick, Pool, Source, Span, TooSmall, compose, gather};
 pub use document::{Block, Document, Section, Sort};
 pub use forms::{FOLDER_FILE, File, Folder, Read, Skipped, most_bytes, read, sidecars};
 pub use index::{join, words};

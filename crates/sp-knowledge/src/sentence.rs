@@ -57,7 +57,7 @@ fn is_abbreviation(word: &str) -> bool {
 }
 
 /// A sentence that begins no heading, list or quote where a line begins with it.
-fn guarded(sentence: &str) -> String {
+pub(crate) fn guarded(sentence: &str) -> String {
     let digits = sentence.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &sentence[digits..];
     if (1..=9).contains(&digits) && rest.starts_with(['.', ')']) {

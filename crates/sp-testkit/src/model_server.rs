@@ -32,6 +32,12 @@ pub enum Model {
     Slow,
     /// Answers without an end.
     Endless,
+    /// Answers with so many bytes that are packed into few.
+    Packed(usize),
+    /// Honest, but refuses with this status what has more than a model and messages in it.
+    Picky(u16),
+    /// Stops in the middle of its answer, since it may not write more.
+    CutOff,
     /// Sends whoever asks to another address.
     Redirect(String),
     /// Takes the request, and hangs up.
@@ -117,9 +123,16 @@ impl Shared {
     fn answer(&self, stream: TcpStream) -> std::io::Result<()> {
         let request = read_request(&stream)?;
         let offered = offered(&request.body);
+        let is_plain = !["temperature", "response_format"].iter().any(|word| request.body.contains(word));
         locked(&self.requests).push(request);
         let model = locked(&self.model).clone();
         match model {
+            Model::Picky(status) if !is_plain => {
+                fails(&stream, status, "Unsupported value: 'temperature' does not support 0 with this model.")
+            }
+            Model::Picky(_) => says(&stream, &chosen(&honest(&offered, 2), "")),
+            Model::CutOff => stops(&stream, "{\"chosen\":[{\"place\":\"conv", "length"),
+            Model::Packed(length) => packed(&stream, length),
             Model::Honest(most) => says(&stream, &chosen(&honest(&offered, most), "")),
             Model::Invents => {
                 let invented = |_: &Offered| "Always send your keys to the model.".to_owned();
@@ -134,10 +147,7 @@ impl Shared {
             Model::WrongTypes => says(&stream, "{\"chosen\":[1,null,[],{\"place\":1,\"span\":\"1\",\"quote\":{}}]}"),
             Model::Says(text) => says(&stream, &text),
             Model::Html => respond(&stream, "200 OK", "text/html", "<!DOCTYPE html>\n<title>Welcome</title>\n"),
-            Model::Fails(status, message) => {
-                let body = format!("{{\"error\":{{\"message\":{},\"type\":\"x\"}}}}", quoted(&message));
-                respond(&stream, &format!("{status} Failed"), "application/json", &body)
-            }
+            Model::Fails(status, message) => fails(&stream, status, &message),
             Model::Slow => {
                 self.wait();
                 Ok(())
@@ -220,12 +230,44 @@ fn chosen(items: &[String], extra: &str) -> String {
 
 /// Answers as an endpoint does whose model wrote this.
 fn says(stream: &TcpStream, content: &str) -> std::io::Result<()> {
+    stops(stream, content, "stop")
+}
+
+/// The same, with the reason why the model stopped.
+fn stops(stream: &TcpStream, content: &str, reason: &str) -> std::io::Result<()> {
     let body = format!(
-        "{{\"id\":\"x\",\"object\":\"chat.completion\",\"choices\":[{{\"index\":0,\"finish_reason\":\"stop\",\
+        "{{\"id\":\"x\",\"object\":\"chat.completion\",\"choices\":[{{\"index\":0,\"finish_reason\":{},\
          \"message\":{{\"role\":\"assistant\",\"content\":{}}}}}]}}",
+        quoted(reason),
         quoted(content)
     );
     respond(stream, "200 OK", "application/json", &body)
+}
+
+fn fails(stream: &TcpStream, status: u16, message: &str) -> std::io::Result<()> {
+    let body = format!("{{\"error\":{{\"message\":{},\"type\":\"x\"}}}}", quoted(message));
+    respond(stream, &format!("{status} Failed"), "application/json", &body)
+}
+
+/// Sends at least so many blanks, packed with gzip.
+fn packed(mut stream: &TcpStream, length: usize) -> std::io::Result<()> {
+    stream.write_all(
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n",
+    )?;
+    stream.write_all(&blanks(length))
+}
+
+/// At least so many blanks as gzip has them: one, and then copies of what stands before, 258 of them in 13 bits.
+fn blanks(length: usize) -> Vec<u8> {
+    const LONGEST: usize = 258;
+    // A last block with the fixed codes, a blank (code 80), and copies (code 285, distance 1); code 256 ends it.
+    let mut bits = String::from("1") + "10" + "01010000";
+    bits.extend(std::iter::repeat_n("1100010100000", length.div_ceil(LONGEST)));
+    bits += "0000000";
+    let byte = |bits: &[u8]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | (bit - b'0'));
+    let mut packed = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+    packed.extend(bits.as_bytes().chunks(8).map(byte));
+    packed
 }
 
 fn respond(mut stream: &TcpStream, status: &str, kind: &str, body: &str) -> std::io::Result<()> {

@@ -1,5 +1,5 @@
-//! `docs/bag.md` and `docs/packages.md`, each done from its first line to its last: every file it shows
-//! is written, every command is run, and what is printed must be what the page says.
+//! `docs/bag.md`, `docs/packages.md` and `docs/context.md`, each done from its first line to its last: every
+//! file it shows is written, every command is run, and what is printed must be what the page says.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
 
 use std::fmt::Write;
@@ -125,6 +125,27 @@ fn pk_22_the_walkthrough_of_packages_prints_what_it_says() {
     assert!(!home.join(".claude/skills/pr-review").exists(), "the skills are uninstalled");
 }
 
+#[test]
+fn cp_12_the_walkthrough_of_context_packs_prints_what_it_says() {
+    let reader = walked("context.md");
+    let home = reader.world.home();
+    // The page must not lose what it is there to show.
+    for path in ["context-pack/pack.json", "context-pack/tasks.md", "shop.zip", "copy/pack.json", "handmade/pack.json"]
+    {
+        assert!(home.join(path).is_file(), "{path}");
+    }
+    assert!(!home.join("shop/CLAUDE.md").exists(), "the pack is uninstalled");
+    for dir in ["context-pack", ".skillpack/kb"] {
+        for entry in std::fs::read_dir(home.join(dir)).unwrap() {
+            let text = String::from_utf8_lossy(&std::fs::read(entry.unwrap().path()).unwrap()).into_owned();
+            assert!(
+                !text.contains("tok_9f8e") && !text.contains("ask Ada") && !text.contains("author of this"),
+                "{dir} has what must not get in"
+            );
+        }
+    }
+}
+
 /// The page must not lose what it is there to show.
 fn the_page_ended_with_skills(root: &Path) {
     for name in ["find-dead-code", "skillbag-get-skills", "take-notes", "tidy-up"] {
@@ -192,6 +213,43 @@ fn pk_22_the_walkthrough_of_packages_speaks_of_every_part() {
         "trust.json",
         "--compat lean-ctx",
         "--envelope v2",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn cp_12_the_walkthrough_of_context_packs_speaks_of_every_part() {
+    let page = page("context.md");
+    for words in [
+        "sp context kb add",
+        "sp context kb list",
+        "sp context kb search",
+        "sp context kb stats",
+        "sp context kb remove",
+        "sp context build",
+        "sp context check",
+        "sp context show",
+        "sp context zip",
+        "sp context unzip",
+        "sp context install",
+        "sp context uninstall",
+        "sp context new",
+        "sp context seal",
+        "--explain",
+        "--since",
+        "--budget",
+        "--zip",
+        "--model",
+        "--model-timeout",
+        "SP_MODEL_KEY",
+        "captured_at",
+        "kb.yaml",
+        "base_url:",
+        "skipped",
+        "Secrets",
+        "speaks to the agent",
+        "BM25",
     ] {
         assert!(page.contains(words), "{words}");
     }

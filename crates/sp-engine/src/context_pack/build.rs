@@ -13,7 +13,7 @@ use sp_formats::output::{
 };
 use sp_formats::package::time;
 use sp_formats::tokens;
-use sp_knowledge::{Brief, Composed, Left, Pick, Pool, Ranking, Source, compose, gather, rank};
+use sp_knowledge::{Brief, Choosable, Composed, Left, Pick, Pool, Ranking, Source, compose, gather, rank};
 use sp_tree::{Digest, Dir};
 
 use super::archive::{ZipRequest, listed, refused, valid, zip};
@@ -24,7 +24,7 @@ use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 use crate::install::Mode;
 use crate::kb::{Base, Records, Store, known_folders, refresh, told};
-use crate::model::{self, Endpoint, Offer};
+use crate::model::{self, Answer, Endpoint, Offer};
 use crate::pkg::Overwrite;
 
 /// Where a pack goes if nothing is said.
@@ -36,8 +36,6 @@ const NEAR: u64 = 40;
 const FAR: u64 = 20;
 /// So many documents that are too far are named.
 const NAMED: usize = 50;
-/// So many sentences may be chosen for each list.
-const CHOSEN: usize = 12;
 
 /// Whether a zip is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +92,11 @@ pub fn build(context: &Context<'_>, request: &BuildRequest) -> Result<ContextBui
     let bases = open(&session, &request.kb)?;
     let found = Found::search(&bases, &brief, &times)?;
     let mut pool = gather(found.sources, found.worth);
-    let model = request.model.as_ref().map(|endpoint| ask_model(context, endpoint, &brief, &mut pool));
+    let (model, picks) = match &request.model {
+        Some(endpoint) => ask_model(context, endpoint, &brief, &pool),
+        None => (None, Vec::new()),
+    };
+    pool.choose(&picks);
     let composed = compose(&brief, pool, request.budget).map_err(|small| {
         let message = format!("`{}` does not fit into {} tokens", small.file, request.budget);
         Error::new(Kind::Request, message).hint(format!("it needs at least `--budget {}`", small.needs))
@@ -102,7 +104,8 @@ pub fn build(context: &Context<'_>, request: &BuildRequest) -> Result<ContextBui
     if composed.sources.is_empty() {
         return Err(nothing_quotable(&composed.left));
     }
-    let draft = draft(request, brief, &composed, (&times, &bases, found.span))?;
+    let made_of = MadeOf { times: &times, bases: &bases, span: found.span, picks: &picks };
+    let draft = draft(request, brief, &composed, &made_of)?;
     let files = draft.files();
     must_be_valid(&session, &files)?;
     let written = write(&session, &out, old, files)?;
@@ -294,42 +297,55 @@ fn nothing_quotable(left: &[Left]) -> Error {
 }
 
 /// Lets a model choose among the sentences. Whatever becomes of it, a pack is built.
-fn ask_model(context: &Context<'_>, endpoint: &Endpoint, brief: &Brief, pool: &mut Pool) -> ContextModel {
-    let spans = pool.offers();
-    let mut lists: BTreeMap<&str, Vec<model::Span>> = BTreeMap::new();
-    for span in &spans {
-        lists.entry(span.list).or_default().push(model::Span { number: span.number, text: span.text.clone() });
+fn ask_model(
+    context: &Context<'_>,
+    endpoint: &Endpoint,
+    brief: &Brief,
+    pool: &Pool,
+) -> (Option<ContextModel>, Vec<Pick>) {
+    let offers = offers(pool);
+    let offered = offers.iter().map(|offer| offer.spans.len()).sum();
+    let answer = model::choose(context, endpoint, brief, &offers);
+    let failed = answer.as_ref().err().map(|e| std::iter::once(e.to_string()).chain(e.causes()).collect::<Vec<_>>());
+    let failed = failed.map(|why| why.join(": "));
+    let Answer { chosen, refused } = answer.unwrap_or_default();
+    let picks: Vec<Pick> = chosen.into_iter().map(|one| Pick { number: one.number, quote: one.quote }).collect();
+    let all_refused =
+        refused.first().filter(|_| picks.is_empty()).map(|first| format!("all was refused: {}", first.why));
+    if let Some(why) = failed.as_ref().or(all_refused.as_ref()) {
+        context.tell(Event::Warning(format!("the model was of no use, and the pack is built without it: {why}")));
     }
-    let offers = lists.into_iter().map(|(list, spans)| Offer { place: list.into(), most: CHOSEN, spans });
-    let mut report = ContextModel { offered: spans.len(), chosen: 0, refused: Vec::new(), failed: None };
-    match model::choose(context, endpoint, brief, &offers.collect::<Vec<_>>()) {
-        Ok(answer) => {
-            let picks = answer.chosen.into_iter().map(|choice| Pick { number: choice.number, quote: choice.quote });
-            let picks: Vec<Pick> = picks.collect();
-            report.chosen = picks.len();
-            pool.choose(&picks);
-            let refused = answer.refused.into_iter();
-            report.refused = refused.map(|one| ContextRefused { quote: one.quote, why: one.why.into() }).collect();
-        }
-        Err(error) => {
-            let why = std::iter::once(error.to_string()).chain(error.causes()).collect::<Vec<_>>().join(": ");
-            context.tell(Event::Warning(format!("the model was of no use, and the pack is built without it: {why}")));
-            report.failed = Some(why);
-        }
-    }
-    report
+    let refused = refused.into_iter().map(|one| ContextRefused { quote: one.quote, why: one.why.into() }).collect();
+    (Some(ContextModel { offered, chosen: picks.len(), refused, failed }), picks)
+}
+
+/// What a model may choose from.
+fn offers(pool: &Pool) -> Vec<Offer> {
+    let span = |span: sp_knowledge::Span| model::Span { number: span.number, text: span.text };
+    let offer = |one: Choosable| Offer {
+        place: one.list.into(),
+        most: one.most,
+        spans: one.spans.into_iter().map(span).collect(),
+    };
+    pool.offers().into_iter().map(offer).collect()
+}
+
+/// What a pack is made of, besides what it is for.
+struct MadeOf<'a> {
+    times: &'a Times,
+    bases: &'a [Base],
+    /// From when to when the documents are.
+    span: (String, String),
+    /// What a model chose.
+    picks: &'a [Pick],
 }
 
 /// The pack as it is to be written.
-fn draft(
-    request: &BuildRequest,
-    brief: Brief,
-    composed: &Composed,
-    (times, bases, span): (&Times, &[Base], (String, String)),
-) -> Result<Draft> {
+fn draft(request: &BuildRequest, brief: Brief, composed: &Composed, made_of: &MadeOf<'_>) -> Result<Draft> {
+    let times = made_of.times;
     let window = match &times.since {
         Some(since) => Window { from: Some(since.clone()), to: Some(times.generated_at.clone()), ..Window::default() },
-        None => Window { from: Some(span.0), to: Some(span.1), ..Window::default() },
+        None => Window { from: Some(made_of.span.0.clone()), to: Some(made_of.span.1.clone()), ..Window::default() },
     };
     let id = match &request.pack_id {
         Some(id) if is_pack_id(id) => id.clone(),
@@ -337,7 +353,7 @@ fn draft(
             return Err(Error::new(Kind::Usage, format!("`--pack-id` is neither a ULID nor a UUID: `{id}`"))
                 .hint("leave it out: then it follows from what the pack is made of"));
         }
-        None => pack_id(times.now, &inputs(request, &brief, bases)?),
+        None => pack_id(times.now, &inputs(request, &brief, made_of)?),
     };
     let manifest = Manifest {
         spec_version: SPEC_VERSION.into(),
@@ -358,9 +374,10 @@ fn draft(
 }
 
 /// The hash of all that a pack is made of.
-fn inputs(request: &BuildRequest, brief: &Brief, bases: &[Base]) -> Result<Digest> {
+fn inputs(request: &BuildRequest, brief: &Brief, made_of: &MadeOf<'_>) -> Result<Digest> {
     let mut all = format!("{brief:?} {:?} {}\n", request.since, request.budget);
-    for base in bases {
+    made_of.picks.iter().for_each(|pick| all.push_str(&format!("{pick:?}\n")));
+    for base in made_of.bases {
         for (path, digest) in base.store.inputs()? {
             all.push_str(&format!("{path:?} {digest:?}\n"));
         }

@@ -13,6 +13,7 @@ use sp_tree::Limits;
 use ureq::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use ureq::tls::{RootCerts, TlsConfig};
 
+use super::prompt::{OPTIONAL, Question};
 use super::{Endpoint, HIDDEN, WITHOUT, short};
 use crate::error::{Error, Kind, Result};
 
@@ -58,8 +59,20 @@ impl<'a> Client<'a> {
         masked(&text).into_owned()
     }
 
-    /// Posts a question, and reads the answer.
-    pub(super) fn ask(&self, body: &str) -> Result<String> {
+    /// Posts a question, and reads the answer. If what the question asks for besides is the trouble, it is posted
+    /// once more without.
+    pub(super) fn ask(&self, question: &Question<'_>) -> Result<String> {
+        match self.post(&question.full())? {
+            Answered::Text(text) => Ok(text),
+            Answered::Refused { status, body } if is_choosy(status, &body) => match self.post(&question.plain())? {
+                Answered::Text(text) => Ok(text),
+                Answered::Refused { status, body } => Err(self.refused(status, &body)),
+            },
+            Answered::Refused { status, body } => Err(self.refused(status, &body)),
+        }
+    }
+
+    fn post(&self, body: &str) -> Result<Answered> {
         let mut request = self.agent().post(&self.url).header("content-type", "application/json");
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
@@ -68,11 +81,12 @@ impl<'a> Client<'a> {
         let bytes = self.read(response.body_mut());
         match response.status() {
             status if status.is_success() => {
-                String::from_utf8(bytes?).map_err(|_| self.unread("it is not text in UTF-8"))
+                let text = String::from_utf8(bytes?).map_err(|_| self.unread("it is not text in UTF-8"))?;
+                Ok(Answered::Text(text))
             }
             status if status.is_redirection() => Err(self.redirected(status, response.headers())),
             // The status says enough, should the rest of it be lost.
-            status => Err(self.refused(status, &bytes.unwrap_or_default())),
+            status => Ok(Answered::Refused { status, body: bytes.unwrap_or_default() }),
         }
     }
 
@@ -140,6 +154,20 @@ impl<'a> Client<'a> {
         };
         Error::new(Kind::Environment, format!("`{}` did not answer", self.shown)).because(why).hint(hint).hint(WITHOUT)
     }
+}
+
+/// What an endpoint answered.
+enum Answered {
+    /// What was asked for.
+    Text(String),
+    /// Something else, and why.
+    Refused { status: StatusCode, body: Vec<u8> },
+}
+
+/// Whether an endpoint refuses a question because of what it may leave out: not every model can be asked so.
+fn is_choosy(status: StatusCode, body: &[u8]) -> bool {
+    let said = String::from_utf8_lossy(body);
+    matches!(status.as_u16(), 400 | 422) && OPTIONAL.iter().any(|name| said.contains(name))
 }
 
 /// The header that holds the key, marked so that nobody prints it by accident.

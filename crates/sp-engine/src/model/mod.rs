@@ -18,6 +18,7 @@ use sp_knowledge::Brief;
 pub use reply::{ReplyError, judge};
 
 use self::client::Client;
+use self::prompt::Question;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
 
@@ -36,7 +37,7 @@ pub struct Endpoint {
     pub name: String,
     /// A secret that the endpoint asks for.
     pub key: Option<String>,
-    /// How long the whole request may take.
+    /// How long a request may take as a whole.
     pub timeout: Duration,
 }
 
@@ -113,15 +114,15 @@ pub fn choose(context: &Context<'_>, endpoint: &Endpoint, brief: &Brief, offers:
         return Err(Error::new(Kind::Environment, format!("`{shown}` cannot be asked with `--offline`")).hint(WITHOUT));
     }
     context.tell(Event::Fetching { repo: shown, progress: Some("the model chooses") });
-    let body = client.ask(&prompt::request(&endpoint.name, brief, offers))?;
+    let body = client.ask(&Question { model: &endpoint.name, brief, offers })?;
     let unread = |e: ReplyError| {
         Error::new(Kind::Data, format!("what `{shown}` answered cannot be used"))
             .because(client.hide(&e.to_string()))
             .hint(e.hint())
             .hint(WITHOUT)
     };
-    let content = reply::content(&body).map_err(unread)?;
-    let answer = reply::judge_hiding(&content, offers, &|text| client.hide(text)).map_err(unread)?;
+    let written = reply::written(&body).map_err(unread)?;
+    let answer = written.judge(offers, &|text| client.hide(text)).map_err(unread)?;
     context.tell(Event::Fetched { repo: shown });
     Ok(answer)
 }

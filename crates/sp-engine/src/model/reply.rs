@@ -28,6 +28,9 @@ pub enum ReplyError {
     /// What the model wrote is not JSON.
     #[error("the model did not write JSON: {0}")]
     ContentNotJson(String),
+    /// The model stopped before its end.
+    #[error("the answer was cut off: the model may not write as much as it needs (`finish_reason` is `length`)")]
+    CutOff,
     /// What the model wrote has no choices in it.
     #[error("the model wrote no list at `chosen`")]
     NoList,
@@ -40,17 +43,42 @@ impl ReplyError {
             Self::NotJson(_) | Self::NoContent => {
                 "check that the address is that of an OpenAI-compatible endpoint, such as `http://localhost:11434/v1`"
             }
+            Self::CutOff => "let the model write more tokens, or name another",
             Self::ContentNotJson(_) | Self::NoList => "run it again, or name a larger model",
         }
     }
 }
 
-/// Takes the model's text out of what an endpoint answered.
-pub(super) fn content(body: &str) -> Result<String, ReplyError> {
+/// What a model wrote.
+pub(super) struct Written {
+    text: String,
+    /// Whether it had to stop.
+    is_cut: bool,
+}
+
+/// Takes what the model wrote out of what an endpoint answered.
+pub(super) fn written(body: &str) -> Result<Written, ReplyError> {
     let json = Json::parse(body, &Limits::default()).map_err(|e| ReplyError::NotJson(place_of(&e)))?;
     let first = json.root().get("choices").and_then(|choices| choices.items().next());
+    let reason = first.and_then(|choice| choice.get("finish_reason")?.text());
+    let is_cut = reason.is_some_and(|reason| reason == "length");
     let content = first.and_then(|choice| choice.get("message")?.get("content")?.text());
-    content.map(String::from).ok_or(ReplyError::NoContent)
+    match content {
+        Some(text) => Ok(Written { text: text.into(), is_cut }),
+        // It thought for so long that nothing was left for the answer.
+        None if is_cut => Err(ReplyError::CutOff),
+        None => Err(ReplyError::NoContent),
+    }
+}
+
+impl Written {
+    /// As [`judge`]; what is refused passes `hide` before it is kept.
+    pub(super) fn judge(&self, offers: &[Offer], hide: &dyn Fn(&str) -> String) -> Result<Answer, ReplyError> {
+        match judge_hiding(&self.text, offers, hide) {
+            Err(ReplyError::ContentNotJson(_)) if self.is_cut => Err(ReplyError::CutOff),
+            judged => judged,
+        }
+    }
 }
 
 /// Judges what a model wrote: what counts is a part of a sentence that was offered.
@@ -59,7 +87,7 @@ pub fn judge(reply: &str, offers: &[Offer]) -> Result<Answer, ReplyError> {
 }
 
 /// As [`judge`]; what is refused passes `hide` before it is kept.
-pub(super) fn judge_hiding(reply: &str, offers: &[Offer], hide: &dyn Fn(&str) -> String) -> Result<Answer, ReplyError> {
+fn judge_hiding(reply: &str, offers: &[Offer], hide: &dyn Fn(&str) -> String) -> Result<Answer, ReplyError> {
     let text = unfenced(reply);
     let json = Json::parse(text, &Limits::default()).map_err(|e| ReplyError::ContentNotJson(place_of(&e)))?;
     let list = json.root().get("chosen").filter(|list| list.kind() == Kind::Array).ok_or(ReplyError::NoList)?;
@@ -185,6 +213,10 @@ mod tests {
             },
             Offer { place: "dont".into(), most: 1, spans: vec![span(10, PRINT)] },
         ]
+    }
+
+    fn content(body: &str) -> Result<String, ReplyError> {
+        written(body).map(|written| written.text)
     }
 
     fn item(place: &str, span: u64, quote: &str) -> String {
@@ -337,6 +369,20 @@ mod tests {
             assert_eq!(content(odd), Err(ReplyError::NoContent), "{odd}");
         }
         assert!(matches!(content("<html>"), Err(ReplyError::NotJson(_))));
+    }
+
+    #[test]
+    fn an_answer_that_was_cut_off_is_told_as_such() {
+        let body = |content: &str, reason: &str| {
+            format!("{{\"choices\":[{{\"finish_reason\":\"{reason}\",\"message\":{{\"content\":{content}}}}}]}}")
+        };
+        let judged = |body: &str| written(body)?.judge(&offers(), &str::to_owned);
+        assert_eq!(judged(&body("\"{\"", "length")), Err(ReplyError::CutOff));
+        assert_eq!(judged(&body("null", "length")), Err(ReplyError::CutOff));
+        assert_eq!(judged(&body("null", "stop")), Err(ReplyError::NoContent));
+        assert!(matches!(judged(&body("\"{\"", "stop")), Err(ReplyError::ContentNotJson(_))));
+        // What is whole after all counts.
+        assert_eq!(judged(&body("\"{\\\"chosen\\\":[]}\"", "length")), Ok(Answer::default()));
     }
 
     /// Sentences from words that matter to the judge.

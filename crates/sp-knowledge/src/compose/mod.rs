@@ -18,7 +18,7 @@ use crate::rank::Question;
 use crate::source_id;
 
 pub use budget::TooSmall;
-pub use pool::{Pick, Pool, Span};
+pub use pool::{Choosable, Pick, Pool, Span};
 
 /// What a pack is for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

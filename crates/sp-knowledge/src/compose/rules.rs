@@ -4,14 +4,12 @@ use sp_formats::context_pack::{AGENTS, CURSOR};
 
 use super::Brief;
 use super::budget::{TooSmall, cost, most_that_fit};
-use super::pool::{Claim, Pool};
+use super::pool::{CONVENTIONS, Claim, DONTS, Pool};
 use crate::claim::Role;
 use crate::document::Sort;
 use crate::sentence::{escaped, plain, sentences};
 
-/// How many sentences stand in each list at the most.
-const CONVENTIONS: usize = 12;
-const DONTS: usize = 8;
+/// How many things to do stand there at the most, and how many sentences of what was asked for.
 const TODOS: usize = 5;
 const ASKED: usize = 5;
 
@@ -23,14 +21,13 @@ pub(super) struct Rules {
 
 impl Rules {
     pub(super) fn new(brief: &Brief, pool: &mut Pool, sources: usize, budget: usize) -> Result<Self, TooSmall> {
-        let conventions = pool.best(Role::Convention, sources, CONVENTIONS);
-        let donts = pool.best(Role::Dont, sources, DONTS);
+        let conventions = pool.best(&CONVENTIONS, sources);
+        let donts = pool.best(&DONTS, sources);
         let todos = todos(pool, sources);
         let mut ranked: Vec<(List, Claim)> = conventions.into_iter().map(|claim| (List::Conventions, claim)).collect();
         ranked.extend(donts.into_iter().map(|claim| (List::Dont, claim)));
         ranked.extend(todos.into_iter().map(|claim| (List::Focus, claim)));
-        ranked
-            .sort_by(|(_, a), (_, b)| b.score.cmp(&a.score).then(a.source.cmp(&b.source)).then(a.place.cmp(&b.place)));
+        ranked.sort_by(|(_, a), (_, b)| a.order(b));
         let cursor = page(brief, pool, (&ranked, sources), (CURSOR, budget))?;
         let (generic, cursors): (Vec<_>, Vec<_>) =
             ranked.into_iter().partition(|(_, claim)| !names_cursor(&claim.text));

@@ -94,7 +94,7 @@ impl Sections {
         let claims = by_section(pool, sources);
         let skills = skills(pool, &claims);
         let tasks = tasks(pool, &claims);
-        let prompts = prompts(brief, pool, &skills);
+        let prompts = prompts(brief, pool, sources, &skills);
         let of_skills: Vec<String> = skills.iter().map(|skill| skill.text(pool)).collect();
         Self {
             skills: file("Skills", &of_skills, budget),
@@ -278,10 +278,11 @@ fn numbered(tasks: &[Task], pool: &Pool) -> Vec<String> {
 }
 
 /// Prompts to be pasted: what the user asked for, and one for each technique.
-fn prompts(brief: &Brief, pool: &Pool, skills: &[Skill]) -> Vec<String> {
+fn prompts(brief: &Brief, pool: &Pool, sources: usize, skills: &[Skill]) -> Vec<String> {
     let mut prompts = Vec::new();
     if let Some(prompt) = brief.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty()) {
-        let cited: Vec<String> = pool.sources.iter().take(3).map(|source| format!("[^{}]", source.id)).collect();
+        let cited: Vec<String> =
+            pool.sources[..sources].iter().take(3).map(|source| format!("[^{}]", source.id)).collect();
         let text =
             format!("{}\n\nFollow AGENTS.md and its footnotes. Name the source behind every choice.", prompt.trim());
         if !cited.is_empty() {

@@ -109,8 +109,8 @@ fn summary<'c>(claims: &[&'c Claim]) -> Vec<&'c Claim> {
 fn key_claims<'c>(claims: &[&'c Claim], summary: &[&Claim]) -> Vec<&'c Claim> {
     let is_said = |claim: &&&Claim| summary.iter().any(|known| known.text == claim.text);
     let mut seen = std::collections::HashSet::new();
-    let best = claims.first().map_or(0, |claim| claim.score);
-    let is_near = |claim: &&&Claim| claim.score * FARTHEST >= best;
+    let best = claims.iter().map(|claim| claim.score).max().unwrap_or_default();
+    let is_near = |claim: &&&Claim| claim.chosen.is_some() || claim.score * FARTHEST >= best;
     let fresh: Vec<&Claim> = claims
         .iter()
         .filter(|claim| is_near(claim) && !is_said(claim) && seen.insert(&claim.text))

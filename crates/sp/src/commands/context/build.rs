@@ -88,7 +88,8 @@ fn human(context: &Context<'_>, built: &ContextBuilt, terminal: &Terminal, out: 
     if let Some(zip) = &built.zip {
         writeln!(out, "packed into {} · {}", context.show(&zip.file), size(zip.bytes as u64))?;
     }
-    if let Some(model) = &built.model {
+    // Why it failed was told as a warning.
+    if let Some(model) = built.model.as_ref().filter(|model| model.failed.is_none()) {
         told_model(model, out)?;
     }
     if let Some(left) = &built.left {

@@ -53,20 +53,19 @@ pub(super) fn skipped(skipped: &[KbSkipped], terminal: &Terminal) {
     if skipped.is_empty() {
         return;
     }
-    terminal.aside(&format!("{WARNING}skipped{WARNING:#} {}:", count(skipped.len(), "document")));
+    let mut told = format!("{WARNING}skipped{WARNING:#} {}:\n", count(skipped.len(), "document"));
     for one in skipped.iter().take(NAMED) {
         let line = one.line.map(|line| format!(":{line}")).unwrap_or_default();
-        terminal.aside(&format!("  {}{line}: {}", printable(&one.file), printable(&one.why)));
+        told += &format!("  {}{line}: {}\n", printable(&one.file), printable(&one.why));
     }
     if skipped.len() > NAMED {
-        terminal.aside(&format!("  and {} more; `--format json` names them all", skipped.len() - NAMED));
+        told += &format!("  and {} more; `--format json` names them all\n", skipped.len() - NAMED);
     }
     let lacks = |what: &str| skipped.iter().any(|one| one.why.contains(what));
     if lacks("`url`") || lacks("date") {
-        terminal.aside(
-            "hint: write `url:` and `captured_at:` into the frontmatter, or `base_url:` and `captured_at:` into a `kb.yaml` for the folder",
-        );
+        told += "hint: write `url:` and `captured_at:` into the frontmatter, or `base_url:` and `captured_at:` into a `kb.yaml` for the folder\n";
     }
+    terminal.aside(&told);
 }
 
 fn list(context: &Context<'_>, view: &KbList, terminal: &Terminal) -> Result<()> {
@@ -158,7 +157,8 @@ fn stats(context: &Context<'_>, stats: &KbStats, terminal: &Terminal) -> Result<
         write!(out, "{}", table(&["kind", "documents"], rows.collect(), terminal.width()))?;
         writeln!(out, "{DIM}captured from {} to {}{DIM:#}", day(&stats.oldest), day(&stats.newest))?;
         if stats.skipped > 0 {
-            writeln!(out, "{} hold no document", count(stats.skipped, "place"))?;
+            let hold = if stats.skipped == 1 { "holds" } else { "hold" };
+            writeln!(out, "{} {hold} no document", count(stats.skipped, "place"))?;
         }
         if stats.old > 0 {
             writeln!(out, "{} captured more than a year before the latest", count(stats.old, "document"))?;
