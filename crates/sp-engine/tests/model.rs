@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use sp_engine::model::{Answer, Brief, Endpoint, Offer, Span, choose};
+use sp_engine::Brief;
+use sp_engine::model::{Answer, Endpoint, Offer, Span, choose};
 use sp_engine::{Context, Error, Event, Kind, Listener, Network};
 use sp_testkit::{Model, ModelServer};
 
