@@ -1,5 +1,6 @@
 //! Brings an index up to date: only what changed is read.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -46,12 +47,11 @@ pub(crate) fn refresh(session: &Session<'_>, dir: &Path) -> Result<Base> {
     };
     let to_read: Vec<&Found> = found.iter().filter(is_same).collect();
     let there: std::collections::HashSet<&str> = found.iter().map(|file| file.path.as_str()).collect();
-    let gone: Vec<i64> =
-        known.iter().filter(|(path, _)| !there.contains(path.as_str())).map(|(_, file)| file.id).collect();
+    let gone: Vec<&str> = known.keys().map(String::as_str).filter(|path| !there.contains(path)).collect();
     if !to_read.is_empty() || !gone.is_empty() || store.size()?.indexed_at.is_empty() {
         let reading = Reading { session, root: &root, known: &known, done: AtomicUsize::new(0), total: to_read.len() };
         store.change(|writer| {
-            gone.iter().try_for_each(|file| writer.forget(*file))?;
+            gone.iter().try_for_each(|path| writer.forget(path))?;
             for chunk in to_read.chunks(CHUNK) {
                 let read: Vec<Fresh> = chunk.par_iter().filter_map(|file| reading.one(file)).collect();
                 read.iter().try_for_each(|file| writer.write(file))?;
@@ -59,6 +59,7 @@ pub(crate) fn refresh(session: &Session<'_>, dir: &Path) -> Result<Base> {
             writer.finish(&session.context.timestamp())
         })?;
     }
+    let store = store.hold()?;
     skipped.extend(store.skipped()?);
     skipped.sort();
     Ok(Base { folder, read: to_read.len(), removed: gone.len(), store, skipped })
@@ -85,8 +86,12 @@ impl Reading<'_> {
 
     fn read(&self, file: &Found) -> Option<Fresh> {
         let path = file.path.as_str();
-        let bytes = read_file(self.root, &file.path, most_bytes(path)?)?;
-        let beside = file.sidecar.as_ref().and_then(|(path, _)| read_file(self.root, path, MOST_BESIDE));
+        let bytes = match read_file(self.root, &file.path, most_bytes(path)?) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            Err(error) => return Some(unreadable(path, &error)),
+        };
+        let beside = file.sidecar.as_ref().and_then(|(path, _)| read_file(self.root, path, MOST_BESIDE).ok());
         let digest = Digest::of(format!("{} {:?} {:?}", Digest::of(&bytes).hex(), beside, file.folder).as_bytes());
         let is_recent = file.changed() > (self.session.context.wall_clock)() - RECENT;
         let stamp = if is_recent { Vec::new() } else { file.fingerprint().as_bytes().to_vec() };
@@ -101,4 +106,12 @@ impl Reading<'_> {
         };
         Some(Fresh { path: path.into(), stamp, digest, read: (!is_known).then(contents) })
     }
+}
+
+/// A file that is there and cannot be read. It is tried again every time.
+fn unreadable(path: &str, error: &std::io::Error) -> Fresh {
+    let why = format!("it cannot be read: {error}");
+    let digest = Digest::of(why.as_bytes());
+    let skipped = vec![Skipped { path: path.into(), line: None, why }];
+    Fresh { path: path.into(), stamp: Vec::new(), digest, read: Some(Contents { documents: Vec::new(), skipped }) }
 }
