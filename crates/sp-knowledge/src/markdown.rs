@@ -1,6 +1,6 @@
 //! Markdown as sections and sentences, with what Obsidian adds to it.
 
-use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
 
 use crate::document::{Block, Section, Sort};
 use crate::meta::{on_one_line, tag};
@@ -90,7 +90,8 @@ pub(crate) fn read(text: &str) -> Text {
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_WIKILINKS;
     let mut reader = Reader::default();
-    for event in Parser::new_ext(&text, options) {
+    // A parser cuts text wherever a mark might have been.
+    for event in TextMergeStream::new(Parser::new_ext(&text, options)) {
         reader.take(event);
     }
     reader.flush();
