@@ -397,7 +397,7 @@ fn se_05_marks_of_a_source_mean_nothing_in_a_pack() {
         ["# heading", "> quote", "- list", "1. step", "+ more", "``` fence", "[^src_x] note", "<!-- note", "| a | b |"];
     let world = empty();
     for (number, title) in titles.iter().enumerate() {
-        let line = serde_json::json!({"url": format!("https://example.com/{number}"), "date": "2026-04-01", "title": format!("{title} of webhooks"),
+        let line = serde_json::json!({"url": format!("https://example.com/{number}"), "date": "2026-04-01", "title": format!("{title} of src webhooks"),
             "text": format!("The relay of webhook {number} has a title. Use the relay of webhook {number} for it.")});
         put(&world, &format!("kb/{number}.jsonl"), format!("{line}\n"));
     }
