@@ -1,6 +1,6 @@
 //! Markdown as sections and sentences, with what Obsidian adds to it.
 
-use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
 
 use crate::document::{Block, Section, Sort};
 use crate::meta::{on_one_line, tag};
@@ -47,12 +47,38 @@ pub(crate) struct Text {
 
 /// Whether lists and quotes stand in each other so deep that nobody wrote it.
 pub(crate) fn is_too_deep(text: &str) -> bool {
-    let marks =
-        |line: &str| line.bytes().take_while(|byte| b"> \t-*+".contains(byte)).filter(|byte| *byte != b' ').count();
-    // A rule is a line of such marks, and nothing else.
-    text.lines()
-        .any(|line| marks(line) > DEEPEST && line.bytes().any(|byte| byte == b'>' || !b" \t-*+".contains(&byte)))
-        || text.lines().any(|line| line.len() - line.trim_start().len() > 20 * DEEPEST && !line.trim().is_empty())
+    let is_far = |line: &str| line.len() - line.trim_start().len() > 20 * DEEPEST && !line.trim().is_empty();
+    text.lines().any(|line| marks(line) > DEEPEST && !is_rule(line) || is_far(line))
+}
+
+/// How many lists and quotes begin, or go on, at the start of a line.
+fn marks(line: &str) -> usize {
+    let mut rest = line.trim_start();
+    let mut count = 0;
+    while let Some(mark) = mark(rest) {
+        count += 1;
+        rest = rest[mark..].trim_start();
+    }
+    count
+}
+
+/// How long the mark of a quote or an item is that a text begins with.
+fn mark(text: &str) -> Option<usize> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let length = match text.as_bytes().get(digits)? {
+        b'>' if digits == 0 => return Some(1),
+        b'-' | b'*' | b'+' if digits == 0 => 1,
+        b'.' | b')' if (1..=9).contains(&digits) => digits + 1,
+        _ => return None,
+    };
+    text[length..].chars().next().is_none_or(char::is_whitespace).then_some(length)
+}
+
+/// Whether a line is drawn with dashes or stars that stand apart.
+fn is_rule(line: &str) -> bool {
+    let mut marks = line.bytes().filter(|byte| !byte.is_ascii_whitespace());
+    let first = marks.next();
+    matches!(first, Some(b'-' | b'*')) && marks.all(|byte| Some(byte) == first)
 }
 
 /// Reads a Markdown text.
@@ -64,7 +90,8 @@ pub(crate) fn read(text: &str) -> Text {
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_WIKILINKS;
     let mut reader = Reader::default();
-    for event in Parser::new_ext(&text, options) {
+    // A parser cuts text wherever a mark might have been.
+    for event in TextMergeStream::new(Parser::new_ext(&text, options)) {
         reader.take(event);
     }
     reader.flush();
@@ -342,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn se_05_scripts_comments_and_footnotes_are_no_words_of_a_document() {
+    fn cp_12_scripts_comments_and_footnotes_are_no_words_of_a_document() {
         let text = "Good <script>evil()</script> text [^src_x].\n\n<div>raw</div>\n\n<!-- hidden -->\n\n[^src_x]: note\n\n```js\nlet code = 1;\n```\n";
         let read = read(text);
         let all: Vec<String> = read.sections.into_iter().flat_map(|s| s.blocks).flat_map(|b| b.sentences).collect();
@@ -355,7 +382,11 @@ mod tests {
         assert!(is_too_deep(&">".repeat(1000)));
         assert!(is_too_deep(&format!("{}x", "- ".repeat(500))));
         assert!(is_too_deep(&format!("{}- x", " ".repeat(5000))));
+        assert!(is_too_deep(&format!("{}x", "1. ".repeat(500))));
+        assert!(is_too_deep(&"+ ".repeat(500)));
         assert!(!is_too_deep(&"-".repeat(1000)));
+        assert!(!is_too_deep(&"- ".repeat(1000)));
+        assert!(!is_too_deep(&"3.14159 ".repeat(1000)));
         assert!(!is_too_deep("> > - a\n    - b\n"));
     }
 }
