@@ -3,7 +3,9 @@
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
 
 use crate::document::{Block, Section, Sort};
+use crate::html::{Piece, pieces};
 use crate::meta::{on_one_line, tag};
+use crate::page::is_hidden;
 use crate::sentence::{code_span, escaped, sentences};
 
 /// Lists and quotes in each other deeper than this are made to hurt.
@@ -12,27 +14,11 @@ const DEEPEST: usize = 100;
 const MOST_CODE: usize = 256 * 1024;
 const LONGEST_TITLE: usize = 200;
 /// What stands below such headings says nothing of the subject.
+#[rustfmt::skip]
 const IDLE_HEADINGS: &[&str] = &[
-    "table of contents",
-    "contents",
-    "related",
-    "related posts",
-    "related articles",
-    "see also",
-    "references",
-    "further reading",
-    "license",
-    "licence",
-    "comments",
-    "share",
-    "subscribe",
-    "about the author",
-    "acknowledgements",
-    "footnotes",
-    "on this page",
-    "navigation",
-    "links",
-    "backlinks",
+    "table of contents", "contents", "related", "related posts", "related articles", "see also", "references",
+    "further reading", "license", "licence", "comments", "share", "subscribe", "about the author", "acknowledgements",
+    "footnotes", "on this page", "navigation", "links", "backlinks",
 ];
 
 /// What a Markdown text says.
@@ -139,8 +125,8 @@ struct Reader {
     hidden: usize,
     /// Whether a block of code, or a table, is open: its words are searched only.
     in_code: bool,
-    /// Whether a script stands between tags in a paragraph.
-    in_script: bool,
+    /// An element in a paragraph that does not show, and how often it stands in itself.
+    unshown: Option<(String, usize)>,
 }
 
 impl Reader {
@@ -150,7 +136,7 @@ impl Reader {
             Event::End(tag) => self.end(tag),
             Event::InlineHtml(html) => self.inline_html(&html),
             Event::TaskListMarker(done) => self.todo = Some(!done),
-            _ if self.hidden > 0 || self.in_script => {}
+            _ if self.hidden > 0 || self.unshown.is_some() => {}
             Event::Text(words) if self.in_code => self.code(&words),
             Event::Text(words) => self.words(&words),
             Event::Code(code) if self.in_code => self.code(&code),
@@ -232,16 +218,22 @@ impl Reader {
         }
     }
 
+    /// A tag in a paragraph: what stands in a script, or in an element that does not show, is not said.
     fn inline_html(&mut self, html: &str) {
-        let html = html.to_ascii_lowercase();
-        let is_script = |start: &str| {
-            html.strip_prefix(start).is_some_and(|rest| rest.starts_with("script") || rest.starts_with("style"))
+        let is_unshown = |name: &str, rest: &str| {
+            ["script", "style", "template"].iter().any(|known| name.eq_ignore_ascii_case(known)) || is_hidden(rest)
         };
-        if is_script("<") {
-            self.in_script = true;
-        } else if is_script("</") {
-            self.in_script = false;
+        for piece in pieces(html) {
+            match (piece, &mut self.unshown) {
+                (Piece::Open(name, rest), None) if is_unshown(name, rest) && !rest.ends_with('/') => {
+                    self.unshown = Some((name.to_ascii_lowercase(), 1));
+                }
+                (Piece::Open(name, _), Some((open, depth))) if name.eq_ignore_ascii_case(open) => *depth += 1,
+                (Piece::Close(name), Some((open, depth))) if name.eq_ignore_ascii_case(open) => *depth -= 1,
+                _ => {}
+            }
         }
+        self.unshown = self.unshown.take().filter(|(_, depth)| *depth > 0);
     }
 
     /// Words of a block, without the tags and marks that Obsidian knows.
@@ -370,7 +362,7 @@ mod tests {
 
     #[test]
     fn cp_12_scripts_comments_and_footnotes_are_no_words_of_a_document() {
-        let text = "Good <script>evil()</script> text [^src_x].\n\n<div>raw</div>\n\n<!-- hidden -->\n\n[^src_x]: note\n\n```js\nlet code = 1;\n```\n";
+        let text = "Good <script>evil()</script><span style='display:none'>un<span>shown</span> words</span> text [^src_x].\n\n<div>raw</div>\n\n<!-- hidden -->\n\n[^src_x]: note\n\n```js\nlet code = 1;\n```\n";
         let read = read(text);
         let all: Vec<String> = read.sections.into_iter().flat_map(|s| s.blocks).flat_map(|b| b.sentences).collect();
         assert_eq!(all, ["Good text ."]);

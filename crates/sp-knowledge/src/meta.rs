@@ -8,21 +8,10 @@ use crate::date::date;
 const URL: &[&str] = &["url", "sourceurl", "canonicalurl", "canonical", "source", "link", "permalink", "href", "uri"];
 const TITLE: &[&str] = &["title", "name", "headline"];
 const KIND: &[&str] = &["kind", "type"];
+#[rustfmt::skip]
 const CAPTURED: &[&str] = &[
-    "capturedat",
-    "captured",
-    "savedat",
-    "saved",
-    "clippedat",
-    "clipped",
-    "dateadded",
-    "addedat",
-    "added",
-    "createdat",
-    "created",
-    "date",
-    "timeadded",
-    "timestamp",
+    "capturedat", "captured", "savedat", "saved", "clippedat", "clipped", "dateadded", "addedat", "added",
+    "createdat", "created", "date", "timeadded", "timestamp",
 ];
 const PUBLISHED: &[&str] = &["publishedat", "published", "datepublished", "publishdate", "pubdate"];
 const TAGS: &[&str] = &["tags", "tag", "keywords", "topics"];

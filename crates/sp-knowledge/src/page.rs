@@ -173,7 +173,7 @@ impl<'a> Aside<'a> {
 }
 
 /// Whether an element with these attributes does not show.
-fn is_hidden(attributes: &str) -> bool {
+pub(crate) fn is_hidden(attributes: &str) -> bool {
     let style = attribute(attributes, "style").unwrap_or_default().to_ascii_lowercase();
     let style: String = style.split_whitespace().collect();
     let is_bare = |word: &str| word.trim_matches('/').eq_ignore_ascii_case("hidden");

@@ -12,7 +12,7 @@ use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 
 /// Goes up whenever files are read in another way: then everything is read anew.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 /// How long another `sp` may be at work.
 const PATIENCE: Duration = Duration::from_secs(30);
 const ENDING: &str = ".db";

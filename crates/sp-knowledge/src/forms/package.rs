@@ -1,5 +1,6 @@
-//! `.ctxpkg` packages: what the nodes of one say is what one document says.
+//! `.ctxpkg` packages: what the nodes and the skills of one say is what one document says.
 
+use sp_formats::markdown::frontmatter;
 use sp_formats::package::{self, Graph, Package};
 use sp_tree::Limits;
 
@@ -29,6 +30,16 @@ fn nodes(package: &Package) -> Vec<(String, String)> {
     }
 }
 
+/// The Markdown of the skills in a package, without frontmatter, each with its path.
+fn skills(package: &Package) -> impl Iterator<Item = (&str, &str)> {
+    let files = package.documents.iter().flat_map(sp_tree::Content::files);
+    files.filter(|(path, ..)| path.as_str().ends_with(".md")).filter_map(|(path, _, bytes)| {
+        let text = std::str::from_utf8(bytes).ok().filter(|text| !is_too_deep(text))?;
+        let body = frontmatter(text).map_or(0, |(_, body)| body);
+        Some((path.as_str(), &text[body..]))
+    })
+}
+
 pub(super) fn read(give: &mut Give<'_>) {
     let file = give.file;
     let read = package::read(file.path, file.bytes.to_vec(), &Limits::default());
@@ -46,6 +57,15 @@ pub(super) fn read(give: &mut Give<'_>) {
         text.code.push_str(&said.code);
         let blocks = said.sections.into_iter().flat_map(|section| section.blocks).collect();
         text.sections.push(Section { title: escaped(&on_one_line(&kind.replace('_', " "), 60)), blocks });
+    }
+    for (path, body) in skills(&package) {
+        let said = markdown::read(body);
+        text.code.push_str(&said.code);
+        let titled = |section: Section| match section.title.is_empty() {
+            true => Section { title: escaped(&on_one_line(path, 120)), ..section },
+            false => section,
+        };
+        text.sections.extend(said.sections.into_iter().map(titled));
     }
     let stated = ["repository", "homepage", "url"].iter().find_map(|key| package.raw_manifest().get(key)?.text());
     let meta = Meta {

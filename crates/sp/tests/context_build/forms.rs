@@ -228,6 +228,21 @@ fn cp_12_packages() {
 }
 
 #[test]
+fn cp_12_packages_of_skills() {
+    let skill = format!("---\nname: relay\ndescription: Delivers webhooks to shops.\n---\n\n# Relay\n\n{SENTENCES}\n");
+    let world = with(&[
+        ("made/relay/SKILL.md", &skill),
+        ("kb/kb.yaml", "base_url: https://example.com/packages\ncaptured_at: 2026-04-01\n"),
+    ]);
+    let made = world.path("work/made/relay").display().to_string();
+    world.sp(&["pkg", "create", "--kind", "skills", "--name", "relay", &made]).ok();
+    world.sp(&["pkg", "export", "relay", "--output", &world.path("work/kb/relay.ctxpkg").display().to_string()]).ok();
+    assert_eq!(build(&world, &[])["documents"], 1);
+    is_valid(&world);
+    says(&world, "Always sign webhooks with the secret of the shop.", "https://example.com/packages/relay");
+}
+
+#[test]
 fn cp_12_skills() {
     let skill = format!(
         "---\nname: relay\ndescription: Delivers webhooks to shops.\nmetadata:\n  source: https://example.com/skills/relay\n  captured_at: 2026-04-01\n---\n\n{SENTENCES}\n"
