@@ -4,27 +4,10 @@ use sp_formats::context_pack::digits;
 use sp_tree::Digest;
 
 /// Parameters that say who sent somebody, and nothing of what is there.
+#[rustfmt::skip]
 const TRACKING: &[&str] = &[
-    "fbclid",
-    "gclid",
-    "gclsrc",
-    "dclid",
-    "msclkid",
-    "mc_cid",
-    "mc_eid",
-    "igshid",
-    "yclid",
-    "_hsenc",
-    "_hsmi",
-    "mkt_tok",
-    "ref_src",
-    "ref_url",
-    "vero_id",
-    "wt_mc",
-    "oly_enc_id",
-    "oly_anon_id",
-    "twclid",
-    "ttclid",
+    "fbclid", "gclid", "gclsrc", "dclid", "msclkid", "mc_cid", "mc_eid", "igshid", "yclid", "_hsenc", "_hsmi",
+    "mkt_tok", "ref_src", "ref_url", "vero_id", "wt_mc", "oly_enc_id", "oly_anon_id", "twclid", "ttclid",
 ];
 /// An address that is longer leads nowhere.
 const LONGEST: usize = 2048;

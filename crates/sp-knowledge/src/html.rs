@@ -4,12 +4,19 @@
 //! beforehand that a page would take for ever.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// Elements that have no end, or whose end is often left out: they make nothing deep.
 const FLAT: &[&str] = &[
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr", "p",
     "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "html", "head", "body", "!doctype",
 ];
+
+/// Elements that format words, across the ends of others.
+const FORMATTING: &[&str] =
+    &["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
+/// In these an element may end where it begins.
+const FOREIGN: &[&str] = &["svg", "math"];
 
 /// A tag, or the text before the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,18 +158,68 @@ fn entity(name: &str) -> Option<char> {
     }
 }
 
+/// The elements that are open, as a browser sees them: an end that nothing began ends nothing, `<div/>` is only
+/// begun, and formatting goes on until its own end comes.
+#[derive(Default)]
+struct Open {
+    names: Vec<String>,
+    /// How many of each name there are.
+    counts: HashMap<String, usize>,
+    /// How many that format there are; they are not among the names.
+    formatting: usize,
+}
+
+impl Open {
+    fn count(&self, name: &str) -> usize {
+        self.counts.get(name).copied().unwrap_or_default()
+    }
+
+    fn begin(&mut self, name: &str, is_closed: bool) {
+        let is_foreign = FOREIGN.iter().any(|foreign| self.count(foreign) > 0 || name == *foreign);
+        if FLAT.contains(&name) || is_closed && is_foreign {
+            return;
+        }
+        if name == "a" {
+            // A link in a link ends the one before.
+            self.end(name);
+        }
+        *self.counts.entry(name.to_owned()).or_default() += 1;
+        match FORMATTING.contains(&name) {
+            true => self.formatting += 1,
+            false => self.names.push(name.to_owned()),
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        let Some(count) = self.counts.get_mut(name).filter(|count| **count > 0) else { return };
+        if FORMATTING.contains(&name) {
+            *count -= 1;
+            self.formatting -= 1;
+            return;
+        }
+        while let Some(last) = self.names.pop() {
+            if let Some(count) = self.counts.get_mut(&last) {
+                *count -= 1;
+            }
+            if last == name {
+                break;
+            }
+        }
+    }
+}
+
 /// How deep the elements of a page stand in each other, and how many there are.
 pub(crate) fn size(html: &str) -> (usize, usize) {
-    let (mut depth, mut deepest, mut count) = (0_usize, 0, 0);
-    let is_deep = |name: &str| !FLAT.iter().any(|flat| name.eq_ignore_ascii_case(flat));
+    let (mut open, mut deepest, mut count) = (Open::default(), 0, 0);
     for piece in pieces(html) {
         match piece {
             Piece::Open(name, rest) => {
-                count += 1;
-                depth += usize::from(is_deep(name) && !rest.ends_with('/'));
-                deepest = deepest.max(depth);
+                // A browser begins the formatting that is open anew in every element.
+                count += 1 + open.formatting;
+                open.begin(&name.to_ascii_lowercase(), rest.ends_with('/'));
+                deepest = deepest.max(open.names.len() + open.formatting);
             }
-            Piece::Close(name) => depth = depth.saturating_sub(usize::from(is_deep(name))),
+            Piece::Close(name) => open.end(&name.to_ascii_lowercase()),
             Piece::Comment(_) | Piece::Text(_) => {}
         }
     }
@@ -201,5 +258,12 @@ mod tests {
         assert_eq!(size(&"<div>".repeat(1000)).0, 1000);
         assert_eq!(size(&"<p>text".repeat(1000)).0, 0);
         assert_eq!(size("<div><p>a</div><div></div>").0, 1);
+        assert_eq!(size(&"<div/>".repeat(1000)).0, 1000);
+        assert_eq!(size(&"<div></b></p>".repeat(1000)).0, 1000);
+        assert_eq!(size(&format!("<svg>{}</svg>", "<path d='x'/>".repeat(1000))).0, 1);
+        assert_eq!(size(&"<div><span></div>".repeat(1000)).0, 2);
+        assert_eq!(size(&"<b><i>x</b>".repeat(1000)).0, 1001);
+        assert_eq!(size(&"<a name=x>".repeat(1000)).0, 1);
+        assert_eq!(size(&format!("{}{}", "<font>".repeat(100), "<p>".repeat(1000))).1, 100 * 101 / 2 + 1000 * 101);
     }
 }

@@ -16,6 +16,7 @@ mod markdown;
 mod meta;
 mod names;
 mod page;
+mod phrases;
 mod rank;
 mod sentence;
 

@@ -1,9 +1,11 @@
 //! Markdown as sections and sentences, with what Obsidian adds to it.
 
-use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream};
 
 use crate::document::{Block, Section, Sort};
+use crate::html::{Piece, pieces};
 use crate::meta::{on_one_line, tag};
+use crate::page::is_hidden;
 use crate::sentence::{code_span, escaped, sentences};
 
 /// Lists and quotes in each other deeper than this are made to hurt.
@@ -12,27 +14,11 @@ const DEEPEST: usize = 100;
 const MOST_CODE: usize = 256 * 1024;
 const LONGEST_TITLE: usize = 200;
 /// What stands below such headings says nothing of the subject.
+#[rustfmt::skip]
 const IDLE_HEADINGS: &[&str] = &[
-    "table of contents",
-    "contents",
-    "related",
-    "related posts",
-    "related articles",
-    "see also",
-    "references",
-    "further reading",
-    "license",
-    "licence",
-    "comments",
-    "share",
-    "subscribe",
-    "about the author",
-    "acknowledgements",
-    "footnotes",
-    "on this page",
-    "navigation",
-    "links",
-    "backlinks",
+    "table of contents", "contents", "related", "related posts", "related articles", "see also", "references",
+    "further reading", "license", "licence", "comments", "share", "subscribe", "about the author", "acknowledgements",
+    "footnotes", "on this page", "navigation", "links", "backlinks",
 ];
 
 /// What a Markdown text says.
@@ -47,12 +33,38 @@ pub(crate) struct Text {
 
 /// Whether lists and quotes stand in each other so deep that nobody wrote it.
 pub(crate) fn is_too_deep(text: &str) -> bool {
-    let marks =
-        |line: &str| line.bytes().take_while(|byte| b"> \t-*+".contains(byte)).filter(|byte| *byte != b' ').count();
-    // A rule is a line of such marks, and nothing else.
-    text.lines()
-        .any(|line| marks(line) > DEEPEST && line.bytes().any(|byte| byte == b'>' || !b" \t-*+".contains(&byte)))
-        || text.lines().any(|line| line.len() - line.trim_start().len() > 20 * DEEPEST && !line.trim().is_empty())
+    let is_far = |line: &str| line.len() - line.trim_start().len() > 20 * DEEPEST && !line.trim().is_empty();
+    text.lines().any(|line| marks(line) > DEEPEST && !is_rule(line) || is_far(line))
+}
+
+/// How many lists and quotes begin, or go on, at the start of a line.
+fn marks(line: &str) -> usize {
+    let mut rest = line.trim_start();
+    let mut count = 0;
+    while let Some(mark) = mark(rest) {
+        count += 1;
+        rest = rest[mark..].trim_start();
+    }
+    count
+}
+
+/// How long the mark of a quote or an item is that a text begins with.
+fn mark(text: &str) -> Option<usize> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let length = match text.as_bytes().get(digits)? {
+        b'>' if digits == 0 => return Some(1),
+        b'-' | b'*' | b'+' if digits == 0 => 1,
+        b'.' | b')' if (1..=9).contains(&digits) => digits + 1,
+        _ => return None,
+    };
+    text[length..].chars().next().is_none_or(char::is_whitespace).then_some(length)
+}
+
+/// Whether a line is drawn with dashes or stars that stand apart.
+fn is_rule(line: &str) -> bool {
+    let mut marks = line.bytes().filter(|byte| !byte.is_ascii_whitespace());
+    let first = marks.next();
+    matches!(first, Some(b'-' | b'*')) && marks.all(|byte| Some(byte) == first)
 }
 
 /// Reads a Markdown text.
@@ -64,7 +76,8 @@ pub(crate) fn read(text: &str) -> Text {
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_WIKILINKS;
     let mut reader = Reader::default();
-    for event in Parser::new_ext(&text, options) {
+    // A parser cuts text wherever a mark might have been.
+    for event in TextMergeStream::new(Parser::new_ext(&text, options)) {
         reader.take(event);
     }
     reader.flush();
@@ -112,8 +125,8 @@ struct Reader {
     hidden: usize,
     /// Whether a block of code, or a table, is open: its words are searched only.
     in_code: bool,
-    /// Whether a script stands between tags in a paragraph.
-    in_script: bool,
+    /// An element in a paragraph that does not show, and how often it stands in itself.
+    unshown: Option<(String, usize)>,
 }
 
 impl Reader {
@@ -123,7 +136,7 @@ impl Reader {
             Event::End(tag) => self.end(tag),
             Event::InlineHtml(html) => self.inline_html(&html),
             Event::TaskListMarker(done) => self.todo = Some(!done),
-            _ if self.hidden > 0 || self.in_script => {}
+            _ if self.hidden > 0 || self.unshown.is_some() => {}
             Event::Text(words) if self.in_code => self.code(&words),
             Event::Text(words) => self.words(&words),
             Event::Code(code) if self.in_code => self.code(&code),
@@ -205,16 +218,22 @@ impl Reader {
         }
     }
 
+    /// A tag in a paragraph: what stands in a script, or in an element that does not show, is not said.
     fn inline_html(&mut self, html: &str) {
-        let html = html.to_ascii_lowercase();
-        let is_script = |start: &str| {
-            html.strip_prefix(start).is_some_and(|rest| rest.starts_with("script") || rest.starts_with("style"))
+        let is_unshown = |name: &str, rest: &str| {
+            ["script", "style", "template"].iter().any(|known| name.eq_ignore_ascii_case(known)) || is_hidden(rest)
         };
-        if is_script("<") {
-            self.in_script = true;
-        } else if is_script("</") {
-            self.in_script = false;
+        for piece in pieces(html) {
+            match (piece, &mut self.unshown) {
+                (Piece::Open(name, rest), None) if is_unshown(name, rest) && !rest.ends_with('/') => {
+                    self.unshown = Some((name.to_ascii_lowercase(), 1));
+                }
+                (Piece::Open(name, _), Some((open, depth))) if name.eq_ignore_ascii_case(open) => *depth += 1,
+                (Piece::Close(name), Some((open, depth))) if name.eq_ignore_ascii_case(open) => *depth -= 1,
+                _ => {}
+            }
         }
+        self.unshown = self.unshown.take().filter(|(_, depth)| *depth > 0);
     }
 
     /// Words of a block, without the tags and marks that Obsidian knows.
@@ -342,8 +361,8 @@ mod tests {
     }
 
     #[test]
-    fn se_05_scripts_comments_and_footnotes_are_no_words_of_a_document() {
-        let text = "Good <script>evil()</script> text [^src_x].\n\n<div>raw</div>\n\n<!-- hidden -->\n\n[^src_x]: note\n\n```js\nlet code = 1;\n```\n";
+    fn cp_12_scripts_comments_and_footnotes_are_no_words_of_a_document() {
+        let text = "Good <script>evil()</script><span style='display:none'>un<span>shown</span> words</span> text [^src_x].\n\n<div>raw</div>\n\n<!-- hidden -->\n\n[^src_x]: note\n\n```js\nlet code = 1;\n```\n";
         let read = read(text);
         let all: Vec<String> = read.sections.into_iter().flat_map(|s| s.blocks).flat_map(|b| b.sentences).collect();
         assert_eq!(all, ["Good text ."]);
@@ -355,7 +374,11 @@ mod tests {
         assert!(is_too_deep(&">".repeat(1000)));
         assert!(is_too_deep(&format!("{}x", "- ".repeat(500))));
         assert!(is_too_deep(&format!("{}- x", " ".repeat(5000))));
+        assert!(is_too_deep(&format!("{}x", "1. ".repeat(500))));
+        assert!(is_too_deep(&"+ ".repeat(500)));
         assert!(!is_too_deep(&"-".repeat(1000)));
+        assert!(!is_too_deep(&"- ".repeat(1000)));
+        assert!(!is_too_deep(&"3.14159 ".repeat(1000)));
         assert!(!is_too_deep("> > - a\n    - b\n"));
     }
 }

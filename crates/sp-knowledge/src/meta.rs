@@ -8,21 +8,10 @@ use crate::date::date;
 const URL: &[&str] = &["url", "sourceurl", "canonicalurl", "canonical", "source", "link", "permalink", "href", "uri"];
 const TITLE: &[&str] = &["title", "name", "headline"];
 const KIND: &[&str] = &["kind", "type"];
+#[rustfmt::skip]
 const CAPTURED: &[&str] = &[
-    "capturedat",
-    "captured",
-    "savedat",
-    "saved",
-    "clippedat",
-    "clipped",
-    "dateadded",
-    "addedat",
-    "added",
-    "createdat",
-    "created",
-    "date",
-    "timeadded",
-    "timestamp",
+    "capturedat", "captured", "savedat", "saved", "clippedat", "clipped", "dateadded", "addedat", "added",
+    "createdat", "created", "date", "timeadded", "timestamp",
 ];
 const PUBLISHED: &[&str] = &["publishedat", "published", "datepublished", "publishdate", "pubdate"];
 const TAGS: &[&str] = &["tags", "tag", "keywords", "topics"];
@@ -60,7 +49,7 @@ impl Meta {
     /// What an object says.
     pub(crate) fn of(value: &Value) -> Self {
         let Value::Object(members) = value else { return Self::default() };
-        let fields = Fields { members };
+        let fields = Fields::new(members);
         let mut bad_date = None;
         let mut moment = |names: &[&str]| {
             let (name, value) = fields.first(names)?;
@@ -113,16 +102,22 @@ impl Meta {
 
 /// The members of an object, by names that tools write in different ways.
 struct Fields<'a> {
-    members: &'a Map<String, Value>,
+    /// The name without what tools put between its words, the name, and what stands there. What says nothing is
+    /// left out.
+    members: Vec<(String, &'a str, &'a Value)>,
 }
 
 impl<'a> Fields<'a> {
+    fn new(members: &'a Map<String, Value>) -> Self {
+        let says = |value: &Value| !value.is_null() && value.as_str().is_none_or(|text| !text.trim().is_empty());
+        let said = members.iter().filter(|(_, value)| says(value));
+        Self { members: said.map(|(key, value)| (plain(key), key.as_str(), value)).collect() }
+    }
+
     /// The first of some names that says something.
     fn first(&self, names: &[&str]) -> Option<(&'a str, &'a Value)> {
-        let says = |value: &Value| !value.is_null() && value.as_str().is_none_or(|text| !text.trim().is_empty());
         names.iter().find_map(|name| {
-            let mut named = self.members.iter().filter(|(key, value)| plain(key) == *name && says(value));
-            named.next().map(|(key, value)| (key.as_str(), value))
+            self.members.iter().find(|(plain, ..)| plain == name).map(|(_, key, value)| (*key, *value))
         })
     }
 
@@ -148,7 +143,7 @@ impl<'a> Fields<'a> {
     fn highlights(&self) -> Vec<String> {
         let one = |item: &Value| match item {
             Value::String(text) => Some(text.clone()),
-            Value::Object(members) => Fields { members }.text(MARKED),
+            Value::Object(members) => Fields::new(members).text(MARKED),
             _ => None,
         };
         match self.first(HIGHLIGHTS) {

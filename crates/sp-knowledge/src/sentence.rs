@@ -11,11 +11,14 @@ pub(crate) fn sentences(text: &str) -> Vec<String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut found = Vec::new();
     let (mut start, mut in_code) = (0, false);
-    for (at, c) in text.char_indices() {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
         let end = at + c.len_utf8();
         match c {
-            '`' if !text[..at].ends_with('\\') => in_code = !in_code,
+            '`' => in_code = !in_code,
             _ if in_code => {}
+            // What is escaped is no mark.
+            '\\' => drop(chars.next_if(|(_, next)| next.is_ascii_punctuation())),
             '。' | '！' | '？' => push(&mut found, &text, (&mut start, end)),
             ' ' if ends_sentence(&text[start..at], &text[end..]) => push(&mut found, &text, (&mut start, end)),
             _ => {}
@@ -75,12 +78,14 @@ pub(crate) fn guarded(sentence: &str) -> String {
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut rest = text;
-    let mut before = ' ';
+    // What stands before this text is not known.
+    let mut before = '\0';
     while let Some(c) = rest.chars().next() {
         let (this, next) = rest.split_at(c.len_utf8());
         let follows = next.chars().next();
         match c {
-            '@' if !before.is_alphanumeric() && follows.is_some_and(|c| !c.is_whitespace()) => {
+            // What follows the end of this text may be the rest of the word.
+            '@' if !before.is_alphanumeric() && follows.is_none_or(|c| !c.is_whitespace()) => {
                 let end = rest.find(|c: char| c.is_whitespace() || c == '`').unwrap_or(rest.len());
                 out.push_str(&code_span(&rest[..end]));
                 rest = &rest[end..];
@@ -90,8 +95,11 @@ pub(crate) fn escaped(text: &str) -> String {
             '\\' | '`' | '*' | '[' | ']' | '<' => out.extend(['\\', c]),
             '_' if !(before.is_alphanumeric() && follows.is_some_and(char::is_alphanumeric)) => out.push_str("\\_"),
             '&' if follows.is_some_and(|c| c == '#' || c.is_ascii_alphabetic()) => out.push_str("\\&"),
-            '~' if before == '~' || follows == Some('~') => out.push_str("\\~"),
-            '$' if before == '$' || follows == Some('$') => out.push_str("\\$"),
+            // Before a word they end nothing, and what would end them is escaped: `~/path`, `$5`.
+            '~' | '$' if before.is_whitespace() && follows.is_some_and(|c| c.is_alphanumeric() || c == '/') => {
+                out.push(c);
+            }
+            '~' | '$' => out.extend(['\\', c]),
             _ => out.push_str(this),
         }
         before = c;
@@ -133,6 +141,9 @@ mod tests {
             ("Use e.g. Rust. It is fast.", &["Use e.g. Rust.", "It is fast."]),
             ("Version 1.2 is out. See foo.rs for more.", &["Version 1.2 is out.", "See foo.rs for more."]),
             ("Call `a. B` now. Then go.", &["Call `a. B` now.", "Then go."]),
+            (r"Call `a. B\` now. Then go.", &[r"Call `a. B\` now.", "Then go."]),
+            (r"Call \\`a. B` now. Then go.", &[r"Call \\`a. B` now.", "Then go."]),
+            (r"Call \`a. Then go.", &[r"Call \`a.", "Then go."]),
             ("He said \"No.\" Then he left.", &["He said \"No.\"", "Then he left."]),
             ("It ends in lower case. npm is next.", &["It ends in lower case. npm is next."]),
             ("認証します。次へ。", &["認証します。", "次へ。"]),
@@ -143,13 +154,15 @@ mod tests {
     }
 
     #[test]
-    fn se_05_text_means_nothing_but_its_words() {
+    fn cp_12_text_means_nothing_but_its_words() {
         for (text, wanted) in [
             ("a [^src_x] b", r"a \[^src_x\] b"),
             ("<!-- x -->", r"\<!-- x -->"),
             ("snake_case and _this_", r"snake_case and \_this\_"),
             ("see @~/.ssh/id_rsa now", "see `@~/.ssh/id_rsa` now"),
             ("mail a@b.example", "mail a@b.example"),
+            ("see @", "see `@`"),
+            ("~a~ or ~/b~ for $5 or $x$", r"\~a\~ or ~/b\~ for $5 or $x\$"),
             ("R&D &amp; &lt;", r"R\&D \&amp; \&lt;"),
         ] {
             assert_eq!(escaped(text), wanted);

@@ -89,6 +89,10 @@ pub fn build(context: &Context<'_>, request: &BuildRequest) -> Result<ContextBui
     let brief = checked(&request.brief)?;
     let out = context.absolute(request.out.as_deref().unwrap_or(Path::new(OUT)));
     let old = Old::at(&session, &out, request.overwrite)?;
+    let zip_request = zip_request(&out, request.overwrite);
+    if request.zip == Zipped::Yes {
+        must_be_free(context, &zip_request)?;
+    }
     let bases = open(&session, &request.kb)?;
     let found = Found::search(&bases, &brief, &times)?;
     let mut pool = gather(found.sources, found.worth);
@@ -110,7 +114,7 @@ pub fn build(context: &Context<'_>, request: &BuildRequest) -> Result<ContextBui
     must_be_valid(&session, &files)?;
     let written = write(&session, &out, old, files)?;
     let zip = match request.zip {
-        Zipped::Yes => Some(zip(context, &zip_request(&out, request.overwrite))?),
+        Zipped::Yes => Some(zip(context, &zip_request)?),
         Zipped::No => None,
     };
     let left = found.left.into_iter().chain(composed.left).map(|left| ContextLeft {
@@ -206,7 +210,15 @@ fn checked(brief: &Brief) -> Result<Brief> {
 /// The knowledge bases, each up to date.
 fn open(session: &Session<'_>, dirs: &[PathBuf]) -> Result<Vec<Base>> {
     let dirs = if dirs.is_empty() { known_folders(session.context)? } else { dirs.to_vec() };
-    dirs.iter().map(|dir| refresh(session, dir)).collect()
+    let mut bases: Vec<Base> = Vec::new();
+    for dir in &dirs {
+        let base = refresh(session, dir)?;
+        // A folder that is named twice counts once.
+        if !bases.iter().any(|known| known.folder == base.folder) {
+            bases.push(base);
+        }
+    }
+    Ok(bases)
 }
 
 /// What the knowledge bases have for a brief.
@@ -468,6 +480,16 @@ fn write(
 fn zip_request(out: &Path, overwrite: Overwrite) -> ZipRequest {
     let name = out.file_name().map_or_else(|| OUT.into(), |name| name.to_string_lossy().into_owned());
     ZipRequest { pack: out.into(), output: Some(out.with_file_name(format!("{name}.zip"))), overwrite }
+}
+
+/// What would stop the zip in the end stops the build before anything is written.
+fn must_be_free(context: &Context<'_>, request: &ZipRequest) -> Result<()> {
+    let taken = request.output.as_ref().filter(|path| path.symlink_metadata().is_ok());
+    match taken.filter(|_| request.overwrite == Overwrite::Refuse) {
+        Some(path) => Err(Error::new(Kind::Request, format!("`{}` is there already", context.show_near(path)))
+            .hint("nothing was changed: `--force` replaces it, and `--out` names another folder")),
+        None => Ok(()),
+    }
 }
 
 fn shown(source: &sp_formats::context_pack::SourceEntry) -> ContextSource {

@@ -1,7 +1,7 @@
 //! The files of a knowledge base, each with the file beside it that tells of it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -109,8 +109,9 @@ fn folders(root: &Dir, stamps: &BTreeMap<RelPath, Stamp>, skipped: &mut Vec<Skip
     for path in told {
         let place = path.as_str().trim_end_matches(FOLDER_FILE).trim_end_matches('/');
         let above = folder_of(path, &folders);
-        let text = read_file(root, path, MOST_TOLD).and_then(|bytes| String::from_utf8(bytes).ok());
-        match text.ok_or_else(|| "it is no text in UTF-8".to_owned()).and_then(|text| above.below(place, &text)) {
+        let bytes = read_file(root, path, MOST_TOLD).map_err(|error| format!("it cannot be read: {error}"));
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned()));
+        match text.and_then(|text| above.below(place, &text)) {
             Ok(folder) => drop(folders.insert(place.to_owned(), Arc::new(folder))),
             Err(why) => skipped.push(Skipped { path: path.to_string(), line: None, why }),
         }
@@ -136,10 +137,11 @@ fn folder_of(path: &RelPath, folders: &HashMap<String, Arc<Folder>>) -> Arc<Fold
     }
 }
 
-/// What is in a file; none if it went away, may not be read, or has more bytes.
-pub(super) fn read_file(root: &Dir, path: &RelPath, most: u64) -> Option<Vec<u8>> {
+/// What is in a file, unless it went away, may not be read, or has more bytes.
+pub(super) fn read_file(root: &Dir, path: &RelPath, most: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file = root.open_beneath(path, Follow::Never).ok()?;
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= most).then_some(bytes)
+    let file = root.open_beneath(path, Follow::Never).map_err(|error| error.source)?;
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    let too_large = || std::io::Error::new(ErrorKind::FileTooLarge, "it has grown too large");
+    if bytes.len() as u64 <= most { Ok(bytes) } else { Err(too_large()) }
 }

@@ -1,5 +1,6 @@
 //! Brings an index up to date: only what changed is read.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -47,19 +48,19 @@ pub(crate) fn refresh(session: &Session<'_>, dir: &Path) -> Result<Base> {
     };
     let to_read: Vec<&Found> = found.iter().filter(may_differ).collect();
     let there: std::collections::HashSet<&str> = found.iter().map(|file| file.path.as_str()).collect();
-    let gone: Vec<i64> =
-        known.iter().filter(|(path, _)| !there.contains(path.as_str())).map(|(_, file)| file.id).collect();
+    let gone: Vec<&str> = known.keys().map(String::as_str).filter(|path| !there.contains(path)).collect();
     if !to_read.is_empty() || !gone.is_empty() || store.size()?.indexed_at.is_empty() {
         let reading = Reading { session, root: &root, known: &known, done: AtomicUsize::new(0), total: to_read.len() };
         store.change(|writer| {
-            gone.iter().try_for_each(|file| writer.forget(*file))?;
+            gone.iter().try_for_each(|path| writer.forget(path))?;
             for chunk in chunks(&to_read) {
-                let read: Vec<Fresh> = chunk.par_iter().map(|file| reading.one(file)).collect();
+                let read: Vec<Fresh> = chunk.par_iter().filter_map(|file| reading.one(file)).collect();
                 read.iter().try_for_each(|file| writer.write(file))?;
             }
             writer.finish(&session.context.timestamp())
         })?;
     }
+    let store = store.hold()?;
     skipped.extend(store.skipped()?);
     skipped.sort();
     Ok(Base { folder, read: to_read.len(), removed: gone.len(), store, skipped })
@@ -91,9 +92,9 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// What a file holds.
-    fn one(&self, file: &Found) -> Fresh {
-        let fresh = self.read(file).unwrap_or_else(|| unreadable(file));
+    /// What a file holds; none if it went away.
+    fn one(&self, file: &Found) -> Option<Fresh> {
+        let fresh = self.read(file);
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if done.is_multiple_of(STEP) {
             self.session.context.tell(Event::Reading { done, total: self.total });
@@ -103,8 +104,12 @@ impl Reading<'_> {
 
     fn read(&self, file: &Found) -> Option<Fresh> {
         let path = file.path.as_str();
-        let bytes = read_file(self.root, &file.path, most_bytes(path)?)?;
-        let beside = file.sidecar.as_ref().and_then(|(path, _)| read_file(self.root, path, MOST_BESIDE));
+        let bytes = match read_file(self.root, &file.path, most_bytes(path)?) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            Err(error) => return Some(unreadable(path, &error)),
+        };
+        let beside = file.sidecar.as_ref().and_then(|(path, _)| read_file(self.root, path, MOST_BESIDE).ok());
         let digest = Digest::of(format!("{} {:?} {:?}", Digest::of(&bytes).hex(), beside, file.folder).as_bytes());
         let is_recent = file.changed() > (self.session.context.wall_clock)() - RECENT;
         let stamp = if is_recent { Vec::new() } else { file.fingerprint().as_bytes().to_vec() };
@@ -121,13 +126,10 @@ impl Reading<'_> {
     }
 }
 
-/// A file that may not be read, or went away. It is tried again the next time.
-fn unreadable(file: &Found) -> Fresh {
-    let skipped = Skipped { path: file.path.to_string(), line: None, why: "it cannot be read".into() };
-    Fresh {
-        path: file.path.to_string(),
-        stamp: Vec::new(),
-        digest: Digest::of(b""),
-        read: Some(Contents { documents: Vec::new(), skipped: vec![skipped] }),
-    }
+/// A file that is there and cannot be read. It is tried again every time.
+fn unreadable(path: &str, error: &std::io::Error) -> Fresh {
+    let why = format!("it cannot be read: {error}");
+    let digest = Digest::of(why.as_bytes());
+    let skipped = vec![Skipped { path: path.into(), line: None, why }];
+    Fresh { path: path.into(), stamp: Vec::new(), digest, read: Some(Contents { documents: Vec::new(), skipped }) }
 }

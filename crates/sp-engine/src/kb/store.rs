@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 use sp_knowledge::{Document, Skipped, identity};
-use sp_tree::{Digest, Dir, Name};
+use sp_tree::{Digest, Dir, Lock, Name};
 
-use crate::context::Context;
+use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 
 /// Goes up whenever files are read in another way: then everything is read anew.
-const VERSION: i32 = 1;
+const VERSION: i32 = 3;
 /// How long another `sp` may be at work.
 const PATIENCE: Duration = Duration::from_secs(30);
 const ENDING: &str = ".db";
@@ -37,7 +37,6 @@ pub(crate) struct Store {
 
 /// What is known of a file.
 pub(super) struct Known {
-    pub id: i64,
     pub stamp: Vec<u8>,
     pub digest: Vec<u8>,
 }
@@ -80,8 +79,14 @@ impl Store {
         let dir = Dir::create_all(&super::home(context))?;
         let name = file_name(folder);
         let path = dir.path().join(&name);
-        if let Some(store) = Self::ready(&path, folder).ok().flatten() {
-            return Ok(store);
+        // Two at once must not both make it: the second would remove what the first is writing into.
+        let _lock = Lock::take(&dir, || context.tell(Event::Waiting))?;
+        match Self::ready(&path, folder) {
+            Ok(Some(store)) => return Ok(store),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                return Err(failed(&path, error));
+            }
+            _ => {}
         }
         // What is no database at all is not mended. Nothing holds it open any more.
         remove_files(&dir, &name)?;
@@ -102,7 +107,7 @@ impl Store {
     pub(super) fn known(context: &Context<'_>, folder: &Path) -> Option<Self> {
         let path = super::home(context).join(file_name(folder));
         let store = path.is_file().then(|| Self::connect(&path).ok()).flatten()?;
-        store.is_usable(folder).then_some(store)
+        store.is_usable(folder).then_some(store)?.hold().ok()
     }
 
     /// Every index that can be used, by folder.
@@ -113,11 +118,18 @@ impl Store {
             .filter_map(|name| {
                 let store = Self::connect(&super::home(context).join(name)).ok()?;
                 let folder = store.folder()?;
-                (store.is_usable(&folder) && file_name(&folder) == name).then_some((folder, store))
+                let is_it = store.is_usable(&folder) && file_name(&folder) == name;
+                Some((folder, store.hold().ok().filter(|_| is_it)?))
             })
             .collect();
         stores.sort_by(|a, b| a.0.cmp(&b.0));
         stores
+    }
+
+    /// From now on everything is read as it is at one moment, whatever another `sp` writes meanwhile.
+    pub(super) fn hold(self) -> Result<Self> {
+        self.connection.execute_batch("BEGIN").map_err(|e| failed(&self.path, e))?;
+        Ok(self)
     }
 
     fn connect(path: &Path) -> rusqlite::Result<Self> {
@@ -172,8 +184,8 @@ impl Store {
     }
 
     pub(super) fn files(&self) -> Result<HashMap<String, Known>> {
-        self.ask("SELECT path, id, stamp, digest FROM files", |row| {
-            Ok((row.get(0)?, Known { id: row.get(1)?, stamp: row.get(2)?, digest: row.get(3)? }))
+        self.ask("SELECT path, stamp, digest FROM files", |row| {
+            Ok((row.get(0)?, Known { stamp: row.get(1)?, digest: row.get(2)? }))
         })
         .map(|rows| rows.into_iter().collect())
     }
@@ -274,8 +286,11 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    pub(super) fn forget(&self, file: i64) -> Result<()> {
-        self.run(|transaction| transaction.prepare_cached("DELETE FROM files WHERE id = ?1")?.execute([file]).map(drop))
+    /// By its path: another `sp` may have given its number to another file meanwhile.
+    pub(super) fn forget(&self, path: &str) -> Result<()> {
+        self.run(|transaction| {
+            transaction.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute([path]).map(drop)
+        })
     }
 
     pub(super) fn write(&self, file: &Fresh) -> Result<()> {
@@ -340,7 +355,7 @@ fn unreadable(path: &Path) -> Error {
 }
 
 fn failed(path: &Path, error: rusqlite::Error) -> Error {
-    let is_full = error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull);
+    let is_full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
     let hint = match is_full {
         true => "nothing was changed: free some space and run it again",
         false => "nothing was changed. It is a cache: if it stays so, remove it, and it is made again",

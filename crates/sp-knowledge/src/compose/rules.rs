@@ -7,7 +7,7 @@ use super::budget::{TooSmall, cost, most_that_fit};
 use super::pool::{CONVENTIONS, Claim, DONTS, Pool};
 use crate::claim::Role;
 use crate::document::Sort;
-use crate::sentence::{escaped, plain, sentences};
+use crate::sentence::{escaped, guarded, plain, sentences};
 
 /// How many things to do stand there at the most, and how many sentences of what was asked for.
 const TODOS: usize = 5;
@@ -90,7 +90,7 @@ fn text(brief: &Brief, pool: &Pool, (claims, sources): (&[(List, Claim)], usize)
             of_list.map(|(_, claim)| format!("- {} [^{}]\n", claim.text, pool.sources[claim.source].id)).collect();
         if lines.is_empty() { format!("- {none}\n") } else { lines }
     };
-    let stack: String = brief.stack.iter().map(|word| format!("- {}\n", escaped(word))).collect();
+    let stack: String = brief.stack.iter().map(|word| format!("- {}\n", guarded(&escaped(word)))).collect();
     let stack = if stack.is_empty() { "- Nothing was said of it.\n".into() } else { stack };
     let todos: String = claims
         .iter()
@@ -100,7 +100,7 @@ fn text(brief: &Brief, pool: &Pool, (claims, sources): (&[(List, Claim)], usize)
     let cited: String = pool.sources[..sources]
         .iter()
         .filter(|source| file != AGENTS || !names_cursor(&source.document.title))
-        .map(|source| format!("- {} [^{}]\n", escaped(&source.document.title), source.id))
+        .map(|source| format!("- {} [^{}]\n", guarded(&escaped(&source.document.title)), source.id))
         .collect();
     format!(
         "# Project: {}\n\n## Summary\n\n{}\n\n## Stack\n\n{stack}\n## Conventions\n\n{}\n## Current focus\n\n{}{todos}\n\

@@ -7,20 +7,11 @@ use crate::markdown::{self, Text, is_too_deep};
 use crate::meta::Meta;
 use crate::page;
 
-/// So many lines that are wrong are told one by one.
-const TOLD: usize = 50;
-
 pub(super) fn read(text: &str, give: &mut Give<'_>) {
-    let mut wrong = 0_usize;
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-        let Err(why) = capture(number, line, give) else { continue };
-        wrong += 1;
-        if wrong <= TOLD {
+        if let Err(why) = capture(number, line, give) {
             give.skip(Some(number), why);
         }
-    }
-    if wrong > TOLD {
-        give.skip(None, format!("{} more of its lines cannot be read", wrong - TOLD));
     }
 }
 

@@ -11,6 +11,7 @@ use sp_formats::yaml;
 use sp_tree::Limits;
 
 use crate::address::{address, below, kind_of};
+use crate::claim::speaks_to_agent;
 use crate::date;
 use crate::document::{Block, Document, Section, Sort, is_with_site};
 use crate::markdown::{self, Text};
@@ -21,6 +22,8 @@ use crate::sentence::{plain, sentences};
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 /// Of a file of captures or bookmarks, or a package, so many.
 const MOST_COLLECTED: u64 = 128 * 1024 * 1024;
+/// So many documents of a file that cannot be used are told one by one.
+const TOLD: usize = 50;
 /// What holds for all files of a folder.
 pub const FOLDER_FILE: &str = "kb.yaml";
 
@@ -148,20 +151,20 @@ pub fn sidecars(path: &str) -> Vec<String> {
 pub fn read(file: File<'_>) -> Read {
     let mut read = Read::default();
     let Some(form) = form(file.path) else { return read };
-    let mut give = Give { file, read: &mut read };
+    let mut give = Give { file, read: &mut read, skipped: 0 };
     if form == Form::Package {
         package::read(&mut give);
-        return read;
+    } else if let Some(text) = give.text() {
+        match form {
+            Form::Note | Form::Skill => note::read(text, form == Form::Skill, &mut give),
+            Form::Page if bookmarks::is_one(text) => bookmarks::read(text, &mut give),
+            Form::Page => note::page(text, &mut give),
+            Form::Captures => captures::read(text, &mut give),
+            Form::Llms => llms::read(text, &mut give),
+            Form::Package => {}
+        }
     }
-    let Some(text) = give.text() else { return read };
-    match form {
-        Form::Note | Form::Skill => note::read(text, form == Form::Skill, &mut give),
-        Form::Page if bookmarks::is_one(text) => bookmarks::read(text, &mut give),
-        Form::Page => note::page(text, &mut give),
-        Form::Captures => captures::read(text, &mut give),
-        Form::Llms => llms::read(text, &mut give),
-        Form::Package => {}
-    }
+    give.finish();
     read
 }
 
@@ -169,11 +172,24 @@ pub fn read(file: File<'_>) -> Read {
 struct Give<'a> {
     file: File<'a>,
     read: &'a mut Read,
+    /// How many were left out.
+    skipped: usize,
 }
 
 impl<'a> Give<'a> {
     fn skip(&mut self, line: Option<usize>, why: impl Into<String>) {
-        self.read.skipped.push(Skipped { path: self.file.path.into(), line, why: why.into() });
+        self.skipped += 1;
+        if self.skipped <= TOLD {
+            self.read.skipped.push(Skipped { path: self.file.path.into(), line, why: why.into() });
+        }
+    }
+
+    /// Tells how many more were left out than were told one by one.
+    fn finish(self) {
+        if self.skipped > TOLD {
+            let why = format!("{} more of its documents cannot be used", self.skipped - TOLD);
+            self.read.skipped.push(Skipped { path: self.file.path.into(), line: None, why });
+        }
     }
 
     fn text(&mut self) -> Option<&'a str> {
@@ -188,11 +204,12 @@ impl<'a> Give<'a> {
     /// What the file beside this one tells of it.
     fn sidecar(&mut self) -> Option<Meta> {
         let Some(bytes) = self.file.sidecar else { return Some(Meta::default()) };
-        let text = std::str::from_utf8(bytes).ok()?;
-        match yaml::parse(text, &Limits::default()) {
+        let text = std::str::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned());
+        let node = text.and_then(|text| yaml::parse(text, &Limits::default()).map_err(|error| error.message));
+        match node {
             Ok(node) => Some(Meta::of(&node.to_json())),
-            Err(error) => {
-                self.skip(None, format!("what tells of it cannot be read: {}", error.message));
+            Err(why) => {
+                self.skip(None, format!("what tells of it cannot be read: {why}"));
                 None
             }
         }
@@ -271,11 +288,13 @@ fn highlight(document: &mut Document, highlights: &[String]) {
     }
 }
 
-/// Takes out every sentence that has a secret, or something in it that does not show.
+/// Takes out every sentence that has a secret, or something in it that does not show. What is shown without
+/// being a sentence must not speak to the agent, either: sentences that do are told of when a pack is made.
 fn withhold(document: &mut Document) {
     let is_fine = |text: &str| !text.chars().any(sp_formats::printable::is_hidden) && !has_secret(&plain(text));
+    let is_label = |text: &str| is_fine(text) && !speaks_to_agent(text);
     for section in &mut document.sections {
-        if !is_fine(&section.title) {
+        if !is_label(&section.title) {
             section.title.clear();
         }
         for block in &mut section.blocks {
@@ -284,8 +303,11 @@ fn withhold(document: &mut Document) {
         section.blocks.retain(|block| !block.sentences.is_empty());
     }
     document.sections.retain(|section| !section.blocks.is_empty());
-    document.tags.retain(|tag| is_fine(tag));
-    if !is_fine(&document.title) {
+    document.tags.retain(|tag| is_label(tag));
+    if !is_label(&document.title) {
         document.title = document.url.clone();
+    }
+    if !is_label(&document.kind) {
+        document.kind = kind_of(&document.url).into();
     }
 }
