@@ -11,8 +11,8 @@ use crate::objects::Objects;
 /// What the server takes from its surroundings.
 #[derive(Clone, Copy)]
 pub struct Surroundings {
-    /// The time.
-    pub now: fn() -> Timestamp,
+    /// The system's clock in nanoseconds.
+    pub wall_clock: fn() -> i64,
     /// Fills bytes with random ones, from the system.
     pub random: fn(&mut [u8]) -> std::io::Result<()>,
 }
@@ -29,6 +29,7 @@ pub(crate) type State = Arc<Shared>;
 impl Shared {
     /// The time that goes into records.
     pub(crate) fn timestamp(&self) -> String {
-        (self.surroundings.now)().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+        let now = Timestamp::from_nanosecond((self.surroundings.wall_clock)().into()).unwrap_or_default();
+        now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 }

@@ -24,6 +24,12 @@ pub(crate) fn hash(token: &str) -> Digest {
     Digest::of(token.as_bytes())
 }
 
+/// Whether a text names somebody.
+pub(crate) fn is_user(text: &str) -> bool {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
+    (1..=64).contains(&text.len()) && text.bytes().all(is_known)
+}
+
 /// Who asks; none without a token. A token that is none, or was revoked, is refused.
 pub(crate) async fn bearer(state: &State, headers: &HeaderMap) -> Result<Option<Bearer>, Refusal> {
     let Some(value) = headers.get(AUTHORIZATION) else { return Ok(None) };

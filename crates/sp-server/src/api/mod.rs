@@ -1,5 +1,6 @@
 //! The surface: which address does what.
 
+mod namespaces;
 mod packages;
 mod publish;
 mod tokens;
@@ -11,7 +12,7 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 use tower::limit::GlobalConcurrencyLimitLayer;
 
 use crate::refusal::Refusal;
@@ -29,6 +30,10 @@ pub(crate) fn router(state: State) -> Router {
         .route(version, get(packages::manifest).put(publish::publish).delete(publish::yank))
         .route(&format!("{version}/download"), get(packages::download))
         .route(&format!("{version}/unyank"), post(publish::unyank))
+        .route("/api/v1/packages/{ns}/{name}/private", put(namespaces::hide).delete(namespaces::show))
+        .route("/api/v1/namespaces/{ns}/members", get(namespaces::members))
+        .route("/api/v1/namespaces/{ns}/members/{user}", put(namespaces::add).delete(namespaces::remove))
+        .route("/api/v1/audit", get(tokens::audit))
         .route("/api/v1/tokens", get(tokens::list).post(tokens::mint))
         .route("/api/v1/tokens/{id}", delete(tokens::revoke))
         .route("/healthz", get(|| async { "ok\n" }))

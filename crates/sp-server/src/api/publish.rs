@@ -81,6 +81,7 @@ fn judge(
         place,
         kind: manifest.kind.word().into(),
         description: manifest.description.clone(),
+        digest: Digest::of(&bytes),
         item,
         manifest: package.raw_manifest().raw().to_owned(),
         report: serde_json::to_string(&report).unwrap_or_default(),

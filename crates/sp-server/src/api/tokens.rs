@@ -5,10 +5,10 @@ use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 
-use crate::metadata::{Bearer, Scope, Sqlite, TokenItem};
+use crate::metadata::{AuditItem, Bearer, Scope, Sqlite, TokenItem};
 use crate::refusal::Refusal;
 use crate::state::State;
-use crate::tokens::{admin, hash, mint as new_token};
+use crate::tokens::{admin, hash, is_user, mint as new_token};
 
 type Answer<T> = Result<T, Refusal>;
 
@@ -35,10 +35,6 @@ pub(super) async fn mint(
     Json(wanted): Json<Wanted>,
 ) -> Answer<(StatusCode, Json<Minted>)> {
     admin(&state, &headers).await?;
-    let is_user = |user: &str| {
-        (1..=64).contains(&user.len())
-            && user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte))
-    };
     if !is_user(&wanted.user) {
         return Err(Refusal::invalid("`user` has 1 to 64 letters, digits, `-`, `_`, `.` and `@`"));
     }
@@ -67,4 +63,10 @@ pub(super) async fn revoke(
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Refusal::not_found()),
     }
+}
+
+/// What was done last.
+pub(super) async fn audit(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Vec<AuditItem>>> {
+    admin(&state, &headers).await?;
+    Ok(Json(state.metadata.with(Sqlite::audit).await?))
 }

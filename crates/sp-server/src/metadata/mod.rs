@@ -66,12 +66,31 @@ pub(crate) struct TokenItem {
     pub revoked: bool,
 }
 
+/// Something that was done.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct AuditItem {
+    pub at: String,
+    pub user: String,
+    pub action: String,
+    pub subject: String,
+}
+
+/// A change of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    AddMember(String),
+    RemoveMember(String),
+    /// Whether strangers do not see a package.
+    Private(Place, bool),
+}
+
 /// A version that is to be published.
 #[derive(Debug, Clone)]
 pub(crate) struct NewVersion {
     pub place: Place,
     pub kind: String,
     pub description: Option<String>,
+    pub digest: Digest,
     pub item: VersionItem,
     /// The manifest, and what was said of it, as JSON.
     pub manifest: String,

@@ -9,7 +9,10 @@ use sp_formats::package::PackageVersion;
 use sp_formats::registry::{IndexItem, PackageIndex, Place, VersionItem, latest};
 use sp_tree::Digest;
 
-use super::{Bearer, Download, Index, MetadataError, NewVersion, Outcome, Reader, Result, Scope, TokenItem, Versions};
+use super::{
+    AuditItem, Bearer, Change, Download, Index, MetadataError, NewVersion, Outcome, Reader, Result, Scope, TokenItem,
+    Versions,
+};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 /// So many connections read at once.
@@ -201,6 +204,56 @@ impl Sqlite {
         })
     }
 
+    /// The members of a namespace, if somebody is one.
+    pub(crate) fn members(&self, namespace: &str, who: &Bearer) -> Result<Option<Vec<String>>> {
+        let members: Vec<String> = self.read(|connection| {
+            let mut ask = connection.prepare_cached("SELECT user FROM members WHERE namespace = ?1 ORDER BY user")?;
+            ask.query_map([namespace], |row| row.get(0))?.collect()
+        })?;
+        let may = who.scope == Scope::Admin && !members.is_empty() || members.contains(&who.user);
+        Ok(may.then_some(members))
+    }
+
+    /// Changes a namespace of which somebody is a member; false if there is none, or nothing to change.
+    pub(crate) fn change_namespace(&self, namespace: &str, what: &Change, who: &Bearer, at: &str) -> Result<bool> {
+        let Some(members) = self.members(namespace, who)? else { return Ok(false) };
+        self.change(|change| {
+            let (changed, action, subject) = match what {
+                Change::AddMember(user) => {
+                    let insert = "INSERT OR IGNORE INTO members VALUES (?1, ?2)";
+                    (change.execute(insert, [namespace, user]).map(|_| 1)?, "add-member", format!("{namespace} {user}"))
+                }
+                // The last one stays: a namespace is never free again.
+                Change::RemoveMember(_) if members.len() < 2 => (0, "remove-member", String::new()),
+                Change::RemoveMember(user) => {
+                    let delete = "DELETE FROM members WHERE namespace = ?1 AND user = ?2";
+                    (change.execute(delete, [namespace, user])?, "remove-member", format!("{namespace} {user}"))
+                }
+                Change::Private(place, private) => {
+                    let update = "UPDATE packages SET private = ?3 WHERE namespace = ?1 AND name = ?2";
+                    let changed = change.execute(update, params![namespace, place.name(), private])?;
+                    (changed, if *private { "hide" } else { "show" }, place.to_string())
+                }
+            };
+            if changed > 0 {
+                note(change, (at, &who.user), action, &subject)?;
+            }
+            Ok(changed > 0)
+        })
+    }
+
+    /// What was done last, the latest first.
+    pub(crate) fn audit(&self) -> Result<Vec<AuditItem>> {
+        self.read(|connection| {
+            let mut ask =
+                connection.prepare_cached("SELECT at, user, action, subject FROM audit ORDER BY id DESC LIMIT 1000")?;
+            let item = |row: &rusqlite::Row<'_>| {
+                Ok(AuditItem { at: row.get(0)?, user: row.get(1)?, action: row.get(2)?, subject: row.get(3)? })
+            };
+            ask.query_map([], item)?.collect()
+        })
+    }
+
     /// Publishes a version whose bytes are stored already.
     pub(crate) fn publish(&self, new: &NewVersion, who: &Bearer, at: &str) -> Result<Outcome> {
         self.change(|change| {
@@ -215,11 +268,10 @@ impl Sqlite {
             )?;
             let json =
                 serde_json::to_string(&new.item).map_err(|e| rusqlite::Error::ToSqlConversionFailure(e.into()))?;
-            let digest: Digest = new.item.sha256.parse().map_err(|_| rusqlite::Error::InvalidQuery)?;
             let values = params![
                 id,
                 new.item.version,
-                &digest.as_bytes()[..],
+                &new.digest.as_bytes()[..],
                 new.item.bytes,
                 at,
                 who.user,

@@ -147,6 +147,15 @@ pub(crate) enum Command {
     /// Make, verify, install, send and keep packages: .ctxpkg
     #[command(subcommand, visible_alias = "pack")]
     Pkg(Pkg),
+    /// Run a registry of packages for a team
+    Serve {
+        /// Where everything is kept [default: `registry` in Skillpack's own directory]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        data: Option<PathBuf>,
+        /// Where it listens
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
+        listen: std::net::SocketAddr,
+    },
     /// Make keys, and say whom to trust
     #[command(subcommand)]
     Key(Key),
