@@ -263,3 +263,59 @@ fn what_cannot_be_is_said_before_anything_listens() {
         assert_eq!(registry.ask(strange, None, b"").status, 404, "{strange}");
     }
 }
+
+#[test]
+fn pk_22_a_package_is_published_and_yanked_from_the_command_line() {
+    let (mut world, registry, admin) = running();
+    let me = token(&registry, &admin, "me", "publish");
+    std::fs::write(world.path("notes.ctxpkg"), package("@acme/notes", "1.0.0", "Tenants never share rows.")).unwrap();
+    let file = world.path("notes.ctxpkg").display().to_string();
+    let refused = world.sp(&["publish", &file]).fails(2);
+    assert!(refused.stderr.contains("sp login"), "{refused}");
+    let refused = world.sp(&["publish", &file, "--registry", &registry.address]).fails(4);
+    assert!(refused.stderr.contains("a token is needed") && refused.stderr.contains("sp login"), "{refused}");
+    let refused = world.sp(&["login", &registry.address]).fails(2);
+    assert!(refused.stderr.contains("SP_REGISTRY_TOKEN"), "{refused}");
+    world.set_env("SP_REGISTRY_TOKEN", &format!("ctxp_{}", "0".repeat(64)));
+    world.sp(&["login", &registry.address]).fails(4);
+    world.set_env("SP_REGISTRY_TOKEN", &me);
+    let known: Value =
+        serde_json::from_str(&world.sp(&["login", &registry.address, "--format", "json"]).ok().stdout).unwrap();
+    assert_eq!((&known["user"], &known["scope"]), (&json!("me"), &json!("publish")));
+    world.set_env("SP_REGISTRY_TOKEN", "");
+    let published = world.sp(&["publish", &file]).ok();
+    assert!(published.stdout.starts_with("published @acme/notes 1.0.0"), "{published}");
+    let again = world.sp(&["publish", &file]).ok();
+    assert!(again.stdout.starts_with("it was there already: @acme/notes 1.0.0"), "{again}");
+    std::fs::write(world.path("other.ctxpkg"), package("@acme/notes", "1.0.0", "Something else.")).unwrap();
+    let other = world.sp(&["publish", &world.path("other.ctxpkg").display().to_string()]).fails(1);
+    assert!(other.stderr.contains("a version never changes"), "{other}");
+    world.sp(&["yank", "@acme/notes@1.0.0"]).ok();
+    assert_eq!(latest(&registry), Value::Null);
+    world.sp(&["yank", "@acme/notes@1.0.0", "--undo"]).ok();
+    assert_eq!(latest(&registry), "1.0.0");
+    world.sp(&["yank", "@acme/notes"]).fails(2);
+    world.sp(&["yank", "@acme/nothing@1.0.0"]).fails(1);
+    world.sp(&["--offline", "yank", "@acme/notes@1.0.0"]).fails(5);
+    std::fs::write(world.path("plain.ctxpkg"), package("notes", "1.0.0", "No namespace.")).unwrap();
+    let plain = world.sp(&["publish", &world.path("plain.ctxpkg").display().to_string()]).fails(1);
+    assert!(plain.stderr.contains("has a namespace"), "{plain}");
+    world.sp(&["logout"]).ok();
+    world.sp(&["publish", &file]).fails(2);
+}
+
+#[test]
+fn se_07_a_token_is_kept_where_only_its_owner_reads_it_and_is_shown_nowhere() {
+    use std::os::unix::fs::PermissionsExt;
+    let (mut world, registry, admin) = running();
+    let me = token(&registry, &admin, "me", "publish");
+    world.set_env("SP_REGISTRY_TOKEN", &me);
+    let run = world.sp(&["login", &registry.address, "--verbose"]).ok();
+    assert!(!run.to_string().contains(&me), "{run}");
+    let file = world.home().join(".skillpack/credentials.json");
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    world.set_env("SP_REGISTRY_TOKEN", "");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let open = world.sp(&["yank", "@acme/notes@1.0.0"]).fails(4);
+    assert!(open.stderr.contains("others can read") && !open.to_string().contains(&me), "{open}");
+}

@@ -70,7 +70,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("schemars", &["sp-formats"], Nobody),
     ("strsim", &["sp-formats"], Nobody),
     ("tiktoken-rs", &["sp-formats"], Nobody),
-    ("serde", &["sp-tree", "sp-formats", "sp-knowledge", "sp-server", "sp"], Nobody),
+    ("serde", &["sp-tree", "sp-formats", "sp-knowledge", "sp-engine", "sp-server", "sp"], Nobody),
     (
         "serde_json",
         &["sp-tree", "sp-formats", "sp-knowledge", "sp-engine", "sp-server", "sp", "sp-testkit", "xtask"],

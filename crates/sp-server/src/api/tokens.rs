@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::metadata::{AuditItem, Bearer, Scope, Sqlite, TokenItem};
 use crate::refusal::Refusal;
 use crate::state::State;
-use crate::tokens::{admin, hash, is_user, mint as new_token};
+use crate::tokens::{admin, bearer, hash, is_user, mint as new_token};
 
 type Answer<T> = Result<T, Refusal>;
 
@@ -63,6 +63,18 @@ pub(super) async fn revoke(
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Refusal::not_found()),
     }
+}
+
+/// Whose token it is.
+#[derive(Serialize)]
+pub(super) struct Known {
+    user: String,
+    scope: &'static str,
+}
+
+pub(super) async fn whoami(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Known>> {
+    let known = bearer(&state, &headers).await?.ok_or_else(Refusal::unauthorized)?;
+    Ok(Json(Known { scope: known.scope.word(), user: known.user }))
 }
 
 /// What was done last.
