@@ -17,6 +17,7 @@ pub mod pack;
 pub mod package;
 pub mod pattern;
 pub mod printable;
+pub mod registry;
 pub mod repo;
 pub mod report;
 pub mod rules;

@@ -15,7 +15,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sp-extract", &["sp-formats", "sp-tree"]),
     ("sp-knowledge", &["sp-formats", "sp-tree"]),
     ("sp-engine", &["sp-extract", "sp-knowledge", "sp-formats", "sp-tree"]),
-    ("sp", &["sp-engine", "sp-formats", "sp-tree"]),
+    ("sp-server", &["sp-formats", "sp-tree"]),
+    ("sp", &["sp-engine", "sp-server", "sp-formats", "sp-tree"]),
     ("sp-testkit", &[]),
     ("xtask", &["sp-formats"]),
 ];
@@ -61,12 +62,20 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("tree-sitter-typescript", &["sp-extract"], Nobody),
     // What somebody has collected.
     ("dom_smoothie", &["sp-knowledge"], Nobody),
-    ("rusqlite", &["sp-engine"], Nobody),
+    ("rusqlite", &["sp-engine", "sp-server"], Nobody),
+    // The registry: what is asynchronous stays there.
+    ("axum", &["sp-server"], Nobody),
+    ("tokio", &["sp-server"], Nobody),
+    ("tower", &["sp-server"], Nobody),
     ("schemars", &["sp-formats"], Nobody),
     ("strsim", &["sp-formats"], Nobody),
     ("tiktoken-rs", &["sp-formats"], Nobody),
-    ("serde", &["sp-tree", "sp-formats", "sp-knowledge", "sp"], Nobody),
-    ("serde_json", &["sp-tree", "sp-formats", "sp-knowledge", "sp-engine", "sp", "xtask"], Anybody),
+    ("serde", &["sp-tree", "sp-formats", "sp-knowledge", "sp-engine", "sp-server", "sp"], Nobody),
+    (
+        "serde_json",
+        &["sp-tree", "sp-formats", "sp-knowledge", "sp-engine", "sp-server", "sp", "sp-testkit", "xtask"],
+        Anybody,
+    ),
     // Files and processes.
     ("ureq", &["sp-engine"], Nobody),
     ("rustix", &["sp-tree", "sp-engine", "sp-testkit"], Anybody),
@@ -87,8 +96,8 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("sha2", &["sp-tree", "sp-testkit"], Nobody),
     ("unicode-normalization", &["sp-tree"], Nobody),
     // Time and errors.
-    ("jiff", &["sp-formats", "sp-extract", "sp-knowledge", "sp-engine", "sp"], Nobody),
-    ("thiserror", &["sp-tree", "sp-formats", "sp-engine"], Nobody),
+    ("jiff", &["sp-formats", "sp-extract", "sp-knowledge", "sp-engine", "sp-server", "sp"], Nobody),
+    ("thiserror", &["sp-tree", "sp-formats", "sp-engine", "sp-server"], Nobody),
     // Tests.
     ("globset", &[], Anybody),
     ("insta", &[], Anybody),
@@ -115,6 +124,7 @@ const NEVER: &[(&str, &[&str])] = &[
         "sp-knowledge",
         &["std::fs", "std::env", "std::process", "SystemTime", "Instant::now", "TcpStream", "println!", "async fn"],
     ),
+    ("sp-server", &["std::env", "SystemTime::now", "process::exit", "println!"]),
     ("sp-engine", &["std::env", "SystemTime::now", "process::exit", "println!", "async fn"]),
 ];
 

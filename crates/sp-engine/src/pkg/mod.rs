@@ -23,6 +23,7 @@ mod merge;
 mod project;
 mod query;
 mod receive;
+mod registry;
 mod rollback;
 mod secret;
 mod send;
@@ -47,6 +48,7 @@ pub use manage::{
 pub use merge::{MergeRequest, merge};
 pub use query::{Drawing, Query, QueryRequest, draw, keep_drawing, query};
 pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
+pub use registry::{LoginRequest, PublishRequest, YankRequest, Yanking, login, logout, publish, yank};
 pub use rollback::rollback;
 pub use secret::SecretFrom;
 pub use send::{SendRequest, send};

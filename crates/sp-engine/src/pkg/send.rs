@@ -97,8 +97,13 @@ fn only(shelf: &sp_formats::package::store::Shelf) -> Result<Subject> {
     }
 }
 
-/// The address to post to: https where no scheme is said, http only on this machine.
+/// The address to post to.
 fn address(target: &str) -> Result<String> {
+    Ok(format!("{}{PATH}", base(target)?))
+}
+
+/// The address of a server: https where no scheme is said, http only on this machine.
+pub(super) fn base(target: &str) -> Result<String> {
     let wrong = |why: &str| {
         Error::new(Kind::Usage, format!("`{}` is no target", printable(&masked(target))))
             .because(why.to_owned())
@@ -128,7 +133,7 @@ fn address(target: &str) -> Result<String> {
         Some("http") => return Err(wrong("http would show the package to everybody on the way")),
         Some(_) => return Err(wrong("only https is spoken, and http on this machine")),
     };
-    Ok(format!("{scheme}://{}{PATH}", rest.trim_end_matches('/')))
+    Ok(format!("{scheme}://{}", rest.trim_end_matches('/')))
 }
 
 fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Result<String> {

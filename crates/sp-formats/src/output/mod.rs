@@ -4,6 +4,7 @@ mod bag;
 mod check;
 mod context_pack;
 mod pkg;
+mod registry;
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ pub use bag::*;
 pub use check::*;
 pub use context_pack::*;
 pub use pkg::*;
+pub use registry::*;
 
 /// `sp list`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -305,6 +307,10 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("bag enter", schemars::schema_for!(BagDigest)),
         ("bag run", schemars::schema_for!(BagRun)),
         ("bag params", schemars::schema_for!(ParameterList)),
+        ("login", schemars::schema_for!(RegistryLogin)),
+        ("publish", schemars::schema_for!(RegistryPublished)),
+        ("yank", schemars::schema_for!(RegistryYanked)),
+        ("serve", schemars::schema_for!(RegistryStarted)),
         ("context build", schemars::schema_for!(ContextBuilt)),
         ("context kb add", schemars::schema_for!(KbAdded)),
         ("context kb list", schemars::schema_for!(KbList)),

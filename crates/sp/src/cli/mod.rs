@@ -147,6 +147,51 @@ pub(crate) enum Command {
     /// Make, verify, install, send and keep packages: .ctxpkg
     #[command(subcommand, visible_alias = "pack")]
     Pkg(Pkg),
+    /// Run a registry of packages for a team
+    Serve {
+        /// Where everything is kept [default: `registry` in Skillpack's own directory]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        data: Option<PathBuf>,
+        /// Where it listens
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
+        listen: std::net::SocketAddr,
+    },
+    /// Remember a token for a registry
+    Login {
+        /// The address of the registry
+        registry: String,
+        /// The environment variable that holds the token
+        #[arg(long, value_name = "NAME", default_value = "SP_REGISTRY_TOKEN", conflicts_with = "token_file")]
+        token_env: String,
+        /// A file that holds the token, and that only you may read
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        token_file: Option<PathBuf>,
+    },
+    /// Forget the token for a registry
+    Logout {
+        /// The address [default: where you logged in last]
+        registry: Option<String>,
+    },
+    /// Publish a package in a registry; a version never changes
+    Publish {
+        /// The package: a file, `@team/name` or `@team/name@version`
+        #[arg(value_hint = ValueHint::AnyPath)]
+        package: String,
+        /// The address of the registry [default: where you logged in last]
+        #[arg(long, value_name = "ADDRESS")]
+        registry: Option<String>,
+    },
+    /// Take a version out of what is newest; who has it locked still gets it
+    Yank {
+        /// The version: `@team/name@1.2.0`
+        package: String,
+        /// Put it back
+        #[arg(long)]
+        undo: bool,
+        /// The address of the registry [default: where you logged in last]
+        #[arg(long, value_name = "ADDRESS")]
+        registry: Option<String>,
+    },
     /// Make keys, and say whom to trust
     #[command(subcommand)]
     Key(Key),

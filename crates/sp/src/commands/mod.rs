@@ -15,7 +15,9 @@ mod key;
 mod list;
 mod manual;
 mod pkg;
+mod registry;
 mod schema;
+mod serve;
 mod show;
 mod watch;
 
@@ -38,6 +40,10 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         Command::Key(command) => key::run(&context, command, terminal),
         Command::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
         Command::Context(command) => return context::run(&context, &cli.options, command, terminal),
+        Command::Serve { data, listen } => serve::run(&context, data.as_deref(), *listen, terminal),
+        Command::Login { .. } | Command::Logout { .. } | Command::Publish { .. } | Command::Yank { .. } => {
+            registry::run(&context, &cli.command, terminal)
+        }
         Command::Explain { rule } => explain::run(rule.as_deref(), terminal),
         Command::Cost { paths, agent, scope } => {
             let sink = |name: &String| SinkRequest { name: name.clone(), path: None, scope: scope_of(*scope) };

@@ -1,0 +1,168 @@
+//! `sp login`, `logout`, `publish` and `yank`: what this machine tells a registry.
+
+mod client;
+mod credentials;
+
+use sp_formats::output::{RegistryLogin, RegistryPublished, RegistryYanked};
+use sp_formats::package::{PackageName, PackageVersion};
+use sp_formats::registry::{PackageIndex, Place, TrustReport};
+use sp_tree::Digest;
+
+use self::client::{Asked, Client};
+use self::credentials::{Credentials, registry_of};
+use super::secret::{SecretFrom, read_secret};
+use super::send::base;
+use super::shelf::read_shelf;
+use super::subject::Subject;
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::{Error, Kind, Result};
+
+/// Whose registry it is, and the token for it.
+#[derive(Debug, Clone)]
+pub struct LoginRequest {
+    /// The address.
+    pub registry: String,
+    /// Where the token comes from.
+    pub token: SecretFrom,
+}
+
+/// What is to be published.
+#[derive(Debug, Clone)]
+pub struct PublishRequest {
+    /// A file, or a package of the store.
+    pub package: String,
+    /// The address; none means the one that was logged in to last.
+    pub registry: Option<String>,
+}
+
+/// Which way it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Yanking {
+    /// Out of what is newest.
+    Yank,
+    /// Back again.
+    Undo,
+}
+
+/// What is to be yanked.
+#[derive(Debug, Clone)]
+pub struct YankRequest {
+    /// The package with its version: `@team/notes@1.2.0`.
+    pub package: String,
+    /// Which way it goes.
+    pub way: Yanking,
+    /// The address; none means the one that was logged in to last.
+    pub registry: Option<String>,
+}
+
+/// Remembers a token, if the registry knows it.
+pub fn login(context: &Context<'_>, request: &LoginRequest) -> Result<RegistryLogin> {
+    Session::begin(context)?;
+    let address = base(&request.registry)?;
+    let secret = read_secret(context, &request.token)?;
+    let token = std::str::from_utf8(&secret).ok().map(str::trim).filter(|token| is_token(token)).ok_or_else(|| {
+        Error::new(Kind::Usage, "the token is none")
+            .hint("a token begins with `ctxp_` or `ctxr_`; `sp serve` shows one")
+    })?;
+    let answer = Client::new(context, &address, Some(token))?.ask(&Asked::get("whoami"))?;
+    let who: serde_json::Value = answer.json()?;
+    let text = |key: &str| who[key].as_str().unwrap_or_default().to_owned();
+    let mut credentials = Credentials::read(context)?;
+    credentials.remember(&address, token);
+    credentials.store(context)?;
+    Ok(RegistryLogin { registry: address, user: Some(text("user")), scope: Some(text("scope")) })
+}
+
+fn is_token(text: &str) -> bool {
+    let is_known = text.starts_with("ctxp_") || text.starts_with("ctxr_");
+    is_known && text.len() <= 128 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Forgets the token for a registry, or for the one that was logged in to last.
+pub fn logout(context: &Context<'_>, registry: Option<&str>) -> Result<RegistryLogin> {
+    Session::begin(context)?;
+    let mut credentials = Credentials::read(context)?;
+    let address = registry_of(registry, &credentials)?;
+    if !credentials.forget(&address) {
+        return Err(Error::new(Kind::Request, format!("there is no token for `{address}`")));
+    }
+    credentials.store(context)?;
+    Ok(RegistryLogin { registry: address, user: None, scope: None })
+}
+
+/// Publishes a package that is verified here first.
+pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<RegistryPublished> {
+    let session = Session::begin(context)?;
+    let credentials = Credentials::read(context)?;
+    let address = registry_of(request.registry.as_deref(), &credentials)?;
+    let (package, _) = Subject::parse(&session, &request.package)?.load(&session, &read_shelf(context)?)?;
+    let place = place(&package.manifest.name)?;
+    let version = &package.manifest.version;
+    let client = Client::new(context, &address, credentials.token(&address).as_deref())?;
+    let path = format!("packages/{}/{}/{}", place.namespace(), place.name(), version.as_str());
+    let bytes = package.text().as_bytes();
+    let hash = Digest::of(bytes).hex();
+    let answer = client.ask(&Asked::put(&path, bytes));
+    let report = match answer {
+        Ok(answer) => Some(answer.json::<TrustReport>()?),
+        // An answer may have been lost: what is there may be this very package.
+        Err(error) if has(&client, &place, version, &hash) => {
+            context.tell(crate::context::Event::Detail(format!("it was there already: {error}")));
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    if report.as_ref().is_some_and(|report| report.sha256 != hash) {
+        return Err(Error::new(Kind::Trust, format!("`{address}` says that it took other bytes"))
+            .because(format!("they are {hash} here"))
+            .hint("do not trust this registry"));
+    }
+    Ok(RegistryPublished {
+        registry: address,
+        name: place.to_string(),
+        version: version.as_str().into(),
+        sha256: hash,
+        published: report.is_some(),
+        signer: package.signer.map(|signer| signer.key.to_string()),
+        warnings: report.map_or(0, |report| report.findings.len()),
+    })
+}
+
+/// Whether a registry has a version with these bytes.
+fn has(client: &Client<'_>, place: &Place, version: &PackageVersion, hash: &str) -> bool {
+    let path = format!("packages/{}/{}/index.json", place.namespace(), place.name());
+    let index = client.ask(&Asked::get(&path)).and_then(|answer| answer.json::<PackageIndex>());
+    index.is_ok_and(|index| index.versions.iter().any(|item| item.version == version.as_str() && item.sha256 == hash))
+}
+
+/// Takes a version out of what is newest, or back.
+pub fn yank(context: &Context<'_>, request: &YankRequest) -> Result<RegistryYanked> {
+    Session::begin(context)?;
+    let credentials = Credentials::read(context)?;
+    let address = registry_of(request.registry.as_deref(), &credentials)?;
+    let wrong = || {
+        Error::new(Kind::Usage, format!("`{}` names no version", request.package))
+            .hint("write it as `@team/notes@1.2.0`")
+    };
+    let (name, version) = request.package.rsplit_once('@').filter(|(name, _)| !name.is_empty()).ok_or_else(wrong)?;
+    let name = PackageName::new(name).map_err(|why| wrong().because(why))?;
+    let version = PackageVersion::new(version).map_err(|why| wrong().because(why))?;
+    let place = place(&name)?;
+    let path = format!("packages/{}/{}/{}", place.namespace(), place.name(), version.as_str());
+    let client = Client::new(context, &address, credentials.token(&address).as_deref())?;
+    match request.way {
+        Yanking::Yank => client.ask(&Asked::delete(&path))?,
+        Yanking::Undo => client.ask(&Asked::post(&format!("{path}/unyank")))?,
+    };
+    let yanked = request.way == Yanking::Yank;
+    Ok(RegistryYanked { registry: address, name: place.to_string(), version: version.as_str().into(), yanked })
+}
+
+fn place(name: &PackageName) -> Result<Place> {
+    Place::of(name).map_err(|why| {
+        Error::new(Kind::Request, format!("`{name}` cannot be in a registry"))
+            .because(why)
+            .hint("make it with `--scope <namespace>`")
+    })
+}

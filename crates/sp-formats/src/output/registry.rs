@@ -1,0 +1,64 @@
+//! What `sp serve` prints, and what speaks to a registry.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// `sp serve`, once it listens
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistryStarted {
+    /// Where it listens.
+    pub address: String,
+    /// Where everything is kept.
+    pub data: PathBuf,
+    /// The token of whoever runs it, the first time only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admin_token: Option<String>,
+}
+
+/// `sp login` and `sp logout`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistryLogin {
+    /// The registry.
+    pub registry: String,
+    /// Whose token it is; nobody's after `sp logout`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// What it may be used for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+/// `sp publish`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistryPublished {
+    /// The registry.
+    pub registry: String,
+    /// The package.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The hash of its bytes.
+    pub sha256: String,
+    /// Whether it is new there; if not, these very bytes were there.
+    pub published: bool,
+    /// Who signed it, as a public key in hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signer: Option<String>,
+    /// How many warnings the registry has.
+    pub warnings: usize,
+}
+
+/// `sp yank`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistryYanked {
+    /// The registry.
+    pub registry: String,
+    /// The package.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Whether it is yanked now.
+    pub yanked: bool,
+}

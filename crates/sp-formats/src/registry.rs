@@ -1,0 +1,263 @@
+//! What a registry says and is told, over HTTP: names, indexes, reports and errors.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::package::{PackageName, PackageVersion};
+
+/// Under which path the first version of the surface is.
+pub const API: &str = "/api/v1";
+/// The hash of the bytes that are downloaded.
+pub const SHA256_HEADER: &str = "x-ctxpkg-sha256";
+/// Whether they were yanked.
+pub const YANKED_HEADER: &str = "x-ctxpkg-yanked";
+/// How a token begins that may publish, and one that may read.
+pub const PUBLISH_PREFIX: &str = "ctxp_";
+/// See [`PUBLISH_PREFIX`].
+pub const READ_PREFIX: &str = "ctxr_";
+
+/// Why a package cannot be in a registry under its name.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlaceError {
+    /// It has no namespace.
+    #[error("a package in a registry has a namespace: `@namespace/name`")]
+    NoNamespace,
+    /// The namespace is not one.
+    #[error("a namespace has 2 to 32 of a-z, 0-9 and `-`, and neither begins nor ends with `-`")]
+    Namespace,
+    /// The name is not one.
+    #[error("a name in a registry has 1 to 64 of a-z, 0-9, `.`, `_` and `-`, and begins with a letter or a digit")]
+    Name,
+}
+
+/// Where a package is in a registry: its namespace and its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    namespace: Box<str>,
+    name: Box<str>,
+}
+
+impl Place {
+    /// Checks a namespace and a name.
+    pub fn new(namespace: &str, name: &str) -> Result<Self, PlaceError> {
+        let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let is_namespace = (2..=32).contains(&namespace.len())
+            && namespace.bytes().all(|byte| is_small(byte) || byte == b'-')
+            && !namespace.starts_with('-')
+            && !namespace.ends_with('-');
+        let is_name = (1..=64).contains(&name.len())
+            && name.bytes().all(|byte| is_small(byte) || matches!(byte, b'.' | b'_' | b'-'))
+            && name.bytes().next().is_some_and(is_small)
+            && !name.ends_with('.');
+        match (is_namespace, is_name) {
+            (false, _) => Err(PlaceError::Namespace),
+            (_, false) => Err(PlaceError::Name),
+            _ => Ok(Self { namespace: namespace.into(), name: name.into() }),
+        }
+    }
+
+    /// The place that the name of a package claims.
+    pub fn of(name: &PackageName) -> Result<Self, PlaceError> {
+        let scoped = name.as_str().strip_prefix('@').and_then(|rest| rest.split_once('/'));
+        let (namespace, name) = scoped.ok_or(PlaceError::NoNamespace)?;
+        Self::new(namespace, name)
+    }
+
+    /// The namespace.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The name within it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "@{}/{}", self.namespace, self.name)
+    }
+}
+
+/// `GET /api/v1/index.json`: every package that whoever asks may see.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RegistryIndex {
+    /// By namespace and name.
+    pub packages: Vec<IndexItem>,
+}
+
+/// A package in an index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IndexItem {
+    /// Whose it is.
+    pub namespace: String,
+    /// What it is called.
+    pub name: String,
+    /// What it is for: `context` or `skills`.
+    pub kind: String,
+    /// The newest version that was not yanked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest: Option<String>,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// How often it was downloaded.
+    pub downloads: u64,
+}
+
+/// `GET /api/v1/packages/{ns}/{name}/index.json`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PackageIndex {
+    /// Whose it is.
+    pub namespace: String,
+    /// What it is called.
+    pub name: String,
+    /// The newest version that was not yanked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest: Option<String>,
+    /// Whether strangers may see it.
+    pub private: bool,
+    /// The versions, the newest first.
+    pub versions: Vec<VersionItem>,
+}
+
+/// A version of a package.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VersionItem {
+    /// The version.
+    pub version: String,
+    /// The hash of its bytes.
+    pub sha256: String,
+    /// How many there are.
+    pub bytes: u64,
+    /// When it was published.
+    pub published_at: String,
+    /// Whether it was yanked: then it stays for those who have it locked.
+    pub yanked: bool,
+    /// Who signed it, as a public key in hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signer: Option<String>,
+    /// What it needs.
+    pub dependencies: Vec<NeededItem>,
+}
+
+/// A package that a version needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NeededItem {
+    /// Which package.
+    pub name: String,
+    /// Which versions of it.
+    pub range: String,
+    /// Whether it may be missing.
+    pub optional: bool,
+}
+
+/// What is said of a version that was published.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrustReport {
+    /// Whose it is.
+    pub namespace: String,
+    /// What it is called.
+    pub name: String,
+    /// The version.
+    pub version: String,
+    /// The hash of its bytes.
+    pub sha256: String,
+    /// How many there are.
+    pub bytes: u64,
+    /// What was verified, step by step.
+    pub steps: Vec<TrustStep>,
+    /// Who signed it, as a public key in hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signer: Option<String>,
+    /// What `sp check` says of it: nothing of it is an error.
+    pub findings: Vec<TrustFinding>,
+}
+
+/// A step of the verification.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrustStep {
+    /// What was verified.
+    pub name: String,
+    /// `passed`, `failed` or `skipped`.
+    pub outcome: String,
+    /// What was found.
+    pub detail: String,
+}
+
+/// Something that was found in a package.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrustFinding {
+    /// The rule.
+    pub rule: String,
+    /// How bad it is.
+    pub severity: String,
+    /// What was found.
+    pub message: String,
+}
+
+/// What a registry says when it refuses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refused {
+    /// A word for programs: `not_found`, `exists`, `invalid`, `unauthorized`, `forbidden`, `too_large`.
+    pub code: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// What is wrong with the package.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<TrustFinding>,
+}
+
+/// The newest of some versions that were not yanked. One that is no release is the newest only if there is none.
+pub fn latest<'v>(versions: impl Iterator<Item = &'v PackageVersion>) -> Option<&'v PackageVersion> {
+    versions.max_by_key(|version| (!version.is_pre_release(), *version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pk_25_a_place_has_a_namespace_and_a_name() {
+        for (namespace, name) in [("acme", "tools"), ("a1", "x"), ("a-b", "x.y_z-1")] {
+            assert!(Place::new(namespace, name).is_ok(), "{namespace}/{name}");
+        }
+        let long = "a".repeat(65);
+        for (namespace, name) in [
+            ("a", "x"),
+            ("-ab", "x"),
+            ("ab-", "x"),
+            ("Acme", "x"),
+            ("a.b", "x"),
+            (&long[..33], "x"),
+            ("acme", ""),
+            ("acme", "X"),
+            ("acme", ".x"),
+            ("acme", "x."),
+            ("acme", &long),
+            ("acme", "../x"),
+        ] {
+            assert!(Place::new(namespace, name).is_err(), "{namespace}/{name}");
+        }
+        let name = PackageName::new("plain").unwrap();
+        assert_eq!(Place::of(&name), Err(PlaceError::NoNamespace));
+        let name = PackageName::new("@acme/tools").unwrap();
+        assert_eq!(Place::of(&name).unwrap().to_string(), "@acme/tools");
+    }
+
+    #[test]
+    fn pk_25_the_latest_is_the_newest_release() {
+        let versions: Vec<PackageVersion> =
+            ["1.0.0", "2.0.0-beta", "1.10.0", "1.9.0"].iter().map(|text| PackageVersion::new(text).unwrap()).collect();
+        assert_eq!(latest(versions.iter()).map(PackageVersion::as_str), Some("1.10.0"));
+        assert_eq!(latest(versions[1..2].iter()).map(PackageVersion::as_str), Some("2.0.0-beta"));
+        assert_eq!(latest(std::iter::empty()), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! The surface: which address does what.
+
+mod namespaces;
+mod packages;
+mod publish;
+mod tokens;
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderValue, header};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post, put};
+use tower::limit::GlobalConcurrencyLimitLayer;
+
+use crate::refusal::Refusal;
+use crate::state::State;
+
+/// How long a request may take, and how many are answered at once.
+const PATIENCE: Duration = Duration::from_secs(60);
+const AT_ONCE: usize = 512;
+
+pub(crate) fn router(state: State) -> Router {
+    let version = "/api/v1/packages/{ns}/{name}/{version}";
+    Router::new()
+        .route("/api/v1/index.json", get(packages::index))
+        .route("/api/v1/packages/{ns}/{name}/index.json", get(packages::versions))
+        .route(version, get(packages::manifest).put(publish::publish).delete(publish::yank))
+        .route(&format!("{version}/download"), get(packages::download))
+        .route(&format!("{version}/unyank"), post(publish::unyank))
+        .route("/api/v1/packages/{ns}/{name}/private", put(namespaces::hide).delete(namespaces::show))
+        .route("/api/v1/namespaces/{ns}/members", get(namespaces::members))
+        .route("/api/v1/namespaces/{ns}/members/{user}", put(namespaces::add).delete(namespaces::remove))
+        .route("/api/v1/audit", get(tokens::audit))
+        .route("/api/v1/whoami", get(tokens::whoami))
+        .route("/api/v1/tokens", get(tokens::list).post(tokens::mint))
+        .route("/api/v1/tokens/{id}", delete(tokens::revoke))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(packages::ready))
+        .fallback(|| async { Refusal::not_found() })
+        .layer(from_fn(guard))
+        .layer(GlobalConcurrencyLimitLayer::new(AT_ONCE))
+        .with_state(state)
+}
+
+/// Every answer comes in time, and says nothing that a browser could misread.
+async fn guard(request: Request, next: Next) -> Response {
+    let answer = tokio::time::timeout(PATIENCE, next.run(request)).await;
+    let mut response = answer.unwrap_or_else(|_| Refusal::timed_out().into_response());
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'"));
+    response
+}

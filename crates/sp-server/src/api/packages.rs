@@ -1,0 +1,96 @@
+//! What is there: the index, a package, a version, its bytes.
+
+use axum::Json;
+use axum::extract::{Path, State as Shared};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::value::RawValue;
+use sp_formats::package::PackageVersion;
+use sp_formats::registry::{PackageIndex, Place, RegistryIndex, SHA256_HEADER, YANKED_HEADER};
+
+use crate::metadata::{Reader, Sqlite};
+use crate::refusal::Refusal;
+use crate::state::State;
+use crate::tokens::bearer;
+
+type Answer<T> = Result<T, Refusal>;
+
+pub(super) async fn index(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<RegistryIndex>> {
+    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
+    let packages = state.metadata.with(move |database| database.index(&reader)).await?;
+    Ok(Json(RegistryIndex { packages }))
+}
+
+pub(super) async fn versions(
+    Shared(state): Shared<State>,
+    Path((namespace, name)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Answer<Json<PackageIndex>> {
+    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
+    let place = place(&namespace, &name)?;
+    let found = state.metadata.with(move |database| database.versions(&place, &reader)).await?;
+    found.map(Json).ok_or_else(Refusal::not_found)
+}
+
+/// The manifest of a version, and what was said of it when it was published.
+#[derive(serde::Serialize)]
+pub(super) struct Described {
+    manifest: Box<RawValue>,
+    report: Box<RawValue>,
+}
+
+pub(super) async fn manifest(
+    Shared(state): Shared<State>,
+    Path((namespace, name, version)): Path<(String, String, String)>,
+    headers: HeaderMap,
+) -> Answer<Json<Described>> {
+    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
+    let place = place(&namespace, &name)?;
+    let found = state.metadata.with(move |database| database.manifest(&place, &version, &reader)).await?;
+    let (manifest, report) = found.ok_or_else(Refusal::not_found)?;
+    let raw = |text: String| RawValue::from_string(text).map_err(|_| Refusal::not_found());
+    Ok(Json(Described { manifest: raw(manifest)?, report: raw(report)? }))
+}
+
+pub(super) async fn download(
+    Shared(state): Shared<State>,
+    Path((namespace, name, version)): Path<(String, String, String)>,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
+    let place = place(&namespace, &name)?;
+    if PackageVersion::new(&version).is_err() {
+        return Err(Refusal::not_found());
+    }
+    let wanted = place.clone();
+    let found = state.metadata.with(move |database| database.download(&wanted, &version, &reader)).await?;
+    let found = found.ok_or_else(Refusal::not_found)?;
+    let etag = format!("\"{}\"", found.digest.hex());
+    let told = [
+        (SHA256_HEADER, found.digest.hex()),
+        (YANKED_HEADER, found.yanked.to_string()),
+        (header::ETAG.as_str(), etag.clone()),
+        (header::CACHE_CONTROL.as_str(), "private, no-cache".into()),
+    ];
+    let is_known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    if is_known.is_some_and(|known| known.split(',').any(|one| one.trim() == etag)) {
+        return Ok((StatusCode::NOT_MODIFIED, told).into_response());
+    }
+    let objects = state.objects.clone();
+    let digest = found.digest;
+    let bytes =
+        tokio::task::spawn_blocking(move || objects.get(&digest)).await.ok().ok_or_else(Refusal::not_found)??;
+    let bytes = bytes.ok_or_else(Refusal::not_found)?;
+    state.metadata.with(move |database| database.count_download(&place)).await?;
+    Ok((told, [(header::CONTENT_TYPE, "application/json")], bytes).into_response())
+}
+
+pub(super) async fn ready(Shared(state): Shared<State>) -> Answer<&'static str> {
+    state.metadata.with(Sqlite::is_well).await?;
+    Ok("ready\n")
+}
+
+/// A place that a path names. One that cannot be is not there.
+pub(super) fn place(namespace: &str, name: &str) -> Answer<Place> {
+    Place::new(namespace, name).map_err(|_| Refusal::not_found())
+}

@@ -1,0 +1,84 @@
+//! Tokens: minted, listed and revoked by whoever runs the registry.
+
+use axum::Json;
+use axum::extract::{Path, State as Shared};
+use axum::http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+
+use crate::metadata::{AuditItem, Bearer, Scope, Sqlite, TokenItem};
+use crate::refusal::Refusal;
+use crate::state::State;
+use crate::tokens::{admin, bearer, hash, is_user, mint as new_token};
+
+type Answer<T> = Result<T, Refusal>;
+
+/// Whose token is wanted, and for what.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    user: String,
+    scope: String,
+}
+
+/// A token, shown once.
+#[derive(Serialize)]
+pub(super) struct Minted {
+    id: i64,
+    user: String,
+    scope: String,
+    token: String,
+}
+
+pub(super) async fn mint(
+    Shared(state): Shared<State>,
+    headers: HeaderMap,
+    Json(wanted): Json<Wanted>,
+) -> Answer<(StatusCode, Json<Minted>)> {
+    admin(&state, &headers).await?;
+    if !is_user(&wanted.user) {
+        return Err(Refusal::invalid("`user` has 1 to 64 letters, digits, `-`, `_`, `.` and `@`"));
+    }
+    let scope = Scope::of(&wanted.scope).filter(|scope| *scope != Scope::Admin);
+    let scope = scope.ok_or_else(|| Refusal::invalid("`scope` is `publish` or `read`"))?;
+    let token = new_token(&state, scope).map_err(|e| sp_tree::FileError::new("draw", "random bytes", e))?;
+    let (hash, at) = (hash(&token), state.timestamp());
+    let bearer = Bearer { user: wanted.user.clone(), scope };
+    let id = state.metadata.with(move |database| database.add_token(&bearer, &hash, &at)).await?;
+    Ok((StatusCode::CREATED, Json(Minted { id, user: wanted.user, scope: scope.word().into(), token })))
+}
+
+pub(super) async fn list(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Vec<TokenItem>>> {
+    admin(&state, &headers).await?;
+    Ok(Json(state.metadata.with(Sqlite::tokens).await?))
+}
+
+pub(super) async fn revoke(
+    Shared(state): Shared<State>,
+    Path(id): Path<i64>,
+    headers: HeaderMap,
+) -> Answer<StatusCode> {
+    let who = admin(&state, &headers).await?;
+    let at = state.timestamp();
+    match state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await? {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(Refusal::not_found()),
+    }
+}
+
+/// Whose token it is.
+#[derive(Serialize)]
+pub(super) struct Known {
+    user: String,
+    scope: &'static str,
+}
+
+pub(super) async fn whoami(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Known>> {
+    let known = bearer(&state, &headers).await?.ok_or_else(Refusal::unauthorized)?;
+    Ok(Json(Known { scope: known.scope.word(), user: known.user }))
+}
+
+/// What was done last.
+pub(super) async fn audit(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Vec<AuditItem>>> {
+    admin(&state, &headers).await?;
+    Ok(Json(state.metadata.with(Sqlite::audit).await?))
+}

@@ -1,0 +1,113 @@
+//! The registry: it accepts what `sp-formats` accepts, keeps bytes by their digest, and answers over HTTP.
+//!
+//! Two small modules hold everything that is stored: `metadata` (who, what, when; no query stands
+//! outside of it) and `objects` (bytes by digest). Bytes are stored before anything speaks of them, so that
+//! a death at any point leaves a version wholly there or wholly absent.
+
+mod api;
+mod metadata;
+mod objects;
+mod refusal;
+mod state;
+mod tokens;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sp_tree::{Dir, Limits};
+use thiserror::Error;
+use tokio::net::TcpListener;
+
+use crate::metadata::{Bearer, Metadata, Scope, Sqlite};
+use crate::objects::Objects;
+use crate::state::{Shared, State};
+
+pub use crate::state::Surroundings;
+
+/// Who runs the registry.
+const ADMIN: &str = "admin";
+
+/// Why the registry cannot run.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The folder cannot be used.
+    #[error("cannot use `{}`", .0.display())]
+    Data(PathBuf, #[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The address cannot be used.
+    #[error("cannot listen on `{0}`")]
+    Listen(SocketAddr, #[source] std::io::Error),
+    /// The system refused something else.
+    #[error("the registry cannot run")]
+    Run(#[source] std::io::Error),
+}
+
+/// How a registry is to run.
+pub struct Settings {
+    /// The folder of everything that is stored.
+    pub data: PathBuf,
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The ceilings.
+    pub limits: Limits,
+    /// What it takes from its surroundings.
+    pub surroundings: Surroundings,
+}
+
+/// A registry that runs.
+pub struct Started {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The token of whoever runs it, the first time only.
+    pub admin_token: Option<String>,
+}
+
+/// Runs a registry until it is told to stop.
+pub fn serve(settings: &Settings, started: impl FnOnce(Started)) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Run)?;
+    let state = open(settings)?;
+    let admin_token = first_token(&state, settings)?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(settings.listen).await.map_err(|e| ServeError::Listen(settings.listen, e))?;
+        let address = listener.local_addr().map_err(ServeError::Run)?;
+        started(Started { address, admin_token });
+        axum::serve(listener, api::router(state)).with_graceful_shutdown(told_to_stop()).await.map_err(ServeError::Run)
+    })
+}
+
+fn open(settings: &Settings) -> Result<State, ServeError> {
+    let unusable = |e: Box<dyn std::error::Error + Send + Sync>| ServeError::Data(settings.data.clone(), e);
+    Dir::create_all(&settings.data).map_err(|e| unusable(e.into()))?;
+    Ok(Arc::new(Shared {
+        metadata: Metadata::open(&settings.data).map_err(|e| unusable(e.into()))?,
+        objects: Objects::open(&settings.data).map_err(|e| unusable(e.into()))?,
+        limits: settings.limits.clone(),
+        surroundings: settings.surroundings,
+    }))
+}
+
+/// The token of whoever runs the registry, if there is none yet.
+fn first_token(state: &State, settings: &Settings) -> Result<Option<String>, ServeError> {
+    let unusable = |e: metadata::MetadataError| ServeError::Data(settings.data.clone(), e.into());
+    if state.metadata.now(Sqlite::has_tokens).map_err(unusable)? {
+        return Ok(None);
+    }
+    let token = tokens::mint(state, Scope::Admin).map_err(ServeError::Run)?;
+    let bearer = Bearer { user: ADMIN.into(), scope: Scope::Admin };
+    let (hash, at) = (tokens::hash(&token), state.timestamp());
+    state.metadata.now(|database| database.add_token(&bearer, &hash, &at)).map_err(unusable)?;
+    Ok(Some(token))
+}
+
+/// Until the process is asked to end. What is being answered is answered.
+async fn told_to_stop() {
+    let interrupted = tokio::signal::ctrl_c();
+    let Ok(mut terminated) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) else {
+        let _ = interrupted.await;
+        return;
+    };
+    tokio::select! {
+        _ = interrupted => {}
+        _ = terminated.recv() => {}
+    }
+}

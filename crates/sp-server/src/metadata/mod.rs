@@ -1,0 +1,169 @@
+//! Everything that the registry knows about packages, people and what they did. No query stands outside of here.
+
+mod sqlite;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sp_formats::registry::{IndexItem, PackageIndex, Place, VersionItem};
+use sp_tree::Digest;
+use thiserror::Error;
+
+pub(crate) use sqlite::Sqlite;
+
+/// Why the database cannot do something.
+#[derive(Debug, Error)]
+pub(crate) enum MetadataError {
+    /// The disk is full.
+    #[error("there is no room left")]
+    Full,
+    /// Something else.
+    #[error("the database cannot be used")]
+    Database(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+pub(crate) type Result<T, E = MetadataError> = std::result::Result<T, E>;
+
+/// What somebody may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Publish into namespaces of which one is a member, and read what is private there.
+    Publish,
+    /// Read what is private there.
+    Read,
+    /// Everything.
+    Admin,
+}
+
+impl Scope {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Publish => "publish",
+            Self::Read => "read",
+            Self::Admin => "admin",
+        }
+    }
+
+    pub(crate) fn of(word: &str) -> Option<Self> {
+        [Self::Publish, Self::Read, Self::Admin].into_iter().find(|scope| scope.word() == word)
+    }
+}
+
+/// Whose token was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bearer {
+    pub user: String,
+    pub scope: Scope,
+}
+
+/// A token, without what it is.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct TokenItem {
+    pub id: i64,
+    pub user: String,
+    pub scope: String,
+    pub created_at: String,
+    pub revoked: bool,
+}
+
+/// Something that was done.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct AuditItem {
+    pub at: String,
+    pub user: String,
+    pub action: String,
+    pub subject: String,
+}
+
+/// A change of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    AddMember(String),
+    RemoveMember(String),
+    /// Whether strangers do not see a package.
+    Private(Place, bool),
+}
+
+/// A version that is to be published.
+#[derive(Debug, Clone)]
+pub(crate) struct NewVersion {
+    pub place: Place,
+    pub kind: String,
+    pub description: Option<String>,
+    pub digest: Digest,
+    pub item: VersionItem,
+    /// The manifest, and what was said of it, as JSON.
+    pub manifest: String,
+    pub report: String,
+}
+
+/// What became of a version that was to be published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It is there.
+    Published,
+    /// That version is there already.
+    Exists,
+    /// The namespace is somebody else's.
+    Forbidden,
+}
+
+/// A version as it is downloaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Download {
+    pub digest: Digest,
+    pub bytes: u64,
+    pub yanked: bool,
+}
+
+/// The database.
+#[derive(Clone)]
+pub(crate) struct Metadata {
+    database: Arc<Sqlite>,
+}
+
+impl Metadata {
+    /// The database in a folder; it is made if it is missing.
+    pub(crate) fn open(folder: &Path) -> Result<Self> {
+        Ok(Self { database: Arc::new(Sqlite::open(&folder.join("registry.db"))?) })
+    }
+
+    /// Does something with the database on a thread that may wait.
+    pub(crate) async fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Sqlite) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let database = Arc::clone(&self.database);
+        let joined = tokio::task::spawn_blocking(move || work(&database)).await;
+        joined.unwrap_or_else(|error| Err(MetadataError::Database(error.into())))
+    }
+
+    /// The same, where waiting is fine.
+    pub(crate) fn now<T>(&self, work: impl FnOnce(&Sqlite) -> Result<T>) -> Result<T> {
+        work(&self.database)
+    }
+}
+
+/// Who asks, as far as private packages go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// Somebody unknown.
+    Stranger,
+    /// Somebody with a token.
+    User(String),
+    /// Who may see everything.
+    Admin,
+}
+
+impl Reader {
+    pub(crate) fn of(bearer: Option<&Bearer>) -> Self {
+        match bearer {
+            None => Self::Stranger,
+            Some(Bearer { scope: Scope::Admin, .. }) => Self::Admin,
+            Some(Bearer { user, .. }) => Self::User(user.clone()),
+        }
+    }
+}
+
+pub(crate) type Index = Vec<IndexItem>;
+pub(crate) type Versions = PackageIndex;

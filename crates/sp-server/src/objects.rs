@@ -1,0 +1,84 @@
+//! The bytes of packages, by their digest, on the local disk. What is there is whole: a name is given last.
+
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sp_tree::{Digest, Dir, FileError, Follow, Name};
+
+const OBJECTS: &str = "objects";
+const INCOMING: &str = "incoming";
+
+/// The objects of a registry.
+#[derive(Clone)]
+pub(crate) struct Objects {
+    root: Arc<Path>,
+    count: Arc<AtomicU64>,
+}
+
+impl Objects {
+    /// The objects in a folder. What an interrupted run left half-written is removed.
+    pub(crate) fn open(folder: &Path) -> Result<Self, FileError> {
+        Dir::create_all(&folder.join(OBJECTS))?;
+        let data = Dir::open(folder)?;
+        data.remove_tree(&name(INCOMING)?)?;
+        Dir::create_all(&folder.join(INCOMING))?;
+        Ok(Self { root: folder.into(), count: Arc::new(AtomicU64::new(0)) })
+    }
+
+    fn place(&self, digest: &Digest) -> Result<(PathBuf, Name), FileError> {
+        let hex = digest.hex();
+        Ok((self.root.join(OBJECTS).join(&hex[..2]), name(&hex[2..])?))
+    }
+
+    /// Keeps bytes; once this returns they survive a power cut.
+    pub(crate) fn put(&self, bytes: &[u8]) -> Result<Digest, FileError> {
+        let digest = Digest::of(bytes);
+        let (folder, target) = self.place(&digest)?;
+        let dir = Dir::create_all(&folder)?;
+        if dir.look(&target, Follow::Never)?.is_some() {
+            return Ok(digest);
+        }
+        let incoming = Dir::open(&self.root.join(INCOMING))?;
+        let temporary = name(&format!("{}", self.count.fetch_add(1, Ordering::Relaxed)))?;
+        let written = || -> Result<(), FileError> {
+            let mut file = incoming.create_file(&temporary, false)?;
+            file.write(bytes)?;
+            file.sync()?;
+            match incoming.rename_new(&temporary, &dir, &target) {
+                // Somebody else stored the same bytes meanwhile.
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => incoming.remove_file(&temporary),
+                other => other,
+            }?;
+            dir.sync()
+        };
+        if let Err(error) = written() {
+            let _ = incoming.remove_tree(&temporary);
+            return Err(error);
+        }
+        Ok(digest)
+    }
+
+    /// The bytes with a digest; none if they are not there. Other bytes in their place are an error.
+    pub(crate) fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, FileError> {
+        let (folder, target) = self.place(digest)?;
+        let mut file = match Dir::open(&folder).and_then(|dir| dir.open_file(&target, Follow::Never)) {
+            Ok(file) => file,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|e| FileError::new("read", &folder, e))?;
+        match Digest::of(&bytes) == *digest {
+            true => Ok(Some(bytes)),
+            false => {
+                Err(FileError::new("trust", &folder, std::io::Error::other("its bytes are not those that were stored")))
+            }
+        }
+    }
+}
+
+fn name(text: &str) -> Result<Name, FileError> {
+    Name::new(text).map_err(|e| FileError::new("name", text, std::io::Error::other(e)))
+}

@@ -1,0 +1,101 @@
+//! What is answered when something is not done.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use sp_formats::registry::{Refused, TrustFinding};
+use sp_tree::FileError;
+
+use crate::metadata::MetadataError;
+
+/// A refusal with its status.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    body: Box<Refused>,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
+        let body = Refused { code: code.into(), message: message.into(), help: None, findings: Vec::new() };
+        Self { status, body: Box::new(body) }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.body.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn findings(mut self, findings: Vec<TrustFinding>) -> Self {
+        self.body.findings = findings;
+        self
+    }
+
+    /// What is not there, and what one may not know of, are the same to whoever asks.
+    pub(crate) fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", "there is nothing here")
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid", message)
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed that may do this")
+            .help("send it as `Authorization: Bearer ctxp_…`")
+    }
+
+    pub(crate) fn forbidden() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "the namespace is somebody else's")
+            .help("ask a member of it to add you")
+    }
+
+    pub(crate) fn exists() -> Self {
+        Self::new(StatusCode::CONFLICT, "exists", "that version is there, and a version never changes")
+            .help("publish it under a new version")
+    }
+
+    pub(crate) fn too_large(most: u64) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("a package has {most} bytes at the most"))
+    }
+
+    pub(crate) fn timed_out() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "timed_out", "it took too long")
+    }
+
+    fn full() -> Self {
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "full", "the registry has no room left")
+    }
+
+    fn internal() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the registry could not do this")
+    }
+}
+
+impl From<MetadataError> for Refusal {
+    fn from(error: MetadataError) -> Self {
+        match error {
+            MetadataError::Full => Self::full(),
+            MetadataError::Database(_) => Self::internal(),
+        }
+    }
+}
+
+impl From<FileError> for Refusal {
+    fn from(error: FileError) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::full(),
+            _ => Self::internal(),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(*self.body)).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

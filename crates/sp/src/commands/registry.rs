@@ -1,0 +1,50 @@
+//! `sp login`, `logout`, `publish` and `yank`
+
+use sp_engine::pkg::{self, LoginRequest, PublishRequest, SecretFrom, YankRequest, Yanking};
+use sp_engine::{Context, Result};
+use sp_formats::printable::printable;
+
+use super::count;
+use crate::cli::Command;
+use crate::terminal::{DIM, STRONG, Terminal};
+
+pub(super) fn run(context: &Context<'_>, command: &Command, terminal: &Terminal) -> Result<()> {
+    match command {
+        Command::Login { registry, token_env, token_file } => {
+            let token = token_file.clone().map_or_else(|| SecretFrom::Env(token_env.clone()), SecretFrom::File);
+            let known = pkg::login(context, &LoginRequest { registry: registry.clone(), token })?;
+            terminal.print(&known, |out| {
+                let (user, scope) =
+                    (known.user.as_deref().unwrap_or_default(), known.scope.as_deref().unwrap_or_default());
+                writeln!(out, "{} knows you as {} {DIM}({}){DIM:#}", known.registry, printable(user), printable(scope))
+            })
+        }
+        Command::Logout { registry } => {
+            let forgotten = pkg::logout(context, registry.as_deref())?;
+            terminal.print(&forgotten, |out| writeln!(out, "forgot the token for {}", forgotten.registry))
+        }
+        Command::Publish { package, registry } => {
+            let request = PublishRequest { package: package.clone(), registry: registry.clone() };
+            let done = pkg::publish(context, &request)?;
+            terminal.print(&done, |out| {
+                let what = if done.published { "published" } else { "it was there already:" };
+                writeln!(out, "{what} {STRONG}{} {}{STRONG:#} · {}", done.name, done.version, done.registry)?;
+                let signer =
+                    done.signer.as_deref().map_or_else(|| "not signed".into(), |key| format!("signed by {key}"));
+                let warnings =
+                    if done.warnings > 0 { format!(" · {}", count(done.warnings, "warning")) } else { String::new() };
+                writeln!(out, "{DIM}sha256 {} · {signer}{warnings}{DIM:#}", done.sha256)
+            })
+        }
+        Command::Yank { package, undo, registry } => {
+            let way = if *undo { Yanking::Undo } else { Yanking::Yank };
+            let request = YankRequest { package: package.clone(), way, registry: registry.clone() };
+            let done = pkg::yank(context, &request)?;
+            terminal.print(&done, |out| {
+                let what = if done.yanked { "yanked" } else { "took back the yank of" };
+                writeln!(out, "{what} {} {} · {}", done.name, done.version, done.registry)
+            })
+        }
+        _ => Ok(()),
+    }
+}
