@@ -109,6 +109,15 @@ pub struct IndexItem {
     pub downloads: u64,
 }
 
+/// `GET /api/v1/search?q=`: the packages that fit, the best first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchAnswer {
+    /// What was looked for.
+    pub query: String,
+    /// What was found.
+    pub packages: Vec<IndexItem>,
+}
+
 /// `GET /api/v1/packages/{ns}/{name}/index.json`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PackageIndex {

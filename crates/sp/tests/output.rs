@@ -603,6 +603,7 @@ const PAGES: &[&str] = &[
     "pkg-verify",
     "publish",
     "schema",
+    "search",
     "serve",
     "show",
     "switch",

@@ -319,3 +319,35 @@ fn se_07_a_token_is_kept_where_only_its_owner_reads_it_and_is_shown_nowhere() {
     let open = world.sp(&["yank", "@acme/notes@1.0.0"]).fails(4);
     assert!(open.stderr.contains("others can read") && !open.to_string().contains(&me), "{open}");
 }
+
+#[test]
+fn pk_22_packages_are_found_by_their_words_even_if_they_are_written_a_little_wrong() {
+    let (mut world, registry, admin) = running();
+    let me = token(&registry, &admin, "me", "publish");
+    for (name, said) in [("acme/postgres-notes", "a"), ("acme/kubernetes", "b"), ("acme/react-hooks", "c")] {
+        let bytes = package(&format!("@{name}"), "1.0.0", said);
+        assert_eq!(put(&registry, &me, &format!("{name}/1.0.0"), &bytes).status, 201);
+    }
+    let names = |query: &str, token: Option<&str>| -> Vec<String> {
+        let answer = get(&registry, token, &format!("search?q={query}")).json();
+        answer["packages"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("postgres", None), ["postgres-notes"]);
+    assert_eq!(names("POSTGRSE", None), ["postgres-notes"]);
+    assert_eq!(names("kuberntes", None), ["kubernetes"]);
+    assert_eq!(names("acme", None).len(), 3);
+    for nothing in ["zzz", "xy", "%22%20OR%20%22", "*", "a%00b"] {
+        assert_eq!(names(nothing, None), Vec::<String>::new(), "{nothing}");
+    }
+    for wrong in ["search", &format!("search?q={}", "x".repeat(300))] {
+        assert_eq!(get(&registry, None, wrong).status, 400, "{wrong}");
+    }
+    registry.ask("PUT /api/v1/packages/acme/kubernetes/private", Some(&me), b"");
+    assert_eq!(names("kubernetes", None), Vec::<String>::new());
+    assert_eq!(names("kubernetes", Some(&me)), ["kubernetes"]);
+    let run = world.sp(&["search", "postgers", "--registry", &registry.address]).ok();
+    assert!(run.stdout.contains("@acme/postgres-notes") && run.stdout.contains("1 package"), "{run}");
+    world.set_env("SP_REGISTRY_TOKEN", &me);
+    let run = world.sp(&["search", "kubernetes", "--registry", &registry.address, "--format", "plain"]).ok();
+    assert_eq!(run.stdout, "@acme/kubernetes\t1.0.0\n");
+}

@@ -48,7 +48,7 @@ pub use manage::{
 pub use merge::{MergeRequest, merge};
 pub use query::{Drawing, Query, QueryRequest, draw, keep_drawing, query};
 pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
-pub use registry::{LoginRequest, PublishRequest, YankRequest, Yanking, login, logout, publish, yank};
+pub use registry::{LoginRequest, PublishRequest, YankRequest, Yanking, login, logout, publish, search, yank};
 pub use rollback::rollback;
 pub use secret::SecretFrom;
 pub use send::{SendRequest, send};

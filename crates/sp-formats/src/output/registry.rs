@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::registry::IndexItem;
+
 /// `sp serve`, once it listens
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RegistryStarted {
@@ -61,4 +63,15 @@ pub struct RegistryYanked {
     pub version: String,
     /// Whether it is yanked now.
     pub yanked: bool,
+}
+
+/// `sp search`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistrySearch {
+    /// The registry.
+    pub registry: String,
+    /// What was looked for.
+    pub query: String,
+    /// What was found, the best first.
+    pub packages: Vec<IndexItem>,
 }

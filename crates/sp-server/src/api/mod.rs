@@ -34,6 +34,7 @@ pub(crate) fn router(state: State) -> Router {
         .route("/api/v1/namespaces/{ns}/members", get(namespaces::members))
         .route("/api/v1/namespaces/{ns}/members/{user}", put(namespaces::add).delete(namespaces::remove))
         .route("/api/v1/audit", get(tokens::audit))
+        .route("/api/v1/search", get(packages::search))
         .route("/api/v1/whoami", get(tokens::whoami))
         .route("/api/v1/tokens", get(tokens::list).post(tokens::mint))
         .route("/api/v1/tokens/{id}", delete(tokens::revoke))

@@ -1,12 +1,13 @@
 //! What is there: the index, a package, a version, its bytes.
 
 use axum::Json;
-use axum::extract::{Path, State as Shared};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State as Shared};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
 use sp_formats::package::PackageVersion;
-use sp_formats::registry::{PackageIndex, Place, RegistryIndex, SHA256_HEADER, YANKED_HEADER};
+use sp_formats::registry::{PackageIndex, Place, RegistryIndex, SHA256_HEADER, SearchAnswer, YANKED_HEADER};
 
 use crate::metadata::{Reader, Sqlite};
 use crate::refusal::Refusal;
@@ -19,6 +20,35 @@ pub(super) async fn index(Shared(state): Shared<State>, headers: HeaderMap) -> A
     let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
     let packages = state.metadata.with(move |database| database.index(&reader)).await?;
     Ok(Json(RegistryIndex { packages }))
+}
+
+/// What is looked for, and how much of it is wanted.
+#[derive(serde::Deserialize)]
+pub(super) struct Sought {
+    q: String,
+    limit: Option<usize>,
+}
+
+/// Longer than this is no search.
+const LONGEST_QUERY: usize = 200;
+const MOST_FOUND: usize = 100;
+const FOUND: usize = 20;
+
+pub(super) async fn search(
+    Shared(state): Shared<State>,
+    sought: Result<Query<Sought>, QueryRejection>,
+    headers: HeaderMap,
+) -> Answer<Json<SearchAnswer>> {
+    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
+    let Query(Sought { q, limit }) =
+        sought.map_err(|_| Refusal::invalid("`q` is missing").help("ask for `?q=words`"))?;
+    if q.len() > LONGEST_QUERY {
+        return Err(Refusal::invalid(format!("a query has {LONGEST_QUERY} bytes at the most")));
+    }
+    let words: Vec<String> = q.split_whitespace().map(str::to_owned).collect();
+    let most = limit.unwrap_or(FOUND).min(MOST_FOUND);
+    let packages = state.metadata.with(move |database| database.search(&words, most, &reader)).await?;
+    Ok(Json(SearchAnswer { query: q, packages }))
 }
 
 pub(super) async fn versions(

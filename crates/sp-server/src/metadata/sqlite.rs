@@ -15,6 +15,10 @@ use super::{
 };
 
 const PATIENCE: Duration = Duration::from_secs(10);
+/// So many packages are looked at more closely, for so many parts of words, of which one in so many must be there.
+const CANDIDATES: usize = 200;
+const MOST_PARTS: usize = 64;
+const SHARE: usize = 3;
 /// So many connections read at once.
 const READERS: usize = 4;
 
@@ -32,6 +36,7 @@ const SCHEMA: &str = "
         package INTEGER NOT NULL REFERENCES packages, version TEXT NOT NULL, digest BLOB NOT NULL, bytes INTEGER NOT NULL,
         published_at TEXT NOT NULL, published_by TEXT NOT NULL, yanked INTEGER NOT NULL DEFAULT 0, signer TEXT,
         item TEXT NOT NULL, manifest TEXT NOT NULL, report TEXT NOT NULL, PRIMARY KEY (package, version));
+    CREATE VIRTUAL TABLE IF NOT EXISTS found USING fts5 (name, description, tokenize = 'trigram');
     CREATE TABLE IF NOT EXISTS audit (
         id INTEGER PRIMARY KEY, at TEXT NOT NULL, user TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL);
 ";
@@ -125,16 +130,6 @@ impl Sqlite {
 
     /// Every package that somebody may see.
     pub(crate) fn index(&self, reader: &Reader) -> Result<Index> {
-        let item = |row: &rusqlite::Row<'_>| {
-            Ok(IndexItem {
-                namespace: row.get(0)?,
-                name: row.get(1)?,
-                kind: row.get(2)?,
-                latest: row.get(3)?,
-                description: row.get(4)?,
-                downloads: row.get(5)?,
-            })
-        };
         let (all, user) = seen(reader);
         self.read(|reader| {
             let mut ask = reader.prepare_cached(
@@ -143,8 +138,35 @@ impl Sqlite {
                      SELECT 1 FROM members WHERE members.namespace = packages.namespace AND user = ?2)
                  ORDER BY namespace, name",
             )?;
-            ask.query_map(params![all, user], item)?.collect()
+            ask.query_map(params![all, user], index_item)?.collect()
         })
+    }
+
+    /// The packages that somebody may see and that fit, the best first. Words may be written a little wrong.
+    pub(crate) fn search(&self, words: &[String], most: usize, reader: &Reader) -> Result<Index> {
+        let asked = trigrams(words);
+        if asked.is_empty() {
+            return Ok(Index::new());
+        }
+        let (all, user) = seen(reader);
+        let candidates: Vec<IndexItem> = self.read(|connection| {
+            let mut ask = connection.prepare_cached(
+                "SELECT namespace, packages.name, kind, latest, packages.description, downloads
+                 FROM found JOIN packages ON packages.id = found.rowid
+                 WHERE found MATCH ?1 AND (?2 OR NOT private OR EXISTS (
+                     SELECT 1 FROM members WHERE members.namespace = packages.namespace AND user = ?3))
+                 ORDER BY bm25(found, 6.0, 1.0), downloads DESC, namespace, packages.name LIMIT ?4",
+            )?;
+            let query: Vec<String> = asked.iter().map(|part| format!("\"{part}\"")).collect();
+            ask.query_map(params![query.join(" OR "), all, user, CANDIDATES], index_item)?.collect()
+        })?;
+        // One part of a word alone says nothing.
+        let fits = |item: &IndexItem| {
+            let text = format!("{}/{} {}", item.namespace, item.name, item.description.as_deref().unwrap_or_default());
+            let text = text.to_lowercase();
+            asked.iter().filter(|part| text.contains(part.as_str())).count() * SHARE >= asked.len()
+        };
+        Ok(candidates.into_iter().filter(fits).take(most).collect())
     }
 
     /// The versions of a package, if somebody may see it.
@@ -284,6 +306,10 @@ impl Sqlite {
                 return Ok(Outcome::Exists);
             }
             renew_latest(change, id)?;
+            change.execute("DELETE FROM found WHERE rowid = ?1", [id])?;
+            let name = format!("{}/{}", new.place.namespace(), new.place.name());
+            let insert = "INSERT INTO found (rowid, name, description) VALUES (?1, ?2, ?3)";
+            change.execute(insert, params![id, name, new.description])?;
             note(change, (at, &who.user), "publish", &format!("{} {}", new.place, new.item.version))?;
             Ok(Outcome::Published)
         })
@@ -312,6 +338,32 @@ impl Sqlite {
             Ok(Some(changed > 0))
         })
     }
+}
+
+fn index_item(row: &rusqlite::Row<'_>) -> rusqlite::Result<IndexItem> {
+    Ok(IndexItem {
+        namespace: row.get(0)?,
+        name: row.get(1)?,
+        kind: row.get(2)?,
+        latest: row.get(3)?,
+        description: row.get(4)?,
+        downloads: row.get(5)?,
+    })
+}
+
+/// Every three characters in a row of some words, in lower case: a word that is written a little wrong still
+/// has most of them.
+fn trigrams(words: &[String]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for word in words {
+        let chars: Vec<char> = word.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == '-').collect();
+        for part in chars.windows(3).map(|part| part.iter().collect::<String>()) {
+            if !found.contains(&part) && found.len() < MOST_PARTS {
+                found.push(part);
+            }
+        }
+    }
+    found
 }
 
 struct Package {

@@ -181,6 +181,15 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ADDRESS")]
         registry: Option<String>,
     },
+    /// Look for packages in a registry
+    Search {
+        /// What they are called, or about
+        #[arg(required = true, value_name = "WORDS")]
+        words: Vec<String>,
+        /// The address of the registry [default: where you logged in last]
+        #[arg(long, value_name = "ADDRESS")]
+        registry: Option<String>,
+    },
     /// Take a version out of what is newest; who has it locked still gets it
     Yank {
         /// The version: `@team/name@1.2.0`

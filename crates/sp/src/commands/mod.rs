@@ -41,9 +41,11 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         Command::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
         Command::Context(command) => return context::run(&context, &cli.options, command, terminal),
         Command::Serve { data, listen } => serve::run(&context, data.as_deref(), *listen, terminal),
-        Command::Login { .. } | Command::Logout { .. } | Command::Publish { .. } | Command::Yank { .. } => {
-            registry::run(&context, &cli.command, terminal)
-        }
+        Command::Login { .. }
+        | Command::Logout { .. }
+        | Command::Publish { .. }
+        | Command::Search { .. }
+        | Command::Yank { .. } => registry::run(&context, &cli.command, terminal),
         Command::Explain { rule } => explain::run(rule.as_deref(), terminal),
         Command::Cost { paths, agent, scope } => {
             let sink = |name: &String| SinkRequest { name: name.clone(), path: None, scope: scope_of(*scope) };

@@ -1,12 +1,14 @@
-//! `sp login`, `logout`, `publish` and `yank`
+//! `sp login`, `logout`, `publish`, `search` and `yank`
 
 use sp_engine::pkg::{self, LoginRequest, PublishRequest, SecretFrom, YankRequest, Yanking};
 use sp_engine::{Context, Result};
+use sp_formats::output::RegistrySearch;
 use sp_formats::printable::printable;
+use sp_formats::registry::IndexItem;
 
 use super::count;
-use crate::cli::Command;
-use crate::terminal::{DIM, STRONG, Terminal};
+use crate::cli::{Command, Format};
+use crate::terminal::{DIM, STRONG, Terminal, table};
 
 pub(super) fn run(context: &Context<'_>, command: &Command, terminal: &Terminal) -> Result<()> {
     match command {
@@ -36,6 +38,9 @@ pub(super) fn run(context: &Context<'_>, command: &Command, terminal: &Terminal)
                 writeln!(out, "{DIM}sha256 {} · {signer}{warnings}{DIM:#}", done.sha256)
             })
         }
+        Command::Search { words, registry } => {
+            found(&pkg::search(context, &words.join(" "), registry.as_deref())?, terminal)
+        }
         Command::Yank { package, undo, registry } => {
             let way = if *undo { Yanking::Undo } else { Yanking::Yank };
             let request = YankRequest { package: package.clone(), way, registry: registry.clone() };
@@ -47,4 +52,21 @@ pub(super) fn run(context: &Context<'_>, command: &Command, terminal: &Terminal)
         }
         _ => Ok(()),
     }
+}
+
+fn found(answer: &RegistrySearch, terminal: &Terminal) -> Result<()> {
+    terminal.print(answer, |out| {
+        let name = |item: &IndexItem| format!("@{}/{}", item.namespace, item.name);
+        let latest = |item: &IndexItem| item.latest.clone().unwrap_or_else(|| "yanked".into());
+        if terminal.format == Format::Plain {
+            return answer.packages.iter().try_for_each(|item| writeln!(out, "{}\t{}", name(item), latest(item)));
+        }
+        let about = |item: &IndexItem| item.description.clone().unwrap_or_default();
+        let row = |item: &IndexItem| vec![name(item), latest(item), item.kind.clone(), about(item)];
+        let rows: Vec<Vec<String>> = answer.packages.iter().map(row).collect();
+        if !rows.is_empty() {
+            write!(out, "{}", table(&["package", "latest", "kind", "about"], rows, terminal.width()))?;
+        }
+        writeln!(out, "{DIM}{} · {}{DIM:#}", count(answer.packages.len(), "package"), answer.registry)
+    })
 }

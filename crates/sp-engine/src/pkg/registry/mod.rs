@@ -1,11 +1,11 @@
-//! `sp login`, `logout`, `publish` and `yank`: what this machine tells a registry.
+//! `sp login`, `logout`, `publish`, `yank` and `search`: what this machine tells a registry, and asks it.
 
 mod client;
 mod credentials;
 
-use sp_formats::output::{RegistryLogin, RegistryPublished, RegistryYanked};
+use sp_formats::output::{RegistryLogin, RegistryPublished, RegistrySearch, RegistryYanked};
 use sp_formats::package::{PackageName, PackageVersion};
-use sp_formats::registry::{PackageIndex, Place, TrustReport};
+use sp_formats::registry::{PackageIndex, Place, SearchAnswer, TrustReport};
 use sp_tree::Digest;
 
 use self::client::{Asked, Client};
@@ -134,6 +134,22 @@ fn has(client: &Client<'_>, place: &Place, version: &PackageVersion, hash: &str)
     let path = format!("packages/{}/{}/index.json", place.namespace(), place.name());
     let index = client.ask(&Asked::get(&path)).and_then(|answer| answer.json::<PackageIndex>());
     index.is_ok_and(|index| index.versions.iter().any(|item| item.version == version.as_str() && item.sha256 == hash))
+}
+
+/// Looks for packages.
+pub fn search(context: &Context<'_>, words: &str, registry: Option<&str>) -> Result<RegistrySearch> {
+    Session::begin(context)?;
+    let credentials = Credentials::read(context)?;
+    let address = registry_of(registry, &credentials)?;
+    let client = Client::new(context, &address, credentials.token(&address).as_deref())?;
+    let escaped: String = words.bytes().map(escaped).collect();
+    let answer: SearchAnswer = client.ask(&Asked::get(&format!("search?q={escaped}")))?.json()?;
+    Ok(RegistrySearch { registry: address, query: words.into(), packages: answer.packages })
+}
+
+/// A byte as it stands in a query.
+fn escaped(byte: u8) -> String {
+    if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") }
 }
 
 /// Takes a version out of what is newest, or back.
