@@ -138,6 +138,24 @@ fn cp_10_what_only_its_author_can_mend_is_not_sealed() {
 }
 
 #[test]
+fn cp_03_sealing_keeps_listed_files_that_are_no_markdown_and_tells_what_is_gone() {
+    let world = written();
+    std::fs::write(world.path("work/shop/map.svg"), "<svg/>\n").unwrap();
+    let good = text(&world, "work/shop/pack.json");
+    let more = format!("\"files\": [\n    {{\"path\": \"map.svg\", \"sha256\": \"{}\"}},", "0".repeat(64));
+    std::fs::write(world.path("work/shop/pack.json"), good.replace("\"files\": [", &more)).unwrap();
+    std::fs::remove_file(world.path("work/shop/prompts.md")).unwrap();
+    let run = sp(&world, &["seal", "shop"]).ok();
+    assert!(run.stderr.contains("`prompts.md` was listed and is not there"), "{run}");
+    let manifest: Value = serde_json::from_str(&text(&world, "work/shop/pack.json")).unwrap();
+    let listed: Vec<&str> =
+        manifest["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert!(listed.contains(&"map.svg") && !listed.contains(&"prompts.md"), "{listed:?}");
+    assert_eq!(text(&world, "work/shop/map.svg"), "<svg/>\n");
+    sp(&world, &["check", "shop"]).ok();
+}
+
+#[test]
 fn cp_03_what_cannot_be_read_in_a_manifest_is_not_sealed_away() {
     let world = written();
     let good = text(&world, "work/shop/pack.json");

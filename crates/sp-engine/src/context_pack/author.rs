@@ -18,7 +18,7 @@ use super::archive::refused;
 use super::entries::{PackAt, read_entries};
 use super::write::write_files;
 use crate::config::Session;
-use crate::context::Context;
+use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 
 /// A pack that is to be written by hand.
@@ -110,7 +110,7 @@ pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWritten> {
         let all: String = documents.values().map(String::as_str).collect();
         manifest.pack_id = pack_id(context.now, &Digest::of(all.as_bytes()));
     }
-    let files = sealed(&manifest, &documents);
+    let files = sealed(&manifest, &documents, others(context, &manifest, &entries));
     let after: Entries = files.iter().map(|(path, bytes)| (path.clone(), Entry::File(bytes.clone()))).collect();
     let judged = read(&after, &session.limits);
     if !judged.is_valid() {
@@ -118,6 +118,22 @@ pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWritten> {
         return Err(refused(&session, message, judged.reports));
     }
     write_files(&session, &dir, &files)
+}
+
+/// What a pack lists besides Markdown, as it is. What it lists and has not is told.
+fn others(context: &Context<'_>, manifest: &Manifest, entries: &Entries) -> BTreeMap<String, Vec<u8>> {
+    let mut others = BTreeMap::new();
+    for path in manifest.files.iter().map(|file| file.path.as_str()) {
+        match entries.get(path) {
+            Some(Entry::File(_)) if path.ends_with(".md") => {}
+            Some(Entry::File(bytes)) => drop(others.insert(path.to_owned(), bytes.clone())),
+            _ => {
+                context
+                    .tell(Event::Warning(format!("`{path}` was listed and is not there: it is not listed any more")));
+            }
+        }
+    }
+    others
 }
 
 /// What is wrong in a manifest outside of what sealing writes anew. What cannot be read cannot be written again,

@@ -23,18 +23,7 @@ pub struct Draft {
 impl Draft {
     /// Every file of the pack with its bytes, `pack.json` among them.
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
-        let mut files: BTreeMap<String, Vec<u8>> = self
-            .documents
-            .iter()
-            .map(|(path, body)| (path.to_string(), with_frontmatter(path.as_str(), &self.manifest, body).into_bytes()))
-            .collect();
-        let listed: Vec<(&str, String)> = in_order(files.keys().map(String::as_str))
-            .into_iter()
-            .map(|path| (path, Digest::of(&files[path]).hex()))
-            .collect();
-        let manifest = manifest_text(&self.manifest, &listed);
-        files.insert(MANIFEST.into(), manifest.into_bytes());
-        files
+        sealed(&self.manifest, &self.documents, BTreeMap::new())
     }
 }
 
@@ -71,9 +60,24 @@ fn is_text(block: &str) -> bool {
     parsed.is_ok_and(|node| !node.is_null() && !matches!(node.value, yaml::Value::Map(_)))
 }
 
-/// A pack whose Markdown was changed by hand, as it must be: with the right frontmatter and the right hashes.
-pub fn sealed(manifest: &Manifest, documents: &BTreeMap<RelPath, String>) -> BTreeMap<String, Vec<u8>> {
-    Draft { manifest: manifest.clone(), documents: documents.clone() }.files()
+/// A pack whose files were changed by hand, as it must be: Markdown with the right frontmatter, other files as
+/// they are, and all of them listed with the right hashes.
+pub fn sealed(
+    manifest: &Manifest,
+    documents: &BTreeMap<RelPath, String>,
+    others: BTreeMap<String, Vec<u8>>,
+) -> BTreeMap<String, Vec<u8>> {
+    let mut files = others;
+    for (path, body) in documents {
+        files.insert(path.to_string(), with_frontmatter(path.as_str(), manifest, body).into_bytes());
+    }
+    let listed: Vec<(&str, String)> = in_order(files.keys().map(String::as_str))
+        .into_iter()
+        .map(|path| (path, Digest::of(&files[path]).hex()))
+        .collect();
+    let manifest = manifest_text(manifest, &listed);
+    files.insert(MANIFEST.into(), manifest.into_bytes());
+    files
 }
 
 /// `pack.json`, with these files and their hashes.
