@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_16_what_opens_a_pack_is_not_shown() {
+    fn cp_11_what_opens_a_pack_is_not_shown() {
         assert_eq!(address("https://me:secret@h/p/?sig=x").to_string(), "https://*********@h/p");
         assert_eq!(address("https://h/s/k1.17.x-y/packs/pk_1/").to_string(), "https://h/s/…/packs/pk_1");
         assert_eq!(address("https://h/x.zip?sig=x").file("a").shown, "https://h/x.zip/a");

@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_16_no_reason_shows_what_opens_an_address() {
+    fn cp_11_no_reason_shows_what_opens_an_address() {
         for (reason, shown) in [
             (
                 "configured for https only: http://h/p/pack.json?exp=1&sig=x",

@@ -141,7 +141,7 @@ pub(crate) enum Command {
     /// Keep a workspace's own skills: SkillBag
     #[command(subcommand)]
     Bag(Bag),
-    /// Check, write, show, pack and unpack context packs: `pack.json` with cited Markdown
+    /// Build, check, compare, pack and install context packs: `pack.json` with cited Markdown
     #[command(subcommand)]
     Context(ContextPack),
     /// Make, verify, install, send and keep packages: .ctxpkg
