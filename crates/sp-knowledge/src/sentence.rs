@@ -1,5 +1,7 @@
 //! Text cut into sentences, and made to mean nothing but its words wherever it is put.
 
+use std::collections::HashSet;
+
 /// Words with a point that end no sentence.
 const ABBREVIATIONS: &[&str] = &[
     "e.g", "i.e", "etc", "vs", "cf", "fig", "sec", "ch", "p", "pp", "mr", "mrs", "ms", "dr", "st", "inc", "ltd",
@@ -130,9 +132,51 @@ pub fn plain(sentence: &str) -> String {
     out
 }
 
+/// Whether a part can be cut out of a sentence without cutting through code or a mark that is escaped: what was
+/// code would be text, and the other way round.
+pub(crate) fn comes_out_whole(sentence: &str, part: &str) -> bool {
+    let places = outside_marks(sentence);
+    let is_clean = |at: usize| places.contains(&at) && places.contains(&(at + part.len()));
+    sentence.match_indices(part).any(|(at, _)| is_clean(at))
+}
+
+/// Where a sentence may be cut, by its bytes.
+fn outside_marks(sentence: &str) -> HashSet<usize> {
+    let mut places = HashSet::from([sentence.len()]);
+    let (mut in_code, mut chars) = (false, sentence.char_indices().peekable());
+    while let Some((at, c)) = chars.next() {
+        if !in_code {
+            places.insert(at);
+        }
+        match c {
+            '`' => in_code = !in_code,
+            '\\' if !in_code => drop(chars.next_if(|(_, next)| next.is_ascii_punctuation())),
+            _ => {}
+        }
+    }
+    places
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cp_12_a_part_is_never_cut_through_its_marks() {
+        let sentence = r"Call `a b` with \[x\] or `c` now";
+        for (part, wanted) in [
+            ("Call `a b` with", true),
+            (r"with \[x\]", true),
+            ("`c` now", true),
+            ("b` with", false),
+            ("Call `a", false),
+            (r"[x\] or", false),
+            (r"with \[x\", false),
+            ("c", false),
+        ] {
+            assert_eq!(comes_out_whole(sentence, part), wanted, "{part}");
+        }
+    }
 
     #[test]
     fn a_text_is_cut_where_sentences_end_and_nowhere_else() {

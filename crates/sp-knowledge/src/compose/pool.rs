@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::{Left, Source};
 use crate::claim::{Relevance, Role, is_same, refusal, role, stands, word_set};
 use crate::document::{Block, Sort};
-use crate::sentence::{guarded, plain};
+use crate::sentence::{comes_out_whole, guarded, plain};
 
 /// So many sentences are offered for a list to whoever chooses.
 const OFFERED: usize = 40;
@@ -225,7 +225,8 @@ impl Pool {
     fn can_stand(&self, claim: &Claim, part: &str) -> bool {
         let (section, block, _) = claim.place;
         let sort = self.sources[claim.source].document.sections[section].blocks[block].sort;
-        refusal(part).is_none() && guarded(part) == part && role(part, sort).0 == claim.role
+        let is_sentence = refusal(part).is_none() && guarded(part) == part;
+        is_sentence && comes_out_whole(&claim.text, part) && role(part, sort).0 == claim.role
     }
 }
 
