@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::home::Home;
 use crate::install::Mode;
+use crate::pkg::downloads_in;
 
 /// What is cleaned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +33,8 @@ pub fn clean(context: &Context<'_>, what: Cleaning, mode: Mode) -> Result<CleanR
     if let Ok(trash) = home.dir.open_dir(&TRASH, Follow::Never) {
         empty(&trash, mode, &mut report)?;
     }
-    for cached in ["git", "zip"].map(|name| context.cache_dir().join(name)) {
+    let cached = ["git", "zip"].map(|name| context.cache_dir().join(name));
+    for cached in cached.into_iter().chain([downloads_in(context)]) {
         if what == Cleaning::TrashAndCache && cached.is_dir() {
             empty(&Dir::open(&cached)?, mode, &mut report)?;
         }

@@ -36,6 +36,15 @@ pub enum Event<'a> {
         /// The repository, without credentials.
         repo: &'a str,
     },
+    /// Something comes from a registry.
+    Downloading {
+        /// What comes.
+        what: &'a str,
+        /// How many bytes are here.
+        done: u64,
+        /// How many there are.
+        total: u64,
+    },
     /// Skills are being prepared.
     Staging {
         /// How many are done.

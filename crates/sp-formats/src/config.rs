@@ -1,16 +1,18 @@
-//! `config.yaml`: where the sinks are, limits that a user has raised, and which packages are trusted.
+//! `config.yaml`: where the sinks are, limits that a user has raised, which packages are trusted, and registries.
 
 use schemars::JsonSchema;
 use sp_tree::{LIMIT_NAMES, Limits, PublicKey};
 
 use crate::checks::{PK_13, SE_04, SP_27, SP_28};
 use crate::pack::{Fields, What};
-use crate::printable::printable;
+use crate::printable::{masked, printable};
+use crate::registry::Place;
 use crate::report::Report;
 use crate::suggest::nearest;
 use crate::yaml::{self, Node, Value};
 
-const KEYS: &[&str] = &["sinks", "limits", "packages"];
+const KEYS: &[&str] = &["sinks", "limits", "packages", "registries"];
+const REGISTRY_KEYS: &[&str] = &["url", "namespaces"];
 const PACKAGE_KEYS: &[&str] = &["require-signed", "trusted-keys"];
 
 /// The user's config: where the sinks are, and limits that were raised.
@@ -26,6 +28,18 @@ pub struct Config {
     /// What is asked of packages before they are taken.
     #[schemars(with = "Option<PackagePolicy>")]
     pub packages: PackagePolicy,
+    /// Where packages are looked for, in this order.
+    #[schemars(with = "Option<Vec<crate::schema::RegistryEntry>>")]
+    pub registries: Vec<RegistryConfig>,
+}
+
+/// A registry where packages are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RegistryConfig {
+    /// Its address.
+    pub url: String,
+    /// The namespaces that are looked for here and nowhere else; none means all that are bound to no other.
+    pub namespaces: Vec<String>,
 }
 
 /// What is asked of packages before they are taken.
@@ -118,7 +132,68 @@ fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
         }
     }
     config.packages = packages(&fields, report);
+    config.registries = registries(&fields, report);
     Some(config)
+}
+
+fn registries(fields: &Fields<'_>, report: &mut Report) -> Vec<RegistryConfig> {
+    let items = match fields.get("registries") {
+        Some(Node { value: Value::Seq(items), .. }) => items,
+        Some(node) if !node.is_null() => {
+            report
+                .error(&SP_28, node.span.clone(), format!("`registries` must be a list, not {}", node.kind()))
+                .help("write each address on its own line, with `- ` before it");
+            return Vec::new();
+        }
+        _ => return Vec::new(),
+    };
+    items.iter().filter_map(|item| registry(item, report)).collect()
+}
+
+/// An address alone, or an address with the namespaces that are bound to it.
+fn registry(item: &Node, report: &mut Report) -> Option<RegistryConfig> {
+    if let Some(url) = item.text() {
+        return address(url, item, report).map(|url| RegistryConfig { url, namespaces: Vec::new() });
+    }
+    let fields = Fields::of(item, What { name: "a registry", check: &SP_28 }, REGISTRY_KEYS, report)?;
+    let Some(node) = fields.get("url") else {
+        report.error(&SP_28, item.span.clone(), "`url` is missing").help("write `url: https://…`");
+        return None;
+    };
+    let url = address(node.text().unwrap_or_default(), node, report)?;
+    let namespaces = match fields.get("namespaces") {
+        Some(Node { value: Value::Seq(items), .. }) => items.as_slice(),
+        Some(node) if !node.is_null() => {
+            let message = format!("`namespaces` must be a list, not {}", node.kind());
+            report.error(&SP_28, node.span.clone(), message).help("write `namespaces: [team]`");
+            return None;
+        }
+        _ => &[],
+    };
+    let mut bound = Vec::new();
+    for node in namespaces {
+        let text = node.text().unwrap_or_default().trim_start_matches('@');
+        match Place::new(text, "name") {
+            Ok(_) => bound.push(text.to_owned()),
+            Err(why) => {
+                report.error(&SP_28, node.span.clone(), why.to_string()).help("write it without `@`: `team`");
+            }
+        }
+    }
+    Some(RegistryConfig { url, namespaces: bound })
+}
+
+fn address(text: &str, node: &Node, report: &mut Report) -> Option<String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).unwrap_or_default();
+    let is_plain = !rest.is_empty() && !rest.contains(['@', '?', '#']) && !rest.contains(char::is_whitespace);
+    if is_plain {
+        return Some(text.trim_end_matches('/').to_owned());
+    }
+    let message = format!("`{}` is no address of a registry", printable(&masked(text)));
+    report
+        .error(&SP_28, node.span.clone(), message)
+        .help("write `https://…`, without a user or a token: `sp login` keeps tokens");
+    None
 }
 
 fn packages(fields: &Fields<'_>, report: &mut Report) -> PackagePolicy {
@@ -200,6 +275,20 @@ mod tests {
         let wrong = "packages: {require-signed: maybe, trusted-keys: [abc], trust: 1}\n";
         let (config, report) = read("config.yaml", wrong, &Limits::default());
         assert_eq!((config, report.findings.len()), (None, 3));
+    }
+
+    #[test]
+    fn the_config_says_where_packages_are_looked_for() {
+        let text =
+            "registries:\n  - https://a.example/\n  - url: http://localhost:1\n    namespaces: [acme, '@tools']\n";
+        let registries = read("config.yaml", text, &Limits::default()).0.unwrap().registries;
+        assert_eq!(registries[0], RegistryConfig { url: "https://a.example".into(), namespaces: Vec::new() });
+        assert_eq!(registries[1].namespaces, ["acme", "tools"]);
+        let wrong = "registries:\n  - ftp://a\n  - https://me:secret@a.example\n  - {namespaces: [a]}\n  - \
+                     {url: https://a, namespaces: [A]}\n  - {url: https://a, namespaces: x, more: 1}\n";
+        let (config, report) = read("config.yaml", wrong, &Limits::default());
+        assert_eq!((config, report.findings.len()), (None, 6));
+        assert!(report.findings.iter().all(|finding| !finding.message.contains("secret")));
     }
 
     #[test]

@@ -152,6 +152,9 @@ pub struct VersionItem {
     pub signer: Option<String>,
     /// What it needs.
     pub dependencies: Vec<NeededItem>,
+    /// What it cannot be together with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<String>,
 }
 
 /// A package that a version needs.

@@ -99,6 +99,27 @@ schema_of!(
     })
 );
 
+/// A registry: its address, or its address with the namespaces that are bound to it.
+pub(crate) struct RegistryEntry;
+
+schema_of!(RegistryEntry, "Registry", {
+    let url = serde_json::json!({ "type": "string", "pattern": "^https?://[^@?#\\s]+$" });
+    json_schema!({
+        "anyOf": [
+            url,
+            {
+                "type": "object",
+                "properties": {
+                    "url": url,
+                    "namespaces": { "type": ["array", "null"], "items": { "type": "string" } }
+                },
+                "required": ["url"],
+                "additionalProperties": false
+            }
+        ]
+    })
+});
+
 /// Numbers by the names of limits.
 pub(crate) struct LimitNumbers;
 

@@ -562,6 +562,7 @@ const PAGES: &[&str] = &[
     "context-zip",
     "cost",
     "explain",
+    "info",
     "init",
     "install",
     "installed",

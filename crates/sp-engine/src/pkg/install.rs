@@ -41,6 +41,8 @@ pub struct InstallPackages {
     pub optional: Optional,
     /// What is accepted for once.
     pub accepted: Acceptance,
+    /// The only registry where packages are looked for, if one was named.
+    pub registry: Option<String>,
     /// Whether it is done.
     pub mode: Mode,
 }
@@ -66,6 +68,7 @@ pub fn install(context: &Context<'_>, request: &InstallPackages) -> Result<Packa
         wanted.preferred.remove(name);
         wanted.requests.insert(name.clone(), range.clone());
     }
+    work.look_up(&asked, &wanted)?;
     let world = work.world();
     work.apply(&world, &wanted, &wanted.requests, &asked.keys().cloned().collect())
 }

@@ -13,7 +13,7 @@ use sp_tree::{Name, read_optional};
 
 use super::keys::key_of;
 use super::project::Project;
-use super::shelf::{Stock, best, is_exactly, item, item_of, read_blob, read_shelf, waiting_id, waiting_item};
+use super::shelf::{Stock, best, item, item_of, read_blob, read_shelf, waiting_id, waiting_item};
 use super::subject::{Subject, accept, load_file, load_stored};
 use super::trust::{Acceptance, judge, note};
 use crate::config::Session;
@@ -280,7 +280,7 @@ pub fn remove(context: &Context<'_>, names: &[String], mode: Mode) -> Result<Pac
         };
         let goes = |stored: &StoredPackage| {
             stored.name == name
-                && range.as_ref().is_none_or(|range| range.fits(&stored.version) || is_exactly(range, &stored.version))
+                && range.as_ref().is_none_or(|range| range.fits(&stored.version) || range.is_exactly(&stored.version))
         };
         let found: Vec<StoredPackage> = stock.shelf.packages.iter().filter(|stored| goes(stored)).cloned().collect();
         if found.is_empty() {

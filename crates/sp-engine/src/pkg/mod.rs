@@ -24,6 +24,7 @@ mod project;
 mod query;
 mod receive;
 mod registry;
+mod remote;
 mod rollback;
 mod secret;
 mod send;
@@ -48,7 +49,10 @@ pub use manage::{
 pub use merge::{MergeRequest, merge};
 pub use query::{Drawing, Query, QueryRequest, draw, keep_drawing, query};
 pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
-pub use registry::{LoginRequest, PublishRequest, YankRequest, Yanking, login, logout, publish, search, yank};
+pub use registry::{
+    KnownPast, LoginRequest, PublishRequest, YankRequest, Yanking, info as registry_info, login, logout, publish,
+    search, yank,
+};
 pub use rollback::rollback;
 pub use secret::SecretFrom;
 pub use send::{SendRequest, send};
@@ -58,4 +62,5 @@ pub use verify::verify;
 
 pub(crate) use manage::deliver;
 pub(crate) use project::installed_in;
+pub(crate) use registry::downloads_in;
 pub(crate) use subject::is_package_file;

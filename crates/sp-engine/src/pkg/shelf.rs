@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sp_formats::output::{PackageItem, WaitingItem};
-use sp_formats::package::store::{KnownVersion, Received, Record, Shelf, StoredPackage, Trust, WaitingPackage};
-use sp_formats::package::{Package, PackageName, PackageVersion, Range};
+use sp_formats::package::store::{KnownVersion, Received, Record, Seen, Shelf, StoredPackage, Trust, WaitingPackage};
+use sp_formats::package::{Package, PackageName, Range};
 use sp_tree::transaction::Before;
 use sp_tree::{Digest, Name, Store, read_optional};
 
+use super::registry::SEEN;
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
@@ -54,6 +55,7 @@ pub(super) struct Stock<'a> {
     pub shelf: Shelf,
     pub trust: Trust,
     pub received: Received,
+    pub seen: Seen,
     /// Packages that are not in the store yet.
     coming: BTreeMap<Digest, Arc<str>>,
     /// What is told when it is done.
@@ -74,6 +76,7 @@ impl<'a> Stock<'a> {
             shelf: read_record(context, SHELF)?,
             trust: read_record(context, TRUST)?,
             received: read_record(context, RECEIVED)?,
+            seen: read_record(context, SEEN)?,
             coming: BTreeMap::new(),
             tidings: Vec::new(),
         })
@@ -171,6 +174,7 @@ impl<'a> Stock<'a> {
         plans.extend(record_plan(&home, SHELF, &self.shelf)?);
         plans.extend(record_plan(&home, TRUST, &self.trust)?);
         plans.extend(record_plan(&home, RECEIVED, &self.received)?);
+        plans.extend(record_plan(&home, SEEN, &self.seen)?);
         Ok(plans)
     }
 
@@ -234,7 +238,7 @@ fn record(context: &Context<'_>, package: &Package, from: &str) -> StoredPackage
 /// The best version of a package that fits: the highest release, then the highest pre-release.
 pub(super) fn best<'s>(shelf: &'s Shelf, name: &PackageName, range: Option<&Range>) -> Result<&'s StoredPackage> {
     let all: Vec<&StoredPackage> = shelf.packages.iter().filter(|stored| stored.name == *name).collect();
-    let exact = |stored: &StoredPackage| range.is_some_and(|range| is_exactly(range, &stored.version));
+    let exact = |stored: &StoredPackage| range.is_some_and(|range| range.is_exactly(&stored.version));
     let fits = |stored: &&&StoredPackage| match range {
         None => !stored.withdrawn,
         Some(range) => range.fits(&stored.version) && (!stored.withdrawn || exact(stored)) || exact(stored),
@@ -244,12 +248,6 @@ pub(super) fn best<'s>(shelf: &'s Shelf, name: &PackageName, range: Option<&Rang
         .max_by_key(|stored| (!stored.version.is_pre_release(), &stored.version))
         .copied()
         .ok_or_else(|| not_there(shelf, name, range, &all))
-}
-
-/// Whether a range is a version, written as one.
-pub(super) fn is_exactly(range: &Range, version: &PackageVersion) -> bool {
-    let text = range.as_str().trim();
-    text.strip_prefix('=').unwrap_or(text).trim() == version.as_str()
 }
 
 fn not_there(shelf: &Shelf, name: &PackageName, range: Option<&Range>, all: &[&StoredPackage]) -> Error {

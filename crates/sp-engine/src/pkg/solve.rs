@@ -38,7 +38,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// Whether an optional dependency is taken where it can be: if all are, or if it is there already.
-    fn takes(&self, name: &PackageName) -> bool {
+    pub(super) fn takes(&self, name: &PackageName) -> bool {
         self.with_optional || self.preferred.contains_key(name)
     }
 }
@@ -183,7 +183,7 @@ impl Solver<'_> {
     /// The candidates that a range allows.
     fn fitting(&self, name: &PackageName, range: &Range) -> Picks {
         let fits = |candidate: &Candidate| {
-            let exact = super::shelf::is_exactly(range, &candidate.version);
+            let exact = range.is_exactly(&candidate.version);
             exact || range.fits(&candidate.version) && !candidate.withdrawn
         };
         let all = self.candidates(name).iter().enumerate();
@@ -256,7 +256,7 @@ impl Solver<'_> {
             let versions: Vec<&str> =
                 self.candidates(name).iter().map(|candidate| candidate.version.as_str()).collect();
             reasons.push(match versions.is_empty() {
-                true => format!("there is no `{name}` in the store, nor among the files that were named"),
+                true => format!("there is no `{name}` in the store, in a registry that was asked, nor among the files that were named"),
                 false => format!("of `{name}` there is {}", versions.join(", ")),
             });
         }

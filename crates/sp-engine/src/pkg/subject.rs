@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use sp_formats::package::store::{Shelf, StoredPackage};
 use sp_formats::package::{EXTENSIONS, Package, PackageName, Range, Read, read};
+use sp_formats::registry::Place;
 use sp_tree::{Limits, read_limited};
 
 use super::shelf::{best, read_blob};
@@ -33,24 +34,11 @@ impl Subject {
         let like_path = text.starts_with(['/', '~']) || !text.starts_with('@') && text.contains('/');
         // A package may be called as a file is; a file that is there is meant.
         let is_name = PackageName::new(text).is_ok() && !path.is_file();
-        if like_path || is_package_file(Path::new(text)) && !is_name {
+        let is_placed = !path.exists() && is_placed(text);
+        if (like_path || is_package_file(Path::new(text)) && !is_name) && !is_placed {
             return Ok(Self::File(path));
         }
-        let (name, range) = match text.rfind('@') {
-            Some(at) if at > 0 => (&text[..at], Some(Range::new(&text[at + 1..]))),
-            _ => (text, None),
-        };
-        let name = PackageName::new(name).map_err(|why| {
-            Error::new(Kind::Usage, format!("`{text}` is no package"))
-                .because(why)
-                .hint("name a file that ends in `.ctxpkg`, or a package such as `notes`, `@team/notes` or `notes@^1`")
-        })?;
-        // `notes@1.2.0` is that version, as people mean it; a range has a sign.
-        let plain = |range: Range| match semver::Version::parse(range.as_str()) {
-            Ok(_) => Range::new(&format!("={range}")),
-            Err(_) => range,
-        };
-        Ok(Self::Named(name, range.map(plain)))
+        named(text).map(|(name, range)| Self::Named(name, range))
     }
 
     /// The package, verified, and where it came from. What is odd about a file is told.
@@ -63,6 +51,33 @@ impl Subject {
             }
         }
     }
+}
+
+/// Whether a text is a namespace and a name, as `team/notes@^1`.
+fn is_placed(text: &str) -> bool {
+    let name = text.split('@').next().unwrap_or_default();
+    let place = name.split_once('/').filter(|(_, name)| !is_package_file(Path::new(name)));
+    place.is_some_and(|(namespace, name)| Place::new(namespace, name).is_ok())
+}
+
+/// A name, perhaps with a range: `notes`, `@team/notes@^1`, or `team/notes@^1`.
+pub(super) fn named(text: &str) -> Result<(PackageName, Option<Range>)> {
+    let (name, range) = match text.rfind('@') {
+        Some(at) if at > 0 => (&text[..at], Some(Range::new(&text[at + 1..]))),
+        _ => (text, None),
+    };
+    let name = if is_placed(name) { PackageName::new(&format!("@{name}")) } else { PackageName::new(name) };
+    let name = name.map_err(|why| {
+        Error::new(Kind::Usage, format!("`{text}` is no package"))
+            .because(why)
+            .hint("name a file that ends in `.ctxpkg`, or a package such as `notes`, `@team/notes` or `notes@^1`")
+    })?;
+    // `notes@1.2.0` is that version, as people mean it; a range has a sign.
+    let plain = |range: Range| match semver::Version::parse(range.as_str()) {
+        Ok(_) => Range::new(&format!("={range}")),
+        Err(_) => range,
+    };
+    Ok((name, range.map(plain)))
 }
 
 /// Several packages, verified on all cores. What is odd about files is told, in their order.

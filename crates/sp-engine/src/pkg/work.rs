@@ -12,7 +12,8 @@ use super::context::renew;
 use super::install::InstallPackages;
 use super::manage::take;
 use super::project::{Onwards, Project, SinksOf};
-use super::shelf::{Stock, best, read_shelf};
+use super::registry::{Catalog, Offer, is_registry};
+use super::shelf::{Stock, read_shelf};
 use super::solve::{Candidate, Wanted as Asked, World, solve};
 use super::subject::{Subject, load_file, load_stored};
 use super::trust::follow_policy;
@@ -29,9 +30,14 @@ pub(super) struct Work<'a> {
     home: Option<&'a Home<'a>>,
     pub request: &'a InstallPackages,
     pub project: Project,
-    shelf: Shelf,
-    /// Packages from files that were named.
-    offered: Vec<(Package, String)>,
+    pub(super) shelf: Shelf,
+    /// Packages from files that were named, or from registries.
+    pub(super) offered: Vec<(Package, String)>,
+    /// The registries, and what they said of packages.
+    pub(super) catalog: Catalog<'a>,
+    pub(super) offers: BTreeMap<PackageName, Offer>,
+    /// The packages that they were asked for.
+    pub(super) sought: BTreeSet<PackageName>,
     /// Packages that go out of sinks, though this project's lock does not know them.
     pub gone: BTreeSet<PackageName>,
     /// Whether all that is locked is to be there.
@@ -58,6 +64,7 @@ impl<'a> Work<'a> {
         request: &'a InstallPackages,
     ) -> Result<Self> {
         let shelf = read_shelf(session.context)?;
+        let catalog = Catalog::open(session, request.registry.as_deref())?;
         Ok(Self {
             session,
             home,
@@ -65,6 +72,9 @@ impl<'a> Work<'a> {
             project,
             shelf,
             offered: Vec::new(),
+            catalog,
+            offers: BTreeMap::new(),
+            sought: BTreeSet::new(),
             gone: BTreeSet::new(),
             restores: false,
             back_to: None,
@@ -89,9 +99,9 @@ impl<'a> Work<'a> {
                 }
                 Subject::Named(name, Some(range)) => (name, range),
                 Subject::Named(name, None) => {
-                    let best = best(&self.shelf, &name, None)?;
-                    let plain = best.version.semver().is_some() && !best.version.is_pre_release();
-                    let range = if plain { Range::any() } else { Range::exactly(&best.version) };
+                    let best = self.newest(&name)?;
+                    let plain = best.semver().is_some() && !best.is_pre_release();
+                    let range = if plain { Range::any() } else { Range::exactly(&best) };
                     (name, range)
                 }
             };
@@ -132,7 +142,8 @@ impl<'a> Work<'a> {
         self.project.lock.packages.iter().map(|(name, locked)| (name.clone(), vec![candidate(locked)])).collect()
     }
 
-    /// Everything that could be installed: what the project has, the files that were named, and the store.
+    /// Everything that could be installed: what the project has, the files that were named, the store, and what
+    /// registries offer.
     pub(super) fn world(&self) -> World {
         let mut world = World::new();
         let mut add = |name: &PackageName, candidate: Candidate| {
@@ -158,6 +169,7 @@ impl<'a> Work<'a> {
         for (name, candidates) in self.locked_world() {
             candidates.into_iter().for_each(|candidate| add(&name, candidate));
         }
+        self.add_offers(&mut world);
         for list in world.values_mut() {
             list.sort_by(|a, b| a.version.cmp(&b.version));
         }
@@ -177,6 +189,7 @@ impl<'a> Work<'a> {
                 .because(conflict)
                 .hint("nothing was changed: import what is missing, or ask for other versions")
         })?;
+        self.download(&solution, asked)?;
         let mut targets = BTreeMap::new();
         for (name, version) in solution {
             let target = self.target(&name, version, asked)?;
@@ -217,19 +230,31 @@ impl<'a> Work<'a> {
         Ok(PackageChange { applied, root, packages, sinks, kept, context })
     }
 
+    /// Whether a package of the solution is there as it should be, or is left as it is.
+    pub(super) fn stays(
+        &self,
+        name: &PackageName,
+        version: &PackageVersion,
+        asked: &BTreeSet<PackageName>,
+    ) -> Result<bool> {
+        let Some(locked) = self.project.lock.packages.get(name).filter(|locked| locked.version == *version) else {
+            return Ok(false);
+        };
+        let intact = self.project.read(self.session, name)?.is_some_and(|bytes| Digest::of(&bytes) == locked.digest);
+        if intact && locked.kind == PackageKind::Context {
+            return Ok(true);
+        }
+        // Skills that are not asked for are left as they are where their package is not here.
+        let asked_for = asked.contains(name) || self.restores;
+        Ok(locked.kind == PackageKind::Skills && !asked_for && !self.is_here(name, version))
+    }
+
     /// A package of the solution, verified; its bytes only if it is not there as it should be.
     fn target(&self, name: &PackageName, version: PackageVersion, asked: &BTreeSet<PackageName>) -> Result<Target> {
         let locked = self.project.lock.packages.get(name).filter(|locked| locked.version == version);
         if let Some(locked) = locked {
             self.refuse_other(name, locked)?;
-            let intact =
-                self.project.read(self.session, name)?.is_some_and(|bytes| Digest::of(&bytes) == locked.digest);
-            if intact && locked.kind == PackageKind::Context {
-                return Ok(Target { version, locked: locked.clone(), package: None });
-            }
-            // Skills that are not asked for are left as they are where their package is not here.
-            let asked_for = asked.contains(name) || self.restores;
-            if locked.kind == PackageKind::Skills && !asked_for && !self.is_here(name, &version) {
+            if self.stays(name, &version, asked)? {
                 return Ok(Target { version, locked: locked.clone(), package: None });
             }
         }
@@ -276,7 +301,7 @@ impl<'a> Work<'a> {
             .hint("nothing was changed: find out who changed it; a version never becomes another"))
     }
 
-    fn is_here(&self, name: &PackageName, version: &PackageVersion) -> bool {
+    pub(super) fn is_here(&self, name: &PackageName, version: &PackageVersion) -> bool {
         self.shelf.packages.iter().any(|one| one.name == *name && one.version == *version)
     }
 
@@ -286,11 +311,17 @@ impl<'a> Work<'a> {
             return Ok((package.clone(), from.clone()));
         }
         if let Some(stored) = self.shelf.packages.iter().find(|one| one.name == *name && one.version == *version) {
-            return Ok((load_stored(self.session, stored)?, "store".into()));
+            // Where it came from once is where others find it.
+            let from = if is_registry(&stored.from) { stored.from.clone() } else { "store".into() };
+            return Ok((load_stored(self.session, stored)?, from));
         }
+        let because = match self.catalog.asked().as_slice() {
+            [] => "neither the store nor the project has its bytes, and no registry is asked".to_owned(),
+            asked => format!("neither the store nor the project has its bytes, nor {}", asked.join(", ")),
+        };
         Err(Error::new(Kind::Request, format!("`{name} {version}` is locked, and is not here"))
-            .because("neither the store nor the project has its bytes")
-            .hint("`sp pkg import <file>` puts it into the store"))
+            .because(because)
+            .hint("`sp pkg import <file>` puts it into the store; `--registry <address>` asks a registry"))
     }
 
     /// The packages that the project had and is not to have any more.
@@ -323,6 +354,7 @@ impl<'a> Work<'a> {
             follow_policy(self.session, package, self.request.accepted.unsigned)?;
         }
         take(self.session, &mut stock, &self.offered, self.request.accepted)?;
+        stock.seen.clone_from(self.catalog.seen());
         Ok(stock)
     }
 

@@ -309,6 +309,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("bag params", schemars::schema_for!(ParameterList)),
         ("login", schemars::schema_for!(RegistryLogin)),
         ("publish", schemars::schema_for!(RegistryPublished)),
+        ("registry-info", schemars::schema_for!(RegistryInfo)),
         ("search", schemars::schema_for!(RegistrySearch)),
         ("yank", schemars::schema_for!(RegistryYanked)),
         ("serve", schemars::schema_for!(RegistryStarted)),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::registry::IndexItem;
+use crate::registry::{IndexItem, TrustFinding, TrustStep, VersionItem};
 
 /// `sp serve`, once it listens
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -74,4 +74,31 @@ pub struct RegistrySearch {
     pub query: String,
     /// What was found, the best first.
     pub packages: Vec<IndexItem>,
+}
+
+/// `sp info`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistryInfo {
+    /// The registry.
+    pub registry: String,
+    /// The package.
+    pub name: String,
+    /// The version that is shown.
+    pub version: String,
+    /// What it is for: `context` or `skills`.
+    pub kind: String,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whether strangers do not see it.
+    pub private: bool,
+    /// The newest version that was not yanked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latest: Option<String>,
+    /// The versions, the newest first.
+    pub versions: Vec<VersionItem>,
+    /// What the registry verified, step by step.
+    pub steps: Vec<TrustStep>,
+    /// What it found.
+    pub findings: Vec<TrustFinding>,
 }

@@ -176,6 +176,12 @@ impl Range {
         &self.text
     }
 
+    /// Whether it is a version, written as one.
+    pub fn is_exactly(&self, version: &PackageVersion) -> bool {
+        let text = self.as_str().trim();
+        text.strip_prefix('=').unwrap_or(text).trim() == version.as_str()
+    }
+
     /// Whether it is a SemVer range.
     pub fn is_semver(&self) -> bool {
         self.req.is_some() || self.exact().is_some()

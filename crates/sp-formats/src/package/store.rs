@@ -149,6 +149,23 @@ impl Default for Received {
     }
 }
 
+/// What registries said they have: what one had once, it has for ever, and as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    version: u32,
+    /// By the address of the registry: the hash of the bytes of each version of each package.
+    pub registries: BTreeMap<String, BTreeMap<PackageName, BTreeMap<String, Digest>>>,
+    /// What others wrote.
+    #[serde(flatten)]
+    extra: BTreeMap<String, serde_json::Value>,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { version: VERSION, registries: BTreeMap::new(), extra: BTreeMap::new() }
+    }
+}
+
 /// A record that is kept as a JSON file.
 pub trait Record: Default + Serialize + for<'de> Deserialize<'de> {
     /// Its version.
@@ -180,4 +197,4 @@ macro_rules! records {
         })+
     };
 }
-records!(Shelf, Trust, Received);
+records!(Shelf, Trust, Received, Seen);

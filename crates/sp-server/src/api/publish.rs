@@ -104,6 +104,7 @@ fn item(state: &State, package: &Package, bytes: &[u8]) -> VersionItem {
         yanked: false,
         signer: package.signer.map(|signer| signer.key.to_string()),
         dependencies: needed.collect(),
+        conflicts: manifest.conflicts.iter().map(ToString::to_string).collect(),
     }
 }
 

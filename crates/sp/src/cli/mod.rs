@@ -166,6 +166,9 @@ pub(crate) enum Command {
         /// A file that holds the token, and that only you may read
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         token_file: Option<PathBuf>,
+        /// The registry was set up anew: forget which versions it had
+        #[arg(long)]
+        anew: bool,
     },
     /// Forget the token for a registry
     Logout {
@@ -176,6 +179,14 @@ pub(crate) enum Command {
     Publish {
         /// The package: a file, `@team/name` or `@team/name@version`
         #[arg(value_hint = ValueHint::AnyPath)]
+        package: String,
+        /// The address of the registry [default: where you logged in last]
+        #[arg(long, value_name = "ADDRESS")]
+        registry: Option<String>,
+    },
+    /// Show a package of a registry: its versions, and what was verified
+    Info {
+        /// The package: `@team/name`, `@team/name@1.2.0` or `@team/name@^1`
         package: String,
         /// The address of the registry [default: where you logged in last]
         #[arg(long, value_name = "ADDRESS")]

@@ -42,6 +42,9 @@ pub(crate) enum Pkg {
         /// Install optional dependencies too, where they can be
         #[arg(long)]
         with_optional: bool,
+        /// Look for packages in this registry only [default: those of the config, or where you logged in last]
+        #[arg(long, value_name = "ADDRESS")]
+        registry: Option<String>,
         #[command(flatten)]
         trust: Trust,
     },

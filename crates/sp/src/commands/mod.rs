@@ -44,6 +44,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         Command::Login { .. }
         | Command::Logout { .. }
         | Command::Publish { .. }
+        | Command::Info { .. }
         | Command::Search { .. }
         | Command::Yank { .. } => registry::run(&context, &cli.command, terminal),
         Command::Explain { rule } => explain::run(rule.as_deref(), terminal),

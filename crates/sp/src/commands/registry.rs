@@ -1,10 +1,10 @@
-//! `sp login`, `logout`, `publish`, `search` and `yank`
+//! `sp login`, `logout`, `publish`, `search`, `info` and `yank`
 
-use sp_engine::pkg::{self, LoginRequest, PublishRequest, SecretFrom, YankRequest, Yanking};
+use sp_engine::pkg::{self, KnownPast, LoginRequest, PublishRequest, SecretFrom, YankRequest, Yanking};
 use sp_engine::{Context, Result};
-use sp_formats::output::RegistrySearch;
+use sp_formats::output::{RegistryInfo, RegistrySearch};
 use sp_formats::printable::printable;
-use sp_formats::registry::IndexItem;
+use sp_formats::registry::{IndexItem, VersionItem};
 
 use super::count;
 use crate::cli::{Command, Format};
@@ -12,9 +12,10 @@ use crate::terminal::{DIM, STRONG, Terminal, table};
 
 pub(super) fn run(context: &Context<'_>, command: &Command, terminal: &Terminal) -> Result<()> {
     match command {
-        Command::Login { registry, token_env, token_file } => {
+        Command::Login { registry, token_env, token_file, anew } => {
             let token = token_file.clone().map_or_else(|| SecretFrom::Env(token_env.clone()), SecretFrom::File);
-            let known = pkg::login(context, &LoginRequest { registry: registry.clone(), token })?;
+            let past = if *anew { KnownPast::Forgotten } else { KnownPast::Counts };
+            let known = pkg::login(context, &LoginRequest { registry: registry.clone(), token, past })?;
             terminal.print(&known, |out| {
                 let (user, scope) =
                     (known.user.as_deref().unwrap_or_default(), known.scope.as_deref().unwrap_or_default());
@@ -40,6 +41,9 @@ pub(super) fn run(context: &Context<'_>, command: &Command, terminal: &Terminal)
         }
         Command::Search { words, registry } => {
             found(&pkg::search(context, &words.join(" "), registry.as_deref())?, terminal)
+        }
+        Command::Info { package, registry } => {
+            shown(&pkg::registry_info(context, package, registry.as_deref())?, terminal)
         }
         Command::Yank { package, undo, registry } => {
             let way = if *undo { Yanking::Undo } else { Yanking::Yank };
@@ -69,4 +73,55 @@ fn found(answer: &RegistrySearch, terminal: &Terminal) -> Result<()> {
         }
         writeln!(out, "{DIM}{} · {}{DIM:#}", count(answer.packages.len(), "package"), answer.registry)
     })
+}
+
+fn shown(info: &RegistryInfo, terminal: &Terminal) -> Result<()> {
+    terminal.print(info, |out| {
+        if terminal.format == Format::Plain {
+            let yanked = |item: &VersionItem| if item.yanked { "yanked" } else { "" };
+            let line = |item: &VersionItem| format!("{}\t{}\t{}", item.version, item.sha256, yanked(item));
+            return info.versions.iter().try_for_each(|item| writeln!(out, "{}", line(item)));
+        }
+        let private = if info.private { " · private" } else { "" };
+        writeln!(
+            out,
+            "{STRONG}{} {}{STRONG:#} {DIM}{}{private} · {}{DIM:#}",
+            info.name,
+            printable(&info.version),
+            printable(&info.kind),
+            info.registry
+        )?;
+        if let Some(about) = &info.description {
+            writeln!(out, "{}", printable(about))?;
+        }
+        let shown = info.versions.iter().find(|item| item.version == info.version);
+        for needed in shown.into_iter().flat_map(|item| &item.dependencies) {
+            let optional = if needed.optional { " (optional)" } else { "" };
+            writeln!(out, "{DIM}needs{DIM:#} {} {}{optional}", printable(&needed.name), printable(&needed.range))?;
+        }
+        writeln!(out)?;
+        let rows: Vec<Vec<String>> = info.versions.iter().map(version_row).collect();
+        write!(out, "{}", table(&["version", "published", "bytes", "signed by", ""], rows, terminal.width()))?;
+        writeln!(out)?;
+        for step in info.steps.iter().filter(|step| step.outcome != "skipped") {
+            writeln!(
+                out,
+                "{DIM}{}{DIM:#} {}: {}",
+                printable(&step.outcome),
+                printable(&step.name),
+                printable(&step.detail)
+            )?;
+        }
+        for finding in &info.findings {
+            writeln!(out, "{} {}: {}", finding.severity, finding.rule, printable(&finding.message))?;
+        }
+        writeln!(out, "\nsp pkg install {}@{}", info.name, printable(&info.version))
+    })
+}
+
+fn version_row(item: &VersionItem) -> Vec<String> {
+    let signer = item.signer.as_deref().map_or("nobody", |key| key.get(..16).unwrap_or(key));
+    let day = item.published_at.get(..10).unwrap_or(&item.published_at);
+    let yanked = if item.yanked { "yanked" } else { "" };
+    vec![item.version.clone(), day.into(), item.bytes.to_string(), signer.into(), yanked.into()]
 }

@@ -190,6 +190,10 @@ impl Listener for Terminal {
                 None => format!("fetching {repo}"),
             })),
             Event::Fetched { .. } => {}
+            Event::Downloading { done, total, .. } if done == total => self.progress.clear(),
+            Event::Downloading { what, done, total } => {
+                self.progress.show(format!("downloading {what}: {} of {} KB", done / 1000, total / 1000));
+            }
             Event::Staging { done, total } => {
                 if done == total {
                     self.progress.clear();

@@ -1,12 +1,14 @@
 //! Speaks to a registry: within a size and a time, again where the network failed, never elsewhere.
 
+use std::io::Read;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use sp_formats::printable::{masked, printable};
-use sp_formats::registry::{API, Refused};
+use sp_formats::registry::{API, Refused, SHA256_HEADER, YANKED_HEADER};
 use ureq::tls::{RootCerts, TlsConfig};
 
+use super::partial::Partial;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
 
@@ -14,6 +16,10 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 /// How long it is waited before it is tried again.
 const PAUSES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3)];
+
+/// So often a download that breaks off is gone on with.
+const MOST_TRIES: usize = 100;
+const CHUNK: usize = 64 * 1024;
 
 /// What is asked for.
 pub(super) struct Asked<'a> {
@@ -37,6 +43,39 @@ impl<'a> Asked<'a> {
 
     pub(super) fn delete(path: &'a str) -> Self {
         Self { method: ureq::http::Method::DELETE, path, body: b"" }
+    }
+}
+
+type Tried = std::result::Result<ureq::http::Response<ureq::Body>, Error>;
+
+/// What a registry says, and how.
+struct Answer {
+    status: u16,
+    told: Told,
+}
+
+impl Answer {
+    fn is_good(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// What stands beside the bytes of a version.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    /// What they hash to.
+    pub sha256: Option<String>,
+    /// Whether they were yanked.
+    pub yanked: Option<bool>,
+}
+
+impl Marks {
+    fn of(headers: &ureq::http::HeaderMap) -> Self {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        Self {
+            sha256: text(SHA256_HEADER).map(str::to_owned),
+            yanked: text(YANKED_HEADER).and_then(|v| v.parse().ok()),
+        }
     }
 }
 
@@ -82,44 +121,130 @@ impl<'a> Client<'a> {
 
     /// Asks, and again if the network failed or the registry could not answer just then.
     pub(super) fn ask(&self, asked: &Asked<'_>) -> Result<Told> {
-        let mut pauses = PAUSES.iter();
-        loop {
-            let (error, pause) = match (self.try_once(asked), pauses.next()) {
-                (Ok(told), _) => return told,
-                (Err(error), None) => return Err(error),
-                (Err(error), Some(pause)) => (error, pause),
-            };
-            self.context.tell(Event::Detail(format!("{error}; it is tried again")));
-            std::thread::sleep(*pause);
+        let answer = self.answer(asked)?;
+        if answer.is_good() { Ok(answer.told) } else { Err(self.refused(answer.status, &answer.told.text)) }
+    }
+
+    /// Asks for something that may not be there.
+    pub(super) fn find(&self, asked: &Asked<'_>) -> Result<Option<Told>> {
+        let answer = self.answer(asked)?;
+        match answer.status {
+            404 => Ok(None),
+            _ if answer.is_good() => Ok(Some(answer.told)),
+            status => Err(self.refused(status, &answer.told.text)),
         }
     }
 
-    /// The answer, or why it may be worth to try again.
-    fn try_once(&self, asked: &Asked<'_>) -> std::result::Result<Result<Told>, Error> {
-        let url = format!("{}{API}/{}", self.address, asked.path);
-        let mut request = ureq::http::Request::builder().method(asked.method.clone()).uri(&url);
-        request = request.header("content-type", "application/json");
-        if let Some(token) = &self.token {
-            request = request.header("authorization", format!("Bearer {token}"));
+    /// The bytes of a version, from where an earlier try ended. It goes on as long as something comes.
+    pub(super) fn download(&self, path: &str, partial: &mut Partial<'_>) -> Result<Marks> {
+        let mut pauses = PAUSES.iter();
+        for _ in 0..MOST_TRIES {
+            let before = partial.len();
+            let error = match self.try_download(path, partial) {
+                Ok(done) => return done,
+                Err(error) => error,
+            };
+            if partial.len() > before {
+                pauses = PAUSES.iter();
+            }
+            let Some(pause) = pauses.next() else { return Err(error) };
+            self.wait(&error, *pause);
         }
-        let failed = |why: String| {
-            Error::new(Kind::Environment, format!("`{}` cannot be reached", self.address))
-                .because(masked(&why).into_owned())
-                .hint("check the address, and that the registry runs")
+        Err(self.unreachable("it breaks off again and again"))
+    }
+
+    fn try_download(&self, path: &str, partial: &mut Partial<'_>) -> std::result::Result<Result<Marks>, Error> {
+        let mut request = self.request(&Asked::get(path));
+        if let Some((range, only_if)) = partial.rest() {
+            request = request.header("range", range).header("if-range", only_if);
+        }
+        let mut response = match self.send(request, b"") {
+            Ok(response) => response?,
+            Err(error) => return Ok(Err(error)),
         };
-        let request = match request.body(asked.body) {
-            Ok(request) => request,
-            Err(why) => return Ok(Err(failed(why.to_string()))),
+        let status = response.status().as_u16();
+        match status {
+            200 => partial.restart(),
+            206 => {}
+            416 => {
+                partial.restart();
+                return Err(self.unreachable("it has no such part"));
+            }
+            502..=504 => return Err(self.unreachable(&format!("it answered {status}"))),
+            _ => {
+                let text = response.body_mut().with_config().limit(MOST_BYTES).read_to_string().unwrap_or_default();
+                return Ok(Err(self.refused(status, &text)));
+            }
+        }
+        let marks = Marks::of(response.headers());
+        let mut body = response.into_body().into_reader();
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            match body.read(&mut buffer) {
+                Ok(0) if partial.is_whole() => return Ok(Ok(marks)),
+                Ok(0) => return Err(self.unreachable("it ended too early")),
+                Ok(read) => {
+                    if let Err(error) = partial.add(&buffer[..read]) {
+                        return Ok(Err(error));
+                    }
+                }
+                Err(why) => return Err(self.unreachable(&why.to_string())),
+            }
+        }
+    }
+
+    fn answer(&self, asked: &Asked<'_>) -> Result<Answer> {
+        let mut pauses = PAUSES.iter();
+        loop {
+            let (error, pause) = match (self.try_once(asked), pauses.next()) {
+                (Ok(answer), _) => return answer,
+                (Err(error), None) => return Err(error),
+                (Err(error), Some(pause)) => (error, pause),
+            };
+            self.wait(&error, *pause);
+        }
+    }
+
+    fn wait(&self, error: &Error, pause: Duration) {
+        self.context.tell(Event::Detail(format!("{error}; it is tried again")));
+        std::thread::sleep(pause);
+    }
+
+    /// The answer, or why it may be worth to try again.
+    fn try_once(&self, asked: &Asked<'_>) -> std::result::Result<Result<Answer>, Error> {
+        let mut response = match self.send(self.request(asked), asked.body) {
+            Ok(response) => response?,
+            Err(error) => return Ok(Err(error)),
         };
-        let mut response = self.agent.run(request).map_err(|why| failed(why.to_string()))?;
         let status = response.status();
         let text = response.body_mut().with_config().limit(MOST_BYTES).read_to_string();
-        let text = text.map_err(|why| failed(why.to_string()))?;
+        let text = text.map_err(|why| self.unreachable(&why.to_string()))?;
         match status.as_u16() {
-            200..=299 => Ok(Ok(Told { text, address: self.address.clone() })),
-            502..=504 => Err(failed(format!("it answered {status}"))),
-            code => Ok(Err(self.refused(code, &text))),
+            502..=504 => Err(self.unreachable(&format!("it answered {status}"))),
+            status => Ok(Ok(Answer { status, told: Told { text, address: self.address.clone() } })),
         }
+    }
+
+    fn request(&self, asked: &Asked<'_>) -> ureq::http::request::Builder {
+        let url = format!("{}{API}/{}", self.address, asked.path);
+        let request = ureq::http::Request::builder().method(asked.method.clone()).uri(&url);
+        let request = request.header("content-type", "application/json");
+        match &self.token {
+            Some(token) => request.header("authorization", format!("Bearer {token}")),
+            None => request,
+        }
+    }
+
+    /// A request that cannot be made is not worth another try; one that did not get through is.
+    fn send(&self, request: ureq::http::request::Builder, body: &[u8]) -> Result<Tried> {
+        let request = request.body(body).map_err(|why| self.unreachable(&why.to_string()))?;
+        Ok(self.agent.run(request).map_err(|why| self.unreachable(&why.to_string())))
+    }
+
+    fn unreachable(&self, why: &str) -> Error {
+        Error::new(Kind::Environment, format!("`{}` cannot be reached", self.address))
+            .because(masked(why).into_owned())
+            .hint("check the address, and that the registry runs; `--offline` uses what the store has")
     }
 
     fn refused(&self, code: u16, text: &str) -> Error {

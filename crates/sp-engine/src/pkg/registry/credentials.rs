@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sp_tree::atomic::{Delivery, Existing, Readers};
 use sp_tree::{Dir, read_optional};
 
+use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::pkg::manage::deliver;
@@ -63,17 +64,36 @@ impl Credentials {
         self.tokens.remove(address).is_some()
     }
 
-    pub(super) fn token(&self, address: &str) -> Option<String> {
-        self.given.clone().or_else(|| self.tokens.get(address).cloned())
+    /// The token for a registry. The one from the environment is for the registry that is meant, and no other.
+    pub(super) fn token(&self, address: &str, is_meant: bool) -> Option<String> {
+        let given = self.given.clone().filter(|_| is_meant);
+        given.or_else(|| self.tokens.get(address).cloned())
+    }
+
+    /// The address that was logged in to last.
+    pub(super) fn last(&self) -> Option<String> {
+        self.last.clone()
+    }
+
+    /// Every address that was logged in to.
+    pub(super) fn addresses(&self) -> Vec<String> {
+        self.tokens.keys().cloned().collect()
     }
 }
 
-/// The address that is meant: the one that was named, or the one that was logged in to last.
-pub(super) fn registry_of(named: Option<&str>, credentials: &Credentials) -> Result<String> {
-    match (named, &credentials.last) {
-        (Some(named), _) => base(named),
-        (None, Some(last)) => Ok(last.clone()),
-        (None, None) => Err(Error::new(Kind::Usage, "there is no registry to speak to")
+/// The address that is meant: the one that was named, the only one of the config, or the one that was logged in
+/// to last.
+pub(super) fn registry_of(session: &Session<'_>, named: Option<&str>, credentials: &Credentials) -> Result<String> {
+    match (named, session.config.registries.as_slice(), &credentials.last) {
+        (Some(named), ..) => base(named),
+        (None, [only], _) => base(&only.url),
+        (None, _, Some(last)) => Ok(last.clone()),
+        (None, [], None) => Err(Error::new(Kind::Usage, "there is no registry to speak to")
             .hint("`sp login <address>` remembers one, or name it with `--registry <address>`")),
+        (None, several, None) => {
+            let addresses: Vec<&str> = several.iter().map(|one| one.url.as_str()).collect();
+            Err(Error::new(Kind::Usage, "there are several registries")
+                .hint(format!("name one with `--registry`: {}", addresses.join(", "))))
+        }
     }
 }

@@ -1,22 +1,30 @@
-//! `sp login`, `logout`, `publish`, `yank` and `search`: what this machine tells a registry, and asks it.
+//! `sp login`, `logout`, `publish`, `yank`, `search` and `info`: what this machine tells a registry, and asks it.
 
+mod catalog;
 mod client;
 mod credentials;
+mod info;
+mod partial;
 
 use sp_formats::output::{RegistryLogin, RegistryPublished, RegistrySearch, RegistryYanked};
 use sp_formats::package::{PackageName, PackageVersion};
 use sp_formats::registry::{PackageIndex, Place, SearchAnswer, TrustReport};
 use sp_tree::Digest;
 
+pub(super) use self::catalog::{Catalog, Offer, SEEN, is_registry};
 use self::client::{Asked, Client};
 use self::credentials::{Credentials, registry_of};
+pub use self::info::info;
+pub(super) use self::partial::Keep;
+pub(crate) use self::partial::downloads_in;
 use super::secret::{SecretFrom, read_secret};
 use super::send::base;
-use super::shelf::read_shelf;
+use super::shelf::{Stock, read_shelf};
 use super::subject::Subject;
 use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
+use crate::home::Home;
 
 /// Whose registry it is, and the token for it.
 #[derive(Debug, Clone)]
@@ -25,6 +33,18 @@ pub struct LoginRequest {
     pub registry: String,
     /// Where the token comes from.
     pub token: SecretFrom,
+    /// What becomes of what it was known to have.
+    pub past: KnownPast,
+}
+
+/// What becomes of what a registry was known to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KnownPast {
+    /// It must still have it.
+    #[default]
+    Counts,
+    /// It was set up anew.
+    Forgotten,
 }
 
 /// What is to be published.
@@ -58,7 +78,7 @@ pub struct YankRequest {
 
 /// Remembers a token, if the registry knows it.
 pub fn login(context: &Context<'_>, request: &LoginRequest) -> Result<RegistryLogin> {
-    Session::begin(context)?;
+    let session = Session::begin(context)?;
     let address = base(&request.registry)?;
     let secret = read_secret(context, &request.token)?;
     let token = std::str::from_utf8(&secret).ok().map(str::trim).filter(|token| is_token(token)).ok_or_else(|| {
@@ -71,7 +91,18 @@ pub fn login(context: &Context<'_>, request: &LoginRequest) -> Result<RegistryLo
     let mut credentials = Credentials::read(context)?;
     credentials.remember(&address, token);
     credentials.store(context)?;
+    if request.past == KnownPast::Forgotten {
+        forget_past(&session, &address)?;
+    }
     Ok(RegistryLogin { registry: address, user: Some(text("user")), scope: Some(text("scope")) })
+}
+
+/// Forgets what a registry had: it was set up anew.
+fn forget_past(session: &Session<'_>, address: &str) -> Result<()> {
+    let home = Home::open(session.context, &session.limits)?;
+    let mut stock = Stock::open(session)?;
+    stock.seen.registries.remove(address);
+    stock.save(&home)
 }
 
 fn is_token(text: &str) -> bool {
@@ -81,9 +112,9 @@ fn is_token(text: &str) -> bool {
 
 /// Forgets the token for a registry, or for the one that was logged in to last.
 pub fn logout(context: &Context<'_>, registry: Option<&str>) -> Result<RegistryLogin> {
-    Session::begin(context)?;
+    let session = Session::begin(context)?;
     let mut credentials = Credentials::read(context)?;
-    let address = registry_of(registry, &credentials)?;
+    let address = registry_of(&session, registry, &credentials)?;
     if !credentials.forget(&address) {
         return Err(Error::new(Kind::Request, format!("there is no token for `{address}`")));
     }
@@ -95,11 +126,11 @@ pub fn logout(context: &Context<'_>, registry: Option<&str>) -> Result<RegistryL
 pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<RegistryPublished> {
     let session = Session::begin(context)?;
     let credentials = Credentials::read(context)?;
-    let address = registry_of(request.registry.as_deref(), &credentials)?;
+    let address = registry_of(&session, request.registry.as_deref(), &credentials)?;
     let (package, _) = Subject::parse(&session, &request.package)?.load(&session, &read_shelf(context)?)?;
     let place = place(&package.manifest.name)?;
     let version = &package.manifest.version;
-    let client = Client::new(context, &address, credentials.token(&address).as_deref())?;
+    let client = Client::new(context, &address, credentials.token(&address, true).as_deref())?;
     let path = format!("packages/{}/{}/{}", place.namespace(), place.name(), version.as_str());
     let bytes = package.text().as_bytes();
     let hash = Digest::of(bytes).hex();
@@ -138,10 +169,10 @@ fn has(client: &Client<'_>, place: &Place, version: &PackageVersion, hash: &str)
 
 /// Looks for packages.
 pub fn search(context: &Context<'_>, words: &str, registry: Option<&str>) -> Result<RegistrySearch> {
-    Session::begin(context)?;
+    let session = Session::begin(context)?;
     let credentials = Credentials::read(context)?;
-    let address = registry_of(registry, &credentials)?;
-    let client = Client::new(context, &address, credentials.token(&address).as_deref())?;
+    let address = registry_of(&session, registry, &credentials)?;
+    let client = Client::new(context, &address, credentials.token(&address, true).as_deref())?;
     let escaped: String = words.bytes().map(escaped).collect();
     let answer: SearchAnswer = client.ask(&Asked::get(&format!("search?q={escaped}")))?.json()?;
     Ok(RegistrySearch { registry: address, query: words.into(), packages: answer.packages })
@@ -154,9 +185,9 @@ fn escaped(byte: u8) -> String {
 
 /// Takes a version out of what is newest, or back.
 pub fn yank(context: &Context<'_>, request: &YankRequest) -> Result<RegistryYanked> {
-    Session::begin(context)?;
+    let session = Session::begin(context)?;
     let credentials = Credentials::read(context)?;
-    let address = registry_of(request.registry.as_deref(), &credentials)?;
+    let address = registry_of(&session, request.registry.as_deref(), &credentials)?;
     let wrong = || {
         Error::new(Kind::Usage, format!("`{}` names no version", request.package))
             .hint("write it as `@team/notes@1.2.0`")
@@ -166,7 +197,7 @@ pub fn yank(context: &Context<'_>, request: &YankRequest) -> Result<RegistryYank
     let version = PackageVersion::new(version).map_err(|why| wrong().because(why))?;
     let place = place(&name)?;
     let path = format!("packages/{}/{}/{}", place.namespace(), place.name(), version.as_str());
-    let client = Client::new(context, &address, credentials.token(&address).as_deref())?;
+    let client = Client::new(context, &address, credentials.token(&address, true).as_deref())?;
     match request.way {
         Yanking::Yank => client.ask(&Asked::delete(&path))?,
         Yanking::Undo => client.ask(&Asked::post(&format!("{path}/unyank")))?,

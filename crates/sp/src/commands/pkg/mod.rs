@@ -42,7 +42,7 @@ pub(super) fn run(mut context: Context<'_>, options: &Options, command: &Pkg, te
             };
             show::exported(context, &pkg::export(context, &request)?, terminal)?;
         }
-        Pkg::Install { packages, place, with_optional, trust } => {
+        Pkg::Install { packages, place, with_optional, registry, trust } => {
             let request = InstallPackages {
                 packages: packages.clone(),
                 sinks: sinks(place),
@@ -50,6 +50,7 @@ pub(super) fn run(mut context: Context<'_>, options: &Options, command: &Pkg, te
                 root: options.root.clone(),
                 optional: if *with_optional { Optional::Take } else { Optional::Leave },
                 accepted: accepted(trust),
+                registry: registry.clone(),
                 mode: mode(place.dry_run),
             };
             change::changed(context, &pkg::install(context, &request)?, terminal)?;
@@ -137,6 +138,7 @@ fn plain_request(options: &Options, dry_run: bool) -> InstallPackages {
         root: options.root.clone(),
         optional: Optional::Leave,
         accepted: Acceptance::default(),
+        registry: None,
         mode: mode(dry_run),
     }
 }

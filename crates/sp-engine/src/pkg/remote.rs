@@ -1,0 +1,140 @@
+//! The part of a change that registries have in it: what they offer, and the bytes of what was chosen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sp_formats::package::{Dependency, PackageName, PackageVersion, Range};
+
+use super::registry::{Keep, Offer};
+use super::shelf::best;
+use super::solve::{Candidate, Wanted, World};
+use super::work::Work;
+use crate::error::{Error, Kind, Result};
+use crate::install::Mode;
+
+/// More packages than this nothing needs.
+const MOST_NAMES: usize = 2_000;
+
+impl Work<'_> {
+    /// Asks the registries for some packages, once each.
+    fn find(&mut self, names: &[PackageName]) -> Result<()> {
+        let unknown: Vec<PackageName> =
+            names.iter().filter(|name| self.sought.insert((*name).clone())).cloned().collect();
+        let locked = &self.project.lock.packages;
+        let found = self.catalog.find(&unknown, |name| locked.get(name).map(|locked| locked.from.clone()))?;
+        self.offers.extend(found.into_iter().map(|offer| (offer.name.clone(), offer)));
+        Ok(())
+    }
+
+    /// The newest version of a package that the store or a registry has.
+    pub(super) fn newest(&mut self, name: &PackageName) -> Result<PackageVersion> {
+        self.find(std::slice::from_ref(name))?;
+        let stored = best(&self.shelf, name, None).map(|stored| stored.version.clone());
+        let offer = self.offers.get(name).into_iter().flat_map(|offer| &offer.versions);
+        let yanked = |version: &PackageVersion| self.is_yanked(name, version);
+        let offered = offer.filter(|one| !one.yanked).map(|one| &one.version);
+        let stored_too = stored.as_ref().ok().filter(|version| !yanked(version));
+        match offered.chain(stored_too).max_by_key(|version| (!version.is_pre_release(), *version)) {
+            Some(newest) => Ok(newest.clone()),
+            None if self.offers.contains_key(name) => {
+                Err(Error::new(Kind::Request, format!("every version of `{name}` was yanked"))
+                    .hint(format!("`sp info {name}` lists them; one is installed by its exact version")))
+            }
+            None => stored.map_err(|error| match self.catalog.asked().as_slice() {
+                [] => error,
+                asked => error.hint(format!("no registry that was asked has it: {}", asked.join(", "))),
+            }),
+        }
+    }
+
+    /// Asks the registries for what was asked for, and for all that this could need.
+    pub(super) fn look_up(&mut self, asked: &BTreeMap<PackageName, Range>, wanted: &Wanted) -> Result<()> {
+        let mut known: BTreeSet<PackageName> = BTreeSet::new();
+        let mut open: Vec<PackageName> = asked.keys().cloned().collect();
+        while !open.is_empty() {
+            known.extend(open.iter().cloned());
+            if known.len() > MOST_NAMES {
+                return Err(Error::new(Kind::Data, format!("this could need more than {MOST_NAMES} packages"))
+                    .hint("nothing was changed: ask for an exact version"));
+            }
+            self.find(&open)?;
+            let needed: BTreeSet<PackageName> =
+                open.iter().flat_map(|name| self.needed_by(name, asked.get(name), wanted)).collect();
+            open = needed.into_iter().filter(|name| !known.contains(name)).collect();
+        }
+        Ok(())
+    }
+
+    /// What the versions of a package that could be chosen need.
+    fn needed_by(&self, name: &PackageName, range: Option<&Range>, wanted: &Wanted) -> BTreeSet<PackageName> {
+        let fits =
+            |version: &PackageVersion| range.is_none_or(|range| range.fits(version) || range.is_exactly(version));
+        let offered = self.offers.get(name).into_iter().flat_map(|offer| &offer.versions);
+        let offered = offered.filter(|one| fits(&one.version)).flat_map(|one| &one.dependencies);
+        let stored = self.shelf.packages.iter().filter(|one| one.name == *name && fits(&one.version));
+        let stored = stored.flat_map(|one| &one.dependencies);
+        let named = self.offered.iter().filter(|(package, _)| package.manifest.name == *name);
+        let named = named.flat_map(|(package, _)| &package.manifest.dependencies);
+        let is_taken = |one: &&Dependency| !one.optional || wanted.takes(&one.name);
+        offered.chain(stored).chain(named).filter(is_taken).map(|one| one.name.clone()).collect()
+    }
+
+    fn is_yanked(&self, name: &PackageName, version: &PackageVersion) -> bool {
+        let offered = self.offers.get(name).and_then(|offer| offer.version(version));
+        offered.is_some_and(|offered| offered.yanked)
+    }
+
+    /// Adds what registries offer. What was yanked is chosen by its exact version only, wherever else it is, unless
+    /// this project has it locked.
+    pub(super) fn add_offers(&self, world: &mut World) {
+        for (name, offer) in &self.offers {
+            let locked = self.project.lock.packages.get(name).map(|locked| &locked.version);
+            let list = world.entry(name.clone()).or_default();
+            for offered in &offer.versions {
+                let withdrawn = offered.yanked && locked != Some(&offered.version);
+                match list.iter_mut().find(|known| known.version == offered.version) {
+                    Some(known) => known.withdrawn |= withdrawn,
+                    None => list.push(Candidate {
+                        version: offered.version.clone(),
+                        dependencies: offered.dependencies.clone(),
+                        conflicts: offered.conflicts.clone(),
+                        withdrawn,
+                    }),
+                }
+            }
+        }
+    }
+
+    /// Gets what was chosen and is not here.
+    pub(super) fn download(
+        &mut self,
+        solution: &BTreeMap<PackageName, PackageVersion>,
+        asked: &BTreeSet<PackageName>,
+    ) -> Result<()> {
+        let mut missing = Vec::new();
+        for (name, version) in solution {
+            let is_named = |(package, _): &(_, String)| is(package, name, version);
+            if !self.is_here(name, version)
+                && !self.offered.iter().any(is_named)
+                && !self.stays(name, version, asked)?
+            {
+                missing.push((name.clone(), version));
+            }
+        }
+        let names: Vec<PackageName> = missing.iter().map(|(name, _)| name.clone()).collect();
+        self.find(&names)?;
+        let offers = missing.iter().filter_map(|(name, version)| {
+            let offer: &Offer = self.offers.get(name)?;
+            Some((offer, offer.version(version)?))
+        });
+        let wanted: Vec<_> = offers.collect();
+        let keep = if self.request.mode == Mode::Apply { Keep::Yes } else { Keep::No };
+        let packages = self.catalog.download(&wanted, keep)?;
+        let sources: Vec<String> = wanted.iter().map(|(offer, _)| offer.registry.clone()).collect();
+        self.offered.extend(packages.into_iter().zip(sources));
+        Ok(())
+    }
+}
+
+fn is(package: &sp_formats::package::Package, name: &PackageName, version: &PackageVersion) -> bool {
+    package.manifest.name == *name && package.manifest.version == *version
+}

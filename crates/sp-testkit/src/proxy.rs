@@ -1,0 +1,143 @@
+//! Something that stands between a client and a server, and may change what is said.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// An answer on its way.
+#[derive(Debug, Clone)]
+pub struct Passing {
+    /// The status.
+    pub status: u16,
+    /// The headers, without the length.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+    /// How much of the body is passed on before it breaks off.
+    pub cut: Option<usize>,
+}
+
+impl Passing {
+    /// Gives a header another value.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        self.headers.push((name.into(), value.into()));
+    }
+}
+
+type Change = Box<dyn Fn(&str, &mut Passing) + Send + Sync>;
+
+/// A proxy before one server. It ends when this is dropped.
+pub struct Proxy {
+    /// Where it listens: `127.0.0.1:…`.
+    pub address: String,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    stop: AtomicBool,
+    upstream: String,
+    change: Mutex<Change>,
+    /// The heads of what was asked.
+    asked: Mutex<Vec<String>>,
+}
+
+impl Proxy {
+    /// Stands before a server, and changes nothing yet.
+    #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+    pub fn before(upstream: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            upstream: upstream.into(),
+            change: Mutex::new(Box::new(|_, _| {})),
+            asked: Mutex::default(),
+        });
+        let passing = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if passing.stop.load(Ordering::SeqCst) {
+                    return;
+                }
+                let passing = Arc::clone(&passing);
+                std::thread::spawn(move || passing.pass(stream).ok());
+            }
+        });
+        Self { address, shared, thread: Some(thread) }
+    }
+
+    /// Changes answers from now on: the first line of the request, and the answer to it.
+    pub fn change(&self, change: impl Fn(&str, &mut Passing) + Send + Sync + 'static) {
+        *self.shared.change.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(change);
+    }
+
+    /// The heads of everything that was asked so far, in lower case.
+    pub fn asked(&self) -> Vec<String> {
+        self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Shared {
+    fn pass(&self, mut client: TcpStream) -> std::io::Result<()> {
+        client.set_read_timeout(Some(Duration::from_secs(30)))?;
+        let mut reader = BufReader::new(client.try_clone()?);
+        let mut first = String::new();
+        reader.read_line(&mut first)?;
+        let mut head = first.clone();
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line)? <= 2 {
+                break;
+            }
+            let lower = line.to_ascii_lowercase();
+            length = lower.strip_prefix("content-length:").and_then(|n| n.trim().parse().ok()).unwrap_or(length);
+            // One request a connection: its end is the end of the answer.
+            if !lower.starts_with("connection:") {
+                head.push_str(&line);
+            }
+        }
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(head.to_ascii_lowercase());
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        let mut server = TcpStream::connect(&self.upstream)?;
+        server.write_all(format!("{head}connection: close\r\n\r\n").as_bytes())?;
+        server.write_all(&body)?;
+        let mut answer = Vec::new();
+        server.read_to_end(&mut answer)?;
+        let mut passing = parse(&answer).ok_or_else(|| std::io::Error::other("no answer"))?;
+        (self.change.lock().unwrap_or_else(PoisonError::into_inner))(first.trim_end(), &mut passing);
+        let mut head = format!("HTTP/1.1 {} .\r\n", passing.status);
+        passing.headers.iter().for_each(|(name, value)| head.push_str(&format!("{name}: {value}\r\n")));
+        head.push_str(&format!("content-length: {}\r\nconnection: close\r\n\r\n", passing.body.len()));
+        client.write_all(head.as_bytes())?;
+        client.write_all(&passing.body[..passing.cut.unwrap_or(passing.body.len()).min(passing.body.len())])
+    }
+}
+
+fn parse(answer: &[u8]) -> Option<Passing> {
+    let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(&answer[..end]).into_owned();
+    let mut lines = head.lines();
+    let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+    let headers = lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.into(), value.into()));
+    let own = ["content-length", "connection", "transfer-encoding"];
+    let headers = headers.filter(|(name, _): &(String, String)| !own.contains(&name.to_ascii_lowercase().as_str()));
+    Some(Passing { status, headers: headers.collect(), body: answer[end + 4..].to_vec(), cut: None })
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        // Wakes the thread that waits for somebody.
+        let _ = TcpStream::connect(&self.address);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
