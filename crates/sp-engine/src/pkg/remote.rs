@@ -41,7 +41,14 @@ impl Work<'_> {
             }
             None => stored.map_err(|error| match self.catalog.asked().as_slice() {
                 [] => error,
-                asked => error.hint(format!("no registry that was asked has it: {}", asked.join(", "))),
+                asked => {
+                    let message = format!(
+                        "there is no package called `{name}`, neither in the store nor at {}",
+                        asked.join(", ")
+                    );
+                    let word = name.as_str().rsplit('/').next().unwrap_or_default();
+                    Error::new(Kind::Request, message).hint(format!("`sp search {word}` looks for packages like it"))
+                }
             }),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sp_formats::output::{FolderAction, PackageChange, PackageChangeItem};
 use sp_formats::package::lock::LockedPackage;
-use sp_formats::package::store::Shelf;
+use sp_formats::package::store::{Shelf, StoredPackage};
 use sp_formats::package::{Package, PackageKind, PackageName, PackageVersion, Range};
 use sp_tree::{Digest, fold};
 
@@ -311,9 +311,7 @@ impl<'a> Work<'a> {
             return Ok((package.clone(), from.clone()));
         }
         if let Some(stored) = self.shelf.packages.iter().find(|one| one.name == *name && one.version == *version) {
-            // Where it came from once is where others find it.
-            let from = if is_registry(&stored.from) { stored.from.clone() } else { "store".into() };
-            return Ok((load_stored(self.session, stored)?, from));
+            return Ok((load_stored(self.session, stored)?, self.origin(stored)));
         }
         let because = match self.catalog.asked().as_slice() {
             [] => "neither the store nor the project has its bytes, and no registry is asked".to_owned(),
@@ -322,6 +320,17 @@ impl<'a> Work<'a> {
         Err(Error::new(Kind::Request, format!("`{name} {version}` is locked, and is not here"))
             .because(because)
             .hint("`sp pkg import <file>` puts it into the store; `--registry <address>` asks a registry"))
+    }
+
+    /// Where others find a package of the store: the registry that it came from, or that has these very bytes.
+    fn origin(&self, stored: &StoredPackage) -> String {
+        let offer = self.offers.get(&stored.name);
+        let has = |offer: &&Offer| offer.version(&stored.version).is_some_and(|one| one.digest == stored.digest);
+        match offer.filter(has) {
+            Some(offer) => offer.registry.clone(),
+            None if is_registry(&stored.from) => stored.from.clone(),
+            None => "store".into(),
+        }
     }
 
     /// The packages that the project had and is not to have any more.

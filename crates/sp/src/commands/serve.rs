@@ -58,11 +58,7 @@ fn tell(context: &Context<'_>, data: &Path, started: Started, terminal: &Termina
         writeln!(out, "{STRONG}{}{STRONG:#}  {DIM}{}{DIM:#}", view.address, context.show(&view.data))?;
         if let Some(token) = &view.admin_token {
             writeln!(out, "the admin's token, shown this once: {token}")?;
-            writeln!(
-                out,
-                "next: curl -X POST {}/api/v1/tokens -H 'authorization: Bearer {token}' -H 'content-type: application/json' -d '{{\"user\":\"me\",\"scope\":\"publish\"}}'",
-                view.address
-            )?;
+            writeln!(out, "next: SP_REGISTRY_TOKEN={token} sp login {}", view.address)?;
         }
         out.flush()
     });

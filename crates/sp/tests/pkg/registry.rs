@@ -110,7 +110,7 @@ fn pk_25_a_package_comes_from_a_registry_with_all_that_it_needs() {
     pkg(world, &["install", "acme/app"]).ok();
     assert_eq!(locked(world), ["@acme/app 2.0.0"]);
     let missing = pkg(world, &["install", "acme/nothing"]).fails(1);
-    assert!(missing.stderr.contains("no registry that was asked has it"), "{missing}");
+    assert!(missing.stderr.contains("neither in the store nor at http://127.0.0.1"), "{missing}");
 }
 
 #[test]
@@ -134,6 +134,16 @@ fn pk_25_what_is_locked_comes_back_on_another_machine_even_if_it_was_yanked_sinc
     assert_eq!(locked(world), ["@acme/notes 1.0.0"]);
     pkg(world, &["install", "@acme/notes@1.1.0"]).ok();
     assert_eq!(locked(world), ["@acme/notes 1.1.0"], "by its exact version");
+}
+
+#[test]
+fn pk_25_what_the_store_has_and_a_registry_too_is_locked_as_the_registrys() {
+    let scene = Scene::with(&[Made::new("@acme/notes", "1.0.0")]);
+    import(&scene.world, &[Made::new("@acme/notes", "1.0.0"), Made::new("@acme/own", "1.0.0")]);
+    pkg(&scene.world, &["install", "acme/notes", "acme/own"]).ok();
+    assert_eq!(scene.asked_for("/download"), 0);
+    let from = |name: &str| lock(&scene.world)["packages"][name]["from"].clone();
+    assert_eq!((from("@acme/notes"), from("@acme/own")), (json!(scene.address()), json!("store")));
 }
 
 #[test]
