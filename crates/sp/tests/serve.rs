@@ -12,6 +12,8 @@ mod postgres;
 #[path = "serve/both.rs"]
 mod sqlite;
 
+#[path = "serve/operations.rs"]
+mod operations;
 #[path = "serve/server.rs"]
 mod server;
 
@@ -51,8 +53,13 @@ impl Database {
 }
 
 fn start(world: &World) -> Registry {
+    Registry::start(command(world, &[]))
+}
+
+fn command(world: &World, flags: &[&str]) -> std::process::Command {
     let data = world.path("registry").display().to_string();
-    Registry::start(world.command(&["serve", "--data", &data, "--listen", "127.0.0.1:0", "--format", "json"]))
+    let serve = ["serve", "--data", &data, "--listen", "127.0.0.1:0", "--format", "json"];
+    world.command(&[&serve, flags].concat())
 }
 
 /// A world with a registry, and the token of its admin.
