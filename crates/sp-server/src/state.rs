@@ -1,12 +1,14 @@
 //! What every request has at hand.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use sp_tree::Limits;
 
 use crate::metadata::Metadata;
 use crate::objects::Objects;
+use crate::watch::Watch;
 
 /// What the server takes from its surroundings.
 #[derive(Clone, Copy)]
@@ -22,6 +24,9 @@ pub(crate) struct Shared {
     pub objects: Objects,
     pub limits: Limits,
     pub surroundings: Surroundings,
+    /// How long a request may take.
+    pub patience: Duration,
+    pub watch: Watch,
 }
 
 pub(crate) type State = Arc<Shared>;

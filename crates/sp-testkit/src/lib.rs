@@ -1,5 +1,5 @@
 //! A hermetic world for tests of `sp`: a temporary home, a cleared environment, a stopped
-//! clock, real git repositories and real git servers on loopback.
+//! clock, real git repositories and real servers of git and PostgreSQL on loopback.
 //!
 //! What a test of the command line compares is a [`Run`]: exit code, stdout and stderr
 //! together, with the parts that differ from run to run replaced.
@@ -9,7 +9,11 @@ mod files;
 mod git;
 mod model_server;
 mod noise;
+<<<<<<< HEAD
 mod proxy;
+=======
+mod postgres;
+>>>>>>> data
 mod registry;
 mod run;
 mod server;
@@ -23,7 +27,11 @@ pub use files::{Entry, Files, files};
 pub use git::Repo;
 pub use model_server::{Model, ModelRequest, ModelServer};
 pub use noise::noise;
+<<<<<<< HEAD
 pub use proxy::{Passing, Proxy};
+=======
+pub use postgres::{Postgres, PostgresDatabase};
+>>>>>>> data
 pub use registry::{HttpAnswer, Registry};
 pub use run::Run;
 pub use server::{Daemon, HttpServer};
