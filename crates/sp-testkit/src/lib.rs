@@ -9,11 +9,8 @@ mod files;
 mod git;
 mod model_server;
 mod noise;
-<<<<<<< HEAD
-mod proxy;
-=======
 mod postgres;
->>>>>>> data
+mod proxy;
 mod registry;
 mod run;
 mod server;
@@ -27,11 +24,8 @@ pub use files::{Entry, Files, files};
 pub use git::Repo;
 pub use model_server::{Model, ModelRequest, ModelServer};
 pub use noise::noise;
-<<<<<<< HEAD
-pub use proxy::{Passing, Proxy};
-=======
 pub use postgres::{Postgres, PostgresDatabase};
->>>>>>> data
+pub use proxy::{Passing, Proxy};
 pub use registry::{HttpAnswer, Registry};
 pub use run::Run;
 pub use server::{Daemon, HttpServer};
