@@ -605,6 +605,8 @@ const PAGES: &[&str] = &[
     "schema",
     "search",
     "serve",
+    "serve-backup",
+    "serve-restore",
     "show",
     "switch",
     "uninstall",
