@@ -5,6 +5,7 @@
 //! a death at any point leaves a version wholly there or wholly absent.
 
 mod api;
+mod copy;
 mod http;
 mod metadata;
 mod objects;
@@ -27,6 +28,7 @@ use crate::objects::Objects;
 use crate::state::{Shared, State};
 use crate::watch::{Limiter, Metrics, Watch};
 
+pub use crate::copy::{Copied, CopyError, copy};
 pub use crate::metadata::{NoAddress, PostgresAddress};
 pub use crate::state::Surroundings;
 pub use crate::watch::{Log, Rate, RequestLine};

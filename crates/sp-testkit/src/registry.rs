@@ -61,6 +61,11 @@ impl Registry {
         Self { child: Mutex::new(child), address, admin }
     }
 
+    /// The id of its process.
+    pub fn id(&self) -> u32 {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
+    }
+
     /// Ends it at once, as a power cut does.
     pub fn kill(&self) {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);

@@ -606,6 +606,8 @@ const PAGES: &[&str] = &[
     "schema",
     "search",
     "serve",
+    "serve-backup",
+    "serve-restore",
     "show",
     "switch",
     "uninstall",

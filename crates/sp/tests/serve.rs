@@ -12,6 +12,8 @@ mod postgres;
 #[path = "serve/both.rs"]
 mod sqlite;
 
+#[path = "serve/disk.rs"]
+mod disk;
 #[path = "serve/operations.rs"]
 mod operations;
 #[path = "serve/server.rs"]

@@ -14,7 +14,7 @@ pub(crate) use bag::{Bag, BagSource};
 pub(crate) use context::{Build, ContextPack, Kb, PackReader};
 pub(crate) use key::Key;
 pub(crate) use pkg::{Create, Drawing, EnvelopeForm, Pkg, PkgKind, PkgPlace, Secret, Sign, Trust};
-pub(crate) use serve::{LogForm, Serve};
+pub(crate) use serve::{LogForm, Serve, ServeCopy};
 
 /// One fast, safe command for everything that a coding agent reads.
 #[derive(Debug, Parser)]

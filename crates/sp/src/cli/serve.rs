@@ -3,12 +3,15 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use sp_server::Rate;
 
 /// How a registry is to run.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Serve {
+    #[command(subcommand)]
+    pub copy: Option<ServeCopy>,
     /// Where everything is kept [default: `registry` in Skillpack's own directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub data: Option<PathBuf>,
@@ -31,6 +34,30 @@ pub(crate) struct Serve {
     /// How long a request may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub timeout: u64,
+}
+
+/// A registry that is copied instead.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServeCopy {
+    /// Copy a registry, also one that runs, into a new folder
+    Backup {
+        /// The folder of the copy; it must be empty or not be there
+        #[arg(value_hint = ValueHint::DirPath)]
+        to: PathBuf,
+        /// Where the registry is [default: `registry` in Skillpack's own directory]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        data: Option<PathBuf>,
+    },
+    /// Make a registry of a backup; every digest is verified
+    Restore {
+        /// The folder of the backup
+        #[arg(value_hint = ValueHint::DirPath)]
+        from: PathBuf,
+        /// Where the registry is to be; it must be empty or not be there [default: `registry` in Skillpack's own
+        /// directory]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        data: Option<PathBuf>,
+    },
 }
 
 /// How a request is told of.
