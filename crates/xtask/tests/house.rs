@@ -65,7 +65,10 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("rusqlite", &["sp-engine", "sp-server"], Nobody),
     // The registry: what is asynchronous stays there.
     ("axum", &["sp-server"], Nobody),
+    ("postgres", &["sp-server"], Nobody),
+    ("rustls-platform-verifier", &["sp-server"], Nobody),
     ("tokio", &["sp-server"], Nobody),
+    ("tokio-postgres-rustls", &["sp-server"], Nobody),
     ("tower", &["sp-server"], Nobody),
     ("schemars", &["sp-formats"], Nobody),
     ("strsim", &["sp-formats"], Nobody),
@@ -105,7 +108,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("proptest", &[], Anybody),
     ("rcgen", &["sp-testkit"], Nobody),
     ("regex-lite", &["sp-testkit"], Nobody),
-    ("rustls", &["sp-testkit"], Nobody),
+    ("rustls", &["sp-server", "sp-testkit"], Nobody),
     ("tempfile", &["sp-testkit"], Anybody),
 ];
 
