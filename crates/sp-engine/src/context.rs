@@ -36,6 +36,15 @@ pub enum Event<'a> {
         /// The repository, without credentials.
         repo: &'a str,
     },
+    /// Something is being sent to a registry.
+    Sending {
+        /// The registry.
+        to: &'a str,
+        /// How many bytes are on their way.
+        done: u64,
+        /// How many there are.
+        total: u64,
+    },
     /// Skills are being prepared.
     Staging {
         /// How many are done.

@@ -5,9 +5,12 @@
 //! a death at any point leaves a version wholly there or wholly absent.
 
 mod api;
+mod discovery;
 mod metadata;
 mod objects;
+pub mod redact;
 mod refusal;
+mod served;
 mod state;
 mod tokens;
 
@@ -19,6 +22,7 @@ use sp_tree::{Dir, Limits};
 use thiserror::Error;
 use tokio::net::TcpListener;
 
+use crate::discovery::Discovery;
 use crate::metadata::{Bearer, Database, Metadata, MetadataError, Scope};
 use crate::objects::Objects;
 use crate::state::{Shared, State};
@@ -93,6 +97,7 @@ fn open(settings: &Settings) -> Result<State, ServeError> {
     Ok(Arc::new(Shared {
         metadata: metadata.map_err(|e| no_database(settings, e))?,
         objects: Objects::open(&settings.data).map_err(|e| unusable(e.into()))?,
+        discovery: Discovery::default(),
         limits: settings.limits.clone(),
         surroundings: settings.surroundings,
     }))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use sp_tree::Limits;
 
+use crate::discovery::Discovery;
 use crate::metadata::Metadata;
 use crate::objects::Objects;
 
@@ -20,6 +21,7 @@ pub struct Surroundings {
 pub(crate) struct Shared {
     pub metadata: Metadata,
     pub objects: Objects,
+    pub discovery: Discovery,
     pub limits: Limits,
     pub surroundings: Surroundings,
 }
@@ -27,6 +29,11 @@ pub(crate) struct Shared {
 pub(crate) type State = Arc<Shared>;
 
 impl Shared {
+    /// The time in whole seconds since 1970.
+    pub(crate) fn seconds(&self) -> u64 {
+        u64::try_from((self.surroundings.wall_clock)() / 1_000_000_000).unwrap_or(0)
+    }
+
     /// The time that goes into records.
     pub(crate) fn timestamp(&self) -> String {
         let now = Timestamp::from_nanosecond((self.surroundings.wall_clock)().into()).unwrap_or_default();

@@ -190,6 +190,10 @@ impl Listener for Terminal {
                 None => format!("fetching {repo}"),
             })),
             Event::Fetched { .. } => {}
+            Event::Sending { to, done, total } if done < total => {
+                self.progress.show(printable_lines(&format!("sending to {to}: {} %", done * 100 / total)));
+            }
+            Event::Sending { .. } => {}
             Event::Staging { done, total } => {
                 if done == total {
                     self.progress.clear();

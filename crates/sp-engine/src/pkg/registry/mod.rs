@@ -8,7 +8,7 @@ use sp_formats::package::{PackageName, PackageVersion};
 use sp_formats::registry::{PackageIndex, Place, SearchAnswer, TrustReport};
 use sp_tree::Digest;
 
-use self::client::{Asked, Client};
+pub(crate) use self::client::{Asked, Client};
 use self::credentials::{Credentials, registry_of};
 use super::secret::{SecretFrom, read_secret};
 use super::send::base;
@@ -54,6 +54,13 @@ pub struct YankRequest {
     pub way: Yanking,
     /// The address; none means the one that was logged in to last.
     pub registry: Option<String>,
+}
+
+/// Whoever speaks to a registry: the one that is named, or the one that was logged in to last.
+pub(crate) fn connect<'a>(context: &'a Context<'a>, registry: Option<&str>) -> Result<Client<'a>> {
+    let credentials = Credentials::read(context)?;
+    let address = registry_of(registry, &credentials)?;
+    Client::new(context, &address, credentials.token(&address).as_deref())
 }
 
 /// Remembers a token, if the registry knows it.
