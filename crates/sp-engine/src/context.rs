@@ -45,6 +45,15 @@ pub enum Event<'a> {
         /// How many there are.
         total: u64,
     },
+    /// Something is being sent to a registry.
+    Sending {
+        /// The registry.
+        to: &'a str,
+        /// How many bytes are on their way.
+        done: u64,
+        /// How many there are.
+        total: u64,
+    },
     /// Skills are being prepared.
     Staging {
         /// How many are done.

@@ -8,6 +8,7 @@ pub mod bag;
 pub mod checks;
 pub mod config;
 pub mod context_pack;
+pub mod discovery;
 mod fast;
 pub mod folder;
 pub mod json;

@@ -6,10 +6,13 @@
 
 mod api;
 mod copy;
+mod discovery;
 mod http;
 mod metadata;
 mod objects;
+pub mod redact;
 mod refusal;
+mod served;
 mod state;
 mod tokens;
 mod watch;
@@ -23,6 +26,7 @@ use sp_tree::{Dir, Limits};
 use thiserror::Error;
 use tokio::net::TcpListener;
 
+use crate::discovery::Discovery;
 use crate::metadata::{Bearer, Database, Metadata, MetadataError, Scope};
 use crate::objects::Objects;
 use crate::state::{Shared, State};
@@ -109,6 +113,7 @@ fn open(settings: &Settings) -> Result<State, ServeError> {
     Ok(Arc::new(Shared {
         metadata: metadata.map_err(|e| no_database(settings, e))?,
         objects: Objects::open(&settings.data).map_err(|e| unusable(e.into()))?,
+        discovery: Discovery::default(),
         limits: settings.limits.clone(),
         surroundings: settings.surroundings,
         patience: settings.patience,

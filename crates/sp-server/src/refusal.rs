@@ -66,13 +66,25 @@ impl Refusal {
             .help("ask a member of it to add you")
     }
 
+    /// Whatever is wrong with a signed address, and whether anything is behind it: nobody learns which.
+    pub(crate) fn closed() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "this address opens nothing")
+            .help("it may have expired: ask for a new one, which `sp context url <id>` gives")
+    }
+
+    /// An id is bound to what was pushed under it first, and to who did.
+    pub(crate) fn taken() -> Self {
+        Self::new(StatusCode::CONFLICT, "exists", "another pack has this id, and a pack never changes")
+            .help("build it anew: every pack that is built has an id of its own")
+    }
+
     pub(crate) fn exists() -> Self {
         Self::new(StatusCode::CONFLICT, "exists", "that version is there, and a version never changes")
             .help("publish it under a new version")
     }
 
     pub(crate) fn too_large(most: u64) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("a package has {most} bytes at the most"))
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("{most} bytes are taken at the most"))
     }
 
     pub(crate) fn timed_out() -> Self {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sp_tree::Limits;
 
+use crate::discovery::Discovery;
 use crate::metadata::Metadata;
 use crate::objects::Objects;
 use crate::watch::Watch;
@@ -22,6 +23,7 @@ pub struct Surroundings {
 pub(crate) struct Shared {
     pub metadata: Metadata,
     pub objects: Objects,
+    pub discovery: Discovery,
     pub limits: Limits,
     pub surroundings: Surroundings,
     /// How long a request may take.
@@ -32,6 +34,11 @@ pub(crate) struct Shared {
 pub(crate) type State = Arc<Shared>;
 
 impl Shared {
+    /// The time in whole seconds since 1970.
+    pub(crate) fn seconds(&self) -> u64 {
+        u64::try_from((self.surroundings.wall_clock)() / 1_000_000_000).unwrap_or(0)
+    }
+
     /// The time that goes into records.
     pub(crate) fn timestamp(&self) -> String {
         let now = Timestamp::from_nanosecond((self.surroundings.wall_clock)().into()).unwrap_or_default();

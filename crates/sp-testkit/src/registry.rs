@@ -80,16 +80,20 @@ impl Registry {
 
     /// Asks for something; none if the registry went away.
     pub fn try_ask(&self, request: &str, token: Option<&str>, body: &[u8]) -> Option<HttpAnswer> {
-        let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
-        self.try_ask_with(request, &authorization, body)
+        let token = token.map(|token| format!("Bearer {token}"));
+        let authorization = token.as_deref().map(|token| ("authorization", token));
+        let headers: Vec<(&str, &str)> =
+            [("content-type", "application/json")].into_iter().chain(authorization).collect();
+        self.send(request, &headers, body)
     }
 
-    /// Asks for something with headers of its own, each with its end of line.
-    pub fn try_ask_with(&self, request: &str, headers: &str, body: &[u8]) -> Option<HttpAnswer> {
+    /// Asks for something with these headers; none if the registry went away.
+    pub fn send(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> Option<HttpAnswer> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let head = format!(
-            "{request} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n",
+            "{request} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n",
             self.address,
             body.len()
         );

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::DeflateDecoder;
 use rawzip::{
-    CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveEntryWayfinder, ZipFileHeaderRecord,
+    CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder,
+    ZipFileHeaderRecord, ZipLocator,
 };
 use thiserror::Error;
 
@@ -115,10 +116,26 @@ pub struct Packed {
     deflated: bool,
 }
 
+/// Where the bytes of an archive are.
+#[derive(Debug)]
+enum Bytes {
+    File(FileReader),
+    Memory(Vec<u8>),
+}
+
+impl ReaderAt for Bytes {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read_at(buffer, offset),
+            Self::Memory(bytes) => bytes.read_at(buffer, offset),
+        }
+    }
+}
+
 /// A zip archive that was looked through.
 #[derive(Debug)]
 pub struct Archive {
-    zip: ZipArchive<FileReader>,
+    zip: ZipArchive<Bytes>,
     /// What it holds.
     pub listing: Listing<Packed>,
 }
@@ -126,10 +143,24 @@ pub struct Archive {
 impl Archive {
     /// Opens an archive and looks at every member.
     pub fn open(path: &Path, limits: &Limits) -> Result<Self, ArchiveError> {
+        let (file, size) = open_file(path)?;
+        Self::judge(path, (Bytes::File(FileReader::from(file)), size), limits)
+    }
+
+    /// An archive that is in memory; messages call it by this name.
+    pub fn of_bytes(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Self, ArchiveError> {
+        let size = bytes.len() as u64;
+        Self::judge(Path::new(name), (Bytes::Memory(bytes), size), limits)
+    }
+
+    fn judge(path: &Path, (bytes, size): (Bytes, u64), limits: &Limits) -> Result<Self, ArchiveError> {
         let broken = |why: rawzip::Error| ArchiveError::Broken { path: path.into(), why: why.to_string() };
-        let (file, size) = open_file(path, limits)?;
+        if size > limits.zip_bytes {
+            let what = format!("the archive has {size} bytes");
+            return Err(ArchiveError::TooMuch { what, limit: limits.zip_bytes, name: "zip-bytes" });
+        }
         let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
-        let zip = ZipArchive::from_file(file, &mut buffer).map_err(broken)?;
+        let zip = ZipLocator::new().locate_in_reader(bytes, &mut buffer, size).map_err(|(_, why)| broken(why))?;
         let claimed = zip.entries_hint();
         too_many(claimed, limits)?;
         let mut members = Vec::new();
@@ -168,7 +199,7 @@ impl Archive {
     }
 }
 
-fn open_file(path: &Path, limits: &Limits) -> Result<(File, u64), ArchiveError> {
+fn open_file(path: &Path) -> Result<(File, u64), ArchiveError> {
     let failed = |e: io::Error| FileError::new("read", path, e);
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entry = DirEntry::of(path).ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
@@ -176,10 +207,6 @@ fn open_file(path: &Path, limits: &Limits) -> Result<(File, u64), ArchiveError> 
     let stamp = stamp_of(&file).map_err(failed)?;
     if stamp.kind() != EntryKind::File {
         return Err(failed(io::Error::other("it is not a regular file")).into());
-    }
-    if stamp.size > limits.zip_bytes {
-        let what = format!("the archive has {} bytes", stamp.size);
-        return Err(ArchiveError::TooMuch { what, limit: limits.zip_bytes, name: "zip-bytes" });
     }
     Ok((file, stamp.size))
 }
@@ -207,11 +234,7 @@ struct Member {
 }
 
 impl Member {
-    fn judge(
-        zip: &ZipArchive<FileReader>,
-        record: &ZipFileHeaderRecord<'_>,
-        header: &mut [u8],
-    ) -> Result<Self, Refusal> {
+    fn judge(zip: &ZipArchive<Bytes>, record: &ZipFileHeaderRecord<'_>, header: &mut [u8]) -> Result<Self, Refusal> {
         let raw = record.file_path();
         let is_dir = raw.as_bytes().ends_with(b"/");
         let path = RelPath::from_bytes(raw.as_bytes().strip_suffix(b"/").unwrap_or(raw.as_bytes()))?;

@@ -38,7 +38,7 @@ pub use index::{Check, Index, Snapshot};
 pub use limits::{LIMIT_NAMES, LimitError, Limits};
 pub use listing::{Listing, ListingBuilder, ListingEntry, ListingError, ListingKind};
 pub use lock::Lock;
-pub use pack_zip::stored_zip;
+pub use pack_zip::{stored_zip, zip_of};
 pub use path::{Name, PathError, RelPath, fold};
 pub use read::{FileError, read_limited, read_optional, read_text};
 pub use scan::{Measured, ScanError, Scanned, Stamps, copy_scanned, hash_scanned, load, measure, scan};

@@ -8,18 +8,30 @@ use std::io::Write;
 use rawzip::time::UtcDateTime;
 use rawzip::{CompressionMethod, Error, ZipArchiveWriter};
 
-/// The mode of every file.
+use crate::tree::Content;
+
+/// The mode of a file, and of one that may be executed.
 const MODE: u32 = 0o644;
+const EXECUTABLE: u32 = 0o755;
 /// The earliest day that a zip can bear.
 const DAY: (u16, u8, u8) = (1980, 1, 1);
 
 /// A zip of files, sorted by path.
 pub fn stored_zip(files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8>, Error> {
+    stored(files.iter().map(|(path, bytes)| (path.as_str(), MODE, bytes.as_slice())))
+}
+
+/// A zip of the files of a tree, with their paths as they are: there is no folder around them.
+pub fn zip_of(content: &Content) -> Result<Vec<u8>, Error> {
+    let mode = |executable: bool| if executable { EXECUTABLE } else { MODE };
+    stored(content.files().map(|(path, executable, bytes)| (path.as_str(), mode(executable), bytes)))
+}
+
+fn stored<'f>(files: impl Iterator<Item = (&'f str, u32, &'f [u8])>) -> Result<Vec<u8>, Error> {
     let mut archive = ZipArchiveWriter::new(Vec::new());
     let day = UtcDateTime::from_components(DAY.0, DAY.1, DAY.2, 0, 0, 0, 0);
-    for (path, bytes) in files {
-        let builder =
-            archive.new_file(path.as_str()).compression_method(CompressionMethod::STORE).unix_permissions(MODE);
+    for (path, mode, bytes) in files {
+        let builder = archive.new_file(path).compression_method(CompressionMethod::STORE).unix_permissions(mode);
         let builder = match day {
             Some(day) => builder.last_modified(day),
             None => builder,

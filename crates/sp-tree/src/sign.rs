@@ -149,6 +149,16 @@ impl Mac {
         to_hex(&self.0.finalize().into_bytes())
     }
 
+    /// The 32 bytes.
+    pub fn bytes(self) -> [u8; 32] {
+        self.0.finalize().into_bytes().into()
+    }
+
+    /// Whether it is these bytes, compared in constant time.
+    pub fn is_bytes(self, bytes: &[u8]) -> bool {
+        self.0.verify_slice(bytes).is_ok()
+    }
+
     /// Whether it is the one that these 64 hex digits are, compared in constant time.
     pub fn is(self, hex: &str) -> bool {
         from_hex::<32>(hex).is_some_and(|bytes| self.0.verify_slice(&bytes).is_ok())

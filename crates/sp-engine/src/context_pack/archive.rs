@@ -1,13 +1,12 @@
 //! `sp context zip` and `sp context unzip`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sp_formats::context_pack::{ContextPack, Entries, Entry, MANIFEST, read};
+use sp_formats::context_pack::{ContextPack, Entries, MANIFEST, listed, read, zipped};
 use sp_formats::output::{ContextPackWritten, ContextPackZipped};
 use sp_formats::report::{Report, Severity};
 use sp_tree::atomic::{Delivery, Existing, Readers};
-use sp_tree::{Digest, Dir, stored_zip};
+use sp_tree::{Digest, Dir};
 
 use super::entries::{PackAt, read_entries};
 use super::write::write_files;
@@ -15,9 +14,6 @@ use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 use crate::pkg::{Overwrite, deliver};
-
-/// The folder in every zip, and the name of the zip where none is given.
-const FOLDER: &str = "context-pack";
 
 /// What is to be packed.
 #[derive(Debug, Clone)]
@@ -34,8 +30,7 @@ pub struct ZipRequest {
 pub fn zip(context: &Context<'_>, request: &ZipRequest) -> Result<ContextPackZipped> {
     let session = Session::begin(context)?;
     let (pack, entries) = valid(&session, &request.pack)?;
-    let files = listed(&pack, &entries).into_iter().map(|(path, bytes)| (format!("{FOLDER}/{path}"), bytes)).collect();
-    let bytes = stored_zip(&files).map_err(|why| Error::new(Kind::Data, "the zip cannot be made").because(why))?;
+    let (files, bytes) = packed(&pack, &entries)?;
     let existing = if request.overwrite == Overwrite::Allow { Existing::Replace } else { Existing::Keep };
     let output = context.absolute(request.output.as_deref().unwrap_or(Path::new("context-pack.zip")));
     deliver(context, &output, Delivery { bytes: &bytes, readers: Readers::Anybody, existing })?;
@@ -44,8 +39,15 @@ pub fn zip(context: &Context<'_>, request: &ZipRequest) -> Result<ContextPackZip
         pack_id: pack.manifest.pack_id,
         bytes: bytes.len(),
         sha256: Digest::of(&bytes).hex(),
-        files: files.len(),
+        files,
     })
+}
+
+/// The zip of a pack, and how many files are in it.
+pub(super) fn packed(pack: &ContextPack, entries: &Entries) -> Result<(usize, Vec<u8>)> {
+    let files = listed(pack, entries);
+    let bytes = zipped(&files).map_err(|why| Error::new(Kind::Data, "the zip cannot be made").because(why))?;
+    Ok((files.len(), bytes))
 }
 
 /// Unpacks a pack that is valid into a new folder.
@@ -59,16 +61,6 @@ pub fn unzip(context: &Context<'_>, zip: &Path, dir: &Path) -> Result<ContextPac
     }
     Dir::create_all(&dir)?;
     write_files(&session, &dir, &listed(&pack, &entries))
-}
-
-/// The files of a pack with their bytes, and nothing that it does not list.
-pub(super) fn listed(pack: &ContextPack, entries: &Entries) -> BTreeMap<String, Vec<u8>> {
-    let names = pack.manifest.files.iter().map(|entry| entry.path.as_str()).chain([MANIFEST]);
-    let bytes = |name: &str| match entries.get(name) {
-        Some(Entry::File(bytes)) => Some((name.to_owned(), bytes.clone())),
-        _ => None,
-    };
-    names.filter_map(bytes).collect()
 }
 
 /// A pack without errors, with all that lies there.

@@ -16,7 +16,7 @@ use sp_formats::tokens;
 use sp_knowledge::{Brief, Choosable, Composed, Left, Pick, Pool, Ranking, Source, compose, gather, rank};
 use sp_tree::{Digest, Dir};
 
-use super::archive::{ZipRequest, listed, refused, valid, zip};
+use super::archive::{ZipRequest, refused, valid, zip};
 use super::entries::{PackAt, read_entries};
 use super::write::{Target, change_files};
 use crate::config::Session;
@@ -428,7 +428,7 @@ impl Old {
             .hint("nothing was changed: name another folder with `--out`"));
         }
         match (valid(session, out), overwrite) {
-            (Ok((pack, entries)), _) => Ok(Self { files: listed(&pack, &entries) }),
+            (Ok((pack, entries)), _) => Ok(Self { files: sp_formats::context_pack::listed(&pack, &entries) }),
             (Err(_), Overwrite::Allow) => {
                 Ok(Self { files: own_files(&read_entries(session, &PackAt::Here(out.into()))?) })
             }

@@ -1,12 +1,11 @@
 //! What lies in the folder of a pack, in a zip with such a folder, or at an address of either.
 
-use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use sp_formats::context_pack::{Entries, Entry, MANIFEST};
+use sp_formats::context_pack::{Entries, Entry, MANIFEST, ZipError, unzipped};
 use sp_formats::printable::printable;
-use sp_tree::{Archive, Dir, EntryKind, Follow, Limits, ListingKind, RelPath};
+use sp_tree::{Archive, Dir, EntryKind, Follow, Limits};
 
 use super::web::{self, PackAddress, is_address};
 use crate::config::Session;
@@ -170,28 +169,10 @@ impl Walk<'_> {
 /// What lies in the one folder of a zip, which is shown by this name.
 pub(super) fn read_zip(session: &Session<'_>, path: &Path, shown: &str) -> Result<Entries> {
     let archive = Archive::open(path, &session.limits)?;
-    let mut entries = Entries::new();
-    for entry in &archive.listing.entries {
-        match &entry.kind {
-            ListingKind::Dir => {}
-            ListingKind::File { handle, .. } => {
-                let bytes = archive.read(&entry.path, handle)?;
-                entries.insert(entry.path.to_string(), Entry::File(bytes));
-            }
-        }
-    }
-    let top = |path: &RelPath| path.segments().next().unwrap_or_default().to_owned();
-    let tops: BTreeSet<String> = archive.listing.entries.iter().map(|entry| top(&entry.path)).collect();
-    match tops.first() {
-        Some(top) if tops.len() == 1 && !entries.contains_key(top) => {
-            let inside = format!("{top}/");
-            Ok(entries
-                .into_iter()
-                .filter_map(|(path, entry)| Some((path.strip_prefix(&inside)?.to_owned(), entry)))
-                .collect())
-        }
-        _ => Err(Error::new(Kind::Data, format!("`{shown}` is no context pack"))
-            .because("a zip of a pack has one folder at its top, and everything in it")
-            .hint("`sp context zip <folder>` makes one")),
-    }
+    unzipped(&archive).map_err(|why| match why {
+        ZipError::Archive(why) => why.into(),
+        ZipError::NoFolder => Error::new(Kind::Data, format!("`{shown}` is no context pack"))
+            .because(why)
+            .hint("`sp context zip <folder>` makes one"),
+    })
 }

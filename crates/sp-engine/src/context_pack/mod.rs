@@ -1,10 +1,12 @@
-//! Context packs: read from a folder, a zip or an address, built, written by hand, shown, compared, packed and unpacked.
+//! Context packs: read from a folder, a zip or an address, built, written by hand, shown, compared, packed, unpacked,
+//! and kept by a registry.
 
 mod archive;
 mod author;
 mod build;
 mod diff;
 mod entries;
+mod hosted;
 mod install;
 mod view;
 mod web;
@@ -14,6 +16,7 @@ pub use archive::{ZipRequest, unzip, zip};
 pub use author::{NewRequest, new, seal};
 pub use build::{BuildRequest, Explain, Zipped, build};
 pub use diff::{Bodies, PackDiff, diff};
+pub use hosted::{PushRequest, UrlRequest, push, revoke, url};
 pub use install::{InstallPack, Reader, install, uninstall};
 pub use view::show;
 

@@ -62,5 +62,5 @@ pub use verify::verify;
 
 pub(crate) use manage::deliver;
 pub(crate) use project::installed_in;
-pub(crate) use registry::downloads_in;
+pub(crate) use registry::{Asked, connect, downloads_in};
 pub(crate) use subject::is_package_file;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::folder::Naming;
 use sp_formats::pack::Pack;
-use sp_formats::package::{Package, PackageKind, PackageName};
+use sp_formats::package::{Carried, Package, PackageKind, PackageName};
 use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
-use sp_tree::{Check, Content, RelPath, fold};
+use sp_tree::{Check, Content, fold};
 
 use super::work::{Target, Work};
 use crate::authoring::{Authoring, PackFile};
@@ -137,25 +137,9 @@ impl Work<'_> {
         Ok(known.next().map(|install| install.prefix).unwrap_or_default())
     }
 
-    /// The skills of a package: its outermost folders with a `SKILL.md`, or the package itself.
+    /// The skills of a package. What belongs to none is told.
     fn folders(&self, package: &Package) -> Vec<(String, Content)> {
-        let Some(documents) = &package.documents else { return Vec::new() };
-        let own_name = package.manifest.name.as_str();
-        let own_name = own_name.rsplit('/').next().unwrap_or(own_name).to_owned();
-        if documents.get(SKILL_FILE).is_some() {
-            return vec![(own_name, documents.clone())];
-        }
-        let mut roots: Vec<RelPath> = documents
-            .files()
-            .filter(|(path, ..)| path.leaf() == SKILL_FILE)
-            .filter_map(|(path, ..)| path.parent().and_then(|parent| RelPath::new(parent).ok()))
-            .collect();
-        let all = roots.clone();
-        let is_inside = |inner: &RelPath, outer: &RelPath| {
-            inner.as_str().strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('/'))
-        };
-        roots.retain(|root| !all.iter().any(|other| is_inside(root, other)));
-        let left = documents.files().filter(|(path, ..)| !roots.iter().any(|root| is_inside(path, root))).count();
+        let Carried { skills, left } = package.skills();
         if left > 0 {
             let what = if left == 1 { "a file".into() } else { format!("{left} files") };
             self.session.context.tell(Event::Warning(format!(
@@ -163,7 +147,7 @@ impl Work<'_> {
                 package.manifest.name
             )));
         }
-        roots.iter().map(|root| (root.to_string(), documents.below(root))).collect()
+        skills
     }
 }
 

@@ -3,9 +3,12 @@
 //! [`read`] takes the files of a pack, wherever they came from, and reports everything about them, each
 //! file in a report of its own. A pack is valid when no report has an error.
 
+mod archive;
 mod block;
 mod document;
+mod hosted;
 mod id;
+mod link;
 mod manifest;
 mod references;
 mod shape;
@@ -21,9 +24,12 @@ use crate::checks::{CP_01, CP_02, CP_03, CP_10};
 use crate::json::{Json, Kind, Value};
 use crate::report::{Report, Severity};
 
+pub use archive::{ZipError, listed, unzipped, zipped};
 pub use block::{Block, BlockError, find, put, take_out};
 pub use document::{Document, chapters};
+pub use hosted::{PackItem, PackItems, PackTaken, UrlGiven, UrlKeyItem, UrlWanted};
 pub use id::{digits, pack_id};
+pub use link::{LONGEST, Opening, USUAL};
 pub use manifest::{FileEntry, Generator, Manifest, More, Project, SourceEntry, Window, is_pack_id, is_source_id};
 pub use references::{Reference, references};
 pub use shape::sentences;
@@ -93,7 +99,7 @@ pub fn read(entries: &Entries, limits: &Limits) -> Read {
     let Some(Found { manifest, lists }) = found else {
         return Read { pack: None, manifest: None, reports: vec![finished(report, &text)] };
     };
-    let mut pages = listed(entries, &manifest, limits, &mut report);
+    let mut pages = listed_pages(entries, &manifest, limits, &mut report);
     if lists.files {
         unlisted(entries, &manifest, limits, &mut pages);
     }
@@ -133,7 +139,7 @@ fn finished(mut report: Report, text: &Arc<str>) -> Report {
 }
 
 /// What the manifest lists: there, unchanged, and Markdown.
-fn listed(entries: &Entries, manifest: &Manifest, limits: &Limits, report: &mut Report) -> Pages {
+fn listed_pages(entries: &Entries, manifest: &Manifest, limits: &Limits, report: &mut Report) -> Pages {
     let names = Names::new(entries, manifest);
     let mut pages = Pages::new();
     for entry in &manifest.files {

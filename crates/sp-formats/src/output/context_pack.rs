@@ -56,6 +56,53 @@ pub struct ContextPackZipped {
     pub files: usize,
 }
 
+/// `sp context push`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContextPackPushed {
+    /// The registry.
+    pub registry: String,
+    /// The pack.
+    pub pack_id: String,
+    /// The hash of its zip.
+    pub sha256: String,
+    /// How many bytes the zip has.
+    pub bytes: usize,
+    /// How many files are in it.
+    pub files: usize,
+    /// Whether it is new there; if not, this very pack was there.
+    pub new: bool,
+    /// How many warnings the registry has.
+    pub warnings: usize,
+}
+
+/// `sp context url`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContextPackUrl {
+    /// The registry.
+    pub registry: String,
+    /// The pack.
+    pub pack_id: String,
+    /// The folder of the pack, signed in its path: whoever has it may read the pack.
+    pub url: String,
+    /// The manifest, signed in its query.
+    pub query_url: String,
+    /// The zip, signed in its path.
+    pub zip_url: String,
+    /// The key that signed them.
+    pub kid: String,
+    /// Until when they are good.
+    pub expires_at: String,
+}
+
+/// `sp context revoke`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContextPackRevoked {
+    /// The registry.
+    pub registry: String,
+    /// The pack, of which every address that was given so far opens nothing any more.
+    pub pack_id: String,
+}
+
 /// `sp context show`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackView {

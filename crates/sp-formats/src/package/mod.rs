@@ -13,6 +13,7 @@ pub mod lock;
 mod manifest;
 mod name;
 mod signature;
+mod skills;
 pub mod store;
 pub mod time;
 mod write;
@@ -36,6 +37,7 @@ pub use layers::{NewEdge, NewGraph, NewNode, is_layer, to_graph};
 pub use manifest::{Dependency, Integrity, Manifest, PackageKind, Provenance};
 pub use name::{NameError, PackageName, PackageVersion, Range, VersionError};
 pub use signature::{Coverage, Signer};
+pub use skills::Carried;
 pub use write::{Draft, WriteError, build, compatible, write};
 
 /// The endings of a package's file name; the second is only read.

@@ -1,7 +1,10 @@
 //! The surface: which address does what.
 
+mod context_packs;
+mod discovery;
 mod namespaces;
 mod packages;
+mod packs;
 mod publish;
 mod tokens;
 
@@ -36,6 +39,16 @@ pub(crate) fn router(state: State) -> Router {
         .route("/api/v1/whoami", get(tokens::whoami))
         .route("/api/v1/tokens", get(tokens::list).post(tokens::mint))
         .route("/api/v1/tokens/{id}", delete(tokens::revoke))
+        .route("/api/v1/context-packs", get(context_packs::list))
+        .route("/api/v1/context-packs/{id}", put(context_packs::push).delete(context_packs::remove))
+        .route("/api/v1/context-packs/{id}/url", post(context_packs::url))
+        .route("/api/v1/context-packs/{id}/revoke", post(context_packs::revoke))
+        .route("/api/v1/url-keys", get(context_packs::keys).post(context_packs::rotate))
+        .route("/api/v1/url-keys/{kid}", delete(context_packs::revoke_key))
+        .route("/packs/{*file}", get(packs::serve))
+        .route("/s/{*file}", get(packs::serve))
+        .route("/.well-known/agent-skills/{*file}", get(discovery::serve))
+        .route("/.well-known/skills/{*file}", get(discovery::serve_legacy))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/metrics", get(metrics))
         .route("/readyz", get(packages::ready))

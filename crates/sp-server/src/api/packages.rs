@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State as Shared};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
 use sp_formats::package::PackageVersion;
@@ -11,6 +11,7 @@ use sp_formats::registry::{PackageIndex, Place, RegistryIndex, SHA256_HEADER, Se
 
 use crate::metadata::{Database, Reader};
 use crate::refusal::Refusal;
+use crate::served::{Held, Part, Served};
 use crate::state::State;
 use crate::tokens::bearer;
 
@@ -85,6 +86,7 @@ pub(super) async fn manifest(
 pub(super) async fn download(
     Shared(state): Shared<State>,
     Path((namespace, name, version)): Path<(String, String, String)>,
+    method: Method,
     headers: HeaderMap,
 ) -> Answer<Response> {
     let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
@@ -95,24 +97,29 @@ pub(super) async fn download(
     let wanted = place.clone();
     let found = state.metadata.with(move |database| database.download(&wanted, &version, &reader)).await?;
     let found = found.ok_or_else(Refusal::not_found)?;
-    let etag = format!("\"{}\"", found.digest.hex());
     let told = [
         (SHA256_HEADER, found.digest.hex()),
         (YANKED_HEADER, found.yanked.to_string()),
-        (header::ETAG.as_str(), etag.clone()),
         (header::CACHE_CONTROL.as_str(), "private, no-cache".into()),
     ];
-    let is_known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-    if is_known.is_some_and(|known| known.split(',').any(|one| one.trim() == etag)) {
-        return Ok((StatusCode::NOT_MODIFIED, told).into_response());
+    let served = Served {
+        digest: found.digest,
+        length: found.bytes,
+        content_type: "application/json",
+        modified: None,
+        bytes: Held::Objects,
+    };
+    // What is resumed was counted when it began.
+    let begins = match served.part(&method, &headers) {
+        Part::All => method == Method::GET,
+        Part::Some(range) => range.start == 0,
+        _ => false,
+    };
+    let response = served.answer(&state, (&method, &headers)).await?;
+    if begins {
+        state.metadata.with(move |database| database.count_download(&place)).await?;
     }
-    let objects = state.objects.clone();
-    let digest = found.digest;
-    let bytes =
-        tokio::task::spawn_blocking(move || objects.get(&digest)).await.ok().ok_or_else(Refusal::not_found)??;
-    let bytes = bytes.ok_or_else(Refusal::not_found)?;
-    state.metadata.with(move |database| database.count_download(&place)).await?;
-    Ok((told, [(header::CONTENT_TYPE, "application/json")], bytes).into_response())
+    Ok((told, response).into_response())
 }
 
 pub(super) async fn ready(Shared(state): Shared<State>) -> Answer<&'static str> {

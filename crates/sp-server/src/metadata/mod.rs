@@ -8,6 +8,7 @@ macro_rules! may_see {
     };
 }
 
+mod packs;
 mod postgres;
 mod queries;
 mod schema;
@@ -21,6 +22,7 @@ use sp_formats::registry::{IndexItem, PackageIndex, Place, VersionItem};
 use sp_tree::Digest;
 use thiserror::Error;
 
+pub(crate) use packs::{KeptFile, KeptPack, NewKey, NewPack, PackOutcome, PublicSkills, UrlKey};
 use postgres::Postgres;
 pub use postgres::{NoAddress, PostgresAddress};
 use sql::{Dialect, Sql, Value};

@@ -18,6 +18,13 @@ const SCHEMA: &str = "
         bytes BIGINT NOT NULL, published_at {name} NOT NULL, published_by {name} NOT NULL,
         yanked BOOLEAN NOT NULL DEFAULT FALSE, signer TEXT, item TEXT NOT NULL, manifest TEXT NOT NULL,
         report TEXT NOT NULL, PRIMARY KEY (package, version));
+    CREATE TABLE IF NOT EXISTS context_packs (
+        id {name} PRIMARY KEY, name TEXT NOT NULL, owner {name} NOT NULL, digest {bytes} NOT NULL,
+        bytes BIGINT NOT NULL, files TEXT NOT NULL, pushed_at {name} NOT NULL,
+        removed BOOLEAN NOT NULL DEFAULT FALSE);
+    CREATE TABLE IF NOT EXISTS url_keys (
+        id {id} PRIMARY KEY, kid {name} NOT NULL UNIQUE, secret {bytes} NOT NULL, pack {name},
+        created_at {name} NOT NULL, revoked BOOLEAN NOT NULL DEFAULT FALSE);
     CREATE TABLE IF NOT EXISTS audit (
         id {id} PRIMARY KEY, at {name} NOT NULL, username {name} NOT NULL, action {name} NOT NULL,
         subject TEXT NOT NULL);

@@ -108,6 +108,12 @@ impl FromCell for bool {
     }
 }
 
+impl FromCell for Vec<u8> {
+    fn from_cell(cell: Cell) -> Option<Self> {
+        if let Cell::Bytes(bytes) = cell { Some(bytes) } else { None }
+    }
+}
+
 impl FromCell for Digest {
     fn from_cell(cell: Cell) -> Option<Self> {
         let Cell::Bytes(bytes) = cell else { return None };

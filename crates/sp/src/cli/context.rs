@@ -72,6 +72,34 @@ pub(crate) enum ContextPack {
         #[arg(value_hint = ValueHint::DirPath, default_value = "context-pack")]
         dir: PathBuf,
     },
+    /// Give a pack to a registry, which keeps it and opens it to those whom you give an address
+    Push {
+        /// The folder of the pack, a zip, or an address
+        #[arg(value_hint = ValueHint::AnyPath, default_value = ".")]
+        pack: PathBuf,
+        /// The address of the registry [default: where you logged in last]
+        #[arg(long, value_name = "ADDRESS")]
+        registry: Option<String>,
+    },
+    /// Get an address that opens a pack in a registry to whoever has it, for some time
+    Url {
+        /// The pack: `pk_…`
+        id: String,
+        /// For how long: `30m`, `1h`, `7d` [default: 1h]
+        #[arg(long, value_name = "TIME")]
+        expires: Option<String>,
+        /// The address of the registry [default: where you logged in last]
+        #[arg(long, value_name = "ADDRESS")]
+        registry: Option<String>,
+    },
+    /// Close every address of a pack in a registry that was given so far
+    Revoke {
+        /// The pack: `pk_…`
+        id: String,
+        /// The address of the registry [default: where you logged in last]
+        #[arg(long, value_name = "ADDRESS")]
+        registry: Option<String>,
+    },
     /// Put a pack into a repository, beside what its people wrote themselves
     Install {
         /// The folder of the pack, a zip, or an address

@@ -194,6 +194,10 @@ impl Listener for Terminal {
             Event::Downloading { what, done, total } => {
                 self.progress.show(format!("downloading {what}: {} of {} KB", done / 1000, total / 1000));
             }
+            Event::Sending { to, done, total } if done < total => {
+                self.progress.show(printable_lines(&format!("sending to {to}: {} %", done * 100 / total)));
+            }
+            Event::Sending { .. } => {}
             Event::Staging { done, total } => {
                 if done == total {
                     self.progress.clear();

@@ -38,11 +38,11 @@ fn se_07_the_log_tells_of_every_request_and_of_no_secret() {
         let bytes = package("@acme/notes", "1.0.0", "Tenants never share rows.");
         let published = put(&registry, &me, "acme/notes/1.0.0", &bytes);
         assert_eq!((published.status, published.header("x-request-id").unwrap().len()), (201, 16));
-        let mine = format!("authorization: Bearer {me}\r\nx-request-id: build-7\r\n");
-        let asked = registry.try_ask_with(&format!("GET /api/v1/whoami?token={me}&sig=5ec2e7"), &mine, b"").unwrap();
+        let mine = [("authorization", &*format!("Bearer {me}")), ("x-request-id", "build-7")];
+        let asked = registry.send(&format!("GET /api/v1/whoami?token={me}&sig=5ec2e7"), &mine, b"").unwrap();
         assert_eq!(asked.header("x-request-id"), Some("build-7"));
         for odd in ["a b".into(), "x".repeat(65), "{\"a\":1}".into(), me.clone()] {
-            let odd = registry.try_ask_with("GET /healthz", &format!("x-request-id: {odd}\r\n"), b"").unwrap();
+            let odd = registry.send("GET /healthz", &[("x-request-id", &odd)], b"").unwrap();
             assert_eq!(odd.header("x-request-id").unwrap().len(), 16);
         }
         registry.ask("GET /s/5ec2e7/notes/pack.json?sig=5ec2e7", None, b"");
@@ -105,7 +105,7 @@ fn who_asks_too_often_waits_and_others_do_not() {
     let world = world!();
     let registry = Registry::start(command(&world, &["--rate", "1:5", "--trust-proxy", "127.0.0.1"]));
     let ask = |client: &str| {
-        registry.try_ask_with("GET /healthz", &format!("x-forwarded-for: 6.6.6.6, {client}\r\n"), b"").unwrap()
+        registry.send("GET /healthz", &[("x-forwarded-for", &format!("6.6.6.6, {client}"))], b"").unwrap()
     };
     let statuses: Vec<u16> = (0..12).map(|_| ask("1.1.1.1").status).collect();
     assert!(statuses[..5].iter().all(|status| *status == 200), "{statuses:?}");
@@ -123,8 +123,7 @@ fn a_strangers_word_on_who_asks_does_not_count() {
     let world = world!();
     let registry = Registry::start(command(&world, &["--rate", "1:3"]));
     let ask = |number: usize| {
-        let header = format!("x-forwarded-for: 1.1.1.{number}\r\n");
-        registry.try_ask_with("GET /healthz", &header, b"").unwrap().status
+        registry.send("GET /healthz", &[("x-forwarded-for", &format!("1.1.1.{number}"))], b"").unwrap().status
     };
     assert!((0..8).map(ask).any(|status| status == 429));
 }
@@ -159,7 +158,7 @@ fn a_client_that_sends_a_byte_at_a_time_is_cut_off() {
     );
     let (kept, answer) = kept_open(&registry, &head);
     assert!(kept < Duration::from_secs(10) && answer.starts_with("HTTP/1.1 408"), "{kept:?} {answer}");
-    let long = format!("x-long: {}\r\n", "x".repeat(64 * 1024));
-    assert_eq!(registry.try_ask_with("GET /healthz", &long, b"").map_or(431, |answer| answer.status), 431);
+    let long = "x".repeat(64 * 1024);
+    assert_eq!(registry.send("GET /healthz", &[("x-long", &long)], b"").map_or(431, |answer| answer.status), 431);
     assert_eq!(registry.ask("GET /healthz", None, b"").status, 200);
 }

@@ -1,11 +1,12 @@
 //! Speaks to a registry: within a size and a time, again where the network failed, never elsewhere.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use sp_formats::printable::{masked, printable};
 use sp_formats::registry::{API, Refused, SHA256_HEADER, YANKED_HEADER};
+use ureq::SendBody;
 use ureq::tls::{RootCerts, TlsConfig};
 
 use super::partial::Partial;
@@ -22,27 +23,61 @@ const MOST_TRIES: usize = 100;
 const CHUNK: usize = 64 * 1024;
 
 /// What is asked for.
-pub(super) struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     method: ureq::http::Method,
     path: &'a str,
     body: &'a [u8],
+    content_type: &'static str,
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn get(path: &'a str) -> Self {
-        Self { method: ureq::http::Method::GET, path, body: b"" }
+    fn new(method: ureq::http::Method, path: &'a str) -> Self {
+        Self { method, path, body: b"", content_type: "application/json" }
     }
 
-    pub(super) fn put(path: &'a str, body: &'a [u8]) -> Self {
-        Self { method: ureq::http::Method::PUT, path, body }
+    pub(crate) fn get(path: &'a str) -> Self {
+        Self::new(ureq::http::Method::GET, path)
     }
 
-    pub(super) fn post(path: &'a str) -> Self {
-        Self { method: ureq::http::Method::POST, path, body: b"" }
+    pub(crate) fn put(path: &'a str, body: &'a [u8]) -> Self {
+        Self::new(ureq::http::Method::PUT, path).with(body)
     }
 
-    pub(super) fn delete(path: &'a str) -> Self {
-        Self { method: ureq::http::Method::DELETE, path, body: b"" }
+    pub(crate) fn post(path: &'a str) -> Self {
+        Self::new(ureq::http::Method::POST, path)
+    }
+
+    pub(crate) fn delete(path: &'a str) -> Self {
+        Self::new(ureq::http::Method::DELETE, path)
+    }
+
+    /// The same with a body.
+    pub(crate) fn with(self, body: &'a [u8]) -> Self {
+        Self { body, ..self }
+    }
+
+    /// The same with a body of another type than JSON.
+    pub(crate) fn of_type(self, content_type: &'static str) -> Self {
+        Self { content_type, ..self }
+    }
+}
+
+/// A body on its way: it tells how far it is.
+struct Sent<'a> {
+    context: &'a Context<'a>,
+    to: &'a str,
+    body: &'a [u8],
+    done: usize,
+}
+
+impl Read for Sent<'_> {
+    fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
+        let mut rest = &self.body[self.done..];
+        let count = rest.read(block)?;
+        self.done += count;
+        let (done, total) = (self.done as u64, self.body.len() as u64);
+        self.context.tell(Event::Sending { to: self.to, done, total });
+        Ok(count)
     }
 }
 
@@ -80,13 +115,19 @@ impl Marks {
 }
 
 /// What a registry says.
-pub(super) struct Told {
+pub(crate) struct Told {
     text: String,
     address: String,
+    is_new: bool,
 }
 
 impl Told {
-    pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T> {
+    /// Whether what was sent was not there before.
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T> {
         serde_json::from_str(&self.text).map_err(|why| {
             Error::new(Kind::Data, format!("`{}` answers something else than a registry does", self.address))
                 .because(why)
@@ -96,7 +137,7 @@ impl Told {
 }
 
 /// A registry that is spoken to.
-pub(super) struct Client<'a> {
+pub(crate) struct Client<'a> {
     context: &'a Context<'a>,
     agent: ureq::Agent,
     address: String,
@@ -104,7 +145,7 @@ pub(super) struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    pub(super) fn new(context: &'a Context<'a>, address: &str, token: Option<&str>) -> Result<Self> {
+    pub(crate) fn new(context: &'a Context<'a>, address: &str, token: Option<&str>) -> Result<Self> {
         if context.network == Network::Offline {
             return Err(Error::new(Kind::Environment, format!("`{address}` cannot be reached with `--offline`"))
                 .hint("leave it out"));
@@ -119,8 +160,13 @@ impl<'a> Client<'a> {
         Ok(Self { context, agent: config.build().into(), address: address.into(), token: token.map(str::to_owned) })
     }
 
+    /// Where the registry is.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// Asks, and again if the network failed or the registry could not answer just then.
-    pub(super) fn ask(&self, asked: &Asked<'_>) -> Result<Told> {
+    pub(crate) fn ask(&self, asked: &Asked<'_>) -> Result<Told> {
         let answer = self.answer(asked)?;
         if answer.is_good() { Ok(answer.told) } else { Err(self.refused(answer.status, &answer.told.text)) }
     }
@@ -221,24 +267,39 @@ impl<'a> Client<'a> {
         let text = text.map_err(|why| self.unreachable(&why.to_string()))?;
         match status.as_u16() {
             502..=504 => Err(self.unreachable(&format!("it answered {status}"))),
-            status => Ok(Ok(Answer { status, told: Told { text, address: self.address.clone() } })),
+            status => {
+                let told = Told { text, address: self.address.clone(), is_new: status == 201 };
+                Ok(Ok(Answer { status, told }))
+            }
         }
     }
 
     fn request(&self, asked: &Asked<'_>) -> ureq::http::request::Builder {
         let url = format!("{}{API}/{}", self.address, asked.path);
         let request = ureq::http::Request::builder().method(asked.method.clone()).uri(&url);
-        let request = request.header("content-type", "application/json");
+        let request = request.header("content-type", asked.content_type);
         match &self.token {
             Some(token) => request.header("authorization", format!("Bearer {token}")),
             None => request,
         }
     }
 
-    /// A request that cannot be made is not worth another try; one that did not get through is.
+    /// What cannot even be written is no better the next time; what did not get through may be.
     fn send(&self, request: ureq::http::request::Builder, body: &[u8]) -> Result<Tried> {
-        let request = request.body(body).map_err(|why| self.unreachable(&why.to_string()))?;
-        Ok(self.agent.run(request).map_err(|why| self.unreachable(&why.to_string())))
+        let run = || {
+            if body.is_empty() {
+                return self.agent.run(request.body(())?);
+            }
+            // The length is known, so that the registry can refuse before it has read all.
+            let request = request.header("content-length", body.len());
+            let mut sent = Sent { context: self.context, to: &self.address, body, done: 0 };
+            self.agent.run(request.body(SendBody::from_reader(&mut sent))?)
+        };
+        match run() {
+            Ok(response) => Ok(Ok(response)),
+            Err(ureq::Error::Http(why)) => Err(self.unreachable(&why.to_string())),
+            Err(why) => Ok(Err(self.unreachable(&why.to_string()))),
+        }
     }
 
     fn unreachable(&self, why: &str) -> Error {

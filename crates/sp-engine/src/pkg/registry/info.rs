@@ -5,9 +5,8 @@ use sp_formats::output::RegistryInfo;
 use sp_formats::package::PackageVersion;
 use sp_formats::registry::{PackageIndex, TrustReport, VersionItem};
 
-use super::client::{Asked, Client};
-use super::credentials::{Credentials, registry_of};
-use super::place;
+use super::client::Asked;
+use super::{connect, place};
 use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
@@ -23,11 +22,10 @@ struct Described {
 /// Shows a package of a registry: its versions, and all about the newest or the one that was named.
 pub fn info(context: &Context<'_>, package: &str, registry: Option<&str>) -> Result<RegistryInfo> {
     let session = Session::begin(context)?;
-    let credentials = Credentials::read(context)?;
-    let address = registry_of(&session, registry, &credentials)?;
+    let client = connect(&session, registry)?;
+    let address = client.address().to_owned();
     let (name, range) = named(package)?;
     let place = place(&name)?;
-    let client = Client::new(context, &address, credentials.token(&address, true).as_deref())?;
     let path = format!("packages/{}/{}", place.namespace(), place.name());
     let told = client.find(&Asked::get(&format!("{path}/index.json")))?.ok_or_else(|| {
         Error::new(Kind::Request, format!("`{address}` has no `{name}`"))

@@ -12,7 +12,7 @@ use sp_formats::registry::{PackageIndex, Place, SearchAnswer, TrustReport};
 use sp_tree::Digest;
 
 pub(super) use self::catalog::{Catalog, Offer, SEEN, is_registry};
-use self::client::{Asked, Client};
+pub(crate) use self::client::{Asked, Client};
 use self::credentials::{Credentials, registry_of};
 pub use self::info::info;
 pub(super) use self::partial::Keep;
@@ -76,6 +76,13 @@ pub struct YankRequest {
     pub registry: Option<String>,
 }
 
+/// Whoever speaks to a registry: the one that is named, or the one that was logged in to last.
+pub(crate) fn connect<'a>(session: &Session<'a>, registry: Option<&str>) -> Result<Client<'a>> {
+    let credentials = Credentials::read(session.context)?;
+    let address = registry_of(session, registry, &credentials)?;
+    Client::new(session.context, &address, credentials.token(&address, true).as_deref())
+}
+
 /// Remembers a token, if the registry knows it.
 pub fn login(context: &Context<'_>, request: &LoginRequest) -> Result<RegistryLogin> {
     let session = Session::begin(context)?;
@@ -125,12 +132,11 @@ pub fn logout(context: &Context<'_>, registry: Option<&str>) -> Result<RegistryL
 /// Publishes a package that is verified here first.
 pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<RegistryPublished> {
     let session = Session::begin(context)?;
-    let credentials = Credentials::read(context)?;
-    let address = registry_of(&session, request.registry.as_deref(), &credentials)?;
+    let client = connect(&session, request.registry.as_deref())?;
+    let address = client.address().to_owned();
     let (package, _) = Subject::parse(&session, &request.package)?.load(&session, &read_shelf(context)?)?;
     let place = place(&package.manifest.name)?;
     let version = &package.manifest.version;
-    let client = Client::new(context, &address, credentials.token(&address, true).as_deref())?;
     let path = format!("packages/{}/{}/{}", place.namespace(), place.name(), version.as_str());
     let bytes = package.text().as_bytes();
     let hash = Digest::of(bytes).hex();
@@ -170,9 +176,8 @@ fn has(client: &Client<'_>, place: &Place, version: &PackageVersion, hash: &str)
 /// Looks for packages.
 pub fn search(context: &Context<'_>, words: &str, registry: Option<&str>) -> Result<RegistrySearch> {
     let session = Session::begin(context)?;
-    let credentials = Credentials::read(context)?;
-    let address = registry_of(&session, registry, &credentials)?;
-    let client = Client::new(context, &address, credentials.token(&address, true).as_deref())?;
+    let client = connect(&session, registry)?;
+    let address = client.address().to_owned();
     let escaped: String = words.bytes().map(escaped).collect();
     let answer: SearchAnswer = client.ask(&Asked::get(&format!("search?q={escaped}")))?.json()?;
     Ok(RegistrySearch { registry: address, query: words.into(), packages: answer.packages })
@@ -186,8 +191,7 @@ fn escaped(byte: u8) -> String {
 /// Takes a version out of what is newest, or back.
 pub fn yank(context: &Context<'_>, request: &YankRequest) -> Result<RegistryYanked> {
     let session = Session::begin(context)?;
-    let credentials = Credentials::read(context)?;
-    let address = registry_of(&session, request.registry.as_deref(), &credentials)?;
+    let client = connect(&session, request.registry.as_deref())?;
     let wrong = || {
         Error::new(Kind::Usage, format!("`{}` names no version", request.package))
             .hint("write it as `@team/notes@1.2.0`")
@@ -197,13 +201,13 @@ pub fn yank(context: &Context<'_>, request: &YankRequest) -> Result<RegistryYank
     let version = PackageVersion::new(version).map_err(|why| wrong().because(why))?;
     let place = place(&name)?;
     let path = format!("packages/{}/{}/{}", place.namespace(), place.name(), version.as_str());
-    let client = Client::new(context, &address, credentials.token(&address, true).as_deref())?;
     match request.way {
         Yanking::Yank => client.ask(&Asked::delete(&path))?,
         Yanking::Undo => client.ask(&Asked::post(&format!("{path}/unyank")))?,
     };
     let yanked = request.way == Yanking::Yank;
-    Ok(RegistryYanked { registry: address, name: place.to_string(), version: version.as_str().into(), yanked })
+    let registry = client.address().to_owned();
+    Ok(RegistryYanked { registry, name: place.to_string(), version: version.as_str().into(), yanked })
 }
 
 fn place(name: &PackageName) -> Result<Place> {

@@ -2,6 +2,7 @@
 
 mod namespaces;
 mod packages;
+mod packs;
 mod publish;
 mod tokens;
 

@@ -2,6 +2,7 @@
 
 mod build;
 mod diff;
+mod hosted;
 mod kb;
 
 use std::io::Write;
@@ -53,6 +54,9 @@ pub(super) fn run(
                 let file = context.show(&zipped.file);
                 writeln!(out, "packed {} into {file} · {}", count(zipped.files, "file"), size(zipped.bytes as u64))
             })?;
+        }
+        ContextPack::Push { .. } | ContextPack::Url { .. } | ContextPack::Revoke { .. } => {
+            hosted::run(context, command, terminal)?;
         }
         ContextPack::Install { pack, agents, dry_run } => {
             let readers = if agents.is_empty() { &[PackReader::Cursor, PackReader::Agents][..] } else { agents };

@@ -1,0 +1,144 @@
+//! `sp context push`, `url` and `revoke`: packs that a registry keeps, and addresses that open them.
+
+use std::path::PathBuf;
+
+use sp_formats::context_pack::{LONGEST, PackTaken, UrlGiven, UrlWanted, is_pack_id};
+use sp_formats::output::{ContextPackPushed, ContextPackRevoked, ContextPackUrl};
+use sp_formats::printable::printable;
+use sp_tree::Digest;
+
+use super::archive::{packed, valid};
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::{Error, Kind, Result};
+use crate::pkg::{Asked, connect};
+
+/// What is to be pushed.
+#[derive(Debug, Clone)]
+pub struct PushRequest {
+    /// The pack: a folder, a zip or an address.
+    pub pack: PathBuf,
+    /// The address of the registry; none means the one that was logged in to last.
+    pub registry: Option<String>,
+}
+
+/// Which pack is to be opened.
+#[derive(Debug, Clone)]
+pub struct UrlRequest {
+    /// Its id.
+    pub id: String,
+    /// For how long, as `30m`, `1h` or `7d`; none means as long as is usual.
+    pub expires: Option<String>,
+    /// The address of the registry; none means the one that was logged in to last.
+    pub registry: Option<String>,
+}
+
+/// Gives a pack that is valid to a registry. The same pack again changes nothing.
+pub fn push(context: &Context<'_>, request: &PushRequest) -> Result<ContextPackPushed> {
+    let session = Session::begin(context)?;
+    let client = connect(&session, request.registry.as_deref())?;
+    let (pack, entries) = valid(&session, &request.pack)?;
+    let (files, bytes) = packed(&pack, &entries)?;
+    let id = pack.manifest.pack_id;
+    let answer = client.ask(&Asked::put(&format!("context-packs/{id}"), &bytes).of_type("application/zip"))?;
+    let new = answer.is_new();
+    let taken: PackTaken = answer.json()?;
+    let sha256 = Digest::of(&bytes).hex();
+    if taken.sha256 != sha256 || taken.pack_id != id {
+        return Err(Error::new(Kind::Trust, format!("`{}` says that it took other bytes", client.address()))
+            .because(format!("they are {sha256} here"))
+            .hint("do not trust this registry"));
+    }
+    Ok(ContextPackPushed {
+        registry: client.address().into(),
+        pack_id: id,
+        sha256,
+        bytes: bytes.len(),
+        files,
+        new,
+        warnings: taken.findings.len(),
+    })
+}
+
+/// An address that opens a pack to whoever has it, for some time.
+pub fn url(context: &Context<'_>, request: &UrlRequest) -> Result<ContextPackUrl> {
+    let session = Session::begin(context)?;
+    let id = pack_id(&request.id)?;
+    let expires_in = request.expires.as_deref().map(seconds).transpose()?;
+    let client = connect(&session, request.registry.as_deref())?;
+    let wanted = serde_json::to_vec(&UrlWanted { expires_in })
+        .map_err(|why| Error::new(Kind::Data, "the request cannot be written").because(why))?;
+    let given: UrlGiven = client.ask(&Asked::post(&format!("context-packs/{id}/url")).with(&wanted))?.json()?;
+    let address = client.address();
+    let is_below = |path: &str| path.starts_with('/') && path.chars().all(|c| c.is_ascii_graphic());
+    if ![&given.folder, &given.manifest, &given.zip].into_iter().all(|path| is_below(path)) || given.pack_id != id {
+        return Err(Error::new(Kind::Data, format!("`{address}` answers something else than a registry does"))
+            .hint("check the address"));
+    }
+    Ok(ContextPackUrl {
+        registry: address.into(),
+        pack_id: id.into(),
+        url: format!("{address}{}", given.folder),
+        query_url: format!("{address}{}", given.manifest),
+        zip_url: format!("{address}{}", given.zip),
+        kid: given.kid,
+        expires_at: given.expires_at,
+    })
+}
+
+/// Closes every address of a pack that was given so far.
+pub fn revoke(context: &Context<'_>, id: &str, registry: Option<&str>) -> Result<ContextPackRevoked> {
+    let session = Session::begin(context)?;
+    let id = pack_id(id)?;
+    let client = connect(&session, registry)?;
+    client.ask(&Asked::post(&format!("context-packs/{id}/revoke")))?;
+    Ok(ContextPackRevoked { registry: client.address().into(), pack_id: id.into() })
+}
+
+fn pack_id(text: &str) -> Result<&str> {
+    match is_pack_id(text) {
+        true => Ok(text),
+        false => Err(Error::new(Kind::Usage, format!("`{}` is no id of a context pack", printable(text)))
+            .hint("`sp context push` tells it, and `sp context show <pack>`: `pk_` and 26 letters and digits")),
+    }
+}
+
+/// How long `30m`, `1h` or `7d` is.
+fn seconds(text: &str) -> Result<u64> {
+    let wrong = |why: &str| {
+        Error::new(Kind::Usage, format!("`{}` is no time for which an address is good", printable(text)))
+            .because(why.to_owned())
+            .hint("write it as `30m`, `1h` or `7d`")
+    };
+    let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    let unit = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        _ => return Err(wrong("it is a number with `s`, `m`, `h` or `d`")),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong("it is a number with `s`, `m`, `h` or `d`"))?;
+    match number.checked_mul(unit).filter(|seconds| (1..=LONGEST).contains(seconds)) {
+        Some(seconds) => Ok(seconds),
+        None => Err(wrong("an address is good for a second at the least, and for 7 days at the most")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cp_16_an_address_is_good_for_a_week_at_the_most() {
+        for (text, expected) in
+            [("1s", Some(1)), ("30m", Some(1800)), ("1h", Some(3600)), ("7d", Some(LONGEST)), ("168h", Some(LONGEST))]
+        {
+            assert_eq!(seconds(text).ok(), expected, "{text}");
+        }
+        for bad in ["", "1", "h", "0s", "8d", "169h", "1w", "-1h", "1.5h", "99999999999999999999s", "1h1m", "９h"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The zip that a pack travels in: one folder, and in it the files that the manifest lists.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sp_tree::{Archive, ArchiveError, ListingKind, RelPath, stored_zip};
+use thiserror::Error;
+
+use super::{ContextPack, Entries, Entry, MANIFEST};
+
+/// The folder in every zip.
+const FOLDER: &str = "context-pack";
+
+/// Why a zip holds no pack.
+#[derive(Debug, Error)]
+pub enum ZipError {
+    /// A member cannot be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// Its files lie side by side with others.
+    #[error("a zip of a pack has one folder at its top, and everything in it")]
+    NoFolder,
+}
+
+/// What lies in the one folder of a zip.
+pub fn unzipped(archive: &Archive) -> Result<Entries, ZipError> {
+    let mut entries = Entries::new();
+    for entry in &archive.listing.entries {
+        match &entry.kind {
+            ListingKind::Dir => {}
+            ListingKind::File { handle, .. } => {
+                let bytes = archive.read(&entry.path, handle)?;
+                entries.insert(entry.path.to_string(), Entry::File(bytes));
+            }
+        }
+    }
+    let top = |path: &RelPath| path.segments().next().unwrap_or_default().to_owned();
+    let tops: BTreeSet<String> = archive.listing.entries.iter().map(|entry| top(&entry.path)).collect();
+    match tops.first() {
+        Some(top) if tops.len() == 1 && !entries.contains_key(top) => {
+            let inside = format!("{top}/");
+            let below = |(path, entry): (String, Entry)| Some((path.strip_prefix(&inside)?.to_owned(), entry));
+            Ok(entries.into_iter().filter_map(below).collect())
+        }
+        _ => Err(ZipError::NoFolder),
+    }
+}
+
+/// The files of a pack with their bytes, and nothing that it does not list.
+pub fn listed(pack: &ContextPack, entries: &Entries) -> BTreeMap<String, Vec<u8>> {
+    let names = pack.manifest.files.iter().map(|entry| entry.path.as_str()).chain([MANIFEST]);
+    let bytes = |name: &str| match entries.get(name) {
+        Some(Entry::File(bytes)) => Some((name.to_owned(), bytes.clone())),
+        _ => None,
+    };
+    names.filter_map(bytes).collect()
+}
+
+/// The zip of these files: the same files give the same bytes.
+pub fn zipped(files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+    let inside = files.iter().map(|(path, bytes)| (format!("{FOLDER}/{path}"), bytes.clone())).collect();
+    Ok(stored_zip(&inside)?)
+}

@@ -1,0 +1,287 @@
+//! Skills that a server offers under `/.well-known/`: the index of the discovery format, and the older one.
+//!
+//! A name in an index becomes a folder at whoever installs from it, so it is always a skill's name, and names
+//! one skill. A name that several packages claim is nobody's: otherwise whoever publishes later could take it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sp_tree::{Content, Digest, Limits, zip_of};
+
+use crate::package::Package;
+use crate::registry::Place;
+use crate::skill::{self, SKILL_FILE, SkillName};
+
+/// What an index says that it is.
+const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
+const LONGEST_DESCRIPTION: usize = 1024;
+const LONGEST_NAME: usize = 64;
+
+/// `/.well-known/agent-skills/index.json`, version 0.2.0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiscoveryIndex {
+    /// The version of the format, as an address.
+    #[serde(rename = "$schema")]
+    pub schema: String,
+    /// The skills, by name.
+    pub skills: Vec<DiscoveredSkill>,
+}
+
+/// A skill in an index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiscoveredSkill {
+    /// What it is called.
+    pub name: String,
+    /// Whether it is one file, or an archive.
+    #[serde(rename = "type")]
+    pub sort: Artifact,
+    /// What it does, and when it helps.
+    pub description: String,
+    /// Where it is, from the address of the index.
+    pub url: String,
+    /// The hash of what is there: `sha256:…`.
+    pub digest: String,
+}
+
+/// What is fetched of a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Artifact {
+    /// Its `SKILL.md`, if it is nothing but that.
+    #[serde(rename = "skill-md")]
+    SkillMd,
+    /// A zip of its files, without a folder around them.
+    #[serde(rename = "archive")]
+    Archive,
+}
+
+/// `/.well-known/skills/index.json`, version 0.1.0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LegacyIndex {
+    /// The skills, by name.
+    pub skills: Vec<LegacySkill>,
+}
+
+/// A skill in an older index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LegacySkill {
+    /// What it is called.
+    pub name: String,
+    /// What it does, and when it helps.
+    pub description: String,
+    /// Its files, each below the name of the skill.
+    pub files: Vec<String>,
+}
+
+/// A skill that a package offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offered {
+    /// Where it is in its package.
+    pub path: String,
+    /// What it would be called.
+    pub name: SkillName,
+    /// What it does, and when it helps.
+    pub description: String,
+    /// What is fetched of it.
+    pub sort: Artifact,
+    /// The hash of that.
+    pub digest: Digest,
+    /// Its files.
+    pub files: Vec<String>,
+}
+
+/// The skills of a package that can be offered, each with its files. One that does not say what it does cannot.
+pub fn offers(package: &Package, limits: &Limits) -> Vec<(Offered, Content)> {
+    let skills = package.skills().skills.into_iter();
+    skills.filter_map(|(path, content)| Some((offered(path, &content, limits)?, content))).collect()
+}
+
+fn offered(path: String, content: &Content, limits: &Limits) -> Option<Offered> {
+    let folder = path.rsplit('/').next().unwrap_or(&path);
+    let (skill, _) = skill::read(SKILL_FILE, folder, content.get(SKILL_FILE)?, limits);
+    let skill = skill?;
+    let own = skill.name.as_deref().and_then(|name| SkillName::new(name).ok());
+    let name = own.or_else(|| slug(&[skill.name.as_deref()?])).or_else(|| slug(&[folder]))?;
+    let description = skill.description.filter(|text| !text.trim().is_empty())?;
+    let (sort, bytes) = artifact(content)?;
+    Some(Offered {
+        name,
+        description: cut(&description),
+        sort,
+        digest: Digest::of(&bytes),
+        files: content.files().map(|(path, ..)| path.to_string()).collect(),
+        path,
+    })
+}
+
+/// What is fetched of a skill: the same skill gives the same bytes.
+pub fn artifact(content: &Content) -> Option<(Artifact, Vec<u8>)> {
+    let skill = content.get(SKILL_FILE)?;
+    match content.files().count() {
+        1 => Some((Artifact::SkillMd, skill.to_vec())),
+        _ => Some((Artifact::Archive, zip_of(content).ok()?)),
+    }
+}
+
+/// A description that is no longer than may be, where whoever reads it counts in UTF-16.
+fn cut(text: &str) -> String {
+    let mut units = 0;
+    let fits = |c: &char| {
+        units += c.len_utf16();
+        units < LONGEST_DESCRIPTION
+    };
+    match text.encode_utf16().count() > LONGEST_DESCRIPTION {
+        true => text.chars().take_while(fits).chain(['…']).collect(),
+        false => text.into(),
+    }
+}
+
+/// A name made of texts; none if nothing is left of them.
+fn slug(parts: &[&str]) -> Option<SkillName> {
+    let lower = parts.join("-").to_lowercase();
+    let words = lower.split(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit()).filter(|word| !word.is_empty());
+    let joined = words.collect::<Vec<_>>().join("-");
+    let short = joined.get(..LONGEST_NAME).unwrap_or(&joined);
+    SkillName::new(short.trim_end_matches('-')).ok()
+}
+
+/// How far a name is told apart from others: by itself, its namespace, its package, and at last by a hash.
+const LEVELS: usize = 4;
+
+fn candidate(place: &Place, skill: &Offered, level: usize) -> Option<SkillName> {
+    let name = skill.name.as_str();
+    match level {
+        0 => Some(skill.name.clone()),
+        1 => slug(&[place.namespace(), name]),
+        2 => slug(&[place.namespace(), place.name(), name]),
+        _ => {
+            // What is cut off a long name still counts here.
+            let hash = Digest::of(format!("{place}\n{}", skill.path).as_bytes()).hex();
+            let short = name.get(..40).unwrap_or(name);
+            slug(&[short, &hash[..16]])
+        }
+    }
+}
+
+/// A name for each skill, unlike that of every other. What several claim goes to none of them.
+pub fn names(skills: &[(&Place, &Offered)]) -> Vec<Option<SkillName>> {
+    let mut levels = vec![0; skills.len()];
+    loop {
+        let name = |at: usize| (levels[at] < LEVELS).then(|| candidate(skills[at].0, skills[at].1, levels[at]))?;
+        let mut claims: BTreeMap<SkillName, Vec<usize>> = BTreeMap::new();
+        for at in 0..skills.len() {
+            if let Some(name) = name(at) {
+                claims.entry(name).or_default().push(at);
+            }
+        }
+        let contested: Vec<usize> = claims.into_values().filter(|claimed| claimed.len() > 1).flatten().collect();
+        if contested.is_empty() {
+            return (0..skills.len()).map(name).collect();
+        }
+        contested.into_iter().for_each(|at| levels[at] += 1);
+    }
+}
+
+/// The index of skills with their names, and the older one.
+pub fn indexes(skills: &[(SkillName, &Offered)]) -> (DiscoveryIndex, LegacyIndex) {
+    let mut sorted: Vec<&(SkillName, &Offered)> = skills.iter().collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    let new = |(name, skill): &&(SkillName, &Offered)| DiscoveredSkill {
+        name: name.to_string(),
+        sort: skill.sort,
+        description: skill.description.clone(),
+        url: match skill.sort {
+            Artifact::SkillMd => format!("{name}/{SKILL_FILE}"),
+            Artifact::Archive => format!("{name}.zip"),
+        },
+        digest: format!("sha256:{}", skill.digest.hex()),
+    };
+    let old = |(name, skill): &&(SkillName, &Offered)| LegacySkill {
+        name: name.to_string(),
+        description: skill.description.clone(),
+        files: skill.files.clone(),
+    };
+    // There names are put into addresses as they are: a skill that would arrive in part is left out.
+    let arrives = |(_, skill): &&&(SkillName, &Offered)| skill.files.iter().all(|path| is_plain(path));
+    (
+        DiscoveryIndex { schema: SCHEMA.into(), skills: sorted.iter().map(new).collect() },
+        LegacyIndex { skills: sorted.iter().filter(arrives).map(old).collect() },
+    )
+}
+
+fn is_plain(path: &str) -> bool {
+    path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte)) && !path.contains("..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skill(path: &str, name: &str) -> Offered {
+        Offered {
+            path: path.into(),
+            name: SkillName::new(name).unwrap(),
+            description: "x".into(),
+            sort: Artifact::SkillMd,
+            digest: Digest::of(b""),
+            files: vec![SKILL_FILE.into()],
+        }
+    }
+
+    fn named(skills: &[(&str, &str, &str)]) -> Vec<String> {
+        let places: Vec<Place> = skills
+            .iter()
+            .map(|(place, ..)| place.split_once('/').unwrap())
+            .map(|(a, b)| Place::new(a, b).unwrap())
+            .collect();
+        let offered: Vec<Offered> = skills.iter().map(|(_, path, name)| skill(path, name)).collect();
+        let all: Vec<(&Place, &Offered)> = places.iter().zip(&offered).collect();
+        names(&all).into_iter().map(|name| name.map(|name| name.to_string()).unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn mc_09_a_name_that_several_claim_is_nobodys() {
+        assert_eq!(named(&[("acme/tools", "review", "review")]), ["review"]);
+        assert_eq!(
+            named(&[
+                ("acme/tools", "review", "review"),
+                ("evil/x", "review", "review"),
+                ("acme/tools", "plan", "plan")
+            ]),
+            ["acme-review", "evil-review", "plan"]
+        );
+        assert_eq!(
+            named(&[("acme/a", "review", "review"), ("acme/b", "review", "review")]),
+            ["acme-a-review", "acme-b-review"]
+        );
+        // Who is called as another would be takes nothing from it.
+        let taken = named(&[("acme/a", "r", "review"), ("evil/x", "r", "review"), ("evil/y", "r", "acme-review")]);
+        assert_eq!(taken, ["acme-a-review", "evil-review", "evil-acme-review"]);
+        let twins = named(&[("acme/a", "x/review", "review"), ("acme/a", "y/review", "review")]);
+        assert!(twins[0] != twins[1] && twins.iter().all(|name| name.starts_with("review-")), "{twins:?}");
+    }
+
+    #[test]
+    fn mc_09_a_name_is_always_a_skills_name() {
+        for (text, expected) in [
+            ("../../etc", Some("etc")),
+            ("A B_c", Some("a-b-c")),
+            ("é", None),
+            ("--", None),
+            ("", None),
+            (&"ab-".repeat(40), Some("ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-a")),
+        ] {
+            assert_eq!(slug(&[text]).map(|name| name.to_string()).as_deref(), expected, "{text}");
+        }
+        let long = "x".repeat(64);
+        for name in named(&[("acme/a", "a", &long), ("acme/b", "b", &long), ("other/c", "c", &long)]) {
+            assert!(SkillName::new(&name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn mc_09_a_description_is_cut_where_the_format_ends() {
+        assert_eq!(cut(&"x".repeat(1024)).len(), 1024);
+        assert_eq!(cut(&"👩".repeat(600)).encode_utf16().count(), 1023);
+        assert_eq!(cut(&"x".repeat(1025)).encode_utf16().count(), 1024);
+    }
+}

@@ -1,0 +1,453 @@
+//! Context packs: taken if they are valid, kept for ever as they are, open to whoever has a signed address.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use sp_testkit::{HttpAnswer, Registry, World, zip};
+use sp_tree::Digest;
+
+use super::{get, get_with, raw, running, start, token};
+
+/// The pack in the corpus.
+const ID: &str = "pk_01KPZXWZQR5NRHCGNQ4TR480B2";
+const OTHER: &str = "pk_01KPZXWZQR5NRHCGNQ4TR480B3";
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/good-ctx-golden/tree")
+}
+
+fn golden_files() -> Vec<(String, Vec<u8>)> {
+    let files = std::fs::read_dir(golden()).unwrap().map(|entry| entry.unwrap().path());
+    files.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(path).unwrap())).collect()
+}
+
+/// A zip of files below one folder.
+fn zipped(files: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let named: Vec<(String, &[u8])> =
+        files.iter().map(|(path, bytes)| (format!("context-pack/{path}"), bytes.as_slice())).collect();
+    zip(&named.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect::<Vec<_>>())
+}
+
+/// A pack that is nothing but its manifest.
+fn small(id: &str, name: &str) -> Vec<u8> {
+    let manifest = json!({
+        "spec_version": "0.1", "pack_id": id, "generated_at": "2026-04-24T14:22:03Z", "generator": {"name": "hand"},
+        "project": {"name": name, "description": "Takes payments."}, "files": [], "sources": [],
+    });
+    zipped(&[("pack.json".into(), manifest.to_string().into_bytes())])
+}
+
+fn push(registry: &Registry, token: &str, id: &str, bytes: &[u8]) -> HttpAnswer {
+    registry.ask(&format!("PUT /api/v1/context-packs/{id}"), Some(token), bytes)
+}
+
+fn url(registry: &Registry, token: &str, id: &str) -> Value {
+    let answer = registry.ask(&format!("POST /api/v1/context-packs/{id}/url"), Some(token), b"");
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap()
+}
+
+/// The folder of a pack that was pushed, as an address.
+fn pushed(registry: &Registry, me: &str) -> String {
+    assert_eq!(push(registry, me, ID, &zipped(&golden_files())).status, 201);
+    text(&url(registry, me, ID), "folder").to_owned()
+}
+
+#[test]
+fn cp_16_a_pack_is_taken_once_and_read_by_whoever_has_an_address() {
+    let (world, registry, _, me) = running();
+    let answer = push(&registry, &me, ID, &zipped(&golden_files()));
+    assert_eq!(answer.status, 201, "{answer:?}");
+    let taken = answer.json();
+    assert_eq!((text(&taken, "pack_id"), &taken["files"]), (ID, &json!(golden_files().len())));
+    // The zip is the one that `sp context zip` makes, whoever packed it.
+    let here = world.path("here.zip").display().to_string();
+    world.sp(&["context", "zip", &golden().display().to_string(), "--output", &here]).ok();
+    let canonical = std::fs::read(&here).unwrap();
+    assert_eq!(text(&taken, "sha256"), Digest::of(&canonical).hex());
+    assert_eq!(push(&registry, &me, ID, &canonical).status, 200);
+    let given = url(&registry, &me, ID);
+    let (folder, query) = (text(&given, "folder"), text(&given, "manifest").split_once('?').unwrap().1.to_owned());
+    for (name, bytes) in golden_files() {
+        let kind = if name == "pack.json" { "application/json" } else { "text/markdown; charset=utf-8" };
+        for path in [format!("{folder}{name}"), format!("/packs/{ID}/{name}?{query}")] {
+            let answer = get(&registry, &path);
+            assert_eq!((answer.status, answer.header("content-type")), (200, Some(kind)), "{path}");
+            assert_eq!(answer.header("etag"), Some(format!("\"{}\"", Digest::of(&bytes).hex()).as_str()));
+            assert_eq!(answer.header("cache-control"), Some("private, no-cache"));
+            assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+            assert_eq!(answer.body, bytes, "{path}");
+        }
+    }
+    for path in [text(&given, "zip").to_owned(), format!("/packs/{ID}.zip?{query}")] {
+        let answer = get(&registry, &path);
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/zip")), "{path}");
+        assert_eq!(answer.body, canonical);
+    }
+    for nothing in ["", "x.md", "PACK.JSON", "%2e%2e/pack.json", "..%2fpack.json", "a/../pack.json", "pack.json/"] {
+        assert_eq!(get(&registry, &format!("{folder}{nothing}")).status, 404, "{nothing}");
+    }
+}
+
+#[test]
+fn cp_16_without_a_signature_that_fits_everything_is_closed_alike() {
+    let (_world, registry, _, me) = running();
+    let folder = pushed(&registry, &me);
+    assert_eq!(push(&registry, &me, OTHER, &small(OTHER, "Other")).status, 201);
+    let opening = folder.split('/').nth(2).unwrap();
+    let parts: Vec<&str> = opening.split('.').collect();
+    let (kid, exp, sig) = (parts[0], parts[1], parts[2]);
+    let other = text(&url(&registry, &me, OTHER), "folder").to_owned();
+    let of_other = other.split('/').nth(2).unwrap();
+    let later = exp.parse::<u64>().unwrap() + 1;
+    let bent = format!("{}{}", if sig.starts_with('A') { "B" } else { "A" }, &sig[1..]);
+    let good = format!("exp={exp}&kid={kid}&sig={sig}");
+    let file = |opening: &str, id: &str| format!("/s/{opening}/packs/{id}/pack.json");
+    let closed = get(&registry, &format!("/packs/{OTHER}/pack.json"));
+    assert_eq!(closed.status, 403, "{closed:?}");
+    for path in [
+        file(&format!("{kid}.{exp}.{bent}"), ID),
+        file(&format!("{kid}.{later}.{sig}"), ID),
+        file(&format!("k1.{exp}.{sig}"), ID),
+        file(&format!("{kid}.{exp}.{}", &sig[..42]), ID),
+        file(&format!("{kid}.{exp}.{sig}="), ID),
+        file(&format!("{kid}.{exp}"), ID),
+        file(opening, OTHER),
+        file(of_other, ID),
+        file(opening, "pk_01KPZXWZQR5NRHCGNQ4TR480B4"),
+        file(opening, "nothing"),
+        file(opening, "..%2f.."),
+        format!("/s/{opening}/packs/{ID}/../{OTHER}/x/pack.json/..").replace("/../", "%2f..%2f"),
+        format!("/s/{opening}/packs/{ID}"),
+        format!("/s/{opening}/{ID}/pack.json"),
+        format!("/s/{opening}"),
+        format!("/packs/{ID}/pack.json"),
+        format!("/packs/{ID}/nothing.md"),
+        format!("/packs/{ID}.zip"),
+        "/packs/nothing".into(),
+        format!("/packs/{ID}/pack.json?{good}&sig={sig}"),
+        format!("/packs/{ID}/pack.json?{good}&exp={exp}"),
+        format!("/packs/{ID}/pack.json?{good}&kid={kid}"),
+        format!("/packs/{ID}/pack.json?{good}&x=1"),
+        format!("/packs/{ID}/pack.json?exp={later}&kid={kid}&sig={sig}"),
+        format!("/packs/{ID}/pack.json?exp={exp}&kid=k1&sig={sig}"),
+        format!("/packs/{ID}/pack.json?exp={exp}&kid={kid}"),
+        format!("/packs/{OTHER}/pack.json?{good}"),
+        format!("/s/{opening}/packs/{ID}/pack.json?{good}"),
+    ] {
+        let answer = get(&registry, &path);
+        assert_eq!((answer.status, &answer.body), (403, &closed.body), "{path}");
+        let names = |answer: &HttpAnswer| -> Vec<String> {
+            answer.head.lines().skip(1).map(|line| line.split(':').next().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(&answer), names(&closed), "{path}");
+    }
+    assert_eq!(get(&registry, &format!("/packs/{ID}/pack.json?{good}")).status, 200);
+    for method in ["PUT", "POST", "DELETE", "PATCH"] {
+        assert_eq!(registry.ask(&format!("{method} {folder}pack.json"), Some(&me), b"").status, 405, "{method}");
+    }
+}
+
+#[test]
+fn cp_16_an_address_ends_and_is_good_for_a_week_at_the_most() {
+    let (_world, registry, _, me) = running();
+    pushed(&registry, &me);
+    let ask = |body: &str| registry.ask(&format!("POST /api/v1/context-packs/{ID}/url"), Some(&me), body.as_bytes());
+    for wrong in [
+        r#"{"expires_in":0}"#,
+        r#"{"expires_in":604801}"#,
+        r#"{"expires_in":-1}"#,
+        r#"{"expires_in":18446744073709551615}"#,
+        r#"{"expires_in":"1h"}"#,
+        r#"{"expires":1}"#,
+        "x",
+    ] {
+        assert_eq!(ask(wrong).status, 400, "{wrong}");
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    for (body, seconds) in [("", 3600), ("{}", 3600), (r#"{"expires_in":604800}"#, 604_800)] {
+        let answer = ask(body).json();
+        let exp: u64 = text(&answer, "folder").split('.').nth(1).unwrap().parse().unwrap();
+        assert!((now + seconds..now + seconds + 30).contains(&exp), "{body}: {exp}");
+        assert_eq!(get(&registry, &format!("{}pack.json", text(&answer, "folder"))).status, 200, "{body}");
+    }
+    let short = ask(r#"{"expires_in":1}"#).json();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let ended = get(&registry, &format!("{}pack.json", text(&short, "folder")));
+    let never = get(&registry, &format!("/packs/{ID}/pack.json"));
+    assert_eq!((ended.status, ended.body), (403, never.body));
+}
+
+#[test]
+fn cp_16_addresses_are_taken_back_by_pack_by_key_and_with_the_pack() {
+    let (world, registry, admin, me) = running();
+    let first = format!("{}pack.json", pushed(&registry, &me));
+    assert_eq!(push(&registry, &me, OTHER, &small(OTHER, "Other")).status, 201);
+    let other = format!("{}pack.json", text(&url(&registry, &me, OTHER), "folder"));
+    let post = |path: &str, token: &str| registry.ask(&format!("POST /api/v1/{path}"), Some(token), b"").status;
+    let status = |path: &str| get(&registry, path).status;
+    let fresh = || format!("{}pack.json", text(&url(&registry, &me, ID), "folder"));
+    assert_eq!(post(&format!("context-packs/{ID}/revoke"), &me), 204);
+    assert_eq!((status(&first), status(&other)), (403, 200));
+    let second = fresh();
+    assert_eq!(status(&second), 200);
+    assert_eq!(post(&format!("context-packs/{ID}/revoke"), &admin), 204);
+    let third = fresh();
+    assert_eq!((status(&first), status(&second), status(&third)), (403, 403, 200));
+    // A new key signs; what the old one signed is good until that is revoked.
+    let kid = |path: &str| path.split('/').nth(2).unwrap().split('.').next().unwrap().to_owned();
+    assert_eq!(post("url-keys", &me), 401);
+    assert_eq!(post("url-keys", &admin), 201);
+    let rotated = format!("{}pack.json", text(&url(&registry, &me, OTHER), "folder"));
+    assert_ne!(kid(&other), kid(&rotated));
+    assert_eq!((status(&other), status(&rotated)), (200, 200));
+    let revoke = |kid: &str, token: &str| registry.ask(&format!("DELETE /api/v1/url-keys/{kid}"), Some(token), b"");
+    assert_eq!(revoke(&kid(&other), &me).status, 401);
+    assert_eq!(revoke(&kid(&other), &admin).status, 204);
+    assert_eq!(revoke("nothing", &admin).status, 404);
+    assert_eq!((status(&other), status(&rotated), status(&third)), (403, 200, 200));
+    assert_eq!(revoke(&kid(&third), &admin).status, 204);
+    let fourth = fresh();
+    assert_eq!((status(&third), status(&fourth)), (403, 200));
+    let keys = registry.ask("GET /api/v1/url-keys", Some(&admin), b"");
+    assert!(keys.json().as_array().unwrap().len() >= 4 && !keys.head.contains("secret"), "{keys:?}");
+    // All of that is still so after a power cut.
+    registry.kill();
+    let registry = start(&world);
+    let status = |path: &str| get(&registry, path).status;
+    assert_eq!((status(&first), status(&other), status(&rotated), status(&fourth)), (403, 403, 200, 200));
+    let remove = |token: &str| registry.ask(&format!("DELETE /api/v1/context-packs/{ID}"), Some(token), b"").status;
+    assert_eq!(remove(&token(&registry, &admin, "you")), 404);
+    assert_eq!(remove(&me), 204);
+    assert_eq!((status(&fourth), remove(&me)), (403, 404));
+    assert_eq!(push(&registry, &me, ID, &small(ID, "Another")).status, 409);
+    assert_eq!(push(&registry, &me, ID, &zipped(&golden_files())).status, 201);
+    assert_eq!(
+        (status(&fourth), status(&format!("{}pack.json", text(&url(&registry, &me, ID), "folder")))),
+        (403, 200)
+    );
+}
+
+#[test]
+fn cp_16_a_pack_is_its_owners() {
+    let (_world, registry, admin, me) = running();
+    let you = token(&registry, &admin, "you");
+    pushed(&registry, &me);
+    let listed = |token: &str| {
+        let answer = registry.ask("GET /api/v1/context-packs", Some(token), b"").json();
+        answer["packs"].as_array().unwrap().iter().map(|item| text(item, "owner").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!((listed(&me), listed(&you), listed(&admin)), (vec!["me".into()], vec![], vec!["me".into()]));
+    for who in [&me, &you, &admin] {
+        assert_eq!(push(&registry, who, ID, &small(ID, "Another")).status, 409);
+    }
+    assert_eq!(push(&registry, &you, ID, &zipped(&golden_files())).status, 409);
+    assert_eq!(push(&registry, &admin, ID, &zipped(&golden_files())).status, 200);
+    let nothing = registry.ask(&format!("POST /api/v1/context-packs/{OTHER}/url"), Some(&you), b"");
+    for (method, path) in [("POST", "/url"), ("POST", "/revoke"), ("DELETE", "")] {
+        let answer = registry.ask(&format!("{method} /api/v1/context-packs/{ID}{path}"), Some(&you), b"");
+        assert_eq!((answer.status, &answer.body), (404, &nothing.body), "{path}");
+        let answer = registry.ask(&format!("{method} /api/v1/context-packs/{ID}{path}"), None, b"");
+        assert_eq!(answer.status, 401, "{path}");
+    }
+    assert_eq!(registry.ask("GET /api/v1/context-packs", None, b"").status, 401);
+    assert_eq!(registry.ask(&format!("PUT /api/v1/context-packs/{ID}"), None, b"").status, 401);
+    let audit = registry.ask("GET /api/v1/audit", Some(&admin), b"").json();
+    let actions: Vec<&str> = audit.as_array().unwrap().iter().map(|item| text(item, "action")).collect();
+    assert_eq!(actions, ["url", "push-pack"]);
+}
+
+#[test]
+fn cp_16_the_gate_is_the_reader_of_packs() {
+    let (_world, registry, _, me) = running();
+    let mut forged = golden_files();
+    forged.iter_mut().find(|(name, _)| name == "tasks.md").unwrap().1.extend(b"More.\n");
+    let answer = push(&registry, &me, ID, &zipped(&forged));
+    assert_eq!(answer.status, 400, "{answer:?}");
+    let told = answer.json();
+    let is_told = |finding: &Value| finding["rule"] == "CP-10" && text(finding, "message").starts_with("pack.json: ");
+    assert!(told["findings"].as_array().unwrap().iter().any(is_told), "{told}");
+    let manifest = golden_files().into_iter().find(|(name, _)| name == "pack.json").unwrap().1;
+    let (good, manifest) = (zipped(&golden_files()), manifest.as_slice());
+    let mut link = zip(&[("context-pack/pack.json", manifest), ("context-pack/x.md", b"/etc/passwd")]);
+    // The mode of the second member, which stands in the directory at the end, says that it is a link.
+    let file = (0o100_644_u32 << 16).to_le_bytes();
+    let at = link.windows(4).rposition(|bytes| bytes == file).unwrap();
+    link[at..at + 4].copy_from_slice(&(0o120_777_u32 << 16).to_le_bytes());
+    let cut = &good[..good.len() - 10];
+    for (attack, bytes, code) in [
+        ("no zip", b"no zip".as_slice(), 400),
+        ("nothing", b"", 400),
+        ("cut off", cut, 400),
+        ("no folder", &zip(&[("pack.json", manifest)]), 400),
+        ("two folders", &zip(&[("a/pack.json", manifest), ("b/x.md", b"x")]), 400),
+        ("no manifest", &zip(&[("context-pack/x.md", b"x")]), 400),
+        ("traversal", &zip(&[("context-pack/pack.json", manifest), ("context-pack/../../x", b"x")]), 400),
+        ("absolute", &zip(&[("/context-pack/pack.json", manifest)]), 400),
+        ("twice", &zip(&[("context-pack/pack.json", manifest), ("context-pack/pack.json", b"{}")]), 400),
+        ("twice but for case", &zip(&[("context-pack/pack.json", manifest), ("context-pack/PACK.json", b"{}")]), 400),
+        ("a link", &link, 400),
+        ("a bomb", &bomb(), 400),
+        ("another id", &small(OTHER, "Other"), 400),
+        ("too large", &vec![0; 11 * 1024 * 1024], 413),
+    ] {
+        let answer = push(&registry, &me, ID, bytes);
+        assert_eq!(answer.status, code, "{attack}: {answer:?}");
+        assert!(answer.json()["message"].as_str().is_some_and(|message| !message.is_empty()), "{attack}");
+    }
+    for id in ["..%2f..", "nothing", "%00"] {
+        assert_eq!(push(&registry, &me, id, &good).status, 400, "{id}");
+    }
+    assert_eq!(registry.ask("GET /api/v1/context-packs", Some(&me), b"").json()["packs"], json!([]));
+    assert_eq!(push(&registry, &me, ID, &good).status, 201);
+}
+
+/// A zip of which one member says that it unpacks to a gigabyte.
+fn bomb() -> Vec<u8> {
+    let mut bytes = zip(&[("context-pack/pack.json", b"{}"), ("context-pack/x.md", &[0; 100])]);
+    let size = 100_u32.to_le_bytes();
+    let places: Vec<usize> = (0..bytes.len() - 4).filter(|at| bytes[*at..at + 4] == size).collect();
+    for at in places {
+        bytes[at..at + 4].copy_from_slice(&(1_u32 << 30).to_le_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn cp_16_parts_heads_and_conditions_are_answered() {
+    let (_world, registry, _, me) = running();
+    let path = format!("{}pack.json", pushed(&registry, &me));
+    let whole = get(&registry, &path);
+    let (bytes, tag) = (whole.body.clone(), whole.header("etag").unwrap().to_owned());
+    let date = whole.head.lines().find_map(|line| line.strip_prefix("last-modified: ")).unwrap().to_owned();
+    // Headers are held against each other in lower case here; a date is written as HTTP has it.
+    let date = httpdate(&date);
+    let length = bytes.len();
+    assert_eq!(whole.header("accept-ranges"), Some("bytes"));
+    let head = registry.ask(&format!("HEAD {path}"), None, b"");
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    let all = length.to_string();
+    for name in ["etag", "content-length", "content-type", "accept-ranges", "last-modified", "cache-control"] {
+        assert_eq!(head.header(name), whole.header(name), "{name}");
+    }
+    assert_eq!(head.header("content-length"), Some(all.as_str()));
+    let last = format!("bytes {}-{}/{length}", length - 5, length - 1);
+    let nothing = format!("bytes */{length}");
+    let past = format!("bytes={length}-");
+    for (headers, status, range, expected) in [
+        (vec![("range", "bytes=0-9")], 206, Some(format!("bytes 0-9/{length}")), &bytes[..10]),
+        (vec![("range", "bytes=-5")], 206, Some(last), &bytes[length - 5..]),
+        (vec![("range", &past)], 416, Some(nothing), &[]),
+        (vec![("range", "bytes=0-1,4-5")], 200, None, &bytes[..]),
+        (vec![("range", "bytes=0-9"), ("if-range", &tag)], 206, Some(format!("bytes 0-9/{length}")), &bytes[..10]),
+        (vec![("range", "bytes=0-9"), ("if-range", "\"x\"")], 200, None, &bytes[..]),
+        (vec![("if-none-match", &tag)], 304, None, &[]),
+        (vec![("if-none-match", "\"x\"")], 200, None, &bytes[..]),
+        (vec![("if-modified-since", &date)], 304, None, &[]),
+        (vec![("if-modified-since", "Mon, 01 Jan 2024 00:00:00 GMT")], 200, None, &bytes[..]),
+        (vec![("if-match", "\"x\"")], 412, None, &[]),
+    ] {
+        let answer = get_with(&registry, &path, &headers);
+        assert_eq!((answer.status, answer.header("content-range")), (status, range.as_deref()), "{headers:?}");
+        assert_eq!(answer.body, expected, "{headers:?}");
+        assert_eq!(answer.header("cache-control"), Some("private, no-cache"), "{headers:?}");
+    }
+    // What is no longer open says nothing of what is the same.
+    let closed = path.replace("pack.json", "").replace(ID, OTHER);
+    assert_eq!(get_with(&registry, &format!("{closed}pack.json"), &[("if-none-match", &tag)]).status, 403);
+}
+
+/// `mon, 16 nov 2026 01:48:19 gmt` as it was written.
+fn httpdate(lower: &str) -> String {
+    let word = |word: &str| match word {
+        "gmt" => "GMT".to_owned(),
+        word => word.chars().take(1).flat_map(char::to_uppercase).chain(word.chars().skip(1)).collect(),
+    };
+    lower.trim().split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn pk_25_a_download_that_broke_off_goes_on_where_it_was() {
+    let (_world, registry, _, me) = running();
+    let skill = "---\nname: review\ndescription: Reviews.\n---\n\n# Review\n";
+    let bytes = super::discovery::publish(&registry, &me, ("acme/tools", "1.0.0"), &[("review/SKILL.md", skill)]);
+    let path = "/api/v1/packages/acme/tools/1.0.0/download";
+    let downloads = || get(&registry, "/api/v1/index.json").json()["packages"][0]["downloads"].clone();
+    let head = registry.ask(&format!("HEAD {path}"), None, b"");
+    assert_eq!((head.status, head.header("accept-ranges"), downloads()), (200, Some("bytes"), json!(0)));
+    let first = get_with(&registry, path, &[("range", "bytes=0-99")]);
+    assert_eq!((first.status, downloads()), (206, json!(1)));
+    let tag = first.header("etag").unwrap().to_owned();
+    let rest = get_with(&registry, path, &[("range", "bytes=100-"), ("if-range", &tag)]);
+    assert_eq!((rest.status, downloads()), (206, json!(1)));
+    assert_eq!(rest.header("x-ctxpkg-sha256"), Some(Digest::of(&bytes).hex().as_str()));
+    assert_eq!([first.body, rest.body].concat(), bytes);
+    assert_eq!(get_with(&registry, path, &[("if-none-match", &tag)]).status, 304);
+}
+
+fn logged_in(world: &mut World, registry: &Registry, token: &str) {
+    world.set_env("SP_REGISTRY_TOKEN", token);
+    world.sp(&["login", &registry.address]).ok();
+    world.set_env("SP_REGISTRY_TOKEN", "");
+}
+
+#[test]
+fn cp_16_a_pack_goes_from_one_command_line_to_another() {
+    let (mut world, registry, _, me) = running();
+    let pack = golden().display().to_string();
+    let refused = world.sp(&["context", "push", &pack]).fails(2);
+    assert!(refused.stderr.contains("sp login"), "{refused}");
+    logged_in(&mut world, &registry, &me);
+    let run = world.sp(&["context", "push", &pack]).ok();
+    assert!(run.stdout.starts_with(&format!("pushed {ID}")), "{run}");
+    assert!(run.stdout.contains(&format!("next: sp context url {ID}\n")), "{run}");
+    let again = world.sp(&["context", "push", &pack]).ok();
+    assert!(again.stdout.starts_with(&format!("it was there already: {ID}")), "{again}");
+    let report: Value =
+        serde_json::from_str(&world.sp(&["context", "push", &pack, "--format", "json"]).ok().stdout).unwrap();
+    assert_eq!((text(&report, "pack_id"), &report["new"]), (ID, &json!(false)));
+    let given: Value =
+        serde_json::from_str(&raw(&world, &["context", "url", ID, "--expires", "2h", "--format", "json"])).unwrap();
+    let copy = world.path("copy.zip").display().to_string();
+    for key in ["url", "query_url", "zip_url"] {
+        let address = text(&given, key).to_owned();
+        world.sp(&["context", "check", "--strict", &address]).ok();
+        let shown = world.sp(&["context", "show", &address]).ok();
+        assert!(shown.stdout.contains(ID), "{shown}");
+        let same = world.sp(&["context", "diff", &pack, &address]).ok();
+        assert!(same.stdout.contains("no difference"), "{same}");
+        world.sp(&["context", "zip", &address, "--output", &copy, "--force"]).ok();
+        assert_eq!(text(&report, "sha256"), Digest::of(&std::fs::read(&copy).unwrap()).hex());
+        let root = world.path(&format!("repo-{key}"));
+        std::fs::create_dir_all(&root).unwrap();
+        world.sp(&["context", "install", &address, "--root", &root.display().to_string()]).ok();
+        assert!(root.join("AGENTS.md").is_file());
+    }
+    let revoked = world.sp(&["context", "revoke", ID]).ok();
+    assert!(revoked.stdout.contains(ID), "{revoked}");
+    let signature = text(&given, "query_url").rsplit('=').next().unwrap().to_owned();
+    for key in ["url", "query_url", "zip_url"] {
+        let closed = world.sp(&["context", "check", text(&given, key)]).fails(5);
+        assert!(closed.stderr.contains("403") && !closed.to_string().contains(&signature), "{closed}");
+    }
+    let fresh = raw(&world, &["context", "url", ID, "--format", "plain"]);
+    world.sp(&["context", "check", fresh.trim()]).ok();
+    for (args, code) in [
+        (&["context", "url", ID, "--expires", "8d"][..], 2),
+        (&["context", "url", "nothing"], 2),
+        (&["context", "url", OTHER], 1),
+        (&["context", "revoke", OTHER], 1),
+        (&["--offline", "context", "push", &pack], 5),
+    ] {
+        world.sp(args).fails(code);
+    }
+    // Nothing that opens a pack stays in the registry's own folder but the keys themselves.
+    let found =
+        std::process::Command::new("grep").args(["-rlF", &signature]).arg(world.path("registry")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
+}
