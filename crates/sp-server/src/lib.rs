@@ -5,7 +5,9 @@
 //! a death at any point leaves a version wholly there or wholly absent.
 
 mod api;
+mod copy;
 mod discovery;
+mod http;
 mod metadata;
 mod objects;
 pub mod redact;
@@ -13,10 +15,12 @@ mod refusal;
 mod served;
 mod state;
 mod tokens;
+mod watch;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sp_tree::{Dir, Limits};
 use thiserror::Error;
@@ -26,9 +30,12 @@ use crate::discovery::Discovery;
 use crate::metadata::{Bearer, Database, Metadata, MetadataError, Scope};
 use crate::objects::Objects;
 use crate::state::{Shared, State};
+use crate::watch::{Limiter, Metrics, Watch};
 
+pub use crate::copy::{Copied, CopyError, copy};
 pub use crate::metadata::{NoAddress, PostgresAddress};
 pub use crate::state::Surroundings;
+pub use crate::watch::{Log, Rate, RequestLine};
 
 /// Who runs the registry.
 const ADMIN: &str = "admin";
@@ -60,6 +67,14 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// The ceilings.
     pub limits: Limits,
+    /// How often one client may ask; as often as it likes if this is none.
+    pub rate: Option<Rate>,
+    /// Proxies whose word on who the client is counts.
+    pub trusted: Vec<IpAddr>,
+    /// How long a request may take.
+    pub patience: Duration,
+    /// Who is told of requests.
+    pub log: Option<Log>,
     /// What it takes from its surroundings.
     pub surroundings: Surroundings,
 }
@@ -83,7 +98,8 @@ pub fn serve(settings: &Settings, started: impl FnOnce(Started)) -> Result<(), S
         let address = listener.local_addr().map_err(ServeError::Run)?;
         started(Started { address, admin_token });
         let router = api::router(State::clone(&state));
-        axum::serve(listener, router).with_graceful_shutdown(told_to_stop()).await.map_err(ServeError::Run)
+        http::run(listener, router, settings.patience, told_to_stop()).await;
+        Ok(())
     })
 }
 
@@ -100,6 +116,13 @@ fn open(settings: &Settings) -> Result<State, ServeError> {
         discovery: Discovery::default(),
         limits: settings.limits.clone(),
         surroundings: settings.surroundings,
+        patience: settings.patience,
+        watch: Watch {
+            metrics: Metrics::new(),
+            limiter: settings.rate.map(Limiter::new),
+            log: settings.log.clone(),
+            trusted: settings.trusted.clone(),
+        },
     }))
 }
 

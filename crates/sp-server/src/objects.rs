@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sp_tree::{Digest, Dir, FileError, Follow, Name};
 
-const OBJECTS: &str = "objects";
-const INCOMING: &str = "incoming";
+pub(crate) const OBJECTS: &str = "objects";
+pub(crate) const INCOMING: &str = "incoming";
 
 /// The objects of a registry.
 #[derive(Clone)]
@@ -24,7 +24,12 @@ impl Objects {
         let data = Dir::open(folder)?;
         data.remove_tree(&name(INCOMING)?)?;
         Dir::create_all(&folder.join(INCOMING))?;
-        Ok(Self { root: folder.into(), count: Arc::new(AtomicU64::new(0)) })
+        Ok(Self::of(folder))
+    }
+
+    /// The objects in a folder, which a registry may be using: to be read only.
+    pub(crate) fn of(folder: &Path) -> Self {
+        Self { root: folder.into(), count: Arc::new(AtomicU64::new(0)) }
     }
 
     fn place(&self, digest: &Digest) -> Result<(PathBuf, Name), FileError> {

@@ -1,5 +1,8 @@
 //! What is answered when something is not done.
 
+use std::error::Error;
+use std::time::Duration;
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -13,12 +16,25 @@ use crate::metadata::MetadataError;
 pub(crate) struct Refusal {
     status: StatusCode,
     body: Box<Refused>,
+    retry_after: Option<Duration>,
+    cause: Option<Cause>,
+}
+
+/// Why the registry could not do something: for who runs it, never for who asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Cause(pub String);
+
+impl Cause {
+    fn of(error: &(dyn Error + 'static)) -> Self {
+        let chain = std::iter::successors(Some(error), |error| (*error).source());
+        Self(chain.map(ToString::to_string).collect::<Vec<_>>().join(": "))
+    }
 }
 
 impl Refusal {
     fn new(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
         let body = Refused { code: code.into(), message: message.into(), help: None, findings: Vec::new() };
-        Self { status, body: Box::new(body) }
+        Self { status, body: Box::new(body), retry_after: None, cause: None }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -75,6 +91,16 @@ impl Refusal {
         Self::new(StatusCode::REQUEST_TIMEOUT, "timed_out", "it took too long")
     }
 
+    pub(crate) fn too_often(wait: Duration) -> Self {
+        let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_often", "that is asked for too often");
+        Self { retry_after: Some(wait), ..refusal }.help("wait as long as `Retry-After` says")
+    }
+
+    fn because(mut self, error: &(dyn Error + 'static)) -> Self {
+        self.cause = Some(Cause::of(error));
+        self
+    }
+
     fn full() -> Self {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, "full", "the registry has no room left")
     }
@@ -91,20 +117,22 @@ impl Refusal {
 
 impl From<MetadataError> for Refusal {
     fn from(error: MetadataError) -> Self {
-        match error {
+        let refusal = match &error {
             MetadataError::Full => Self::full(),
             MetadataError::Raced | MetadataError::Lost(_) => Self::busy(),
             MetadataError::Database(_) => Self::internal(),
-        }
+        };
+        refusal.because(&error)
     }
 }
 
 impl From<FileError> for Refusal {
     fn from(error: FileError) -> Self {
-        match error.kind() {
+        let refusal = match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::full(),
             _ => Self::internal(),
-        }
+        };
+        refusal.because(&error)
     }
 }
 
@@ -113,6 +141,13 @@ impl IntoResponse for Refusal {
         let mut response = (self.status, Json(*self.body)).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(wait) = self.retry_after {
+            // Whole seconds, and never a moment too early.
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
+        }
+        if let Some(cause) = self.cause {
+            response.extensions_mut().insert(cause);
         }
         response
     }

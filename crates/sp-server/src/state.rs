@@ -1,6 +1,7 @@
 //! What every request has at hand.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use sp_tree::Limits;
@@ -8,6 +9,7 @@ use sp_tree::Limits;
 use crate::discovery::Discovery;
 use crate::metadata::Metadata;
 use crate::objects::Objects;
+use crate::watch::Watch;
 
 /// What the server takes from its surroundings.
 #[derive(Clone, Copy)]
@@ -24,6 +26,9 @@ pub(crate) struct Shared {
     pub discovery: Discovery,
     pub limits: Limits,
     pub surroundings: Surroundings,
+    /// How long a request may take.
+    pub patience: Duration,
+    pub watch: Watch,
 }
 
 pub(crate) type State = Arc<Shared>;

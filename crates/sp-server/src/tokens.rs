@@ -8,6 +8,7 @@ use sp_tree::{Digest, to_hex};
 use crate::metadata::{Bearer, Scope};
 use crate::refusal::Refusal;
 use crate::state::State;
+use crate::watch;
 
 const BYTES: usize = 32;
 
@@ -41,7 +42,9 @@ pub(crate) async fn bearer(state: &State, headers: &HeaderMap) -> Result<Option<
     }
     let hash = hash(token);
     let found = state.metadata.with(move |database| database.bearer(&hash)).await?;
-    found.map(Some).ok_or_else(Refusal::unauthorized)
+    let known = found.ok_or_else(Refusal::unauthorized)?;
+    watch::remember_user(&known.user);
+    Ok(Some(known))
 }
 
 /// Who asks, if that may publish.

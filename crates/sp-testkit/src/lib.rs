@@ -1,5 +1,5 @@
 //! A hermetic world for tests of `sp`: a temporary home, a cleared environment, a stopped
-//! clock, real git repositories and real git servers on loopback.
+//! clock, real git repositories and real servers of git and PostgreSQL on loopback.
 //!
 //! What a test of the command line compares is a [`Run`]: exit code, stdout and stderr
 //! together, with the parts that differ from run to run replaced.
@@ -9,6 +9,7 @@ mod files;
 mod git;
 mod model_server;
 mod noise;
+mod postgres;
 mod registry;
 mod run;
 mod server;
@@ -22,6 +23,7 @@ pub use files::{Entry, Files, files};
 pub use git::Repo;
 pub use model_server::{Model, ModelRequest, ModelServer};
 pub use noise::noise;
+pub use postgres::{Postgres, PostgresDatabase};
 pub use registry::{HttpAnswer, Registry};
 pub use run::Run;
 pub use server::{Daemon, HttpServer};

@@ -41,9 +41,15 @@ impl HttpAnswer {
 
 impl Registry {
     /// Starts a registry with a command that prints JSON once it listens.
-    #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn start(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a registry");
+        command.stderr(Stdio::null());
+        Self::start_telling(command)
+    }
+
+    /// The same, with its log where the command says.
+    #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+    pub fn start_telling(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("a registry");
         let mut line = String::new();
         let out = child.stdout.take().expect("its output");
         let mut reader = BufReader::new(out);
@@ -53,6 +59,11 @@ impl Registry {
         let address = told["address"].as_str().expect("an address").trim_start_matches("http://").to_owned();
         let admin = told["admin_token"].as_str().map(str::to_owned);
         Self { child: Mutex::new(child), address, admin }
+    }
+
+    /// The id of its process.
+    pub fn id(&self) -> u32 {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
     }
 
     /// Ends it at once, as a power cut does.
@@ -69,20 +80,16 @@ impl Registry {
 
     /// Asks for something; none if the registry went away.
     pub fn try_ask(&self, request: &str, token: Option<&str>, body: &[u8]) -> Option<HttpAnswer> {
-        let token = token.map(|token| format!("Bearer {token}"));
-        let authorization = token.as_deref().map(|token| ("authorization", token));
-        let headers: Vec<(&str, &str)> =
-            [("content-type", "application/json")].into_iter().chain(authorization).collect();
-        self.send(request, &headers, body)
+        let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
+        self.try_ask_with(request, &authorization, body)
     }
 
-    /// Asks for something with these headers; none if the registry went away.
-    pub fn send(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> Option<HttpAnswer> {
+    /// Asks for something with headers of its own, each with its end of line.
+    pub fn try_ask_with(&self, request: &str, headers: &str, body: &[u8]) -> Option<HttpAnswer> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
-        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let head = format!(
-            "{request} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n",
+            "{request} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n",
             self.address,
             body.len()
         );

@@ -608,6 +608,8 @@ const PAGES: &[&str] = &[
     "schema",
     "search",
     "serve",
+    "serve-backup",
+    "serve-restore",
     "show",
     "switch",
     "uninstall",

@@ -65,7 +65,10 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("rusqlite", &["sp-engine", "sp-server"], Nobody),
     // The registry: what is asynchronous stays there.
     ("axum", &["sp-server"], Nobody),
+    ("hyper", &["sp-server"], Nobody),
+    ("hyper-util", &["sp-server"], Nobody),
     ("postgres", &["sp-server"], Nobody),
+    ("prometheus-client", &["sp-server"], Nobody),
     ("rustls-platform-verifier", &["sp-server"], Nobody),
     ("tokio", &["sp-server"], Nobody),
     ("tokio-postgres-rustls", &["sp-server"], Nobody),

@@ -312,6 +312,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("search", schemars::schema_for!(RegistrySearch)),
         ("yank", schemars::schema_for!(RegistryYanked)),
         ("serve", schemars::schema_for!(RegistryStarted)),
+        ("serve backup", schemars::schema_for!(RegistryCopied)),
         ("context build", schemars::schema_for!(ContextBuilt)),
         ("context kb add", schemars::schema_for!(KbAdded)),
         ("context kb list", schemars::schema_for!(KbList)),

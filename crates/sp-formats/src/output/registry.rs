@@ -19,6 +19,19 @@ pub struct RegistryStarted {
     pub admin_token: Option<String>,
 }
 
+/// `sp serve backup` and `sp serve restore`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistryCopied {
+    /// What was copied.
+    pub from: PathBuf,
+    /// Where the copy is.
+    pub to: PathBuf,
+    /// How many packages' bytes are in it.
+    pub objects: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
+}
+
 /// `sp login` and `sp logout`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RegistryLogin {

@@ -8,21 +8,19 @@ mod packs;
 mod publish;
 mod tokens;
 
-use std::time::Duration;
-
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{Request, State as Shared};
 use axum::http::{HeaderValue, header};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use tower::limit::GlobalConcurrencyLimitLayer;
 
 use crate::refusal::Refusal;
 use crate::state::State;
+use crate::watch::watch;
 
-/// How long a request may take, and how many are answered at once.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How many requests are answered at once.
 const AT_ONCE: usize = 512;
 
 pub(crate) fn router(state: State) -> Router {
@@ -52,19 +50,27 @@ pub(crate) fn router(state: State) -> Router {
         .route("/.well-known/agent-skills/{*file}", get(discovery::serve))
         .route("/.well-known/skills/{*file}", get(discovery::serve_legacy))
         .route("/healthz", get(|| async { "ok\n" }))
+        .route("/metrics", get(metrics))
         .route("/readyz", get(packages::ready))
         .fallback(|| async { Refusal::not_found() })
-        .layer(from_fn(guard))
+        .layer(from_fn_with_state(State::clone(&state), guard))
         .layer(GlobalConcurrencyLimitLayer::new(AT_ONCE))
+        .layer(from_fn_with_state(State::clone(&state), watch))
         .with_state(state)
 }
 
 /// Every answer comes in time, and says nothing that a browser could misread.
-async fn guard(request: Request, next: Next) -> Response {
-    let answer = tokio::time::timeout(PATIENCE, next.run(request)).await;
+async fn guard(Shared(state): Shared<State>, request: Request, next: Next) -> Response {
+    let answer = tokio::time::timeout(state.patience, next.run(request)).await;
     let mut response = answer.unwrap_or_else(|_| Refusal::timed_out().into_response());
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'"));
     response
+}
+
+/// What is counted, for Prometheus.
+async fn metrics(Shared(state): Shared<State>) -> impl IntoResponse {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, kind)], state.watch.metrics.text())
 }

@@ -27,6 +27,10 @@ use postgres::Postgres;
 pub use postgres::{NoAddress, PostgresAddress};
 use sql::{Dialect, Sql, Value};
 use sqlite::Sqlite;
+pub(crate) use sqlite::snapshot;
+
+/// The file of SQLite's.
+pub(crate) const DATABASE: &str = "registry.db";
 
 /// Why the database cannot do something.
 #[derive(Debug, Error)]
@@ -188,7 +192,12 @@ pub(crate) struct Metadata {
 impl Metadata {
     /// The database in a folder; it is made if it is missing.
     pub(crate) fn in_folder(folder: &Path) -> Result<Self> {
-        Ok(Self { database: Arc::new(Database::Sqlite(Sqlite::open(&folder.join("registry.db"))?)) })
+        Self::in_file(&folder.join(DATABASE))
+    }
+
+    /// The database in a file.
+    pub(crate) fn in_file(path: &Path) -> Result<Self> {
+        Ok(Self { database: Arc::new(Database::Sqlite(Sqlite::open(path)?)) })
     }
 
     /// The database of a server; its tables are made if they are missing.

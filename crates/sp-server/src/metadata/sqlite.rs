@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ErrorCode, Statement, ToSql, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, ToSql, TransactionBehavior};
 
 use super::schema::schema;
 use super::sql::{Cell, Dialect, Row, Sql, Value};
@@ -126,6 +126,20 @@ fn cell(value: ValueRef<'_>) -> Result<Cell> {
         ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
         ValueRef::Real(_) => return Err(MetadataError::Database("no column holds fractions".into())),
     })
+}
+
+/// Copies a database as it is at one moment, also while others change it.
+pub(crate) fn snapshot(from: &Path, to: &Path) -> Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(from, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    let found: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+    if found != "ok" {
+        return Err(MetadataError::Database(format!("`{}` is damaged: {found}", from.display()).into()));
+    }
+    let to = to.to_str().ok_or_else(|| MetadataError::Database("the name of the folder is no text".into()))?;
+    connection.execute("VACUUM INTO ?1", [to])?;
+    Ok(())
 }
 
 fn connect(path: &Path) -> Result<Connection> {

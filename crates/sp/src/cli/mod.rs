@@ -4,6 +4,7 @@ mod bag;
 mod context;
 mod key;
 mod pkg;
+mod serve;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ pub(crate) use bag::{Bag, BagSource};
 pub(crate) use context::{Build, ContextPack, Kb, PackReader};
 pub(crate) use key::Key;
 pub(crate) use pkg::{Create, Drawing, EnvelopeForm, Pkg, PkgKind, PkgPlace, Secret, Sign, Trust};
+pub(crate) use serve::{LogForm, Serve, ServeCopy};
 
 /// One fast, safe command for everything that a coding agent reads.
 #[derive(Debug, Parser)]
@@ -148,18 +150,7 @@ pub(crate) enum Command {
     #[command(subcommand, visible_alias = "pack")]
     Pkg(Pkg),
     /// Run a registry of packages for a team
-    Serve {
-        /// Where everything is kept [default: `registry` in Skillpack's own directory]
-        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-        data: Option<PathBuf>,
-        /// A PostgreSQL database, `postgres://…`, for all but the bytes of packages [env: `SP_DATABASE_URL`, which
-        /// others on this machine do not see]
-        #[arg(long, value_name = "ADDRESS")]
-        database: Option<String>,
-        /// Where it listens
-        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
-        listen: std::net::SocketAddr,
-    },
+    Serve(Serve),
     /// Remember a token for a registry
     Login {
         /// The address of the registry
