@@ -14,10 +14,19 @@ pub fn path(address: &str) -> String {
         Some((path, query)) => (path, Some(query)),
         None => (address, None),
     };
-    let mut before = Cow::Borrowed("");
-    let cover = |segment| {
-        let after = std::mem::replace(&mut before, decoded(segment));
-        if after == "s" { COVER } else { segment }
+    let mut first = None;
+    let cover = |segment| match (segment, &first) {
+        ("", _) => "",
+        // What follows the first segment of `/s/…` opens something.
+        (_, Some(true)) => {
+            first = Some(false);
+            COVER
+        }
+        (_, Some(false)) => segment,
+        (_, None) => {
+            first = Some(decoded(segment) == "s");
+            segment
+        }
     };
     let shown = path.split('/').map(cover).collect::<Vec<_>>().join("/");
     match query {
@@ -71,6 +80,8 @@ mod tests {
             ("/s/k1.17.abc/packs/pk_1/pack.json", "/s/…/packs/pk_1/pack.json"),
             ("/%73/k1.17.abc/packs/pk_1.zip", "/%73/…/packs/pk_1.zip"),
             ("/s/abc", "/s/…"),
+            ("/s/", "/s/"),
+            ("/api/v1/packages/s/notes/index.json", "/api/v1/packages/s/notes/index.json"),
             ("//s/k1.17.abc/packs", "//s/…/packs"),
             ("/api/v1/search?q=100%25&limit=5", "/api/v1/search?q=100%25&limit=5"),
             ("/api/v1/packages/acme/notes/1.0.0", "/api/v1/packages/acme/notes/1.0.0"),

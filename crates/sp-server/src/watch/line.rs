@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use serde::Serialize;
 use sp_formats::registry::{PUBLISH_PREFIX, READ_PREFIX};
 
+use crate::redact;
+
 /// What is told of a request.
 #[derive(Debug, Clone, Serialize)]
 pub struct RequestLine {
@@ -49,8 +51,6 @@ impl fmt::Display for RequestLine {
 
 /// Stands for what opens something.
 const HIDDEN: &str = "…";
-/// What follows this segment is a signature.
-const SIGNED: &str = "s";
 
 /// Whether a part of a path looks like a token.
 pub(super) fn is_secret(text: &str) -> bool {
@@ -59,15 +59,8 @@ pub(super) fn is_secret(text: &str) -> bool {
 
 /// A path as it may be told.
 pub(super) fn shown(path: &str) -> String {
-    let mut shown = Vec::new();
-    let mut before = "";
-    for (number, segment) in path.split('/').enumerate() {
-        // `/s/{signature}/…`: the signature follows the first segment.
-        let hide = number == 2 && before == SIGNED || is_secret(segment);
-        shown.push(if hide && !segment.is_empty() { HIDDEN } else { segment });
-        before = segment;
-    }
-    shown.join("/")
+    let path = redact::path(path);
+    path.split('/').map(|segment| if is_secret(segment) { HIDDEN } else { segment }).collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]

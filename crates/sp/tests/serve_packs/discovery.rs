@@ -91,7 +91,7 @@ fn unpacked(bytes: Vec<u8>) -> Files {
 
 #[test]
 fn mc_09_every_skill_of_every_public_package_is_in_the_index_to_the_byte() {
-    let (_world, registry, _, me) = running();
+    let (_world, registry, _, me) = running(module_path!());
     assert_eq!(index(&registry), [Value::Null; 0]);
     let (review, deploy) = (skill("review"), skill("deploy"));
     let files = [
@@ -129,7 +129,7 @@ fn mc_09_every_skill_of_every_public_package_is_in_the_index_to_the_byte() {
 
 #[test]
 fn mc_09_the_older_index_lists_files_that_are_there() {
-    let (_world, registry, _, me) = running();
+    let (_world, registry, _, me) = running(module_path!());
     let deploy = skill("deploy");
     let files = [("deploy/SKILL.md", deploy.as_str()), ("deploy/scripts/run.sh", "#!/bin/sh\n")];
     publish(&registry, &me, ("acme/tools", "1.0.0"), &files);
@@ -146,7 +146,7 @@ fn mc_09_the_older_index_lists_files_that_are_there() {
 
 #[test]
 fn mc_09_what_is_private_yanked_or_old_is_not_offered() {
-    let (_world, registry, _, me) = running();
+    let (_world, registry, _, me) = running(module_path!());
     for (place, version, name) in
         [("acme/a", "1.0.0", "old"), ("acme/a", "1.1.0", "new"), ("acme/b", "1.0.0", "secret")]
     {
@@ -170,7 +170,7 @@ fn mc_09_what_is_private_yanked_or_old_is_not_offered() {
 
 #[test]
 fn mc_09_a_hostile_name_becomes_no_path_and_takes_nobodys_name() {
-    let (_world, registry, admin, me) = running();
+    let (_world, registry, admin, me) = running(module_path!());
     let evil = token(&registry, &admin, "evil");
     publish(&registry, &me, ("acme/tools", "1.0.0"), &[("review/SKILL.md", &skill("review"))]);
     let named = |name: &str, description: &str| format!("---\nname: {name}\ndescription: {description}\n---\n\nx\n");

@@ -60,7 +60,7 @@ fn pushed(registry: &Registry, me: &str) -> String {
 
 #[test]
 fn cp_16_a_pack_is_taken_once_and_read_by_whoever_has_an_address() {
-    let (world, registry, _, me) = running();
+    let (world, registry, _, me) = running(module_path!());
     let answer = push(&registry, &me, ID, &zipped(&golden_files()));
     assert_eq!(answer.status, 201, "{answer:?}");
     let taken = answer.json();
@@ -96,7 +96,7 @@ fn cp_16_a_pack_is_taken_once_and_read_by_whoever_has_an_address() {
 
 #[test]
 fn cp_16_without_a_signature_that_fits_everything_is_closed_alike() {
-    let (_world, registry, _, me) = running();
+    let (_world, registry, _, me) = running(module_path!());
     let folder = pushed(&registry, &me);
     assert_eq!(push(&registry, &me, OTHER, &small(OTHER, "Other")).status, 201);
     let opening = folder.split('/').nth(2).unwrap();
@@ -155,7 +155,7 @@ fn cp_16_without_a_signature_that_fits_everything_is_closed_alike() {
 
 #[test]
 fn cp_16_an_address_ends_and_is_good_for_a_week_at_the_most() {
-    let (_world, registry, _, me) = running();
+    let (_world, registry, _, me) = running(module_path!());
     pushed(&registry, &me);
     let ask = |body: &str| registry.ask(&format!("POST /api/v1/context-packs/{ID}/url"), Some(&me), body.as_bytes());
     for wrong in [
@@ -185,7 +185,7 @@ fn cp_16_an_address_ends_and_is_good_for_a_week_at_the_most() {
 
 #[test]
 fn cp_16_addresses_are_taken_back_by_pack_by_key_and_with_the_pack() {
-    let (world, registry, admin, me) = running();
+    let (world, registry, admin, me) = running(module_path!());
     let first = format!("{}pack.json", pushed(&registry, &me));
     assert_eq!(push(&registry, &me, OTHER, &small(OTHER, "Other")).status, 201);
     let other = format!("{}pack.json", text(&url(&registry, &me, OTHER), "folder"));
@@ -235,7 +235,7 @@ fn cp_16_addresses_are_taken_back_by_pack_by_key_and_with_the_pack() {
 
 #[test]
 fn cp_16_a_pack_is_its_owners() {
-    let (_world, registry, admin, me) = running();
+    let (_world, registry, admin, me) = running(module_path!());
     let you = token(&registry, &admin, "you");
     pushed(&registry, &me);
     let listed = |token: &str| {
@@ -264,7 +264,7 @@ fn cp_16_a_pack_is_its_owners() {
 
 #[test]
 fn cp_16_the_gate_is_the_reader_of_packs() {
-    let (_world, registry, _, me) = running();
+    let (_world, registry, _, me) = running(module_path!());
     let mut forged = golden_files();
     forged.iter_mut().find(|(name, _)| name == "tasks.md").unwrap().1.extend(b"More.\n");
     let answer = push(&registry, &me, ID, &zipped(&forged));
@@ -320,7 +320,7 @@ fn bomb() -> Vec<u8> {
 
 #[test]
 fn cp_16_parts_heads_and_conditions_are_answered() {
-    let (_world, registry, _, me) = running();
+    let (_world, registry, _, me) = running(module_path!());
     let path = format!("{}pack.json", pushed(&registry, &me));
     let whole = get(&registry, &path);
     let (bytes, tag) = (whole.body.clone(), whole.header("etag").unwrap().to_owned());
@@ -373,7 +373,7 @@ fn httpdate(lower: &str) -> String {
 
 #[test]
 fn pk_25_a_download_that_broke_off_goes_on_where_it_was() {
-    let (_world, registry, _, me) = running();
+    let (_world, registry, _, me) = running(module_path!());
     let skill = "---\nname: review\ndescription: Reviews.\n---\n\n# Review\n";
     let bytes = super::discovery::publish(&registry, &me, ("acme/tools", "1.0.0"), &[("review/SKILL.md", skill)]);
     let path = "/api/v1/packages/acme/tools/1.0.0/download";
@@ -390,6 +390,26 @@ fn pk_25_a_download_that_broke_off_goes_on_where_it_was() {
     assert_eq!(get_with(&registry, path, &[("if-none-match", &tag)]).status, 304);
 }
 
+#[test]
+fn cp_16_a_backup_has_the_packs_and_their_keys() {
+    let (world, registry, _, me) = running(module_path!());
+    if module_path!().ends_with("postgres") {
+        // A server's own programs copy its databases.
+        return;
+    }
+    let folder = pushed(&registry, &me);
+    let at = |name: &str| world.path(name).display().to_string();
+    world.sp(&["serve", "backup", "--data", &at("registry"), &at("backup")]).ok();
+    registry.kill();
+    std::fs::remove_dir_all(world.path("registry")).unwrap();
+    world.sp(&["serve", "restore", &at("backup"), "--data", &at("registry")]).ok();
+    let registry = start(&world);
+    for (name, bytes) in golden_files() {
+        assert_eq!(get(&registry, &format!("{folder}{name}")).body, bytes, "{name}");
+    }
+    assert_eq!(get(&registry, &folder.replace(&format!("{ID}/"), &format!("{ID}.zip"))).status, 200);
+}
+
 fn logged_in(world: &mut World, registry: &Registry, token: &str) {
     world.set_env("SP_REGISTRY_TOKEN", token);
     world.sp(&["login", &registry.address]).ok();
@@ -398,7 +418,7 @@ fn logged_in(world: &mut World, registry: &Registry, token: &str) {
 
 #[test]
 fn cp_16_a_pack_goes_from_one_command_line_to_another() {
-    let (mut world, registry, _, me) = running();
+    let (mut world, registry, _, me) = running(module_path!());
     let pack = golden().display().to_string();
     let refused = world.sp(&["context", "push", &pack]).fails(2);
     assert!(refused.stderr.contains("sp login"), "{refused}");

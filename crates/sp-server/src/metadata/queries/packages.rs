@@ -2,7 +2,6 @@
 
 use sp_formats::package::PackageVersion;
 use sp_formats::registry::{IndexItem, PackageIndex, Place, VersionItem};
-use sp_tree::Digest;
 
 use super::super::sql::Row;
 use super::super::{Database, Download, Index, MetadataError, Reader, Result, Versions};
@@ -88,12 +87,6 @@ impl Database {
             let Some(package) = package(sql, place, reader)? else { return Ok(None) };
             sql.first(find, &[package.id.into(), version.into()])
         })
-    }
-
-    /// Every object that anything speaks of.
-    pub(crate) fn digests(&self) -> Result<Vec<Digest>> {
-        const LIST: &str = "SELECT DISTINCT digest FROM versions";
-        self.read(|sql| sql.query(LIST, &[]))?.into_iter().map(|mut row| row.take()).collect()
     }
 
     pub(crate) fn count_download(&self, place: &Place) -> Result<()> {

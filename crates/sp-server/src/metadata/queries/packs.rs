@@ -4,11 +4,16 @@
 //! if the pack has a key of its own, only if it is that: so every address of one pack can be taken back, and
 //! new ones given, though what is signed never says more than the pack, the time and the key.
 
+use std::collections::BTreeSet;
+
 use sp_formats::context_pack::{PackItem, UrlKeyItem};
-use sp_tree::Digest;
+use sp_tree::{Digest, from_hex};
 
 use super::super::sql::{Row, Sql, Value, value};
-use super::super::{Bearer, Database, KeptPack, NewKey, NewPack, PackOutcome, PublicSkills, Result, Scope, UrlKey};
+use super::super::{
+    Bearer, Database, KeptFile, KeptPack, MetadataError, NewKey, NewPack, PackOutcome, PublicSkills, Result, Scope,
+    UrlKey,
+};
 use super::{Deed, note};
 
 impl Database {
@@ -142,6 +147,21 @@ impl Database {
             }
             Ok(found)
         })
+    }
+
+    /// Every object that anything speaks of: packages, and context packs with their files.
+    pub(crate) fn digests(&self) -> Result<Vec<Digest>> {
+        const PACKAGES: &str = "SELECT DISTINCT digest FROM versions";
+        const PACKS: &str = "SELECT digest, files FROM context_packs";
+        let (packages, packs) = self.read(|sql| Ok((sql.query(PACKAGES, &[])?, sql.query(PACKS, &[])?)))?;
+        let mut digests: BTreeSet<Digest> = packages.into_iter().map(|mut row| row.take()).collect::<Result<_>>()?;
+        for mut row in packs {
+            digests.insert(row.take()?);
+            let files: String = row.take()?;
+            let files: Vec<KeptFile> = serde_json::from_str(&files).map_err(|e| MetadataError::Database(e.into()))?;
+            digests.extend(files.iter().filter_map(|file| from_hex(&file.sha256)).map(Digest::from_bytes));
+        }
+        Ok(digests.into_iter().collect())
     }
 
     /// The newest version of every package of skills that strangers may see.
