@@ -63,9 +63,12 @@ pub(super) async fn versions(
 }
 
 /// The manifest of a version, and what was said of it when it was published.
-#[derive(serde::Serialize)]
+#[derive(serde::Serialize, schemars::JsonSchema)]
 pub(super) struct Described {
+    /// The manifest, as the package has it.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     manifest: Box<RawValue>,
+    #[schemars(with = "sp_formats::registry::TrustReport")]
     report: Box<RawValue>,
 }
 

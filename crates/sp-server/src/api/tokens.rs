@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::metadata::{AuditItem, Bearer, Scope, Sqlite, TokenItem};
@@ -13,7 +14,7 @@ use crate::tokens::{admin, bearer, hash, is_user, mint as new_token};
 type Answer<T> = Result<T, Refusal>;
 
 /// Whose token is wanted, and for what.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     user: String,
@@ -21,7 +22,7 @@ pub(super) struct Wanted {
 }
 
 /// A token, shown once.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Minted {
     id: i64,
     user: String,
@@ -66,7 +67,7 @@ pub(super) async fn revoke(
 }
 
 /// Whose token it is.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Known {
     user: String,
     scope: &'static str,

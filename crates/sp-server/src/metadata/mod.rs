@@ -57,7 +57,7 @@ pub(crate) struct Bearer {
 }
 
 /// A token, without what it is.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct TokenItem {
     pub id: i64,
     pub user: String,
@@ -67,7 +67,7 @@ pub(crate) struct TokenItem {
 }
 
 /// Something that was done.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct AuditItem {
     pub at: String,
     pub user: String,
