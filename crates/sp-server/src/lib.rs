@@ -19,10 +19,11 @@ use sp_tree::{Dir, Limits};
 use thiserror::Error;
 use tokio::net::TcpListener;
 
-use crate::metadata::{Bearer, Metadata, Scope, Sqlite};
+use crate::metadata::{Bearer, Database, Metadata, MetadataError, Scope};
 use crate::objects::Objects;
 use crate::state::{Shared, State};
 
+pub use crate::metadata::{NoAddress, PostgresAddress};
 pub use crate::state::Surroundings;
 
 /// Who runs the registry.
@@ -34,6 +35,9 @@ pub enum ServeError {
     /// The folder cannot be used.
     #[error("cannot use `{}`", .0.display())]
     Data(PathBuf, #[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The database cannot be used. The address is shown without its password.
+    #[error("cannot use the database `{0}`")]
+    Database(PostgresAddress, #[source] Box<dyn std::error::Error + Send + Sync>),
     /// The address cannot be used.
     #[error("cannot listen on `{0}`")]
     Listen(SocketAddr, #[source] std::io::Error),
@@ -46,6 +50,8 @@ pub enum ServeError {
 pub struct Settings {
     /// The folder of everything that is stored.
     pub data: PathBuf,
+    /// What it knows stands here instead of in the folder.
+    pub database: Option<PostgresAddress>,
     /// Where it listens.
     pub listen: SocketAddr,
     /// The ceilings.
@@ -64,39 +70,52 @@ pub struct Started {
 
 /// Runs a registry until it is told to stop.
 pub fn serve(settings: &Settings, started: impl FnOnce(Started)) -> Result<(), ServeError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Run)?;
+    // The connections to a database must not end where nobody may wait, so this outlives the runtime.
     let state = open(settings)?;
     let admin_token = first_token(&state, settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Run)?;
     runtime.block_on(async {
         let listener = TcpListener::bind(settings.listen).await.map_err(|e| ServeError::Listen(settings.listen, e))?;
         let address = listener.local_addr().map_err(ServeError::Run)?;
         started(Started { address, admin_token });
-        axum::serve(listener, api::router(state)).with_graceful_shutdown(told_to_stop()).await.map_err(ServeError::Run)
+        let router = api::router(State::clone(&state));
+        axum::serve(listener, router).with_graceful_shutdown(told_to_stop()).await.map_err(ServeError::Run)
     })
 }
 
 fn open(settings: &Settings) -> Result<State, ServeError> {
     let unusable = |e: Box<dyn std::error::Error + Send + Sync>| ServeError::Data(settings.data.clone(), e);
     Dir::create_all(&settings.data).map_err(|e| unusable(e.into()))?;
+    let metadata = match &settings.database {
+        None => Metadata::in_folder(&settings.data),
+        Some(address) => Metadata::at(address),
+    };
     Ok(Arc::new(Shared {
-        metadata: Metadata::open(&settings.data).map_err(|e| unusable(e.into()))?,
+        metadata: metadata.map_err(|e| no_database(settings, e))?,
         objects: Objects::open(&settings.data).map_err(|e| unusable(e.into()))?,
         limits: settings.limits.clone(),
         surroundings: settings.surroundings,
     }))
 }
 
+fn no_database(settings: &Settings, error: MetadataError) -> ServeError {
+    match &settings.database {
+        None => ServeError::Data(settings.data.clone(), error.into()),
+        Some(address) => ServeError::Database(address.clone(), error.into()),
+    }
+}
+
 /// The token of whoever runs the registry, if there is none yet.
 fn first_token(state: &State, settings: &Settings) -> Result<Option<String>, ServeError> {
-    let unusable = |e: metadata::MetadataError| ServeError::Data(settings.data.clone(), e.into());
-    if state.metadata.now(Sqlite::has_tokens).map_err(unusable)? {
+    let unusable = |e| no_database(settings, e);
+    if state.metadata.now(Database::has_tokens).map_err(unusable)? {
         return Ok(None);
     }
     let token = tokens::mint(state, Scope::Admin).map_err(ServeError::Run)?;
     let bearer = Bearer { user: ADMIN.into(), scope: Scope::Admin };
     let (hash, at) = (tokens::hash(&token), state.timestamp());
-    state.metadata.now(|database| database.add_token(&bearer, &hash, &at)).map_err(unusable)?;
-    Ok(Some(token))
+    let is_first = state.metadata.now(|database| database.add_first_token(&bearer, &hash, &at)).map_err(unusable)?;
+    Ok(is_first.then_some(token))
 }
 
 /// Until the process is asked to end. What is being answered is answered.

@@ -67,6 +67,11 @@ impl Refusal {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, "full", "the registry has no room left")
     }
 
+    fn busy() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "the registry cannot do this now")
+            .help("try it again in a moment; nothing was changed")
+    }
+
     fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the registry could not do this")
     }
@@ -76,6 +81,7 @@ impl From<MetadataError> for Refusal {
     fn from(error: MetadataError) -> Self {
         match error {
             MetadataError::Full => Self::full(),
+            MetadataError::Raced | MetadataError::Lost(_) => Self::busy(),
             MetadataError::Database(_) => Self::internal(),
         }
     }

@@ -66,7 +66,10 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     // The registry: what is asynchronous stays there.
     ("askama", &["sp-server"], Nobody),
     ("axum", &["sp-server"], Nobody),
+    ("postgres", &["sp-server"], Nobody),
+    ("rustls-platform-verifier", &["sp-server"], Nobody),
     ("tokio", &["sp-server"], Nobody),
+    ("tokio-postgres-rustls", &["sp-server"], Nobody),
     ("tower", &["sp-server"], Nobody),
     ("schemars", &["sp-formats", "sp-server"], Nobody),
     ("strsim", &["sp-formats"], Nobody),
@@ -106,7 +109,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("proptest", &[], Anybody),
     ("rcgen", &["sp-testkit"], Nobody),
     ("regex-lite", &["sp-testkit"], Nobody),
-    ("rustls", &["sp-testkit"], Nobody),
+    ("rustls", &["sp-server", "sp-testkit"], Nobody),
     ("tempfile", &["sp-testkit"], Anybody),
 ];
 

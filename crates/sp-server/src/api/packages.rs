@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use sp_formats::package::PackageVersion;
 use sp_formats::registry::{PackageIndex, Place, RegistryIndex, SHA256_HEADER, SearchAnswer, YANKED_HEADER};
 
-use crate::metadata::{Reader, Sqlite};
+use crate::metadata::{Database, Reader};
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::tokens::bearer;
@@ -119,7 +119,7 @@ pub(super) async fn download(
 }
 
 pub(super) async fn ready(Shared(state): Shared<State>) -> Answer<&'static str> {
-    state.metadata.with(Sqlite::is_well).await?;
+    state.metadata.with(Database::is_well).await?;
     Ok("ready\n")
 }
 

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::metadata::{AuditItem, Bearer, Scope, Sqlite, TokenItem};
+use crate::metadata::{AuditItem, Bearer, Database, Scope, TokenItem};
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::tokens::{admin, bearer, hash, is_user, mint as new_token};
@@ -50,7 +50,7 @@ pub(super) async fn mint(
 
 pub(super) async fn list(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Vec<TokenItem>>> {
     admin(&state, &headers).await?;
-    Ok(Json(state.metadata.with(Sqlite::tokens).await?))
+    Ok(Json(state.metadata.with(Database::tokens).await?))
 }
 
 pub(super) async fn revoke(
@@ -81,5 +81,5 @@ pub(super) async fn whoami(Shared(state): Shared<State>, headers: HeaderMap) -> 
 /// What was done last.
 pub(super) async fn audit(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Vec<AuditItem>>> {
     admin(&state, &headers).await?;
-    Ok(Json(state.metadata.with(Sqlite::audit).await?))
+    Ok(Json(state.metadata.with(Database::audit).await?))
 }

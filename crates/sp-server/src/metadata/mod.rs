@@ -1,5 +1,17 @@
 //! Everything that the registry knows about packages, people and what they did. No query stands outside of here.
 
+/// The packages that somebody may see: all (`$1`), or by name (`$2`).
+macro_rules! may_see {
+    () => {
+        "($1 OR NOT private OR EXISTS (
+            SELECT 1 FROM members WHERE members.namespace = packages.namespace AND username = $2))"
+    };
+}
+
+mod postgres;
+mod queries;
+mod schema;
+mod sql;
 mod sqlite;
 
 use std::path::Path;
@@ -9,7 +21,10 @@ use sp_formats::registry::{IndexItem, PackageIndex, Place, VersionItem};
 use sp_tree::Digest;
 use thiserror::Error;
 
-pub(crate) use sqlite::Sqlite;
+use postgres::Postgres;
+pub use postgres::{NoAddress, PostgresAddress};
+use sql::{Dialect, Sql, Value};
+use sqlite::Sqlite;
 
 /// Why the database cannot do something.
 #[derive(Debug, Error)]
@@ -17,6 +32,12 @@ pub(crate) enum MetadataError {
     /// The disk is full.
     #[error("there is no room left")]
     Full,
+    /// It met another transaction, and can be tried again.
+    #[error("others changed the same all the time")]
+    Raced,
+    /// The connection died before anything was changed.
+    #[error("the database cannot be reached")]
+    Lost(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Something else.
     #[error("the database cannot be used")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -116,22 +137,67 @@ pub(crate) struct Download {
     pub yanked: bool,
 }
 
-/// The database.
+/// The database. What it can be asked stands in [`queries`].
+pub(crate) enum Database {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Database {
+    /// Reads. It may be done more than once, until the database answers.
+    fn read<T>(&self, work: impl Fn(&mut dyn Sql) -> Result<T>) -> Result<T> {
+        match self {
+            Self::Sqlite(database) => database.read(work),
+            Self::Postgres(database) => database.read(work),
+        }
+    }
+
+    /// Changes something, all of it or nothing, as if nobody else changed anything meanwhile. It may be tried more
+    /// than once, and is done once at the most.
+    fn change<T>(&self, work: impl Fn(&mut dyn Sql) -> Result<T>) -> Result<T> {
+        match self {
+            Self::Sqlite(database) => database.change(work),
+            Self::Postgres(database) => database.change(work),
+        }
+    }
+
+    /// Changes one thing that does not depend on anything that was read, as a counter.
+    fn change_alone(&self, query: &'static str, values: &[Value<'_>]) -> Result<()> {
+        match self {
+            Self::Sqlite(database) => database.change(|sql| sql.execute(query, values).map(drop)),
+            Self::Postgres(database) => database.change_alone(query, values),
+        }
+    }
+
+    fn dialect(&self) -> &'static Dialect {
+        match self {
+            Self::Sqlite(_) => &sqlite::DIALECT,
+            Self::Postgres(_) => &postgres::DIALECT,
+        }
+    }
+}
+
+/// The database, shared by all who ask.
 #[derive(Clone)]
 pub(crate) struct Metadata {
-    database: Arc<Sqlite>,
+    database: Arc<Database>,
 }
 
 impl Metadata {
     /// The database in a folder; it is made if it is missing.
-    pub(crate) fn open(folder: &Path) -> Result<Self> {
-        Ok(Self { database: Arc::new(Sqlite::open(&folder.join("registry.db"))?) })
+    pub(crate) fn in_folder(folder: &Path) -> Result<Self> {
+        Ok(Self { database: Arc::new(Database::Sqlite(Sqlite::open(&folder.join("registry.db"))?)) })
+    }
+
+    /// The database of a server; its tables are made if they are missing.
+    pub(crate) fn at(address: &PostgresAddress) -> Result<Self> {
+        Ok(Self { database: Arc::new(Database::Postgres(Postgres::open(address)?)) })
     }
 
     /// Does something with the database on a thread that may wait.
     pub(crate) async fn with<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Sqlite) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&Database) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let database = Arc::clone(&self.database);
         let joined = tokio::task::spawn_blocking(move || work(&database)).await;
@@ -139,7 +205,7 @@ impl Metadata {
     }
 
     /// The same, where waiting is fine.
-    pub(crate) fn now<T>(&self, work: impl FnOnce(&Sqlite) -> Result<T>) -> Result<T> {
+    pub(crate) fn now<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
         work(&self.database)
     }
 }

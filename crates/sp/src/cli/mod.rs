@@ -152,6 +152,10 @@ pub(crate) enum Command {
         /// Where everything is kept [default: `registry` in Skillpack's own directory]
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         data: Option<PathBuf>,
+        /// A PostgreSQL database, `postgres://…`, for all but the bytes of packages [env: `SP_DATABASE_URL`, which
+        /// others on this machine do not see]
+        #[arg(long, value_name = "ADDRESS")]
+        database: Option<String>,
         /// Where it listens
         #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
         listen: std::net::SocketAddr,

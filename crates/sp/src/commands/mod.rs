@@ -40,7 +40,10 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         Command::Key(command) => key::run(&context, command, terminal),
         Command::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
         Command::Context(command) => return context::run(&context, &cli.options, command, terminal),
-        Command::Serve { data, listen } => serve::run(&context, data.as_deref(), *listen, terminal),
+        Command::Serve { data, database, listen } => {
+            let wanted = serve::Wanted { data: data.as_deref(), database: database.as_deref(), listen: *listen };
+            serve::run(&context, &wanted, terminal)
+        }
         Command::Login { .. }
         | Command::Logout { .. }
         | Command::Publish { .. }

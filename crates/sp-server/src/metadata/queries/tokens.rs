@@ -1,0 +1,85 @@
+//! Tokens, and what was done with them.
+
+use sp_tree::Digest;
+
+use super::super::sql::{Sql, value};
+use super::super::{AuditItem, Bearer, Database, Result, Scope, TokenItem};
+use super::{Deed, note};
+
+impl Database {
+    /// Whether it answers.
+    pub(crate) fn is_well(&self) -> Result<()> {
+        self.read(|sql| sql.query("SELECT 1", &[]).map(drop))
+    }
+
+    /// Whether there is a token at all.
+    pub(crate) fn has_tokens(&self) -> Result<bool> {
+        self.read(has_tokens)
+    }
+
+    pub(crate) fn add_token(&self, bearer: &Bearer, hash: &Digest, at: &str) -> Result<i64> {
+        self.change(|sql| add_token(sql, bearer, hash, at))
+    }
+
+    /// The first token there is; false if there is one already. Of several who start at once one wins.
+    pub(crate) fn add_first_token(&self, bearer: &Bearer, hash: &Digest, at: &str) -> Result<bool> {
+        self.change(|sql| {
+            let is_first = !has_tokens(sql)?;
+            if is_first {
+                add_token(sql, bearer, hash, at)?;
+            }
+            Ok(is_first)
+        })
+    }
+
+    /// Whose token has this hash, if it was not revoked.
+    pub(crate) fn bearer(&self, hash: &Digest) -> Result<Option<Bearer>> {
+        const FIND: &str = "SELECT username, scope FROM tokens WHERE hash = $1 AND NOT revoked";
+        let Some(mut row) = self.read(|sql| sql.first(FIND, &[hash.into()]))? else { return Ok(None) };
+        let (user, scope): (String, String) = (row.take()?, row.take()?);
+        Ok(Scope::of(&scope).map(|scope| Bearer { user, scope }))
+    }
+
+    pub(crate) fn tokens(&self) -> Result<Vec<TokenItem>> {
+        const LIST: &str = "SELECT id, username, scope, created_at, revoked FROM tokens ORDER BY id";
+        let rows = self.read(|sql| sql.query(LIST, &[]))?;
+        let item = |mut row: super::Row| {
+            Ok(TokenItem {
+                id: row.take()?,
+                user: row.take()?,
+                scope: row.take()?,
+                created_at: row.take()?,
+                revoked: row.take()?,
+            })
+        };
+        rows.into_iter().map(item).collect()
+    }
+
+    /// Whether there was such a token.
+    pub(crate) fn revoke_token(&self, id: i64, who: &Bearer, at: &str) -> Result<bool> {
+        self.change(|sql| {
+            let changed = sql.execute("UPDATE tokens SET revoked = TRUE WHERE id = $1", &[id.into()])?;
+            note(sql, Deed { who, at }, "revoke", &format!("token {id}"))?;
+            Ok(changed > 0)
+        })
+    }
+
+    /// What was done last, the latest first.
+    pub(crate) fn audit(&self) -> Result<Vec<AuditItem>> {
+        const LIST: &str = "SELECT at, username, action, subject FROM audit ORDER BY id DESC LIMIT 1000";
+        let rows = self.read(|sql| sql.query(LIST, &[]))?;
+        let item = |mut row: super::Row| {
+            Ok(AuditItem { at: row.take()?, user: row.take()?, action: row.take()?, subject: row.take()? })
+        };
+        rows.into_iter().map(item).collect()
+    }
+}
+
+fn has_tokens(sql: &mut dyn Sql) -> Result<bool> {
+    value(sql, "SELECT EXISTS (SELECT 1 FROM tokens)", &[])
+}
+
+fn add_token(sql: &mut dyn Sql, bearer: &Bearer, hash: &Digest, at: &str) -> Result<i64> {
+    const ADD: &str = "INSERT INTO tokens (username, scope, hash, created_at) VALUES ($1, $2, $3, $4) RETURNING id";
+    value(sql, ADD, &[(&bearer.user).into(), bearer.scope.word().into(), hash.into(), at.into()])
+}
