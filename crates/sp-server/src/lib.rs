@@ -7,7 +7,9 @@
 mod api;
 mod metadata;
 mod objects;
+mod pages;
 mod refusal;
+mod sessions;
 mod state;
 mod tokens;
 
@@ -21,6 +23,8 @@ use tokio::net::TcpListener;
 
 use crate::metadata::{Bearer, Database, Metadata, MetadataError, Scope};
 use crate::objects::Objects;
+use crate::pages::Shelf;
+use crate::sessions::Sessions;
 use crate::state::{Shared, State};
 
 pub use crate::metadata::{NoAddress, PostgresAddress};
@@ -94,6 +98,8 @@ fn open(settings: &Settings) -> Result<State, ServeError> {
         metadata: metadata.map_err(|e| no_database(settings, e))?,
         objects: Objects::open(&settings.data).map_err(|e| unusable(e.into()))?,
         limits: settings.limits.clone(),
+        sessions: Sessions::default(),
+        shelf: Shelf::default(),
         surroundings: settings.surroundings,
     }))
 }

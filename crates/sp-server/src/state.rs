@@ -7,6 +7,8 @@ use sp_tree::Limits;
 
 use crate::metadata::Metadata;
 use crate::objects::Objects;
+use crate::pages::Shelf;
+use crate::sessions::Sessions;
 
 /// What the server takes from its surroundings.
 #[derive(Clone, Copy)]
@@ -21,6 +23,10 @@ pub(crate) struct Shared {
     pub metadata: Metadata,
     pub objects: Objects,
     pub limits: Limits,
+    /// Who is logged in on the pages.
+    pub sessions: Sessions,
+    /// What was read of packages lately.
+    pub shelf: Shelf,
     pub surroundings: Surroundings,
 }
 

@@ -1,5 +1,6 @@
 //! The surface: which address does what.
 
+mod badges;
 mod namespaces;
 pub(crate) mod openapi;
 mod packages;
@@ -11,13 +12,14 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::{HeaderValue, header};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use sp_formats::registry::{PackageIndex, RegistryIndex, SearchAnswer, TrustReport};
 use tower::limit::GlobalConcurrencyLimitLayer;
 
 use crate::metadata::{AuditItem, TokenItem};
+use crate::pages;
 use crate::refusal::Refusal;
 use crate::state::State;
 use route::{Route, Who};
@@ -29,7 +31,9 @@ const AT_ONCE: usize = 512;
 pub(crate) fn router(state: State) -> Router {
     let table = routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
     table
+        .merge(pages::router())
         .fallback(|| async { Refusal::not_found() })
+        .layer(from_fn_with_state(state.clone(), pages::dress))
         .layer(from_fn(guard))
         .layer(GlobalConcurrencyLimitLayer::new(AT_ONCE))
         .with_state(state)
@@ -61,6 +65,15 @@ fn reading() -> Vec<Route> {
             .does("the bytes of a version, with `x-ctxpkg-sha256`, `x-ctxpkg-yanked` and an `ETag`")
             .answers_media(200, "application/json")
             .answers_nothing(304),
+        Route::get("/api/v1/packages/{ns}/{name}/{version}/readme", packages::readme)
+            .does("what a version says of itself, as Markdown; not found if it says nothing")
+            .answers_media(200, "text/plain"),
+        Route::get("/badges/{ns}/{file}", badges::version)
+            .does("the newest version of a package, as a picture")
+            .answers_media(200, "image/svg+xml"),
+        Route::get("/badges/{ns}/{name}/downloads.svg", badges::downloads)
+            .does("how often a package was downloaded, as a picture")
+            .answers_media(200, "image/svg+xml"),
     ]
 }
 
@@ -118,7 +131,7 @@ fn people() -> Vec<Route> {
             .does("makes a token, and shows it this once")
             .by(Who::Admin)
             .asks::<tokens::Wanted>()
-            .answers::<tokens::Minted>(201),
+            .answers::<crate::tokens::Minted>(201),
         Route::delete("/api/v1/tokens/{id}", tokens::revoke).does("ends a token").by(Who::Admin).answers_nothing(204),
         Route::get("/api/v1/audit", tokens::audit)
             .does("what was done, the latest first")
@@ -144,6 +157,8 @@ async fn guard(request: Request, next: Next) -> Response {
     let mut response = answer.unwrap_or_else(|_| Refusal::timed_out().into_response());
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'"));
+    // A page has a policy of its own.
+    let nothing = HeaderValue::from_static("default-src 'none'");
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(nothing);
     response
 }

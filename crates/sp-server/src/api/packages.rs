@@ -10,6 +10,7 @@ use sp_formats::package::PackageVersion;
 use sp_formats::registry::{PackageIndex, Place, RegistryIndex, SHA256_HEADER, SearchAnswer, YANKED_HEADER};
 
 use crate::metadata::{Database, Reader};
+use crate::pages::About;
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::tokens::bearer;
@@ -116,6 +117,20 @@ pub(super) async fn download(
     let bytes = bytes.ok_or_else(Refusal::not_found)?;
     state.metadata.with(move |database| database.count_download(&place)).await?;
     Ok((told, [(header::CONTENT_TYPE, "application/json")], bytes).into_response())
+}
+
+/// The README of a version, or what its only skill says.
+pub(super) async fn readme(
+    Shared(state): Shared<State>,
+    Path((namespace, name, version)): Path<(String, String, String)>,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
+    let place = place(&namespace, &name)?;
+    let found = state.metadata.with(move |database| database.download(&place, &version, &reader)).await?;
+    let about = About::of(&state, found.ok_or_else(Refusal::not_found)?.digest).await?;
+    let text = about.readme.clone().ok_or_else(Refusal::not_found)?;
+    Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
 }
 
 pub(super) async fn ready(Shared(state): Shared<State>) -> Answer<&'static str> {

@@ -137,6 +137,16 @@ pub(crate) struct Download {
     pub yanked: bool,
 }
 
+/// What stands on the first page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Front {
+    /// How many packages there are.
+    pub packages: u64,
+    /// Those that came last, the latest first.
+    pub newest: Index,
+    pub most_downloaded: Index,
+}
+
 /// The database. What it can be asked stands in [`queries`].
 pub(crate) enum Database {
     Sqlite(Sqlite),
