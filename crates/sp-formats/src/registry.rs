@@ -128,8 +128,11 @@ pub struct PackageIndex {
     /// The newest version that was not yanked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest: Option<String>,
-    /// Whether strangers may see it.
+    /// Whether strangers may not see it.
     pub private: bool,
+    /// How often it was downloaded.
+    #[serde(default)]
+    pub downloads: u64,
     /// The versions, the newest first.
     pub versions: Vec<VersionItem>,
 }

@@ -10,9 +10,11 @@ mod discovery;
 mod http;
 mod metadata;
 mod objects;
+mod pages;
 pub mod redact;
 mod refusal;
 mod served;
+mod sessions;
 mod state;
 mod tokens;
 mod watch;
@@ -29,6 +31,8 @@ use tokio::net::TcpListener;
 use crate::discovery::Discovery;
 use crate::metadata::{Bearer, Database, Metadata, MetadataError, Scope};
 use crate::objects::Objects;
+use crate::pages::Shelf;
+use crate::sessions::Sessions;
 use crate::state::{Shared, State};
 use crate::watch::{Limiter, Metrics, Watch};
 
@@ -115,6 +119,8 @@ fn open(settings: &Settings) -> Result<State, ServeError> {
         objects: Objects::open(&settings.data).map_err(|e| unusable(e.into()))?,
         discovery: Discovery::default(),
         limits: settings.limits.clone(),
+        sessions: Sessions::default(),
+        shelf: Shelf::default(),
         surroundings: settings.surroundings,
         patience: settings.patience,
         watch: Watch {

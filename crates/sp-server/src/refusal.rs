@@ -11,6 +11,10 @@ use sp_tree::FileError;
 
 use crate::metadata::MetadataError;
 
+/// What a refusal says, for whoever gives it another form.
+#[derive(Debug, Clone)]
+pub(crate) struct Told(pub Box<Refused>);
+
 /// A refusal with its status.
 #[derive(Debug)]
 pub(crate) struct Refusal {
@@ -110,7 +114,28 @@ impl Refusal {
             .help("try it again in a moment; nothing was changed")
     }
 
-    fn internal() -> Self {
+    /// A form that no page of ours has sent, or that is of another session.
+    pub(crate) fn foreign_form() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "this form does not come from a page of your session")
+            .help("open the page again and send the form from there")
+    }
+
+    /// What is refused before anybody here has seen it.
+    pub(crate) fn by_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::METHOD_NOT_ALLOWED => Self::new(status, "method_not_allowed", "that cannot be done here"),
+            StatusCode::PAYLOAD_TOO_LARGE => Self::new(status, "too_large", "that is more than is taken here"),
+            status if status.is_server_error() => Self::internal(),
+            status => Self::new(status, "invalid", "it cannot be read"),
+        }
+    }
+
+    /// What it says.
+    pub(crate) fn told(&self) -> Told {
+        Told(self.body.clone())
+    }
+
+    pub(crate) fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the registry could not do this")
     }
 }
@@ -138,7 +163,9 @@ impl From<FileError> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
+        let told = self.told();
         let mut response = (self.status, Json(*self.body)).into_response();
+        response.extensions_mut().insert(told);
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }

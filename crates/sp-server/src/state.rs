@@ -9,6 +9,8 @@ use sp_tree::Limits;
 use crate::discovery::Discovery;
 use crate::metadata::Metadata;
 use crate::objects::Objects;
+use crate::pages::Shelf;
+use crate::sessions::Sessions;
 use crate::watch::Watch;
 
 /// What the server takes from its surroundings.
@@ -25,6 +27,10 @@ pub(crate) struct Shared {
     pub objects: Objects,
     pub discovery: Discovery,
     pub limits: Limits,
+    /// Who is logged in on the pages.
+    pub sessions: Sessions,
+    /// What was read of packages lately.
+    pub shelf: Shelf,
     pub surroundings: Surroundings,
     /// How long a request may take.
     pub patience: Duration,

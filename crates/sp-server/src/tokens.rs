@@ -2,6 +2,8 @@
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sp_formats::registry::{PUBLISH_PREFIX, READ_PREFIX};
 use sp_tree::{Digest, to_hex};
 
@@ -36,15 +38,45 @@ pub(crate) async fn bearer(state: &State, headers: &HeaderMap) -> Result<Option<
     let Some(value) = headers.get(AUTHORIZATION) else { return Ok(None) };
     let token =
         value.to_str().ok().and_then(|value| value.strip_prefix("Bearer ")).ok_or_else(Refusal::unauthorized)?;
+    let found = holder(state, token).await?;
+    found.map(|(_, bearer)| Some(bearer)).ok_or_else(Refusal::unauthorized)
+}
+
+/// Whose token this is, with its hash; none if it is nobody's, or was revoked.
+pub(crate) async fn holder(state: &State, token: &str) -> Result<Option<(Digest, Bearer)>, Refusal> {
     let is_ours = token.starts_with(PUBLISH_PREFIX) || token.starts_with(READ_PREFIX);
     if !is_ours || token.len() > 128 {
-        return Err(Refusal::unauthorized());
+        return Ok(None);
     }
     let hash = hash(token);
     let found = state.metadata.with(move |database| database.bearer(&hash)).await?;
-    let known = found.ok_or_else(Refusal::unauthorized)?;
-    watch::remember_user(&known.user);
-    Ok(Some(known))
+    if let Some(known) = &found {
+        watch::remember_user(&known.user);
+    }
+    Ok(found.map(|bearer| (hash, bearer)))
+}
+
+/// A token, shown once.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Minted {
+    pub id: i64,
+    pub user: String,
+    pub scope: String,
+    pub token: String,
+}
+
+/// Makes a token for somebody.
+pub(crate) async fn issue(state: &State, user: &str, scope: &str) -> Result<Minted, Refusal> {
+    if !is_user(user) {
+        return Err(Refusal::invalid("`user` has 1 to 64 letters, digits, `-`, `_`, `.` and `@`"));
+    }
+    let scope = Scope::of(scope).filter(|scope| *scope != Scope::Admin);
+    let scope = scope.ok_or_else(|| Refusal::invalid("`scope` is `publish` or `read`"))?;
+    let token = mint(state, scope).map_err(|e| sp_tree::FileError::new("draw", "random bytes", e))?;
+    let (hash, at) = (hash(&token), state.timestamp());
+    let bearer = Bearer { user: user.into(), scope };
+    let id = state.metadata.with(move |database| database.add_token(&bearer, &hash, &at)).await?;
+    Ok(Minted { id, user: user.into(), scope: scope.word().into(), token })
 }
 
 /// Who asks, if that may publish.

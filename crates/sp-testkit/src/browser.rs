@@ -1,7 +1,7 @@
 //! A real browser without a window, for pages that are tested as a reader sees them.
 
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -22,17 +22,31 @@ impl Browser {
     ///
     /// Where there is no browser: `./test` installs one.
     pub fn open(url: &str) -> Self {
-        let profile = tempfile::Builder::new().prefix("sp-browser-").tempdir().expect("a temporary directory");
+        let profile = profile();
         let mut command = Command::new(program());
-        command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]);
-        command.args(["--no-first-run", "--disable-background-networking", "--disable-component-update"]);
-        command.args(["--disable-extensions", "--disable-sync", "--mute-audio", "--window-size=1400,900"]);
-        command.arg("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1");
-        command.arg(format!("--user-data-dir={}", profile.path().display()));
-        command.env("HOME", profile.path()).arg(url);
+        command.args(arguments(&profile)).arg(url);
+        command.env("HOME", profile.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().expect("a browser that starts");
         Self { child, _profile: profile }
+    }
+
+    /// Starts one that is led from outside, over its standard input and output.
+    pub(crate) fn led() -> Self {
+        let profile = profile();
+        let mut command = Command::new("sh");
+        // A browser is led over the files 3 and 4, which no safe call can hand on.
+        command.args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"]).arg(program());
+        command.args(arguments(&profile)).arg("--remote-debugging-pipe");
+        command.env("HOME", profile.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let child = command.spawn().expect("a browser that starts");
+        Self { child, _profile: profile }
+    }
+
+    /// What is said to it, and what it says.
+    pub(crate) fn pipes(&mut self) -> (ChildStdin, ChildStdout) {
+        (self.child.stdin.take().expect("its input"), self.child.stdout.take().expect("its output"))
     }
 
     /// Whether it has ended by itself.
@@ -56,6 +70,30 @@ impl Drop for Browser {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn profile() -> TempDir {
+    tempfile::Builder::new().prefix("sp-browser-").tempdir().expect("a temporary directory")
+}
+
+/// No window, nothing in the background, no other machine than this one.
+fn arguments(profile: &TempDir) -> Vec<String> {
+    let fixed = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-extensions",
+        "--disable-sync",
+        "--mute-audio",
+        "--window-size=1400,900",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    ];
+    let own = format!("--user-data-dir={}", profile.path().display());
+    fixed.into_iter().map(str::to_owned).chain([own]).collect()
 }
 
 /// The browser of `SP_TEST_BROWSER`, or the first that is on the `PATH`.

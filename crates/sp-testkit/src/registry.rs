@@ -33,6 +33,11 @@ impl HttpAnswer {
         serde_json::from_slice(&self.body).expect("JSON")
     }
 
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
     /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).map(str::trim)
@@ -80,15 +85,20 @@ impl Registry {
 
     /// Asks for something; none if the registry went away.
     pub fn try_ask(&self, request: &str, token: Option<&str>, body: &[u8]) -> Option<HttpAnswer> {
-        let token = token.map(|token| format!("Bearer {token}"));
-        let authorization = token.as_deref().map(|token| ("authorization", token));
-        let headers: Vec<(&str, &str)> =
-            [("content-type", "application/json")].into_iter().chain(authorization).collect();
-        self.send(request, &headers, body)
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        let headers = [("content-type", "application/json")];
+        let authorization = bearer.as_deref().map(|bearer| ("authorization", bearer));
+        let headers: Vec<(&str, &str)> = headers.into_iter().chain(authorization).collect();
+        self.try_send(request, &headers, body)
     }
 
-    /// Asks for something with these headers; none if the registry went away.
-    pub fn send(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> Option<HttpAnswer> {
+    /// Asks for something with headers of one's own.
+    pub fn send(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
+        self.try_send(request, headers, body).unwrap_or(HttpAnswer { status: 0, head: String::new(), body: Vec::new() })
+    }
+
+    /// The same; none if the registry went away.
+    pub fn try_send(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> Option<HttpAnswer> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
         let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();

@@ -1,4 +1,5 @@
-//! `sp serve`: context packs behind signed addresses, and skills where other installers look for them.
+//! `sp serve`: context packs behind signed addresses, and skills where other installers look for them,
+//! on both databases.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -8,20 +9,30 @@
 
 #[path = "serve_packs/discovery.rs"]
 mod discovery;
+#[path = "serve_packs/discovery.rs"]
+#[expect(clippy::duplicate_mod, reason = "what holds must hold on each database")]
+mod discovery_on_postgres;
 #[path = "serve_packs/packs.rs"]
 mod packs;
+#[path = "serve_packs/packs.rs"]
+#[expect(clippy::duplicate_mod, reason = "what holds must hold on each database")]
+mod packs_on_postgres;
 
 use serde_json::json;
-use sp_testkit::{HttpAnswer, Registry, World, world};
+use sp_testkit::{HttpAnswer, Postgres, Registry, World, world};
 
 fn start(world: &World) -> Registry {
     let data = world.path("registry").display().to_string();
     Registry::start(world.command(&["serve", "--data", &data, "--listen", "127.0.0.1:0", "--format", "json"]))
 }
 
-/// A world with a registry, and the tokens of its admin and of somebody who may publish.
-fn running() -> (World, Registry, String, String) {
-    let world = world!();
+/// A world with a registry on the database that a module is named for, and the tokens of its admin and of somebody
+/// who may publish.
+fn running(module: &str) -> (World, Registry, String, String) {
+    let mut world = world!();
+    if module.ends_with("postgres") {
+        world.set_env("SP_DATABASE_URL", &Postgres::shared().database().address());
+    }
     let registry = start(&world);
     let admin = registry.admin.clone().unwrap();
     let me = token(&registry, &admin, "me");
@@ -40,7 +51,7 @@ fn get(registry: &Registry, path: &str) -> HttpAnswer {
 }
 
 fn get_with(registry: &Registry, path: &str, headers: &[(&str, &str)]) -> HttpAnswer {
-    registry.send(&format!("GET {path}"), headers, b"").unwrap()
+    registry.send(&format!("GET {path}"), headers, b"")
 }
 
 /// What a command prints, with the port as it is.

@@ -49,7 +49,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("base64", &["sp-formats"], Nobody),
     ("foldhash", &["sp-formats"], Nobody),
     ("granit-parser", &["sp-formats"], Nobody),
-    ("pulldown-cmark", &["sp-formats", "sp-knowledge"], Nobody),
+    ("pulldown-cmark", &["sp-formats", "sp-knowledge", "sp-server"], Nobody),
     // What a project says of itself.
     ("roxmltree", &["sp-extract"], Nobody),
     ("toml", &["sp-extract"], Nobody),
@@ -64,6 +64,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("dom_smoothie", &["sp-knowledge"], Nobody),
     ("rusqlite", &["sp-engine", "sp-server"], Nobody),
     // The registry: what is asynchronous stays there.
+    ("askama", &["sp-server"], Nobody),
     ("axum", &["sp-server"], Nobody),
     ("hyper", &["sp-server"], Nobody),
     ("hyper-util", &["sp-server"], Nobody),
@@ -73,7 +74,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("tokio", &["sp-server"], Nobody),
     ("tokio-postgres-rustls", &["sp-server"], Nobody),
     ("tower", &["sp-server"], Nobody),
-    ("schemars", &["sp-formats"], Nobody),
+    ("schemars", &["sp-formats", "sp-server"], Nobody),
     ("strsim", &["sp-formats"], Nobody),
     ("tiktoken-rs", &["sp-formats"], Nobody),
     ("serde", &["sp-tree", "sp-formats", "sp-knowledge", "sp-engine", "sp-server", "sp"], Nobody),

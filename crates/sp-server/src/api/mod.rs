@@ -1,62 +1,211 @@
 //! The surface: which address does what.
 
+mod badges;
 mod context_packs;
 mod discovery;
 mod namespaces;
+pub(crate) mod openapi;
 mod packages;
 mod packs;
 mod publish;
+mod route;
 mod tokens;
 
-use axum::Router;
 use axum::extract::{Request, State as Shared};
 use axum::http::{HeaderValue, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post, put};
+use axum::{Json, Router};
+use sp_formats::context_pack::{PackItems, PackTaken, UrlGiven, UrlKeyItem, UrlWanted};
+use sp_formats::registry::{PackageIndex, RegistryIndex, SearchAnswer, TrustReport};
 use tower::limit::GlobalConcurrencyLimitLayer;
 
+use crate::metadata::{AuditItem, TokenItem};
+use crate::pages;
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::watch::watch;
+use route::{Route, Who};
 
 /// How many requests are answered at once.
 const AT_ONCE: usize = 512;
 
 pub(crate) fn router(state: State) -> Router {
-    let version = "/api/v1/packages/{ns}/{name}/{version}";
-    Router::new()
-        .route("/api/v1/index.json", get(packages::index))
-        .route("/api/v1/packages/{ns}/{name}/index.json", get(packages::versions))
-        .route(version, get(packages::manifest).put(publish::publish).delete(publish::yank))
-        .route(&format!("{version}/download"), get(packages::download))
-        .route(&format!("{version}/unyank"), post(publish::unyank))
-        .route("/api/v1/packages/{ns}/{name}/private", put(namespaces::hide).delete(namespaces::show))
-        .route("/api/v1/namespaces/{ns}/members", get(namespaces::members))
-        .route("/api/v1/namespaces/{ns}/members/{user}", put(namespaces::add).delete(namespaces::remove))
-        .route("/api/v1/audit", get(tokens::audit))
-        .route("/api/v1/search", get(packages::search))
-        .route("/api/v1/whoami", get(tokens::whoami))
-        .route("/api/v1/tokens", get(tokens::list).post(tokens::mint))
-        .route("/api/v1/tokens/{id}", delete(tokens::revoke))
-        .route("/api/v1/context-packs", get(context_packs::list))
-        .route("/api/v1/context-packs/{id}", put(context_packs::push).delete(context_packs::remove))
-        .route("/api/v1/context-packs/{id}/url", post(context_packs::url))
-        .route("/api/v1/context-packs/{id}/revoke", post(context_packs::revoke))
-        .route("/api/v1/url-keys", get(context_packs::keys).post(context_packs::rotate))
-        .route("/api/v1/url-keys/{kid}", delete(context_packs::revoke_key))
-        .route("/packs/{*file}", get(packs::serve))
-        .route("/s/{*file}", get(packs::serve))
-        .route("/.well-known/agent-skills/{*file}", get(discovery::serve))
-        .route("/.well-known/skills/{*file}", get(discovery::serve_legacy))
-        .route("/healthz", get(|| async { "ok\n" }))
-        .route("/metrics", get(metrics))
-        .route("/readyz", get(packages::ready))
+    let table = routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
+    table
+        .merge(pages::router())
         .fallback(|| async { Refusal::not_found() })
+        .layer(from_fn_with_state(State::clone(&state), pages::dress))
         .layer(from_fn_with_state(State::clone(&state), guard))
         .layer(GlobalConcurrencyLimitLayer::new(AT_ONCE))
         .layer(from_fn_with_state(State::clone(&state), watch))
         .with_state(state)
+}
+
+/// The surface, as a table: the router is made of it, and so is the document that describes it.
+pub(crate) fn routes() -> Vec<Route> {
+    let parts = [reading(), publishing(), people(), context_packs(), running()];
+    parts.into_iter().flatten().collect()
+}
+
+/// What is there.
+fn reading() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/index.json", packages::index)
+            .does("every package that one may see")
+            .answers::<RegistryIndex>(200),
+        Route::get("/api/v1/search", packages::search)
+            .does("packages by name and description, the best first; words may be written a little wrong")
+            .query(&[("q", "words", true), ("limit", "how many at the most", false)])
+            .answers::<SearchAnswer>(200),
+        Route::get("/api/v1/packages/{ns}/{name}/index.json", packages::versions)
+            .does("the versions of a package, the newest first")
+            .answers::<PackageIndex>(200),
+        Route::get("/api/v1/packages/{ns}/{name}/{version}", packages::manifest)
+            .does("the manifest of a version, and what was verified")
+            .answers::<packages::Described>(200),
+        Route::get("/api/v1/packages/{ns}/{name}/{version}/download", packages::download)
+            .does("the bytes of a version, with `x-ctxpkg-sha256`, `x-ctxpkg-yanked` and an `ETag`")
+            .answers_media(200, "application/json")
+            .answers_nothing(304),
+        Route::get("/api/v1/packages/{ns}/{name}/{version}/readme", packages::readme)
+            .does("what a version says of itself, as Markdown; not found if it says nothing")
+            .answers_media(200, "text/plain"),
+        Route::get("/badges/{ns}/{file}", badges::version)
+            .does("the newest version of a package, as a picture")
+            .answers_media(200, "image/svg+xml"),
+        Route::get("/badges/{ns}/{name}/downloads.svg", badges::downloads)
+            .does("how often a package was downloaded, as a picture")
+            .answers_media(200, "image/svg+xml"),
+    ]
+}
+
+/// What whoever publishes does.
+fn publishing() -> Vec<Route> {
+    vec![
+        Route::put("/api/v1/packages/{ns}/{name}/{version}", publish::publish)
+            .does("publishes a version, and tells what was verified")
+            .by(Who::Publisher)
+            .asks_bytes("application/json")
+            .answers::<TrustReport>(201),
+        Route::delete("/api/v1/packages/{ns}/{name}/{version}", publish::yank)
+            .does("yanks a version: it leaves `latest`, and stays for those who have it locked")
+            .by(Who::Publisher)
+            .answers_nothing(204),
+        Route::post("/api/v1/packages/{ns}/{name}/{version}/unyank", publish::unyank)
+            .does("takes a yank back")
+            .by(Who::Publisher)
+            .answers_nothing(204),
+        Route::put("/api/v1/packages/{ns}/{name}/private", namespaces::hide)
+            .does("hides a package from strangers")
+            .by(Who::Publisher)
+            .answers_nothing(204),
+        Route::delete("/api/v1/packages/{ns}/{name}/private", namespaces::show)
+            .does("shows a package to all")
+            .by(Who::Publisher)
+            .answers_nothing(204),
+    ]
+}
+
+/// Who may do what.
+fn people() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/namespaces/{ns}/members", namespaces::members)
+            .does("who may publish into a namespace")
+            .by(Who::Publisher)
+            .answers::<Vec<String>>(200),
+        Route::put("/api/v1/namespaces/{ns}/members/{user}", namespaces::add)
+            .does("lets somebody publish into a namespace")
+            .by(Who::Publisher)
+            .answers_nothing(204),
+        Route::delete("/api/v1/namespaces/{ns}/members/{user}", namespaces::remove)
+            .does("lets somebody no longer publish into a namespace")
+            .by(Who::Publisher)
+            .answers_nothing(204),
+        Route::get("/api/v1/whoami", tokens::whoami)
+            .does("whose token it is")
+            .by(Who::Token)
+            .answers::<tokens::Known>(200),
+        Route::get("/api/v1/tokens", tokens::list)
+            .does("every token, without what it is")
+            .by(Who::Admin)
+            .answers::<Vec<TokenItem>>(200),
+        Route::post("/api/v1/tokens", tokens::mint)
+            .does("makes a token, and shows it this once")
+            .by(Who::Admin)
+            .asks::<tokens::Wanted>()
+            .answers::<crate::tokens::Minted>(201),
+        Route::delete("/api/v1/tokens/{id}", tokens::revoke).does("ends a token").by(Who::Admin).answers_nothing(204),
+        Route::get("/api/v1/audit", tokens::audit)
+            .does("what was done, the latest first")
+            .by(Who::Admin)
+            .answers::<Vec<AuditItem>>(200),
+    ]
+}
+
+/// Context packs, what opens them, and skills for other installers.
+fn context_packs() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/context-packs", context_packs::list)
+            .does("the context packs that one has pushed; all of them for the admin")
+            .by(Who::Publisher)
+            .answers::<PackItems>(200),
+        Route::put("/api/v1/context-packs/{id}", context_packs::push)
+            .does("takes a context pack as a zip; the same again is fine, and another one is refused")
+            .by(Who::Publisher)
+            .asks_bytes("application/zip")
+            .answers::<PackTaken>(200)
+            .answers::<PackTaken>(201),
+        Route::delete("/api/v1/context-packs/{id}", context_packs::remove)
+            .does("takes a context pack away, and closes every address of it")
+            .by(Who::Publisher)
+            .answers_nothing(204),
+        Route::post("/api/v1/context-packs/{id}/url", context_packs::url)
+            .does("an address that opens a context pack for a while")
+            .by(Who::Publisher)
+            .asks::<UrlWanted>()
+            .answers::<UrlGiven>(200),
+        Route::post("/api/v1/context-packs/{id}/revoke", context_packs::revoke)
+            .does("closes every address of a context pack that was given so far")
+            .by(Who::Publisher)
+            .answers_nothing(204),
+        Route::get("/api/v1/url-keys", context_packs::keys)
+            .does("the keys that sign addresses, without what they are")
+            .by(Who::Admin)
+            .answers::<Vec<UrlKeyItem>>(200),
+        Route::post("/api/v1/url-keys", context_packs::rotate)
+            .does("makes a new key, which signs from now on")
+            .by(Who::Admin)
+            .answers::<UrlKeyItem>(201),
+        Route::delete("/api/v1/url-keys/{kid}", context_packs::revoke_key)
+            .does("closes everything that a key has signed")
+            .by(Who::Admin)
+            .answers_nothing(204),
+        Route::get("/packs/{*file}", packs::serve)
+            .does("a file of a context pack, or all of it as a zip, behind `?exp=…&kid=…&sig=…`")
+            .answers_media(200, "application/octet-stream"),
+        Route::get("/s/{*file}", packs::serve)
+            .does("the same, with what opens it in the path: `/s/{kid}.{exp}.{sig}/packs/{id}/…`")
+            .answers_media(200, "application/octet-stream"),
+        Route::get("/.well-known/agent-skills/{*file}", discovery::serve)
+            .does("`index.json`: every public skill, where other installers look; and what that names")
+            .answers_media(200, "application/octet-stream"),
+        Route::get("/.well-known/skills/{*file}", discovery::serve_legacy)
+            .does("the same for older installers")
+            .answers_media(200, "application/octet-stream"),
+    ]
+}
+
+/// What whoever runs the registry, or writes a program for it, looks at.
+fn running() -> Vec<Route> {
+    vec![
+        Route::get("/api/openapi.json", || async { Json(&*openapi::DOCUMENT) })
+            .does("this surface, as OpenAPI 3.1")
+            .answers::<serde_json::Map<String, serde_json::Value>>(200),
+        Route::get("/healthz", || async { "ok\n" }).does("whether the registry runs").answers_media(200, "text/plain"),
+        Route::get("/metrics", metrics).does("figures for Prometheus").answers_media(200, "text/plain"),
+        Route::get("/readyz", packages::ready).does("whether the registry can answer").answers_media(200, "text/plain"),
+    ]
 }
 
 /// Every answer comes in time, and says nothing that a browser could misread.
@@ -65,7 +214,9 @@ async fn guard(Shared(state): Shared<State>, request: Request, next: Next) -> Re
     let mut response = answer.unwrap_or_else(|_| Refusal::timed_out().into_response());
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'"));
+    // A page has a policy of its own.
+    let nothing = HeaderValue::from_static("default-src 'none'");
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(nothing);
     response
 }
 

@@ -10,6 +10,7 @@ use sp_formats::package::PackageVersion;
 use sp_formats::registry::{PackageIndex, Place, RegistryIndex, SHA256_HEADER, SearchAnswer, YANKED_HEADER};
 
 use crate::metadata::{Database, Reader};
+use crate::pages::About;
 use crate::refusal::Refusal;
 use crate::served::{Held, Part, Served};
 use crate::state::State;
@@ -64,9 +65,12 @@ pub(super) async fn versions(
 }
 
 /// The manifest of a version, and what was said of it when it was published.
-#[derive(serde::Serialize)]
+#[derive(serde::Serialize, schemars::JsonSchema)]
 pub(super) struct Described {
+    /// The manifest, as the package has it.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     manifest: Box<RawValue>,
+    #[schemars(with = "sp_formats::registry::TrustReport")]
     report: Box<RawValue>,
 }
 
@@ -120,6 +124,20 @@ pub(super) async fn download(
         state.metadata.with(move |database| database.count_download(&place)).await?;
     }
     Ok((told, response).into_response())
+}
+
+/// The README of a version, or what its only skill says.
+pub(super) async fn readme(
+    Shared(state): Shared<State>,
+    Path((namespace, name, version)): Path<(String, String, String)>,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
+    let place = place(&namespace, &name)?;
+    let found = state.metadata.with(move |database| database.download(&place, &version, &reader)).await?;
+    let about = About::of(&state, found.ok_or_else(Refusal::not_found)?.digest).await?;
+    let text = about.readme.clone().ok_or_else(Refusal::not_found)?;
+    Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
 }
 
 pub(super) async fn ready(Shared(state): Shared<State>) -> Answer<&'static str> {

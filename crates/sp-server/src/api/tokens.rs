@@ -3,30 +3,22 @@
 use axum::Json;
 use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::metadata::{AuditItem, Bearer, Database, Scope, TokenItem};
+use crate::metadata::{AuditItem, Database, TokenItem};
 use crate::refusal::Refusal;
 use crate::state::State;
-use crate::tokens::{admin, bearer, hash, is_user, mint as new_token};
+use crate::tokens::{Minted, admin, bearer, issue};
 
 type Answer<T> = Result<T, Refusal>;
 
 /// Whose token is wanted, and for what.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     user: String,
     scope: String,
-}
-
-/// A token, shown once.
-#[derive(Serialize)]
-pub(super) struct Minted {
-    id: i64,
-    user: String,
-    scope: String,
-    token: String,
 }
 
 pub(super) async fn mint(
@@ -35,16 +27,7 @@ pub(super) async fn mint(
     Json(wanted): Json<Wanted>,
 ) -> Answer<(StatusCode, Json<Minted>)> {
     admin(&state, &headers).await?;
-    if !is_user(&wanted.user) {
-        return Err(Refusal::invalid("`user` has 1 to 64 letters, digits, `-`, `_`, `.` and `@`"));
-    }
-    let scope = Scope::of(&wanted.scope).filter(|scope| *scope != Scope::Admin);
-    let scope = scope.ok_or_else(|| Refusal::invalid("`scope` is `publish` or `read`"))?;
-    let token = new_token(&state, scope).map_err(|e| sp_tree::FileError::new("draw", "random bytes", e))?;
-    let (hash, at) = (hash(&token), state.timestamp());
-    let bearer = Bearer { user: wanted.user.clone(), scope };
-    let id = state.metadata.with(move |database| database.add_token(&bearer, &hash, &at)).await?;
-    Ok((StatusCode::CREATED, Json(Minted { id, user: wanted.user, scope: scope.word().into(), token })))
+    Ok((StatusCode::CREATED, Json(issue(&state, &wanted.user, &wanted.scope).await?)))
 }
 
 pub(super) async fn list(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Vec<TokenItem>>> {
@@ -66,7 +49,7 @@ pub(super) async fn revoke(
 }
 
 /// Whose token it is.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Known {
     user: String,
     scope: &'static str,

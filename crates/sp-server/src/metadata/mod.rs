@@ -84,7 +84,7 @@ pub(crate) struct Bearer {
 }
 
 /// A token, without what it is.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct TokenItem {
     pub id: i64,
     pub user: String,
@@ -94,7 +94,7 @@ pub(crate) struct TokenItem {
 }
 
 /// Something that was done.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct AuditItem {
     pub at: String,
     pub user: String,
@@ -141,6 +141,16 @@ pub(crate) struct Download {
     pub digest: Digest,
     pub bytes: u64,
     pub yanked: bool,
+}
+
+/// What stands on the first page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Front {
+    /// How many packages there are.
+    pub packages: u64,
+    /// Those that came last, the latest first.
+    pub newest: Index,
+    pub most_downloaded: Index,
 }
 
 /// The database. What it can be asked stands in [`queries`].

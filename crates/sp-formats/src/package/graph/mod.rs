@@ -12,6 +12,7 @@ mod reading;
 mod relevance;
 mod render;
 mod select;
+mod svg;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -35,6 +36,7 @@ pub use query::{Filter, find, near, path};
 pub use reading::{Reading, reading};
 pub use render::Shape;
 pub use select::{Chosen, Question, Reason, Selection, select};
+pub use svg::{Picture, picture};
 
 /// The format that a graph states.
 pub const GRAPH_FORMAT: &str = "ctxpkg-graph-v2";

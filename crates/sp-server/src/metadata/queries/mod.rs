@@ -15,6 +15,7 @@ struct Package {
     id: i64,
     latest: Option<String>,
     private: bool,
+    downloads: u64,
 }
 
 /// Whether somebody may see everything, and who it is: the first two values of whatever asks what may be seen.
@@ -28,11 +29,15 @@ fn seen(reader: &Reader) -> (bool, &str) {
 
 /// A package, if somebody may see it. To others it is not there.
 fn package(sql: &mut dyn Sql, place: &Place, reader: &Reader) -> Result<Option<Package>> {
-    const FIND: &str =
-        concat!("SELECT id, latest, private FROM packages WHERE namespace = $3 AND name = $4 AND ", may_see!());
+    const FIND: &str = concat!(
+        "SELECT id, latest, private, downloads FROM packages WHERE namespace = $3 AND name = $4 AND ",
+        may_see!()
+    );
     let (all, user) = seen(reader);
     let found = sql.first(FIND, &[all.into(), user.into(), place.namespace().into(), place.name().into()])?;
-    let package = |mut row: Row| Ok(Package { id: row.take()?, latest: row.take()?, private: row.take()? });
+    let package = |mut row: Row| {
+        Ok(Package { id: row.take()?, latest: row.take()?, private: row.take()?, downloads: row.take()? })
+    };
     found.map(package).transpose()
 }
 

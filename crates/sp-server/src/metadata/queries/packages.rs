@@ -3,8 +3,8 @@
 use sp_formats::package::PackageVersion;
 use sp_formats::registry::{IndexItem, PackageIndex, Place, VersionItem};
 
-use super::super::sql::Row;
-use super::super::{Database, Download, Index, MetadataError, Reader, Result, Versions};
+use super::super::sql::{Row, value};
+use super::super::{Database, Download, Front, Index, MetadataError, Reader, Result, Versions};
 use super::{package, seen};
 
 /// So many packages are looked at more closely, for so many parts of words, of which one in so many must be there.
@@ -22,6 +22,43 @@ impl Database {
         );
         let (all, user) = seen(reader);
         let rows = self.read(|sql| sql.query(LIST, &[all.into(), user.into()]))?;
+        rows.into_iter().map(index_item).collect()
+    }
+
+    /// What stands on the first page: how much somebody may see, and the first few of it.
+    pub(crate) fn front(&self, most: usize, reader: &Reader) -> Result<Front> {
+        const COUNT: &str = concat!("SELECT COUNT(*) FROM packages WHERE ", may_see!());
+        const NEWEST: &str = concat!(
+            "SELECT namespace, name, kind, latest, description, downloads FROM packages WHERE ",
+            may_see!(),
+            " ORDER BY id DESC LIMIT $3"
+        );
+        const MOST_DOWNLOADED: &str = concat!(
+            "SELECT namespace, name, kind, latest, description, downloads FROM packages WHERE ",
+            may_see!(),
+            " ORDER BY downloads DESC, id LIMIT $3"
+        );
+        let (all, user) = seen(reader);
+        let values = [all.into(), user.into(), i64::try_from(most).unwrap_or(i64::MAX).into()];
+        self.read(|sql| {
+            let items = |rows: Vec<Row>| rows.into_iter().map(index_item).collect::<Result<Index>>();
+            Ok(Front {
+                packages: value(sql, COUNT, &values[..2])?,
+                newest: items(sql.query(NEWEST, &values)?)?,
+                most_downloaded: items(sql.query(MOST_DOWNLOADED, &values)?)?,
+            })
+        })
+    }
+
+    /// The packages of a namespace that somebody may see.
+    pub(crate) fn namespace(&self, namespace: &str, reader: &Reader) -> Result<Index> {
+        const LIST: &str = concat!(
+            "SELECT namespace, name, kind, latest, description, downloads FROM packages WHERE namespace = $3 AND ",
+            may_see!(),
+            " ORDER BY name"
+        );
+        let (all, user) = seen(reader);
+        let rows = self.read(|sql| sql.query(LIST, &[all.into(), user.into(), namespace.into()]))?;
         rows.into_iter().map(index_item).collect()
     }
 
@@ -62,6 +99,7 @@ impl Database {
             name: place.name().into(),
             latest: package.latest,
             private: package.private,
+            downloads: package.downloads,
             versions,
         }))
     }

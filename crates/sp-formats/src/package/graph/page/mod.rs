@@ -57,7 +57,8 @@ fn policy() -> String {
     )
 }
 
-fn in_html(text: &str) -> String {
+/// A text that is no markup, in an element or in an attribute.
+pub(super) fn in_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

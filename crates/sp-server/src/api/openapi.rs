@@ -1,0 +1,174 @@
+//! The surface as an OpenAPI 3.1 document, made of the routes that the router is made of.
+
+use std::sync::LazyLock;
+
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+use sp_formats::registry::Refused;
+
+use super::route::{Body, Route, Who};
+
+/// What stands in braces in an address.
+const PARAMETERS: &[(&str, &str)] = &[
+    ("ns", "a namespace, without its `@`"),
+    ("name", "the name of a package within its namespace"),
+    ("version", "a version, such as `1.2.0`"),
+    ("file", "the name of a file, as other answers tell it"),
+    ("user", "whose"),
+    ("id", "the number of a token, or the id of a context pack"),
+    ("kid", "the id of a key"),
+];
+
+/// The document.
+pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document(&super::routes()));
+
+fn document(routes: &[Route]) -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.definitions_path = "/components/schemas".into();
+    let mut schemas = settings.into_generator();
+    let mut paths = Map::new();
+    for route in routes {
+        let entry = paths.entry(told_path(route)).or_insert_with(|| json!({}));
+        entry[route.method] = operation(route, &mut schemas);
+    }
+    let refused = schemas.subschema_for::<Refused>();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Skillpack registry",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Packages of context and skills: what is there, its bytes, and how it is published.",
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.take_definitions(true),
+            "responses": {
+                "Refused": {
+                    "description": "it was not done, and why",
+                    "content": {"application/json": {"schema": refused}},
+                },
+            },
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    })
+}
+
+fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
+    let mut responses = Map::new();
+    for (status, body) in &route.answers {
+        responses.insert(status.to_string(), answer(*status, *body, schemas));
+    }
+    responses.insert("default".into(), json!({"$ref": "#/components/responses/Refused"}));
+    let mut operation = json!({
+        "operationId": operation_id(route),
+        "summary": route.summary,
+        "description": format!("For {}.", route.who.word()),
+        "parameters": parameters(route),
+        "responses": responses,
+        "security": match route.who {
+            // With a token one may see more, and without one it is no error.
+            Who::Everybody => json!([{}, {"token": []}]),
+            _ => json!([{"token": []}]),
+        },
+    });
+    if let Some(content) = content(route.asks, schemas) {
+        operation["requestBody"] = json!({"required": true, "content": content});
+    }
+    operation
+}
+
+fn answer(status: u16, body: Body, schemas: &mut SchemaGenerator) -> Value {
+    let description = match status {
+        201 => "it is there now",
+        204 => "it is done",
+        304 => "it is what you have",
+        _ => "it is this",
+    };
+    match content(body, schemas) {
+        Some(content) => json!({"description": description, "content": content}),
+        None => json!({"description": description}),
+    }
+}
+
+fn content(body: Body, schemas: &mut SchemaGenerator) -> Option<Value> {
+    match body {
+        Body::Json(schema) => Some(json!({"application/json": {"schema": schema(schemas)}})),
+        Body::Media(media) => Some(json!({media: {}})),
+        Body::Nothing => None,
+    }
+}
+
+fn parameters(route: &Route) -> Vec<Value> {
+    let said = |name: &str| PARAMETERS.iter().find(|(known, _)| *known == name).map_or("", |(_, said)| said);
+    let in_path = path_parameters(route.path).map(|name| {
+        json!({"name": name, "in": "path", "required": true, "description": said(name), "schema": {"type": "string"}})
+    });
+    let in_query = route.query.iter().map(|(name, said, needed)| {
+        json!({"name": name, "in": "query", "required": needed, "description": said, "schema": {"type": "string"}})
+    });
+    in_path.chain(in_query).collect()
+}
+
+fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter_map(|part| Some(part.strip_prefix('{')?.strip_suffix('}')?.trim_start_matches('*')))
+}
+
+/// An address as the document writes it, which has no sign for a name with slashes.
+fn told_path(route: &Route) -> String {
+    route.path.replace("{*", "{")
+}
+
+/// A name for programs that are made of the document: `get_packages_ns_name_version_download`.
+fn operation_id(route: &Route) -> String {
+    let words = route.path.trim_start_matches(sp_formats::registry::API).split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    format!("{}_{}", route.method, words.join("_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_route_is_in_the_document_and_nothing_else_is() {
+        let routes = super::super::routes();
+        let routed: BTreeSet<(String, String)> =
+            routes.iter().map(|route| (told_path(route), route.method.to_owned())).collect();
+        assert_eq!(routed.len(), routes.len(), "each stands once");
+        let told: BTreeSet<(String, String)> = DOCUMENT["paths"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .flat_map(|(path, methods)| {
+                methods.as_object().unwrap().keys().map(|method| (path.clone(), method.clone()))
+            })
+            .collect();
+        assert_eq!(routed, told);
+    }
+
+    /// A route that stands beside the table would be missing in the document.
+    #[test]
+    fn the_api_has_no_route_beside_its_table() {
+        let source = include_str!("mod.rs");
+        assert_eq!(source.matches(".route(").count(), 1, "the one that takes them from the table");
+    }
+
+    #[test]
+    fn whatever_a_route_says_is_said_in_full() {
+        for route in super::super::routes() {
+            assert!(!route.summary.is_empty() && !route.answers.is_empty(), "{} {}", route.method, route.path);
+            for name in path_parameters(route.path) {
+                assert!(PARAMETERS.iter().any(|(known, _)| *known == name), "`{name}` in `{}`", route.path);
+            }
+        }
+        let text = DOCUMENT.to_string();
+        for at in text.match_indices("\"$ref\":\"#/").map(|(at, _)| at + "\"$ref\":\"#".len()) {
+            let pointer = &text[at..at + text[at..].find('"').unwrap()];
+            assert!(DOCUMENT.pointer(pointer).is_some(), "{pointer} leads nowhere");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Markdown that somebody wrote, as HTML that can do nothing: no markup of its own, no addresses that run, no
+//! pictures from elsewhere.
+
+use pulldown_cmark::{Alignment, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+use sp_formats::printable::printable_text;
+
+/// Longer texts are cut.
+pub(super) const LARGEST: usize = 256 * 1024;
+
+/// A text as HTML, with its headings below the page's own. It is `true` if it was cut.
+pub(super) fn render(text: &str) -> (String, bool) {
+    let kept = &text[..text.floor_char_boundary(LARGEST)];
+    // What cannot be seen is shown: a text that hides something is not to be trusted.
+    let shown = printable_text(kept);
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let events = Parser::new_ext(&shown, options).flat_map(tame);
+    let mut page = String::with_capacity(shown.len() * 3 / 2);
+    html::push_html(&mut page, events);
+    (page, kept.len() < text.len())
+}
+
+/// What becomes of a piece of Markdown.
+fn tame(event: Event<'_>) -> Vec<Event<'_>> {
+    match event {
+        Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(text)],
+        Event::Start(Tag::HtmlBlock) => vec![Event::Start(Tag::Paragraph)],
+        Event::End(TagEnd::HtmlBlock) => vec![Event::End(TagEnd::Paragraph)],
+        Event::Start(Tag::Heading { level, .. }) => {
+            vec![Event::Start(Tag::Heading { level: below(level), id: None, classes: Vec::new(), attrs: Vec::new() })]
+        }
+        Event::End(TagEnd::Heading(level)) => vec![Event::End(TagEnd::Heading(below(level)))],
+        // How columns are aligned would be said in a style of its own, which the policy forbids.
+        Event::Start(Tag::Table(columns)) => {
+            let plain = vec![Alignment::None; columns.len()];
+            vec![
+                ours(r#"<div class="wide" tabindex="0" role="region" aria-label="Table">"#),
+                Event::Start(Tag::Table(plain)),
+            ]
+        }
+        Event::End(TagEnd::Table) => vec![Event::End(TagEnd::Table), ours("</div>")],
+        Event::Start(Tag::Link { dest_url, .. }) => vec![start_of_link(&dest_url)],
+        Event::End(TagEnd::Link) => vec![ours("</a>")],
+        Event::Start(Tag::Image { dest_url, .. }) => vec![start_of_link(&dest_url), ours("picture: ")],
+        Event::End(TagEnd::Image) => vec![ours("</a>")],
+        other => vec![other],
+    }
+}
+
+fn ours(markup: &'static str) -> Event<'static> {
+    Event::InlineHtml(CowStr::Borrowed(markup))
+}
+
+/// A link, if it leads somewhere harmless; else it is only marked as one.
+fn start_of_link<'a>(address: &str) -> Event<'a> {
+    let markup = match is_harmless(address) {
+        true => format!(r#"<a href="{}" rel="nofollow noopener noreferrer">"#, escaped(address)),
+        false => "<a>".into(),
+    };
+    Event::InlineHtml(markup.into())
+}
+
+/// Whether an address is on the web, of somebody's mail, or within the page.
+fn is_harmless(address: &str) -> bool {
+    // A browser passes over these, so that they could hide what an address begins with.
+    if address.bytes().any(|byte| byte.is_ascii_control() || byte == b'\\') || address.starts_with(' ') {
+        return false;
+    }
+    match address.split(['/', '?', '#']).next().and_then(|start| start.split_once(':')) {
+        Some((scheme, _)) => ["http", "https", "mailto"].iter().any(|known| scheme.eq_ignore_ascii_case(known)),
+        None => true,
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+/// Two below: the page has the first heading, and its parts have the second.
+fn below(level: HeadingLevel) -> HeadingLevel {
+    match level {
+        HeadingLevel::H1 => HeadingLevel::H3,
+        HeadingLevel::H2 => HeadingLevel::H4,
+        HeadingLevel::H3 => HeadingLevel::H5,
+        _ => HeadingLevel::H6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_in_markdown_stays_text() {
+        let hostile = "<script>alert(1)</script>\n\ntext <img src=x onerror=alert(1)> more </main>\n\n\
+                       <!-- --><iframe src=\"//evil\">\n\n```<b>\n</code></pre><script>\n```\n";
+        let (html, _) = render(hostile);
+        for tag in ["<script", "<img", "<iframe", "</main", "<!--", "<b>"] {
+            assert!(!html.contains(tag), "{tag} in {html}");
+        }
+        assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{html}");
+    }
+
+    #[test]
+    fn links_lead_to_the_web_or_nowhere() {
+        for address in ["https://example.com/a?b=1&c", "mailto:a@b.c", "#part", "docs/a:b.md", "../x", "HTTP://x"] {
+            let (html, _) = render(&format!("[a]({address})"));
+            assert!(html.contains("<a href=") && html.contains("nofollow noopener noreferrer"), "{html}");
+        }
+        let tricks = [
+            "javascript:alert(1)",
+            "JaVaScRiPt:alert(1)",
+            "data:text/html,x",
+            "vbscript:x",
+            "file:///etc/passwd",
+            "<java\tscript:alert(1)>",
+            "&#106;avascript:alert(1)",
+            "<\\\\evil>",
+            "<\u{1}javascript:x>",
+            "blob:x",
+        ];
+        for address in tricks {
+            for form in [format!("[a]({address})"), format!("![a]({address})"), format!("[a][x]\n\n[x]: {address}")] {
+                let (html, _) = render(&form);
+                assert!(!html.contains("href"), "{address}: {html}");
+            }
+        }
+        let (html, _) = render("[a](<https://x/\"onmouseover=\"alert(1)>)");
+        assert!(!html.contains("\"onmouseover"), "{html}");
+    }
+
+    #[test]
+    fn pictures_become_links_and_tables_bring_no_style() {
+        let (html, _) = render("![map](https://example.com/m.png)\n\n| a |\n|--:|\n| b |\n");
+        assert!(!html.contains("<img") && !html.contains("style="), "{html}");
+        assert!(html.contains(r#"<a href="https://example.com/m.png""#) && html.contains("picture: map</a>"), "{html}");
+        assert!(html.contains(r#"<div class="wide""#), "{html}");
+    }
+
+    #[test]
+    fn headings_go_below_those_of_the_page_and_what_is_too_long_is_cut() {
+        let (html, cut) = render("# One\n\n#### Four\n");
+        assert!(html.contains("<h3>One</h3>") && html.contains("<h6>Four</h6>") && !cut, "{html}");
+        let (html, cut) = render(&"é ".repeat(LARGEST));
+        assert!(cut && html.len() < 2 * LARGEST);
+    }
+
+    #[test]
+    fn what_is_made_to_take_long_takes_a_moment() {
+        for text in [">".repeat(LARGEST), "[".repeat(LARGEST), "*a_ ".repeat(LARGEST / 4), "<!--".repeat(LARGEST / 4)] {
+            let started = std::time::Instant::now();
+            render(&text);
+            assert!(started.elapsed().as_secs() < 20, "{}", &text[..8]);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! A tab of a real browser that a test leads: it goes to pages, presses keys, and tells what it saw and asked for.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::ChildStdin;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::Browser;
+
+/// Longer than anything takes on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A tab. The browser ends with it.
+pub struct Tab {
+    // The pipe is closed before the browser is ended.
+    input: ChildStdin,
+    told: Receiver<Value>,
+    session: String,
+    last: u64,
+    /// The address of everything that was asked for.
+    pub asked: Vec<String>,
+    /// What the browser complains of: errors of scripts, of the policy and of the network.
+    pub complaints: Vec<String>,
+    loads: usize,
+    _browser: Browser,
+}
+
+impl Tab {
+    /// Opens an empty one.
+    pub fn open() -> Self {
+        let mut browser = Browser::led();
+        let (input, output) = browser.pipes();
+        let (sender, told) = channel();
+        std::thread::spawn(move || {
+            for message in BufReader::new(output).split(0).map_while(Result::ok) {
+                let Ok(value) = serde_json::from_slice(&message) else { continue };
+                if sender.send(value).is_err() {
+                    return;
+                }
+            }
+        });
+        let (asked, complaints) = (Vec::new(), Vec::new());
+        let mut tab =
+            Self { input, told, session: String::new(), last: 0, asked, complaints, loads: 0, _browser: browser };
+        let target = tab.call("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
+        let attached = tab.call("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
+        tab.session = attached["sessionId"].as_str().expect("a session").into();
+        for domain in ["Page", "Runtime", "Network", "Log"] {
+            tab.call(&format!("{domain}.enable"), json!({}));
+        }
+        tab
+    }
+
+    /// Asks the browser to do something, and waits until it has.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot, or says nothing for a long while.
+    pub fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.last += 1;
+        let id = self.last;
+        let mut message = json!({"id": id, "method": method, "params": parameters});
+        if !self.session.is_empty() {
+            message["sessionId"] = json!(self.session);
+        }
+        self.input.write_all(format!("{message}\0").as_bytes()).expect("a browser that listens");
+        loop {
+            let told = self.told.recv_timeout(PATIENCE).expect("a browser that answers");
+            if told["id"] != id {
+                self.hear(&told);
+                continue;
+            }
+            assert_eq!(told.get("error"), None, "{method}");
+            return told["result"].clone();
+        }
+    }
+
+    fn hear(&mut self, told: &Value) {
+        let of = &told["params"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        match told["method"].as_str().unwrap_or_default() {
+            "Network.requestWillBeSent" => self.asked.push(text(&of["request"]["url"])),
+            "Page.loadEventFired" => self.loads += 1,
+            "Log.entryAdded" if of["entry"]["level"] == "error" => self.complaints.push(text(&of["entry"]["text"])),
+            "Runtime.exceptionThrown" => self.complaints.push(of["exceptionDetails"].to_string()),
+            "Runtime.consoleAPICalled" if of["type"] == "error" => self.complaints.push(of["args"].to_string()),
+            _ => {}
+        }
+    }
+
+    /// Goes to an address, and waits until the page is there.
+    pub fn go(&mut self, address: &str) {
+        let before = self.loads;
+        self.call("Page.navigate", json!({"url": address}));
+        self.wait_for_load(before);
+    }
+
+    /// Does something that leads to another page, and waits until that is there.
+    pub fn follow(&mut self, act: impl FnOnce(&mut Self)) {
+        let before = self.loads;
+        act(self);
+        self.wait_for_load(before);
+    }
+
+    fn wait_for_load(&mut self, before: usize) {
+        let start = Instant::now();
+        while self.loads == before {
+            assert!(start.elapsed() < PATIENCE, "the page does not come");
+            if let Ok(told) = self.told.recv_timeout(Duration::from_millis(100)) {
+                self.hear(&told);
+            }
+        }
+    }
+
+    /// What an expression is on the page.
+    pub fn eval(&mut self, expression: &str) -> Value {
+        let wanted =
+            json!({"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true});
+        let told = self.call("Runtime.evaluate", wanted);
+        assert_eq!(told.get("exceptionDetails"), None, "{expression}");
+        told["result"]["value"].clone()
+    }
+
+    /// Presses a key: `Tab`, `Enter`, or a letter.
+    pub fn press(&mut self, key: &str) {
+        let (code, text) = match key {
+            "Enter" => (13, "\r"),
+            "Tab" => (9, ""),
+            letter => (0, letter),
+        };
+        let down = json!({"type": "keyDown", "key": key, "windowsVirtualKeyCode": code, "text": text});
+        self.call("Input.dispatchKeyEvent", down);
+        self.call("Input.dispatchKeyEvent", json!({"type": "keyUp", "key": key, "windowsVirtualKeyCode": code}));
+    }
+
+    /// Writes where the focus is.
+    pub fn write(&mut self, text: &str) {
+        self.call("Input.insertText", json!({"text": text}));
+    }
+
+    /// How wide the window is, and whether the reader prefers `light` or `dark`.
+    pub fn look(&mut self, width: u32, scheme: &str) {
+        let metrics = json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
+        // Without motion everything looks at once as it will look.
+        let [scheme, still] = [("prefers-color-scheme", scheme), ("prefers-reduced-motion", "reduce")]
+            .map(|(name, value)| json!({"name": name, "value": value}));
+        self.call("Emulation.setEmulatedMedia", json!({"features": [scheme, still]}));
+    }
+}
