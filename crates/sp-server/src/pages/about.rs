@@ -7,6 +7,7 @@ use sp_formats::package::{self, Graph, Package, Picture, picture};
 use sp_formats::printable::printable;
 use sp_formats::skill::{self, SKILL_FILE};
 use sp_tree::{Content, Digest, Limits, RelPath};
+use tokio::sync::Semaphore;
 
 use super::markdown;
 use crate::refusal::Refusal;
@@ -14,6 +15,8 @@ use crate::state::State;
 
 /// So many packages are remembered.
 const REMEMBERED: usize = 32;
+/// So many are read at once.
+const AT_ONCE: usize = 4;
 /// So many nodes are drawn, and so many statements and skills are told.
 const DRAWN: usize = 60;
 const STATEMENTS: usize = 12;
@@ -49,9 +52,16 @@ pub(crate) struct SkillLine {
 }
 
 /// What was read lately, the latest last.
-#[derive(Default)]
 pub(crate) struct Shelf {
     read: Mutex<VecDeque<(Digest, Arc<About>)>>,
+    /// A package may be large, and whoever asks costs memory while it is read.
+    turns: Semaphore,
+}
+
+impl Default for Shelf {
+    fn default() -> Self {
+        Self { read: Mutex::default(), turns: Semaphore::new(AT_ONCE) }
+    }
 }
 
 impl Shelf {
@@ -72,6 +82,11 @@ impl Shelf {
 impl About {
     /// What is in the bytes with a digest.
     pub(crate) async fn of(state: &State, digest: Digest) -> Result<Arc<Self>, Refusal> {
+        if let Some(about) = state.shelf.find(&digest) {
+            return Ok(about);
+        }
+        let _turn = state.shelf.turns.acquire().await.map_err(|_| Refusal::internal())?;
+        // Somebody else may have read it while this one waited.
         if let Some(about) = state.shelf.find(&digest) {
             return Ok(about);
         }
