@@ -96,12 +96,13 @@ impl Sql for Session<'_> {
     }
 }
 
-/// To SQLite `$1` is a name, not a number: it is bound as one.
+/// To SQLite `$1` is a name, not a number: a value goes where its name stands.
 fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> Result<()> {
-    for (number, value) in (1..).zip(values) {
-        if let Some(index) = statement.parameter_index(&format!("${number}"))? {
-            statement.raw_bind_parameter(index, value)?;
-        }
+    for index in 1..=statement.parameter_count() {
+        let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
+        let value = number.and_then(|number| values.get(number.checked_sub(1)?));
+        let value = value.ok_or_else(|| MetadataError::Database("a query lacks a value".into()))?;
+        statement.raw_bind_parameter(index, value)?;
     }
     Ok(())
 }
