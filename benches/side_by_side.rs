@@ -15,6 +15,7 @@
 mod collections;
 mod graphs;
 mod projects;
+mod registry;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -31,7 +32,7 @@ fn main() {
     let bench = Bench { root: temp.path().into() };
     println!("{SKILLS} skills, {} files, in {}; medians of {RUNS} runs\n", SKILLS * 5, base.display());
     println!("{:<44} {:>10} {:>10} {:>7} {:>7}", "what", "sp", "beside", "ratio", "limit");
-    let all: [(&str, Run); 10] = [
+    let all: [(&str, Run); 11] = [
         ("install", Bench::install),
         ("list", Bench::list),
         ("check", Bench::check),
@@ -41,6 +42,7 @@ fn main() {
         ("load", Bench::load),
         ("create", Bench::create),
         ("knowledge", Bench::knowledge),
+        ("registry", Bench::registry),
         ("start", Bench::start),
     ];
     // `cargo bench -p sp -- verify` runs one of them.

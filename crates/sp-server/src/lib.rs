@@ -5,7 +5,9 @@
 //! a death at any point leaves a version wholly there or wholly absent.
 
 mod api;
+mod catalog;
 mod copy;
+mod counts;
 mod discovery;
 mod http;
 mod metadata;
@@ -28,6 +30,8 @@ use sp_tree::{Dir, Limits};
 use thiserror::Error;
 use tokio::net::TcpListener;
 
+use crate::catalog::Catalog;
+use crate::counts::Counts;
 use crate::discovery::Discovery;
 use crate::metadata::{Bearer, Database, Metadata, MetadataError, Scope};
 use crate::objects::Objects;
@@ -102,14 +106,18 @@ pub fn serve(settings: &Settings, started: impl FnOnce(Started)) -> Result<(), S
         let address = listener.local_addr().map_err(ServeError::Run)?;
         started(Started { address, admin_token });
         let router = api::router(State::clone(&state));
+        let counting = tokio::spawn(counts::write_regularly(State::clone(&state)));
         http::run(listener, router, settings.patience, told_to_stop()).await;
+        counting.abort();
+        counts::write(&state).await;
         Ok(())
     })
 }
 
 fn open(settings: &Settings) -> Result<State, ServeError> {
     let unusable = |e: Box<dyn std::error::Error + Send + Sync>| ServeError::Data(settings.data.clone(), e);
-    Dir::create_all(&settings.data).map_err(|e| unusable(e.into()))?;
+    // The keys that sign addresses are in it.
+    Dir::create_private(&settings.data).map_err(|e| unusable(e.into()))?;
     let metadata = match &settings.database {
         None => Metadata::in_folder(&settings.data),
         Some(address) => Metadata::at(address),
@@ -117,6 +125,8 @@ fn open(settings: &Settings) -> Result<State, ServeError> {
     Ok(Arc::new(Shared {
         metadata: metadata.map_err(|e| no_database(settings, e))?,
         objects: Objects::open(&settings.data).map_err(|e| unusable(e.into()))?,
+        counts: Counts::default(),
+        catalog: Catalog::default(),
         discovery: Discovery::default(),
         limits: settings.limits.clone(),
         sessions: Sessions::default(),

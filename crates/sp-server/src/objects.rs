@@ -1,20 +1,50 @@
 //! The bytes of packages, by their digest, on the local disk. What is there is whole: a name is given last.
 
+use std::collections::{HashMap, VecDeque};
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use axum::body::Bytes;
 use sp_tree::{Digest, Dir, FileError, Follow, Name};
 
 pub(crate) const OBJECTS: &str = "objects";
 pub(crate) const INCOMING: &str = "incoming";
+
+/// So many bytes that were read are kept, and none that are more than this.
+const MOST_KEPT: usize = 64 * 1024 * 1024;
+const LARGEST_KEPT: usize = 1024 * 1024;
 
 /// The objects of a registry.
 #[derive(Clone)]
 pub(crate) struct Objects {
     root: Arc<Path>,
     count: Arc<AtomicU64>,
+    recent: Arc<Mutex<Recent>>,
+}
+
+/// What was read and verified lately.
+#[derive(Default)]
+struct Recent {
+    bytes: HashMap<Digest, Bytes>,
+    order: VecDeque<Digest>,
+    size: usize,
+}
+
+impl Recent {
+    fn keep(&mut self, digest: Digest, bytes: &Bytes) {
+        if bytes.len() > LARGEST_KEPT || self.bytes.insert(digest, bytes.clone()).is_some() {
+            return;
+        }
+        self.order.push_back(digest);
+        self.size += bytes.len();
+        while self.size > MOST_KEPT
+            && let Some(oldest) = self.order.pop_front().and_then(|digest| self.bytes.remove(&digest))
+        {
+            self.size -= oldest.len();
+        }
+    }
 }
 
 impl Objects {
@@ -29,7 +59,7 @@ impl Objects {
 
     /// The objects in a folder, which a registry may be using: to be read only.
     pub(crate) fn of(folder: &Path) -> Self {
-        Self { root: folder.into(), count: Arc::new(AtomicU64::new(0)) }
+        Self { root: folder.into(), count: Arc::default(), recent: Arc::default() }
     }
 
     fn place(&self, digest: &Digest) -> Result<(PathBuf, Name), FileError> {
@@ -63,6 +93,20 @@ impl Objects {
             return Err(error);
         }
         Ok(digest)
+    }
+
+    /// Bytes that were read lately, without a look at the disk: they never change.
+    pub(crate) fn recent(&self, digest: &Digest) -> Option<Bytes> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).bytes.get(digest).cloned()
+    }
+
+    /// The bytes with a digest, which are kept for the next who asks.
+    pub(crate) fn fetch(&self, digest: &Digest) -> Result<Option<Bytes>, FileError> {
+        let bytes = self.get(digest)?.map(Bytes::from);
+        if let Some(bytes) = &bytes {
+            self.recent.lock().unwrap_or_else(PoisonError::into_inner).keep(*digest, bytes);
+        }
+        Ok(bytes)
     }
 
     /// The bytes with a digest; none if they are not there. Other bytes in their place are an error.

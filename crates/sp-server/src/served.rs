@@ -131,11 +131,14 @@ impl Served {
         if let Held::Here(bytes) = &self.bytes {
             return Ok(bytes.clone());
         }
+        if let Some(bytes) = state.objects.recent(&self.digest) {
+            return Ok(bytes);
+        }
         let (objects, digest) = (state.objects.clone(), self.digest);
-        let read = tokio::task::spawn_blocking(move || objects.get(&digest)).await;
+        let read = tokio::task::spawn_blocking(move || objects.fetch(&digest)).await;
         let gone = || FileError::new("read", self.digest.hex(), std::io::Error::from(std::io::ErrorKind::NotFound));
         let bytes = read.map_err(|_| gone())??;
-        Ok(bytes.ok_or_else(gone)?.into())
+        Ok(bytes.ok_or_else(gone)?)
     }
 }
 

@@ -6,6 +6,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sp_tree::Limits;
 
+use crate::catalog::Catalog;
+use crate::counts::Counts;
 use crate::discovery::Discovery;
 use crate::metadata::Metadata;
 use crate::objects::Objects;
@@ -25,6 +27,8 @@ pub struct Surroundings {
 pub(crate) struct Shared {
     pub metadata: Metadata,
     pub objects: Objects,
+    pub counts: Counts,
+    pub catalog: Catalog,
     pub discovery: Discovery,
     pub limits: Limits,
     /// Who is logged in on the pages.

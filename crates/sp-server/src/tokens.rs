@@ -65,8 +65,8 @@ pub(crate) struct Minted {
     pub token: String,
 }
 
-/// Makes a token for somebody.
-pub(crate) async fn issue(state: &State, user: &str, scope: &str) -> Result<Minted, Refusal> {
+/// Makes a token for somebody, as somebody else wants it.
+pub(crate) async fn issue(state: &State, who: &Bearer, user: &str, scope: &str) -> Result<Minted, Refusal> {
     if !is_user(user) {
         return Err(Refusal::invalid("`user` has 1 to 64 letters, digits, `-`, `_`, `.` and `@`"));
     }
@@ -75,7 +75,8 @@ pub(crate) async fn issue(state: &State, user: &str, scope: &str) -> Result<Mint
     let token = mint(state, scope).map_err(|e| sp_tree::FileError::new("draw", "random bytes", e))?;
     let (hash, at) = (hash(&token), state.timestamp());
     let bearer = Bearer { user: user.into(), scope };
-    let id = state.metadata.with(move |database| database.add_token(&bearer, &hash, &at)).await?;
+    let who = who.clone();
+    let id = state.metadata.with(move |database| database.add_token(&bearer, &hash, &who, &at)).await?;
     Ok(Minted { id, user: user.into(), scope: scope.word().into(), token })
 }
 

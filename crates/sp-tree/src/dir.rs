@@ -197,6 +197,15 @@ impl Dir {
 
     /// Opens a directory by a path that the user gave, and makes it and its parents first where missing.
     pub fn create_all(path: &Path) -> Result<Self> {
+        Self::create_for(path, 0o777)
+    }
+
+    /// The same; one that is made is its owner's alone.
+    pub fn create_private(path: &Path) -> Result<Self> {
+        Self::create_for(path, 0o700)
+    }
+
+    fn create_for(path: &Path, mode: u32) -> Result<Self> {
         match Self::open(path) {
             Err(error) if error.is(Errno::NOENT) => {}
             other => return other,
@@ -205,7 +214,7 @@ impl Dir {
             return Self::open(path);
         };
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        match Self::create_all(parent)?.create_dir(&entry) {
+        match Self::create_all(parent)?.make_dir(&entry, mode) {
             Err(error) if !error.is(Errno::EXIST) => Err(error),
             _ => Self::open(path),
         }
@@ -375,8 +384,12 @@ impl Dir {
 
     /// Makes a directory, which must not exist.
     pub fn create_dir(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
+        self.make_dir(name, 0o777)
+    }
+
+    fn make_dir(&self, name: &(impl Segment + ?Sized), mode: u32) -> Result<()> {
         self.mutate(Op::CreateDir, "create directory", name, || {
-            rustix::fs::mkdirat(&self.fd, name.segment(), Mode::from_raw_mode(0o777))
+            rustix::fs::mkdirat(&self.fd, name.segment(), Mode::from_raw_mode(mode))
         })
     }
 

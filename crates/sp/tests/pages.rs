@@ -6,6 +6,8 @@
     reason = "a test arranges its world with the plain calls"
 )]
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use sp_testkit::{HttpAnswer, Registry, Tab, World, world};
 use sp_tree::Digest;
@@ -231,7 +233,8 @@ fn a_private_package_is_on_no_page_for_strangers() {
         ("/api/v1/packages/acme/secret/1.0.0/readme", "/api/v1/packages/acme/nothing/1.0.0/readme"),
     ];
     let head = |answer: &HttpAnswer| -> Vec<String> {
-        answer.head.lines().filter(|line| !line.starts_with("date")).map(str::to_owned).collect()
+        let own = |line: &&str| line.starts_with("date") || line.starts_with("x-request-id");
+        answer.head.lines().filter(|line| !own(line)).map(str::to_owned).collect()
     };
     for (hidden, nothing) in pairs {
         for cookie in ["", &you] {
@@ -370,7 +373,12 @@ fn a_badge_says_the_version_and_the_downloads() {
     assert_eq!((badge.status, badge.header("content-type")), (200, Some("image/svg+xml")));
     assert_eq!(badge.header("cache-control"), Some("public, max-age=300"));
     assert!(badge.text().contains(">v1.2.0</text>") && badge.text().contains(">@acme/notes</text>"));
-    assert!(place.page("/badges/acme/notes/downloads.svg").text().contains(">1</text>"));
+    // Counts are written together, once a second.
+    let counted = || place.page("/badges/acme/notes/downloads.svg").text().contains(">1</text>");
+    assert!((0..100).any(|_| counted() || {
+        std::thread::sleep(Duration::from_millis(100));
+        false
+    }));
     let index = place.registry.ask("GET /api/v1/packages/acme/notes/index.json", None, b"").json();
     assert_eq!(index["downloads"], 1);
     for path in ["/badges/acme/nothing.svg", "/badges/%3Cscript%3E/x.svg", "/badges/acme/%3Cscript%3E.svg"] {
@@ -397,7 +405,9 @@ fn the_document_of_the_api_tells_what_the_registry_answers() {
             let address = if path.ends_with("/search") { format!("{address}?q=notes") } else { address.clone() };
             let answer = place.registry.ask(&format!("{} {address}", method.to_uppercase()), token, b"");
             assert_eq!(answer.status != 405, is_told, "{method} {path}: {}", answer.status);
-            if method == "get" && is_told {
+            // What is behind a signature, and what other installers look for, has tests of its own.
+            let is_plain = !["/packs/", "/s/", "/.well-known/"].iter().any(|start| path.starts_with(start));
+            if method == "get" && is_told && is_plain {
                 fits(&document, &methods["get"], &answer, path);
                 looked_at += 1;
             }

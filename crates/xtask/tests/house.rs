@@ -86,7 +86,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     // Files and processes.
     ("ureq", &["sp-engine"], Nobody),
     ("rustix", &["sp-tree", "sp-engine", "sp-testkit"], Anybody),
-    ("flate2", &["sp-tree"], Nobody),
+    ("flate2", &["sp-tree", "sp-server"], Nobody),
     ("ignore", &["sp-engine"], Nobody),
     ("notify", &["sp-engine"], Nobody),
     ("pubgrub", &["sp-engine"], Nobody),

@@ -53,7 +53,8 @@ fn reading() -> Vec<Route> {
     vec![
         Route::get("/api/v1/index.json", packages::index)
             .does("every package that one may see")
-            .answers::<RegistryIndex>(200),
+            .answers::<RegistryIndex>(200)
+            .answers_nothing(304),
         Route::get("/api/v1/search", packages::search)
             .does("packages by name and description, the best first; words may be written a little wrong")
             .query(&[("q", "words", true), ("limit", "how many at the most", false)])
@@ -203,7 +204,9 @@ fn running() -> Vec<Route> {
             .does("this surface, as OpenAPI 3.1")
             .answers::<serde_json::Map<String, serde_json::Value>>(200),
         Route::get("/healthz", || async { "ok\n" }).does("whether the registry runs").answers_media(200, "text/plain"),
-        Route::get("/metrics", metrics).does("figures for Prometheus").answers_media(200, "text/plain"),
+        Route::get("/metrics", metrics)
+            .does("figures for Prometheus")
+            .answers_media(200, "application/openmetrics-text"),
         Route::get("/readyz", packages::ready).does("whether the registry can answer").answers_media(200, "text/plain"),
     ]
 }

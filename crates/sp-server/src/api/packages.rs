@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use sp_formats::package::PackageVersion;
 use sp_formats::registry::{PackageIndex, Place, RegistryIndex, SHA256_HEADER, SearchAnswer, YANKED_HEADER};
 
+use crate::catalog;
 use crate::metadata::{Database, Reader};
 use crate::pages::About;
 use crate::refusal::Refusal;
@@ -18,10 +19,13 @@ use crate::tokens::bearer;
 
 type Answer<T> = Result<T, Refusal>;
 
-pub(super) async fn index(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<RegistryIndex>> {
+pub(super) async fn index(Shared(state): Shared<State>, method: Method, headers: HeaderMap) -> Answer<Response> {
     let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
+    if reader == Reader::Stranger {
+        return catalog::answer(&state, &method, &headers).await;
+    }
     let packages = state.metadata.with(move |database| database.index(&reader)).await?;
-    Ok(Json(RegistryIndex { packages }))
+    Ok(Json(RegistryIndex { packages }).into_response())
 }
 
 /// What is looked for, and how much of it is wanted.
@@ -121,7 +125,7 @@ pub(super) async fn download(
     };
     let response = served.answer(&state, (&method, &headers)).await?;
     if begins {
-        state.metadata.with(move |database| database.count_download(&place)).await?;
+        state.counts.add(place, 1);
     }
     Ok((told, response).into_response())
 }

@@ -26,8 +26,8 @@ pub(super) async fn mint(
     headers: HeaderMap,
     Json(wanted): Json<Wanted>,
 ) -> Answer<(StatusCode, Json<Minted>)> {
-    admin(&state, &headers).await?;
-    Ok((StatusCode::CREATED, Json(issue(&state, &wanted.user, &wanted.scope).await?)))
+    let who = admin(&state, &headers).await?;
+    Ok((StatusCode::CREATED, Json(issue(&state, &who, &wanted.user, &wanted.scope).await?)))
 }
 
 pub(super) async fn list(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Vec<TokenItem>>> {

@@ -25,7 +25,7 @@ use thiserror::Error;
 pub(crate) use packs::{KeptFile, KeptPack, NewKey, NewPack, PackOutcome, PublicSkills, UrlKey};
 use postgres::Postgres;
 pub use postgres::{NoAddress, PostgresAddress};
-use sql::{Dialect, Sql, Value};
+use sql::{Dialect, Sql};
 use sqlite::Sqlite;
 pub(crate) use sqlite::snapshot;
 
@@ -174,14 +174,6 @@ impl Database {
         match self {
             Self::Sqlite(database) => database.change(work),
             Self::Postgres(database) => database.change(work),
-        }
-    }
-
-    /// Changes one thing that does not depend on anything that was read, as a counter.
-    fn change_alone(&self, query: &'static str, values: &[Value<'_>]) -> Result<()> {
-        match self {
-            Self::Sqlite(database) => database.change(|sql| sql.execute(query, values).map(drop)),
-            Self::Postgres(database) => database.change_alone(query, values),
         }
     }
 

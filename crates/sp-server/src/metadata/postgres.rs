@@ -167,11 +167,6 @@ impl Postgres {
         })
     }
 
-    /// Changes one thing that does not depend on anything that was read.
-    pub(super) fn change_alone(&self, sql: &'static str, values: &[Value<'_>]) -> Result<()> {
-        self.until_done(|lease| lease.link()?.execute(sql, values)).map(drop)
-    }
-
     /// Tries again what met another transaction, or a connection that had died.
     fn until_done<T>(&self, work: impl Fn(&mut Lease<'_>) -> Result<T>) -> Result<T> {
         let begun = Instant::now();

@@ -13,6 +13,7 @@ const SCHEMA: &str = "
         id {id} PRIMARY KEY, namespace {name} NOT NULL, name {name} NOT NULL, kind {name} NOT NULL, description TEXT,
         words TEXT NOT NULL, private BOOLEAN NOT NULL DEFAULT FALSE, latest {name},
         downloads BIGINT NOT NULL DEFAULT 0, UNIQUE (namespace, name));
+    CREATE INDEX IF NOT EXISTS packages_by_downloads ON packages (downloads DESC, id);
     CREATE TABLE IF NOT EXISTS versions (
         package BIGINT NOT NULL REFERENCES packages, version {name} NOT NULL, digest {bytes} NOT NULL,
         bytes BIGINT NOT NULL, published_at {name} NOT NULL, published_by {name} NOT NULL,

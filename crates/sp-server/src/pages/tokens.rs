@@ -92,8 +92,8 @@ pub(super) async fn mint(
     form: Result<Form<Wanted>, FormRejection>,
 ) -> Answer {
     let Form(wanted) = form.map_err(|_| Refusal::foreign_form())?;
-    admin(&visit, &headers, &wanted.form_token)?;
-    match issue(&state, wanted.user.trim(), &wanted.scope).await {
+    let who = admin(&visit, &headers, &wanted.form_token)?;
+    match issue(&state, who, wanted.user.trim(), &wanted.scope).await {
         Ok(minted) => shown(&state, &visit, Done::Minted(minted)).await,
         Err(refusal) => shown(&state, &visit, Done::Refused(refusal.told().0.message)).await,
     }

@@ -427,3 +427,43 @@ fn sp_info_shows_a_package_of_a_registry() {
     assert!(world.sp(&["info", "acme/app@^7"]).fails(1).stderr.contains("1.1.0, 1.0.0"));
     assert!(world.sp(&["info", "acme/nothing"]).fails(1).stderr.contains("sp search nothing"));
 }
+
+#[test]
+fn pk_25_a_download_goes_on_where_it_broke_off() {
+    let large = Made::new("@acme/large", "1.0.0").says(&"A sentence that is told again and again. ".repeat(10_000));
+    let scene = Scene::with(&[large]);
+    let world = &scene.world;
+    let ranges = |scene: &Scene| -> Vec<String> {
+        let asked = scene.proxy.asked();
+        let range = |head: &String| head.lines().find_map(|line| line.strip_prefix("range: ").map(str::to_owned));
+        asked.iter().filter(|head| head.contains("/download")).filter_map(range).collect()
+    };
+    // Within one run, as long as something comes.
+    scene.proxy.change(|request, passing| {
+        if request.contains("/download") {
+            passing.cut = Some(if passing.status == 206 { passing.body.len() } else { 150_000 });
+        }
+    });
+    pkg(world, &["install", "acme/large"]).ok();
+    assert_eq!(ranges(&scene), ["bytes=150000-"]);
+    assert_eq!(world.files("home/.skillpack/cache/downloads").len(), 0, "nothing is left of it");
+    // And in the next run: what came is kept.
+    std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
+    scene.forget_home();
+    scene.proxy.change(|request, passing| {
+        if request.contains("/download") {
+            passing.cut = Some(if passing.status == 206 { 0 } else { 100_000 });
+        }
+    });
+    pkg(world, &["install"]).fails(5);
+    scene.proxy.change(|_, _| {});
+    pkg(world, &["install"]).ok();
+    assert_eq!(ranges(&scene).last().unwrap(), "bytes=100000-");
+    // What somebody spoilt meanwhile is nobody's lie.
+    std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
+    let digest = lock(world)["packages"]["@acme/large"]["digest"].as_str().unwrap().replace("sha256:", "");
+    scene.forget_home();
+    write(world, &format!("home/.skillpack/cache/downloads/{digest}"), "spoilt");
+    pkg(world, &["install"]).ok();
+    assert_eq!(ranges(&scene).last().unwrap(), "bytes=6-");
+}

@@ -1,5 +1,7 @@
 //! What is there: the index, what is looked for in it, a package, a version.
 
+use std::collections::BTreeMap;
+
 use sp_formats::package::PackageVersion;
 use sp_formats::registry::{IndexItem, PackageIndex, Place, VersionItem};
 
@@ -127,9 +129,21 @@ impl Database {
         })
     }
 
-    pub(crate) fn count_download(&self, place: &Place) -> Result<()> {
-        const COUNT: &str = "UPDATE packages SET downloads = downloads + 1 WHERE namespace = $1 AND name = $2";
-        self.change_alone(COUNT, &[place.namespace().into(), place.name().into()])
+    /// Adds to how often packages were downloaded.
+    pub(crate) fn count_downloads(&self, counted: &BTreeMap<Place, u64>) -> Result<()> {
+        const COUNT: &str = "UPDATE packages SET downloads = downloads + $3 WHERE namespace = $1 AND name = $2";
+        self.change(|sql| {
+            counted.iter().try_for_each(|(place, downloads)| {
+                let downloads = i64::try_from(*downloads).unwrap_or(i64::MAX);
+                sql.execute(COUNT, &[place.namespace().into(), place.name().into(), downloads.into()]).map(drop)
+            })
+        })
+    }
+
+    /// The number of the last thing that was done.
+    pub(crate) fn last_change(&self) -> Result<i64> {
+        const LAST: &str = "SELECT COALESCE(MAX(id), 0) FROM audit";
+        self.read(|sql| value(sql, LAST, &[]))
     }
 }
 

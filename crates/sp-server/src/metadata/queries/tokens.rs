@@ -17,8 +17,13 @@ impl Database {
         self.read(has_tokens)
     }
 
-    pub(crate) fn add_token(&self, bearer: &Bearer, hash: &Digest, at: &str) -> Result<i64> {
-        self.change(|sql| add_token(sql, bearer, hash, at))
+    pub(crate) fn add_token(&self, bearer: &Bearer, hash: &Digest, who: &Bearer, at: &str) -> Result<i64> {
+        self.change(|sql| {
+            let id = add_token(sql, bearer, hash, at)?;
+            let subject = format!("token {id} for {} ({})", bearer.user, bearer.scope.word());
+            note(sql, Deed { who, at }, "mint", &subject)?;
+            Ok(id)
+        })
     }
 
     /// The first token there is; false if there is one already. Of several who start at once one wins.
