@@ -7,6 +7,7 @@ use sp_formats::context_pack::{MANIFEST, Opening, is_pack_id};
 use sp_tree::Digest;
 
 use crate::metadata::{KeptFile, KeptPack};
+use crate::pages::{Opened, context_pack};
 use crate::refusal::Refusal;
 use crate::served::{Held, Served};
 use crate::state::State;
@@ -23,7 +24,9 @@ const HEADERS: [(HeaderName, HeaderValue); 2] = [
 pub(super) async fn serve(Shared(state): Shared<State>, address: Uri, method: Method, headers: HeaderMap) -> Response {
     let answer = open(&state, &address, (&method, &headers)).await;
     let mut response = answer.unwrap_or_else(IntoResponse::into_response);
-    response.headers_mut().extend(HEADERS);
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, value);
+    }
     response
 }
 
@@ -35,8 +38,41 @@ async fn open(state: &State, address: &Uri, request: (&Method, &HeaderMap)) -> R
     let key = found.as_ref().map_or(&NO_KEY[..], |(key, _)| key.as_slice());
     let opens = opening.opens(key, &id, state.seconds());
     let (_, pack) = found.filter(|_| opens).ok_or_else(Refusal::closed)?;
+    if file == File::Named(String::new()) {
+        return folder(state, (&id, &pack), address, request.1).await;
+    }
     let served = served(&pack, &file).ok_or_else(Refusal::not_found)?;
     served.answer(state, request).await
+}
+
+/// The folder of a pack: a page for people.
+async fn folder(
+    state: &State,
+    (id, pack): (&str, &KeptPack),
+    address: &Uri,
+    headers: &HeaderMap,
+) -> Result<Response, Refusal> {
+    let files: Vec<KeptFile> = serde_json::from_str(&pack.files).map_err(|_| Refusal::not_found())?;
+    let manifest = text(state, files.iter().find(|file| file.path == MANIFEST)).await?;
+    let opened = Opened {
+        id,
+        path: address.path(),
+        query: address.query(),
+        manifest: serde_json::from_str(&manifest).map_err(|_| Refusal::not_found())?,
+        bytes: pack.bytes,
+        text: text(state, Opened::shown(&files)).await?,
+        files,
+    };
+    context_pack(&opened, headers)
+}
+
+/// The text of a file of a pack; empty if there is no such file.
+async fn text(state: &State, file: Option<&KeptFile>) -> Result<String, Refusal> {
+    let Some(digest) = file.and_then(|file| sp_tree::from_hex(&file.sha256)) else { return Ok(String::new()) };
+    let (objects, digest) = (state.objects.clone(), Digest::from_bytes(digest));
+    let read = tokio::task::spawn_blocking(move || objects.fetch(&digest)).await;
+    let bytes = read.map_err(|_| Refusal::not_found())??.ok_or_else(Refusal::not_found)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What is asked for.

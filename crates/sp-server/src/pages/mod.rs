@@ -6,6 +6,7 @@
 
 mod about;
 mod assets;
+mod context_pack;
 mod forms;
 mod home;
 mod login;
@@ -26,6 +27,7 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 
 pub(crate) use about::{About, Shelf};
+pub(crate) use context_pack::{Opened, context_pack};
 pub(crate) use problem::dress;
 
 use crate::refusal::Refusal;

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::{Request, State as Shared};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 
@@ -27,7 +27,8 @@ pub(crate) async fn dress(Shared(state): Shared<State>, request: Request, next: 
     let (parts, body) = request.into_parts();
     let asked = parts.clone();
     let response = next.run(Request::from_parts(parts, body)).await;
-    if !response.status().is_client_error() && !response.status().is_server_error() || is_picture(&response) {
+    let is_refusal = response.status().is_client_error() || response.status().is_server_error();
+    if !is_refusal || is_conditional(response.status()) || is_picture(&response) {
         return response;
     }
     match wants_a_page(&asked) {
@@ -35,12 +36,24 @@ pub(crate) async fn dress(Shared(state): Shared<State>, request: Request, next: 
         false if response.extensions().get::<Told>().is_some() => response,
         // What the framework refuses by itself is told as everything else is.
         false => {
-            let allow = response.headers().get(header::ALLOW).cloned();
-            let mut told = Refusal::by_status(response.status()).into_response();
-            told.headers_mut().extend(allow.map(|allow| (header::ALLOW, allow)));
-            told
+            let told = Refusal::by_status(response.status()).into_response();
+            with_headers_of(&response, told)
         }
     }
+}
+
+/// An answer in another form, with all that was said beside the first.
+fn with_headers_of(first: &Response, mut other: Response) -> Response {
+    let is_beside = |name: &HeaderName| *name != header::CONTENT_TYPE && *name != header::CONTENT_LENGTH;
+    for (name, value) in first.headers().iter().filter(|(name, _)| is_beside(name)) {
+        other.headers_mut().entry(name).or_insert(value.clone());
+    }
+    other
+}
+
+/// What only a program asks for, and which says everything by its number.
+fn is_conditional(status: StatusCode) -> bool {
+    matches!(status, StatusCode::PRECONDITION_FAILED | StatusCode::RANGE_NOT_SATISFIABLE)
 }
 
 /// A badge that says so is one all the same.
@@ -69,7 +82,7 @@ async fn shown(state: &State, parts: &Parts, response: Response) -> Response {
     let (message, help) = (&told.0.message, told.0.help.as_deref());
     let problem = Problem { frame: &visit.frame, status: status.as_u16(), title, message, help };
     let Ok(html) = problem.render() else { return response };
-    let mut page = (status, Html(html)).into_response();
+    let mut page = with_headers_of(&response, (status, Html(html)).into_response());
     protect(&mut page);
     page.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
     page

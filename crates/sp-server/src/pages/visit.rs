@@ -98,7 +98,7 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// The address that the reader has before them. It is only shown.
-fn address(headers: &HeaderMap) -> String {
+pub(super) fn address(headers: &HeaderMap) -> String {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let scheme = if text("x-forwarded-proto") == "https" { "https" } else { "http" };
     let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte);

@@ -89,9 +89,35 @@ fn cp_16_a_pack_is_taken_once_and_read_by_whoever_has_an_address() {
         assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/zip")), "{path}");
         assert_eq!(answer.body, canonical);
     }
-    for nothing in ["", "x.md", "PACK.JSON", "%2e%2e/pack.json", "..%2fpack.json", "a/../pack.json", "pack.json/"] {
+    for nothing in ["x.md", "PACK.JSON", "%2e%2e/pack.json", "..%2fpack.json", "a/../pack.json", "pack.json/"] {
         assert_eq!(get(&registry, &format!("{folder}{nothing}")).status, 404, "{nothing}");
     }
+}
+
+#[test]
+fn cp_16_a_folder_is_a_page_for_people_that_gives_nothing_away() {
+    let (_world, registry, _, me) = running(module_path!());
+    assert_eq!(push(&registry, &me, ID, &zipped(&golden_files())).status, 201);
+    let given = url(&registry, &me, ID);
+    let (folder, query) = (text(&given, "folder"), text(&given, "manifest").split_once('?').unwrap().1);
+    for (path, link) in [(folder.to_owned(), String::new()), (format!("/packs/{ID}/?{query}"), format!("?{query}"))] {
+        let page = get(&registry, &path);
+        assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")), "{path}");
+        assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
+        assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
+        let html = String::from_utf8(page.body).unwrap();
+        let link = link.replace('&', "&#38;");
+        assert!(html.contains(&format!("href=\"AGENTS.md{link}\"")), "{html}");
+        assert!(html.contains("sp context install") && !html.contains("<script>"), "{html}");
+        // A login would take the address along.
+        assert!(!html.contains("next="), "{html}");
+    }
+    let other = format!("{}x/packs/{ID}/", folder.split("/packs/").next().unwrap());
+    assert_eq!(get(&registry, &other).status, 403);
+    let hostile = small(OTHER, "<script>alert(1)</script>");
+    assert_eq!(push(&registry, &me, OTHER, &hostile).status, 201);
+    let html = get(&registry, text(&url(&registry, &me, OTHER), "folder"));
+    assert!(!String::from_utf8(html.body).unwrap().contains("<script>"));
 }
 
 #[test]
@@ -259,7 +285,7 @@ fn cp_16_a_pack_is_its_owners() {
     assert_eq!(registry.ask(&format!("PUT /api/v1/context-packs/{ID}"), None, b"").status, 401);
     let audit = registry.ask("GET /api/v1/audit", Some(&admin), b"").json();
     let actions: Vec<&str> = audit.as_array().unwrap().iter().map(|item| text(item, "action")).collect();
-    assert_eq!(actions, ["url", "push-pack"]);
+    assert_eq!(actions, ["url", "push-pack", "mint", "mint"]);
 }
 
 #[test]
@@ -377,7 +403,11 @@ fn pk_25_a_download_that_broke_off_goes_on_where_it_was() {
     let skill = "---\nname: review\ndescription: Reviews.\n---\n\n# Review\n";
     let bytes = super::discovery::publish(&registry, &me, ("acme/tools", "1.0.0"), &[("review/SKILL.md", skill)]);
     let path = "/api/v1/packages/acme/tools/1.0.0/download";
-    let downloads = || get(&registry, "/api/v1/index.json").json()["packages"][0]["downloads"].clone();
+    // Counts are written together, once a second.
+    let downloads = || {
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        get(&registry, "/api/v1/packages/acme/tools/index.json").json()["downloads"].clone()
+    };
     let head = registry.ask(&format!("HEAD {path}"), None, b"");
     assert_eq!((head.status, head.header("accept-ranges"), downloads()), (200, Some("bytes"), json!(0)));
     let first = get_with(&registry, path, &[("range", "bytes=0-99")]);
@@ -393,12 +423,14 @@ fn pk_25_a_download_that_broke_off_goes_on_where_it_was() {
 #[test]
 fn cp_16_a_backup_has_the_packs_and_their_keys() {
     let (world, registry, _, me) = running(module_path!());
-    if module_path!().ends_with("postgres") {
-        // A server's own programs copy its databases.
-        return;
-    }
     let folder = pushed(&registry, &me);
     let at = |name: &str| world.path(name).display().to_string();
+    if module_path!().ends_with("postgres") {
+        // A server's own programs copy its databases.
+        let run = world.sp(&["serve", "backup", "--data", &at("registry"), &at("backup")]).fails(2);
+        assert!(run.stderr.contains("pg_dump"), "{run}");
+        return;
+    }
     world.sp(&["serve", "backup", "--data", &at("registry"), &at("backup")]).ok();
     registry.kill();
     std::fs::remove_dir_all(world.path("registry")).unwrap();
