@@ -43,6 +43,7 @@ impl Bench {
         ] {
             paced(&registry.address, what, &path);
         }
+        hidden(&registry, &admin);
         memory(&registry);
     }
 
@@ -202,6 +203,24 @@ fn ask(connection: &mut BufReader<TcpStream>, address: &str, path: &str) {
     }
     let read = std::io::copy(&mut connection.take(length), &mut std::io::sink()).expect("a body");
     assert_eq!(read, length);
+}
+
+/// How long a stranger waits for what is private, beside what never was: nobody learns by the clock what is there.
+fn hidden(registry: &Registry, admin: &str) {
+    let answer = registry.ask("PUT /api/v1/packages/load/p1/private", Some(admin), b"");
+    assert_eq!(answer.status, 204, "{answer:?}");
+    let time = |name: &str| {
+        let begin = Instant::now();
+        registry.ask(&format!("GET /api/v1/packages/load/{name}/index.json"), None, b"");
+        begin.elapsed()
+    };
+    let mut pairs: Vec<(Duration, Duration)> = (0..2_000).map(|_| (time("p1"), time("zz"))).collect();
+    let mut median = |of: fn(&(Duration, Duration)) -> Duration| {
+        pairs.sort_by_key(of);
+        of(&pairs[pairs.len() / 2])
+    };
+    let (private, unknown) = (median(|pair| pair.0), median(|pair| pair.1));
+    println!("{:<44} {private:>10.1?} {unknown:>10.1?}", "private : what never was, medians of 2,000");
 }
 
 /// What the registry holds in memory now, and at the most.

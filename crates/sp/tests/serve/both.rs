@@ -76,6 +76,41 @@ fn pk_25_the_index_is_packed_where_that_is_understood_and_known_again() {
 }
 
 #[test]
+fn se_03_no_address_leads_out_of_the_registry() {
+    let (world, registry, admin) = running();
+    std::fs::write(world.path("registry/secret.txt"), "a secret").unwrap();
+    let version = "/api/v1/packages/acme/notes";
+    for path in [
+        "/../secret.txt".to_owned(),
+        "/..%2fsecret.txt".into(),
+        "/api/v1/../../secret.txt".into(),
+        "/api/v1/packages/..%2f..%2fsecret.txt/x/1.0.0/download".into(),
+        "/api/v1/packages/../secret.txt/1.0.0/download".into(),
+        format!("{version}/..%2f..%2f..%2fsecret.txt/download"),
+        format!("{version}/%2e%2e/download"),
+        format!("{version}/1.0.0%00/download"),
+        "/-/static/..%2f..%2fsecret.txt".into(),
+        "/-/static/%2fetc%2fpasswd".into(),
+        "/badges/acme/..%2f..%2fsecret.txt".into(),
+        "/.well-known/agent-skills/..%2f..%2fsecret.txt".into(),
+        "/.well-known/skills/../../../secret.txt".into(),
+        "//etc/passwd".into(),
+        "/packages/%5c..%5c..%5csecret.txt/x".into(),
+    ] {
+        for token in [None, Some(admin.as_str())] {
+            let answer = registry.ask(&format!("GET {path}"), token, b"");
+            assert!((400..500).contains(&answer.status), "{path}: {answer:?}");
+            let text = String::from_utf8_lossy(&answer.body).into_owned();
+            assert!(!text.contains("a secret") && !text.contains("root:"), "{path}: {text}");
+        }
+    }
+    let bytes = package("@acme/notes", "1.0.0", "It is so.");
+    for path in ["..%2f..%2fx/notes/1.0.0", "acme/..%2fnotes/1.0.0", "acme/notes/..%2f1.0.0", "acme/notes/1.0.0%2f.."] {
+        assert_eq!(put(&registry, &admin, path, &bytes).status, 400, "{path}");
+    }
+}
+
+#[test]
 fn pk_25_the_gate_is_the_reader_of_packages() {
     let (_world, registry, admin) = running();
     let me = token(&registry, &admin, "me", "publish");
