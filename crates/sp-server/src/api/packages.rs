@@ -43,7 +43,7 @@ pub(super) async fn search(
 ) -> Answer<Json<SearchAnswer>> {
     let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
     let Query(Sought { q, limit }) =
-        sought.map_err(|_| Refusal::invalid("`q` is missing").help("ask for `?q=words`"))?;
+        sought.map_err(|_| Refusal::invalid("`q` is missing, or `limit` is no number").help("ask for `?q=words`"))?;
     if q.len() > LONGEST_QUERY {
         return Err(Refusal::invalid(format!("a query has {LONGEST_QUERY} bytes at the most")));
     }

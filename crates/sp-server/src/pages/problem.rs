@@ -33,14 +33,18 @@ pub(crate) async fn dress(Shared(state): Shared<State>, request: Request, next: 
     match wants_a_page(&asked) {
         true => shown(&state, &asked, response).await,
         false if response.extensions().get::<Told>().is_some() => response,
-        // What the framework refuses by itself is told as everything else is.
-        false => {
-            let allow = response.headers().get(header::ALLOW).cloned();
-            let mut told = Refusal::by_status(response.status()).into_response();
-            told.headers_mut().extend(allow.map(|allow| (header::ALLOW, allow)));
-            told
-        }
+        // What is refused by its status alone is told as everything else is.
+        false => retold(&response),
     }
+}
+
+/// The same refusal with a body that says so: what its head says besides, as `Allow` or `Content-Range`, still holds.
+fn retold(response: &Response) -> Response {
+    let mut told = Refusal::by_status(response.status()).into_response();
+    let of_the_body = [header::CONTENT_TYPE, header::CONTENT_LENGTH];
+    let kept = response.headers().iter().filter(|(name, _)| !of_the_body.contains(name));
+    told.headers_mut().extend(kept.map(|(name, value)| (name.clone(), value.clone())));
+    told
 }
 
 /// A badge that says so is one all the same.
