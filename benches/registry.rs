@@ -41,6 +41,8 @@ impl Bench {
             ("search", "/api/v1/search?q=postgres".into()),
             ("search, written wrong", "/api/v1/search?q=kuberntes".into()),
         ] {
+            // The first who asks for the index waits until it is written.
+            registry.ask(&format!("GET {path}"), None, b"");
             paced(&registry.address, what, &path);
         }
         hidden(&registry, &admin);

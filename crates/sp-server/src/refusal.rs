@@ -120,11 +120,13 @@ impl Refusal {
             .help("open the page again and send the form from there")
     }
 
-    /// What is refused before anybody here has seen it.
+    /// What is refused by its status alone, often before anybody here has seen it.
     pub(crate) fn by_status(status: StatusCode) -> Self {
         match status {
             StatusCode::METHOD_NOT_ALLOWED => Self::new(status, "method_not_allowed", "that cannot be done here"),
             StatusCode::PAYLOAD_TOO_LARGE => Self::new(status, "too_large", "that is more than is taken here"),
+            StatusCode::PRECONDITION_FAILED => Self::new(status, "invalid", "it is not what you want it to be"),
+            StatusCode::RANGE_NOT_SATISFIABLE => Self::new(status, "invalid", "no byte of it is in that range"),
             status if status.is_server_error() => Self::internal(),
             status => Self::new(status, "invalid", "it cannot be read"),
         }

@@ -17,7 +17,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use sp_formats::context_pack::{PackItems, PackTaken, UrlGiven, UrlKeyItem, UrlWanted};
-use sp_formats::registry::{PackageIndex, RegistryIndex, SearchAnswer, TrustReport};
+use sp_formats::registry::{PackageIndex, Refused, RegistryIndex, SearchAnswer, TrustReport};
 use tower::limit::GlobalConcurrencyLimitLayer;
 
 use crate::metadata::{AuditItem, TokenItem};
@@ -26,6 +26,12 @@ use crate::refusal::Refusal;
 use crate::state::State;
 use crate::watch::watch;
 use route::{Route, Who};
+
+/// As what the files of packs and skills are served: an index or a manifest, a text, all of it, or anything else.
+const PACK_MEDIA: &[&str] = &["application/json", "text/markdown", "application/zip", "application/octet-stream"];
+
+/// As what figures are told.
+const FIGURES: &str = "application/openmetrics-text";
 
 /// How many requests are answered at once.
 const AT_ONCE: usize = 512;
@@ -58,6 +64,7 @@ fn reading() -> Vec<Route> {
         Route::get("/api/v1/search", packages::search)
             .does("packages by name and description, the best first; words may be written a little wrong")
             .query(&[("q", "words", true), ("limit", "how many at the most", false)])
+            .numbers(&["limit"])
             .answers::<SearchAnswer>(200),
         Route::get("/api/v1/packages/{ns}/{name}/index.json", packages::versions)
             .does("the versions of a package, the newest first")
@@ -67,17 +74,21 @@ fn reading() -> Vec<Route> {
             .answers::<packages::Described>(200),
         Route::get("/api/v1/packages/{ns}/{name}/{version}/download", packages::download)
             .does("the bytes of a version, with `x-ctxpkg-sha256`, `x-ctxpkg-yanked` and an `ETag`")
-            .answers_media(200, "application/json")
-            .answers_nothing(304),
+            .serves(&["application/json"]),
         Route::get("/api/v1/packages/{ns}/{name}/{version}/readme", packages::readme)
             .does("what a version says of itself, as Markdown; not found if it says nothing")
             .answers_media(200, "text/plain"),
         Route::get("/badges/{ns}/{file}", badges::version)
             .does("the newest version of a package, as a picture")
-            .answers_media(200, "image/svg+xml"),
+            .answers_media(200, "image/svg+xml")
+            .answers_media(404, "image/svg+xml")
+            // What does not end as a picture does is not answered as one.
+            .answers::<Refused>(404)
+            .answers_media(404, "text/html"),
         Route::get("/badges/{ns}/{name}/downloads.svg", badges::downloads)
             .does("how often a package was downloaded, as a picture")
-            .answers_media(200, "image/svg+xml"),
+            .answers_media(200, "image/svg+xml")
+            .answers_media(404, "image/svg+xml"),
     ]
 }
 
@@ -136,7 +147,11 @@ fn people() -> Vec<Route> {
             .by(Who::Admin)
             .asks::<tokens::Wanted>()
             .answers::<crate::tokens::Minted>(201),
-        Route::delete("/api/v1/tokens/{id}", tokens::revoke).does("ends a token").by(Who::Admin).answers_nothing(204),
+        Route::delete("/api/v1/tokens/{id}", tokens::revoke)
+            .does("ends a token")
+            .by(Who::Admin)
+            .numbers(&["id"])
+            .answers_nothing(204),
         Route::get("/api/v1/audit", tokens::audit)
             .does("what was done, the latest first")
             .by(Who::Admin)
@@ -164,7 +179,7 @@ fn context_packs() -> Vec<Route> {
         Route::post("/api/v1/context-packs/{id}/url", context_packs::url)
             .does("an address that opens a context pack for a while")
             .by(Who::Publisher)
-            .asks::<UrlWanted>()
+            .may_ask::<UrlWanted>()
             .answers::<UrlGiven>(200),
         Route::post("/api/v1/context-packs/{id}/revoke", context_packs::revoke)
             .does("closes every address of a context pack that was given so far")
@@ -184,16 +199,17 @@ fn context_packs() -> Vec<Route> {
             .answers_nothing(204),
         Route::get("/packs/{*file}", packs::serve)
             .does("a file of a context pack, or all of it as a zip, behind `?exp=…&kid=…&sig=…`")
-            .answers_media(200, "application/octet-stream"),
+            .query(&[("exp", "until when", false), ("kid", "which key", false), ("sig", "the signature", false)])
+            .serves(PACK_MEDIA),
         Route::get("/s/{*file}", packs::serve)
             .does("the same, with what opens it in the path: `/s/{kid}.{exp}.{sig}/packs/{id}/…`")
-            .answers_media(200, "application/octet-stream"),
+            .serves(PACK_MEDIA),
         Route::get("/.well-known/agent-skills/{*file}", discovery::serve)
             .does("`index.json`: every public skill, where other installers look; and what that names")
-            .answers_media(200, "application/octet-stream"),
+            .serves(PACK_MEDIA),
         Route::get("/.well-known/skills/{*file}", discovery::serve_legacy)
             .does("the same for older installers")
-            .answers_media(200, "application/octet-stream"),
+            .serves(PACK_MEDIA),
     ]
 }
 
@@ -204,9 +220,7 @@ fn running() -> Vec<Route> {
             .does("this surface, as OpenAPI 3.1")
             .answers::<serde_json::Map<String, serde_json::Value>>(200),
         Route::get("/healthz", || async { "ok\n" }).does("whether the registry runs").answers_media(200, "text/plain"),
-        Route::get("/metrics", metrics)
-            .does("figures for Prometheus")
-            .answers_media(200, "application/openmetrics-text"),
+        Route::get("/metrics", metrics).does("figures for Prometheus").answers_media(200, FIGURES),
         Route::get("/readyz", packages::ready).does("whether the registry can answer").answers_media(200, "text/plain"),
     ]
 }
@@ -225,6 +239,6 @@ async fn guard(Shared(state): Shared<State>, request: Request, next: Next) -> Re
 
 /// What is counted, for Prometheus.
 async fn metrics(Shared(state): Shared<State>) -> impl IntoResponse {
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let kind = format!("{FIGURES}; version=1.0.0; charset=utf-8");
     ([(header::CONTENT_TYPE, kind)], state.watch.metrics.text())
 }

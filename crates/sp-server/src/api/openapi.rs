@@ -49,6 +49,10 @@ fn document(routes: &[Route]) -> Value {
                     "description": "it was not done, and why",
                     "content": {"application/json": {"schema": refused}},
                 },
+                "RefusedOrShown": {
+                    "description": "it was not done, and why: a page for whoever accepts `text/html`",
+                    "content": {"application/json": {"schema": refused}, "text/html": {}},
+                },
             },
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
@@ -58,9 +62,13 @@ fn document(routes: &[Route]) -> Value {
 fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
     let mut responses = Map::new();
     for (status, body) in &route.answers {
-        responses.insert(status.to_string(), answer(*status, *body, schemas));
+        let told = responses.entry(status.to_string()).or_insert_with(|| json!({"description": meaning(*status)}));
+        // A status may come with one of several media types.
+        if let Some((media, content)) = content(*body, schemas) {
+            told["content"][media] = content;
+        }
     }
-    responses.insert("default".into(), json!({"$ref": "#/components/responses/Refused"}));
+    responses.insert("default".into(), json!({"$ref": refusal(route)}));
     let mut operation = json!({
         "operationId": operation_id(route),
         "summary": route.summary,
@@ -73,40 +81,50 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
             _ => json!([{"token": []}]),
         },
     });
-    if let Some(content) = content(route.asks, schemas) {
-        operation["requestBody"] = json!({"required": true, "content": content});
+    if let Some((media, content)) = content(route.asks, schemas) {
+        operation["requestBody"] = json!({"required": route.needs_body, "content": {media: content}});
     }
     operation
 }
 
-fn answer(status: u16, body: Body, schemas: &mut SchemaGenerator) -> Value {
-    let description = match status {
-        201 => "it is there now",
-        204 => "it is done",
-        304 => "it is what you have",
-        _ => "it is this",
-    };
-    match content(body, schemas) {
-        Some(content) => json!({"description": description, "content": content}),
-        None => json!({"description": description}),
+/// How a refusal is told: beside the API, browsers are shown a page.
+fn refusal(route: &Route) -> &'static str {
+    match route.path.starts_with("/api/") {
+        true => "#/components/responses/Refused",
+        false => "#/components/responses/RefusedOrShown",
     }
 }
 
-fn content(body: Body, schemas: &mut SchemaGenerator) -> Option<Value> {
+fn meaning(status: u16) -> &'static str {
+    match status {
+        201 => "it is there now",
+        204 => "it is done",
+        206 => "it is the part that you asked for",
+        304 => "it is what you have",
+        404 => "there is nothing here",
+        _ => "it is this",
+    }
+}
+
+fn content(body: Body, schemas: &mut SchemaGenerator) -> Option<(&'static str, Value)> {
     match body {
-        Body::Json(schema) => Some(json!({"application/json": {"schema": schema(schemas)}})),
-        Body::Media(media) => Some(json!({media: {}})),
+        Body::Json(schema) => Some(("application/json", json!({"schema": schema(schemas)}))),
+        Body::Media(media) => Some((media, json!({}))),
         Body::Nothing => None,
     }
 }
 
 fn parameters(route: &Route) -> Vec<Value> {
     let said = |name: &str| PARAMETERS.iter().find(|(known, _)| *known == name).map_or("", |(_, said)| said);
-    let in_path = path_parameters(route.path).map(|name| {
-        json!({"name": name, "in": "path", "required": true, "description": said(name), "schema": {"type": "string"}})
-    });
+    let schema = |name: &str| match route.numbers.contains(&name) {
+        true => json!({"type": "integer", "minimum": 0}),
+        false => json!({"type": "string"}),
+    };
+    let in_path = path_parameters(route.path).map(
+        |name| json!({"name": name, "in": "path", "required": true, "description": said(name), "schema": schema(name)}),
+    );
     let in_query = route.query.iter().map(|(name, said, needed)| {
-        json!({"name": name, "in": "query", "required": needed, "description": said, "schema": {"type": "string"}})
+        json!({"name": name, "in": "query", "required": needed, "description": said, "schema": schema(name)})
     });
     in_path.chain(in_query).collect()
 }

@@ -47,13 +47,13 @@ pub(super) async fn search(
 ) -> Answer<Json<SearchAnswer>> {
     let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
     let Query(Sought { q, limit }) =
-        sought.map_err(|_| Refusal::invalid("`q` is missing").help("ask for `?q=words`"))?;
+        sought.map_err(|_| Refusal::invalid("`q` is missing, or `limit` is no number").help("ask for `?q=words`"))?;
     if q.len() > LONGEST_QUERY {
         return Err(Refusal::invalid(format!("a query has {LONGEST_QUERY} bytes at the most")));
     }
-    let words: Vec<String> = q.split_whitespace().map(str::to_owned).collect();
     let most = limit.unwrap_or(FOUND).min(MOST_FOUND);
-    let packages = state.metadata.with(move |database| database.search(&words, most, &reader)).await?;
+    let text = q.clone();
+    let packages = state.metadata.with(move |database| database.search(&text, most, &reader)).await?;
     Ok(Json(SearchAnswer { query: q, packages }))
 }
 

@@ -56,16 +56,21 @@ pub(crate) struct Route {
     pub summary: &'static str,
     pub who: Who,
     pub query: &'static [QueryItem],
+    /// Which parameters are whole numbers; all others are text.
+    pub numbers: &'static [&'static str],
     pub asks: Body,
-    /// Statuses that are no refusal, with what comes along.
+    /// Whether what is asked for must be there.
+    pub needs_body: bool,
+    /// What is answered, with what comes along: whatever is no refusal, and a refusal that is told otherwise.
     pub answers: Vec<(u16, Body)>,
     pub handler: MethodRouter<State>,
 }
 
 impl Route {
     fn new(method: &'static str, path: &'static str, handler: MethodRouter<State>) -> Self {
-        let (query, answers) = (&[][..], Vec::new());
-        Self { method, path, summary: "", who: Who::Everybody, query, asks: Body::Nothing, answers, handler }
+        let (summary, who, asks) = ("", Who::Everybody, Body::Nothing);
+        let (query, numbers, answers) = (&[][..], &[][..], Vec::new());
+        Self { method, path, summary, who, query, numbers, asks, needs_body: true, answers, handler }
     }
 
     pub(super) fn get<H: Handler<T, State>, T: 'static>(path: &'static str, handler: H) -> Self {
@@ -99,9 +104,19 @@ impl Route {
         self
     }
 
+    pub(super) fn numbers(mut self, numbers: &'static [&'static str]) -> Self {
+        self.numbers = numbers;
+        self
+    }
+
     pub(super) fn asks<T: JsonSchema>(mut self) -> Self {
         self.asks = Body::Json(SchemaGenerator::subschema_for::<T>);
         self
+    }
+
+    /// The same, where nothing at all is fine, too.
+    pub(super) fn may_ask<T: JsonSchema>(self) -> Self {
+        Self { needs_body: false, ..self.asks::<T>() }
     }
 
     pub(super) fn asks_bytes(mut self, media: &'static str) -> Self {
@@ -112,6 +127,14 @@ impl Route {
     pub(super) fn answers<T: JsonSchema>(mut self, status: u16) -> Self {
         self.answers.push((status, Body::Json(SchemaGenerator::subschema_for::<T>)));
         self
+    }
+
+    /// Bytes of one of some media types: all of them, a part, or only that they are still the same.
+    pub(super) fn serves(mut self, media: &[&'static str]) -> Self {
+        for status in [200, 206] {
+            self.answers.extend(media.iter().map(|media| (status, Body::Media(media))));
+        }
+        self.answers_nothing(304)
     }
 
     pub(super) fn answers_media(mut self, status: u16, media: &'static str) -> Self {

@@ -17,7 +17,10 @@ type Answer<T> = Result<T, Refusal>;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
+    /// 1 to 64 letters, digits, `-`, `_`, `.` and `@`.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_.@-]{1,64}$"))]
     user: String,
+    #[schemars(extend("enum" = ["publish", "read"]))]
     scope: String,
 }
 

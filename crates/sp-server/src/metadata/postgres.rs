@@ -49,19 +49,25 @@ pub(super) const DIALECT: Dialect = Dialect {
         CREATE EXTENSION IF NOT EXISTS pg_trgm;
         CREATE INDEX IF NOT EXISTS packages_words ON packages USING gin (words gin_trgm_ops);
     ",
-    search: concat!(
+    with_all: concat!(
+        "SELECT namespace, name, kind, latest, description, downloads FROM packages
+         WHERE words LIKE ALL (string_to_array($3, ' ')) AND ",
+        may_see!(),
+        " ORDER BY id DESC LIMIT $4"
+    ),
+    with_any: concat!(
         "SELECT namespace, name, kind, latest, description, downloads FROM packages
          WHERE words LIKE ANY (string_to_array($3, ' ')) AND ",
         may_see!(),
-        " ORDER BY (
-            SELECT SUM(CASE WHEN namespace || '/' || name LIKE part THEN 6 ELSE 0 END
-                     + CASE WHEN words LIKE part THEN 1 ELSE 0 END)
-            FROM unnest(string_to_array($3, ' ')) AS parts (part)) DESC,
-         downloads DESC, namespace, name LIMIT $4"
+        " ORDER BY id DESC LIMIT $4"
     ),
-    // A part has letters, digits and `-` alone: nothing in it means something to `LIKE`.
-    matching: |parts| parts.iter().map(|part| format!("%{part}%")).collect::<Vec<_>>().join(" "),
+    all: patterns,
+    any: patterns,
 };
+
+fn patterns(words: &[String]) -> String {
+    words.iter().map(|word| format!("%{word}%")).collect::<Vec<_>>().join(" ")
+}
 
 /// Where a PostgreSQL database is, and how one gets in. Shown, it has no password.
 #[derive(Clone)]

@@ -154,9 +154,12 @@ pub(super) struct Dialect {
     pub words: &'static [(&'static str, &'static str)],
     /// What the schema has besides, for searching.
     pub schema: &'static str,
-    /// The packages that somebody may see (`$1`, `$2`) and that have parts of words (`$3`), the best first, at the
-    /// most `$4`.
-    pub search: &'static str,
-    /// How those parts are said.
-    pub matching: fn(&[String]) -> String,
+    /// The newest packages that somebody may see (`$1`, `$2`) and that have all of some words (`$3`), `$4` at the
+    /// most.
+    pub with_all: &'static str,
+    /// The same for those that have one of some parts of words.
+    pub with_any: &'static str,
+    /// How words and parts are said; they have letters, digits and `-` alone.
+    pub all: fn(&[String]) -> String,
+    pub any: fn(&[String]) -> String,
 }

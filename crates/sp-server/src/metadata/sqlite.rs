@@ -28,15 +28,28 @@ pub(super) const DIALECT: Dialect = Dialect {
             UPDATE found SET words = new.words WHERE rowid = new.id;
         END;
     ",
-    search: concat!(
+    with_all: concat!(
         "SELECT namespace, packages.name, kind, latest, description, downloads
          FROM found JOIN packages ON packages.id = found.rowid
          WHERE found MATCH $3 AND ",
         may_see!(),
-        " ORDER BY bm25(found, 6.0, 1.0), downloads DESC, namespace, packages.name LIMIT $4"
+        " ORDER BY found.rowid DESC LIMIT $4"
     ),
-    matching: |parts| parts.iter().map(|part| format!("\"{part}\"")).collect::<Vec<_>>().join(" OR "),
+    // Quoted, a word is found wherever it stands, also within another.
+    with_any: concat!(
+        "SELECT namespace, packages.name, kind, latest, description, downloads
+         FROM found JOIN packages ON packages.id = found.rowid
+         WHERE found MATCH $3 AND ",
+        may_see!(),
+        " ORDER BY found.rowid DESC LIMIT $4"
+    ),
+    all: |words| quoted(words).join(" AND "),
+    any: |parts| quoted(parts).join(" OR "),
 };
+
+fn quoted(words: &[String]) -> Vec<String> {
+    words.iter().map(|word| format!("\"{word}\"")).collect()
+}
 
 /// The file, with one connection that writes and some that read.
 pub(crate) struct Sqlite {

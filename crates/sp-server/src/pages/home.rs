@@ -73,11 +73,8 @@ pub(super) async fn search(
     if q.len() > LONGEST_QUERY {
         return Err(Refusal::invalid(format!("a query has {LONGEST_QUERY} bytes at the most")).help("use fewer words"));
     }
-    let (reader, words) = (visit.reader(), q.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-    let found = match words.is_empty() {
-        true => Vec::new(),
-        false => state.metadata.with(move |database| database.search(&words, FOUND, &reader)).await?,
-    };
+    let (reader, text) = (visit.reader(), q.clone());
+    let found = state.metadata.with(move |database| database.search(&text, FOUND, &reader)).await?;
     visit.frame.query = q;
     page(&Search { frame: &visit.frame, found: found.into_iter().map(Line::of).collect(), most: FOUND })
 }

@@ -28,32 +28,24 @@ pub(crate) async fn dress(Shared(state): Shared<State>, request: Request, next: 
     let asked = parts.clone();
     let response = next.run(Request::from_parts(parts, body)).await;
     let is_refusal = response.status().is_client_error() || response.status().is_server_error();
-    if !is_refusal || is_conditional(response.status()) || is_picture(&response) {
+    if !is_refusal || is_picture(&response) {
         return response;
     }
     match wants_a_page(&asked) {
         true => shown(&state, &asked, response).await,
         false if response.extensions().get::<Told>().is_some() => response,
-        // What the framework refuses by itself is told as everything else is.
-        false => {
-            let told = Refusal::by_status(response.status()).into_response();
-            with_headers_of(&response, told)
-        }
+        // What is refused by its status alone is told as everything else is.
+        false => with_headers_of(&response, Refusal::by_status(response.status()).into_response()),
     }
 }
 
-/// An answer in another form, with all that was said beside the first.
+/// The same refusal in another form: what its head says besides, as `Allow` or `Content-Range`, still holds.
 fn with_headers_of(first: &Response, mut other: Response) -> Response {
     let is_beside = |name: &HeaderName| *name != header::CONTENT_TYPE && *name != header::CONTENT_LENGTH;
     for (name, value) in first.headers().iter().filter(|(name, _)| is_beside(name)) {
         other.headers_mut().entry(name).or_insert(value.clone());
     }
     other
-}
-
-/// What only a program asks for, and which says everything by its number.
-fn is_conditional(status: StatusCode) -> bool {
-    matches!(status, StatusCode::PRECONDITION_FAILED | StatusCode::RANGE_NOT_SATISFIABLE)
 }
 
 /// A badge that says so is one all the same.

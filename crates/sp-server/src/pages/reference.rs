@@ -33,7 +33,7 @@ struct Parameter {
     needed: bool,
 }
 
-/// What is sent: its media type, and the name of its shape.
+/// What is sent: its media types, and the name of its shape.
 #[derive(Default)]
 struct Content {
     media: String,
@@ -91,12 +91,13 @@ fn operation_of(path: &str, method: &str, operation: &Value) -> Operation {
 }
 
 fn content_of(body: &Value) -> Content {
-    let Some((media, content)) = body["content"].as_object().and_then(|content| content.iter().next()) else {
-        return Content::default();
-    };
+    let all: Vec<(&String, &Value)> = body["content"].as_object().into_iter().flatten().collect();
+    let media = all.iter().map(|(media, _)| media.as_str()).collect::<Vec<_>>().join(", ");
+    // What has several media types has no shape that all of them share.
+    let [(_, content)] = all[..] else { return Content { media, ..Content::default() } };
     let schema = &content["schema"];
     let list = schema["type"] == "array";
-    Content { media: media.clone(), list, shape: shape_name(if list { &schema["items"] } else { schema }) }
+    Content { media, list, shape: shape_name(if list { &schema["items"] } else { schema }) }
 }
 
 /// The name of the shape to which a schema refers.

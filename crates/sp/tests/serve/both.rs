@@ -441,3 +441,50 @@ fn pk_22_packages_are_found_by_their_words_even_if_they_are_written_a_little_wro
     let run = world.sp(&["search", "kubernetes", "--registry", &registry.address, "--format", "plain"]).ok();
     assert_eq!(run.stdout, "@acme/kubernetes\t1.0.0\n");
 }
+
+#[test]
+fn pk_25_names_and_numbers_that_cannot_be_are_not_there_and_break_nothing() {
+    let (_world, registry, admin) = running();
+    let bytes = package("@acme/notes", "1.0.0", "Tenants never share rows.");
+    assert_eq!(put(&registry, &admin, "acme/notes/1.0.0", &bytes).status, 201);
+    for (request, status) in [
+        ("GET /api/v1/packages/%00/notes/index.json", 404),
+        ("GET /api/v1/packages/acme/notes/%00", 404),
+        ("GET /api/v1/packages/acme/notes/1.0.0%00/readme", 404),
+        ("GET /api/v1/packages/acme/notes/1.0.0%00/download", 404),
+        ("DELETE /api/v1/packages/acme/notes/%00", 404),
+        ("POST /api/v1/packages/acme/notes/%00/unyank", 404),
+        ("GET /api/v1/namespaces/a%00/members", 404),
+        ("PUT /api/v1/namespaces/a%00/members/ann", 404),
+        ("PUT /api/v1/namespaces/acme/members/a%00", 400),
+        ("DELETE /api/v1/namespaces/acme/members/a%00", 404),
+        ("DELETE /api/v1/url-keys/k%00", 404),
+        ("DELETE /api/v1/context-packs/%00", 404),
+        ("GET /api/v1/search?q=te%00nants", 200),
+        ("GET /api/v1/search?q=notes&limit=99999999999999999999", 400),
+        ("DELETE /api/v1/tokens/9223372036854775808", 400),
+        ("DELETE /api/v1/tokens/-9223372036854775808", 404),
+        ("GET /api/v1/packages/%ff/notes/index.json", 400),
+        ("GET /namespaces/a%00", 404),
+        ("GET /packages/acme/notes/%00", 404),
+        ("GET /badges/acme/%00.svg", 404),
+    ] {
+        let answer = registry.ask(request, Some(&admin), b"");
+        assert_eq!(answer.status, status, "{request}: {answer:?}");
+    }
+    // What was not there to be ended is not told as done.
+    let audit = get(&registry, Some(&admin), "audit").json();
+    assert!(audit.as_array().unwrap().iter().all(|item| item["action"] != "revoke"), "{audit}");
+}
+
+#[test]
+fn pk_25_a_range_behind_the_end_is_refused_with_the_length() {
+    let (_world, registry, admin) = running();
+    let bytes = package("@acme/notes", "1.0.0", "Tenants never share rows.");
+    assert_eq!(put(&registry, &admin, "acme/notes/1.0.0", &bytes).status, 201);
+    let range = [("range", "bytes=99999999999999999999-")];
+    let answer = registry.send("GET /api/v1/packages/acme/notes/1.0.0/download", &range, b"");
+    let length = format!("bytes */{}", bytes.len());
+    assert_eq!((answer.status, answer.header("content-range")), (416, Some(length.as_str())), "{answer:?}");
+    assert_eq!(answer.json()["code"], "invalid");
+}

@@ -9,9 +9,11 @@ use super::super::sql::{Row, value};
 use super::super::{Database, Download, Front, Index, MetadataError, Reader, Result, Versions};
 use super::{package, seen};
 
-/// So many packages are looked at more closely, for so many parts of words, of which one in so many must be there.
-const CANDIDATES: i64 = 200;
-const MOST_PARTS: usize = 64;
+/// So many packages are looked at more closely, in each way.
+const CANDIDATES: usize = 200;
+/// More words than this are not looked for.
+const MOST_WORDS: usize = 16;
+/// One in so many of the parts of what is looked for must be there.
 const SHARE: usize = 3;
 
 impl Database {
@@ -65,23 +67,39 @@ impl Database {
     }
 
     /// The packages that somebody may see and that fit, the best first. Words may be written a little wrong.
-    pub(crate) fn search(&self, words: &[String], most: usize, reader: &Reader) -> Result<Index> {
-        let asked = trigrams(words);
-        if asked.is_empty() {
+    ///
+    /// However many fit, a bounded number is looked at: the newest, and the most downloaded where there are more.
+    pub(crate) fn search(&self, text: &str, most: usize, reader: &Reader) -> Result<Index> {
+        let sought = Sought::new(text);
+        if sought.words.is_empty() {
             return Ok(Index::new());
         }
-        let (all, user) = seen(reader);
         let dialect = self.dialect();
-        let parts = (dialect.matching)(&asked);
-        let values = [all.into(), user.into(), (&parts).into(), CANDIDATES.into()];
-        let rows = self.read(|sql| sql.query(dialect.search, &values))?;
-        let candidates: Vec<IndexItem> = rows.into_iter().map(index_item).collect::<Result<_>>()?;
-        // One part of a word alone says nothing.
-        let fits = |item: &IndexItem| {
-            let text = searched((&item.namespace, &item.name), item.description.as_deref());
-            asked.iter().filter(|part| text.contains(part.as_str())).count() * SHARE >= asked.len()
-        };
-        Ok(candidates.into_iter().filter(fits).take(most).collect())
+        let mut found = self.candidates(dialect.with_all, &(dialect.all)(&sought.words), reader)?;
+        if found.len() == CANDIDATES {
+            found.extend(self.popular(&sought, reader)?);
+        }
+        if found.len() < most {
+            found.extend(self.candidates(dialect.with_any, &(dialect.any)(&sought.parts), reader)?);
+        }
+        Ok(sought.best(found, most))
+    }
+
+    fn candidates(&self, query: &'static str, matching: &String, reader: &Reader) -> Result<Index> {
+        let (all, user) = seen(reader);
+        let values = [all.into(), user.into(), matching.into(), (CANDIDATES as i64).into()];
+        self.read(|sql| sql.query(query, &values))?.into_iter().map(index_item).collect()
+    }
+
+    /// The most downloaded packages that have the longest of the words.
+    fn popular(&self, sought: &Sought, reader: &Reader) -> Result<Index> {
+        const POPULAR: &str = concat!(
+            "SELECT namespace, name, kind, latest, description, downloads FROM packages WHERE words LIKE $3 AND ",
+            may_see!(),
+            " ORDER BY downloads DESC, id LIMIT $4"
+        );
+        let longest = sought.words.iter().max_by_key(|word| word.len()).map(String::as_str).unwrap_or_default();
+        self.candidates(POPULAR, &format!("%{longest}%"), reader)
     }
 
     /// The versions of a package, if somebody may see it.
@@ -169,17 +187,102 @@ pub(super) fn searched((namespace, name): (&str, &str), description: Option<&str
     format!("{namespace}/{name} {}", description.unwrap_or_default()).to_lowercase()
 }
 
-/// Every three characters in a row of some words, in lower case: a word that is written a little wrong still
-/// has most of them.
-fn trigrams(words: &[String]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for word in words {
-        let chars: Vec<char> = word.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == '-').collect();
-        for part in chars.windows(3).map(|part| part.iter().collect::<String>()) {
-            if !found.contains(&part) && found.len() < MOST_PARTS {
-                found.push(part);
-            }
-        }
+/// What is looked for.
+struct Sought {
+    /// The words that are long enough to be looked for.
+    words: Vec<String>,
+    /// Pieces of them: a word with one mistake still has one of its pieces.
+    parts: Vec<String>,
+    /// Every three characters in a row: by how many of them there are, what fits is told from what does not.
+    trigrams: Vec<String>,
+}
+
+impl Sought {
+    fn new(text: &str) -> Self {
+        let lower = text.to_lowercase();
+        let words = lower.split(|c: char| !c.is_alphanumeric() && c != '-');
+        let long = words.filter(|word| word.chars().nth(2).is_some()).take(MOST_WORDS);
+        let words: Vec<String> = long.map(str::to_owned).collect();
+        let parts = words.iter().flat_map(|word| pieces(word)).collect();
+        let trigrams = words.iter().flat_map(|word| windows(word)).collect();
+        Self { words, parts, trigrams }
     }
-    found
+
+    /// The best of what was found, each once.
+    fn best(&self, found: Index, most: usize) -> Index {
+        let mut scored: Vec<(Score, IndexItem)> =
+            found.into_iter().filter_map(|item| Some((self.score(&item)?, item))).collect();
+        let place = |item: &IndexItem| (item.namespace.clone(), item.name.clone());
+        scored.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| place(one).cmp(&place(other))));
+        scored.dedup_by(|(_, one), (_, other)| place(one) == place(other));
+        scored.into_iter().take(most).map(|(_, item)| item).collect()
+    }
+
+    /// How well a package fits; none if it does not.
+    fn score(&self, item: &IndexItem) -> Option<Score> {
+        let text = searched((&item.namespace, &item.name), item.description.as_deref());
+        let name = searched((&item.namespace, &item.name), None);
+        let count = |text: &str| self.trigrams.iter().filter(|part| text.contains(part.as_str())).count();
+        let has_all = |text: &str| self.words.iter().all(|word| text.contains(word.as_str()));
+        let (in_text, in_name) = (count(&text), count(&name));
+        // One part of a word alone says nothing.
+        let fits = in_text * SHARE >= self.trigrams.len();
+        let is_name = self.words.contains(&item.name);
+        fits.then(|| Score {
+            exact: [is_name && has_all(&name), has_all(&name), has_all(&text)],
+            parts: in_name * 6 + in_text,
+            downloads: item.downloads,
+        })
+    }
+}
+
+/// How well a package fits: what counts most stands first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Score {
+    exact: [bool; 3],
+    parts: usize,
+    downloads: u64,
+}
+
+/// A word in up to three pieces of three characters or more; a short one in all that it has of three.
+fn pieces(word: &str) -> Vec<String> {
+    let chars: Vec<char> = word.chars().collect();
+    match (chars.len() / 3).min(3) {
+        0 | 1 => windows(word),
+        count => (0..count)
+            .map(|at| chars[chars.len() * at / count..chars.len() * (at + 1) / count].iter().collect())
+            .collect(),
+    }
+}
+
+fn windows(word: &str) -> Vec<String> {
+    let chars: Vec<char> = word.chars().collect();
+    chars.windows(3).map(|part| part.iter().collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pk_22_a_word_with_one_mistake_still_has_one_of_its_pieces() {
+        for (right, wrong) in [
+            ("kubernetes", "kuberntes"),
+            ("kubernetes", "kubenretes"),
+            ("kubernetes", "xubernetes"),
+            ("kubernetes", "kubernetex"),
+            ("postgres", "postgrse"),
+            ("postgres", "psotgres"),
+            ("terraform", "terrafrom"),
+        ] {
+            assert!(pieces(wrong).iter().any(|piece| right.contains(piece.as_str())), "{wrong}");
+            let sought = Sought::new(wrong);
+            let count = sought.trigrams.iter().filter(|part| right.contains(part.as_str())).count();
+            assert!(count * SHARE >= sought.trigrams.len(), "{wrong}");
+        }
+        for text in ["", "xy", "a b", "\" OR \"", "*"] {
+            assert!(Sought::new(text).words.is_empty(), "{text}");
+        }
+        assert_eq!(Sought::new("acme/Notes").words, ["acme", "notes"]);
+    }
 }

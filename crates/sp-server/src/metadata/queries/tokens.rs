@@ -63,9 +63,11 @@ impl Database {
     /// Whether there was such a token.
     pub(crate) fn revoke_token(&self, id: i64, who: &Bearer, at: &str) -> Result<bool> {
         self.change(|sql| {
-            let changed = sql.execute("UPDATE tokens SET revoked = TRUE WHERE id = $1", &[id.into()])?;
-            note(sql, Deed { who, at }, "revoke", &format!("token {id}"))?;
-            Ok(changed > 0)
+            let found = sql.execute("UPDATE tokens SET revoked = TRUE WHERE id = $1", &[id.into()])? > 0;
+            if found {
+                note(sql, Deed { who, at }, "revoke", &format!("token {id}"))?;
+            }
+            Ok(found)
         })
     }
 
