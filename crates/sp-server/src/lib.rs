@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sp_tree::{Dir, Limits};
+use sp_tree::{Dir, Limits, Lock};
 use thiserror::Error;
 use tokio::net::TcpListener;
 
@@ -54,6 +54,9 @@ pub enum ServeError {
     /// The folder cannot be used.
     #[error("cannot use `{}`", .0.display())]
     Data(PathBuf, #[source] Box<dyn std::error::Error + Send + Sync>),
+    /// Another registry is at work there.
+    #[error("another registry uses `{}`", .0.display())]
+    Used(PathBuf),
     /// The database cannot be used. The address is shown without its password.
     #[error("cannot use the database `{0}`")]
     Database(PostgresAddress, #[source] Box<dyn std::error::Error + Send + Sync>),
@@ -117,13 +120,16 @@ pub fn serve(settings: &Settings, started: impl FnOnce(Started)) -> Result<(), S
 fn open(settings: &Settings) -> Result<State, ServeError> {
     let unusable = |e: Box<dyn std::error::Error + Send + Sync>| ServeError::Data(settings.data.clone(), e);
     // The keys that sign addresses are in it.
-    Dir::create_private(&settings.data).map_err(|e| unusable(e.into()))?;
+    let data = Dir::create_private(&settings.data).map_err(|e| unusable(e.into()))?;
+    let lock = Lock::try_take(&data).map_err(|e| unusable(e.into()))?;
+    let lock = lock.ok_or_else(|| ServeError::Used(settings.data.clone()))?;
     let metadata = match &settings.database {
         None => Metadata::in_folder(&settings.data),
         Some(address) => Metadata::at(address),
     };
     Ok(Arc::new(Shared {
         metadata: metadata.map_err(|e| no_database(settings, e))?,
+        lock,
         objects: Objects::open(&settings.data).map_err(|e| unusable(e.into()))?,
         counts: Counts::default(),
         catalog: Catalog::default(),

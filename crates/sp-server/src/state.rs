@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use sp_tree::Limits;
+use sp_tree::{Limits, Lock};
 
 use crate::catalog::Catalog;
 use crate::counts::Counts;
@@ -26,6 +26,9 @@ pub struct Surroundings {
 
 pub(crate) struct Shared {
     pub metadata: Metadata,
+    /// Held as long as the registry runs: nobody else changes its folder.
+    #[expect(dead_code, reason = "what counts is that it is held")]
+    pub lock: Lock,
     pub objects: Objects,
     pub counts: Counts,
     pub catalog: Catalog,

@@ -122,6 +122,7 @@ fn failed(error: ServeError) -> Error {
         ServeError::Data(_, source) => {
             told.because(source).hint("name another folder with `--data`, or make this one writable")
         }
+        ServeError::Used(_) => told.hint("end it first, or name another folder with `--data`"),
         ServeError::Database(_, source) => told.because(source).hint(format!(
             "start the database, or mend `--database` or `{DATABASE}`; one that wants TLS needs `?sslmode=require`"
         )),

@@ -146,3 +146,22 @@ fn se_01_a_full_disk_is_told_and_the_registry_works_on() {
         assert_eq!((found.status, found.body), (200, bytes));
     }
 }
+
+#[test]
+fn se_01_a_second_registry_does_not_touch_the_folder_of_the_first() {
+    let world = world!();
+    let registry = start(&world);
+    let (admin, bytes) = (registry.admin.clone().unwrap(), package("@acme/notes", "1.0.0", "It is so."));
+    std::fs::write(world.path("registry/incoming/half"), "half of something").unwrap();
+    let data = world.path("registry").display().to_string();
+    let run = world.sp(&["serve", "--data", &data, "--listen", "127.0.0.1:0"]).fails(5);
+    assert!(run.stderr.contains("another registry uses"), "{run}");
+    assert!(world.path("registry/incoming/half").is_file());
+    let answer = registry.ask("PUT /api/v1/packages/acme/notes/1.0.0", Some(&admin), &bytes);
+    assert_eq!(answer.status, 201, "{answer:?}");
+    // Its end, however sudden, frees the folder.
+    registry.kill();
+    let next = start(&world);
+    assert!(!world.path("registry/incoming/half").exists());
+    assert_eq!(next.ask("GET /api/v1/packages/acme/notes/1.0.0/download", None, b"").body, bytes);
+}
