@@ -13,7 +13,7 @@ use sp_formats::registry::TrustFinding;
 use sp_formats::report::{Report, Severity};
 use sp_tree::{Archive, Digest, FileError, Limits};
 
-use crate::metadata::{Database, KeptFile, NewKey, NewPack, PackOutcome};
+use crate::metadata::{Bearer, Database, KeptFile, MetadataError, NewKey, NewPack, PackOutcome};
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::tokens::{admin, publisher};
@@ -147,24 +147,26 @@ pub(super) async fn url(
 }
 
 /// Every address of a pack that was given so far opens nothing any more.
-pub(super) async fn revoke(
-    Shared(state): Shared<State>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Answer<StatusCode> {
-    let who = publisher(&state, &headers).await?;
-    let (fresh, at, id) = (new_key(&state)?, state.timestamp(), pack(&id)?);
-    done(state.metadata.with(move |database| database.revoke_pack(&id, &fresh, &who, &at)).await?)
+pub(super) async fn revoke(shared: Shared<State>, path: Path<String>, headers: HeaderMap) -> Answer<StatusCode> {
+    close(shared, path, headers, Database::revoke_pack).await
 }
 
-pub(super) async fn remove(
+pub(super) async fn remove(shared: Shared<State>, path: Path<String>, headers: HeaderMap) -> Answer<StatusCode> {
+    close(shared, path, headers, Database::remove_pack).await
+}
+
+type Close = fn(&Database, &str, &NewKey, &Bearer, &str) -> Result<bool, MetadataError>;
+
+/// Both give the pack a key of its own, so that nothing opens it that was signed before.
+async fn close(
     Shared(state): Shared<State>,
     Path(id): Path<String>,
     headers: HeaderMap,
+    close: Close,
 ) -> Answer<StatusCode> {
     let who = publisher(&state, &headers).await?;
     let (fresh, at, id) = (new_key(&state)?, state.timestamp(), pack(&id)?);
-    done(state.metadata.with(move |database| database.remove_pack(&id, &fresh, &who, &at)).await?)
+    done(state.metadata.with(move |database| close(database, &id, &fresh, &who, &at)).await?)
 }
 
 pub(super) async fn keys(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Vec<UrlKeyItem>>> {

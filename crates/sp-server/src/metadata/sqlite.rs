@@ -28,25 +28,22 @@ pub(super) const DIALECT: Dialect = Dialect {
             UPDATE found SET words = new.words WHERE rowid = new.id;
         END;
     ",
-    with_all: concat!(
-        "SELECT namespace, packages.name, kind, latest, description, downloads
-         FROM found JOIN packages ON packages.id = found.rowid
-         WHERE found MATCH $3 AND ",
-        may_see!(),
-        " ORDER BY found.rowid DESC LIMIT $4"
-    ),
-    // Quoted, a word is found wherever it stands, also within another.
-    with_any: concat!(
-        "SELECT namespace, packages.name, kind, latest, description, downloads
-         FROM found JOIN packages ON packages.id = found.rowid
-         WHERE found MATCH $3 AND ",
-        may_see!(),
-        " ORDER BY found.rowid DESC LIMIT $4"
-    ),
+    // What is matched says whether all of it or one of it must be there.
+    with_all: MATCHING,
+    with_any: MATCHING,
     all: |words| quoted(words).join(" AND "),
     any: |parts| quoted(parts).join(" OR "),
 };
 
+const MATCHING: &str = concat!(
+    "SELECT namespace, packages.name, kind, latest, description, downloads
+     FROM found JOIN packages ON packages.id = found.rowid
+     WHERE found MATCH $3 AND ",
+    may_see!(),
+    " ORDER BY found.rowid DESC LIMIT $4"
+);
+
+/// Quoted, a word is found wherever it stands, also within another.
 fn quoted(words: &[String]) -> Vec<String> {
     words.iter().map(|word| format!("\"{word}\"")).collect()
 }
