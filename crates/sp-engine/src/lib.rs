@@ -22,6 +22,7 @@ pub mod context_pack;
 mod cost;
 mod error;
 mod home;
+mod http;
 mod init;
 mod install;
 mod installed;

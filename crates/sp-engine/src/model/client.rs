@@ -4,18 +4,17 @@
 //! never after a redirect, and never into a message.
 
 use std::io::{ErrorKind, Read};
-use std::net::IpAddr;
 use std::time::Duration;
 
 use sp_formats::json::Json;
 use sp_formats::printable::{masked, printable};
 use sp_tree::Limits;
 use ureq::http::{HeaderMap, HeaderValue, StatusCode, Uri};
-use ureq::tls::{RootCerts, TlsConfig};
 
 use super::prompt::{OPTIONAL, Question};
 use super::{Endpoint, HIDDEN, WITHOUT, short};
 use crate::error::{Error, Kind, Result};
+use crate::http::{for_one_server, is_here};
 
 /// Longer answers are none: the sentences that were offered are far shorter.
 const MAX_ANSWER: u64 = 4 * 1024 * 1024;
@@ -31,17 +30,15 @@ pub(super) struct Client<'a> {
     key: Option<&'a str>,
     authorization: Option<HeaderValue>,
     timeout: Duration,
-    /// Whether it is on this machine.
-    here: bool,
 }
 
 impl<'a> Client<'a> {
     /// Looks at what the user said, and asks nobody yet.
     pub(super) fn new(endpoint: &'a Endpoint) -> Result<Self> {
-        let (url, here) = address(&endpoint.url)?;
+        let url = address(&endpoint.url)?;
         let key = endpoint.key.as_deref().filter(|key| !key.is_empty());
         let authorization = key.map(bearer).transpose()?;
-        Ok(Self { shown: shown(&url), url, key, authorization, timeout: endpoint.timeout, here })
+        Ok(Self { shown: shown(&url), url, key, authorization, timeout: endpoint.timeout })
     }
 
     /// The address as it is told.
@@ -73,7 +70,8 @@ impl<'a> Client<'a> {
     }
 
     fn post(&self, body: &str) -> Result<Answered> {
-        let mut request = self.agent().post(&self.url).header("content-type", "application/json");
+        let mut request =
+            for_one_server(&self.url, self.timeout).post(&self.url).header("content-type", "application/json");
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
         }
@@ -88,19 +86,6 @@ impl<'a> Client<'a> {
             // The status says enough, should the rest of it be lost.
             status => Ok(Answered::Refused { status, body: bytes.unwrap_or_default() }),
         }
-    }
-
-    fn agent(&self) -> ureq::Agent {
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(self.timeout))
-            .max_redirects(0)
-            .http_status_as_error(false)
-            .https_only(!self.here)
-            .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
-            .user_agent("sp");
-        // A proxy would carry what is meant for this machine to another, key and all.
-        let config = if self.here { config.proxy(None) } else { config };
-        config.build().into()
     }
 
     fn read(&self, body: &mut ureq::Body) -> Result<Vec<u8>> {
@@ -206,7 +191,7 @@ pub(super) fn shown(url: &str) -> String {
 }
 
 /// The address to post to, and whether it is on this machine.
-fn address(given: &str) -> Result<(String, bool)> {
+fn address(given: &str) -> Result<String> {
     let wrong = |why: &str, hint: &str| {
         Error::new(Kind::Usage, format!("`{}` is no address of a model", shown(given)))
             .because(why.to_owned())
@@ -221,10 +206,9 @@ fn address(given: &str) -> Result<(String, bool)> {
     if authority.as_str().contains('@') {
         return Err(wrong("it has credentials in it", "take them out: a key is handed over apart from the address"));
     }
-    let here = is_here(authority.host());
     match scheme {
         "https" => {}
-        "http" if here => {}
+        "http" if is_here(authority.host()) => {}
         "http" => {
             let why = "http would show your sources and the key to everybody on the way";
             return Err(wrong(why, "use https; http is spoken only to this machine"));
@@ -232,7 +216,7 @@ fn address(given: &str) -> Result<(String, bool)> {
         _ => return Err(wrong("only https is spoken, and http on this machine", example)),
     }
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-    Ok((format!("{scheme}://{authority}{}{query}", path(uri.path())), here))
+    Ok(format!("{scheme}://{authority}{}{query}", path(uri.path())))
 }
 
 /// The path to post to. Where the user gave a host alone, the path is the one that all have.
@@ -243,11 +227,6 @@ fn path(given: &str) -> String {
         path if path.ends_with(SUFFIX) => path.to_owned(),
         path => format!("{path}{SUFFIX}"),
     }
-}
-
-fn is_here(host: &str) -> bool {
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -268,7 +247,7 @@ mod tests {
             ("http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1/chat/completions"),
             ("http://[::1]:1/v1", "http://[::1]:1/v1/chat/completions"),
         ] {
-            assert_eq!(address(given).unwrap().0, url, "{given}");
+            assert_eq!(address(given).unwrap(), url, "{given}");
         }
     }
 
@@ -290,7 +269,7 @@ mod tests {
             "file:///etc/passwd",
             "https:// api.example",
         ] {
-            let error = address(bad).map(|(url, _)| url).unwrap_err();
+            let error = address(bad).unwrap_err();
             assert_eq!(error.kind, Kind::Usage, "{bad}");
             assert!(!format!("{error:?}").contains("secret"), "{bad}");
         }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use sp_formats::output::PackageSent;
 use sp_formats::package::envelope::{Envelope, Form, PATH, Sender};
 use sp_formats::printable::{masked, printable};
-use ureq::tls::{RootCerts, TlsConfig};
 
 use super::secret::{SecretFrom, env, read_secret};
 use super::shelf::read_shelf;
@@ -14,6 +13,7 @@ use super::subject::Subject;
 use crate::config::Session;
 use crate::context::{Context, Network};
 use crate::error::{Error, Kind, Result};
+use crate::http::{for_one_server, is_here};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// What the other side answers is shown, and no novel.
@@ -125,7 +125,7 @@ pub(super) fn base(target: &str) -> Result<String> {
     if host.is_empty() {
         return Err(wrong("it has no host"));
     }
-    let here = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    let here = is_here(host);
     let scheme = match scheme.as_deref() {
         None if here => "http",
         None | Some("https") => "https",
@@ -143,13 +143,7 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
             Error::new(Kind::Environment, format!("`{shown}` cannot be reached with `--offline`")).hint("leave it out")
         );
     }
-    let config = ureq::Agent::config_builder()
-        .timeout_global(Some(TIMEOUT))
-        .max_redirects(0)
-        .http_status_as_error(false)
-        .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
-        .user_agent("sp");
-    let agent: ureq::Agent = config.build().into();
+    let agent = for_one_server(url, TIMEOUT);
     let mut request = agent.post(url).header("content-type", "application/json");
     if let Some(token) = token {
         request = request.header("authorization", format!("Bearer {token}"));

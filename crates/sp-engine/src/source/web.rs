@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use sp_formats::bag::SourceRef;
 use sp_formats::printable::masked;
 use sp_tree::{Dir, FileError, Follow, Name, NewFile};
-use ureq::tls::{RootCerts, TlsConfig};
 
 use crate::config::Session;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
+use crate::http::settings;
 
 /// More redirects than this lead nowhere.
 const MAX_REDIRECTS: u32 = 5;
@@ -91,14 +91,11 @@ impl<'a> Client<'a> {
             return Err(Error::new(Kind::Environment, format!("`{}` would have to be fetched", address.shown))
                 .hint("run it without `--offline`, or fetch it yourself and name the file"));
         }
-        let config = ureq::Agent::config_builder()
+        let config = settings()
             .max_redirects(MAX_REDIRECTS)
             .timeout_connect(Some(CONNECT))
             // What starts safe stays safe, wherever it is redirected to.
             .https_only(address.url.to_ascii_lowercase().starts_with("https://"))
-            // Whom the system trusts, a company's own authority included.
-            .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
-            .user_agent("sp")
             .build();
         let until = Instant::now() + Duration::from_secs(session.limits.download_seconds);
         Ok(Self { session, agent: config.into(), until })

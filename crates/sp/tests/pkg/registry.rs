@@ -394,6 +394,17 @@ fn se_07_a_token_goes_to_the_registry_that_it_is_for() {
 }
 
 #[test]
+fn se_07_what_is_meant_for_this_machine_goes_through_no_proxy() {
+    let Scene { mut world, registry, proxy: elsewhere, token } = Scene::with(&[Made::new("@acme/notes", "1.0.0")]);
+    for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+        world.set_env(name, &format!("http://{}", elsewhere.address));
+    }
+    world.set_env("SP_REGISTRY_TOKEN", &token);
+    let run = pkg(&world, &["install", "acme/notes", "--registry", &format!("http://{}", registry.address)]).ok();
+    assert!(elsewhere.asked().is_empty(), "{run}: {:?}", elsewhere.asked());
+}
+
+#[test]
 fn pk_25_a_dry_run_tells_and_leaves_nothing() {
     let scene = Scene::with(&[Made::new("@acme/notes", "1.0.0")]);
     let before = scene.world.files("");

@@ -7,11 +7,11 @@ use serde::de::DeserializeOwned;
 use sp_formats::printable::{masked, printable};
 use sp_formats::registry::{API, Refused, SHA256_HEADER, YANKED_HEADER};
 use ureq::SendBody;
-use ureq::tls::{RootCerts, TlsConfig};
 
 use super::partial::Partial;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
+use crate::http::for_one_server;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
@@ -150,14 +150,8 @@ impl<'a> Client<'a> {
             return Err(Error::new(Kind::Environment, format!("`{address}` cannot be reached with `--offline`"))
                 .hint("leave it out"));
         }
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(TIMEOUT))
-            // A token goes to whom it was given for.
-            .max_redirects(0)
-            .http_status_as_error(false)
-            .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
-            .user_agent("sp");
-        Ok(Self { context, agent: config.build().into(), address: address.into(), token: token.map(str::to_owned) })
+        let agent = for_one_server(address, TIMEOUT);
+        Ok(Self { context, agent, address: address.into(), token: token.map(str::to_owned) })
     }
 
     /// Where the registry is.
