@@ -27,6 +27,7 @@ mod init;
 mod install;
 mod installed;
 pub mod kb;
+pub mod library;
 mod list;
 pub mod model;
 pub mod pkg;

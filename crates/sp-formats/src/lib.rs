@@ -13,6 +13,7 @@ mod fast;
 pub mod folder;
 pub mod json;
 pub mod markdown;
+pub mod mcp;
 pub mod output;
 pub mod pack;
 pub mod package;

@@ -28,6 +28,23 @@ pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileErr
     }
 }
 
+/// Reads a file below a stranger's directory, through no link; none if it is not there, or is no file.
+pub fn read_beneath(dir: &Dir, path: &RelPath, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
+    let mut bytes = Vec::new();
+    let read = dir.open_beneath(path, Follow::Never).and_then(|file| {
+        read_open(&file, limit, &mut bytes).map_err(|e| FileError::new("read", dir.path().join(path.as_str()), e))
+    });
+    match read {
+        Ok(_) => Ok(Some(bytes)),
+        Err(e) if is_no_file(e.kind()) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+fn is_no_file(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory)
+}
+
 /// Reads a file below a directory as text; `None` if it is none: it holds a NUL or is not UTF-8.
 ///
 /// Of a file that is no text only the first block is read.

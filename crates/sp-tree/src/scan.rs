@@ -277,6 +277,18 @@ pub fn load(dir: &Dir, limits: &Limits) -> Result<Content, ScanError> {
     Ok(content)
 }
 
+/// Looks through a stranger's directory: every file is given to `look`, and what was read is told.
+pub fn survey(dir: &Dir, limits: &Limits, look: &mut dyn FnMut(&RelPath, &[u8])) -> Result<Measured, ScanError> {
+    let scanned = scan_as(dir, limits, Owner::Stranger)?;
+    let measured = read_scanned(dir, &scanned, Follow::Never, limits, &mut |entry, bytes| {
+        if let Some(bytes) = bytes {
+            look(&entry.path, bytes);
+        }
+        Ok(())
+    });
+    Ok(measured?)
+}
+
 /// What stands in a sink's folder: its tree, or `None` where it holds what `sp` never writes.
 pub fn measure(dir: &Dir, limits: &Limits) -> Result<Option<Measured>, FileError> {
     let scanned = match scan_as(dir, limits, Owner::Sink) {

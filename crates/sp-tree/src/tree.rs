@@ -103,6 +103,14 @@ impl Content {
         self.tree.entries.is_empty()
     }
 
+    /// The files with their digests and sizes, in the order of their paths.
+    pub fn digests(&self) -> impl Iterator<Item = (&RelPath, Digest, u64)> {
+        self.tree.entries.iter().filter_map(|entry| match entry.kind {
+            TreeKind::Dir => None,
+            TreeKind::File { digest, size, .. } => Some((&entry.path, digest, size)),
+        })
+    }
+
     /// The files with their bytes, in the order of their paths.
     pub fn files(&self) -> impl Iterator<Item = (&RelPath, bool, &[u8])> {
         self.tree.entries.iter().zip(&self.bytes).filter_map(|(entry, bytes)| match entry.kind {

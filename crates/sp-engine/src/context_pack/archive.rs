@@ -64,7 +64,7 @@ pub fn unzip(context: &Context<'_>, zip: &Path, dir: &Path) -> Result<ContextPac
 }
 
 /// A pack without errors, with all that lies there.
-pub(super) fn valid(session: &Session<'_>, given: &Path) -> Result<(ContextPack, Entries)> {
+pub(crate) fn valid(session: &Session<'_>, given: &Path) -> Result<(ContextPack, Entries)> {
     let place = PackAt::new(session.context, given)?;
     let entries = read_entries(session, &place)?;
     let judged = read(&entries, &session.limits);

@@ -28,7 +28,7 @@ use crate::model::{self, Answer, Endpoint, Offer};
 use crate::pkg::Overwrite;
 
 /// Where a pack goes if nothing is said.
-const OUT: &str = "context-pack";
+pub(crate) const OUT: &str = "context-pack";
 /// More sources are noise, and so is what is far from what is asked for, in percent of the nearest.
 const MOST_SOURCES: usize = 16;
 const NEAREST: usize = 4;

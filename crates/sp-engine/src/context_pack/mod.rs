@@ -20,5 +20,7 @@ pub use hosted::{PushRequest, UrlRequest, push, revoke, url};
 pub use install::{InstallPack, Reader, install, uninstall};
 pub use view::show;
 
+pub(crate) use archive::valid;
+pub(crate) use build::OUT;
 pub(crate) use entries::{PackAt, is_pack, read_entries};
 pub(crate) use web::PackAddress;

@@ -17,6 +17,7 @@ mod extract;
 mod gathered;
 mod install;
 mod keys;
+mod library;
 mod load;
 mod manage;
 mod merge;
@@ -60,6 +61,7 @@ pub use stale::{StaleRequest, stale};
 pub use trust::{Acceptance, Downgrade, NewKey, Unsigned};
 pub use verify::verify;
 
+pub(crate) use library::{skills_of_store, text_of};
 pub(crate) use manage::deliver;
 pub(crate) use project::installed_in;
 pub(crate) use registry::{Asked, connect, downloads_in};

@@ -68,6 +68,25 @@ pub fn read(file: &str, folder: &str, bytes: &[u8], limits: &Limits) -> (Option<
     (Some(skill), report)
 }
 
+/// The fields of the frontmatter as they stand, as JSON. Where agents would have to guess there are none; why
+/// is a fragment that goes on after the file.
+pub fn fields_as_written(bytes: &[u8], limits: &Limits) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+    if bytes.len() as u64 > limits.markdown_bytes {
+        return Err(format!("has more than {} bytes", limits.markdown_bytes));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
+    if text.starts_with('\u{feff}') {
+        return Err("starts with a byte-order mark".into());
+    }
+    let mut report = Report::new(SKILL_FILE, "");
+    let root = frontmatter(text, limits, &mut report).and_then(|front| front.root);
+    let fields = root.filter(|_| report.findings.is_empty()).map(|root| root.to_core_json());
+    match fields {
+        Some(serde_json::Value::Object(fields)) => Ok(fields),
+        _ => Err("has no frontmatter that can be read as it stands".into()),
+    }
+}
+
 fn read_text(text: &str, folder: &str, limits: &Limits, report: &mut Report) -> Skill {
     let Some(front) = frontmatter(text, limits, report) else {
         return Skill { body: text.len() - text.trim_start_matches('\u{feff}').len(), ..Skill::default() };

@@ -1,0 +1,240 @@
+//! The skills that can be served, and where each stands: `repo/…`, `bag/…`, `sink/<name>/…`, `package/<name>/…`.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use sp_formats::mcp::{Front, MOST_BYTES, MOST_FILES, SkillEntry, Unserved, entry, front, skill_path};
+use sp_formats::skill::SKILL_FILE;
+use sp_tree::{Content, Dir, Limits, RelPath, TreeKind, read_beneath, survey};
+
+use super::packaged::{PackedSkills, Unpacked};
+use crate::authoring::Authoring;
+use crate::bag::workspace::{is_workspace, skill_folders};
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::Result;
+use crate::home::read_state;
+
+/// Which skills are meant.
+#[derive(Debug, Clone, Default)]
+pub struct Shelves {
+    /// The repository or workspace, if it was given.
+    pub root: Option<PathBuf>,
+    /// Where skills come from; none means everywhere.
+    pub origins: Vec<String>,
+}
+
+impl Shelves {
+    /// What skills can come from.
+    pub const ORIGINS: [&str; 4] = ["repo", "bag", "sink", "package"];
+
+    fn wants(&self, origin: &str) -> bool {
+        self.origins.is_empty() || self.origins.iter().any(|one| one == origin)
+    }
+}
+
+/// Every skill that there is, not read yet.
+pub struct Library {
+    limits: Limits,
+    shelves: Vec<Shelf>,
+}
+
+/// Skills that are kept together.
+struct Shelf {
+    /// Where they stand among those that are served.
+    prefix: String,
+    kept: Kept,
+}
+
+enum Kept {
+    /// Folders on the disk, from a directory.
+    Folders(PathBuf, Vec<String>),
+    /// In a package.
+    Packed(PackedSkills),
+}
+
+/// A skill of the library.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    shelf: usize,
+    skill: usize,
+}
+
+/// A skill that was read.
+pub struct LibrarySkill {
+    /// Where it stands among those that are served.
+    pub path: String,
+    /// What the top of its `SKILL.md` says.
+    pub front: Front,
+    /// The text of its `SKILL.md`.
+    pub text: String,
+}
+
+impl Library {
+    /// Looks for skills.
+    pub fn open(context: &Context<'_>, wanted: &Shelves, unpacked: &Unpacked) -> Result<Self> {
+        let session = Session::begin(context)?;
+        let mut shelves = Vec::new();
+        if wanted.wants("repo") {
+            shelves.extend(repo(&session, wanted.root.as_deref())?);
+        }
+        if wanted.wants("bag") {
+            shelves.extend(bag(context, wanted.root.as_deref())?);
+        }
+        if wanted.wants("sink") {
+            shelves.extend(sinks(context)?);
+        }
+        if wanted.wants("package") {
+            for (name, skills) in crate::pkg::skills_of_store(&session, unpacked)? {
+                shelves.push(Shelf { prefix: format!("package/{name}"), kept: Kept::Packed(skills) });
+            }
+        }
+        Ok(Self { limits: served_limits(session.limits), shelves })
+    }
+
+    /// Every place, in the order in which skills are listed.
+    pub fn places(&self) -> impl Iterator<Item = Place> {
+        let skills = self.shelves.iter().map(|shelf| match &shelf.kept {
+            Kept::Folders(_, ids) => ids.len(),
+            Kept::Packed(skills) => skills.len(),
+        });
+        skills.enumerate().flat_map(|(shelf, count)| (0..count).map(move |skill| Place { shelf, skill }))
+    }
+
+    /// The folder of a skill among all that are served. It tells places apart.
+    pub fn folder(&self, place: Place) -> String {
+        let shelf = &self.shelves[place.shelf];
+        let id = match &shelf.kept {
+            Kept::Folders(_, ids) => &ids[place.skill],
+            Kept::Packed(skills) => &skills[place.skill].0,
+        };
+        format!("{}/{id}", shelf.prefix)
+    }
+
+    /// Reads the `SKILL.md` of a skill.
+    pub fn skill(&self, place: Place) -> Result<LibrarySkill, Unserved> {
+        let missing = || Unserved::Unreadable(format!("it has no `{SKILL_FILE}` any more"));
+        let bytes = self.read(place, SKILL_FILE)?.ok_or_else(missing)?;
+        let front = front(&bytes, &self.limits)?;
+        let path = skill_path(&self.folder(place), &front.name);
+        let text = String::from_utf8(bytes).map_err(|_| Unserved::Front("is not UTF-8 text".into()))?;
+        Ok(LibrarySkill { path, front, text })
+    }
+
+    /// A skill with all of its files, each with its digest.
+    pub fn entry(&self, place: Place) -> Result<SkillEntry, Unserved> {
+        let shelf = &self.shelves[place.shelf];
+        if let Kept::Packed(skills) = &shelf.kept {
+            return packed_entry(&self.folder(place), &skills[place.skill].1, &self.limits);
+        }
+        let dir = self.dir(place)?;
+        let mut skill = None;
+        let measured = survey(&dir, &self.limits, &mut |path, bytes| {
+            if path.as_str() == SKILL_FILE {
+                skill = Some(front(bytes, &self.limits));
+            }
+        })
+        .map_err(unreadable)?;
+        let front = skill.ok_or_else(|| Unserved::Unreadable(format!("it has no `{SKILL_FILE}` any more")))??;
+        let path = skill_path(&self.folder(place), &front.name);
+        let files = measured.tree.entries.iter().filter_map(|one| match one.kind {
+            TreeKind::File { digest, size, .. } => Some((&one.path, digest, size)),
+            TreeKind::Dir => None,
+        });
+        entry(&path, front, files)
+    }
+
+    /// A file of a skill, by its path in it; none if there is no such file.
+    pub fn read(&self, place: Place, file: &str) -> Result<Option<Vec<u8>>, Unserved> {
+        match &self.shelves[place.shelf].kept {
+            Kept::Packed(skills) => Ok(skills[place.skill].1.get(file).map(<[u8]>::to_vec)),
+            Kept::Folders(..) => {
+                let Ok(path) = RelPath::new(file) else { return Ok(None) };
+                read_beneath(&self.dir(place)?, &path, self.limits.file_bytes).map_err(unreadable)
+            }
+        }
+    }
+
+    /// The skill that a path leads into, and the rest of the path. Only skills on the way are read.
+    pub fn find(&self, path: &RelPath) -> Option<(Place, LibrarySkill, String)> {
+        let path = path.as_str();
+        self.places().find_map(|place| {
+            let folder = self.folder(place);
+            path.strip_prefix(&folder).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+            let skill = self.skill(place).ok()?;
+            let rest = path.strip_prefix(&skill.path)?;
+            let file = if rest.is_empty() { rest } else { rest.strip_prefix('/')? };
+            Some((place, skill, file.to_owned()))
+        })
+    }
+
+    fn dir(&self, place: Place) -> Result<Dir, Unserved> {
+        let Kept::Folders(base, ids) = &self.shelves[place.shelf].kept else {
+            return Err(Unserved::Unreadable("it is in a package".into()));
+        };
+        Dir::open(&base.join(&ids[place.skill])).map_err(unreadable)
+    }
+}
+
+fn packed_entry(folder: &str, content: &Content, limits: &Limits) -> Result<SkillEntry, Unserved> {
+    let bytes = content.get(SKILL_FILE).unwrap_or_default();
+    let front = front(bytes, limits)?;
+    let path = skill_path(folder, &front.name);
+    entry(&path, front, content.digests())
+}
+
+/// No host takes more than this, so nothing more is read.
+fn served_limits(limits: Limits) -> Limits {
+    Limits {
+        skill_entries: limits.skill_entries.min(MOST_FILES as u64 * 2),
+        skill_bytes: limits.skill_bytes.min(MOST_BYTES),
+        file_bytes: limits.file_bytes.min(MOST_BYTES),
+        ..limits
+    }
+}
+
+fn unreadable(why: impl std::fmt::Display) -> Unserved {
+    Unserved::Unreadable(why.to_string())
+}
+
+/// The skills of an authoring repository, if there is one.
+fn repo(session: &Session<'_>, root: Option<&Path>) -> Result<Option<Shelf>> {
+    let Ok(authoring) = Authoring::find(session.context, root) else { return Ok(None) };
+    if !authoring.skills_dir().is_dir() {
+        return Ok(None);
+    }
+    let ids = authoring.skills(session, None)?.ids;
+    Ok(Some(Shelf { prefix: "repo".into(), kept: Kept::Folders(authoring.skills_dir(), ids) }))
+}
+
+/// The skills of a workspace, if there is one.
+fn bag(context: &Context<'_>, root: Option<&Path>) -> Result<Option<Shelf>> {
+    let root = match root {
+        Some(root) => Some(context.absolute(root)).filter(|root| is_workspace(root)),
+        None => crate::bag::find_root(context, None).ok(),
+    };
+    let Some(dir) = root.map(|root| root.join(sp_formats::bag::ROOT)) else { return Ok(None) };
+    let has_skill = |folder: &String| dir.join(folder).join(SKILL_FILE).is_file();
+    let folders = skill_folders(&dir)?.into_iter().filter(has_skill).collect();
+    Ok(Some(Shelf { prefix: "bag".into(), kept: Kept::Folders(dir, folders) }))
+}
+
+/// The skills that are on record in sinks; what is the same in several stands once.
+fn sinks(context: &Context<'_>) -> Result<Vec<Shelf>> {
+    let mut seen = HashSet::new();
+    let mut shelves: Vec<Shelf> = Vec::new();
+    for install in read_state(context)?.installs {
+        let mut folders: Vec<String> = install
+            .skills
+            .iter()
+            .filter(|skill| !skill.folder.contains('/') && seen.insert((skill.folder.clone(), skill.digest)))
+            .map(|skill| skill.folder.clone())
+            .collect();
+        folders.sort();
+        let prefix = format!("sink/{}", install.sink);
+        let kept = Kept::Folders(install.sink_path.into(), folders);
+        shelves.push(Shelf { prefix, kept });
+    }
+    shelves.sort_by(|a, b| a.prefix.cmp(&b.prefix));
+    Ok(shelves)
+}

@@ -1,0 +1,246 @@
+//! Skills over MCP, the extension `io.modelcontextprotocol/skills`: entries, addresses, and what a skill must
+//! be to be served. Hosts hold an entry against the bytes that they read, so both come from the same bytes.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use sp_tree::{Digest, Limits, RelPath};
+use thiserror::Error;
+
+use crate::printable::printable;
+use crate::skill::{self, NameError, SKILL_FILE, SkillName};
+
+/// What the extension is called.
+pub const EXTENSION: &str = "io.modelcontextprotocol/skills";
+/// So many files every host takes in a skill.
+pub const MOST_FILES: usize = 512;
+/// So many bytes every host takes in a skill.
+pub const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// How the addresses of skills start.
+pub const SCHEME: &str = "skill://";
+
+/// A file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillResource {
+    /// Where it is read.
+    pub uri: String,
+    /// The hash of its bytes: `sha256:…`.
+    pub digest: String,
+    /// How many bytes it has.
+    pub size: u64,
+}
+
+/// A skill with all that belongs to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SkillEntry {
+    /// Where its `SKILL.md` is read.
+    pub uri: String,
+    /// What the `SKILL.md` says of itself, every field.
+    pub frontmatter: Map<String, Json>,
+    /// All files, each once.
+    pub resources: Vec<SkillResource>,
+}
+
+/// What the top of a `SKILL.md` says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Front {
+    /// The skill's name.
+    pub name: SkillName,
+    /// What it does, and when it helps.
+    pub description: String,
+    /// All fields, as they stand.
+    pub fields: Map<String, Json>,
+}
+
+/// Why a skill cannot be served: no host would take it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Unserved {
+    /// Its frontmatter cannot be read as it stands.
+    #[error("its `{SKILL_FILE}` {0}")]
+    Front(String),
+    /// Its name is none.
+    #[error("its name {0}")]
+    Name(#[from] NameError),
+    /// It does not say what it does.
+    #[error("it has no description")]
+    Description,
+    /// Too many files.
+    #[error("it has {0} files, and hosts take {MOST_FILES}")]
+    Files(usize),
+    /// Too many bytes.
+    #[error("it has {0} bytes, and hosts take {MOST_BYTES}")]
+    Bytes(u64),
+    /// Its files cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+/// Reads the top of a `SKILL.md`.
+pub fn front(bytes: &[u8], limits: &Limits) -> Result<Front, Unserved> {
+    let fields = skill::fields_as_written(bytes, limits).map_err(Unserved::Front)?;
+    let text = |name: &str| fields.get(name).and_then(Json::as_str);
+    let name = SkillName::new(text("name").unwrap_or_default())?;
+    let description = text("description").filter(|text| !text.trim().is_empty()).ok_or(Unserved::Description)?;
+    Ok(Front { name, description: description.into(), fields })
+}
+
+/// Where a skill stands among those that are served: its last part is its name.
+///
+/// A folder that is called otherwise, as prefixes make them, has the name below it.
+pub fn skill_path(folder: &str, name: &SkillName) -> String {
+    match folder.rsplit('/').next() == Some(name.as_str()) {
+        true => folder.into(),
+        false => format!("{folder}/{name}"),
+    }
+}
+
+/// The entry of a skill, whose files are given with their digests and sizes.
+pub fn entry<'a>(
+    path: &str,
+    front: Front,
+    files: impl Iterator<Item = (&'a RelPath, Digest, u64)>,
+) -> Result<SkillEntry, Unserved> {
+    let resource = |(file, digest, size): (&RelPath, Digest, u64)| SkillResource {
+        uri: skill_uri(path, file.as_str()),
+        digest: format!("sha256:{}", digest.hex()),
+        size,
+    };
+    let resources: Vec<SkillResource> = files.map(resource).collect();
+    let bytes = resources.iter().map(|one| one.size).sum();
+    match (resources.len(), bytes) {
+        (files, _) if files > MOST_FILES => Err(Unserved::Files(files)),
+        (_, bytes) if bytes > MOST_BYTES => Err(Unserved::Bytes(bytes)),
+        _ => Ok(SkillEntry { uri: skill_uri(path, SKILL_FILE), frontmatter: front.fields, resources }),
+    }
+}
+
+/// The address of a file of a skill; that of the skill's folder where no file is named.
+pub fn skill_uri(path: &str, file: &str) -> String {
+    let file = if file.is_empty() { String::new() } else { format!("/{}", escaped(file)) };
+    format!("{SCHEME}{}{file}", escaped(path))
+}
+
+/// What an address below `skill://` means: a path without escapes, or nothing.
+pub fn path_of(uri: &str) -> Option<RelPath> {
+    let path = uri.strip_prefix(SCHEME)?;
+    RelPath::new(&unescaped(path)?).ok()
+}
+
+/// A path as it stands in an address.
+pub fn escaped(path: &str) -> String {
+    let mut text = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'@' | b'+' => {
+                text.push(byte.into());
+            }
+            _ => {
+                // Writing into a text cannot fail.
+                let _ = write!(text, "%{byte:02X}");
+            }
+        }
+    }
+    text
+}
+
+/// A path without the escapes of an address; none if it has a query or is not text.
+pub fn unescaped(path: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.bytes();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'?' | b'#' => return None,
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                let (high, low) = (digit()?, digit()?);
+                bytes.push(u8::try_from(high * 16 + low).ok()?);
+            }
+            byte => bytes.push(byte),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// The media type of a file, by its name.
+pub fn media_type(path: &str) -> &'static str {
+    let leaf = path.rsplit('/').next().unwrap_or(path);
+    match leaf.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).as_deref() {
+        Some("md" | "markdown") => "text/markdown",
+        Some("json" | "ctxpkg") => "application/json",
+        Some("yaml" | "yml") => "application/yaml",
+        Some("html" | "htm") => "text/html",
+        Some("css") => "text/css",
+        Some("csv") => "text/csv",
+        Some("js" | "mjs" | "cjs") => "text/javascript",
+        Some("py") => "text/x-python",
+        Some("sh" | "bash") => "text/x-shellscript",
+        Some("png") => "image/png",
+        Some("jpg" | "jpeg") => "image/jpeg",
+        Some("gif") => "image/gif",
+        Some("webp") => "image/webp",
+        Some("svg") => "image/svg+xml",
+        Some("pdf") => "application/pdf",
+        Some("zip") => "application/zip",
+        _ => "text/plain",
+    }
+}
+
+/// What a reader is told of a place that is not served.
+pub fn not_served(uri: &str) -> String {
+    format!("nothing is served at `{}`", printable(uri))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Front, String> {
+        front(text.as_bytes(), &Limits::default()).map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn mc_02_every_field_of_the_frontmatter_stands_in_the_entry() {
+        let text = "---\nname: a-b\ndescription: x\nversion: 1.10\nhex: 0x1F\nok: true\nnothing:\nlist: [1, two]\n\
+                    metadata:\n  deep: {er: \"1\"}\n---\n# Body\n";
+        let fields = of(text).unwrap().fields;
+        let expected = serde_json::json!({
+            "name": "a-b", "description": "x", "version": 1.1, "hex": 31, "ok": true, "nothing": null,
+            "list": [1, "two"], "metadata": {"deep": {"er": "1"}}
+        });
+        assert_eq!(Json::Object(fields), expected);
+    }
+
+    #[test]
+    fn mc_02_a_skill_that_no_host_would_take_is_not_served() {
+        for (text, why) in [
+            ("# No frontmatter\n", "its `SKILL.md` has no frontmatter that can be read as it stands"),
+            ("---\nname: A\ndescription: x\n---\n", "its name has `A` in it"),
+            ("---\nname: a\n---\n", "it has no description"),
+            ("---\nname: a\ndescription: x: y\n---\n", "its `SKILL.md` has no frontmatter that can be read as it stands"),
+            ("---\nname: 12\ndescription: x\n---\n", "its name is empty"),
+        ] {
+            assert_eq!(of(text).unwrap_err(), why, "{text}");
+        }
+    }
+
+    #[test]
+    fn mc_02_the_last_part_of_a_path_is_the_name() {
+        let name = SkillName::new("review").unwrap();
+        assert_eq!(skill_path("repo/team/review", &name), "repo/team/review");
+        assert_eq!(skill_path("sink/claude/team__review", &name), "sink/claude/team__review/review");
+    }
+
+    #[test]
+    fn mc_02_an_address_means_one_path_and_back() {
+        for path in ["a/SKILL.md", "a/with space.md", "a/100%.md", "a/ä#.md"] {
+            let uri = skill_uri("repo/x", path);
+            assert!(uri.bytes().all(|byte| byte.is_ascii_graphic()), "{uri}");
+            assert_eq!(path_of(&uri).unwrap().as_str(), format!("repo/x/{path}"));
+        }
+        for hostile in ["skill://../x", "skill://a/../b", "skill://a//b", "skill://a/%2e%2e/b", "skill://a/%2", "skill://",
+            "skill://a/%00", "skill://a?b", "file:///etc/passwd", "skill:///etc/passwd", "skill://a/%ff"] {
+            assert_eq!(path_of(hostile), None, "{hostile}");
+        }
+    }
+}
