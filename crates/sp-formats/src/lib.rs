@@ -11,6 +11,7 @@ pub mod context_pack;
 pub mod discovery;
 mod fast;
 pub mod folder;
+pub mod hidden;
 pub mod json;
 pub mod markdown;
 pub mod mcp;
