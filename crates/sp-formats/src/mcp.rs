@@ -217,7 +217,10 @@ mod tests {
             ("# No frontmatter\n", "its `SKILL.md` has no frontmatter that can be read as it stands"),
             ("---\nname: A\ndescription: x\n---\n", "its name has `A` in it"),
             ("---\nname: a\n---\n", "it has no description"),
-            ("---\nname: a\ndescription: x: y\n---\n", "its `SKILL.md` has no frontmatter that can be read as it stands"),
+            (
+                "---\nname: a\ndescription: x: y\n---\n",
+                "its `SKILL.md` has no frontmatter that can be read as it stands",
+            ),
             ("---\nname: 12\ndescription: x\n---\n", "its name is empty"),
         ] {
             assert_eq!(of(text).unwrap_err(), why, "{text}");
@@ -238,8 +241,19 @@ mod tests {
             assert!(uri.bytes().all(|byte| byte.is_ascii_graphic()), "{uri}");
             assert_eq!(path_of(&uri).unwrap().as_str(), format!("repo/x/{path}"));
         }
-        for hostile in ["skill://../x", "skill://a/../b", "skill://a//b", "skill://a/%2e%2e/b", "skill://a/%2", "skill://",
-            "skill://a/%00", "skill://a?b", "file:///etc/passwd", "skill:///etc/passwd", "skill://a/%ff"] {
+        for hostile in [
+            "skill://../x",
+            "skill://a/../b",
+            "skill://a//b",
+            "skill://a/%2e%2e/b",
+            "skill://a/%2",
+            "skill://",
+            "skill://a/%00",
+            "skill://a?b",
+            "file:///etc/passwd",
+            "skill:///etc/passwd",
+            "skill://a/%ff",
+        ] {
             assert_eq!(path_of(hostile), None, "{hostile}");
         }
     }

@@ -10,6 +10,7 @@ mod copy;
 mod counts;
 mod discovery;
 mod http;
+mod mcp;
 mod metadata;
 mod objects;
 mod pages;
@@ -41,6 +42,7 @@ use crate::state::{Shared, State};
 use crate::watch::{Limiter, Metrics, Watch};
 
 pub use crate::copy::{Copied, CopyError, copy};
+pub use crate::mcp::{McpSettings, serve_mcp};
 pub use crate::metadata::{NoAddress, PostgresAddress};
 pub use crate::state::Surroundings;
 pub use crate::watch::{Log, Rate, RequestLine};

@@ -44,6 +44,12 @@ pub(crate) fn context<'a>(options: &Options, listener: &'a dyn Listener) -> Resu
     })
 }
 
+/// Gives surroundings that were there for a while the time that it is, and a name for a new run.
+pub(crate) fn renew(context: &mut Context<'_>) {
+    context.now = now(&context.env);
+    context.run_id = run_id();
+}
+
 /// The time that goes into records: `SOURCE_DATE_EPOCH` stops it, for builds that must repeat.
 fn now(env: &BTreeMap<String, String>) -> Timestamp {
     let stopped = env.get("SOURCE_DATE_EPOCH").and_then(|epoch| epoch.parse().ok());

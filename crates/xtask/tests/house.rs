@@ -15,8 +15,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sp-extract", &["sp-formats", "sp-tree"]),
     ("sp-knowledge", &["sp-formats", "sp-tree"]),
     ("sp-engine", &["sp-extract", "sp-knowledge", "sp-formats", "sp-tree"]),
-    ("sp-server", &["sp-formats", "sp-tree"]),
-    ("sp", &["sp-engine", "sp-server", "sp-formats", "sp-tree"]),
+    ("sp-mcp", &["sp-engine", "sp-formats", "sp-tree"]),
+    ("sp-server", &["sp-mcp", "sp-formats", "sp-tree"]),
+    ("sp", &["sp-engine", "sp-mcp", "sp-server", "sp-formats", "sp-tree"]),
     ("sp-testkit", &[]),
     ("xtask", &["sp-formats"]),
 ];
@@ -46,7 +47,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("similar", &["sp"], Nobody),
     ("terminal_size", &["sp"], Nobody),
     // Byte layouts.
-    ("base64", &["sp-formats"], Nobody),
+    ("base64", &["sp-formats", "sp-mcp"], Nobody),
     ("foldhash", &["sp-formats"], Nobody),
     ("granit-parser", &["sp-formats"], Nobody),
     ("pulldown-cmark", &["sp-formats", "sp-knowledge", "sp-server"], Nobody),
@@ -63,7 +64,8 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     // What somebody has collected.
     ("dom_smoothie", &["sp-knowledge"], Nobody),
     ("rusqlite", &["sp-engine", "sp-server"], Nobody),
-    // The registry: what is asynchronous stays there.
+    // MCP and the registry: what is asynchronous stays there.
+    ("rmcp", &["sp-mcp"], Nobody),
     ("askama", &["sp-server"], Nobody),
     ("axum", &["sp-server"], Nobody),
     ("hyper", &["sp-server"], Nobody),
@@ -71,16 +73,16 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("postgres", &["sp-server"], Nobody),
     ("prometheus-client", &["sp-server"], Nobody),
     ("rustls-platform-verifier", &["sp-server"], Nobody),
-    ("tokio", &["sp-server"], Nobody),
+    ("tokio", &["sp-mcp", "sp-server"], Nobody),
     ("tokio-postgres-rustls", &["sp-server"], Nobody),
     ("tower", &["sp-server"], Nobody),
-    ("schemars", &["sp-formats", "sp-server"], Nobody),
+    ("schemars", &["sp-formats", "sp-mcp", "sp-server"], Nobody),
     ("strsim", &["sp-formats"], Nobody),
     ("tiktoken-rs", &["sp-formats"], Nobody),
-    ("serde", &["sp-tree", "sp-formats", "sp-knowledge", "sp-engine", "sp-server", "sp"], Nobody),
+    ("serde", &["sp-tree", "sp-formats", "sp-knowledge", "sp-engine", "sp-mcp", "sp-server", "sp"], Nobody),
     (
         "serde_json",
-        &["sp-tree", "sp-formats", "sp-knowledge", "sp-engine", "sp-server", "sp", "sp-testkit", "xtask"],
+        &["sp-tree", "sp-formats", "sp-knowledge", "sp-engine", "sp-mcp", "sp-server", "sp", "sp-testkit", "xtask"],
         Anybody,
     ),
     // Files and processes.

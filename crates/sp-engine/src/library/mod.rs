@@ -3,6 +3,7 @@
 
 mod packaged;
 mod skills;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use crate::error::Result;
 
 pub use packaged::{PackedSkills, Unpacked};
 pub use skills::{Library, LibrarySkill, Place, Shelves};
+pub use words::{Findable, find_words};
 
 /// A context pack with the files that it lists.
 pub struct LibraryPack {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use sp_formats::mcp::{Front, MOST_BYTES, MOST_FILES, SkillEntry, Unserved, entry, front, skill_path};
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Content, Dir, Limits, RelPath, TreeKind, read_beneath, survey};
@@ -144,6 +145,16 @@ impl Library {
         entry(&path, front, files)
     }
 
+    /// Reads the `SKILL.md` of several skills.
+    pub fn skills(&self, places: &[Place]) -> Vec<Result<LibrarySkill, Unserved>> {
+        places.par_iter().with_min_len(16).map(|place| self.skill(*place)).collect()
+    }
+
+    /// Several skills with all of their files.
+    pub fn entries(&self, places: &[Place]) -> Vec<Result<SkillEntry, Unserved>> {
+        places.par_iter().with_min_len(8).map(|place| self.entry(*place)).collect()
+    }
+
     /// A file of a skill, by its path in it; none if there is no such file.
     pub fn read(&self, place: Place, file: &str) -> Result<Option<Vec<u8>>, Unserved> {
         match &self.shelves[place.shelf].kept {
@@ -156,7 +167,7 @@ impl Library {
     }
 
     /// The skill that a path leads into, and the rest of the path. Only skills on the way are read.
-    pub fn find(&self, path: &RelPath) -> Option<(Place, LibrarySkill, String)> {
+    pub fn find(&self, path: &RelPath) -> Option<(Place, String)> {
         let path = path.as_str();
         self.places().find_map(|place| {
             let folder = self.folder(place);
@@ -164,7 +175,7 @@ impl Library {
             let skill = self.skill(place).ok()?;
             let rest = path.strip_prefix(&skill.path)?;
             let file = if rest.is_empty() { rest } else { rest.strip_prefix('/')? };
-            Some((place, skill, file.to_owned()))
+            Some((place, file.to_owned()))
         })
     }
 

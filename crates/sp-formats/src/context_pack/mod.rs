@@ -10,6 +10,7 @@ mod hosted;
 mod id;
 mod link;
 mod manifest;
+mod prompts;
 mod references;
 mod shape;
 mod write;
@@ -31,6 +32,7 @@ pub use hosted::{PackItem, PackItems, PackTaken, UrlGiven, UrlKeyItem, UrlWanted
 pub use id::{digits, pack_id};
 pub use link::{LONGEST, Opening, USUAL};
 pub use manifest::{FileEntry, Generator, Manifest, More, Project, SourceEntry, Window, is_pack_id, is_source_id};
+pub use prompts::{Prompt, prompts};
 pub use references::{Reference, references};
 pub use shape::sentences;
 pub use write::{Draft, manifest_text, sealed, with_frontmatter, without_frontmatter};

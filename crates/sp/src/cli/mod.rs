@@ -3,6 +3,7 @@
 mod bag;
 mod context;
 mod key;
+mod mcp;
 mod pkg;
 mod serve;
 
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use bag::{Bag, BagSource};
 pub(crate) use context::{Build, ContextPack, Kb, PackReader};
 pub(crate) use key::Key;
+pub(crate) use mcp::{Mcp, Origin};
 pub(crate) use pkg::{Create, Drawing, EnvelopeForm, Pkg, PkgKind, PkgPlace, Secret, Sign, Trust};
 pub(crate) use serve::{LogForm, Serve, ServeCopy};
 
@@ -151,6 +153,8 @@ pub(crate) enum Command {
     Pkg(Pkg),
     /// Run a registry of packages for a team
     Serve(Serve),
+    /// Let agents ask for themselves: serve skills, context packs and packages over MCP
+    Mcp(Mcp),
     /// Remember a token for a registry
     Login {
         /// The address of the registry

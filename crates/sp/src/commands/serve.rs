@@ -116,7 +116,7 @@ fn tell(context: &Context<'_>, data: &Path, started: Started, terminal: &Termina
     });
 }
 
-fn failed(error: ServeError) -> Error {
+pub(super) fn failed(error: ServeError) -> Error {
     let told = Error::new(Kind::Environment, error.to_string());
     match error {
         ServeError::Data(_, source) => {

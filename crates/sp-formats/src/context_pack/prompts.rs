@@ -1,0 +1,54 @@
+//! The prompts of a pack, each to be pasted by itself.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
+
+/// A prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// Its heading.
+    pub title: String,
+    /// What is to be pasted.
+    pub text: String,
+}
+
+/// The prompts in the body of `prompts.md`: below each heading of the second level, its first block of `text`.
+pub fn prompts(body: &str) -> Vec<Prompt> {
+    let mut prompts: Vec<Prompt> = Vec::new();
+    let (mut in_title, mut in_block) = (false, false);
+    for event in Parser::new(body) {
+        match event {
+            Event::Start(Tag::Heading { level: HeadingLevel::H2, .. }) => {
+                in_title = true;
+                prompts.push(Prompt { title: String::new(), text: String::new() });
+            }
+            Event::End(TagEnd::Heading(_)) => in_title = false,
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+                in_block = &*info == "text" && prompts.last().is_some_and(|prompt| prompt.text.is_empty());
+            }
+            Event::End(TagEnd::CodeBlock) => in_block = false,
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(prompt) = prompts.last_mut() {
+                    let part = if in_title { Some(&mut prompt.title) } else { in_block.then_some(&mut prompt.text) };
+                    part.into_iter().for_each(|part| part.push_str(&text));
+                }
+            }
+            _ => {}
+        }
+    }
+    prompts.retain(|prompt| !prompt.title.trim().is_empty() && !prompt.text.trim().is_empty());
+    prompts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mc_04_a_prompt_is_the_block_below_its_heading() {
+        let body = "# Prompts\n\n## Set `up`\n\n````text\nDo ```this```.\nThen that.\n````\n\nSources: [^a]\n\n\
+                    ```text\nnot this\n```\n\n## Without a block\n\ntext\n\n## Two\n\n```text\nx\n```\n";
+        let found = prompts(body);
+        let shown: Vec<(&str, &str)> = found.iter().map(|one| (one.title.as_str(), one.text.as_str())).collect();
+        assert_eq!(shown, [("Set up", "Do ```this```.\nThen that.\n"), ("Two", "x\n")]);
+    }
+}

@@ -1,0 +1,69 @@
+//! Prompts: those of the context packs.
+
+use rmcp::ErrorData;
+use rmcp::model::{CacheScope, GetPromptResult, ListPromptsResult, Prompt, PromptMessage, Role};
+use sp_formats::context_pack::{PROMPTS, prompts, without_frontmatter};
+use sp_formats::hidden;
+
+use crate::answer::failed;
+use crate::cursor::{cursor, key, unknown};
+use crate::pages::{PAGE, TTL_MS};
+use crate::shelf::Shelf;
+
+/// A prompt of a pack, with the name by which it is asked for.
+struct Named {
+    name: String,
+    title: String,
+    pack: String,
+    text: String,
+}
+
+/// Every prompt. Its name is made of its heading, and a number tells those apart that would be called the same.
+fn all<S: Shelf>(shelf: &S) -> Result<Vec<Named>, ErrorData> {
+    let mut found: Vec<Named> = Vec::new();
+    for pack in shelf.packs().map_err(|e| failed(&e))? {
+        let Some(text) = pack.files.get(PROMPTS).and_then(|bytes| std::str::from_utf8(bytes).ok()) else { continue };
+        for prompt in prompts(without_frontmatter(text)) {
+            let base = slug(&prompt.title);
+            let twins =
+                found.iter().filter(|one| one.name == base || one.name.starts_with(&format!("{base}-"))).count();
+            let name = if twins == 0 { base } else { format!("{base}-{}", twins + 1) };
+            let shown = |text: &str| hidden::mark(text).into_owned();
+            found.push(Named { name, title: shown(&prompt.title), pack: shown(&pack.name), text: shown(&prompt.text) });
+        }
+    }
+    Ok(found)
+}
+
+fn slug(title: &str) -> String {
+    let lower = title.to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { "prompt".into() } else { words.join("-").chars().take(64).collect() }
+}
+
+/// A page of prompts.
+pub(crate) fn list<S: Shelf>(shelf: &S, given: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
+    let all = all(shelf)?;
+    let start = match key(given)? {
+        None => 0,
+        Some(after) => all.iter().position(|one| one.name == after).ok_or_else(unknown)? + 1,
+    };
+    let page: Vec<&Named> = all[start..].iter().take(PAGE).collect();
+    let more = all.len() > start + page.len();
+    let next = page.last().filter(|_| more).map(|last| cursor(&last.name));
+    let shown = |one: &&Named| {
+        let about = format!("A prompt of the context pack `{}`", one.pack);
+        Prompt::new(&one.name, Some(about), None).with_title(&one.title)
+    };
+    let mut result = ListPromptsResult::with_all_items(page.iter().map(shown).collect());
+    result.next_cursor = next;
+    Ok(result.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Private))
+}
+
+/// A prompt.
+pub(crate) fn get<S: Shelf>(shelf: &S, name: &str) -> Result<GetPromptResult, ErrorData> {
+    let found = all(shelf)?.into_iter().find(|one| one.name == name);
+    let found = found.ok_or_else(|| ErrorData::invalid_params(format!("there is no prompt called `{name}`"), None))?;
+    let message = PromptMessage::new_text(Role::User, found.text);
+    Ok(GetPromptResult::new(vec![message]).with_description(found.title))
+}

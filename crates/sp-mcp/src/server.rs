@@ -1,0 +1,205 @@
+//! The methods. Each is answered by a thread that may wait; how many do at once is bounded.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, DiscoverResult, ErrorCode, Extensions, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ErrorData, ServerHandler};
+use tokio::sync::Semaphore;
+
+use crate::pages::LONG_TTL_MS;
+use crate::shelf::Desk;
+use crate::tools::Tools;
+use crate::{cursor, extension, prompts, resources};
+
+/// So many requests are worked on at once; the others wait.
+const AT_ONCE: usize = 8;
+
+/// One server for all clients of a desk.
+pub struct Server<D: Desk> {
+    desk: Arc<D>,
+    tools: Arc<Tools<D::Shelf>>,
+    room: Arc<Semaphore>,
+}
+
+impl<D: Desk> Clone for Server<D> {
+    fn clone(&self) -> Self {
+        Self { desk: Arc::clone(&self.desk), tools: Arc::clone(&self.tools), room: Arc::clone(&self.room) }
+    }
+}
+
+impl<D: Desk> Server<D> {
+    pub(crate) fn new(desk: Arc<D>) -> Self {
+        Self { desk, tools: Arc::new(Tools::new()), room: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// Does something that may take a while, where nobody else is kept waiting by it.
+    async fn ask<T: Send + 'static>(
+        &self,
+        extensions: &Extensions,
+        ask: impl FnOnce(&D::Shelf) -> Result<T, ErrorData> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let shelf = self.desk.shelf(extensions);
+        let stopped = |_| ErrorData::internal_error("the request was given up", None);
+        let _room = Arc::clone(&self.room).acquire_owned().await.map_err(|_| stopped(()))?;
+        tokio::task::spawn_blocking(move || ask(&shelf)).await.map_err(|_| stopped(()))?
+    }
+}
+
+fn after(request: Option<PaginatedRequestParams>) -> Option<String> {
+    request.and_then(|request| request.cursor)
+}
+
+impl<D: Desk> ServerHandler for Server<D> {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .enable_extensions_with(extension::capability())
+            .build();
+        let about = Implementation::new("skillpack", env!("CARGO_PKG_VERSION")).with_title("Skillpack");
+        ServerConfig::new(capabilities).with_server_info(about).with_instructions(self.desk.instructions())
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        const SPOKEN: &[ProtocolVersion] =
+            &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
+        Cow::Borrowed(SPOKEN)
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let result = DiscoverResult::from_server_info(versions, self.get_info());
+        Ok(result.with_ttl_ms(LONG_TTL_MS).with_cache_scope(CacheScope::Public))
+    }
+
+    /// It is not declared, and so not answered.
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "completion/complete", None))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        if after(request).is_some() {
+            return Err(cursor::unknown());
+        }
+        let result = ListToolsResult::with_all_items(self.tools.list());
+        Ok(result.with_ttl_ms(LONG_TTL_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools.get(name).map(|tool| tool.listed())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if self.tools.get(&request.name).is_none() {
+            let message = format!("there is no tool called `{}`", sp_formats::printable::printable(&request.name));
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        let (reporting, call) = crate::tools::reporting(&context);
+        let tools = Arc::clone(&self.tools);
+        let extensions = context.extensions.clone();
+        let asked = self.ask(&extensions, move |shelf| tools.call(shelf, request, &call));
+        let (result, ()) = tokio::join!(asked, reporting);
+        Ok(result?.into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let after = after(request);
+        self.ask(&context.extensions, move |shelf| resources::list(shelf, after.as_deref())).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        match after(request) {
+            Some(_) => Err(cursor::unknown()),
+            None => Ok(resources::templates()),
+        }
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = move |shelf: &D::Shelf| resources::read(shelf, &request.uri);
+        self.ask(&context.extensions, read).await.map(Into::into)
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let after = after(request);
+        self.ask(&context.extensions, move |shelf| prompts::list(shelf, after.as_deref())).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let get = move |shelf: &D::Shelf| prompts::get(shelf, &request.name);
+        self.ask(&context.extensions, get).await.map(Into::into)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let CustomRequest { method, params, .. } = request;
+        if !extension::METHODS.contains(&method.as_str()) {
+            return Err(unanswered(&method));
+        }
+        let answer = move |shelf: &D::Shelf| {
+            extension::answer(shelf, &method, params).unwrap_or_else(|| Err(unanswered(&method)))
+        };
+        self.ask(&context.extensions, answer).await.map(CustomResult::new)
+    }
+}
+
+/// A known method with other parameters than it has comes here as well.
+fn unanswered(method: &str) -> ErrorData {
+    const ANSWERED: [&str; 8] = [
+        "tools/list",
+        "tools/call",
+        "resources/list",
+        "resources/read",
+        "resources/templates/list",
+        "prompts/list",
+        "prompts/get",
+        "initialize",
+    ];
+    let method = sp_formats::printable::printable(method);
+    match ANSWERED.contains(&&*method) {
+        true => ErrorData::invalid_params(format!("these are no parameters of `{method}`"), None),
+        false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("`{method}` is not answered here"), None),
+    }
+}

@@ -1,0 +1,75 @@
+//! MCP over HTTP: this machine's, as `sp mcp --http` serves it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State as Extracted};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use sp_mcp::{Desk, Door, endpoint};
+use sp_tree::Digest;
+use tokio::net::TcpListener;
+use tower::limit::GlobalConcurrencyLimitLayer;
+
+use crate::{ServeError, http, told_to_stop};
+
+/// The path at which MCP is spoken.
+const PATH: &str = "/mcp";
+/// How many requests are answered at once; the others wait.
+const AT_ONCE: usize = 256;
+/// How long the head of a request may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How MCP is served over HTTP.
+pub struct McpSettings {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// What opens it; without one only this machine may ask.
+    pub token: Option<String>,
+    /// Pages of these origins may ask, too.
+    pub origins: Vec<String>,
+}
+
+/// Serves a desk until it is told to stop.
+pub fn serve_mcp<D: Desk>(
+    settings: &McpSettings,
+    desk: Arc<D>,
+    started: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let door = match &settings.token {
+        None => Door::Loopback(settings.origins.clone()),
+        Some(_) => Door::Opened(settings.origins.clone()),
+    };
+    let wanted = settings.token.as_deref().map(|token| Digest::of(token.as_bytes()));
+    let router = Router::new()
+        .route_service(PATH, endpoint(desk, &door))
+        .layer(from_fn_with_state(wanted, only_with_token))
+        .layer(GlobalConcurrencyLimitLayer::new(AT_ONCE));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Run)?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(settings.listen).await.map_err(|e| ServeError::Listen(settings.listen, e))?;
+        started(listener.local_addr().map_err(ServeError::Run)?);
+        http::run(listener, router, PATIENCE, told_to_stop()).await;
+        Ok(())
+    })
+}
+
+/// Lets nobody in without the token, if there is one. Hashes are compared, which tell nothing by their time.
+async fn only_with_token(Extracted(wanted): Extracted<Option<Digest>>, request: Request, next: Next) -> Response {
+    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let given = given.and_then(|value| value.strip_prefix("Bearer ")).map(|token| Digest::of(token.as_bytes()));
+    if wanted.is_some_and(|wanted| given != Some(wanted)) {
+        return refused();
+    }
+    next.run(request).await
+}
+
+/// What whoever has no token is told.
+pub(crate) fn refused() -> Response {
+    let mut response = (StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`\n").into_response();
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
+}
