@@ -13,6 +13,7 @@ use crate::context::Event;
 use crate::error::{Error, Kind, Result};
 use crate::home::{Home, Indexes};
 use crate::plan::{FolderPlan, Plan, SinkPlan, is_in};
+use crate::plan_id::{Identified, PlanId};
 use crate::resolve::Origin;
 use crate::show::Chosen;
 use crate::stage::{Job, StagedSkills, Stager, slots};
@@ -22,17 +23,28 @@ pub(crate) struct Apply<'a> {
     pub session: &'a Session<'a>,
     pub home: &'a Home<'a>,
     pub packs: &'a [Chosen],
+    /// The plan that was shown: another is refused.
+    pub shown: Option<PlanId>,
+}
+
+/// What was done.
+pub(crate) struct Applied {
+    /// What was kept of edited folders and files.
+    pub kept: Vec<Kept>,
+    /// The id of the plan.
+    pub id: PlanId,
 }
 
 impl Apply<'_> {
-    /// Does what the plan says. Returns what was kept of edited folders and files.
-    pub(crate) fn apply(&self, state: &State, plan: &Plan, indexes: &mut Indexes<'_>) -> Result<Vec<Kept>> {
+    /// Does what the plan says, if it is what was shown.
+    pub(crate) fn apply(&self, state: &State, plan: &Plan, indexes: &mut Indexes<'_>) -> Result<Applied> {
         self.note_learnt(plan, indexes);
         let changes = changes(plan);
         if changes.is_empty() {
+            let id = self.identify(plan, &HashMap::new())?;
             self.store_records(state, plan)?;
             indexes.store(self.home);
-            return Ok(Vec::new());
+            return Ok(Applied { kept: Vec::new(), id });
         }
         let stager = Stager { session: self.session, packs: self.packs };
         let jobs = stager.prepare(plan)?;
@@ -45,10 +57,12 @@ impl Apply<'_> {
         let mut transaction = Transaction::begin(&self.home.dir, &self.session.limits, intent)?;
         let staged = stager.stage(&transaction, &jobs).and_then(|staged| {
             stage_files(&transaction, plan)?;
-            Ok(staged)
+            // Only now is it known what is really about to be put there.
+            let id = self.identify(plan, &staged)?;
+            Ok((staged, id))
         });
-        let staged = match staged {
-            Ok(staged) => staged,
+        let (staged, id) = match staged {
+            Ok(done) => done,
             Err(error) => {
                 transaction.abandon()?;
                 return Err(error);
@@ -62,7 +76,15 @@ impl Apply<'_> {
             .commit(|| self.home.store_state(&next), || self.home.state().ok().map(|state| state.generation))?;
         indexes.store(self.home);
         self.hint_names(plan, &staged);
-        Ok(kept)
+        Ok(Applied { kept, id })
+    }
+
+    /// The id of the plan with what was staged for it, unless another was shown.
+    fn identify(&self, plan: &Plan, staged: &StagedSkills) -> Result<PlanId> {
+        let digest = |skill: (usize, usize)| staged.get(&skill).map(|staged| staged.digest);
+        let id = Identified { plan, packs: self.packs, digest: &digest }.id();
+        id.must_be(self.shown)?;
+        Ok(id)
     }
 
     /// Writes only the records, if they say something new.

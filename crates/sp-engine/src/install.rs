@@ -4,14 +4,17 @@ use std::path::PathBuf;
 
 use sp_formats::output::{ChangeReport, KeptFolder, SinkChange};
 use sp_formats::state::State;
+use sp_tree::Digest;
 use sp_tree::transaction::Kept;
 
-use crate::apply::Apply;
+use crate::apply::{Applied, Apply};
 use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::home::{Home, Indexes, read_state};
-use crate::plan::{FilePlan, LocalDigests, Places, Plan, Planner, Wanted};
+use crate::plan::{FilePlan, LocalDigests, Places, Plan, Planner, Wanted, folders_on_record};
+use crate::plan_id::{Identified, PlanId};
+use crate::resolve::Origin;
 use crate::show::{Chosen, choose};
 use crate::sinks::{Sink, SinkRequest, find, hint_place, refuse_overlap};
 use crate::stage::Stager;
@@ -42,6 +45,8 @@ pub struct InstallRequest {
     pub replace: Replace,
     /// Whether it is done.
     pub mode: Mode,
+    /// The plan that was shown: another is refused.
+    pub plan: Option<PlanId>,
 }
 
 /// Installs packs into sinks.
@@ -60,7 +65,8 @@ pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<Change
         replace: request.replace,
         places: Places::Everywhere,
     };
-    let report = change(&session, &sinks, &wanted, request.mode, &mut indexes)?;
+    let terms = Terms { mode: request.mode, shown: request.plan };
+    let report = change(&session, &sinks, &wanted, terms, &mut indexes)?;
     for sink in &sinks {
         if let Some(reads) = &sink.reads {
             hint_place(context, &sink.name, sink.agent.map_or(&sink.name, |agent| agent.name), reads);
@@ -82,21 +88,35 @@ fn choose_all(session: &Session<'_>, request: &InstallRequest, indexes: &mut Ind
     Ok(packs)
 }
 
+/// Whether a change is made, and on what condition.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms {
+    pub mode: Mode,
+    /// The plan that was shown: another is refused.
+    pub shown: Option<PlanId>,
+}
+
+impl From<Mode> for Terms {
+    fn from(mode: Mode) -> Self {
+        Self { mode, shown: None }
+    }
+}
+
 /// Plans a change of sinks and, unless it is a dry run, makes it.
 pub(crate) fn change(
     session: &Session<'_>,
     sinks: &[Sink],
     wanted: &Wanted<'_>,
-    mode: Mode,
+    terms: Terms,
     indexes: &mut Indexes<'_>,
 ) -> Result<ChangeReport> {
     let (context, limits) = (session.context, &session.limits);
     // A dry run on a machine without a home makes none.
-    let home = match mode {
+    let home = match terms.mode {
         Mode::DryRun if !context.home.exists() => None,
         _ => Some(Home::open(context, limits)?),
     };
-    let change = Change { session, home: home.as_ref(), mode };
+    let change = Change { session, home: home.as_ref(), terms };
     Ok(change.make(sinks, wanted, Vec::new(), indexes)?.0)
 }
 
@@ -105,7 +125,7 @@ pub(crate) struct Change<'a> {
     pub session: &'a Session<'a>,
     /// The home, if there is one.
     pub home: Option<&'a Home<'a>>,
-    pub mode: Mode,
+    pub terms: Terms,
 }
 
 impl Change<'_> {
@@ -130,48 +150,67 @@ impl Change<'_> {
         files: Vec<FilePlan>,
         indexes: &mut Indexes<'_>,
     ) -> Result<(ChangeReport, Vec<KeptFolder>)> {
-        let (session, mode) = (self.session, self.mode);
         let state = match self.home {
             Some(home) => home.state()?,
-            None => read_state(session.context)?,
+            None => read_state(self.session.context)?,
         };
-        let plan = plan(session, &state, sinks, wanted, indexes)?;
-        let plan = Plan { files, ..plan };
+        let digests = self.local_digests(&state, sinks, wanted.packs, indexes)?;
+        let planner = Planner { session: self.session, state: &state, wanted, digests: &digests };
+        let planned: Result<Vec<_>> = sinks.iter().map(|sink| planner.plan(sink, indexes.of(&sink.path))).collect();
+        let plan = Plan { sinks: planned?, files };
+        let Applied { kept, id } = match (self.terms.mode, self.home) {
+            (Mode::Apply, Some(home)) => {
+                let apply = Apply { session: self.session, home, packs: wanted.packs, shown: self.terms.shown };
+                apply.apply(&state, &plan, indexes)?
+            }
+            _ => self.only_look(&plan, wanted.packs, &digests)?,
+        };
         let mut report = ChangeReport {
-            applied: mode == Mode::Apply,
+            applied: self.terms.mode == Mode::Apply,
+            plan: id.to_string(),
             sinks: plan.sinks.iter().map(|sink| sink.describe(wanted.packs)).collect(),
         };
-        if mode == Mode::DryRun {
-            // What an install would refuse to copy, a dry run refuses too.
-            Stager { session, packs: wanted.packs }.prepare(&plan)?;
-        }
         let mut of_files = Vec::new();
-        if let (Mode::Apply, Some(home)) = (mode, self.home) {
-            let apply = Apply { session, home, packs: wanted.packs };
-            let kept = apply.apply(&state, &plan, indexes)?;
-            let in_sink = |kept: &Kept, sink: &SinkChange| kept.from.parent() == Some(&sink.path);
-            for kept in kept {
-                match report.sinks.iter_mut().find(|sink| in_sink(&kept, sink)) {
-                    Some(sink) => sink.kept.push(kept_folder(kept)),
-                    None => of_files.push(kept_folder(kept)),
-                }
+        let in_sink = |kept: &Kept, sink: &SinkChange| kept.from.parent() == Some(&sink.path);
+        for kept in kept {
+            match report.sinks.iter_mut().find(|sink| in_sink(&kept, sink)) {
+                Some(sink) => sink.kept.push(kept_folder(kept)),
+                None => of_files.push(kept_folder(kept)),
             }
         }
         Ok((report, of_files))
     }
+
+    /// The digests of the local skills that the plan needs to know.
+    fn local_digests(
+        &self,
+        state: &State,
+        sinks: &[Sink],
+        packs: &[Chosen],
+        indexes: &mut Indexes<'_>,
+    ) -> Result<LocalDigests> {
+        let on_record = folders_on_record(state, sinks);
+        // A dry run tells what each folder would hold; an install learns it of new ones while it copies them.
+        let is_needed = |folder: &str| self.terms.mode == Mode::DryRun || on_record.contains(folder);
+        LocalDigests::find(self.session, packs, &is_needed, indexes)
+    }
+
+    /// Does what can be done without changing anything: what an install would refuse, a dry run refuses too.
+    fn only_look(&self, plan: &Plan, packs: &[Chosen], digests: &LocalDigests) -> Result<Applied> {
+        Stager { session: self.session, packs }.prepare(plan)?;
+        let digest = |skill: (usize, usize)| digests.of(skill).or_else(|| packed_digest(packs, skill));
+        let id = Identified { plan, packs, digest: &digest }.id();
+        id.must_be(self.terms.shown)?;
+        Ok(Applied { kept: Vec::new(), id })
+    }
 }
 
-fn plan(
-    session: &Session<'_>,
-    state: &State,
-    sinks: &[Sink],
-    wanted: &Wanted<'_>,
-    indexes: &mut Indexes<'_>,
-) -> Result<Plan> {
-    let digests = LocalDigests::find(session, state, wanted.packs, sinks, indexes)?;
-    let planner = Planner { session, state, wanted, digests: &digests };
-    let sinks: Result<Vec<_>> = sinks.iter().map(|sink| planner.plan(sink, indexes.of(&sink.path))).collect();
-    Ok(Plan { sinks: sinks?, files: Vec::new() })
+/// The digest of a skill that a package carries.
+fn packed_digest(packs: &[Chosen], (pack, at): (usize, usize)) -> Option<Digest> {
+    match (&packs[pack].packed, packs[pack].skills[at].origin) {
+        (Some(packed), Origin::Packed(number)) => Some(packed.contents[number].digest()),
+        _ => None,
+    }
 }
 
 pub(crate) fn kept_folder(kept: Kept) -> KeptFolder {

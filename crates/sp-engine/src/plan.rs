@@ -93,6 +93,8 @@ pub(crate) struct SinkPlan {
     pub packs: Vec<usize>,
     /// The packs that go.
     pub removed_packs: Vec<String>,
+    /// The packs that are on record here before, each with the file it came from.
+    pub recorded: Vec<(String, String)>,
     /// What was learnt of folders by reading them.
     pub learnt: Vec<(String, Option<Snapshot>)>,
 }
@@ -107,6 +109,8 @@ pub(crate) struct FolderPlan {
     pub action: FolderAction,
     pub edited: bool,
     pub before: Before,
+    /// The digest of what is there, if it was looked at.
+    pub seen: Option<Digest>,
     /// The digest that it has and keeps.
     pub digest: Option<Digest>,
 }
@@ -198,6 +202,7 @@ impl Planner<'_> {
             folders: Vec::new(),
             packs: self.wanted.packs_in(&sink.path).map(|(number, _)| number).collect(),
             removed_packs: records.iter().filter(|install| goes(install)).map(|install| install.pack.clone()).collect(),
+            recorded: records.iter().map(|install| (install.pack.clone(), install.pack_file.clone())).collect(),
             learnt: Vec::new(),
         };
         for (job, look) in jobs.drain(..).zip(looks?) {
@@ -347,6 +352,7 @@ impl Planner<'_> {
                 action: FolderAction::Remove,
                 edited,
                 before,
+                seen: look.digest,
                 digest: None,
             };
             // Gone already: there is nothing to do but to forget it.
@@ -367,6 +373,7 @@ impl Planner<'_> {
             action,
             edited: edited && action == FolderAction::Update,
             before,
+            seen: look.digest,
             digest: look.digest.filter(|_| action == FolderAction::Keep),
         }))
     }
@@ -376,7 +383,7 @@ impl Planner<'_> {
         let chosen = &self.wanted.packs[pack];
         let skill = &chosen.skills[at];
         match skill.origin {
-            Origin::Local => self.digests.0.get(&(pack, at)).copied(),
+            Origin::Local => self.digests.of((pack, at)),
             Origin::Packed(number) => chosen.packed.as_ref().map(|packed| packed.contents[number].digest()),
             Origin::Import(number) => {
                 let (record, owner) = (job.record?, job.owner?);
@@ -432,29 +439,29 @@ fn same_file(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// The digests of local skills that may already be installed, by pack and skill.
+/// The folders of sinks that are on record with what they hold.
+pub(crate) fn folders_on_record<'s>(state: &'s State, sinks: &[Sink]) -> HashSet<&'s str> {
+    let is_here = |install: &&Install| sinks.iter().any(|sink| is_in(install, &sink.path));
+    let folders = |install: &'s Install| install.skills.iter().map(|skill| skill.folder.as_str());
+    state.installs.iter().filter(is_here).flat_map(folders).collect()
+}
+
+/// The digests of local skills, by pack and skill.
 pub(crate) struct LocalDigests(HashMap<(usize, usize), Digest>);
 
 impl LocalDigests {
-    /// Finds the digests of the skills for which some sink has a folder on record.
+    /// Finds the digests of the skills that go into these folders.
     pub(crate) fn find(
         session: &Session<'_>,
-        state: &State,
         packs: &[Chosen],
-        sinks: &[Sink],
+        is_needed: &dyn Fn(&str) -> bool,
         indexes: &mut Indexes<'_>,
     ) -> Result<Self> {
-        let records: Vec<&Install> =
-            state.installs.iter().filter(|install| sinks.iter().any(|sink| is_in(install, &sink.path))).collect();
-        let folders: HashSet<&str> =
-            records.iter().flat_map(|install| install.skills.iter().map(|skill| skill.folder.as_str())).collect();
         let mut digests = HashMap::new();
         for (pack, chosen) in packs.iter().enumerate() {
             let root = chosen.authoring.skills_dir();
             let needed: Vec<usize> = (0..chosen.skills.len())
-                .filter(|&at| {
-                    chosen.skills[at].origin == Origin::Local && folders.contains(chosen.skills[at].folder.as_str())
-                })
+                .filter(|&at| chosen.skills[at].origin == Origin::Local && is_needed(chosen.skills[at].folder.as_str()))
                 .collect();
             if needed.is_empty() {
                 continue;
@@ -471,6 +478,11 @@ impl LocalDigests {
             }
         }
         Ok(Self(digests))
+    }
+
+    /// The digest of a skill, by pack and skill, if it was found.
+    pub(crate) fn of(&self, skill: (usize, usize)) -> Option<Digest> {
+        self.0.get(&skill).copied()
     }
 }
 

@@ -6,16 +6,30 @@ use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::home::{Indexes, read_state};
-use crate::install::{Mode, change, distinct};
+use crate::install::{Mode, Terms, change, distinct};
 use crate::plan::{Others, Places, Replace, Wanted, is_in};
+use crate::plan_id::PlanId;
 use crate::sinks::{Sink, SinkRequest, find};
 
+/// What is to be uninstalled from where.
+#[derive(Debug, Clone)]
+pub struct UninstallRequest {
+    /// The packs, by name.
+    pub packs: Vec<String>,
+    /// The sinks.
+    pub sinks: Vec<SinkRequest>,
+    /// Whether it is done.
+    pub mode: Mode,
+    /// The plan that was shown: another is refused.
+    pub plan: Option<PlanId>,
+}
+
 /// Uninstalls packs from sinks. Neither the repository nor the pack file need exist any more.
-pub fn uninstall(context: &Context<'_>, packs: &[String], sinks: &[SinkRequest], mode: Mode) -> Result<ChangeReport> {
+pub fn uninstall(context: &Context<'_>, request: &UninstallRequest) -> Result<ChangeReport> {
     let session = Session::begin(context)?;
-    let sinks = distinct(sinks.iter().map(|sink| find(&session, sink)).collect::<Result<_>>()?);
+    let sinks = distinct(request.sinks.iter().map(|sink| find(&session, sink)).collect::<Result<_>>()?);
     let state = read_state(context)?;
-    for (sink, pack) in sinks.iter().flat_map(|sink| packs.iter().map(move |pack| (sink, pack))) {
+    for (sink, pack) in sinks.iter().flat_map(|sink| request.packs.iter().map(move |pack| (sink, pack))) {
         let here: Vec<&str> = state
             .installs
             .iter()
@@ -28,12 +42,13 @@ pub fn uninstall(context: &Context<'_>, packs: &[String], sinks: &[SinkRequest],
     }
     let wanted = Wanted {
         packs: &[],
-        removed: packs.to_vec(),
+        removed: request.packs.clone(),
         others: Others::Stay,
         replace: Replace::Refuse,
         places: Places::Everywhere,
     };
-    change(&session, &sinks, &wanted, mode, &mut Indexes::new(context))
+    let terms = Terms { mode: request.mode, shown: request.plan };
+    change(&session, &sinks, &wanted, terms, &mut Indexes::new(context))
 }
 
 fn not_installed(context: &Context<'_>, sink: &Sink, pack: &str, here: &[&str]) -> Error {

@@ -121,6 +121,8 @@ impl World {
         let text = run.replace_all(&text, "[RUN]");
         let commit = Regex::new(r"\b[0-9a-f]{40}\b").expect("a pattern");
         let text = commit.replace_all(&text, "[COMMIT]");
+        let plan = Regex::new(r"--plan sha256:[0-9a-f]{64}").expect("a pattern");
+        let text = plan.replace_all(&text, "--plan [PLAN]");
         let port = Regex::new(r"127\.0\.0\.1:\d+").expect("a pattern");
         port.replace_all(&text, "127.0.0.1:[PORT]").into_owned()
     }

@@ -50,6 +50,11 @@ pub(crate) fn renew(context: &mut Context<'_>) {
     context.run_id = run_id();
 }
 
+/// What was typed after `sp`; none if not all of it is text.
+pub(crate) fn arguments() -> Option<Vec<String>> {
+    std::env::args_os().skip(1).map(|argument| argument.into_string().ok()).collect()
+}
+
 /// The time that goes into records: `SOURCE_DATE_EPOCH` stops it, for builds that must repeat.
 fn now(env: &BTreeMap<String, String>) -> Timestamp {
     let stopped = env.get("SOURCE_DATE_EPOCH").and_then(|epoch| epoch.parse().ok());

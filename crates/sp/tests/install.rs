@@ -396,6 +396,8 @@ fn sp_25_the_output_says_where_an_edited_folder_is_kept_and_clean_removes_it() {
     ~ team__a  edited since it was installed
 
     would install team · claude · ~/.claude/skills · 1 updated, 1 unchanged
+
+    to do exactly this: sp install team --agent claude --plan [PLAN]
     ");
     insta::assert_snapshot!(install(&world), @"
     exit: 0

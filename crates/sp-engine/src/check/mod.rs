@@ -19,8 +19,9 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 use sp_formats::FileFindings;
-use sp_formats::output::SkillCost;
+use sp_formats::output::{CheckReport, CheckSummary, FindingItem, FixedItem, SkillCost, UnreadableItem};
 use sp_formats::report::Severity;
+use sp_formats::tokens::TOKENIZER;
 
 pub use fix::{Fixed, FixedFile, fix};
 pub use watch::{Watch, watch};
@@ -101,6 +102,32 @@ impl Checked {
     pub fn fixable(&self) -> usize {
         let findings = self.files.iter().flat_map(|file| &file.findings);
         findings.filter(|placed| !placed.finding.fix.is_empty()).count()
+    }
+
+    /// All of it, as it is printed, with the files that were mended.
+    pub fn report(&self, fixed: Vec<FixedItem>) -> CheckReport {
+        let items = |file: &FileFindings| -> Vec<FindingItem> {
+            file.findings.iter().map(|placed| FindingItem::new(&file.file, placed)).collect()
+        };
+        let unreadable = |error: &Error| UnreadableItem { message: error.to_string(), because: error.causes() };
+        CheckReport {
+            summary: CheckSummary {
+                skills: self.skills,
+                packs: self.packs,
+                packages: self.packages,
+                context_packs: self.context_packs,
+                errors: self.count(Severity::Error),
+                warnings: self.count(Severity::Warning),
+                notes: self.count(Severity::Note),
+                fixable: self.fixable(),
+                imports_left: self.imports_left,
+            },
+            findings: self.files.iter().flat_map(items).collect(),
+            skills: self.costs.clone(),
+            tokenizer: TOKENIZER.into(),
+            fixed,
+            unreadable: self.unreadable.iter().map(unreadable).collect(),
+        }
     }
 }
 

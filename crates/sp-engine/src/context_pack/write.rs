@@ -72,7 +72,7 @@ pub(super) fn change_files(
     }
     if !plans.is_empty() {
         let home = Home::open(session.context, &session.limits)?;
-        let change = Change { session, home: Some(&home), mode: Mode::Apply };
+        let change = Change { session, home: Some(&home), terms: Mode::Apply.into() };
         change.make_files(plans)?;
     }
     Ok(written)

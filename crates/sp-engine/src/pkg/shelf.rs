@@ -180,7 +180,7 @@ impl<'a> Stock<'a> {
 
     /// Writes it all, at once.
     pub(super) fn save(self, home: &Home<'_>) -> Result<()> {
-        let change = Change { session: self.session, home: Some(home), mode: Mode::Apply };
+        let change = Change { session: self.session, home: Some(home), terms: Mode::Apply.into() };
         change.make_files(self.plans()?)?;
         self.tell();
         Ok(())

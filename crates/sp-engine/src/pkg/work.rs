@@ -219,7 +219,7 @@ impl<'a> Work<'a> {
             replace: Replace::Refuse,
             places: Places::Only(skills.places),
         };
-        let change = Change { session: self.session, home: self.home, mode: self.request.mode };
+        let change = Change { session: self.session, home: self.home, terms: self.request.mode.into() };
         let mut indexes = Indexes::new(self.session.context);
         let (report, kept) = change.make(&skills.sinks, &wanted, files, &mut indexes)?;
         if report.applied {

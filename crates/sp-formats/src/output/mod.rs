@@ -99,6 +99,8 @@ pub struct ImportItem {
 pub struct ChangeReport {
     /// Whether it was done, or only planned.
     pub applied: bool,
+    /// What tells the plan from every other: `--plan` takes it, and does this and nothing else.
+    pub plan: String,
     /// What changed, or would, by sink.
     pub sinks: Vec<SinkChange>,
 }

@@ -10,6 +10,7 @@ mod serve;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use sp_engine::PlanId;
 
 pub(crate) use bag::{Bag, BagSource};
 pub(crate) use context::{Build, ContextPack, Kb, PackReader};
@@ -93,16 +94,7 @@ pub(crate) enum Command {
     /// Install packs into agents' sinks
     Install(Install),
     /// Uninstall packs from agents' sinks
-    Uninstall {
-        /// The packs, by name
-        #[arg(required = true, value_name = "PACK")]
-        packs: Vec<String>,
-        #[command(flatten)]
-        sinks: Sinks,
-        /// Show what would change, and change nothing
-        #[arg(long)]
-        dry_run: bool,
-    },
+    Uninstall(Uninstall),
     /// Replace all packs of a sink by the named ones, at once
     Switch(Install),
     /// List installed packs and where they are
@@ -254,9 +246,27 @@ pub(crate) struct Install {
     /// Show what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Do only what a dry run showed, by the id that it told
+    #[arg(long, value_name = "ID", conflicts_with = "dry_run")]
+    pub plan: Option<PlanId>,
     /// Replace a pack of the same name that came from elsewhere
     #[arg(long)]
     pub replace: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Uninstall {
+    /// The packs, by name
+    #[arg(required = true, value_name = "PACK")]
+    pub packs: Vec<String>,
+    #[command(flatten)]
+    pub sinks: Sinks,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do only what a dry run showed, by the id that it told
+    #[arg(long, value_name = "ID", conflicts_with = "dry_run")]
+    pub plan: Option<PlanId>,
 }
 
 #[derive(Debug, Clone, Args)]

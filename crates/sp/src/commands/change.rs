@@ -4,12 +4,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anstyle::Style;
-use sp_engine::{Context, InstallRequest, Mode, Others, Replace, Result};
+use sp_engine::{Context, InstallRequest, Others, Replace, Result, UninstallRequest};
 use sp_formats::output::{ChangeReport, FolderAction, SinkChange};
 use sp_formats::printable::printable;
 
-use super::{count, mode, sink_requests};
+use super::{count, mode, quoted, sink_requests};
 use crate::cli::{self, Format};
+use crate::surroundings;
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING, Words};
 
 /// More folders than this are counted, not shown.
@@ -29,32 +30,55 @@ pub(super) fn install(
         others,
         replace: if install.replace { Replace::Allow } else { Replace::Refuse },
         mode: mode(install.dry_run),
+        plan: install.plan,
     };
     let report = sp_engine::install(context, &request)?;
     print(context, &report, terminal)
 }
 
-pub(super) fn uninstall(
-    context: &Context<'_>,
-    packs: &[String],
-    sinks: &cli::Sinks,
-    mode: Mode,
-    terminal: &Terminal,
-) -> Result<()> {
-    let report = sp_engine::uninstall(context, packs, &sink_requests(sinks), mode)?;
+pub(super) fn uninstall(context: &Context<'_>, uninstall: &cli::Uninstall, terminal: &Terminal) -> Result<()> {
+    let request = UninstallRequest {
+        packs: uninstall.packs.clone(),
+        sinks: sink_requests(&uninstall.sinks),
+        mode: mode(uninstall.dry_run),
+        plan: uninstall.plan,
+    };
+    let report = sp_engine::uninstall(context, &request)?;
     print(context, &report, terminal)
 }
 
 fn print(context: &Context<'_>, report: &ChangeReport, terminal: &Terminal) -> Result<()> {
     terminal.print(report, |out| match terminal.format {
         Format::Plain => report.sinks.iter().try_for_each(|sink| plain(out, sink)),
-        _ => report.sinks.iter().enumerate().try_for_each(|(number, sink)| {
-            if number > 0 {
-                writeln!(out)?;
+        _ => {
+            for (number, sink) in report.sinks.iter().enumerate() {
+                if number > 0 {
+                    writeln!(out)?;
+                }
+                human(out, context, report, sink, terminal.words)?;
             }
-            human(out, context, report, sink, terminal.words)
-        }),
+            match same_again(report) {
+                Some(command) => writeln!(out, "\n{DIM}to do exactly this:{DIM:#} {command}"),
+                None => Ok(()),
+            }
+        }
     })
+}
+
+/// The command that does what a dry run showed, and nothing else; none where there is nothing to do.
+fn same_again(report: &ChangeReport) -> Option<String> {
+    if report.applied || report.sinks.iter().all(is_unchanged) {
+        return None;
+    }
+    let plan = format!("--plan {}", report.plan);
+    let shown = |argument: &String| if argument == "--dry-run" { plan.clone() } else { quoted(argument) };
+    let command = format!("sp {}", surroundings::arguments()?.iter().map(shown).collect::<Vec<_>>().join(" "));
+    // What cannot be shown as it is cannot be typed again.
+    (printable(&command) == command).then_some(command)
+}
+
+fn is_unchanged(sink: &SinkChange) -> bool {
+    sink.removed_packs.is_empty() && sink.folders.iter().all(|folder| folder.action == FolderAction::Keep)
 }
 
 /// Action, sink, pack and folder path, separated by tabs.
@@ -114,9 +138,8 @@ fn summary(context: &Context<'_>, report: &ChangeReport, sink: &SinkChange) -> S
     let parts: Vec<String> =
         counts.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!("{number} {word}")).collect();
     let parts = if parts.is_empty() { count(0, "skill") } else { parts.join(", ") };
-    let unchanged = sink.removed_packs.is_empty() && counts[..3].iter().all(|(number, _)| *number == 0);
     let verb = match (report.applied, sink.packs.is_empty()) {
-        (_, false) if unchanged => "up to date:",
+        (_, false) if is_unchanged(sink) => "up to date:",
         (true, false) => "installed",
         (true, true) => "uninstalled",
         (false, false) => "would install",

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use sp_engine::{CheckRequest, Checked, Context, Error, Fixed, Imports, Mode, Result, Strictness};
+use sp_engine::{CheckRequest, Checked, Context, Fixed, Imports, Mode, Result, Strictness};
 use sp_formats::FileFindings;
-use sp_formats::output::{CheckReport, CheckSummary, FindingItem, FixedItem, UnreadableItem};
+use sp_formats::output::{CheckReport, FindingItem, FixedItem};
 use sp_formats::printable::printable;
 use sp_formats::report::{Severity, annotation, sarif};
 use sp_formats::tokens::TOKENIZER;
@@ -130,29 +130,8 @@ fn plain(out: &mut dyn Write, file: &FileFindings, placed: &sp_formats::report::
 }
 
 fn report(outcome: &Outcome) -> CheckReport {
-    let checked = &outcome.checked;
-    let items = |file: &FileFindings| -> Vec<FindingItem> {
-        file.findings.iter().map(|placed| FindingItem::new(&file.file, placed)).collect()
-    };
-    let unreadable = |error: &Error| UnreadableItem { message: error.to_string(), because: error.causes() };
-    CheckReport {
-        summary: CheckSummary {
-            skills: checked.skills,
-            packs: checked.packs,
-            packages: checked.packages,
-            context_packs: checked.context_packs,
-            errors: checked.count(Severity::Error),
-            warnings: checked.count(Severity::Warning),
-            notes: checked.count(Severity::Note),
-            fixable: checked.fixable(),
-            imports_left: checked.imports_left,
-        },
-        findings: checked.files.iter().flat_map(items).collect(),
-        skills: checked.costs.clone(),
-        tokenizer: TOKENIZER.into(),
-        fixed: outcome.fixed.as_ref().map(|fixing| fixing.files.clone()).unwrap_or_default(),
-        unreadable: checked.unreadable.iter().map(unreadable).collect(),
-    }
+    let fixed = outcome.fixed.as_ref().map(|fixing| fixing.files.clone());
+    outcome.checked.report(fixed.unwrap_or_default())
 }
 
 /// The last lines: what was looked at, what was found, what to do next.

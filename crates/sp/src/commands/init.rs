@@ -4,6 +4,7 @@ use std::path::Path;
 
 use sp_engine::{Context, Result};
 
+use super::quoted;
 use crate::cli::Format;
 use crate::terminal::{ADDED, STRONG, Terminal};
 
@@ -22,11 +23,4 @@ pub(super) fn run(context: &Context<'_>, dir: Option<&Path>, terminal: &Terminal
         };
         writeln!(out, "next: {enter}sp install {} --agent claude", report.pack)
     })
-}
-
-/// A path as a shell reads it; a `~` at its start stays outside the quotes.
-fn quoted(path: &str) -> String {
-    let (home, rest) = path.strip_prefix("~/").map_or(("", path), |rest| ("~/", rest));
-    let plain = rest.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+~".contains(c));
-    if plain { path.into() } else { format!("{home}'{}'", rest.replace('\'', "'\\''")) }
 }

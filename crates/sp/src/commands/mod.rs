@@ -62,9 +62,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         Command::Show { pack } => show::run(&context, root, pack, terminal),
         Command::Install(install) => change::install(&context, root, install, Others::Stay, terminal),
         Command::Switch(install) => change::install(&context, root, install, Others::Go, terminal),
-        Command::Uninstall { packs, sinks, dry_run } => {
-            change::uninstall(&context, packs, sinks, mode(*dry_run), terminal)
-        }
+        Command::Uninstall(uninstall) => change::uninstall(&context, uninstall, terminal),
         Command::Installed { agent, path, scope } => {
             let request = match (agent, path) {
                 (None, None) => None,
@@ -127,6 +125,13 @@ fn sink_requests(sinks: &cli::Sinks) -> Vec<SinkRequest> {
     let request =
         |name: &String| SinkRequest { name: name.clone(), path: sinks.path.clone(), scope: scope_of(sinks.scope) };
     sinks.agent.iter().map(request).collect()
+}
+
+/// A path, or another word, as a shell reads it; a `~` at its start stays outside the quotes.
+fn quoted(path: &str) -> String {
+    let (home, rest) = path.strip_prefix("~/").map_or(("", path), |rest| ("~/", rest));
+    let plain = !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+~".contains(c));
+    if plain { path.into() } else { format!("{home}'{}'", rest.replace('\'', "'\\''")) }
 }
 
 /// `1 skill`, `2 skills`.

@@ -1,0 +1,41 @@
+//! `check` and `audit`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use sp_engine::{CheckRequest, Imports, Result, Strictness};
+use sp_formats::output::CheckReport;
+
+use super::Local;
+use crate::tools::{About, Call, Tool};
+
+const CHECK: About = About::reads(
+    "check",
+    "Check",
+    "Check skills, packs, bags, context packs and packages, and report every problem with its rule, file, line and \
+     column, and what to do about it.",
+);
+
+pub(super) fn tools() -> Vec<Tool<Local>> {
+    vec![Tool::new(CHECK, check)]
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct CheckWanted {
+    /// Files or folders below the current directory; all of it if nothing is said.
+    #[serde(default)]
+    paths: Vec<String>,
+    /// Whether what is merely unwise counts as an error.
+    #[serde(default)]
+    strict: bool,
+}
+
+fn check(local: &Local, wanted: CheckWanted, call: &Call) -> Result<CheckReport> {
+    let request = CheckRequest {
+        paths: wanted.paths.iter().map(|path| local.inside(path)).collect::<Result<_>>()?,
+        root: local.settings.shelves.root.clone(),
+        strictness: if wanted.strict { Strictness::Strict } else { Strictness::Lenient },
+        imports: Imports::Leave,
+    };
+    let checked = local.with(Some(call), |context| sp_engine::check(context, &request))?;
+    Ok(checked.report(Vec::new()))
+}
