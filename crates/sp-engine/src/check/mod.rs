@@ -200,6 +200,8 @@ fn check_with(session: &Session<'_>, request: &CheckRequest, tokens: &Tokens<'_>
         (Err(error), Some(_)) => checker.findings.unreachable(error),
         (Err(error), None) => checker.findings.unreadable(error),
     });
+    // What was not looked at any more must not pass for what cannot be read.
+    session.context.go_on()?;
     Ok(checker.findings.finish(request.strictness))
 }
 

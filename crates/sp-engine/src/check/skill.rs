@@ -73,6 +73,7 @@ pub(super) fn check_skill(checker: &Checker<'_>, dir: &Path) -> Option<Described
 }
 
 fn try_check(checker: &Checker<'_>, dir: &Path) -> Result<Option<Described>> {
+    checker.session.context.go_on()?;
     let file = dir.join(SKILL_FILE);
     let handle = Dir::open(dir)?;
     let listing = match scan(&handle, &checker.session.limits) {

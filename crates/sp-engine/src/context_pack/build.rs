@@ -18,11 +18,11 @@ use sp_tree::{Digest, Dir};
 
 use super::archive::{ZipRequest, refused, valid, zip};
 use super::entries::{PackAt, read_entries};
-use super::write::{Target, change_files};
+use super::write::{Target, change_files_at_once};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
-use crate::install::Mode;
+use crate::home::Home;
 use crate::kb::{Base, Records, Store, known_folders, refresh, told};
 use crate::model::{self, Answer, Endpoint, Offer};
 use crate::pkg::Overwrite;
@@ -36,6 +36,8 @@ const NEAR: u64 = 40;
 const FAR: u64 = 20;
 /// So many documents that are too far are named.
 const NAMED: usize = 50;
+/// What is done once the documents are read: gather, choose, compose.
+const AFTER_READING: usize = 3;
 
 /// Whether a zip is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,13 +96,16 @@ pub fn build(context: &Context<'_>, request: &BuildRequest) -> Result<ContextBui
         must_be_free(context, &zip_request)?;
     }
     let bases = open(&session, &request.kb)?;
-    let found = Found::search(&bases, &brief, &times)?;
+    let mut steps = Steps::new(context);
+    let found = Found::search(&bases, &brief, &times, &mut steps)?;
     let mut pool = gather(found.sources, found.worth);
+    steps.next()?;
     let (model, picks) = match &request.model {
-        Some(endpoint) => ask_model(context, endpoint, &brief, &pool),
+        Some(endpoint) => ask_model(context, endpoint, &brief, &pool)?,
         None => (None, Vec::new()),
     };
     pool.choose(&picks);
+    steps.next()?;
     let composed = compose(&brief, pool, request.budget).map_err(|small| {
         let message = format!("`{}` does not fit into {} tokens", small.file, request.budget);
         Error::new(Kind::Request, message).hint(format!("it needs at least `--budget {}`", small.needs))
@@ -112,7 +117,11 @@ pub fn build(context: &Context<'_>, request: &BuildRequest) -> Result<ContextBui
     let draft = draft(request, brief, &composed, &made_of)?;
     let files = draft.files();
     must_be_valid(&session, &files)?;
-    let written = write(&session, &out, old, files)?;
+    let home = Home::open(context, &session.limits)?;
+    // From here on it is written, all of it, and nothing is waited for.
+    steps.next()?;
+    let written = write(&session, &home, &out, old, files)?;
+    drop(home);
     let zip = match request.zip {
         Zipped::Yes => Some(zip(context, &zip_request)?),
         Zipped::No => None,
@@ -137,6 +146,27 @@ pub fn build(context: &Context<'_>, request: &BuildRequest) -> Result<ContextBui
         model,
         dir: out,
     })
+}
+
+/// How far the composing is: a step for each document that is read, and one for each thing done with them.
+struct Steps<'a> {
+    context: &'a Context<'a>,
+    done: usize,
+    total: usize,
+}
+
+impl<'a> Steps<'a> {
+    /// With no documents yet.
+    fn new(context: &'a Context<'a>) -> Self {
+        Self { context, done: 0, total: AFTER_READING }
+    }
+
+    /// Tells that another step is done, and whether the next is still wanted.
+    fn next(&mut self) -> Result<()> {
+        self.done += 1;
+        self.context.tell(Event::Composing { done: self.done, total: self.total });
+        self.context.go_on()
+    }
 }
 
 /// When it is made, and from when on documents count.
@@ -234,7 +264,7 @@ struct Found {
 }
 
 impl Found {
-    fn search(bases: &[Base], brief: &Brief, times: &Times) -> Result<Self> {
+    fn search(bases: &[Base], brief: &Brief, times: &Times, steps: &mut Steps<'_>) -> Result<Self> {
         let stores: Vec<(&Path, &Store)> = bases.iter().map(|base| (base.folder.as_path(), &base.store)).collect();
         let all = Records::load(stores.iter().map(|(_, store)| *store), None)?;
         if all.candidates.is_empty() {
@@ -246,6 +276,7 @@ impl Found {
         };
         let documents = all.candidates.len();
         let records = recent.unwrap_or(all);
+        steps.context.go_on()?;
         let Ranking { places, worth } = rank(&records.candidates, &brief.question());
         let best = places.first().map_or(0, |(_, score)| *score);
         if best == 0 {
@@ -266,13 +297,18 @@ impl Found {
             relevant: places.len(),
             span: records.span(),
         };
+        let near = places.iter().enumerate().filter(|(number, (_, score))| is_near(*number, *score)).count();
+        steps.total += places.len().min(near + NAMED);
         for (number, (at, score)) in places.into_iter().enumerate() {
             if is_near(number, score) {
                 found.sources.push(Source::new(records.document(at, &stores)?.0, score));
             } else if found.left.len() < NAMED {
                 let why = "others are nearer to what is asked for".to_owned();
                 found.left.push(Left { url: records.document(at, &stores)?.0.url, text: None, why });
+            } else {
+                continue;
             }
+            steps.next()?;
         }
         Ok(found)
     }
@@ -308,16 +344,17 @@ fn nothing_quotable(left: &[Left]) -> Error {
     .hint("save the pages behind your bookmarks, or write more into the notes")
 }
 
-/// Lets a model choose among the sentences. Whatever becomes of it, a pack is built.
+/// Lets a model choose among the sentences. Whatever becomes of it, a pack is built, unless nobody wants one any more.
 fn ask_model(
     context: &Context<'_>,
     endpoint: &Endpoint,
     brief: &Brief,
     pool: &Pool,
-) -> (Option<ContextModel>, Vec<Pick>) {
+) -> Result<(Option<ContextModel>, Vec<Pick>)> {
     let offers = offers(pool);
     let offered = offers.iter().map(|offer| offer.spans.len()).sum();
     let answer = model::choose(context, endpoint, brief, &offers);
+    context.go_on()?;
     let failed = answer.as_ref().err().map(|e| std::iter::once(e.to_string()).chain(e.causes()).collect::<Vec<_>>());
     let failed = failed.map(|why| why.join(": "));
     let Answer { chosen, refused } = answer.unwrap_or_default();
@@ -328,7 +365,7 @@ fn ask_model(
         context.tell(Event::Warning(format!("the model was of no use, and the pack is built without it: {why}")));
     }
     let refused = refused.into_iter().map(|one| ContextRefused { quote: one.quote, why: one.why.into() }).collect();
-    (Some(ContextModel { offered, chosen: picks.len(), refused, failed }), picks)
+    Ok((Some(ContextModel { offered, chosen: picks.len(), refused, failed }), picks))
 }
 
 /// What a model may choose from.
@@ -455,6 +492,7 @@ fn own_files(entries: &Entries) -> BTreeMap<String, Vec<u8>> {
 
 fn write(
     session: &Session<'_>,
+    home: &Home<'_>,
     out: &Path,
     mut old: Old,
     files: BTreeMap<String, Vec<u8>>,
@@ -467,7 +505,7 @@ fn write(
         .map(|(path, bytes)| (path.clone(), Target::of_bytes(old.files.remove(&path), Some(bytes))))
         .collect();
     targets.extend(old.files.into_iter().map(|(path, bytes)| (path, Target::of_bytes(Some(bytes), None))));
-    let written = change_files(session, out, targets, Mode::Apply)?;
+    let written = change_files_at_once(session, home, out, targets)?;
     let one = |file: sp_formats::output::ContextFile| ContextBuiltFile {
         tokens: if file.change == FileChange::Gone { 0 } else { costs.get(&file.path).copied().unwrap_or_default() },
         path: file.path,
