@@ -22,7 +22,7 @@ mod world;
 mod zip;
 
 pub use browser::Browser;
-pub use files::{Entry, Files, files};
+pub use files::{Entry, Files, files, sha256};
 pub use git::Repo;
 pub use mcp::{Mcp, McpChild, messages};
 pub use model_server::{Model, ModelRequest, ModelServer};
