@@ -12,6 +12,7 @@ pub mod discovery;
 mod fast;
 pub mod folder;
 pub mod hidden;
+pub mod hosts;
 pub mod json;
 pub mod markdown;
 pub mod output;

@@ -8,6 +8,7 @@ mod config;
 mod context_pack;
 mod findings;
 mod fix;
+mod hidden;
 mod pack;
 mod package;
 mod place;

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::package::{check_level, read};
+use sp_formats::hidden::{check_json, check_part, check_text};
+use sp_formats::package::{Package, check_level, read};
 use sp_formats::report::Report;
 use sp_formats::skill::{self, SKILL_FILE};
 use sp_tree::{Content, Dir, EntryKind};
 
 use super::place::Place;
-use super::{Checker, Format};
+use super::{Checker, Format, hidden};
 use crate::error::Result;
 use crate::pkg::{installed_in, is_package_file};
 
@@ -27,6 +28,7 @@ impl Format for PackageFile {
         if let Some(package) = &read.package {
             let mut report = Report::deferred("");
             check_level(package.raw_manifest(), package.content(), &mut report);
+            check_hidden(package, &mut report);
             checker.findings.report(&place.path, &report.about(package.text()));
         }
         read.report.sort();
@@ -34,6 +36,8 @@ impl Format for PackageFile {
         checker.findings.package(&place.path);
         let documents = read.package.as_ref().and_then(|package| package.documents.as_ref());
         for (path, _, bytes) in documents.into_iter().flat_map(Content::files) {
+            hidden::in_name(checker, &place.path.join(path.as_str()), path.leaf());
+            hidden::in_bytes(checker, &place.path.join(path.as_str()), bytes);
             if path.leaf() == SKILL_FILE {
                 let folder = path.parent().and_then(|parent| parent.rsplit('/').next()).unwrap_or_default();
                 let (_, mut report) = skill::read("", folder, bytes, limits);
@@ -43,6 +47,21 @@ impl Format for PackageFile {
             }
         }
         Ok(())
+    }
+}
+
+/// Reports what a package hides; what its documents hide is told of each.
+fn check_hidden(package: &Package, report: &mut Report) {
+    let text = package.text();
+    match package.documents {
+        Some(_) => {
+            check_part(text, package.raw_manifest().span(), report);
+            check_json(package.raw_manifest(), report);
+        }
+        None => {
+            check_text(text, report);
+            [package.raw_manifest(), package.content()].into_iter().for_each(|value| check_json(value, report));
+        }
     }
 }
 

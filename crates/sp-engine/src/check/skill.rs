@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sp_formats::checks::{Check, SE_03, SE_04, SP_21};
+use sp_formats::hidden::check_text;
 use sp_formats::output::SkillCost;
 use sp_formats::printable::printable;
 use sp_formats::report::{Place as At, Report, Severity};
@@ -13,7 +14,7 @@ use sp_tree::{Dir, FileError, Listing, ListingEntry, ListingKind, ScanError, Sta
 
 use super::place::{Place, is_skill};
 use super::repo::Repo;
-use super::{Checker, Format, repo};
+use super::{Checker, Format, hidden, repo};
 use crate::authoring::Authoring;
 use crate::error::{Error, Kind, Result};
 
@@ -106,6 +107,9 @@ fn try_check(checker: &Checker<'_>, dir: &Path) -> Result<Option<Described>> {
     if let Some(skill) = skill {
         // What was read is text, or there would be no skill.
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        check_text(text, &mut report);
+        hidden::in_escapes(&skill, text, &mut report);
+        hidden::in_name(checker, dir, &folder);
         let mut cost = cost(checker, dir, text, &skill);
         check_body(&(skill.body..text.len()), cost.body, &mut report);
         if let Some(listing) = &listing {
@@ -160,6 +164,7 @@ fn check_others(checker: &Checker<'_>, dir: &Dir, listing: &Listing<Stamp>, file
     let mut tokens = 0;
     for entry in &listing.entries {
         let path = entry.path.as_str();
+        hidden::in_name(checker, &dir.path().join(path), entry.path.leaf());
         if path == SKILL_FILE || matches!(entry.kind, ListingKind::Dir) {
             continue;
         }
@@ -167,6 +172,9 @@ fn check_others(checker: &Checker<'_>, dir: &Dir, listing: &Listing<Stamp>, file
             continue;
         };
         tokens += checker.tokens.count(&text);
+        if text.len() as u64 <= checker.session.limits.markdown_bytes {
+            hidden::in_text(checker, &dir.path().join(path), &text);
+        }
         if path.ends_with(".md") {
             let from = entry.path.parent().unwrap_or_default();
             let mut report = Report::new("", text.as_str());
