@@ -9,6 +9,7 @@ pub mod checks;
 pub mod config;
 pub mod context_pack;
 pub mod discovery;
+pub mod facts;
 mod fast;
 pub mod folder;
 pub mod hidden;
