@@ -209,7 +209,7 @@ impl Context<'_> {
     }
 
     /// A path as it is shown where it is likely to be near: from the current directory, if it lies below it.
-    pub(crate) fn show_near(&self, path: &Path) -> String {
+    pub fn show_near(&self, path: &Path) -> String {
         match path.strip_prefix(&self.current_dir) {
             Ok(relative) if !relative.as_os_str().is_empty() => printable(&relative.to_string_lossy()).into_owned(),
             _ => self.show(path),

@@ -11,6 +11,7 @@
 
 mod agents;
 mod apply;
+mod audit;
 mod authoring;
 pub mod bag;
 mod changes;
@@ -42,7 +43,8 @@ mod tokens;
 mod uninstall;
 
 pub use agents::{Agent, agents};
-pub use check::{CheckRequest, Checked, Fixed, FixedFile, Imports, Strictness, Watch, check, fix, watch};
+pub use audit::{AuditRequest, audit};
+pub use check::{CheckRequest, Checked, Facts, Fixed, FixedFile, Imports, Strictness, Watch, check, fix, watch};
 pub use clean::{Cleaning, clean};
 pub use config::config;
 pub use context::{Context, Event, Listener, Network};

@@ -526,6 +526,7 @@ fn completions_are_there_for_every_shell() {
 
 /// Every command that has a page.
 const PAGES: &[&str] = &[
+    "audit",
     "bag",
     "bag-check",
     "bag-deps",

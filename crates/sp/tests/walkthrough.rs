@@ -1,4 +1,4 @@
-//! `docs/bag.md`, `docs/packages.md` and `docs/context.md`, each done from its first line to its last: every
+//! `docs/bag.md`, `docs/packages.md`, `docs/context.md` and `docs/check.md`, each done from its first line to its last: every
 //! file it shows is written, every command is run, and what is printed must be what the page says.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
 
@@ -144,6 +144,12 @@ fn cp_12_the_walkthrough_of_context_packs_prints_what_it_says() {
             );
         }
     }
+}
+
+#[test]
+fn se_09_the_page_about_checking_prints_what_it_says() {
+    let reader = walked("check.md");
+    assert!(reader.world.home().join("release/scripts/push.sh").is_file());
 }
 
 /// The page must not lose what it is there to show.

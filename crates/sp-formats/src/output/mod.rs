@@ -1,5 +1,6 @@
 //! What `--format json` prints, one type a command. Members are only ever added.
 
+mod audit;
 mod bag;
 mod check;
 mod context_pack;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use audit::*;
 pub use bag::*;
 pub use check::*;
 pub use context_pack::*;
@@ -301,6 +303,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("init", schemars::schema_for!(InitReport)),
         ("clean", schemars::schema_for!(CleanReport)),
         ("check", schemars::schema_for!(CheckReport)),
+        ("audit", schemars::schema_for!(AuditReport)),
         ("cost", schemars::schema_for!(CostReport)),
         ("explain", schemars::schema_for!(RuleList)),
         ("bag get", schemars::schema_for!(BagChange)),
