@@ -3,6 +3,7 @@
 mod bag;
 mod check;
 mod context_pack;
+mod mcp;
 mod pkg;
 mod registry;
 
@@ -14,6 +15,7 @@ use serde::Serialize;
 pub use bag::*;
 pub use check::*;
 pub use context_pack::*;
+pub use mcp::*;
 pub use pkg::*;
 pub use registry::*;
 
@@ -343,6 +345,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("pkg send", schemars::schema_for!(PackageSent)),
         ("pkg receive", schemars::schema_for!(PackageReceived)),
         ("key list", schemars::schema_for!(KeyList)),
+        ("mcp install", schemars::schema_for!(McpChange)),
         ("error", schemars::schema_for!(ErrorReport)),
     ]
 }

@@ -7,6 +7,7 @@ use sp_tree::Limits;
 
 use super::{Entry, Result, SettingsError};
 use crate::json::{Json, JsonError, Kind, Value, quoted, without_comments};
+use crate::report::{Edit, edited};
 
 /// A text that was read.
 pub(super) struct Settings<'t> {
@@ -26,22 +27,11 @@ enum Layout<'a> {
 
 /// Changes of a text, each at its place.
 #[derive(Default)]
-struct Edits(Vec<(Range<usize>, String)>);
+struct Edits(Vec<Edit>);
 
 impl Edits {
-    fn add(&mut self, span: Range<usize>, new: impl Into<String>) {
-        self.0.push((span, new.into()));
-    }
-
-    fn apply(mut self, text: &str) -> String {
-        self.0.sort_by_key(|(span, _)| (span.start, span.end));
-        let (mut edited, mut at) = (String::with_capacity(text.len() + 256), 0);
-        for (span, new) in self.0 {
-            edited.push_str(&text[at..span.start.max(at)]);
-            edited.push_str(&new);
-            at = span.end.max(at);
-        }
-        edited + &text[at..]
+    fn add(&mut self, span: Range<usize>, text: impl Into<String>) {
+        self.0.push(Edit { span, text: text.into() });
     }
 }
 
@@ -108,7 +98,7 @@ impl<'t> Settings<'t> {
                 None => self.insert(&mut edits, table, self.layout(key), (entry.key, value)),
             },
         }
-        Ok(edits.apply(self.text))
+        Ok(edited(self.text, edits.0))
     }
 
     /// Puts a member behind all others of an object, which is itself laid out like `layout`.
@@ -155,7 +145,7 @@ impl<'t> Settings<'t> {
                 self.cut(&mut edits, table, &members, at);
             }
         }
-        Ok(edits.apply(self.text))
+        Ok(edited(self.text, edits.0))
     }
 
     /// Takes a member out, with the comma that would be one too many.

@@ -3,6 +3,7 @@
 mod bag;
 mod context;
 mod key;
+mod mcp;
 mod pkg;
 mod serve;
 
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use bag::{Bag, BagSource};
 pub(crate) use context::{Build, ContextPack, Kb, PackReader};
 pub(crate) use key::Key;
+pub(crate) use mcp::{McpAction, McpArgs, McpInstall, McpTarget};
 pub(crate) use pkg::{Create, Drawing, EnvelopeForm, Pkg, PkgKind, PkgPlace, Secret, Sign, Trust};
 pub(crate) use serve::{LogForm, Serve, ServeCopy};
 
@@ -151,6 +153,8 @@ pub(crate) enum Command {
     Pkg(Pkg),
     /// Run a registry of packages for a team
     Serve(Serve),
+    /// Offer Skillpack to agents over MCP
+    Mcp(McpArgs),
     /// Remember a token for a registry
     Login {
         /// The address of the registry
@@ -294,6 +298,7 @@ pub(crate) struct Sinks {
 pub(crate) enum Scope {
     /// For the user, in every project
     #[default]
+    #[value(alias = "user")]
     Global,
     /// In the project of the current directory
     Project,

@@ -14,6 +14,7 @@ mod installed;
 mod key;
 mod list;
 mod manual;
+mod mcp;
 mod pkg;
 mod registry;
 mod schema;
@@ -41,6 +42,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         Command::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
         Command::Context(command) => return context::run(&context, &cli.options, command, terminal),
         Command::Serve(serve) => serve::run(&context, serve, terminal),
+        Command::Mcp(mcp) => mcp::run(&context, mcp, terminal),
         Command::Login { .. }
         | Command::Logout { .. }
         | Command::Publish { .. }
