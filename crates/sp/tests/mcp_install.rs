@@ -515,3 +515,18 @@ fn mc_08_runs_at_the_same_time_lose_nothing_of_one_another() {
     let settings: Value = serde_json::from_str(&text(&world, ".cursor/mcp.json")).unwrap();
     assert_eq!(settings["mcpServers"].as_object().unwrap().len(), names.len());
 }
+
+#[test]
+fn mc_08_the_page_of_agents_lists_each_with_its_files() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agents/README.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for (agent, user, project, ..) in rows() {
+        let line = page.lines().find(|line| line.contains(&format!("`{agent}`")) && line.starts_with("| "));
+        let line = line.unwrap_or_else(|| unreachable!("{agent} has no line"));
+        let in_project = if project.is_empty() { "| none |".into() } else { format!("| `{project}` |") };
+        assert!(line.contains(&in_project), "{line}");
+        let elsewhere = ["vscode", "claude-desktop"].contains(&agent);
+        let for_user = if user.is_empty() { "| none |".into() } else { format!("| `~/{user}` |") };
+        assert!(elsewhere || line.contains(&for_user), "{line}");
+    }
+}
