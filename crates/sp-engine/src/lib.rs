@@ -51,7 +51,7 @@ pub use init::init;
 pub use install::{InstallRequest, Mode, Others, Replace, install};
 pub use installed::installed;
 pub use list::{packs, skills};
-pub use mcp_config::{DEFAULT_NAME, MCP_AGENTS, McpAgent, McpServer, McpTarget, install_mcp, uninstall_mcp};
+pub use mcp_config::{DEFAULT_MCP_NAME, MCP_AGENTS, McpAgent, McpServer, McpTarget, install_mcp, uninstall_mcp};
 pub use show::show;
 pub use sinks::{Scope, SinkRequest};
 pub use sp_knowledge::Brief;

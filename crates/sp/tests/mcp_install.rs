@@ -431,7 +431,7 @@ fn mc_08_names_and_addresses_that_cannot_be_right_are_refused() {
 #[test]
 fn mc_08_uninstall_takes_no_server_that_somebody_else_put_there() {
     let world = world_with_sp();
-    let before = "{\"mcpServers\": {\"github\": {\"command\": \"docker\", \"args\": [\"run\"]}}}";
+    let before = "{\"mcpServers\": {\"github\": {\"command\": \"docker\", \"args\": [\"mcp\"]}}}";
     put(&world, ".cursor/mcp.json", before);
     let run = uninstall(&world, &["--agent", "cursor", "--name", "github"]).fails(1);
     assert!(run.stderr.contains("is not a server of Skillpack"), "{run}");

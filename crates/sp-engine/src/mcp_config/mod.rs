@@ -32,7 +32,7 @@ use crate::install::{Mode, Replace};
 use crate::sinks::{Scope, project_root};
 
 /// The name that the server has where the user gives it none.
-pub const DEFAULT_NAME: &str = "skillpack";
+pub const DEFAULT_MCP_NAME: &str = "skillpack";
 
 /// How often a file is read again because its agent wrote it meanwhile.
 const ATTEMPTS: usize = 5;
@@ -266,9 +266,12 @@ fn about(entry: &Value) -> String {
 
 /// A server that is started, and not by `sp mcp`, was not put there by `sp`.
 fn refuse_foreign(context: &Context<'_>, file: &SettingsFile, name: &str, old: &Value) -> Result<()> {
+    let Some(command) = old.get("command") else {
+        return Ok(());
+    };
+    let program = command.as_str().and_then(|command| Path::new(command).file_name());
     let first = old.get("args").and_then(|args| args.get(0)).and_then(Value::as_str);
-    let started = old.get("command").is_some();
-    if !started || first == Some("mcp") {
+    if program == Some("sp".as_ref()) && first == Some("mcp") {
         return Ok(());
     }
     let message = format!("`{name}` in `{}` is not a server of Skillpack", context.show(&file.path));

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Plain};
 use sp_tree::Limits;
 
@@ -62,16 +63,18 @@ impl<'t> Settings<'t> {
         self.json.as_ref().map(Json::root)
     }
 
+    /// All that the text says.
     pub(super) fn read(&self) -> Result<Map<String, Plain>> {
-        match self.root() {
-            None => Ok(Map::new()),
-            Some(root) => serde_json::from_str(root.raw())
-                .map_err(|e| SettingsError::new(root.span(), e.to_string(), "mend the JSON here")),
-        }
+        self.root().map_or(Ok(Map::new()), plain)
+    }
+
+    pub(super) fn entry(&self, entry: Entry<'_>) -> Result<Option<Plain>> {
+        let found = self.table(entry.table)?.and_then(|(_, table)| member(table, entry.key));
+        found.map(|(_, value)| plain(value)).transpose()
     }
 
     /// The table of this name and its key, if it is there.
-    pub(super) fn table(&self, name: &str) -> Result<Option<(Value<'_>, Value<'_>)>> {
+    fn table(&self, name: &str) -> Result<Option<(Value<'_>, Value<'_>)>> {
         let found = self.root().and_then(|root| member(root, name));
         match found {
             Some((_, table)) if table.kind() != Kind::Object => {
@@ -281,6 +284,11 @@ impl<'t> Settings<'t> {
             false => format!("{{{}{newline}{indent}}}", lines.join(",")),
         }
     }
+}
+
+/// What a value says, without its place.
+fn plain<T: DeserializeOwned>(value: Value<'_>) -> Result<T> {
+    serde_json::from_str(value.raw()).map_err(|e| SettingsError::new(value.span(), e.to_string(), "mend the JSON here"))
 }
 
 /// A value on one line.

@@ -54,13 +54,10 @@ type Result<T> = std::result::Result<T, SettingsError>;
 impl Form {
     /// What an entry holds; none if it is not there.
     pub fn entry(self, text: &str, entry: Entry<'_>, limits: &Limits) -> Result<Option<Value>> {
-        let whole = self.read(text, limits)?;
-        // The table may be something else, which the reader of the form says with its place.
         match self {
-            Self::Json => json::Settings::parse(text, limits)?.table(entry.table).map(drop)?,
-            Self::Toml => toml::table_of(text, entry.table)?,
+            Self::Json => json::Settings::parse(text, limits)?.entry(entry),
+            Self::Toml => toml::entry(text, entry),
         }
-        Ok(whole.get(entry.table).and_then(|table| table.get(entry.key)).cloned())
     }
 
     /// The text with an entry that holds `value`, new or in the place of the old one.
@@ -68,11 +65,13 @@ impl Form {
         if self.entry(text, entry, limits)?.as_ref() == Some(value) {
             return Ok(text.into());
         }
-        let edited = match self {
-            Self::Json => json::Settings::parse(text, limits)?.set(entry, value)?,
-            Self::Toml => toml::set(text, entry, value)?,
+        let (edited, mut wanted) = match self {
+            Self::Json => {
+                let settings = json::Settings::parse(text, limits)?;
+                (settings.set(entry, value)?, settings.read()?)
+            }
+            Self::Toml => (toml::set(text, entry, value)?, toml::read(text)?),
         };
-        let mut wanted = self.read(text, limits)?;
         let table = wanted.entry(entry.table).or_insert_with(|| Map::new().into());
         if let Some(table) = table.as_object_mut() {
             table.insert(entry.key.into(), value.clone());
@@ -85,11 +84,13 @@ impl Form {
         if self.entry(text, entry, limits)?.is_none() {
             return Ok(None);
         }
-        let edited = match self {
-            Self::Json => json::Settings::parse(text, limits)?.remove(entry)?,
-            Self::Toml => toml::remove(text, entry)?,
+        let (edited, mut wanted) = match self {
+            Self::Json => {
+                let settings = json::Settings::parse(text, limits)?;
+                (settings.remove(entry)?, settings.read()?)
+            }
+            Self::Toml => (toml::remove(text, entry)?, toml::read(text)?),
         };
-        let mut wanted = self.read(text, limits)?;
         if let Some(table) = wanted.get_mut(entry.table).and_then(Value::as_object_mut) {
             table.remove(entry.key);
             if table.is_empty() && self == Self::Toml {

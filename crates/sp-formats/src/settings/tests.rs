@@ -187,6 +187,27 @@ fn files() -> impl Strategy<Value = (Value, String)> {
     )
 }
 
+/// Lines of TOML, of which some go together.
+const LINES: [&str; 17] = [
+    "",
+    "# a remark",
+    "a = 1 # x",
+    "b = \"\"\"",
+    "[servers.sp]",
+    "[servers.sp] # x",
+    "[servers.sp.env]",
+    "[[servers.sp.list]]",
+    "[servers.b]",
+    "[servers]",
+    "[c]",
+    "[[d]]",
+    "command = 'x'",
+    "e.f = { g = [1, # y",
+    "2] }",
+    "sp = { h = 1 } # z",
+    "servers = { b = 1, sp = { i = 2 } }",
+];
+
 proptest! {
     #[test]
     fn mc_08_whatever_the_layout_only_the_one_entry_changes((before, text) in files(), value in objects()) {
@@ -214,6 +235,26 @@ proptest! {
         let text = String::from_utf8(text).unwrap();
         let edited = Form::Json.with_entry(&text, ENTRY, &value, &Limits::default()).unwrap();
         prop_assert_eq!(Form::Json.without_entry(&edited, ENTRY, &Limits::default()).unwrap().unwrap(), text);
+    }
+
+    #[test]
+    fn mc_08_whatever_the_tables_only_the_one_entry_changes(
+        lines in prop::collection::vec(prop::sample::select(LINES.to_vec()), 0..8),
+        newline in prop::sample::select(vec!["\n", "\r\n"]),
+        value in prop::collection::vec(("[a-c]", "[a-z\"'\\\\# ]{0,5}"), 1..3),
+    ) {
+        let limits = Limits::default();
+        let text: String = lines.iter().map(|line| format!("{line}{newline}")).collect();
+        let value: Value = value.into_iter().map(|(key, value)| (key, Value::from(value))).collect();
+        // Most lines in any order are no TOML.
+        if let Ok(old) = Form::Toml.entry(&text, ENTRY, &limits) {
+            let edited = Form::Toml.with_entry(&text, ENTRY, &value, &limits).unwrap();
+            prop_assert_eq!(Form::Toml.entry(&edited, ENTRY, &limits).unwrap(), Some(value));
+            let removed = Form::Toml.without_entry(&edited, ENTRY, &limits).unwrap().unwrap();
+            if old.is_none() && lines.iter().all(|line| !line.starts_with("servers = {")) {
+                prop_assert_eq!(removed, text);
+            }
+        }
     }
 
     #[test]

@@ -29,11 +29,13 @@ pub(super) fn read(text: &str) -> Result<Map<String, Plain>> {
     Ok(said(parse(text)?.as_table()))
 }
 
-/// Fails if something else has the name of the table.
-pub(super) fn table_of(text: &str, name: &str) -> Result<()> {
-    refuse_other(&parse(text)?, name, unmarked(text).0.len())
+pub(super) fn entry(text: &str, entry: Entry<'_>) -> Result<Option<Plain>> {
+    let document = parse(text)?;
+    refuse_other(&document, entry.table, unmarked(text).0.len())?;
+    Ok(document.get(entry.table).and_then(|table| table.get(entry.key)).map(said_by))
 }
 
+/// Fails if something else has the name of the table.
 fn refuse_other(document: &Document<&str>, name: &str, shift: usize) -> Result<()> {
     match document.get(name) {
         Some(item) if !item.is_table_like() => {
@@ -54,7 +56,7 @@ pub(super) fn set(text: &str, entry: Entry<'_>, value: &Plain) -> Result<String>
     let old = table.and_then(|table| table.get(entry.key));
     let edited = match (table, old) {
         (None | Some(Item::Table(_)), None) => appended(plain, entry, value),
-        (Some(Item::Table(_)), Some(Item::Table(old))) if stands_alone(old) => {
+        (Some(Item::Table(_)), Some(Item::Table(old))) if !old.is_dotted() => {
             let newline = newline(plain);
             replaced(plain, old, &block(entry, value).replace('\n', newline))
         }
@@ -79,7 +81,7 @@ pub(super) fn remove(text: &str, entry: Entry<'_>) -> Result<String> {
     let document = parse(text)?;
     let old = document.get(entry.table).and_then(|table| table.get(entry.key));
     let edited = match old {
-        Some(Item::Table(old)) if stands_alone(old) => replaced(plain, old, ""),
+        Some(Item::Table(old)) if !old.is_dotted() => replaced(plain, old, ""),
         _ => {
             let mut changed = document.into_mut();
             if let Some(table) = changed.get_mut(entry.table).and_then(Item::as_table_like_mut) {
@@ -167,7 +169,7 @@ fn last_byte(table: &Table) -> usize {
 
 /// The old text with the one stretch in which the new one differs: line ends elsewhere stay as they are.
 fn transferred(text: &str, changed: &DocumentMut) -> String {
-    let changed = changed.to_string();
+    let changed = changed.to_string().replace("\r\n", "\n");
     let old = text.replace("\r\n", "\n");
     let same = |(a, b): &(char, char)| a == b;
     let start: usize = old.chars().zip(changed.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();

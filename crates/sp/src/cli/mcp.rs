@@ -47,7 +47,7 @@ pub(crate) struct McpTarget {
     #[arg(long, value_enum, default_value_t)]
     pub scope: Scope,
     /// The name of the server in them
-    #[arg(long, default_value = sp_engine::DEFAULT_NAME)]
+    #[arg(long, default_value = sp_engine::DEFAULT_MCP_NAME)]
     pub name: String,
     /// Show what would change, and change nothing
     #[arg(long)]
