@@ -28,6 +28,7 @@ pub mod report;
 pub mod rules;
 pub mod schema;
 pub mod secrets;
+pub mod settings;
 pub mod skill;
 pub mod state;
 pub mod suggest;

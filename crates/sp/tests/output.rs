@@ -31,7 +31,7 @@ fn installed() -> World {
 }
 
 /// Every command that prints a result, and the section of docs/json.md that describes it.
-const COMMANDS: [(&[&str], &str); 11] = [
+const COMMANDS: [(&[&str], &str); 13] = [
     (&["list"], "list"),
     (&["skills"], "list"),
     (&["packs"], "packs"),
@@ -43,6 +43,8 @@ const COMMANDS: [(&[&str], &str); 11] = [
     (&["uninstall", "team", "--agent", "claude"], "install"),
     (&["init", "new"], "init"),
     (&["clean"], "clean"),
+    (&["mcp", "install", "--agent", "cursor", "--agent", "codex"], "mcp install"),
+    (&["mcp", "uninstall", "--agent", "cursor"], "mcp install"),
 ];
 
 /// The documented schema of a command's JSON.
@@ -581,6 +583,9 @@ const PAGES: &[&str] = &[
     "login",
     "logout",
     "man",
+    "mcp",
+    "mcp-install",
+    "mcp-uninstall",
     "packs",
     "pkg",
     "pkg-create",

@@ -4,6 +4,7 @@ mod audit;
 mod bag;
 mod check;
 mod context_pack;
+mod mcp;
 mod pkg;
 mod registry;
 
@@ -16,6 +17,7 @@ pub use audit::*;
 pub use bag::*;
 pub use check::*;
 pub use context_pack::*;
+pub use mcp::*;
 pub use pkg::*;
 pub use registry::*;
 
@@ -348,6 +350,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("pkg send", schemars::schema_for!(PackageSent)),
         ("pkg receive", schemars::schema_for!(PackageReceived)),
         ("key list", schemars::schema_for!(KeyList)),
+        ("mcp install", schemars::schema_for!(McpChange)),
         ("error", schemars::schema_for!(ErrorReport)),
     ]
 }

@@ -15,7 +15,7 @@ use sp_engine::PlanId;
 pub(crate) use bag::{Bag, BagSource};
 pub(crate) use context::{Build, ContextPack, Kb, PackReader};
 pub(crate) use key::Key;
-pub(crate) use mcp::{Mcp, Origin};
+pub(crate) use mcp::{Mcp, McpAction, McpInstall, McpTarget, Origin};
 pub(crate) use pkg::{Create, Drawing, EnvelopeForm, Pkg, PkgKind, PkgPlace, Secret, Sign, Trust};
 pub(crate) use serve::{LogForm, Serve, ServeCopy};
 
@@ -320,6 +320,7 @@ pub(crate) struct Sinks {
 pub(crate) enum Scope {
     /// For the user, in every project
     #[default]
+    #[value(alias = "user")]
     Global,
     /// In the project of the current directory
     Project,

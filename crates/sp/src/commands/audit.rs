@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use sp_engine::{AuditRequest, Checked, Context, Result};
 use sp_formats::output::{AuditedPackage, AuditedSkill, FactList};
 use sp_formats::printable::printable;
-use sp_formats::report::Severity;
 
 use super::check::{exit_code_for, found, looked_at, print_findings, snippets};
 use crate::cli::Format;

@@ -49,7 +49,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         Command::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
         Command::Context(command) => return context::run(&context, &cli.options, command, terminal),
         Command::Serve(serve) => serve::run(&context, serve, terminal),
-        Command::Mcp(wanted) => mcp::run(&cli.options, wanted, terminal),
+        Command::Mcp(wanted) => mcp::run(&context, &cli.options, wanted, terminal),
         Command::Login { .. }
         | Command::Logout { .. }
         | Command::Publish { .. }
