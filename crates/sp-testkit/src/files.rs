@@ -1,7 +1,6 @@
 //! A directory as a value, to be compared byte for byte.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
