@@ -118,7 +118,7 @@ fn mc_05_a_token_opens_it_and_nothing_else_does() {
     for token in [None, Some("wrong"), Some(""), Some(&TOKEN[1..])] {
         let answer = server.client(token).send("skills/list", json!({}));
         assert_eq!(answer.status, 401);
-        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+        assert_eq!(answer.header("www-authenticate"), Some("bearer"), "the kit reads heads in small letters");
     }
     let client = server.client(Some(TOKEN));
     assert_eq!(client.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
@@ -145,9 +145,9 @@ fn mc_05_bodies_and_methods_have_limits() {
     let client = server.client(None);
     let huge = vec![b' '; 5 * 1024 * 1024];
     assert_eq!(client.post(&[], &huge).status, 413);
-    for (body, status) in [(&b"nonsense"[..], 415), (b"{}", 415), (b"[]", 415)] {
+    for body in [&b"nonsense"[..], b"{}", b"[]"] {
         let answer = client.post(&[], body);
-        assert!((400..500).contains(&answer.status), "{}: {status}", answer.status);
+        assert!((400..500).contains(&answer.status), "{}", answer.status);
     }
     assert_eq!(client.ask("GET /mcp", &[], b"").status, 405);
     assert_eq!(client.ask("DELETE /mcp", &[], b"").status, 405);

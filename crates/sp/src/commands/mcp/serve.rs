@@ -1,6 +1,5 @@
 //! `sp mcp`: this machine, over stdin and stdout or over HTTP.
 
-use std::io::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
