@@ -7,6 +7,7 @@
 mod browser;
 mod files;
 mod git;
+mod mcp;
 mod model_server;
 mod noise;
 mod postgres;
@@ -23,6 +24,7 @@ mod zip;
 pub use browser::Browser;
 pub use files::{Entry, Files, files};
 pub use git::Repo;
+pub use mcp::{Mcp, McpChild, messages};
 pub use model_server::{Model, ModelRequest, ModelServer};
 pub use noise::noise;
 pub use postgres::{Postgres, PostgresDatabase};

@@ -99,28 +99,49 @@ impl Registry {
 
     /// The same; none if the registry went away.
     pub fn try_send(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> Option<HttpAnswer> {
-        let mut stream = TcpStream::connect(&self.address).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
-        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let head = format!(
-            "{request} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n",
-            self.address,
-            body.len()
-        );
-        stream.write_all(head.as_bytes()).ok()?;
-        // It may refuse before it has read all.
-        let _ = stream.write_all(body);
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        parse(&answer)
+        send(&self.address, request, headers, body)
     }
+}
+
+/// Asks whoever listens at an address; none if nobody does, or they went away.
+pub(crate) fn send(address: &str, request: &str, headers: &[(&str, &str)], body: &[u8]) -> Option<HttpAnswer> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let length = body.len();
+    let head = format!(
+        "{request} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).ok()?;
+    // It may refuse before it has read all.
+    let _ = stream.write_all(body);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    parse(&answer)
 }
 
 fn parse(answer: &[u8]) -> Option<HttpAnswer> {
     let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&answer[..end]).to_lowercase();
     let status = head.split(' ').nth(1)?.parse().ok()?;
-    Some(HttpAnswer { status, head, body: answer[end + 4..].to_vec() })
+    let answer = HttpAnswer { status, head, body: answer[end + 4..].to_vec() };
+    Some(match answer.header("transfer-encoding") {
+        Some("chunked") => HttpAnswer { body: unchunked(&answer.body), ..answer },
+        _ => answer,
+    })
+}
+
+/// What came in pieces, as far as it came.
+fn unchunked(mut rest: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(end) = rest.windows(2).position(|bytes| bytes == b"\r\n") {
+        let length = std::str::from_utf8(&rest[..end]).ok().and_then(|hex| usize::from_str_radix(hex, 16).ok());
+        let Some(length @ 1..) = length else { break };
+        let piece = &rest[end + 2..];
+        body.extend_from_slice(&piece[..length.min(piece.len())]);
+        rest = piece.get(length + 2..).unwrap_or_default();
+    }
+    body
 }
 
 impl Drop for Registry {

@@ -1,0 +1,302 @@
+//! Clients of MCP: one that asks over HTTP, and one that speaks with a child over its stdin and stdout.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use crate::registry::{HttpAnswer, send};
+
+/// The revision in which every request stands alone.
+const STATELESS: &str = "2026-07-28";
+/// How long a test waits for a message.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a child may take to end once nobody speaks to it any more.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// A request without a handshake: what a handshake would tell stands in its `_meta`.
+fn stateless(id: u64, method: &str, params: Value) -> Value {
+    let mut params = object(params);
+    let meta = params.entry("_meta").or_insert_with(|| json!({}));
+    meta["io.modelcontextprotocol/protocolVersion"] = STATELESS.into();
+    meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "sp-testkit", "version": "1"});
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn object(params: Value) -> Map<String, Value> {
+    match params {
+        Value::Object(params) => params,
+        Value::Null => Map::new(),
+        other => panic!("parameters are an object: {other}"),
+    }
+}
+
+/// What a handshake asks for.
+fn introduction(revision: &str) -> Value {
+    json!({
+        "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "sp-testkit", "version": "1"}
+    })
+}
+
+/// What a request got; a test that expects no error ends at one.
+fn result_of(answer: &Value, asked: &str) -> Value {
+    answer.get("result").cloned().unwrap_or_else(|| panic!("{asked}: {answer}"))
+}
+
+/// What a tool gave; a test that expects no error ends at one.
+fn given(result: &Value, tool: &str) -> Value {
+    assert_ne!(result["isError"], true, "{tool}: {result}");
+    result["structuredContent"].clone()
+}
+
+/// Asks over HTTP. No connection is kept, and every request stands alone.
+#[derive(Debug, Clone)]
+pub struct Mcp {
+    address: String,
+    token: Option<String>,
+}
+
+impl Mcp {
+    /// A client of whoever listens at an address such as `127.0.0.1:7878`, with or without a token.
+    pub fn at(address: &str, token: Option<&str>) -> Self {
+        Self { address: address.into(), token: token.map(Into::into) }
+    }
+
+    /// Sends a body as it is, with more headers.
+    pub fn post(&self, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
+        self.ask("POST /mcp", headers, body)
+    }
+
+    /// Asks for something else than `POST`.
+    pub fn ask(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
+        let bearer = self.token.as_ref().map(|token| format!("Bearer {token}"));
+        let usual = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+        let authorization = bearer.as_deref().map(|bearer| ("authorization", bearer));
+        let headers: Vec<(&str, &str)> =
+            usual.into_iter().chain(authorization).chain(headers.iter().copied()).collect();
+        let gone = || HttpAnswer { status: 0, head: String::new(), body: Vec::new() };
+        send(&self.address, request, &headers, body).unwrap_or_else(gone)
+    }
+
+    /// Makes a request of 2026-07-28.
+    pub fn send(&self, method: &str, params: Value) -> HttpAnswer {
+        let message = stateless(1, method, params);
+        let named = match method {
+            "tools/call" | "prompts/get" => message["params"]["name"].as_str(),
+            "resources/read" => message["params"]["uri"].as_str(),
+            _ => None,
+        };
+        let mut headers = vec![("mcp-protocol-version", STATELESS), ("mcp-method", method)];
+        headers.extend(named.map(|name| ("mcp-name", name)));
+        self.post(&headers, message.to_string().as_bytes())
+    }
+
+    /// The same; what is answered, without the messages before it.
+    pub fn answer(&self, method: &str, params: Value) -> Value {
+        let answer = self.send(method, params);
+        messages(&answer).pop().unwrap_or_else(|| panic!("{method}: {answer:?}"))
+    }
+
+    /// What a request gets that is to succeed.
+    pub fn result(&self, method: &str, params: Value) -> Value {
+        result_of(&self.answer(method, params), method)
+    }
+
+    /// The code of the error that a request gets.
+    pub fn error(&self, method: &str, params: Value) -> i64 {
+        let answer = self.answer(method, params);
+        answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {answer}"))
+    }
+
+    /// Calls a tool; what it gives may be an error in words.
+    pub fn try_call(&self, tool: &str, arguments: Value) -> Value {
+        self.result("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Calls a tool that is to succeed: what it gives as structured content.
+    pub fn call(&self, tool: &str, arguments: Value) -> Value {
+        given(&self.try_call(tool, arguments), tool)
+    }
+
+    /// Introduces itself as a client of an older revision does.
+    pub fn initialize(&self, revision: &str) -> HttpAnswer {
+        self.legacy(revision, "initialize", introduction(revision))
+    }
+
+    /// Makes a request of an older revision.
+    pub fn legacy(&self, revision: &str, method: &str, params: Value) -> HttpAnswer {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": object(params)});
+        self.post(&[("mcp-protocol-version", revision)], message.to_string().as_bytes())
+    }
+}
+
+/// The messages of an answer: one as JSON, or several as events.
+pub fn messages(answer: &HttpAnswer) -> Vec<Value> {
+    match answer.header("content-type") {
+        Some(kind) if kind.starts_with("text/event-stream") => {
+            let text = answer.text();
+            let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+            data.filter_map(|data| serde_json::from_str(data).ok()).collect()
+        }
+        _ => serde_json::from_slice(&answer.body).into_iter().collect(),
+    }
+}
+
+/// A child that speaks MCP over its stdin and stdout. It ends when this is dropped.
+pub struct McpChild {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    is_introduced: bool,
+    last_id: u64,
+    /// Messages that came while another one was waited for.
+    aside: Vec<Value>,
+}
+
+impl McpChild {
+    /// Starts a command. What it writes to stderr goes where the command says.
+    #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a server");
+        let output = BufReader::new(child.stdout.take().expect("its output"));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let input = child.stdin.take();
+        Self { child, input, lines, is_introduced: false, last_id: 0, aside: Vec::new() }
+    }
+
+    /// The id of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Writes a line as it is.
+    #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+    pub fn write_line(&mut self, line: &str) {
+        let input = self.input.as_mut().expect("an input that was not closed");
+        // A child that went away is noticed by whoever waits for its answer.
+        let _ = input.write_all(format!("{line}\n").as_bytes()).and_then(|()| input.flush());
+    }
+
+    /// The next line of what it writes; none if it ended. A test that waits too long ends.
+    pub fn read_line(&mut self) -> Option<String> {
+        self.read_line_within(PATIENCE).unwrap_or_else(|()| panic!("no line within {PATIENCE:?}"))
+    }
+
+    /// The same; an error if nothing comes in time.
+    pub fn read_line_within(&mut self, time: Duration) -> Result<Option<String>, ()> {
+        match self.lines.recv_timeout(time) {
+            Ok(line) => Ok(Some(line)),
+            Err(RecvTimeoutError::Disconnected) => Ok(None),
+            Err(RecvTimeoutError::Timeout) => Err(()),
+        }
+    }
+
+    /// The next message, which must be one; none if it ended.
+    pub fn read(&mut self) -> Option<Value> {
+        let line = self.read_line()?;
+        Some(serde_json::from_str(&line).unwrap_or_else(|why| panic!("{why}: {line}")))
+    }
+
+    /// Introduces itself as a client of an older revision does; what the server says of itself. From then on
+    /// requests are made as that revision makes them.
+    pub fn initialize(&mut self, revision: &str) -> Value {
+        self.is_introduced = true;
+        let told = self.result("initialize", introduction(revision));
+        self.notify("notifications/initialized", json!({}));
+        told
+    }
+
+    /// Makes a request, and does not wait; its id.
+    pub fn send(&mut self, method: &str, params: Value) -> u64 {
+        self.last_id += 1;
+        let message = match self.is_introduced {
+            true => json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": object(params)}),
+            false => stateless(self.last_id, method, params),
+        };
+        self.write_line(&message.to_string());
+        self.last_id
+    }
+
+    /// Tells something that is not answered.
+    pub fn notify(&mut self, method: &str, params: Value) {
+        let message = json!({"jsonrpc": "2.0", "method": method, "params": object(params)});
+        self.write_line(&message.to_string());
+    }
+
+    /// The answer to a request. What comes before it is put aside.
+    pub fn wait_for(&mut self, id: u64) -> Value {
+        if let Some(at) = self.aside.iter().position(|message| message["id"] == id) {
+            return self.aside.remove(at);
+        }
+        loop {
+            let message = self.read().unwrap_or_else(|| panic!("the server ended before it answered {id}"));
+            if message["id"] == id && message.get("method").is_none() {
+                return message;
+            }
+            self.aside.push(message);
+        }
+    }
+
+    /// Makes a request, and waits for what is answered.
+    pub fn answer(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        self.wait_for(id)
+    }
+
+    /// What a request gets that is to succeed.
+    pub fn result(&mut self, method: &str, params: Value) -> Value {
+        result_of(&self.answer(method, params), method)
+    }
+
+    /// The code of the error that a request gets.
+    pub fn error(&mut self, method: &str, params: Value) -> i64 {
+        let answer = self.answer(method, params);
+        answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {answer}"))
+    }
+
+    /// Calls a tool; what it gives may be an error in words.
+    pub fn try_call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.result("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Calls a tool that is to succeed: what it gives as structured content.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        given(&self.try_call(tool, arguments), tool)
+    }
+
+    /// Messages that came while others were waited for, such as notifications.
+    pub fn aside(&mut self) -> Vec<Value> {
+        std::mem::take(&mut self.aside)
+    }
+
+    /// Closes its input, and waits until it ends; what it still wrote is left to be read.
+    #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+    pub fn hang_up(&mut self) -> ExitStatus {
+        drop(self.input.take());
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status;
+            }
+            assert!(start.elapsed() < FAREWELL, "the server does not end when its input does");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for McpChild {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
