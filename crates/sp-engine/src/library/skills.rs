@@ -8,7 +8,7 @@ use sp_formats::mcp::{Front, MOST_BYTES, MOST_FILES, SkillEntry, Unserved, entry
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Content, Dir, Limits, RelPath, TreeKind, read_beneath, survey};
 
-use super::packaged::{PackedSkills, Unpacked};
+use super::kept::{PackedSkills, Unpacked};
 use crate::authoring::Authoring;
 use crate::bag::workspace::{is_workspace, skill_folders};
 use crate::config::Session;

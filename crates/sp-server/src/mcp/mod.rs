@@ -1,4 +1,6 @@
-//! MCP over HTTP: this machine's, as `sp mcp --http` serves it.
+//! MCP over HTTP: this machine's, as `sp mcp --http` serves it, and a registry's (`registry`).
+
+pub(crate) mod registry;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use tower::limit::GlobalConcurrencyLimitLayer;
 use crate::{ServeError, http, told_to_stop};
 
 /// The path at which MCP is spoken.
-const PATH: &str = "/mcp";
+pub(crate) const PATH: &str = "/mcp";
 /// How many requests are answered at once; the others wait.
 const AT_ONCE: usize = 256;
 /// How long the head of a request may take.
@@ -68,7 +70,7 @@ async fn only_with_token(Extracted(wanted): Extracted<Option<Digest>>, request: 
 }
 
 /// What whoever has no token is told.
-pub(crate) fn refused() -> Response {
+fn refused() -> Response {
     let mut response = (StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`\n").into_response();
     response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response

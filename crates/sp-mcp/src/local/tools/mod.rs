@@ -17,7 +17,7 @@ use crate::tools::Tool;
 
 /// The tools.
 pub(super) fn tools() -> Vec<Tool<Local>> {
-    [check::tools(), change::tools(), knowledge::tools(), bag::tools()].into_iter().flatten().collect()
+    [check::tools(), change::tools(), bag::tools()].into_iter().flatten().collect()
 }
 
 /// Where an agent reads.
