@@ -59,7 +59,7 @@ impl Agent {
 }
 
 /// Expands `${VAR:-default}` at the start of a path, then `~`.
-fn expand(context: &Context<'_>, path: &str) -> PathBuf {
+pub(crate) fn expand(context: &Context<'_>, path: &str) -> PathBuf {
     let Some((variable, rest)) = path.strip_prefix("${").and_then(|path| path.split_once('}')) else {
         return context.expand(path);
     };

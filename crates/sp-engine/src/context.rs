@@ -2,11 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use sp_formats::Report;
 use sp_formats::printable::printable;
 use sp_tree::transaction::Recovery;
+use sp_tree::{Dir, Lock};
+
+use crate::error::{Error, Kind, Result};
+
+/// How often somebody who waits looks whether the waiting is over.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Whether the network may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,9 +73,16 @@ pub enum Event<'a> {
         /// How many are done.
         done: usize,
     },
-    /// The files of a project are being read.
+    /// The files of a project or of a knowledge base are being read.
     Reading {
         /// How many are done.
+        done: usize,
+        /// How many there are.
+        total: usize,
+    },
+    /// A context pack is being composed.
+    Composing {
+        /// How many steps are done.
         done: usize,
         /// How many there are.
         total: usize,
@@ -92,10 +106,15 @@ pub enum Event<'a> {
     Detail(String),
 }
 
-/// Takes what is worth telling. Called from several threads.
+/// Takes what is worth telling, and says when to stop. Called from several threads.
 pub trait Listener: Sync {
     /// Tells one thing.
     fn tell(&self, event: Event<'_>);
+
+    /// Whether nobody wants the result any more. Asked often: work then ends soon, with nothing half-done.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// The surroundings.
@@ -138,6 +157,38 @@ impl Context<'_> {
         self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 
+    /// Says that it is worth to go on: an error once nobody wants the result any more.
+    ///
+    /// Asked before each piece of long work, and never once something is being changed for good.
+    pub(crate) fn go_on(&self) -> Result<()> {
+        match self.listener.is_cancelled() {
+            true => Err(Error::new(Kind::Cancelled, "it was cancelled").hint("nothing was changed: ask again")),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes the lock of a directory, as soon as whoever has it lets go.
+    pub(crate) fn lock(&self, dir: &Dir) -> Result<Lock> {
+        match Lock::try_take(dir)? {
+            Some(lock) => Ok(lock),
+            None => {
+                self.tell(Event::Waiting);
+                self.lock_quietly(dir)
+            }
+        }
+    }
+
+    /// Takes the lock of a directory without a word about the waiting.
+    pub(crate) fn lock_quietly(&self, dir: &Dir) -> Result<Lock> {
+        loop {
+            if let Some(lock) = Lock::try_take(dir)? {
+                return Ok(lock);
+            }
+            self.go_on()?;
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+
     /// Tells the listener.
     pub(crate) fn tell(&self, event: Event<'_>) {
         self.listener.tell(event);
@@ -158,7 +209,7 @@ impl Context<'_> {
     }
 
     /// A path as it is shown where it is likely to be near: from the current directory, if it lies below it.
-    pub(crate) fn show_near(&self, path: &Path) -> String {
+    pub fn show_near(&self, path: &Path) -> String {
         match path.strip_prefix(&self.current_dir) {
             Ok(relative) if !relative.as_os_str().is_empty() => printable(&relative.to_string_lossy()).into_owned(),
             _ => self.show(path),

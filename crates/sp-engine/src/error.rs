@@ -25,13 +25,15 @@ pub enum Kind {
     Trust,
     /// Disk, network or git refused.
     Environment,
+    /// Nobody wants the result any more.
+    Cancelled,
 }
 
 impl Kind {
     /// The exit code of the process.
     pub fn exit_code(self) -> u8 {
         match self {
-            Self::Request => 1,
+            Self::Request | Self::Cancelled => 1,
             Self::Usage => 2,
             Self::Data => 3,
             Self::Trust => 4,

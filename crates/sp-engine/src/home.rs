@@ -31,7 +31,7 @@ impl<'a> Home<'a> {
     /// Makes the home if it is missing, takes its lock, and ends what an earlier run left.
     pub(crate) fn open(context: &'a Context<'a>, limits: &Limits) -> Result<Self> {
         let dir = Dir::create_all(&context.home)?;
-        let lock = Lock::take(&dir, || context.tell(Event::Waiting))?;
+        let lock = context.lock(&dir)?;
         let home = Self { context, dir, _lock: lock };
         home.recover(limits)?;
         Ok(home)

@@ -11,6 +11,7 @@
 
 mod agents;
 mod apply;
+mod audit;
 mod authoring;
 pub mod bag;
 mod changes;
@@ -29,6 +30,7 @@ mod installed;
 pub mod kb;
 pub mod library;
 mod list;
+mod mcp_config;
 pub mod model;
 pub mod pkg;
 mod plan;
@@ -42,7 +44,8 @@ mod tokens;
 mod uninstall;
 
 pub use agents::{Agent, agents};
-pub use check::{CheckRequest, Checked, Fixed, FixedFile, Imports, Strictness, Watch, check, fix, watch};
+pub use audit::{AuditRequest, audit};
+pub use check::{CheckRequest, Checked, Facts, Fixed, FixedFile, Imports, Strictness, Watch, check, fix, watch};
 pub use clean::{Cleaning, clean};
 pub use config::config;
 pub use context::{Context, Event, Listener, Network};
@@ -52,6 +55,7 @@ pub use init::init;
 pub use install::{InstallRequest, Mode, Others, Replace, install};
 pub use installed::installed;
 pub use list::{packs, skills};
+pub use mcp_config::{DEFAULT_MCP_NAME, MCP_AGENTS, McpAgent, McpServer, McpTarget, install_mcp, uninstall_mcp};
 pub use plan_id::PlanId;
 pub use show::show;
 pub use sinks::{Scope, SinkRequest};

@@ -312,6 +312,7 @@ impl Planner<'_> {
 
     /// Looks at a folder, and reads it where the index does not know it.
     fn look(&self, dir: Option<&Dir>, index: &Index, job: &Job<'_>) -> Result<Look> {
+        self.session.context.go_on()?;
         let Some(dir) = dir else {
             return Ok(Look::default());
         };
@@ -494,6 +495,7 @@ struct Learnt {
 }
 
 fn local_digest(session: &Session<'_>, root: &Dir, index: &Index, chosen: &Chosen, at: usize) -> Result<Learnt> {
+    session.context.go_on()?;
     let id = &chosen.skills[at].id;
     if let Some(digest) = index.digest(root, id, Follow::Links, chosen.check) {
         return Ok(Learnt { at, digest, snapshot: None });

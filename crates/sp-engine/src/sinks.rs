@@ -105,9 +105,13 @@ fn project_dir(context: &Context<'_>, name: &str, agent: Option<&Agent>) -> Resu
         return Err(Error::new(Kind::Request, format!("the sink `{name}` has no place in a project"))
             .hint("leave out `--scope project`, or add `--path <directory>`"));
     };
+    Ok(project_root(context).join(agent.project))
+}
+
+/// The project of the current directory: the repository that it is in, else itself.
+pub(crate) fn project_root<'c>(context: &'c Context<'_>) -> &'c Path {
     let here = &context.current_dir;
-    let project = here.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(here);
-    Ok(project.join(agent.project))
+    here.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(here)
 }
 
 /// Where the agent of a built-in sink really reads, if it is on this machine and reads elsewhere.

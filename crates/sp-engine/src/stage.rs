@@ -111,6 +111,7 @@ impl Stager<'_> {
         let jobs: Result<Vec<Job>> = known
             .into_par_iter()
             .map(|((pack, skill), slots, listing)| {
+                self.session.context.go_on()?;
                 let bytes = listing.map_or_else(|| local(pack, skill), |listing| Ok(Bytes::Git(listing)))?;
                 Ok(Job { pack, skill, slots, bytes })
             })
@@ -185,6 +186,7 @@ impl Stager<'_> {
         let mut staged: StagedSkills = local
             .into_par_iter()
             .map(|job| {
+                self.session.context.go_on()?;
                 let staged = match job.bytes {
                     Bytes::Packed(number) => self.stage_packed(transaction, job, number, &problems)?,
                     _ => self.stage_local(transaction, job, &problems)?,
@@ -197,6 +199,10 @@ impl Stager<'_> {
             staged.extend(group.iter().zip(results).map(|(job, staged)| finish(job, staged)));
         }
         self.report_problems(problems.into_inner().unwrap_or_else(PoisonError::into_inner))?;
+        // The last moment to stop: what comes next is done to its end.
+        if !jobs.is_empty() {
+            self.session.context.go_on()?;
+        }
         Ok(staged)
     }
 
@@ -282,6 +288,7 @@ impl Stager<'_> {
             open.push(GitStage { id, writers, entries, name: None });
         }
         read_blobs(self.session.context, checkout, &blobs, |at, bytes| {
+            self.session.context.go_on()?;
             let (stage, path, executable) = places[at];
             let stage = &mut open[stage];
             for writer in &mut stage.writers {

@@ -53,9 +53,15 @@ fn visit(dir: &Path, prefix: &str, found: &mut Files) {
 fn content(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if text.len() <= 200 => text.into(),
-        _ => Sha256::digest(bytes).iter().fold("sha256:".into(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        }),
+        _ => sha256(bytes),
     }
+}
+
+/// The hash of bytes: `sha256:…`.
+pub fn sha256(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    Sha256::digest(bytes).iter().fold("sha256:".into(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -145,6 +145,29 @@ pub fn messages(answer: &HttpAnswer) -> Vec<Value> {
     }
 }
 
+/// The bytes of what a resource holds, whichever way they come.
+#[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+pub fn bytes_of(contents: &Value) -> Vec<u8> {
+    match contents["text"].as_str() {
+        Some(text) => text.as_bytes().to_vec(),
+        None => from_base64(contents["blob"].as_str().expect("a text or a blob")),
+    }
+}
+
+/// Base64 as servers write it, read without their help.
+#[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+pub fn from_base64(text: &str) -> Vec<u8> {
+    const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text.trim_end_matches('=').chars();
+    let digits: Vec<u32> = digits.map(|c| LETTERS.find(c).expect("a letter of base64") as u32).collect();
+    let mut bytes = Vec::new();
+    for group in digits.chunks(4) {
+        let number = group.iter().fold(0, |number, digit| number << 6 | digit) << (6 * (4 - group.len()));
+        bytes.extend_from_slice(&number.to_be_bytes()[1..group.len()]);
+    }
+    bytes
+}
+
 /// A child that speaks MCP over its stdin and stdout. It ends when this is dropped.
 pub struct McpChild {
     child: Child,

@@ -107,11 +107,11 @@ impl Registry {
 pub(crate) fn send(address: &str, request: &str, headers: &[(&str, &str)], body: &[u8]) -> Option<HttpAnswer> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let is_named = headers.iter().any(|(name, _)| *name == "host");
+    let host = (!is_named).then_some(("host", address));
+    let headers: String = host.iter().chain(headers).map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = body.len();
-    let head = format!(
-        "{request} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n"
-    );
+    let head = format!("{request} HTTP/1.1\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n");
     stream.write_all(head.as_bytes()).ok()?;
     // It may refuse before it has read all.
     let _ = stream.write_all(body);

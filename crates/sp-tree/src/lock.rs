@@ -14,16 +14,6 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of `dir`; calls `waiting` once if another process has it.
-    pub fn take(dir: &Dir, waiting: impl FnOnce()) -> Result<Self, FileError> {
-        let file = lock_file(dir)?;
-        if !try_lock(dir, &file)? {
-            waiting();
-            file.lock().map_err(|e| FileError::new("lock", dir.path_of(&LOCK), e))?;
-        }
-        Ok(Self { _file: file })
-    }
-
     /// Takes the lock of `dir` if nobody has it.
     pub fn try_take(dir: &Dir) -> Result<Option<Self>, FileError> {
         let file = lock_file(dir)?;

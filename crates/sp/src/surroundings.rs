@@ -55,6 +55,12 @@ pub(crate) fn arguments() -> Option<Vec<String>> {
     std::env::args_os().skip(1).map(|argument| argument.into_string().ok()).collect()
 }
 
+/// Where the program is that is running.
+pub(crate) fn program() -> Result<PathBuf> {
+    std::env::current_exe()
+        .map_err(|e| Error::new(Kind::Environment, "the system does not say where `sp` is").because(e))
+}
+
 /// The time that goes into records: `SOURCE_DATE_EPOCH` stops it, for builds that must repeat.
 fn now(env: &BTreeMap<String, String>) -> Timestamp {
     let stopped = env.get("SOURCE_DATE_EPOCH").and_then(|epoch| epoch.parse().ok());

@@ -40,12 +40,13 @@ enum Group {
     /// A package, by the rule that it is about.
     Package(&'static str),
     GoodPackage,
+    Hidden,
     Good,
 }
 
 impl Group {
     fn of(case: &str) -> Self {
-        const STARTS: [(&str, Group); 38] = [
+        const STARTS: [(&str, Group); 39] = [
             ("good-pkg-", Group::GoodPackage),
             ("good-ctx-", Group::GoodContextPack),
             ("good-", Group::Good),
@@ -76,6 +77,7 @@ impl Group {
             ("bag-", Group::Bag),
             ("pack", Group::Pack),
             ("config-", Group::Config),
+            ("hidden-", Group::Hidden),
             ("link-to-", Group::Place),
             ("skill", Group::Place),
             ("folder", Group::Place),
@@ -97,6 +99,11 @@ fn as_02_every_mistake_in_frontmatter_is_found_where_it_stands() {
 #[test]
 fn as_07_every_mistake_in_a_body_is_found_where_it_stands() {
     check_all(Group::Body);
+}
+
+#[test]
+fn se_09_whatever_is_hidden_is_found_where_it_stands_and_decoded() {
+    check_all(Group::Hidden);
 }
 
 #[test]
@@ -508,7 +515,11 @@ fn shortened(text: &str) -> String {
 
 /// The text with everything escaped that an editor or git might change; line feeds stay.
 fn visible(text: &str) -> String {
-    let is_hidden = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{feff}' | '\u{200b}'..='\u{202e}');
+    let is_hidden = |c: char| {
+        let is_format =
+            matches!(c, '\u{feff}' | '\u{200b}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e0fff}');
+        c.is_control() && c != '\n' || is_format
+    };
     text.chars().map(|c| if is_hidden(c) { c.escape_default().to_string() } else { c.into() }).collect()
 }
 

@@ -31,7 +31,7 @@ fn installed() -> World {
 }
 
 /// Every command that prints a result, and the section of docs/json.md that describes it.
-const COMMANDS: [(&[&str], &str); 11] = [
+const COMMANDS: [(&[&str], &str); 13] = [
     (&["list"], "list"),
     (&["skills"], "list"),
     (&["packs"], "packs"),
@@ -43,6 +43,8 @@ const COMMANDS: [(&[&str], &str); 11] = [
     (&["uninstall", "team", "--agent", "claude"], "install"),
     (&["init", "new"], "init"),
     (&["clean"], "clean"),
+    (&["mcp", "install", "--agent", "cursor", "--agent", "codex"], "mcp install"),
+    (&["mcp", "uninstall", "--agent", "cursor"], "mcp install"),
 ];
 
 /// The documented schema of a command's JSON.
@@ -526,6 +528,7 @@ fn completions_are_there_for_every_shell() {
 
 /// Every command that has a page.
 const PAGES: &[&str] = &[
+    "audit",
     "bag",
     "bag-check",
     "bag-deps",
@@ -580,6 +583,9 @@ const PAGES: &[&str] = &[
     "login",
     "logout",
     "man",
+    "mcp",
+    "mcp-install",
+    "mcp-uninstall",
     "packs",
     "pkg",
     "pkg-create",

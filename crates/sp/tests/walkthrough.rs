@@ -1,5 +1,6 @@
-//! `docs/bag.md`, `docs/packages.md` and `docs/context.md`, each done from its first line to its last: every
-//! file it shows is written, every command is run, and what is printed must be what the page says.
+//! `docs/bag.md`, `docs/packages.md`, `docs/context.md`, `docs/check.md` and the pages of `docs/agents/`, each done from
+//! its first line to its last: every file it shows is written, every command is run, and what is printed must be what
+//! the page says.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
 
 use std::fmt::Write;
@@ -142,6 +143,28 @@ fn cp_12_the_walkthrough_of_context_packs_prints_what_it_says() {
                 !text.contains("tok_9f8e") && !text.contains("ask Ada") && !text.contains("author of this"),
                 "{dir} has what must not get in"
             );
+        }
+    }
+}
+
+#[test]
+fn se_09_the_page_about_checking_prints_what_it_says() {
+    let reader = walked("check.md");
+    assert!(reader.world.home().join("release/scripts/push.sh").is_file());
+}
+
+#[test]
+fn mc_08_the_pages_of_agents_print_what_they_say() {
+    for agent in ["claude", "cursor", "codex", "vscode", "windsurf"] {
+        // The page shows where VS Code keeps its settings on Linux.
+        if agent == "vscode" && cfg!(target_os = "macos") {
+            continue;
+        }
+        let name = format!("agents/{agent}.md");
+        walked(&name);
+        let page = page(&name);
+        for words in ["sp mcp install", "cat ~/", "--scope project", "--http", "By hand", "sp mcp uninstall"] {
+            assert!(page.contains(words), "{name}: {words}");
         }
     }
 }

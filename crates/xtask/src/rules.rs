@@ -1,6 +1,7 @@
 //! `docs/rules.md`: every rule that `sp check` can report, as `sp explain` tells it.
 
 use sp_formats::checks::{CHECKS, Check, Content, ExampleFile, files, shortened};
+use sp_formats::hidden::mark;
 use sp_formats::printable::printable;
 
 /// The page.
@@ -34,6 +35,7 @@ fn file(file: &ExampleFile) -> String {
                 _ => "markdown",
             };
             let (shown, more) = shortened(text);
+            let shown = mark(&shown);
             let more = if more > 0 { format!("… {more} more lines\n") } else { String::new() };
             // A text with a fence in it needs a longer one round it.
             let fence = if shown.contains("```") { "````" } else { "```" };

@@ -51,6 +51,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("foldhash", &["sp-formats"], Nobody),
     ("granit-parser", &["sp-formats"], Nobody),
     ("pulldown-cmark", &["sp-formats", "sp-knowledge", "sp-server"], Nobody),
+    ("toml_edit", &["sp-formats"], Nobody),
     // What a project says of itself.
     ("roxmltree", &["sp-extract"], Nobody),
     ("toml", &["sp-extract"], Nobody),

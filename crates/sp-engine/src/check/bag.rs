@@ -15,7 +15,7 @@ use sp_formats::skill::SKILL_FILE;
 use super::place::{Place, is_repo};
 use super::repo::Repo;
 use super::skill::check_skill;
-use super::{Checker, Format};
+use super::{Checker, Format, hidden};
 use crate::bag::workspace::{is_workspace, skill_folders};
 use crate::error::Result;
 use crate::source::git::tracks;
@@ -55,6 +55,7 @@ fn read(checker: &Checker<'_>, path: &Path) -> Result<Option<String>> {
         return Ok(None);
     }
     let bytes = checker.drafts.read(path, checker.session.limits.markdown_bytes)?;
+    hidden::in_bytes(checker, path, &bytes);
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 

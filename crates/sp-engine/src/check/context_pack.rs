@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use sp_formats::context_pack::{MANIFEST, read};
+use sp_formats::context_pack::{Entry, MANIFEST, read};
 
 use super::place::Place;
-use super::{Checker, Format};
+use super::{Checker, Format, hidden};
 use crate::context_pack::{PackAddress, PackAt, is_pack, read_entries};
 use crate::error::Result;
 
@@ -36,6 +36,16 @@ fn check_pack(checker: &Checker<'_>, pack: &PackAt, folder: &Path) -> Result<()>
     let entries = read_entries(checker.session, pack)?;
     for report in &read(&entries, &checker.session.limits).reports {
         checker.findings.report(&folder.join(&report.file), report);
+    }
+    for (path, entry) in &entries {
+        let (file, leaf) = (folder.join(path), path.rsplit('/').next().unwrap_or(path));
+        hidden::in_name(checker, &file, leaf);
+        if let Entry::File(bytes) = entry {
+            hidden::in_bytes(checker, &file, bytes);
+            if path == MANIFEST {
+                hidden::in_json_escapes(checker, &file, bytes);
+            }
+        }
     }
     checker.findings.context_pack(&folder.join(MANIFEST));
     Ok(())

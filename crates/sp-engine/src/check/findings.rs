@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sp_formats::FileFindings;
-use sp_formats::output::SkillCost;
+use sp_formats::output::{AuditedPackage, AuditedSkill, SkillCost};
 use sp_formats::report::{Placed, Report, Severity};
 
 use sp_tree::Digest;
 
-use super::{Checked, Strictness};
+use super::{Checked, Facts, Strictness};
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind};
 
@@ -27,6 +27,8 @@ struct Gathered {
     packs: BTreeMap<PathBuf, usize>,
     packages: BTreeSet<PathBuf>,
     context_packs: BTreeSet<PathBuf>,
+    audited_skills: BTreeMap<PathBuf, AuditedSkill>,
+    audited_packages: BTreeMap<PathBuf, AuditedPackage>,
     unreadable: Vec<Error>,
 }
 
@@ -93,6 +95,16 @@ impl<'a> Findings<'a> {
         self.lock().packages.insert(file.into());
     }
 
+    /// Adds what a skill brings, asks for and names.
+    pub(super) fn audited_skill(&self, skill: AuditedSkill) {
+        self.lock().audited_skills.insert(skill.path.clone(), skill);
+    }
+
+    /// Adds who signed a package.
+    pub(super) fn audited_package(&self, package: AuditedPackage) {
+        self.lock().audited_packages.insert(package.path.clone(), package);
+    }
+
     /// Adds something that could not be read.
     pub(super) fn unreadable(&self, error: Error) {
         // Whatever the reason, to a check it is data that cannot be read.
@@ -127,6 +139,10 @@ impl<'a> Findings<'a> {
             context_packs: gathered.context_packs.len(),
             imports_left: gathered.packs.values().sum(),
             costs: gathered.costs.into_values().collect(),
+            facts: Facts {
+                skills: gathered.audited_skills.into_values().collect(),
+                packages: gathered.audited_packages.into_values().collect(),
+            },
             unreadable,
         }
     }

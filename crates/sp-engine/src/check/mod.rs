@@ -8,10 +8,12 @@ mod config;
 mod context_pack;
 mod findings;
 mod fix;
+mod hidden;
 mod pack;
 mod package;
 mod place;
 mod repo;
+mod report;
 mod skill;
 mod watch;
 
@@ -19,9 +21,8 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 use sp_formats::FileFindings;
-use sp_formats::output::{CheckReport, CheckSummary, FindingItem, FixedItem, SkillCost, UnreadableItem};
+use sp_formats::output::{AuditedPackage, AuditedSkill, SkillCost};
 use sp_formats::report::Severity;
-use sp_formats::tokens::TOKENIZER;
 
 pub use fix::{Fixed, FixedFile, fix};
 pub use watch::{Watch, watch};
@@ -66,7 +67,7 @@ pub enum Imports {
 }
 
 /// What a check found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Checked {
     /// The files in which something was found, sorted by name.
     pub files: Vec<FileFindings>,
@@ -82,8 +83,26 @@ pub struct Checked {
     pub imports_left: usize,
     /// What each skill costs, in the order of their paths.
     pub costs: Vec<SkillCost>,
+    /// What should be known before it is trusted, if that was asked for.
+    pub facts: Facts,
     /// What could not be read at all.
     pub unreadable: Vec<Error>,
+}
+
+/// What should be known before skills and packages are trusted.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// What each skill brings, asks for and names, in the order of their paths.
+    pub skills: Vec<AuditedSkill>,
+    /// Who signed each package, in the order of their paths.
+    pub packages: Vec<AuditedPackage>,
+}
+
+/// Whether facts are gathered besides the findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gathering {
+    Findings,
+    Facts,
 }
 
 impl Checked {
@@ -102,32 +121,6 @@ impl Checked {
     pub fn fixable(&self) -> usize {
         let findings = self.files.iter().flat_map(|file| &file.findings);
         findings.filter(|placed| !placed.finding.fix.is_empty()).count()
-    }
-
-    /// All of it, as it is printed, with the files that were mended.
-    pub fn report(&self, fixed: Vec<FixedItem>) -> CheckReport {
-        let items = |file: &FileFindings| -> Vec<FindingItem> {
-            file.findings.iter().map(|placed| FindingItem::new(&file.file, placed)).collect()
-        };
-        let unreadable = |error: &Error| UnreadableItem { message: error.to_string(), because: error.causes() };
-        CheckReport {
-            summary: CheckSummary {
-                skills: self.skills,
-                packs: self.packs,
-                packages: self.packages,
-                context_packs: self.context_packs,
-                errors: self.count(Severity::Error),
-                warnings: self.count(Severity::Warning),
-                notes: self.count(Severity::Note),
-                fixable: self.fixable(),
-                imports_left: self.imports_left,
-            },
-            findings: self.files.iter().flat_map(items).collect(),
-            skills: self.costs.clone(),
-            tokenizer: TOKENIZER.into(),
-            fixed,
-            unreadable: self.unreadable.iter().map(unreadable).collect(),
-        }
     }
 }
 
@@ -159,6 +152,7 @@ struct Checker<'a> {
     /// Texts that are to be written, and count as if they were.
     drafts: &'a Drafts,
     findings: Findings<'a>,
+    gathering: Gathering,
 }
 
 /// Checks what the request names.
@@ -166,6 +160,17 @@ pub fn check(context: &Context<'_>, request: &CheckRequest) -> Result<Checked> {
     let session = Session::begin(context)?;
     let tokens = Tokens::open(context);
     let checked = check_with(&session, request, &tokens, &Drafts::default());
+    tokens.store();
+    checked
+}
+
+/// Checks what the request names, and gathers the facts on the way.
+pub(crate) fn check_and_gather(session: &Session<'_>, request: &CheckRequest) -> Result<Checked> {
+    let tokens = Tokens::open(session.context);
+    let drafts = Drafts::default();
+    let findings = Findings::new(session.context);
+    let checker = Checker { session, request, tokens: &tokens, drafts: &drafts, findings, gathering: Gathering::Facts };
+    let checked = check_places(checker);
     tokens.store();
     checked
 }
@@ -193,14 +198,20 @@ pub(crate) fn costs(
 }
 
 fn check_with(session: &Session<'_>, request: &CheckRequest, tokens: &Tokens<'_>, drafts: &Drafts) -> Result<Checked> {
-    let places = place::places(session.context, request)?;
-    let checker = Checker { session, request, tokens, drafts, findings: Findings::new(session.context) };
+    let findings = Findings::new(session.context);
+    check_places(Checker { session, request, tokens, drafts, findings, gathering: Gathering::Findings })
+}
+
+fn check_places(checker: Checker<'_>) -> Result<Checked> {
+    let places = place::places(checker.session.context, checker.request)?;
     places.par_iter().for_each(|place| match (check_place(&checker, place), &place.address) {
         (Ok(()), _) => {}
         (Err(error), Some(_)) => checker.findings.unreachable(error),
         (Err(error), None) => checker.findings.unreadable(error),
     });
-    Ok(checker.findings.finish(request.strictness))
+    // What was not looked at any more must not pass for what cannot be read.
+    checker.session.context.go_on()?;
+    Ok(checker.findings.finish(checker.request.strictness))
 }
 
 fn check_place(checker: &Checker<'_>, place: &Place) -> Result<()> {

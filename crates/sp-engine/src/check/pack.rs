@@ -8,7 +8,7 @@ use sp_formats::pack::{self, Pack};
 use sp_formats::report::{Report, Severity};
 
 use super::place::{Place, is_repo};
-use super::{Checker, Format, Imports, repo};
+use super::{Checker, Format, Imports, hidden, repo};
 use crate::authoring::{Authoring, ReadPack, is_pack_file, read_pack_partly};
 use crate::error::Result;
 use crate::resolve::{Offer, resolve};
@@ -47,6 +47,9 @@ fn root_of(checker: &Checker<'_>, file: &Path) -> Option<PathBuf> {
 
 fn read(checker: &Checker<'_>, path: PathBuf) -> Result<ReadPack> {
     let bytes = checker.drafts.read(&path, checker.session.limits.yaml_bytes);
+    if let Ok(bytes) = &bytes {
+        hidden::in_bytes(checker, &path, bytes);
+    }
     read_pack_partly(checker.session, path, bytes)
 }
 

@@ -2,15 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::package::{check_level, read};
-use sp_formats::report::Report;
-use sp_formats::skill::{self, SKILL_FILE};
-use sp_tree::{Content, Dir, EntryKind};
+use sp_formats::checks::PK_13;
+use sp_formats::facts::SkillFacts;
+use sp_formats::hidden::{check_json, check_part, check_text};
+use sp_formats::output::AuditedPackage;
+use sp_formats::package::{Outcome, Package, check_level, read};
+use sp_formats::report::{Report, Severity};
+use sp_formats::skill::{self, SKILL_FILE, Skill};
+use sp_tree::{Content, Dir, EntryKind, RelPath};
 
 use super::place::Place;
-use super::{Checker, Format};
+use super::{Checker, Format, Gathering, hidden};
 use crate::error::Result;
-use crate::pkg::{installed_in, is_package_file};
+use crate::pkg::{installed_in, is_package_file, signer_of};
 
 /// A package.
 pub(super) struct PackageFile;
@@ -27,22 +31,88 @@ impl Format for PackageFile {
         if let Some(package) = &read.package {
             let mut report = Report::deferred("");
             check_level(package.raw_manifest(), package.content(), &mut report);
+            check_hidden(package, &mut report);
             checker.findings.report(&place.path, &report.about(package.text()));
         }
         read.report.sort();
         checker.findings.report(&place.path, &read.report);
         checker.findings.package(&place.path);
-        let documents = read.package.as_ref().and_then(|package| package.documents.as_ref());
-        for (path, _, bytes) in documents.into_iter().flat_map(Content::files) {
-            if path.leaf() == SKILL_FILE {
-                let folder = path.parent().and_then(|parent| parent.rsplit('/').next()).unwrap_or_default();
-                let (_, mut report) = skill::read("", folder, bytes, limits);
-                // What a package carries is hashed: it is mended where it was made.
-                report.findings.iter_mut().for_each(|finding| finding.fix.clear());
-                checker.findings.report(&place.path.join(path.as_str()), &report);
+        if let Some(package) = &read.package {
+            check_documents(checker, &place.path, package);
+            if checker.gathering == Gathering::Facts {
+                audit_signer(checker, &place.path, package)?;
             }
         }
         Ok(())
+    }
+}
+
+/// Checks the files that a package of skills carries.
+fn check_documents(checker: &Checker<'_>, file: &Path, package: &Package) {
+    for (path, _, bytes) in package.documents.iter().flat_map(Content::files) {
+        let shown = file.join(path.as_str());
+        hidden::in_name(checker, &shown, path.leaf());
+        hidden::in_bytes(checker, &shown, bytes);
+        if path.leaf() == SKILL_FILE {
+            let folder = path.parent().and_then(|parent| parent.rsplit('/').next()).unwrap_or_default();
+            let (skill, mut report) = skill::read("", folder, bytes, &checker.session.limits);
+            // What a package carries is hashed: it is mended where it was made.
+            report.findings.iter_mut().for_each(|finding| finding.fix.clear());
+            checker.findings.report(&shown, &report);
+            if let Some(skill) = skill.filter(|_| checker.gathering == Gathering::Facts) {
+                gather(checker, file, package, (path, &skill));
+            }
+        }
+    }
+}
+
+/// Gathers the facts of a skill that a package carries.
+fn gather(checker: &Checker<'_>, file: &Path, package: &Package, (path, skill): (&RelPath, &Skill)) {
+    let folder = path.parent().unwrap_or_default();
+    let mut facts = SkillFacts::of(skill);
+    for (path, executable, bytes) in package.documents.iter().flat_map(Content::files) {
+        let inside = match folder {
+            "" => Some(path.as_str()),
+            folder => path.as_str().strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')),
+        };
+        if let Some(inside) = inside {
+            facts.add(inside, executable, std::str::from_utf8(bytes).ok());
+        }
+    }
+    checker.findings.audited_skill(facts.at(file.join(folder)));
+}
+
+/// Tells who signed a package, and whether that is who is trusted here.
+fn audit_signer(checker: &Checker<'_>, file: &Path, package: &Package) -> Result<()> {
+    let step = signer_of(checker.session, package)?;
+    if step.outcome == Outcome::Failed {
+        let mut report = Report::deferred("");
+        report.whole(Severity::Error, &PK_13, step.detail.as_str()).help("`sp pkg verify` tells more");
+        checker.findings.report(file, &report);
+    }
+    checker.findings.audited_package(AuditedPackage {
+        path: file.into(),
+        name: package.manifest.name.to_string(),
+        version: package.manifest.version.to_string(),
+        key: package.signer.map(|signer| signer.key.to_string()),
+        signer: step.outcome.word().into(),
+        detail: step.detail,
+    });
+    Ok(())
+}
+
+/// Reports what a package hides; what its documents hide is told of each.
+fn check_hidden(package: &Package, report: &mut Report) {
+    let text = package.text();
+    match package.documents {
+        Some(_) => {
+            check_part(text, package.raw_manifest().span(), report);
+            check_json(package.raw_manifest(), report);
+        }
+        None => {
+            check_text(text, report);
+            [package.raw_manifest(), package.content()].into_iter().for_each(|value| check_json(value, report));
+        }
     }
 }
 

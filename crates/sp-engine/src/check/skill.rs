@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sp_formats::checks::{Check, SE_03, SE_04, SP_21};
+use sp_formats::facts::SkillFacts;
+use sp_formats::hidden::check_text;
 use sp_formats::output::SkillCost;
 use sp_formats::printable::printable;
 use sp_formats::report::{Place as At, Report, Severity};
@@ -13,7 +15,7 @@ use sp_tree::{Dir, FileError, Listing, ListingEntry, ListingKind, ScanError, Sta
 
 use super::place::{Place, is_skill};
 use super::repo::Repo;
-use super::{Checker, Format, repo};
+use super::{Checker, Format, Gathering, hidden, repo};
 use crate::authoring::Authoring;
 use crate::error::{Error, Kind, Result};
 
@@ -73,6 +75,7 @@ pub(super) fn check_skill(checker: &Checker<'_>, dir: &Path) -> Option<Described
 }
 
 fn try_check(checker: &Checker<'_>, dir: &Path) -> Result<Option<Described>> {
+    checker.session.context.go_on()?;
     let file = dir.join(SKILL_FILE);
     let handle = Dir::open(dir)?;
     let listing = match scan(&handle, &checker.session.limits) {
@@ -106,7 +109,11 @@ fn try_check(checker: &Checker<'_>, dir: &Path) -> Result<Option<Described>> {
     if let Some(skill) = skill {
         // What was read is text, or there would be no skill.
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        check_text(text, &mut report);
+        hidden::in_escapes(&skill, text, &mut report);
+        hidden::in_name(checker, dir, &folder);
         let mut cost = cost(checker, dir, text, &skill);
+        let mut facts = (checker.gathering == Gathering::Facts).then(|| SkillFacts::of(&skill));
         check_body(&(skill.body..text.len()), cost.body, &mut report);
         if let Some(listing) = &listing {
             let files = Files::of(listing);
@@ -117,7 +124,11 @@ fn try_check(checker: &Checker<'_>, dir: &Path) -> Result<Option<Described>> {
                 &|path| files.has(path),
                 &mut report,
             );
-            cost.files = check_others(checker, &handle, listing, &files)?;
+            cost.files = check_others(checker, &handle, listing, &files, &mut facts)?;
+        }
+        if let Some(mut facts) = facts {
+            facts.add(SKILL_FILE, false, Some(text));
+            checker.findings.audited_skill(facts.at(dir.into()));
         }
         checker.findings.skill(dir, cost);
     }
@@ -156,17 +167,30 @@ impl<'a> Files<'a> {
 }
 
 /// Reads the other files: what they cost, and whether links in Markdown lead somewhere.
-fn check_others(checker: &Checker<'_>, dir: &Dir, listing: &Listing<Stamp>, files: &Files<'_>) -> Result<usize> {
+fn check_others(
+    checker: &Checker<'_>,
+    dir: &Dir,
+    listing: &Listing<Stamp>,
+    files: &Files<'_>,
+    facts: &mut Option<SkillFacts>,
+) -> Result<usize> {
     let mut tokens = 0;
     for entry in &listing.entries {
         let path = entry.path.as_str();
-        if path == SKILL_FILE || matches!(entry.kind, ListingKind::Dir) {
+        hidden::in_name(checker, &dir.path().join(path), entry.path.leaf());
+        let ListingKind::File { executable, .. } = entry.kind else { continue };
+        if path == SKILL_FILE {
             continue;
         }
-        let Some(text) = read_text(dir, &entry.path, checker.session.limits.file_bytes)? else {
-            continue;
-        };
+        let text = read_text(dir, &entry.path, checker.session.limits.file_bytes)?;
+        if let Some(facts) = facts {
+            facts.add(path, executable, text.as_deref());
+        }
+        let Some(text) = text else { continue };
         tokens += checker.tokens.count(&text);
+        if text.len() as u64 <= checker.session.limits.markdown_bytes {
+            hidden::in_text(checker, &dir.path().join(path), &text);
+        }
         if path.ends_with(".md") {
             let from = entry.path.parent().unwrap_or_default();
             let mut report = Report::new("", text.as_str());

@@ -8,6 +8,7 @@ mod diff;
 mod entries;
 mod hosted;
 mod install;
+mod make;
 mod view;
 mod web;
 mod write;
@@ -18,6 +19,7 @@ pub use build::{BuildRequest, Explain, Zipped, build};
 pub use diff::{Bodies, PackDiff, diff};
 pub use hosted::{PushRequest, UrlRequest, push, revoke, url};
 pub use install::{InstallPack, Reader, install, uninstall};
+pub use make::{Made, make};
 pub use view::show;
 
 pub(crate) use archive::valid;

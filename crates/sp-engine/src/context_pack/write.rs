@@ -59,23 +59,43 @@ pub(super) fn change_files(
     files: BTreeMap<String, Target>,
     mode: Mode,
 ) -> Result<ContextPackWritten> {
-    let real = dir.canonicalize().map_err(|e| sp_tree::FileError::new("find", dir, e))?;
-    let mut written = ContextPackWritten { dir: real.clone(), files: Vec::new() };
-    let mut plans = Vec::new();
-    for (path, target) in files {
-        let change = target.change();
-        let bytes = target.new.as_ref().map_or(0, Vec::len);
-        written.files.push(ContextFile { path: path.clone(), bytes, change });
-        if change != FileChange::Same && mode == Mode::Apply {
-            plans.push(plan(&real, &path, target)?);
-        }
-    }
-    if !plans.is_empty() {
-        let home = Home::open(session.context, &session.limits)?;
-        let change = Change { session, home: Some(&home), terms: Mode::Apply.into() };
-        change.make_files(plans)?;
+    let written = compare(dir, &files)?;
+    if mode == Mode::Apply && files.values().any(|target| target.change() != FileChange::Same) {
+        put_files(session, &Home::open(session.context, &session.limits)?, &written.dir, files)?;
     }
     Ok(written)
+}
+
+/// Changes files, all at once, for somebody who has the home already.
+pub(super) fn change_files_at_once(
+    session: &Session<'_>,
+    home: &Home<'_>,
+    dir: &Path,
+    files: BTreeMap<String, Target>,
+) -> Result<ContextPackWritten> {
+    let written = compare(dir, &files)?;
+    put_files(session, home, &written.dir, files)?;
+    Ok(written)
+}
+
+/// What becomes of each file.
+fn compare(dir: &Path, files: &BTreeMap<String, Target>) -> Result<ContextPackWritten> {
+    let dir = dir.canonicalize().map_err(|e| sp_tree::FileError::new("find", dir, e))?;
+    let file = |(path, target): (&String, &Target)| ContextFile {
+        path: path.clone(),
+        bytes: target.new.as_ref().map_or(0, Vec::len),
+        change: target.change(),
+    };
+    Ok(ContextPackWritten { dir, files: files.iter().map(file).collect() })
+}
+
+fn put_files(session: &Session<'_>, home: &Home<'_>, dir: &Path, files: BTreeMap<String, Target>) -> Result<()> {
+    let changed = files.into_iter().filter(|(_, target)| target.change() != FileChange::Same);
+    let plans: Vec<FilePlan> = changed.map(|(path, target)| plan(dir, &path, target)).collect::<Result<_>>()?;
+    match plans.is_empty() {
+        true => Ok(()),
+        false => Change { session, home: Some(home), terms: Mode::Apply.into() }.make_files(plans),
+    }
 }
 
 fn plan(root: &Path, path: &str, target: Target) -> Result<FilePlan> {

@@ -70,6 +70,7 @@ fn stamps(session: &Session<'_>, root: &Dir) -> Result<(BTreeMap<RelPath, Stamp>
     let (mut stamps, mut skipped) = (BTreeMap::new(), Vec::new());
     let most = session.limits.repo_entries;
     for (seen, entry) in (0..).zip(walk.build().flatten()) {
+        session.context.go_on()?;
         if seen > most {
             let message = format!("`{}` has more than {most} files", session.context.show(root.path()));
             let hint = "name a part of it, or raise `--limit repo-entries=<number>`";

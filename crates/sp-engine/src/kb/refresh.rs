@@ -54,8 +54,11 @@ pub(crate) fn refresh(session: &Session<'_>, dir: &Path) -> Result<Base> {
         store.change(|writer| {
             gone.iter().try_for_each(|path| writer.forget(path))?;
             for chunk in chunks(&to_read) {
-                let read: Vec<Fresh> = chunk.par_iter().filter_map(|file| reading.one(file)).collect();
-                read.iter().try_for_each(|file| writer.write(file))?;
+                let read: Result<Vec<Option<Fresh>>> = chunk.par_iter().map(|file| reading.one(file)).collect();
+                for file in read?.iter().flatten() {
+                    session.context.go_on()?;
+                    writer.write(file)?;
+                }
             }
             writer.finish(&session.context.timestamp())
         })?;
@@ -93,13 +96,14 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// What a file holds; none if it went away.
-    fn one(&self, file: &Found) -> Option<Fresh> {
+    fn one(&self, file: &Found) -> Result<Option<Fresh>> {
+        self.session.context.go_on()?;
         let fresh = self.read(file);
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        if done.is_multiple_of(STEP) {
+        if done.is_multiple_of(STEP) || done == self.total {
             self.session.context.tell(Event::Reading { done, total: self.total });
         }
-        fresh
+        Ok(fresh)
     }
 
     fn read(&self, file: &Found) -> Option<Fresh> {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 use sp_knowledge::{Document, Skipped, identity};
-use sp_tree::{Digest, Dir, Lock, Name};
+use sp_tree::{Digest, Dir, Name};
 
-use crate::context::{Context, Event};
+use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 
 /// Goes up whenever files are read in another way: then everything is read anew.
@@ -80,7 +80,7 @@ impl Store {
         let name = file_name(folder);
         let path = dir.path().join(&name);
         // Two at once must not both make it: the second would remove what the first is writing into.
-        let _lock = Lock::take(&dir, || context.tell(Event::Waiting))?;
+        let _lock = context.lock(&dir)?;
         match Self::ready(&path, folder) {
             Ok(Some(store)) => return Ok(store),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {

@@ -13,8 +13,9 @@ use ureq::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 
 use super::prompt::{OPTIONAL, Question};
 use super::{Endpoint, HIDDEN, WITHOUT, short};
+use crate::context::Context;
 use crate::error::{Error, Kind, Result};
-use crate::http::{for_one_server, is_here};
+use crate::http::{for_one_server, is_here, while_wanted};
 
 /// Longer answers are none: the sentences that were offered are far shorter.
 const MAX_ANSWER: u64 = 4 * 1024 * 1024;
@@ -58,41 +59,45 @@ impl<'a> Client<'a> {
 
     /// Posts a question, and reads the answer. If what the question asks for besides is the trouble, it is posted
     /// once more without.
-    pub(super) fn ask(&self, question: &Question<'_>) -> Result<String> {
-        match self.post(&question.full())? {
+    pub(super) fn ask(&self, context: &Context<'_>, question: &Question<'_>) -> Result<String> {
+        match self.post(context, question.full())? {
             Answered::Text(text) => Ok(text),
-            Answered::Refused { status, body } if is_choosy(status, &body) => match self.post(&question.plain())? {
-                Answered::Text(text) => Ok(text),
-                Answered::Refused { status, body } => Err(self.refused(status, &body)),
-            },
+            Answered::Refused { status, body } if is_choosy(status, &body) => {
+                match self.post(context, question.plain())? {
+                    Answered::Text(text) => Ok(text),
+                    Answered::Refused { status, body } => Err(self.refused(status, &body)),
+                }
+            }
             Answered::Refused { status, body } => Err(self.refused(status, &body)),
         }
     }
 
-    fn post(&self, body: &str) -> Result<Answered> {
+    fn post(&self, context: &Context<'_>, body: String) -> Result<Answered> {
         let mut request =
             for_one_server(&self.url, self.timeout).post(&self.url).header("content-type", "application/json");
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
         }
-        let mut response = request.send(body).map_err(|e| self.unreached(e))?;
-        let bytes = self.read(response.body_mut());
-        match response.status() {
+        // A model thinks long, and whoever asked may not want to wait for it.
+        let answered = while_wanted(context, move || {
+            let response = request.send(body)?;
+            let (parts, mut body) = response.into_parts();
+            Ok((parts, read(&mut body)))
+        })?;
+        let (parts, bytes) = answered.map_err(|e| self.unreached(e))?;
+        let bytes = bytes.map_err(|e| self.unreached(e)).and_then(|bytes| self.bounded(bytes));
+        match parts.status {
             status if status.is_success() => {
                 let text = String::from_utf8(bytes?).map_err(|_| self.unread("it is not text in UTF-8"))?;
                 Ok(Answered::Text(text))
             }
-            status if status.is_redirection() => Err(self.redirected(status, response.headers())),
+            status if status.is_redirection() => Err(self.redirected(status, &parts.headers)),
             // The status says enough, should the rest of it be lost.
             status => Ok(Answered::Refused { status, body: bytes.unwrap_or_default() }),
         }
     }
 
-    fn read(&self, body: &mut ureq::Body) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        // Counted here, since ureq would count what came over the wire, and that may be packed.
-        let read = body.as_reader().take(MAX_ANSWER + 1).read_to_end(&mut bytes);
-        read.map_err(|e| self.unreached(ureq::Error::from(e)))?;
+    fn bounded(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
         if bytes.len() as u64 > MAX_ANSWER {
             return Err(self.unread(&format!("it has more than {MAX_ANSWER} bytes")));
         }
@@ -153,6 +158,14 @@ enum Answered {
 fn is_choosy(status: StatusCode, body: &[u8]) -> bool {
     let said = String::from_utf8_lossy(body);
     matches!(status.as_u16(), 400 | 422) && OPTIONAL.iter().any(|name| said.contains(name))
+}
+
+/// The bytes of an answer, and one more than it may have if it has more.
+fn read(body: &mut ureq::Body) -> Result<Vec<u8>, ureq::Error> {
+    let mut bytes = Vec::new();
+    // Counted here, since ureq would count what came over the wire, and that may be packed.
+    body.as_reader().take(MAX_ANSWER + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The header that holds the key, marked so that nobody prints it by accident.

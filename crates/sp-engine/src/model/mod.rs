@@ -114,7 +114,7 @@ pub fn choose(context: &Context<'_>, endpoint: &Endpoint, brief: &Brief, offers:
         return Err(Error::new(Kind::Environment, format!("`{shown}` cannot be asked with `--offline`")).hint(WITHOUT));
     }
     context.tell(Event::Fetching { repo: shown, progress: Some("the model chooses") });
-    let body = client.ask(&Question { model: &endpoint.name, brief, offers })?;
+    let body = client.ask(context, &Question { model: &endpoint.name, brief, offers })?;
     let unread = |e: ReplyError| {
         Error::new(Kind::Data, format!("what `{shown}` answered cannot be used"))
             .because(client.hide(&e.to_string()))

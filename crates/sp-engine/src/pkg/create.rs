@@ -98,6 +98,7 @@ impl CreateRequest {
 pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<PackagesStored> {
     let session = Session::begin(context)?;
     let mut draft = draft(&session, request)?;
+    context.go_on()?;
     let home = Home::open(context, &session.limits)?;
     let key = match &request.sign {
         Some(name) => Some(signing_key(&session, &home, name.as_deref())?),
@@ -107,6 +108,8 @@ pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<Packages
         true => build(&session, &draft, key.as_ref())?,
         false => next_version(&session, &mut draft, key.as_ref())?,
     };
+    // What comes next is done to its end.
+    context.go_on()?;
     let text = package.text().clone();
     let mut stock = Stock::open(&session)?;
     let made = [(package, "this machine".to_owned())];
@@ -314,6 +317,7 @@ fn project(session: &Session<'_>, dir: &Path, level: Option<u64>) -> Result<Inpu
 fn skills(session: &Session<'_>, request: &CreateRequest, named: &[String]) -> Result<Input> {
     let mut files: Vec<(RelPath, bool, Vec<u8>)> = Vec::new();
     for text in named {
+        session.context.go_on()?;
         let path = session.context.expand(text);
         match path.join(SKILL_FILE).is_file() {
             true => add_skill(&load(&Dir::open(&path)?, &session.limits)?, &leaf(&path)?, &mut files)?,

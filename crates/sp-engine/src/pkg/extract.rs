@@ -33,8 +33,9 @@ const STEP: usize = 64;
 pub(super) fn extract(session: &Session<'_>, dir: &Path, level: u64) -> Result<NewGraph> {
     let files = wanted_files(session, dir)?;
     let root = Dir::open(dir)?;
-    let found = within_memory(|| read_all(session, &root, &files));
+    let found = within_memory(|| read_all(session, &root, &files))?;
     tell(session, &found);
+    session.context.go_on()?;
     let history = history(session.context, dir).unwrap_or_else(|| by_stamps(&root, &files));
     let most_bytes = session.limits.package_bytes.saturating_mul(SHARE.0) / SHARE.1;
     let options = Options { level, most_bytes: usize::try_from(most_bytes).unwrap_or(usize::MAX) };
@@ -66,6 +67,7 @@ fn wanted_files(session: &Session<'_>, dir: &Path) -> Result<Vec<RelPath>> {
     let mut seen: u64 = 0;
     for entry in walk.build() {
         let Ok(entry) = entry else { continue };
+        session.context.go_on()?;
         seen += 1;
         if seen > session.limits.repo_entries {
             let message =
@@ -104,18 +106,20 @@ fn within_memory<T>(read: impl FnOnce() -> T) -> T {
     found
 }
 
-fn read_all(session: &Session<'_>, root: &Dir, files: &[RelPath]) -> Vec<Found> {
+fn read_all(session: &Session<'_>, root: &Dir, files: &[RelPath]) -> Result<Vec<Found>> {
     let done = AtomicUsize::new(0);
     let total = files.len();
     let one = |path: &RelPath| {
+        session.context.go_on()?;
         let found = read_one(root, path);
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         if done.is_multiple_of(STEP) {
             session.context.tell(Event::Reading { done, total });
         }
-        found
+        Ok(found)
     };
-    files.par_iter().filter_map(one).collect()
+    let found: Result<Vec<Option<Found>>> = files.par_iter().map(one).collect();
+    Ok(found?.into_iter().flatten().collect())
 }
 
 /// What a file says; none if it went away or may not be read.

@@ -68,3 +68,4 @@ pub(crate) use manage::deliver;
 pub(crate) use project::installed_in;
 pub(crate) use registry::{Asked, connect, downloads_in};
 pub(crate) use subject::is_package_file;
+pub(crate) use verify::signer_of;

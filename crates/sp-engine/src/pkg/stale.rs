@@ -60,6 +60,7 @@ impl Judge<'_> {
         let mut result = PackageStale { sources, fresh: 0, unknown: graph.nodes.len(), stale: Vec::new() };
         let total = by_file.len();
         for (done, (file, nodes)) in by_file.into_iter().enumerate() {
+            self.session.context.go_on()?;
             self.file(&file, &nodes, &mut result)?;
             if done % 64 == 63 {
                 self.session.context.tell(Event::Reading { done: done + 1, total });

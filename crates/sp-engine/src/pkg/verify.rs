@@ -62,12 +62,6 @@ pub fn verify(
 }
 
 fn report(shown: &str, read: &Read, steps: &[Step], verified: bool) -> PackageVerification {
-    let word = |outcome: Outcome| match outcome {
-        Outcome::Passed => "passed",
-        Outcome::Warned => "warned",
-        Outcome::Failed => "failed",
-        Outcome::Skipped => "skipped",
-    };
     PackageVerification {
         subject: shown.into(),
         name: read.claims.as_ref().map(|(name, _)| name.to_string()),
@@ -77,11 +71,17 @@ fn report(shown: &str, read: &Read, steps: &[Step], verified: bool) -> PackageVe
             .iter()
             .map(|step| VerificationStep {
                 step: step.name.into(),
-                outcome: word(step.outcome).into(),
+                outcome: step.outcome.word().into(),
                 detail: step.detail.clone(),
             })
             .collect(),
     }
+}
+
+/// Who signed a package, and whether that is who is trusted here; nothing is accepted for once.
+pub(crate) fn signer_of(session: &Session<'_>, package: &Package) -> Result<Step> {
+    let trust = read_trust(session.context)?;
+    Ok(signer(package, &judge(session, &trust, package, Acceptance::default())))
 }
 
 fn signer(package: &Package, judged: &Result<Standing>) -> Step {

@@ -15,7 +15,7 @@ use sp_tree::{Dir, FileError, Follow, Name, NewFile};
 use crate::config::Session;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
-use crate::http::settings;
+use crate::http::{settings, while_wanted};
 
 /// More redirects than this lead nowhere.
 const MAX_REDIRECTS: u32 = 5;
@@ -103,7 +103,7 @@ impl<'a> Client<'a> {
 
     /// Asks for a file; none if the server has none there.
     pub(crate) fn find(&self, address: &Address) -> Result<Option<Body>> {
-        match self.ask(address) {
+        match self.ask(address)? {
             Ok(body) => Ok(Some(body)),
             Err(ureq::Error::StatusCode(NOT_FOUND)) => Ok(None),
             Err(error) => Err(failed(address, &error)),
@@ -112,17 +112,20 @@ impl<'a> Client<'a> {
 
     /// Asks for a file that must be there.
     pub(crate) fn open(&self, address: &Address) -> Result<Body> {
-        self.ask(address).map_err(|error| failed(address, &error))
+        self.ask(address)?.map_err(|error| failed(address, &error))
     }
 
-    fn ask(&self, address: &Address) -> std::result::Result<Body, ureq::Error> {
+    fn ask(&self, address: &Address) -> Result<std::result::Result<Body, ureq::Error>> {
         self.session.context.tell(Event::Fetching { repo: &address.shown, progress: None });
         let left = self.until.saturating_duration_since(Instant::now()).max(NO_TIME);
-        let response = self.agent.get(&address.url).config().timeout_global(Some(left)).build().call()?;
-        let body = response.into_body();
-        // Whoever reads it sets the limit.
-        let announced = body.content_length();
-        Ok(Body { reader: body.into_with_config().limit(u64::MAX).reader(), announced })
+        let request = self.agent.get(&address.url).config().timeout_global(Some(left)).build();
+        let answer = while_wanted(self.session.context, move || request.call())?;
+        Ok(answer.map(|response| {
+            let body = response.into_body();
+            let announced = body.content_length();
+            // Whoever reads it sets the limit.
+            Body { reader: body.into_with_config().limit(u64::MAX).reader(), announced }
+        }))
     }
 
     /// Fetches a file whole.
@@ -136,6 +139,7 @@ impl<'a> Client<'a> {
         let mut block = vec![0; BLOCK];
         let mut fetched = 0u64;
         loop {
+            context.go_on()?;
             let count = body.read(&mut block).map_err(|error| broken(address, error))?;
             if count == 0 {
                 break;

@@ -1,6 +1,6 @@
 //! `package.json` and `tsconfig.json`.
 
-use sp_formats::json::{Json, Value};
+use sp_formats::json::{Json, Value, without_comments};
 use sp_tree::Limits;
 
 use super::{built_on, place};
@@ -95,43 +95,4 @@ pub(super) fn compiler(source: Source<'_>, found: &mut Found) {
         let content = format!("TypeScript (`{}`): {}.", source.path, list.join(", "));
         found.add(Note::fact("configuration", content, source.lines(&options.span())));
     }
-}
-
-/// JSON with comments and trailing commas as JSON: blanks stand for what goes, so that every byte keeps its place.
-fn without_comments(text: &str) -> String {
-    let mut bytes = text.as_bytes().to_vec();
-    let (mut at, mut comma) = (0, None);
-    while at < bytes.len() {
-        let end = match (bytes[at], bytes.get(at + 1)) {
-            (b'"', _) => string_end(&bytes, at),
-            (b'/', Some(b'/')) => blank(&mut bytes, at, b"\n"),
-            (b'/', Some(b'*')) => blank(&mut bytes, at, b"*/"),
-            _ => at + 1,
-        };
-        match bytes[at] {
-            b',' => comma = Some(at),
-            b'}' | b']' => comma.take().into_iter().for_each(|comma| bytes[comma] = b' '),
-            byte if !byte.is_ascii_whitespace() => comma = None,
-            _ => {}
-        }
-        at = end;
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
-}
-
-/// Where a string ends that begins here.
-fn string_end(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while at < bytes.len() && bytes[at] != b'"' {
-        at += if bytes[at] == b'\\' { 2 } else { 1 };
-    }
-    at + 1
-}
-
-/// Puts blanks in the place of a comment; where it ends.
-fn blank(bytes: &mut [u8], start: usize, end: &[u8]) -> usize {
-    let found = bytes[start + 2..].windows(end.len()).position(|window| window == end);
-    let stop = found.map_or(bytes.len(), |found| start + 2 + found + if end == b"*/" { 2 } else { 0 });
-    bytes[start..stop].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
-    stop
 }

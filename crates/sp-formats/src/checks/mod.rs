@@ -47,8 +47,8 @@ pub const CHECKS: &[&Check] = &[
     &AS_01, &AS_02, &AS_03, &AS_04, &AS_05, &AS_06, &AS_07, &CP_01, &CP_02, &CP_03, &CP_04, &CP_05, &CP_06, &CP_07,
     &CP_08, &CP_09, &CP_10, &PK_01, &PK_02, &PK_03, &PK_04, &PK_05, &PK_06, &PK_07, &PK_08, &PK_11, &PK_12, &PK_13,
     &PK_15, &PK_16, &PK_24, &SB_01, &SB_02, &SB_04, &SB_07, &SB_10, &SB_11, &SB_12, &SB_16, &SB_17, &SB_23, &SE_03,
-    &SE_04, &SP_02, &SP_03, &SP_04, &SP_05, &SP_08, &SP_10, &SP_11, &SP_12, &SP_13, &SP_17, &SP_19, &SP_21, &SP_27,
-    &SP_28, &SP_33,
+    &SE_04, &SE_09, &SP_02, &SP_03, &SP_04, &SP_05, &SP_08, &SP_10, &SP_11, &SP_12, &SP_13, &SP_17, &SP_19, &SP_21,
+    &SP_27, &SP_28, &SP_33,
 ];
 
 /// The rule with this id, in whatever case it is written.

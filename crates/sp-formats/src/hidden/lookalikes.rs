@@ -7,6 +7,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{MOST_HIDDEN, position::Position};
+use crate::hosts::hosts;
 
 /// A word that is not what it looks like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +40,8 @@ pub fn lookalikes(text: &str) -> Vec<Lookalike> {
     if text.is_ascii() || !text.chars().any(|c| latin(c).is_some()) {
         return Vec::new();
     }
-    let hosts = hosts(text).take(MOST_HIDDEN).map(|range| (range, Pretence::Host));
+    let disguised = hosts(text).filter(|range| is_disguised_host(&text[range.clone()]));
+    let hosts = disguised.take(MOST_HIDDEN).map(|range| (range, Pretence::Host));
     let words = disguised_words(text).into_iter().map(|range| (range, Pretence::Command));
     let mut found: Vec<(Range<usize>, Pretence)> = hosts.chain(words).collect();
     found.sort_by_key(|(range, pretence)| (range.start, *pretence == Pretence::Command));
@@ -58,19 +60,6 @@ pub fn lookalikes(text: &str) -> Vec<Lookalike> {
         told.push(Lookalike { range, line: position.line(), column: position.column(), pretence, looks_like });
     }
     told
-}
-
-/// The hosts of addresses that are not what they look like.
-fn hosts(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    text.match_indices("://").filter_map(|(at, separator)| {
-        let start = at + separator.len();
-        let is_end = |c: char| c.is_whitespace() || "/?#\"'`<>()[]{}|\\,;*".contains(c);
-        let end = text[start..].find(is_end).map_or(text.len(), |length| start + length);
-        let start = text[start..end].rfind('@').map_or(start, |at| start + at + 1);
-        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_');
-        let end = text[start..end].find(|c| !is_part(c)).map_or(end, |length| start + length);
-        is_disguised_host(&text[start..end]).then_some(start..end)
-    })
 }
 
 fn is_disguised_host(host: &str) -> bool {

@@ -40,14 +40,18 @@ fn push_mark(shown: &mut String, text: &str, run: &Run) {
     let hidden = &text[run.range.clone()];
     shown.push(OPEN);
     match decode::decode(hidden, run.sort) {
-        Some(said) => push_said(shown, run.sort.name(), &said),
+        Some(said) => {
+            shown.extend(["hidden ", run.sort.name(), ": "]);
+            push_said(shown, &said);
+        }
         None => push_code_points(shown, hidden),
     }
     shown.push(CLOSE);
 }
 
-fn push_said(shown: &mut String, name: &str, said: &str) {
-    shown.extend(["hidden ", name, ": \""]);
+/// Adds what was hidden, in quotes, escaped and cut.
+pub(super) fn push_said(shown: &mut String, said: &str) {
+    shown.push('"');
     for (count, c) in said.chars().enumerate() {
         match c {
             _ if count == MOST_SHOWN => {
@@ -62,7 +66,8 @@ fn push_said(shown: &mut String, name: &str, said: &str) {
     shown.push('"');
 }
 
-fn push_code_points(shown: &mut String, hidden: &str) {
+/// Adds the first of some characters by their numbers, and how many more there are.
+pub(super) fn push_code_points(shown: &mut String, hidden: &str) {
     for (count, c) in hidden.chars().take(MOST_LISTED).enumerate() {
         let space = if count > 0 { " " } else { "" };
         // Writing to a string does not fail.

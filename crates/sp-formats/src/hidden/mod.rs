@@ -9,12 +9,14 @@ mod lookalikes;
 mod mark;
 mod normal;
 mod position;
+mod report;
 mod sorts;
 
 use std::ops::Range;
 
 pub use lookalikes::{Lookalike, Pretence, lookalikes};
 pub use mark::mark;
+pub use report::{check_json, check_name, check_part, check_text, check_value};
 pub use sorts::HiddenSort;
 
 use normal::is_normal;

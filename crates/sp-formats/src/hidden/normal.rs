@@ -22,7 +22,9 @@ pub(super) fn is_normal(sort: HiddenSort, run: &str, before: &str, after: &str, 
         HiddenSort::ZeroWidth if c == '\u{FEFF}' => at == 0,
         HiddenSort::ZeroWidth => last.is_some_and(|last| joins(last, c, next)),
         HiddenSort::Blank => c == BLANK_BRAILLE && is_beside(is_braille, last, next),
-        HiddenSort::Tag | HiddenSort::Control | HiddenSort::Format => false,
+        // Old licences and sources have a page end between two lines.
+        HiddenSort::Control => c == '\u{C}' && (last.is_none_or(is_line_end) || next.is_none_or(is_line_end)),
+        HiddenSort::Tag | HiddenSort::Format => false,
     }
 }
 
@@ -129,6 +131,10 @@ fn is_without_spaces(c: char) -> bool {
 
 fn is_mongolian(c: char) -> bool {
     matches!(c, '\u{1820}'..='\u{18AA}')
+}
+
+fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\r')
 }
 
 fn is_braille(c: char) -> bool {

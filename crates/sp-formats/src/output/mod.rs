@@ -1,8 +1,10 @@
 //! What `--format json` prints, one type a command. Members are only ever added.
 
+mod audit;
 mod bag;
 mod check;
 mod context_pack;
+mod mcp;
 mod pkg;
 mod registry;
 
@@ -11,9 +13,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use audit::*;
 pub use bag::*;
 pub use check::*;
 pub use context_pack::*;
+pub use mcp::*;
 pub use pkg::*;
 pub use registry::*;
 
@@ -301,6 +305,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("init", schemars::schema_for!(InitReport)),
         ("clean", schemars::schema_for!(CleanReport)),
         ("check", schemars::schema_for!(CheckReport)),
+        ("audit", schemars::schema_for!(AuditReport)),
         ("cost", schemars::schema_for!(CostReport)),
         ("explain", schemars::schema_for!(RuleList)),
         ("bag get", schemars::schema_for!(BagChange)),
@@ -345,6 +350,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("pkg send", schemars::schema_for!(PackageSent)),
         ("pkg receive", schemars::schema_for!(PackageReceived)),
         ("key list", schemars::schema_for!(KeyList)),
+        ("mcp install", schemars::schema_for!(McpChange)),
         ("error", schemars::schema_for!(ErrorReport)),
     ]
 }

@@ -56,6 +56,18 @@ pub enum Outcome {
     Skipped,
 }
 
+impl Outcome {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Warned => "warned",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
 /// A step of the verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {

@@ -98,7 +98,10 @@ pub(super) fn read(front: &Block<'_>, folder: &str, report: &mut Report) -> Skil
                 check_metadata(node, report);
                 note_flow("metadata", node, report);
             }
-            "allowed-tools" => check_tools(key, node, report),
+            "allowed-tools" => {
+                check_tools(key, node, report);
+                skill.allowed_tools = tools(node);
+            }
             _ => {
                 report_extra(text, key, report);
                 note_flow(text, node, report);
@@ -242,7 +245,7 @@ fn check_tools(key: &Node, node: &Node, report: &mut Report) {
             ("`allowed-tools` must be text with spaces between the tools, not a list", tools)
         }
         Value::Scalar { text, .. } if outside_parentheses(text).contains(',') => {
-            let tools = split_tools(text);
+            let tools = split_tools(text, &[',']);
             ("`allowed-tools` has spaces between the tools, not commas", Some(tools))
         }
         Value::Map(_) => ("`allowed-tools` must be text with spaces between the tools, not a mapping", None),
@@ -266,6 +269,14 @@ fn check_tools(key: &Node, node: &Node, report: &mut Report) {
     }
 }
 
+/// The tools, however they are written.
+fn tools(node: &Node) -> Vec<String> {
+    match &node.value {
+        Value::Seq(items) => items.iter().filter_map(Node::text).map(Into::into).collect(),
+        _ => node.text().map(|text| split_tools(text, &[',', ' ', '\t', '\n'])).unwrap_or_default(),
+    }
+}
+
 /// The text without what stands in parentheses: `Bash(git add:*), Read` is `Bash, Read`.
 fn outside_parentheses(text: &str) -> String {
     let mut depth = 0usize;
@@ -280,7 +291,7 @@ fn outside_parentheses(text: &str) -> String {
     outside.collect()
 }
 
-fn split_tools(text: &str) -> Vec<String> {
+fn split_tools(text: &str, between: &[char]) -> Vec<String> {
     let mut depth = 0usize;
     let parts = text.split(|c| {
         match c {
@@ -288,7 +299,7 @@ fn split_tools(text: &str) -> Vec<String> {
             ')' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        c == ',' && depth == 0
+        depth == 0 && between.contains(&c)
     });
     parts.map(str::trim).filter(|part| !part.is_empty()).map(Into::into).collect()
 }

@@ -33,6 +33,8 @@ pub struct Skill {
     pub description: Option<String>,
     /// Where the description stands.
     pub description_span: Range<usize>,
+    /// The tools in the frontmatter that it asks to use without a question.
+    pub allowed_tools: Vec<String>,
     /// Where the Markdown body starts.
     pub body: usize,
 }

@@ -22,11 +22,16 @@ impl Listener for Passing<'_> {
             Event::Staging { done, total } => (done, Some(total), "copying skills".to_owned()),
             Event::Checking { done } => (done, None, "checking skills".to_owned()),
             Event::Reading { done, total } => (done, Some(total), "reading files".to_owned()),
+            Event::Composing { done, total } => (done, Some(total), "composing".to_owned()),
             Event::Fetching { repo, .. } => (0, None, format!("fetching {repo}")),
             Event::Downloading { what, .. } => (0, None, format!("downloading {what}")),
             _ => return,
         };
         self.0.tell(Progress { done: done as u64, total: total.map(|total| total as u64), message });
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
     }
 }
 

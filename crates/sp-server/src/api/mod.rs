@@ -230,7 +230,6 @@ fn agents() -> Vec<Route> {
             .answers_media(403, "text/plain")
             .answers_media(404, "application/json")
             .answers_media(406, "text/plain")
-            .answers_media(413, "application/json")
             .answers_media(413, "text/plain")
             .answers_media(415, "text/plain"),
     ]

@@ -15,7 +15,7 @@ use sp_engine::PlanId;
 pub(crate) use bag::{Bag, BagSource};
 pub(crate) use context::{Build, ContextPack, Kb, PackReader};
 pub(crate) use key::Key;
-pub(crate) use mcp::{Mcp, Origin};
+pub(crate) use mcp::{Mcp, McpAction, McpInstall, McpTarget, Origin};
 pub(crate) use pkg::{Create, Drawing, EnvelopeForm, Pkg, PkgKind, PkgPlace, Secret, Sign, Trust};
 pub(crate) use serve::{LogForm, Serve, ServeCopy};
 
@@ -69,9 +69,9 @@ pub(crate) enum Format {
     Plain,
     /// For programs, as documented in docs/json.md
     Json,
-    /// For code scanning (`sp check` only)
+    /// For code scanning (`sp check` and `sp audit` only)
     Sarif,
-    /// For GitHub's workflows (`sp check` only)
+    /// For GitHub's workflows (`sp check` and `sp audit` only)
     Github,
     /// Markdown, for an agent (`sp pkg load` only)
     Md,
@@ -111,6 +111,18 @@ pub(crate) enum Command {
     },
     /// Check skills, packs, packages and repositories, and report every problem
     Check(Check),
+    /// Tell what should be known before skills, packs and packages are trusted
+    Audit {
+        /// Skills, repositories, bags, packs, packages or folders [default: what the current directory is in]
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        paths: Vec<PathBuf>,
+        /// An agent, with all that it reads; may be given several times
+        #[arg(long, value_name = "SINK", conflicts_with = "paths")]
+        agent: Vec<String>,
+        /// Where the agent reads: for the user, or in this project
+        #[arg(long, value_enum, default_value_t, requires = "agent")]
+        scope: Scope,
+    },
     /// Tell what a rule asks, and why, with examples
     Explain {
         /// The rule, such as `AS-04` [default: list all rules]
@@ -308,6 +320,7 @@ pub(crate) struct Sinks {
 pub(crate) enum Scope {
     /// For the user, in every project
     #[default]
+    #[value(alias = "user")]
     Global,
     /// In the project of the current directory
     Project,

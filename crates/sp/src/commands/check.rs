@@ -85,15 +85,17 @@ pub(super) fn once(context: &Context<'_>, request: &CheckRequest, terminal: &Ter
     print(context, &Outcome { checked: sp_engine::check(context, request)?, fixed: None }, terminal)
 }
 
-/// What cannot be read is worse than what is wrong.
 fn exit_code(checked: &Checked) -> ExitCode {
+    exit_code_for(checked, 1)
+}
+
+/// The exit code, of which errors have one of their own. What cannot be read is worse than what is wrong.
+pub(super) fn exit_code_for(checked: &Checked, errors: u8) -> ExitCode {
     let unreadable = checked.unreadable.iter().map(|error| error.kind.exit_code()).max();
-    if let Some(worst) = unreadable {
-        ExitCode::from(worst)
-    } else if checked.count(Severity::Error) > 0 {
-        ExitCode::from(1)
-    } else {
-        ExitCode::SUCCESS
+    match unreadable {
+        Some(worst) => ExitCode::from(worst),
+        None if checked.count(Severity::Error) > 0 => ExitCode::from(errors),
+        None => ExitCode::SUCCESS,
     }
 }
 
@@ -101,18 +103,30 @@ fn print(context: &Context<'_>, outcome: &Outcome, terminal: &Terminal) -> Resul
     let checked = &outcome.checked;
     match terminal.format {
         Format::Json => terminal.print_json(&report(outcome))?,
-        Format::Sarif => terminal.print_json(&sarif(&checked.files, &context.current_dir))?,
-        Format::Github => terminal.print_text(|out| {
-            each(checked, |file, placed| writeln!(out, "{}", annotation(file, placed, &context.current_dir)))
-        })?,
-        Format::Plain => terminal.print_text(|out| each(checked, |file, placed| plain(out, file, placed)))?,
         Format::Human | Format::Md | Format::Xml => terminal.print_text(|out| {
-            each(checked, |file, placed| write!(out, "{}", terminal::snippet(&file.file, placed)))?;
+            snippets(checked, out)?;
             summary(outcome, out)
         })?,
+        _ => print_findings(context, checked, terminal)?,
     }
     checked.unreadable.iter().for_each(|error| terminal.error(error));
     Ok(())
+}
+
+/// Prints the findings alone, in a form that has nothing else.
+pub(super) fn print_findings(context: &Context<'_>, checked: &Checked, terminal: &Terminal) -> Result<()> {
+    match terminal.format {
+        Format::Sarif => terminal.print_json(&sarif(&checked.files, &context.current_dir)),
+        Format::Github => terminal.print_text(|out| {
+            each(checked, |file, placed| writeln!(out, "{}", annotation(file, placed, &context.current_dir)))
+        }),
+        _ => terminal.print_text(|out| each(checked, |file, placed| plain(out, file, placed))),
+    }
+}
+
+/// The findings with the lines that they are about.
+pub(super) fn snippets(checked: &Checked, out: &mut dyn Write) -> std::io::Result<()> {
+    each(checked, |file, placed| write!(out, "{}", terminal::snippet(&file.file, placed)))
 }
 
 fn each(
@@ -150,26 +164,10 @@ fn summary(outcome: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
     if checked.files.is_empty() && !checked.unreadable.is_empty() {
         return Ok(());
     }
-    let looked = [
-        (checked.skills, "skill"),
-        (checked.packs, "pack"),
-        (checked.packages, "package"),
-        (checked.context_packs, "context pack"),
-    ];
-    let looked: Vec<String> = looked.iter().filter(|(n, _)| *n > 0).map(|(n, what)| count(*n, what)).collect();
-    let looked = if looked.is_empty() { String::new() } else { format!("{}: ", looked.join(" and ")) };
+    let looked = looked_at(checked);
     let pending = outcome.fixed.as_ref().is_some_and(|fixing| !fixing.applied && fixing.problems > 0);
     let looked = if pending { format!("{looked}then ") } else { looked };
-    let found: Vec<String> = [(Severity::Error, ERROR), (Severity::Warning, WARNING), (Severity::Note, HINT)]
-        .into_iter()
-        .map(|(severity, style)| (checked.count(severity), severity.word(), style))
-        .filter(|(n, ..)| *n > 0)
-        .map(|(n, word, style)| format!("{style}{}{style:#}", count(n, word)))
-        .collect();
-    match found.is_empty() {
-        true => writeln!(out, "{looked}{ADDED}no problems{ADDED:#}")?,
-        false => writeln!(out, "{looked}{} in {}", found.join(", "), count(checked.files.len(), "file"))?,
-    }
+    writeln!(out, "{looked}{}", found(checked, "no problems"))?;
     cost_line(checked, out)?;
     if checked.imports_left > 0 {
         let imports = count(checked.imports_left, "import");
@@ -182,6 +180,32 @@ fn summary(outcome: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(out, "{DIM}`sp explain <RULE>` tells more of a rule{DIM:#}")?;
     }
     Ok(())
+}
+
+/// `2 skills and 1 pack: `, what there is of it.
+pub(super) fn looked_at(checked: &Checked) -> String {
+    let looked = [
+        (checked.skills, "skill"),
+        (checked.packs, "pack"),
+        (checked.packages, "package"),
+        (checked.context_packs, "context pack"),
+    ];
+    let looked: Vec<String> = looked.iter().filter(|(n, _)| *n > 0).map(|(n, what)| count(*n, what)).collect();
+    if looked.is_empty() { String::new() } else { format!("{}: ", looked.join(" and ")) }
+}
+
+/// `1 error, 2 warnings in 1 file`, or that there is nothing.
+pub(super) fn found(checked: &Checked, nothing: &str) -> String {
+    let found: Vec<String> = [(Severity::Error, ERROR), (Severity::Warning, WARNING), (Severity::Note, HINT)]
+        .into_iter()
+        .map(|(severity, style)| (checked.count(severity), severity.word(), style))
+        .filter(|(n, ..)| *n > 0)
+        .map(|(n, word, style)| format!("{style}{}{style:#}", count(n, word)))
+        .collect();
+    match found.is_empty() {
+        true => format!("{ADDED}{nothing}{ADDED:#}"),
+        false => format!("{} in {}", found.join(", "), count(checked.files.len(), "file")),
+    }
 }
 
 /// What the skills cost, tier by tier.

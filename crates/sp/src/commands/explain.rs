@@ -4,6 +4,7 @@ use std::io::Write;
 
 use sp_engine::{Error, Kind, Result};
 use sp_formats::checks::{CHECKS, Check, Content, ExampleFile, files, find, shortened};
+use sp_formats::hidden::mark;
 use sp_formats::output::{ExampleItem, RuleItem, RuleList};
 use sp_formats::printable::{printable, printable_lines};
 use sp_formats::suggest::nearest;
@@ -53,7 +54,7 @@ fn example(text: &'static str, out: &mut dyn Write) -> std::io::Result<()> {
             Content::Text(text) => {
                 writeln!(out, "  {DIM}{}{DIM:#}", printable(path))?;
                 let (shown, more) = shortened(&text);
-                printable_lines(&shown).lines().try_for_each(|line| writeln!(out, "    {}", cut(line)))?;
+                printable_lines(&mark(&shown)).lines().try_for_each(|line| writeln!(out, "    {}", cut(line)))?;
                 if more > 0 {
                     writeln!(out, "    {DIM}… {more} more lines{DIM:#}")?;
                 }

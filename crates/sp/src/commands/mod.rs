@@ -1,5 +1,6 @@
 //! A module a command: arguments to a request, a result to text.
 
+mod audit;
 mod bag;
 mod change;
 mod check;
@@ -24,7 +25,7 @@ mod watch;
 
 use std::process::ExitCode;
 
-use sp_engine::{Cleaning, CostRequest, Error, Kind, Mode, Others, Result, Scope, SinkRequest};
+use sp_engine::{AuditRequest, Cleaning, CostRequest, Error, Kind, Mode, Others, Result, Scope, SinkRequest};
 
 use crate::cli::{self, Cli, Command, Format};
 use crate::surroundings;
@@ -37,12 +38,18 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
     let root = cli.options.root.as_deref();
     let done = match &cli.command {
         Command::Check(check) => return check::run(&context, &cli.options, check, terminal),
+        Command::Audit { paths, agent, scope } => {
+            let sink = |name: &String| SinkRequest { name: name.clone(), path: None, scope: scope_of(*scope) };
+            let sinks = agent.iter().map(sink).collect();
+            let request = AuditRequest { paths: paths.clone(), root: cli.options.root.clone(), sinks };
+            return audit::run(&context, &request, terminal);
+        }
         Command::Pkg(command) => return pkg::run(context, &cli.options, command, terminal),
         Command::Key(command) => key::run(&context, command, terminal),
         Command::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
         Command::Context(command) => return context::run(&context, &cli.options, command, terminal),
         Command::Serve(serve) => serve::run(&context, serve, terminal),
-        Command::Mcp(wanted) => mcp::run(&cli.options, wanted, terminal),
+        Command::Mcp(wanted) => mcp::run(&context, &cli.options, wanted, terminal),
         Command::Login { .. }
         | Command::Logout { .. }
         | Command::Publish { .. }
@@ -96,9 +103,10 @@ fn refuse_format(cli: &Cli) -> Result<()> {
         _ => return Ok(()),
     };
     let is = match cli.command {
-        Command::Check(_) | Command::Bag(cli::Bag::Check(_)) | Command::Context(cli::ContextPack::Check(_)) => {
-            "sp check"
-        }
+        Command::Check(_)
+        | Command::Audit { .. }
+        | Command::Bag(cli::Bag::Check(_))
+        | Command::Context(cli::ContextPack::Check(_)) => "sp check",
         Command::Pkg(cli::Pkg::Load { .. }) => "sp pkg load",
         _ => "",
     };

@@ -2,6 +2,8 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use sp_engine::Error;
+use sp_formats::checks::SE_09;
+use sp_formats::hidden::mark;
 use sp_formats::output::{ErrorItem, ErrorReport, FindingItem};
 use sp_formats::printable::{printable, printable_lines, printable_tabs};
 use sp_formats::report::{Placed, Report, Severity};
@@ -63,8 +65,13 @@ pub(crate) fn snippet(file: &str, placed: &Placed) -> String {
             "{style}{word}[{rule}]{style:#}{STRONG}: {message}{STRONG:#}\n {MARK}-->{MARK:#} {file}\n{help}\n"
         );
     };
+    // What is hidden is shown by what it says.
+    let visible = |part: &str| match finding.check.id == SE_09.id {
+        true => printable_tabs(&mark(part)),
+        false => printable_tabs(part),
+    };
     let [before, marked, after] =
-        [&place.excerpt.before, &place.excerpt.marked, &place.excerpt.after].map(|part| printable_tabs(part));
+        [&place.excerpt.before, &place.excerpt.marked, &place.excerpt.after].map(|part| visible(part));
     let line = format!("{before}{marked}{after}");
     let annotation = AnnotationKind::Primary.span(before.len()..before.len() + marked.len());
     let title = level.primary_title(message).id(finding.check.id);

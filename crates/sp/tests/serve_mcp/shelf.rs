@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sp_testkit::{Mcp, zip};
+use sp_testkit::{Mcp, bytes_of, zip};
 use sp_tree::Digest;
 
 use super::{Place, all, skill, skills, texts};
@@ -11,26 +11,7 @@ use super::{Place, all, skill, skills, texts};
 /// The bytes that a resource has, whichever way they come.
 fn read(mcp: &Mcp, uri: &str) -> Vec<u8> {
     let read = mcp.result("resources/read", json!({"uri": uri}));
-    let contents = &read["contents"][0];
-    match contents["text"].as_str() {
-        Some(text) => text.into(),
-        None => unbase64(contents["blob"].as_str().unwrap()),
-    }
-}
-
-fn unbase64(text: &str) -> Vec<u8> {
-    const ALPHABET: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut bytes = Vec::new();
-    let (mut bits, mut count) = (0_u32, 0);
-    for place in text.chars().filter_map(|c| ALPHABET.find(c)) {
-        bits = bits << 6 | u32::try_from(place).unwrap();
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(u8::try_from(bits >> count & 0xff).unwrap());
-        }
-    }
-    bytes
+    bytes_of(&read["contents"][0])
 }
 
 #[test]

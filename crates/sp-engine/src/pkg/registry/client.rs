@@ -1,7 +1,7 @@
 //! Speaks to a registry: within a size and a time, again where the network failed, never elsewhere.
 
 use std::io::{self, Read};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use sp_formats::printable::{masked, printable};
@@ -9,9 +9,9 @@ use sp_formats::registry::{API, Refused, SHA256_HEADER, YANKED_HEADER};
 use ureq::SendBody;
 
 use super::partial::Partial;
-use crate::context::{Context, Event, Network};
+use crate::context::{Context, Event, LOOK_AGAIN, Network};
 use crate::error::{Error, Kind, Result};
-use crate::http::for_one_server;
+use crate::http::{for_one_server, while_wanted};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
@@ -72,6 +72,7 @@ struct Sent<'a> {
 
 impl Read for Sent<'_> {
     fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
+        self.context.go_on().map_err(io::Error::other)?;
         let mut rest = &self.body[self.done..];
         let count = rest.read(block)?;
         self.done += count;
@@ -188,7 +189,7 @@ impl<'a> Client<'a> {
                 pauses = PAUSES.iter();
             }
             let Some(pause) = pauses.next() else { return Err(error) };
-            self.wait(&error, *pause);
+            self.wait(&error, *pause)?;
         }
         Err(self.unreachable("it breaks off again and again"))
     }
@@ -241,13 +242,18 @@ impl<'a> Client<'a> {
                 (Err(error), None) => return Err(error),
                 (Err(error), Some(pause)) => (error, pause),
             };
-            self.wait(&error, *pause);
+            self.wait(&error, *pause)?;
         }
     }
 
-    fn wait(&self, error: &Error, pause: Duration) {
+    fn wait(&self, error: &Error, pause: Duration) -> Result<()> {
         self.context.tell(Event::Detail(format!("{error}; it is tried again")));
-        std::thread::sleep(pause);
+        let until = Instant::now() + pause;
+        while Instant::now() < until {
+            self.context.go_on()?;
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Ok(())
     }
 
     /// The answer, or why it may be worth to try again.
@@ -280,16 +286,21 @@ impl<'a> Client<'a> {
 
     /// What cannot even be written is no better the next time; what did not get through may be.
     fn send(&self, request: ureq::http::request::Builder, body: &[u8]) -> Result<Tried> {
-        let run = || {
-            if body.is_empty() {
-                return self.agent.run(request.body(())?);
-            }
+        self.context.go_on()?;
+        let run = |request: ureq::http::request::Builder| {
             // The length is known, so that the registry can refuse before it has read all.
             let request = request.header("content-length", body.len());
             let mut sent = Sent { context: self.context, to: &self.address, body, done: 0 };
             self.agent.run(request.body(SendBody::from_reader(&mut sent))?)
         };
-        match run() {
+        let answer = match body.is_empty() {
+            true => {
+                let agent = self.agent.clone();
+                while_wanted(self.context, move || agent.run(request.body(())?))?
+            }
+            false => run(request),
+        };
+        match answer {
             Ok(response) => Ok(Ok(response)),
             Err(ureq::Error::Http(why)) => Err(self.unreachable(&why.to_string())),
             Err(why) => Ok(Err(self.unreachable(&why.to_string()))),

@@ -84,6 +84,7 @@ impl<'a> Partial<'a> {
     }
 
     pub(super) fn add(&mut self, bytes: &[u8]) -> Result<()> {
+        self.context.go_on()?;
         if (self.bytes.len() + bytes.len()) as u64 > self.expected {
             self.discard();
             return Err(Error::new(Kind::Trust, format!("`{}` is larger than the registry said", self.shown))

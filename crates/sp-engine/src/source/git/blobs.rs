@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{ChildStdout, Command};
 
-use sp_tree::{Dir, Limits, Listing, ListingBuilder, ListingError, Lock};
+use sp_tree::{Dir, Limits, Listing, ListingBuilder, ListingError};
 
 use super::cache::{Checkout, is_unadvertised};
 use super::command::{Fetch, Git, output, piped};
@@ -141,7 +141,7 @@ impl Preparation<'_> {
             return Err(Error::new(Kind::Environment, format!("files of `{repo}` would have to be fetched"))
                 .hint("run it once without `--offline`"));
         }
-        let _lock = Lock::take(&Dir::open(dir)?, || {})?;
+        let _lock = self.context.lock_quietly(&Dir::open(dir)?)?;
         self.context.tell(Event::Fetching { repo: &repo.written, progress: None });
         let args = ["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
         let fetch = Fetch { context: self.context, repo, dir, limit: self.limits.git_pack_bytes };

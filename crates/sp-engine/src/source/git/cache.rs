@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sp_formats::pack::Import;
 use sp_formats::repo::{GitRef, Repo, Transport};
 use sp_tree::atomic::{self, Durability, Temp};
-use sp_tree::{Digest, Dir, EntryKind, Fixed, Follow, Limits, Lock, Name, Segment, read_limited};
+use sp_tree::{Digest, Dir, EntryKind, Fixed, Follow, Limits, Name, Segment, read_limited};
 
 use super::command::{Fetch, Git, output, succeeds};
 use super::tree::GitTree;
@@ -106,7 +106,7 @@ impl Checkouts<'_> {
             return Err(never_fetched(repo, imports[numbers[0]].git_ref.as_ref()));
         }
         let made = Dir::create_all(&dir)?;
-        let _lock = Lock::take(&made, || self.context.tell(Event::Waiting))?;
+        let _lock = self.context.lock(&made)?;
         sweep(&made)?;
         let mut cache = Cache {
             over: self,
@@ -356,7 +356,7 @@ impl Cache<'_> {
     fn lengthen(&self, short: &GitRef) -> Result<String> {
         let dir = self.dir.with_extension("commits.git");
         let made = Dir::create_all(&dir)?;
-        let _lock = Lock::take(&made, || self.over.context.tell(Event::Waiting))?;
+        let _lock = self.over.context.lock(&made)?;
         sweep(&made)?;
         let history = Cache {
             over: self.over,

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
@@ -65,8 +64,14 @@ const CONFIG: &[(&str, &str)] = &[
 
 /// How long git may be silent before it is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it is looked at how much there is.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long git takes to end once it has said its last word.
+const SHORTLY: Duration = Duration::from_millis(1);
 /// More than any list of refs has.
 const MAX_OUTPUT: u64 = 64 * 1024 * 1024;
+/// More than git says of any fetch.
+const MAX_WORDS: u64 = 1024 * 1024;
 
 /// Hands out `git` commands for one repository.
 pub(super) struct Git<'a> {
@@ -217,7 +222,7 @@ pub(super) fn piped(mut command: Command) -> Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(no_git)
 }
 
-/// A fetch: how far it is goes to the listener; too many bytes, or silence, end it.
+/// A fetch: how far it is goes to the listener; too many bytes, silence, or the listener's word end it.
 pub(super) struct Fetch<'a> {
     pub context: &'a Context<'a>,
     pub repo: &'a Repo,
@@ -232,29 +237,23 @@ impl Fetch<'_> {
     pub(super) fn run(&self, mut command: Command, input: Vec<u8>, what: &str) -> Result<Vec<u8>> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(no_git)?;
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let too_large = AtomicBool::new(false);
         let before = pack_files(self.dir);
-        let (ended, wait) = mpsc::channel::<()>();
-        let (alive, heard) = mpsc::channel::<()>();
-        let (status, printed, words) = std::thread::scope(|scope| {
-            scope.spawn(move || stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input)));
-            let printed = scope.spawn(move || stdout.map(read_bounded).unwrap_or_default());
-            let words = scope.spawn(move || stderr.map(|stderr| self.listen(stderr, &alive)).unwrap_or_default());
-            let (id, too_large) = (child.id(), &too_large);
-            scope.spawn(move || self.watch(id, too_large, &wait, &heard));
-            let status = child.wait();
-            drop(ended);
-            (status, printed.join().unwrap_or_default(), words.join().unwrap_or_default())
-        });
+        let pipes = Pipes::of(&mut child, input);
+        let mut words = String::new();
+        let end = self.attend(&mut child, &pipes.lines, &mut words);
+        if end != End::Itself {
+            let _ = child.kill();
+        }
+        let status = child.wait();
+        self.context.go_on()?;
         // A short fetch may end between two looks of the watcher.
-        if too_large.load(Ordering::SeqCst) || self.grown(&before) > self.limit {
+        if end == End::TooLarge || self.grown(&before) > self.limit {
             self.drop_all_but(&before)?;
             return Err(Error::new(Kind::Data, format!("`{}` sends more than {} bytes", self.repo, self.limit))
                 .hint("select fewer skills, or raise it with `--limit git-pack-bytes=<bytes>`"));
         }
         match status {
-            Ok(status) if status.success() => Ok(printed),
+            Ok(status) if status.success() => Ok(pipes.printed.recv().unwrap_or_default()),
             Ok(_) if words.contains(&*self.dir.to_string_lossy()) => {
                 Err(failed(what, &words).hint("the cache may be damaged: remove it with `sp clean --cache`"))
             }
@@ -279,47 +278,97 @@ impl Fetch<'_> {
         sweep(&dir)
     }
 
-    /// Passes git's progress on, and keeps the rest of its words.
-    fn listen(&self, stderr: impl Read, alive: &mpsc::Sender<()>) -> String {
-        let mut words = String::new();
-        let mut reader = BufReader::new(stderr.take(1024 * 1024));
-        let mut line = Vec::new();
-        while let Ok(count) = read_line(&mut reader, &mut line)
-            && count > 0
-        {
-            let _ = alive.send(());
-            let text = String::from_utf8_lossy(&line);
-            let text = text.trim();
-            match text.contains('%') {
-                true => self.context.tell(Event::Fetching { repo: &self.repo.written, progress: Some(text) }),
-                false if !text.is_empty() => {
-                    words.push_str(text);
-                    words.push('\n');
-                }
-                false => {}
-            }
-            line.clear();
-        }
-        words
-    }
-
-    /// Ends git when it brings too much or says nothing for too long.
-    fn watch(&self, child: u32, too_large: &AtomicBool, wait: &mpsc::Receiver<()>, heard: &mpsc::Receiver<()>) {
+    /// Listens until git ends, or is to be ended: it brings too much, says nothing for too long, or is not wanted
+    /// any more.
+    fn attend(&self, child: &mut Child, lines: &mpsc::Receiver<Vec<u8>>, words: &mut String) -> End {
         let packs = self.dir.join("objects/pack");
         let before = size_of(&packs);
         let mut last = (Instant::now(), before);
-        while let Err(mpsc::RecvTimeoutError::Timeout) = wait.recv_timeout(Duration::from_millis(50)) {
+        let mut next_look = Instant::now() + LOOK;
+        loop {
+            match lines.recv_timeout(next_look.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    self.hear(&line, words);
+                    last.0 = Instant::now();
+                }
+                // It has said its last word, and is about to end.
+                Err(mpsc::RecvTimeoutError::Disconnected) => match child.try_wait() {
+                    Ok(None) => std::thread::sleep(SHORTLY),
+                    _ => return End::Itself,
+                },
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
+            if Instant::now() < next_look {
+                continue;
+            }
+            next_look = Instant::now() + LOOK;
             let now = size_of(&packs);
-            if heard.try_iter().count() > 0 || now != last.1 {
+            if now != last.1 {
                 last = (Instant::now(), now);
             }
-            let over = now.saturating_sub(before) > self.limit;
-            too_large.fetch_or(over, Ordering::SeqCst);
-            if (over || last.0.elapsed() > PATIENCE)
-                && let Some(child) = i32::try_from(child).ok().and_then(rustix::process::Pid::from_raw)
-            {
-                let _ = rustix::process::kill_process(child, rustix::process::Signal::KILL);
+            if now.saturating_sub(before) > self.limit {
+                return End::TooLarge;
             }
+            if last.0.elapsed() > PATIENCE || self.context.go_on().is_err() {
+                return End::GivenUp;
+            }
+        }
+    }
+
+    /// Passes git's progress on, and keeps the rest of its words.
+    fn hear(&self, line: &[u8], words: &mut String) {
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim();
+        match text.contains('%') {
+            true => self.context.tell(Event::Fetching { repo: &self.repo.written, progress: Some(text) }),
+            false if !text.is_empty() => {
+                words.push_str(text);
+                words.push('\n');
+            }
+            false => {}
+        }
+    }
+}
+
+/// How a fetch ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Git ended.
+    Itself,
+    /// It brings more than it may.
+    TooLarge,
+    /// It is silent, or not wanted any more.
+    GivenUp,
+}
+
+/// What git says. The helpers that it starts hold the same pipes and may outlive it, so nobody waits for the end of
+/// a pipe once git was given up.
+struct Pipes {
+    /// Lines of its progress and of what is wrong.
+    lines: mpsc::Receiver<Vec<u8>>,
+    /// All that it printed, in the end.
+    printed: mpsc::Receiver<Vec<u8>>,
+}
+
+impl Pipes {
+    /// Feeds git its input, and listens.
+    fn of(child: &mut Child, input: Vec<u8>) -> Self {
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let ((line, lines), (all, printed)) = (mpsc::channel(), mpsc::channel());
+        std::thread::spawn(move || stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input)));
+        std::thread::spawn(move || stdout.map(|stdout| all.send(read_bounded(stdout))));
+        std::thread::spawn(move || stderr.map(|stderr| pass_lines(stderr, &line)));
+        Self { lines, printed }
+    }
+}
+
+/// Passes lines on, as long as somebody listens.
+fn pass_lines(stderr: impl Read, lines: &mpsc::Sender<Vec<u8>>) {
+    let mut reader = BufReader::new(stderr.take(MAX_WORDS));
+    let mut line = Vec::new();
+    while read_line(&mut reader, &mut line).is_ok_and(|count| count > 0) {
+        if lines.send(std::mem::take(&mut line)).is_err() {
+            return;
         }
     }
 }

@@ -18,6 +18,7 @@ const PLAN_INSTALL: About = About::reads(
     "Plan an install",
     "Show what installing packs for agents would change, and change nothing. Gives the id that `install` asks for.",
 )
+.quoting_nothing()
 .anywhere();
 const INSTALL: About = About::reads(
     "install",
@@ -25,19 +26,22 @@ const INSTALL: About = About::reads(
     "Install packs for agents, exactly as `plan_install` showed it, in one transaction. Only where the user started \
      this server with `--allow-write`.",
 )
+.quoting_nothing()
 .that(Effect::Removes)
 .anywhere();
 const PLAN_UNINSTALL: About = About::reads(
     "plan_uninstall",
     "Plan an uninstall",
     "Show what uninstalling packs would remove, and change nothing. Gives the id that `uninstall` asks for.",
-);
+)
+.quoting_nothing();
 const UNINSTALL: About = About::reads(
     "uninstall",
     "Uninstall",
     "Uninstall packs from agents, exactly as `plan_uninstall` showed it, in one transaction. Only where the user \
      started this server with `--allow-write`.",
 )
+.quoting_nothing()
 .that(Effect::Removes);
 
 pub(super) fn tools() -> Vec<Tool<Local>> {

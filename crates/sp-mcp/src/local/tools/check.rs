@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use sp_engine::{CheckRequest, Imports, Result, Strictness};
-use sp_formats::output::CheckReport;
+use sp_engine::{AuditRequest, CheckRequest, Imports, Result, Strictness};
+use sp_formats::output::{AuditReport, CheckReport};
 
 use super::Local;
 use crate::tools::{About, Call, Tool};
@@ -15,8 +15,15 @@ const CHECK: About = About::reads(
      column, and what to do about it.",
 );
 
+const AUDIT: About = About::reads(
+    "audit",
+    "Audit",
+    "What somebody should know before trusting skills, context packs and packages: hidden text, secrets, scripts, tools \
+     that are asked for, hosts that are named, and who signed a package.",
+);
+
 pub(super) fn tools() -> Vec<Tool<Local>> {
-    vec![Tool::new(CHECK, check)]
+    vec![Tool::new(CHECK, check), Tool::new(AUDIT, audit)]
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -38,4 +45,20 @@ fn check(local: &Local, wanted: CheckWanted, call: &Call) -> Result<CheckReport>
     };
     let checked = local.with(Some(call), |context| sp_engine::check(context, &request))?;
     Ok(checked.report(Vec::new()))
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct AuditWanted {
+    /// Files or folders below the current directory; all of it if nothing is said.
+    #[serde(default)]
+    paths: Vec<String>,
+}
+
+fn audit(local: &Local, wanted: AuditWanted, call: &Call) -> Result<AuditReport> {
+    let request = AuditRequest {
+        paths: wanted.paths.iter().map(|path| local.inside(path)).collect::<Result<_>>()?,
+        root: local.settings.shelves.root.clone(),
+        sinks: Vec::new(),
+    };
+    Ok(local.with(Some(call), |context| sp_engine::audit(context, &request))?.audit_report())
 }

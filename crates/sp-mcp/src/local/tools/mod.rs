@@ -3,6 +3,7 @@
 mod bag;
 mod change;
 mod check;
+mod generate;
 mod knowledge;
 
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::tools::Tool;
 
 /// The tools.
 pub(super) fn tools() -> Vec<Tool<Local>> {
-    [check::tools(), change::tools(), bag::tools()].into_iter().flatten().collect()
+    [check::tools(), change::tools(), generate::tools(), bag::tools()].into_iter().flatten().collect()
 }
 
 /// Where an agent reads.

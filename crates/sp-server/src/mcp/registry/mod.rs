@@ -12,7 +12,6 @@ mod skills;
 use std::error::Error as StdError;
 use std::sync::{Arc, OnceLock};
 
-use axum::body::Body;
 use axum::extract::{Request, State as Shared};
 use axum::http::request::Parts;
 use axum::response::Response;
@@ -21,6 +20,7 @@ use sp_engine::library::Kept;
 use sp_engine::{Error, Kind, Result};
 use sp_mcp::{Desk, Door, Endpoint, Extensions, PackCard, endpoint};
 
+use super::ask;
 use crate::metadata::{self, Bearer, Database, Metadata, Reader};
 use crate::objects::Objects;
 use crate::refusal::{AsItIs, Cause, Refusal};
@@ -78,7 +78,7 @@ pub(crate) async fn answer(Shared(state): Shared<State>, mut request: Request) -
     let bearer = bearer(&state, request.headers()).await?.ok_or_else(Refusal::unauthorized)?;
     let client = Client { bearer, trouble: Arc::default() };
     request.extensions_mut().insert(client.clone());
-    let mut response = state.mcp.handle(request).await.map(Body::new);
+    let mut response = ask(&state.mcp, request).await;
     // JSON-RPC has a form for refusals, and its clients read no other.
     response.extensions_mut().insert(AsItIs);
     if let Some(cause) = client.trouble.get() {

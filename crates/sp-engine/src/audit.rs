@@ -1,0 +1,48 @@
+//! `sp audit`: what somebody should know before trusting skills, packs and packages.
+//!
+//! It is the check, of which only what the rules of safety say is kept, and the facts that the check
+//! gathers on its way. It judges nothing else, changes nothing, and asks nothing of the network.
+
+use std::path::PathBuf;
+
+use sp_formats::checks::SAFETY;
+
+use crate::check::{CheckRequest, Checked, Imports, Strictness, check_and_gather};
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::Result;
+use crate::sinks::{SinkRequest, find};
+
+/// What is to be audited.
+#[derive(Debug, Clone)]
+pub struct AuditRequest {
+    /// Skills, repositories, bags, packs, packages or folders of skills.
+    pub paths: Vec<PathBuf>,
+    /// The repository, where it is not the nearest upward.
+    pub root: Option<PathBuf>,
+    /// Agents, with all that they read.
+    pub sinks: Vec<SinkRequest>,
+}
+
+/// Audits. Where nothing is named it is what the current directory is in.
+pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<Checked> {
+    let session = Session::begin(context)?;
+    let mut paths = request.paths.clone();
+    for wanted in &request.sinks {
+        let sink = find(&session, wanted)?.path;
+        // An agent that has no skills has none that must be known.
+        let is_empty = sink.read_dir().map_or(true, |mut entries| entries.next().is_none());
+        paths.extend((!is_empty).then_some(sink));
+    }
+    if paths.is_empty() && !request.sinks.is_empty() {
+        return Ok(Checked::default());
+    }
+    let request =
+        CheckRequest { paths, root: request.root.clone(), strictness: Strictness::Lenient, imports: Imports::Leave };
+    let mut checked = check_and_gather(&session, &request)?;
+    for file in &mut checked.files {
+        file.findings.retain(|placed| SAFETY.iter().any(|check| check.id == placed.finding.check.id));
+    }
+    checked.files.retain(|file| !file.findings.is_empty());
+    Ok(checked)
+}

@@ -1,0 +1,66 @@
+//! What came of a check, as it is printed.
+
+use sp_formats::FileFindings;
+use sp_formats::output::{
+    AuditReport, AuditSummary, CheckReport, CheckSummary, FindingItem, FixedItem, UnreadableItem,
+};
+use sp_formats::report::Severity;
+use sp_formats::tokens::TOKENIZER;
+
+use super::Checked;
+use crate::error::Error;
+
+impl Checked {
+    /// All of it, with the files that were mended.
+    pub fn report(&self, fixed: Vec<FixedItem>) -> CheckReport {
+        CheckReport {
+            summary: CheckSummary {
+                skills: self.skills,
+                packs: self.packs,
+                packages: self.packages,
+                context_packs: self.context_packs,
+                errors: self.count(Severity::Error),
+                warnings: self.count(Severity::Warning),
+                notes: self.count(Severity::Note),
+                fixable: self.fixable(),
+                imports_left: self.imports_left,
+            },
+            findings: self.finding_items(),
+            skills: self.costs.clone(),
+            tokenizer: TOKENIZER.into(),
+            fixed,
+            unreadable: self.unreadable_items(),
+        }
+    }
+
+    /// All of it, as an audit.
+    pub fn audit_report(&self) -> AuditReport {
+        AuditReport {
+            summary: AuditSummary {
+                skills: self.skills,
+                packs: self.packs,
+                packages: self.packages,
+                context_packs: self.context_packs,
+                errors: self.count(Severity::Error),
+                warnings: self.count(Severity::Warning),
+                notes: self.count(Severity::Note),
+            },
+            findings: self.finding_items(),
+            skills: self.facts.skills.clone(),
+            packages: self.facts.packages.clone(),
+            unreadable: self.unreadable_items(),
+        }
+    }
+
+    fn finding_items(&self) -> Vec<FindingItem> {
+        let items = |file: &FileFindings| -> Vec<FindingItem> {
+            file.findings.iter().map(|placed| FindingItem::new(&file.file, placed)).collect()
+        };
+        self.files.iter().flat_map(items).collect()
+    }
+
+    fn unreadable_items(&self) -> Vec<UnreadableItem> {
+        let item = |error: &Error| UnreadableItem { message: error.to_string(), because: error.causes() };
+        self.unreadable.iter().map(item).collect()
+    }
+}

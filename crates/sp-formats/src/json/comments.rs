@@ -1,0 +1,71 @@
+//! JSON as people write it by hand: comments, trailing commas, a byte-order mark.
+
+/// Such a text as JSON: blanks stand for what goes, so that every byte keeps its place.
+pub fn without_comments(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    bytes[..at].fill(b' ');
+    // The comma that nothing follows yet, and whether a value stands before what comes next.
+    let (mut comma, mut value_before) = (None, false);
+    while at < bytes.len() {
+        let end = match (bytes[at], bytes.get(at + 1)) {
+            (b'"', _) => string_end(&bytes, at),
+            (b'/', Some(b'/')) => blank(&mut bytes, at, b"\n"),
+            (b'/', Some(b'*')) => blank(&mut bytes, at, b"*/"),
+            _ => at + 1,
+        };
+        match bytes[at] {
+            b',' => comma = Some(at).filter(|_| value_before),
+            b'}' | b']' => comma.take().into_iter().for_each(|comma| bytes[comma] = b' '),
+            byte if !byte.is_ascii_whitespace() => comma = None,
+            _ => {}
+        }
+        if !bytes[at].is_ascii_whitespace() {
+            value_before = !matches!(bytes[at], b',' | b':' | b'{' | b'[');
+        }
+        at = end;
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Where a string ends that begins here.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while at < bytes.len() && bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    at + 1
+}
+
+/// Puts blanks in the place of a comment; where it ends.
+fn blank(bytes: &mut [u8], start: usize, end: &[u8]) -> usize {
+    let found = bytes[start + 2..].windows(end.len()).position(|window| window == end);
+    let stop = found.map_or(bytes.len(), |found| start + 2 + found + if end == b"*/" { 2 } else { 0 });
+    bytes[start..stop].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+    stop
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+    use sp_tree::Limits;
+
+    #[test]
+    fn comments_and_trailing_commas_go_and_every_byte_keeps_its_place() {
+        let text = "\u{feff}{ // é\n \"a\": \"// no\", /* x\n */ \"b\": [1, 2,], \"c\\\"\": {\"d\": 1,},\n}\n";
+        let plain = without_comments(text);
+        assert_eq!(plain.len(), text.len());
+        let json = Json::parse(plain, &Limits::default()).unwrap();
+        assert!(json.root().get("a").unwrap().is("// no"));
+        assert_eq!(json.root().get("b").unwrap().items().count(), 2);
+        assert_eq!(&text[json.root().get("c\"").unwrap().span()], "{\"d\": 1,}");
+    }
+
+    #[test]
+    fn what_is_wrong_without_comments_is_wrong_with_them() {
+        for text in ["{,}", "[,]", "[1,,]", "{\"a\":,}", "{\"a\" 1}", "{\"a\": 1", "{ /* no end }", "[1 // x ]"] {
+            assert!(Json::parse(without_comments(text), &Limits::default()).is_err(), "{text}");
+        }
+    }
+}

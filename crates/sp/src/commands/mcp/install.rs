@@ -1,0 +1,92 @@
+//! `sp mcp install` and `sp mcp uninstall`
+
+use std::io::{self, Write};
+
+use sp_engine::{Context, McpServer, McpTarget, Replace, Result, install_mcp, uninstall_mcp};
+use sp_formats::output::{McpAgentChange, McpChange, McpServerAction};
+use sp_formats::printable::{printable, printable_tabs};
+
+use super::super::{mode, scope_of};
+use crate::cli::{self, Format};
+use crate::surroundings;
+use crate::terminal::{ADDED, DIM, HINT, STRONG, Terminal};
+
+pub(super) fn install(context: &Context<'_>, request: &cli::McpInstall, terminal: &Terminal) -> Result<()> {
+    let server = match &request.http {
+        Some(url) => McpServer::Http { url: url.clone() },
+        None => McpServer::Stdio { program: surroundings::program()?, args: request.args.clone() },
+    };
+    let replace = if request.replace { Replace::Allow } else { Replace::Refuse };
+    print(context, &install_mcp(context, &target(&request.target), &server, replace)?, terminal)
+}
+
+pub(super) fn uninstall(context: &Context<'_>, request: &cli::McpTarget, terminal: &Terminal) -> Result<()> {
+    print(context, &uninstall_mcp(context, &target(request))?, terminal)
+}
+
+fn target(given: &cli::McpTarget) -> McpTarget {
+    McpTarget {
+        agents: given.agent.clone(),
+        scope: scope_of(given.scope),
+        name: given.name.clone(),
+        mode: mode(given.dry_run),
+    }
+}
+
+fn print(context: &Context<'_>, change: &McpChange, terminal: &Terminal) -> Result<()> {
+    terminal.print(change, |out| {
+        change.agents.iter().enumerate().try_for_each(|(number, agent)| match terminal.format {
+            Format::Plain => plain(out, change, agent),
+            _ => {
+                if number > 0 {
+                    writeln!(out)?;
+                }
+                human(out, context, change, agent)
+            }
+        })
+    })
+}
+
+/// Action, agent, server and file, separated by tabs.
+fn plain(out: &mut dyn Write, change: &McpChange, agent: &McpAgentChange) -> io::Result<()> {
+    let word = match agent.action {
+        McpServerAction::Add => "add",
+        McpServerAction::Replace => "replace",
+        McpServerAction::Remove => "remove",
+        McpServerAction::Keep => "keep",
+    };
+    let file = agent.file.display().to_string();
+    writeln!(out, "{word}\t{}\t{}\t{}", agent.agent, change.server, printable(&file))
+}
+
+fn human(out: &mut dyn Write, context: &Context<'_>, change: &McpChange, agent: &McpAgentChange) -> io::Result<()> {
+    let (server, name) = (&change.server, &agent.name);
+    let behind = agent.real_file.as_ref().map(|real| format!(" → {}", context.show(real))).unwrap_or_default();
+    let new = if agent.new_file { " (new)" } else { "" };
+    let file = format!("{}{behind}{new}", context.show(&agent.file));
+    let verb = match (agent.action, change.applied) {
+        (McpServerAction::Add, true) => "added",
+        (McpServerAction::Add, false) => "would add",
+        (McpServerAction::Replace, true) => "replaced",
+        (McpServerAction::Replace, false) => "would replace",
+        (McpServerAction::Remove, true) => "removed",
+        (McpServerAction::Remove, false) => "would remove",
+        (McpServerAction::Keep, _) => {
+            let state = if agent.entry.is_some() { "is there already" } else { "is not there" };
+            return writeln!(out, "{STRONG}unchanged: {server}{STRONG:#} {state} · {name} · {file}");
+        }
+    };
+    writeln!(out, "{STRONG}{verb} {server}{STRONG:#} · {name} · {file}")?;
+    let next = agent.next.as_ref().filter(|_| change.applied);
+    if let Some(entry) = &agent.entry {
+        writeln!(out)?;
+        entry.lines().try_for_each(|line| writeln!(out, "{ADDED}{}{ADDED:#}", printable_tabs(line)))?;
+        if next.is_some() || !agent.new_file {
+            writeln!(out)?;
+        }
+        if !agent.new_file {
+            writeln!(out, "{DIM}all else in the file stays as it is{DIM:#}")?;
+        }
+    }
+    next.into_iter().try_for_each(|next| writeln!(out, "{HINT}next:{HINT:#} {next}"))
+}

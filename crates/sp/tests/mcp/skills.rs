@@ -1,0 +1,158 @@
+//! The skills extension.
+
+use serde_json::{Value, json};
+use sp_testkit::{World, world};
+
+use crate::{all, bytes, serve, texts, two_skills};
+
+/// Every digest and size of every skill holds against what is read; how many skills there are.
+fn verified(world: &World, args: &[&str]) -> Vec<Value> {
+    let mut server = serve(world, args);
+    let skills = all(&mut server, "skills/list", "skills");
+    for skill in &skills {
+        let uri = skill["uri"].as_str().unwrap();
+        let got = server.result("skills/get", json!({"uri": uri}))["skill"].clone();
+        assert_eq!(&got, skill);
+        let name = skill["frontmatter"]["name"].as_str().unwrap();
+        assert!(uri.ends_with(&format!("/{name}/SKILL.md")), "{uri}");
+        let files = skill["resources"].as_array().unwrap();
+        assert!(texts(files, "uri").contains(&uri));
+        for file in files {
+            let read = bytes(&mut server, file["uri"].as_str().unwrap());
+            assert_eq!(file["size"], read.len());
+            assert_eq!(file["digest"], sp_testkit::sha256(&read), "{file}");
+        }
+    }
+    skills
+}
+
+#[test]
+fn mc_02_the_skills_of_a_repository_hold_what_their_entries_say() {
+    let world = two_skills();
+    let skills = verified(&world, &[]);
+    assert_eq!(texts(&skills, "uri"), ["skill://repo/review/SKILL.md", "skill://repo/team/deploy/SKILL.md"]);
+    let deploy = &skills[1];
+    assert_eq!(deploy["frontmatter"]["metadata"], json!({"version": 1.2}));
+    assert_eq!(deploy["frontmatter"]["license"], "MIT");
+    let files = deploy["resources"].as_array().unwrap();
+    assert_eq!(files.len(), 4, "{files:?}");
+}
+
+#[test]
+fn mc_02_the_skills_of_a_bag_a_sink_and_a_package() {
+    let world = two_skills();
+    world.pack("team", "name: team\ninclude: ['**']\n");
+    world.sp(&["install", "team", "--agent", "claude", "--agent", "codex"]).ok();
+    world.sp(&["bag", "init"]).ok();
+    world.write(".skills/tidy/SKILL.md", "---\nname: tidy\ndescription: Tidies.\n---\n\nTidy up.\n");
+    world.sp(&["pkg", "create", "skills/team", "--kind", "skills", "--name", "@acme/kit", "--version", "1.0.0"]).ok();
+    let uris = |args: &[&str]| -> Vec<String> {
+        texts(&verified(&world, args), "uri").into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(uris(&["--from", "bag"]), ["skill://bag/tidy/SKILL.md"]);
+    let sinks = uris(&["--from", "sink"]);
+    assert_eq!(
+        sinks,
+        ["skill://sink/claude/team__review/review/SKILL.md", "skill://sink/claude/team__team__deploy/deploy/SKILL.md"],
+        "what is the same in two sinks stands once"
+    );
+    assert_eq!(uris(&["--from", "package"]), ["skill://package/acme/kit/deploy/SKILL.md"]);
+    assert_eq!(uris(&[]).len(), 6);
+}
+
+#[test]
+fn mc_02_a_list_comes_in_pages_and_no_skill_is_lost_or_told_twice() {
+    let world = world!();
+    for number in 0..230 {
+        world.skill(&format!("group-{}/skill-{number}", number % 7));
+    }
+    let mut server = serve(&world, &[]);
+    let first = server.result("skills/list", json!({}));
+    assert_eq!(first["skills"].as_array().unwrap().len(), 100);
+    let skills = all(&mut server, "skills/list", "skills");
+    let mut uris = texts(&skills, "uri");
+    uris.sort_unstable();
+    uris.dedup();
+    assert_eq!(uris.len(), 230);
+    assert_eq!(all(&mut server, "resources/list", "resources").len(), 230);
+}
+
+#[test]
+fn mc_02_cursors_that_lead_nowhere_are_refused() {
+    let world = two_skills();
+    let mut server = serve(&world, &[]);
+    for cursor in ["", "x", "repo/nothing", "%", "%ff", "../..", "0"] {
+        for method in ["skills/list", "resources/list", "prompts/list", "tools/list", "resources/templates/list"] {
+            assert_eq!(server.error(method, json!({"cursor": cursor})), -32602, "{method} {cursor:?}");
+        }
+    }
+    let uri = "skill://repo/team/deploy";
+    assert_eq!(server.error("resources/directory/read", json!({"uri": uri, "cursor": "x"})), -32602);
+    assert_eq!(server.error("skills/list", json!({"cursor": 5})), -32602);
+}
+
+#[test]
+fn mc_02_directories_are_read_level_by_level() {
+    let world = two_skills();
+    let mut server = serve(&world, &[]);
+    let read = |server: &mut sp_testkit::McpChild, uri: &str| {
+        server.result("resources/directory/read", json!({"uri": uri}))["resources"].as_array().unwrap().clone()
+    };
+    let top = read(&mut server, "skill://repo/team/deploy");
+    assert_eq!(texts(&top, "name"), ["deploy", "assets", "references", "scripts"]);
+    assert_eq!(texts(&top, "mimeType"), ["text/markdown", "inode/directory", "inode/directory", "inode/directory"]);
+    let inner = read(&mut server, "skill://repo/team/deploy/references");
+    assert_eq!(texts(&inner, "uri"), ["skill://repo/team/deploy/references/steps.md"]);
+    for uri in ["skill://repo/team/deploy/SKILL.md", "skill://repo/team/deploy/no", "skill://repo/team", "skill://x"] {
+        assert_eq!(server.error("resources/directory/read", json!({"uri": uri})), -32602, "{uri}");
+    }
+}
+
+#[test]
+fn mc_02_what_is_not_served_is_an_error_of_the_parameters() {
+    let world = two_skills();
+    world.write("secret.txt", "mine");
+    let mut server = serve(&world, &[]);
+    for uri in [
+        "skill://repo/none/SKILL.md",
+        "skill://repo/review",
+        "skill://repo/team/deploy/references/steps.md",
+        "skill://repo/../secret.txt",
+        "skill://repo/review/../../secret.txt",
+        "skill://repo/review/%2e%2e/%2e%2e/secret.txt",
+        "file:///etc/passwd",
+        "",
+    ] {
+        assert_eq!(server.error("skills/get", json!({"uri": uri})), -32602, "{uri}");
+    }
+    for uri in ["skill://repo/review/no.md", "skill://repo/review/../../../secret.txt", "file:///etc/passwd", "x"] {
+        assert_eq!(server.error("resources/read", json!({"uri": uri})), -32602, "{uri}");
+    }
+    assert_eq!(server.error("skills/get", json!({})), -32602);
+    let mut older = serve(&world, &[]);
+    older.initialize("2025-11-25");
+    assert_eq!(older.error("resources/read", json!({"uri": "skill://repo/no/SKILL.md"})), -32002);
+}
+
+#[test]
+fn mc_02_a_skill_that_no_host_would_take_is_left_out_with_the_reason() {
+    let world = two_skills();
+    world.write("skills/bad-name/SKILL.md", "---\nname: Bad Name\ndescription: x\n---\n");
+    world.write("skills/no-front/SKILL.md", "# Nothing\n");
+    world.write("skills/linked/SKILL.md", "---\nname: linked\ndescription: x\n---\n");
+    world.write("secret.txt", "mine");
+    std::os::unix::fs::symlink("../../secret.txt", world.repo().join("skills/linked/notes.txt")).unwrap();
+    world.write("skills/many/SKILL.md", "---\nname: many\ndescription: x\n---\n");
+    for number in 0..512 {
+        world.write(&format!("skills/many/file-{number}.txt"), "x");
+    }
+    let skills = verified(&world, &[]);
+    assert_eq!(skills.len(), 2, "{:?}", texts(&skills, "uri"));
+    let mut server = serve(&world, &[]);
+    assert_eq!(server.error("resources/read", json!({"uri": "skill://repo/linked/notes.txt"})), -32602);
+    assert_eq!(server.error("skills/get", json!({"uri": "skill://repo/many/SKILL.md"})), -32602);
+    let listed = server.call("list_skills", json!({}));
+    let left: Vec<&str> = listed["left_out"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+    assert!(left.iter().any(|one| one.starts_with("repo/bad-name: its name has `B` in it")), "{left:?}");
+    assert!(left.iter().any(|one| one.starts_with("repo/no-front: ")), "{left:?}");
+}
