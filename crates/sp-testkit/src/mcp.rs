@@ -212,16 +212,16 @@ impl McpChild {
 
     /// The next line of what it writes; none if it ended. A test that waits too long ends.
     pub fn read_line(&mut self) -> Option<String> {
-        self.read_line_within(PATIENCE).unwrap_or_else(|()| panic!("no line within {PATIENCE:?}"))
+        match self.read_line_within(PATIENCE) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("no line within {PATIENCE:?}"),
+        }
     }
 
-    /// The same; an error if nothing comes in time.
-    pub fn read_line_within(&mut self, time: Duration) -> Result<Option<String>, ()> {
-        match self.lines.recv_timeout(time) {
-            Ok(line) => Ok(Some(line)),
-            Err(RecvTimeoutError::Disconnected) => Ok(None),
-            Err(RecvTimeoutError::Timeout) => Err(()),
-        }
+    /// The same; an error if it ended, or if nothing comes in time.
+    pub fn read_line_within(&mut self, time: Duration) -> Result<String, RecvTimeoutError> {
+        self.lines.recv_timeout(time)
     }
 
     /// The next message, which must be one; none if it ended.

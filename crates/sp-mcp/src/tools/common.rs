@@ -79,7 +79,7 @@ impl FoundItem {
     }
 }
 
-fn search<S: Shelf>(shelf: &S, wanted: SearchWanted, _: &Call) -> Result<Found> {
+fn search<S: Shelf>(shelf: &S, SearchWanted { query }: SearchWanted, _: &Call) -> Result<Found> {
     let mut items: Vec<(FoundItem, Arc<str>)> = Vec::new();
     for card in shelf.cards()? {
         let uri = skill_uri(&card.path, SKILL_FILE);
@@ -98,7 +98,7 @@ fn search<S: Shelf>(shelf: &S, wanted: SearchWanted, _: &Call) -> Result<Found> 
         items.push((item, "".into()));
     }
     let findable = items.iter().map(|(item, text)| Findable { title: &item.title, about: &item.about, text });
-    let places = find_words(&wanted.query, &findable.collect::<Vec<_>>(), MOST_FOUND)?;
+    let places = find_words(&query, &findable.collect::<Vec<_>>(), MOST_FOUND)?;
     let mut items: Vec<Option<FoundItem>> = items.into_iter().map(|(item, _)| Some(item)).collect();
     Ok(Found { results: places.into_iter().filter_map(|at| items[at].take()).collect() })
 }
@@ -174,9 +174,9 @@ struct SkillListed {
     size: u64,
 }
 
-fn list_skills<S: Shelf>(shelf: &S, wanted: ListWanted, _: &Call) -> Result<SkillsListed> {
+fn list_skills<S: Shelf>(shelf: &S, ListWanted { cursor: given }: ListWanted, _: &Call) -> Result<SkillsListed> {
     let unknown = || Error::new(Kind::Usage, "the cursor is not one of this list").hint("list from the start");
-    let after = key(wanted.cursor.as_deref()).map_err(|_| unknown())?;
+    let after = key(given.as_deref()).map_err(|_| unknown())?;
     let left_out = if after.is_none() { shelf.left_out()? } else { Vec::new() };
     let page = shelf.skills(after.as_deref(), PAGE)?.ok_or_else(unknown)?;
     let skills = page.items.into_iter().map(listed).collect();
@@ -216,10 +216,10 @@ struct SkillRead {
     files: Vec<String>,
 }
 
-fn read_skill<S: Shelf>(shelf: &S, wanted: ReadWanted, _: &Call) -> Result<SkillRead> {
-    let skill = find_skill(shelf, &wanted.skill)?;
+fn read_skill<S: Shelf>(shelf: &S, ReadWanted { skill, file }: ReadWanted, _: &Call) -> Result<SkillRead> {
+    let skill = find_skill(shelf, &skill)?;
     let root = path_of(&skill.uri).and_then(|path| path.parent().map(str::to_owned)).unwrap_or_default();
-    let file = wanted.file.as_deref().unwrap_or(SKILL_FILE);
+    let file = file.as_deref().unwrap_or(SKILL_FILE);
     let missing = || {
         Error::new(Kind::Request, format!("the skill has no file `{}`", printable(file)))
             .hint("`files` of a skill that was read lists them")

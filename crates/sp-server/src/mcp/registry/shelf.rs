@@ -10,7 +10,7 @@ use sp_tree::RelPath;
 
 use super::RegistryShelf;
 use super::skills::PublishedSkill;
-use crate::metadata::Newest;
+use crate::metadata::{Database, Newest};
 
 /// So many skills are looked through for words.
 const MOST_SEARCHED: usize = 10_000;
@@ -81,7 +81,7 @@ impl Shelf for RegistryShelf {
             description: newest.description.unwrap_or_default(),
             size: newest.bytes,
         };
-        Ok(self.ask(|database, reader| database.newest(reader))?.into_iter().map(card).collect())
+        Ok(self.ask(Database::newest)?.into_iter().map(card).collect())
     }
 
     fn find_package(&self, name: &str, version: &str) -> Result<Option<PackageCard>> {

@@ -11,7 +11,7 @@ use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Content, Limits, RelPath};
 
 use super::RegistryShelf;
-use crate::metadata::Newest;
+use crate::metadata::{Database, Newest};
 
 /// How the paths of all skills start.
 const ROOT: &str = "registry";
@@ -102,7 +102,7 @@ impl Found {
 impl RegistryShelf {
     /// The newest version of every package of skills that the client may see.
     pub(super) fn packages_of_skills(&self) -> Result<Vec<Newest>> {
-        self.ask(|database, reader| database.newest_skills(reader))
+        self.ask(Database::newest_skills)
     }
 
     /// The skills of a package.
