@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sp_tree::{Content, Digest, Limits, zip_of};
 
-use crate::package::Package;
 use crate::registry::Place;
 use crate::skill::{self, SKILL_FILE, SkillName};
 
@@ -89,14 +88,13 @@ pub struct Offered {
     pub files: Vec<String>,
 }
 
-/// The skills of a package that can be offered, each with its files. One that does not say what it does cannot.
-pub fn offers(package: &Package, limits: &Limits) -> Vec<(Offered, Content)> {
-    let skills = package.skills().skills.into_iter();
-    skills.filter_map(|(path, content)| Some((offered(path, &content, limits)?, content))).collect()
+/// Those of a package's skills, by path, that can be offered. One that does not say what it does cannot.
+pub fn offers(skills: &[(String, Content)], limits: &Limits) -> Vec<Offered> {
+    skills.iter().filter_map(|(path, content)| offered(path, content, limits)).collect()
 }
 
-fn offered(path: String, content: &Content, limits: &Limits) -> Option<Offered> {
-    let folder = path.rsplit('/').next().unwrap_or(&path);
+fn offered(path: &str, content: &Content, limits: &Limits) -> Option<Offered> {
+    let folder = path.rsplit('/').next().unwrap_or(path);
     let (skill, _) = skill::read(SKILL_FILE, folder, content.get(SKILL_FILE)?, limits);
     let skill = skill?;
     let own = skill.name.as_deref().and_then(|name| SkillName::new(name).ok());
@@ -109,7 +107,7 @@ fn offered(path: String, content: &Content, limits: &Limits) -> Option<Offered> 
         sort,
         digest: Digest::of(&bytes),
         files: content.files().map(|(path, ..)| path.to_string()).collect(),
-        path,
+        path: path.into(),
     })
 }
 

@@ -29,7 +29,9 @@ pub use crate::http::{Door, Endpoint, endpoint};
 pub use crate::local::{Local, LocalSettings, Silent, Writing};
 pub use crate::server::Server;
 pub use crate::shelf::{Desk, Only, PackCard, PackageCard, Paged, Shelf, SkillCard};
-pub use crate::tools::{About, Call, Effect, Progress, Reach, Tool, common};
+pub use crate::stdio::{MOST_BYTES, no_message};
+pub use crate::tools::{About, Call, Effect, Progress, Reach, Tool, common, knowledge};
+pub use rmcp::model::Extensions;
 
 use crate::stdio::Lines;
 

@@ -126,10 +126,9 @@ pub(crate) fn bytes<S: Shelf>(shelf: &S, uri: &str) -> Result<Option<(String, Ve
         return Ok(file.map(|bytes| (path.as_str().to_owned(), bytes)));
     }
     if let Some((id, file)) = uri.strip_prefix(PACK).and_then(|rest| rest.split_once('/')) {
-        let packs = shelf.packs().map_err(|e| failed(&e))?;
+        let pack = shelf.pack(id).map_err(|e| failed(&e))?;
         let file = unescaped(file).unwrap_or_default();
-        let pack = packs.iter().find(|pack| pack.id == id);
-        return Ok(pack.and_then(|pack| pack.files.get(&file)).map(|bytes| (file.clone(), bytes.clone())));
+        return Ok(pack.and_then(|pack| pack.files.get(&file).cloned()).map(|bytes| (file, bytes)));
     }
     let Some((name, version)) = uri
         .strip_prefix(PACKAGE)
@@ -138,9 +137,8 @@ pub(crate) fn bytes<S: Shelf>(shelf: &S, uri: &str) -> Result<Option<(String, Ve
     else {
         return Ok(None);
     };
-    let packages = shelf.packages().map_err(|e| failed(&e))?;
-    let is_it = |one: &&PackageCard| one.name.trim_start_matches('@') == name && one.version == version;
-    let Some(package) = packages.iter().find(is_it) else { return Ok(None) };
+    let found = shelf.find_package(&name, &version).map_err(|e| failed(&e))?;
+    let Some(package) = found else { return Ok(None) };
     if package.size > LARGEST_PACKAGE {
         let message =
             format!("the package has {} bytes, and {LARGEST_PACKAGE} can be read; use `load_context`", package.size);

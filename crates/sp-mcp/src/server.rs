@@ -102,7 +102,7 @@ impl<D: Desk> ServerHandler for Server<D> {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools.get(name).map(|tool| tool.listed())
+        self.tools.get(name).map(crate::tools::Tool::listed)
     }
 
     async fn call_tool(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rmcp::model::Extensions;
 use sp_engine::Result;
+use sp_engine::library::Weigh;
 use sp_formats::mcp::SkillEntry;
 use sp_tree::RelPath;
 
@@ -55,8 +56,8 @@ pub struct SkillCard {
     pub name: String,
     /// What it does, and when it helps.
     pub description: String,
-    /// Its `SKILL.md`.
-    pub text: String,
+    /// Its `SKILL.md`, or the beginning of it.
+    pub text: Arc<str>,
 }
 
 /// A context pack with its files.
@@ -70,6 +71,12 @@ pub struct PackCard {
     pub description: String,
     /// Its files by name, with `pack.json`.
     pub files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Weigh for PackCard {
+    fn weight(&self) -> u64 {
+        self.files.values().map(|bytes| bytes.len() as u64).sum()
+    }
 }
 
 /// A package.
@@ -97,14 +104,28 @@ pub trait Shelf: Send + Sync + Sized + 'static {
     /// A file of a skill.
     fn skill_file(&self, path: &RelPath) -> Result<Option<Vec<u8>>>;
 
-    /// Every skill, and why others are not served.
-    fn cards(&self) -> Result<(Vec<SkillCard>, Vec<String>)>;
+    /// Every skill, to be looked for.
+    fn cards(&self) -> Result<Vec<SkillCard>>;
+
+    /// Skills that are not served, with the reason.
+    fn left_out(&self) -> Result<Vec<String>>;
 
     /// The context packs.
     fn packs(&self) -> Result<Vec<Arc<PackCard>>>;
 
+    /// A context pack, which need not be among those that are listed.
+    fn pack(&self, id: &str) -> Result<Option<Arc<PackCard>>> {
+        Ok(self.packs()?.into_iter().find(|pack| pack.id == id))
+    }
+
     /// The packages.
     fn packages(&self) -> Result<Vec<PackageCard>>;
+
+    /// A version of a package, by its name without `@`. It need not be among those that are listed.
+    fn find_package(&self, name: &str, version: &str) -> Result<Option<PackageCard>> {
+        let is_it = |one: &PackageCard| one.name.trim_start_matches('@') == name && one.version == version;
+        Ok(self.packages()?.into_iter().find(is_it))
+    }
 
     /// The text of a package.
     fn package(&self, name: &str, version: &str) -> Result<Option<String>>;

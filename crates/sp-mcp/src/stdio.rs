@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::sync::Mutex;
 
 /// A message has so many bytes at the most.
-pub(crate) const MOST_BYTES: usize = 4 * 1024 * 1024;
+pub const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// One client, by lines.
 pub(crate) struct Lines<R, W> {
@@ -93,6 +93,17 @@ fn read(line: &[u8]) -> Incoming {
         true => Incoming::Nothing,
         false => Incoming::Refused(ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None), id),
     }
+}
+
+/// What a body that is no message is answered, as JSON-RPC asks; none if it is one.
+pub fn no_message(body: &[u8]) -> Option<Vec<u8>> {
+    let (error, id) = match read(body) {
+        Incoming::Message(_) => return None,
+        Incoming::Refused(error, id) => (error, id),
+        // Over HTTP everything is answered.
+        Incoming::Nothing => (ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None), None),
+    };
+    serde_json::to_vec(&ServerJsonRpcMessage::error(error, id)).ok()
 }
 
 async fn write<W: AsyncWrite + Unpin>(output: &Mutex<W>, message: &ServerJsonRpcMessage) -> io::Result<()> {

@@ -18,6 +18,7 @@ pub mod redact;
 mod refusal;
 mod served;
 mod sessions;
+mod skills;
 mod state;
 mod tokens;
 mod watch;
@@ -34,10 +35,12 @@ use tokio::net::TcpListener;
 use crate::catalog::Catalog;
 use crate::counts::Counts;
 use crate::discovery::Discovery;
+use crate::mcp::registry::{Stock, serving};
 use crate::metadata::{Bearer, Database, Metadata, MetadataError, Scope};
 use crate::objects::Objects;
 use crate::pages::Shelf;
 use crate::sessions::Sessions;
+use crate::skills::PublishedSkills;
 use crate::state::{Shared, State};
 use crate::watch::{Limiter, Metrics, Watch};
 
@@ -129,13 +132,24 @@ fn open(settings: &Settings) -> Result<State, ServeError> {
         None => Metadata::in_folder(&settings.data),
         Some(address) => Metadata::at(address),
     };
+    let metadata = metadata.map_err(|e| no_database(settings, e))?;
+    let objects = Objects::open(&settings.data).map_err(|e| unusable(e.into()))?;
+    let skills = Arc::new(PublishedSkills::new(objects.clone(), settings.limits.clone()));
+    let stock = Stock {
+        metadata: metadata.clone(),
+        objects: objects.clone(),
+        skills: Arc::clone(&skills),
+        wall_clock: settings.surroundings.wall_clock,
+    };
     Ok(Arc::new(Shared {
-        metadata: metadata.map_err(|e| no_database(settings, e))?,
+        metadata,
         lock,
-        objects: Objects::open(&settings.data).map_err(|e| unusable(e.into()))?,
+        objects,
         counts: Counts::default(),
         catalog: Catalog::default(),
         discovery: Discovery::default(),
+        skills,
+        mcp: serving(stock),
         limits: settings.limits.clone(),
         sessions: Sessions::default(),
         shelf: Shelf::default(),

@@ -28,8 +28,12 @@ pub(crate) struct Refusal {
 #[derive(Debug, Clone)]
 pub(crate) struct Cause(pub String);
 
+/// Marks an answer that has its own form for refusals.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AsItIs;
+
 impl Cause {
-    fn of(error: &(dyn Error + 'static)) -> Self {
+    pub(crate) fn of(error: &(dyn Error + 'static)) -> Self {
         let chain = std::iter::successors(Some(error), |error| (*error).source());
         Self(chain.map(ToString::to_string).collect::<Vec<_>>().join(": "))
     }

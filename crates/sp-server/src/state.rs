@@ -4,15 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use sp_mcp::Endpoint;
 use sp_tree::{Limits, Lock};
 
 use crate::catalog::Catalog;
 use crate::counts::Counts;
 use crate::discovery::Discovery;
+use crate::mcp::registry::RegistryDesk;
 use crate::metadata::Metadata;
 use crate::objects::Objects;
 use crate::pages::Shelf;
 use crate::sessions::Sessions;
+use crate::skills::PublishedSkills;
 use crate::watch::Watch;
 
 /// What the server takes from its surroundings.
@@ -33,6 +36,10 @@ pub(crate) struct Shared {
     pub counts: Counts,
     pub catalog: Catalog,
     pub discovery: Discovery,
+    /// The skills of packages, unpacked.
+    pub skills: Arc<PublishedSkills>,
+    /// What answers agents.
+    pub mcp: Endpoint<RegistryDesk>,
     pub limits: Limits,
     /// Who is logged in on the pages.
     pub sessions: Sessions,

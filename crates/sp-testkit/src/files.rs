@@ -1,6 +1,7 @@
 //! A directory as a value, to be compared byte for byte.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -58,7 +59,6 @@ fn content(bytes: &[u8]) -> String {
 
 /// The hash of bytes: `sha256:…`.
 pub fn sha256(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
     Sha256::digest(bytes).iter().fold("sha256:".into(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

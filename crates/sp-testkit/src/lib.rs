@@ -24,7 +24,7 @@ mod zip;
 pub use browser::Browser;
 pub use files::{Entry, Files, files, sha256};
 pub use git::Repo;
-pub use mcp::{Mcp, McpChild, messages};
+pub use mcp::{Mcp, McpChild, bytes_of, from_base64, messages};
 pub use model_server::{Model, ModelRequest, ModelServer};
 pub use noise::noise;
 pub use postgres::{Postgres, PostgresDatabase};

@@ -145,6 +145,29 @@ pub fn messages(answer: &HttpAnswer) -> Vec<Value> {
     }
 }
 
+/// The bytes of what a resource holds, whichever way they come.
+#[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+pub fn bytes_of(contents: &Value) -> Vec<u8> {
+    match contents["text"].as_str() {
+        Some(text) => text.as_bytes().to_vec(),
+        None => from_base64(contents["blob"].as_str().expect("a text or a blob")),
+    }
+}
+
+/// Base64 as servers write it, read without their help.
+#[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+pub fn from_base64(text: &str) -> Vec<u8> {
+    const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text.trim_end_matches('=').chars();
+    let digits: Vec<u32> = digits.map(|c| LETTERS.find(c).expect("a letter of base64") as u32).collect();
+    let mut bytes = Vec::new();
+    for group in digits.chunks(4) {
+        let number = group.iter().fold(0, |number, digit| number << 6 | digit) << (6 * (4 - group.len()));
+        bytes.extend_from_slice(&number.to_be_bytes()[1..group.len()]);
+    }
+    bytes
+}
+
 /// A child that speaks MCP over its stdin and stdout. It ends when this is dropped.
 pub struct McpChild {
     child: Child,
@@ -189,16 +212,16 @@ impl McpChild {
 
     /// The next line of what it writes; none if it ended. A test that waits too long ends.
     pub fn read_line(&mut self) -> Option<String> {
-        self.read_line_within(PATIENCE).unwrap_or_else(|()| panic!("no line within {PATIENCE:?}"))
+        match self.read_line_within(PATIENCE) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("no line within {PATIENCE:?}"),
+        }
     }
 
-    /// The same; an error if nothing comes in time.
-    pub fn read_line_within(&mut self, time: Duration) -> Result<Option<String>, ()> {
-        match self.lines.recv_timeout(time) {
-            Ok(line) => Ok(Some(line)),
-            Err(RecvTimeoutError::Disconnected) => Ok(None),
-            Err(RecvTimeoutError::Timeout) => Err(()),
-        }
+    /// The same; an error if it ended, or if nothing comes in time.
+    pub fn read_line_within(&mut self, time: Duration) -> Result<String, RecvTimeoutError> {
+        self.lines.recv_timeout(time)
     }
 
     /// The next message, which must be one; none if it ended.

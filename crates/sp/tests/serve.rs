@@ -14,6 +14,8 @@ mod sqlite;
 
 #[path = "serve/disk.rs"]
 mod disk;
+#[path = "made/knowledge.rs"]
+mod made;
 #[path = "serve/operations.rs"]
 mod operations;
 #[path = "serve/server.rs"]
@@ -21,7 +23,6 @@ mod server;
 
 use serde_json::json;
 use sp_testkit::{HttpAnswer, Postgres, PostgresDatabase, Registry, World, world};
-use sp_tree::Digest;
 
 /// What a registry stands on.
 enum Database {
@@ -84,17 +85,7 @@ fn token(registry: &Registry, admin: &str, user: &str, scope: &str) -> String {
 
 /// The bytes of a package that says something.
 fn package(name: &str, version: &str, said: &str) -> Vec<u8> {
-    let node = json!({"id": "n1", "type": "fact", "content": said, "activation": 1.0});
-    let content = format!(r#"{{"context_graph":{{"format":"ctxpkg-graph-v2","nodes":[{node}],"edges":[]}}}}"#);
-    let hash = Digest::of(content.as_bytes()).hex();
-    let sha256 = Digest::of(format!("{name}:{version}:{hash}").as_bytes()).hex();
-    let manifest = json!({
-        "schema_version": 2, "name": name, "version": version, "description": "Notes.",
-        "created_at": "2026-04-01T00:00:00Z", "layers": [], "conformance_level": 1,
-        "provenance": {"tool": "hand", "tool_version": "1"},
-        "integrity": {"sha256": sha256, "content_hash": hash, "byte_size": content.len()},
-    });
-    format!("{{\"manifest\":{manifest},\"content\":{content}}}").into_bytes()
+    made::package_of_knowledge(name, version, &[("n1", said)])
 }
 
 fn put(registry: &Registry, token: &str, path: &str, bytes: &[u8]) -> HttpAnswer {

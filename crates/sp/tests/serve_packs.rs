@@ -12,6 +12,8 @@ mod discovery;
 #[path = "serve_packs/discovery.rs"]
 #[expect(clippy::duplicate_mod, reason = "what holds must hold on each database")]
 mod discovery_on_postgres;
+#[path = "made/skills.rs"]
+mod made;
 #[path = "serve_packs/packs.rs"]
 mod packs;
 #[path = "serve_packs/packs.rs"]

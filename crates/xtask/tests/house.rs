@@ -16,7 +16,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sp-knowledge", &["sp-formats", "sp-tree"]),
     ("sp-engine", &["sp-extract", "sp-knowledge", "sp-formats", "sp-tree"]),
     ("sp-mcp", &["sp-engine", "sp-formats", "sp-tree"]),
-    ("sp-server", &["sp-mcp", "sp-formats", "sp-tree"]),
+    ("sp-server", &["sp-mcp", "sp-engine", "sp-formats", "sp-tree"]),
     ("sp", &["sp-engine", "sp-mcp", "sp-server", "sp-formats", "sp-tree"]),
     ("sp-testkit", &[]),
     ("xtask", &["sp-formats"]),

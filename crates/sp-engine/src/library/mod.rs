@@ -1,7 +1,7 @@
 //! What agents can be given from here: skills of a repository, a bag, sinks and packages of the store, context
 //! packs, and packages. Looking for skills reads no skill; each is read when it is wanted.
 
-mod packaged;
+mod kept;
 mod skills;
 mod words;
 
@@ -14,7 +14,7 @@ use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
 
-pub use packaged::{PackedSkills, Unpacked};
+pub use kept::{Kept, PackedSkills, Unpacked, Weigh};
 pub use skills::{Library, LibrarySkill, Place, Shelves};
 pub use words::{Findable, find_words};
 

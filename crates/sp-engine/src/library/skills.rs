@@ -8,7 +8,7 @@ use sp_formats::mcp::{Front, MOST_BYTES, MOST_FILES, SkillEntry, Unserved, entry
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Content, Dir, Limits, RelPath, TreeKind, read_beneath, survey};
 
-use super::packaged::{PackedSkills, Unpacked};
+use super::kept::{PackedSkills, Unpacked};
 use crate::authoring::Authoring;
 use crate::bag::workspace::{is_workspace, skill_folders};
 use crate::config::Session;
@@ -90,7 +90,7 @@ impl Library {
                 shelves.push(Shelf { prefix: format!("package/{name}"), kept: Kept::Packed(skills) });
             }
         }
-        Ok(Self { limits: served_limits(session.limits), shelves })
+        Ok(Self { limits: served_limits(&session.limits), shelves })
     }
 
     /// Every place, in the order in which skills are listed.
@@ -195,12 +195,12 @@ fn packed_entry(folder: &str, content: &Content, limits: &Limits) -> Result<Skil
 }
 
 /// No host takes more than this, so nothing more is read.
-fn served_limits(limits: Limits) -> Limits {
+fn served_limits(limits: &Limits) -> Limits {
     Limits {
         skill_entries: limits.skill_entries.min(MOST_FILES as u64 * 2),
         skill_bytes: limits.skill_bytes.min(MOST_BYTES),
         file_bytes: limits.file_bytes.min(MOST_BYTES),
-        ..limits
+        ..limits.clone()
     }
 }
 

@@ -99,7 +99,7 @@ fn installed(session: &Session<'_>, project: &Project, lock: &Lock) -> Result<Ve
 fn merged(session: &Session<'_>, mut packages: Vec<Package>) -> Result<(String, Json)> {
     let mut seen = BTreeSet::new();
     packages.retain(|package| seen.insert(package.digest()));
-    let mut text = Gathered::of(session, packages)?.merge().graph;
+    let mut text = Gathered::of(&session.limits, packages)?.merge().graph;
     let json = parse(session, text.clone())?;
     text.push('\n');
     Ok((text, json))

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::json::Json;
 use sp_formats::package::{Graph, Ids, Merged, Package, Voice, merge, to_graph};
+use sp_tree::Limits;
 
 use super::context::stored;
 use super::project::Project;
@@ -33,12 +34,12 @@ impl Gathered {
             }
             true => return Self::installed(session, root),
         };
-        Self::of(session, packages)
+        Self::of(&session.limits, packages)
     }
 
     /// These packages.
-    pub(super) fn of(session: &Session<'_>, packages: Vec<Package>) -> Result<Self> {
-        let made = packages.iter().map(|package| from_layers(session, package)).collect::<Result<_>>()?;
+    pub(super) fn of(limits: &Limits, packages: Vec<Package>) -> Result<Self> {
+        let made = packages.iter().map(|package| from_layers(limits, package)).collect::<Result<_>>()?;
         Ok(Self { packages, made, context: None })
     }
 
@@ -57,7 +58,7 @@ impl Gathered {
             return Ok(Self { packages: Vec::new(), made: Vec::new(), context: Some((json, labels)) });
         }
         let packages = files.iter().map(|(path, _)| load_file(session, path)).collect::<Result<_>>()?;
-        Self::of(session, packages)
+        Self::of(&session.limits, packages)
     }
 
     /// What people call them.
@@ -86,7 +87,7 @@ impl Gathered {
     }
 
     /// Gives the one graph of them all to whoever looks at it.
-    pub(super) fn look<T>(&self, session: &Session<'_>, at: impl FnOnce(&Graph<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn look<T>(&self, limits: &Limits, at: impl FnOnce(&Graph<'_>) -> Result<T>) -> Result<T> {
         if let Some((json, _)) = &self.context {
             return at(&Graph::in_graph(json.root()));
         }
@@ -94,7 +95,7 @@ impl Gathered {
             return at(&graph);
         }
         let merged = format!("{{\"context_graph\":{}}}", self.merge().graph);
-        let limits = sp_tree::Limits { json_values: u64::MAX, ..session.limits.clone() };
+        let limits = Limits { json_values: u64::MAX, ..limits.clone() };
         let json = Json::parse(merged, &limits).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
         at(&Graph::of(json.root()))
     }
@@ -137,10 +138,10 @@ fn intact(session: &Session<'_>, project: &Project) -> Result<Vec<(PathBuf, Stri
 }
 
 /// A package of layers as a graph.
-fn from_layers(session: &Session<'_>, package: &Package) -> Result<Option<Json>> {
+fn from_layers(limits: &Limits, package: &Package) -> Result<Option<Json>> {
     if package.content().get("context_graph").is_some_and(|graph| !graph.is_null()) {
         return Ok(None);
     }
     let text = to_graph(package.content()).to_content();
-    Json::parse(text, &session.limits).map(Some).map_err(|e| Error::new(Kind::Data, e.to_string()))
+    Json::parse(text, limits).map(Some).map_err(|e| Error::new(Kind::Data, e.to_string()))
 }

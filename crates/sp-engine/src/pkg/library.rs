@@ -24,7 +24,7 @@ pub(crate) fn skills_of_store(session: &Session<'_>, unpacked: &Unpacked) -> Res
     }
     let mut found = Vec::new();
     for (name, stored) in newest {
-        let unpack = || -> Result<_, Error> { Ok(load_stored(session, stored)?.skills().skills) };
+        let unpack = || -> Result<_, Error> { Ok(load_stored(session, stored)?.skills().skills.into()) };
         match unpacked.get(&stored.digest, unpack) {
             Ok(skills) => found.push((name.as_str().trim_start_matches('@').to_owned(), skills)),
             Err(error) => session.context.tell(Event::Warning(error.to_string())),

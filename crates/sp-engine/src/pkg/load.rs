@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use sp_formats::output::{LeftOut, LoadedNode, PackageLoaded};
-use sp_formats::package::{Graph, Question, Reading, Reason, Selection, Shape, reading};
+use sp_formats::package::{Graph, Package, Question, Reading, Reason, Selection, Shape, reading};
 use sp_formats::tokens::TOKENIZER;
+use sp_tree::Limits;
 
 use super::gathered::Gathered;
 use crate::config::Session;
@@ -39,32 +40,39 @@ pub fn load(context: &Context<'_>, request: &LoadRequest) -> Result<PackageLoade
     rayon::spawn(sp_formats::tokens::prepare);
     let session = Session::begin(context)?;
     let gathered = Gathered::read(&session, &request.packages, request.root.as_deref())?;
+    let question = Question { budget: request.budget, focus: &request.focus, at: moment(context, request)? };
     let sources = gathered.labels();
-    gathered.look(&session, |graph| choose(context, request, graph, sources))
+    gathered.look(&session.limits, |graph| Ok(choose(graph, sources, &question, request.shape)))
 }
 
-fn choose(
-    context: &Context<'_>,
-    request: &LoadRequest,
-    graph: &Graph<'_>,
-    sources: Vec<String>,
+/// The same of packages that somebody has read already.
+pub fn load_packages(
+    limits: &Limits,
+    packages: Vec<Package>,
+    question: &Question<'_>,
+    shape: Shape,
 ) -> Result<PackageLoaded> {
-    let question = Question { budget: request.budget, focus: &request.focus, at: moment(context, request)? };
-    let Reading { text, tokens, selection } = reading(graph, &question, request.shape);
+    let gathered = Gathered::of(limits, packages)?;
+    let sources = gathered.labels();
+    gathered.look(limits, |graph| Ok(choose(graph, sources, question, shape)))
+}
+
+fn choose(graph: &Graph<'_>, sources: Vec<String>, question: &Question<'_>, shape: Shape) -> PackageLoaded {
+    let Reading { text, tokens, selection } = reading(graph, question, shape);
     let nodes = selection.chosen.iter().map(|one| LoadedNode {
         id: graph.nodes[one.node].id.clone().into_owned(),
         kind: graph.nodes[one.node].kind.clone().into_owned(),
         worth: one.worth,
     });
-    Ok(PackageLoaded {
+    PackageLoaded {
         tokens,
-        budget: request.budget,
+        budget: question.budget,
         tokenizer: TOKENIZER.into(),
         sources,
         nodes: nodes.collect(),
         left_out: ledger(graph, &selection),
         context: text,
-    })
+    }
 }
 
 fn moment(context: &Context<'_>, request: &LoadRequest) -> Result<Timestamp> {

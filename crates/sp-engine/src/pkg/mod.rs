@@ -43,12 +43,12 @@ pub use diff::diff;
 pub use evolve::evolve;
 pub use install::{InstallPackages, Optional, install, uninstall};
 pub use keys::{KeyPart, export_key, import_key, list_keys, new_key, rotate_key, trust_key, trust_rotation};
-pub use load::{LoadRequest, load};
+pub use load::{LoadRequest, load, load_packages};
 pub use manage::{
     Answer, Compat, ExportRequest, Overwrite, Packages, answer_waiting, export, import, info, list, log, remove,
 };
 pub use merge::{MergeRequest, merge};
-pub use query::{Drawing, Query, QueryRequest, draw, keep_drawing, query};
+pub use query::{Drawing, Query, QueryRequest, draw, keep_drawing, query, query_packages};
 pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
 pub use registry::{
     KnownPast, LoginRequest, PublishRequest, YankRequest, Yanking, info as registry_info, login, logout, publish,
@@ -57,7 +57,9 @@ pub use registry::{
 pub use rollback::rollback;
 pub use secret::SecretFrom;
 pub use send::{SendRequest, send};
+pub use shelf::best_of;
 pub use stale::{StaleRequest, stale};
+pub use subject::named;
 pub use trust::{Acceptance, Downgrade, NewKey, Unsigned};
 pub use verify::verify;
 

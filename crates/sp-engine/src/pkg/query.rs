@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use sp_formats::json::Value;
 use sp_formats::output::{EdgeItem, GraphView, NodeItem};
-use sp_formats::package::{Edge, Filter, Graph, activation_at, dot, find, mermaid, near, page, path};
+use sp_formats::package::{Edge, Filter, Graph, Package, activation_at, dot, find, mermaid, near, page, path};
 use sp_formats::suggest::nearest;
+use sp_tree::Limits;
 use sp_tree::atomic::{Delivery, Existing, Readers};
 
 use super::gathered::Gathered;
@@ -52,9 +54,18 @@ pub enum Drawing {
 pub fn query(context: &Context<'_>, request: &QueryRequest) -> Result<GraphView> {
     let session = Session::begin(context)?;
     let gathered = Gathered::read(&session, &request.packages, request.root.as_deref())?;
+    answer(&session.limits, &gathered, &request.query, context.now)
+}
+
+/// The same of packages that somebody has read already.
+pub fn query_packages(limits: &Limits, packages: Vec<Package>, query: &Query, now: Timestamp) -> Result<GraphView> {
+    answer(limits, &Gathered::of(limits, packages)?, query, now)
+}
+
+fn answer(limits: &Limits, gathered: &Gathered, query: &Query, now: Timestamp) -> Result<GraphView> {
     let sources = gathered.labels();
-    gathered.look(&session, |graph| {
-        let (nodes, way) = match &request.query {
+    gathered.look(limits, |graph| {
+        let (nodes, way) = match query {
             Query::Find(filter) => (find(graph, filter), None),
             Query::Near(id, steps) => (near(graph, id, *steps).ok_or_else(|| unknown(graph, id))?, None),
             Query::Path(from, to) => {
@@ -69,7 +80,7 @@ pub fn query(context: &Context<'_>, request: &QueryRequest) -> Result<GraphView>
                 (nodes, Some(edges))
             }
         };
-        Ok(view(context, graph, sources, (&nodes, way.as_deref())))
+        Ok(view(now, graph, sources, (&nodes, way.as_deref())))
     })
 }
 
@@ -77,7 +88,7 @@ pub fn query(context: &Context<'_>, request: &QueryRequest) -> Result<GraphView>
 pub fn draw(context: &Context<'_>, packages: &[String], root: Option<&Path>, drawing: Drawing) -> Result<String> {
     let session = Session::begin(context)?;
     let gathered = Gathered::read(&session, packages, root)?;
-    gathered.look(&session, |graph| {
+    gathered.look(&session.limits, |graph| {
         Ok(match drawing {
             Drawing::Dot => dot(graph),
             Drawing::Mermaid => mermaid(graph),
@@ -114,7 +125,7 @@ pub(super) fn unknown(graph: &Graph<'_>, id: &str) -> Error {
 }
 
 fn view(
-    context: &Context<'_>,
+    now: Timestamp,
     graph: &Graph<'_>,
     sources: Vec<String>,
     (nodes, way): (&[usize], Option<&[usize]>),
@@ -131,7 +142,7 @@ fn view(
             id: node.id.clone().into_owned(),
             kind: node.kind.clone().into_owned(),
             content: node.content.clone().into_owned(),
-            activation: activation_at(node.value, context.now),
+            activation: activation_at(node.value, now),
             file: node.value.get("file_path").and_then(Value::text).map(Into::into),
             line: node.value.get("line_start").and_then(Value::whole),
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sp_formats::output::{PackageItem, WaitingItem};
 use sp_formats::package::store::{KnownVersion, Received, Record, Seen, Shelf, StoredPackage, Trust, WaitingPackage};
-use sp_formats::package::{Package, PackageName, Range};
+use sp_formats::package::{Package, PackageName, PackageVersion, Range};
 use sp_tree::transaction::Before;
 use sp_tree::{Digest, Name, Store, read_optional};
 
@@ -238,16 +238,26 @@ fn record(context: &Context<'_>, package: &Package, from: &str) -> StoredPackage
 /// The best version of a package that fits: the highest release, then the highest pre-release.
 pub(super) fn best<'s>(shelf: &'s Shelf, name: &PackageName, range: Option<&Range>) -> Result<&'s StoredPackage> {
     let all: Vec<&StoredPackage> = shelf.packages.iter().filter(|stored| stored.name == *name).collect();
-    let exact = |stored: &StoredPackage| range.is_some_and(|range| range.is_exactly(&stored.version));
-    let fits = |stored: &&&StoredPackage| match range {
-        None => !stored.withdrawn,
-        Some(range) => range.fits(&stored.version) && (!stored.withdrawn || exact(stored)) || exact(stored),
+    let found = best_of(all.iter().copied(), |stored| (&stored.version, stored.withdrawn), range);
+    found.ok_or_else(|| not_there(shelf, name, range, &all))
+}
+
+/// Which of some versions is meant: the newest that fits, releases first. What was taken back counts only where it
+/// is named exactly.
+pub fn best_of<'v, T>(
+    all: impl Iterator<Item = &'v T>,
+    version: impl Fn(&'v T) -> (&'v PackageVersion, bool),
+    range: Option<&Range>,
+) -> Option<&'v T> {
+    let fits = |one: &&'v T| {
+        let (version, is_taken_back) = version(one);
+        let is_named = range.is_some_and(|range| range.is_exactly(version));
+        is_named || !is_taken_back && range.is_none_or(|range| range.fits(version))
     };
-    let fitting = all.iter().filter(fits);
-    fitting
-        .max_by_key(|stored| (!stored.version.is_pre_release(), &stored.version))
-        .copied()
-        .ok_or_else(|| not_there(shelf, name, range, &all))
+    all.filter(fits).max_by_key(|one| {
+        let (version, _) = version(one);
+        (!version.is_pre_release(), version)
+    })
 }
 
 fn not_there(shelf: &Shelf, name: &PackageName, range: Option<&Range>, all: &[&StoredPackage]) -> Error {

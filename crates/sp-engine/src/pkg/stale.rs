@@ -32,7 +32,7 @@ pub fn stale(context: &Context<'_>, request: &StaleRequest) -> Result<PackageSta
     let gathered = Gathered::read(&session, &request.packages, request.root.as_deref())?;
     let dir = request.dir.as_ref().map_or_else(|| context.current_dir.clone(), |dir| context.absolute(dir));
     let sources = gathered.labels();
-    gathered.look(&session, |graph| {
+    gathered.look(&session.limits, |graph| {
         let by_date = graph.nodes.iter().all(|node| node.value.get("lines_hash").is_none());
         let mut judge = Judge { session: &session, root: Dir::open(&dir)?, dir: &dir, by_date, history: None };
         judge.all(graph, sources)

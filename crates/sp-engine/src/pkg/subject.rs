@@ -61,7 +61,7 @@ fn is_placed(text: &str) -> bool {
 }
 
 /// A name, perhaps with a range: `notes`, `@team/notes@^1`, or `team/notes@^1`.
-pub(super) fn named(text: &str) -> Result<(PackageName, Option<Range>)> {
+pub fn named(text: &str) -> Result<(PackageName, Option<Range>)> {
     let (name, range) = match text.rfind('@') {
         Some(at) if at > 0 => (&text[..at], Some(Range::new(&text[at + 1..]))),
         _ => (text, None),

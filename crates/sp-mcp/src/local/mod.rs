@@ -6,14 +6,14 @@ mod tools;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sp_engine::library::{self, Library, Place, Shelves, Unpacked};
+use sp_engine::library::{self, Library, LibrarySkill, Place, Shelves, Unpacked};
 use sp_engine::{Context, Result, pkg};
 use sp_formats::mcp::SkillEntry;
 use sp_formats::output::PackageItem;
 use sp_tree::RelPath;
 
 use crate::shelf::{PackCard, PackageCard, Paged, Shelf, SkillCard};
-use crate::tools::{Tool, common};
+use crate::tools::{Tool, common, knowledge};
 
 pub use context::Silent;
 
@@ -98,22 +98,23 @@ impl Shelf for Local {
         Ok(library.find(path).and_then(|(place, file)| library.read(place, &file).ok().flatten()))
     }
 
-    fn cards(&self) -> Result<(Vec<SkillCard>, Vec<String>)> {
+    fn cards(&self) -> Result<Vec<SkillCard>> {
         let library = self.library()?;
         let places: Vec<Place> = library.places().collect();
-        let (mut cards, mut left) = (Vec::new(), Vec::new());
-        for (place, skill) in places.iter().zip(library.skills(&places)) {
-            match skill {
-                Ok(skill) => cards.push(SkillCard {
-                    path: skill.path,
-                    name: skill.front.name.to_string(),
-                    description: skill.front.description,
-                    text: skill.text,
-                }),
-                Err(why) => left.push(format!("{}: {why}", library.folder(*place))),
-            }
-        }
-        Ok((cards, left))
+        let card = |skill: LibrarySkill| SkillCard {
+            path: skill.path,
+            name: skill.front.name.to_string(),
+            description: skill.front.description,
+            text: skill.text.into(),
+        };
+        Ok(library.skills(&places).into_iter().flatten().map(card).collect())
+    }
+
+    fn left_out(&self) -> Result<Vec<String>> {
+        let library = self.library()?;
+        let places: Vec<Place> = library.places().collect();
+        let skills = places.iter().zip(library.skills(&places));
+        Ok(skills.filter_map(|(place, skill)| Some(format!("{}: {}", library.folder(*place), skill.err()?))).collect())
     }
 
     fn packs(&self) -> Result<Vec<Arc<PackCard>>> {
@@ -149,6 +150,6 @@ impl Shelf for Local {
     }
 
     fn tools() -> Vec<Tool<Self>> {
-        common::tools().into_iter().chain(tools::tools()).collect()
+        common::tools().into_iter().chain(knowledge::tools()).chain(tools::tools()).collect()
     }
 }

@@ -1,5 +1,7 @@
 //! Tools that every shelf has: looking for things, and reading them.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -77,9 +79,9 @@ impl FoundItem {
     }
 }
 
-fn search<S: Shelf>(shelf: &S, wanted: SearchWanted, _: &Call) -> Result<Found> {
-    let mut items: Vec<(FoundItem, String)> = Vec::new();
-    for card in shelf.cards()?.0 {
+fn search<S: Shelf>(shelf: &S, SearchWanted { query }: SearchWanted, _: &Call) -> Result<Found> {
+    let mut items: Vec<(FoundItem, Arc<str>)> = Vec::new();
+    for card in shelf.cards()? {
         let uri = skill_uri(&card.path, SKILL_FILE);
         items.push((FoundItem::new(uri, card.name, card.description), card.text));
     }
@@ -87,16 +89,16 @@ fn search<S: Shelf>(shelf: &S, wanted: SearchWanted, _: &Call) -> Result<Found> 
         for (file, bytes) in &pack.files {
             let title = format!("{}: {file}", pack.name);
             let item = FoundItem::new(pack_uri(&pack.id, file), title, pack.description.clone());
-            items.push((item, String::from_utf8_lossy(bytes).into_owned()));
+            items.push((item, String::from_utf8_lossy(bytes).into()));
         }
     }
     for package in shelf.packages()? {
         let title = format!("{} {}", package.name, package.version);
         let item = FoundItem::new(package_uri(&package.name, &package.version), title, package.description);
-        items.push((item, String::new()));
+        items.push((item, "".into()));
     }
     let findable = items.iter().map(|(item, text)| Findable { title: &item.title, about: &item.about, text });
-    let places = find_words(&wanted.query, &findable.collect::<Vec<_>>(), MOST_FOUND)?;
+    let places = find_words(&query, &findable.collect::<Vec<_>>(), MOST_FOUND)?;
     let mut items: Vec<Option<FoundItem>> = items.into_iter().map(|(item, _)| Some(item)).collect();
     Ok(Found { results: places.into_iter().filter_map(|at| items[at].take()).collect() })
 }
@@ -172,10 +174,10 @@ struct SkillListed {
     size: u64,
 }
 
-fn list_skills<S: Shelf>(shelf: &S, wanted: ListWanted, _: &Call) -> Result<SkillsListed> {
+fn list_skills<S: Shelf>(shelf: &S, ListWanted { cursor: given }: ListWanted, _: &Call) -> Result<SkillsListed> {
     let unknown = || Error::new(Kind::Usage, "the cursor is not one of this list").hint("list from the start");
-    let after = key(wanted.cursor.as_deref()).map_err(|_| unknown())?;
-    let left_out = if after.is_none() { shelf.cards()?.1 } else { Vec::new() };
+    let after = key(given.as_deref()).map_err(|_| unknown())?;
+    let left_out = if after.is_none() { shelf.left_out()? } else { Vec::new() };
     let page = shelf.skills(after.as_deref(), PAGE)?.ok_or_else(unknown)?;
     let skills = page.items.into_iter().map(listed).collect();
     Ok(SkillsListed { skills, next: page.next.map(|next| cursor(&next)), left_out })
@@ -214,10 +216,10 @@ struct SkillRead {
     files: Vec<String>,
 }
 
-fn read_skill<S: Shelf>(shelf: &S, wanted: ReadWanted, _: &Call) -> Result<SkillRead> {
-    let skill = find_skill(shelf, &wanted.skill)?;
+fn read_skill<S: Shelf>(shelf: &S, ReadWanted { skill, file }: ReadWanted, _: &Call) -> Result<SkillRead> {
+    let skill = find_skill(shelf, &skill)?;
     let root = path_of(&skill.uri).and_then(|path| path.parent().map(str::to_owned)).unwrap_or_default();
-    let file = wanted.file.as_deref().unwrap_or(SKILL_FILE);
+    let file = file.as_deref().unwrap_or(SKILL_FILE);
     let missing = || {
         Error::new(Kind::Request, format!("the skill has no file `{}`", printable(file)))
             .hint("`files` of a skill that was read lists them")
@@ -244,7 +246,7 @@ fn find_skill<S: Shelf>(shelf: &S, wanted: &str) -> Result<SkillEntry> {
         let path = path_of(wanted).ok_or_else(none)?;
         return shelf.skill(&path)?.ok_or_else(none);
     }
-    let cards = shelf.cards()?.0;
+    let cards = shelf.cards()?;
     let named: Vec<&str> =
         cards.iter().filter(|card| card.name == wanted || card.path == wanted).map(|card| card.path.as_str()).collect();
     match named[..] {

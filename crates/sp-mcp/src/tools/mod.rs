@@ -2,6 +2,7 @@
 
 mod call;
 pub mod common;
+pub mod knowledge;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

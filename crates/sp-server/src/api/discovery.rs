@@ -8,10 +8,11 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::Response;
 use sp_tree::Digest;
 
-use crate::discovery::{Made, Shelf};
-use crate::metadata::Database;
+use crate::discovery::Made;
+use crate::metadata::Reader;
 use crate::refusal::Refusal;
 use crate::served::{Held, Served};
+use crate::skills::PublishedSkills;
 use crate::state::State;
 
 type Answer<T> = Result<T, Refusal>;
@@ -42,12 +43,11 @@ pub(super) async fn serve_legacy(
 }
 
 async fn answer(state: &State, asked: (Edition, String), request: (&Method, &HeaderMap)) -> Answer<Response> {
-    let packages = state.metadata.with(Database::public_skills).await?;
+    let packages = state.metadata.with(|database| database.newest_skills(&Reader::Stranger)).await?;
     let shared = Arc::clone(state);
     let found = tokio::task::spawn_blocking(move || {
-        let shelf = Shelf { objects: &shared.objects, limits: &shared.limits };
-        let made = shared.discovery.made(&shelf, packages);
-        find(&shared, &shelf, &made, asked)
+        let made = shared.discovery.made(&shared.skills, packages);
+        find(&shared.skills, &made, asked)
     });
     let (content_type, bytes) = found.await.ok().flatten().ok_or_else(Refusal::not_found)?;
     let (digest, length) = (Digest::of(&bytes), bytes.len() as u64);
@@ -58,22 +58,16 @@ async fn answer(state: &State, asked: (Edition, String), request: (&Method, &Hea
 }
 
 /// What an address below the well-known one means. Names are looked up, and never joined to a path.
-fn find(
-    state: &State,
-    shelf: &Shelf<'_>,
-    made: &Made,
-    (edition, asked): (Edition, String),
-) -> Option<(&'static str, Bytes)> {
-    let discovery = &state.discovery;
+fn find(skills: &PublishedSkills, made: &Made, (edition, asked): (Edition, String)) -> Option<(&'static str, Bytes)> {
     match (asked.split_once('/'), edition) {
         (None, Edition::New) if asked == "index.json" => Some(("application/json", made.index.clone())),
         (None, Edition::Legacy) if asked == "index.json" => Some(("application/json", made.legacy.clone())),
         (None, _) => {
-            let zip = discovery.archive(shelf, made, asked.strip_suffix(".zip")?)?;
+            let zip = made.archive(skills, asked.strip_suffix(".zip")?)?;
             Some(("application/zip", zip.into()))
         }
         (Some((name, file)), _) => {
-            let bytes = discovery.file(shelf, made, (name, file))?;
+            let bytes = made.file(skills, (name, file))?;
             let is_text = file.ends_with(".md");
             Some((if is_text { "text/markdown; charset=utf-8" } else { "application/octet-stream" }, bytes.into()))
         }

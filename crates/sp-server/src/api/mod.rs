@@ -20,6 +20,7 @@ use sp_formats::context_pack::{PackItems, PackTaken, UrlGiven, UrlKeyItem, UrlWa
 use sp_formats::registry::{PackageIndex, Refused, RegistryIndex, SearchAnswer, TrustReport};
 use tower::limit::GlobalConcurrencyLimitLayer;
 
+use crate::mcp;
 use crate::metadata::{AuditItem, TokenItem};
 use crate::pages;
 use crate::refusal::Refusal;
@@ -50,7 +51,7 @@ pub(crate) fn router(state: State) -> Router {
 
 /// The surface, as a table: the router is made of it, and so is the document that describes it.
 pub(crate) fn routes() -> Vec<Route> {
-    let parts = [reading(), publishing(), people(), context_packs(), running()];
+    let parts = [reading(), publishing(), people(), context_packs(), agents(), running()];
     parts.into_iter().flatten().collect()
 }
 
@@ -210,6 +211,27 @@ fn context_packs() -> Vec<Route> {
         Route::get("/.well-known/skills/{*file}", discovery::serve_legacy)
             .does("the same for older installers")
             .serves(PACK_MEDIA),
+    ]
+}
+
+/// Agents that ask for themselves.
+fn agents() -> Vec<Route> {
+    vec![
+        Route::post(mcp::PATH, mcp::registry::answer)
+            .does("MCP: skills, packages and context packs for agents, a message of JSON-RPC each time")
+            .by(Who::Token)
+            .asks_bytes("application/json")
+            .answers_media(200, "application/json")
+            .answers_media(200, "text/event-stream")
+            .answers_nothing(202)
+            // Refusals of the protocol are told in its own words.
+            .answers_media(400, "application/json")
+            .answers_media(400, "text/plain")
+            .answers_media(403, "text/plain")
+            .answers_media(404, "application/json")
+            .answers_media(406, "text/plain")
+            .answers_media(413, "text/plain")
+            .answers_media(415, "text/plain"),
     ]
 }
 

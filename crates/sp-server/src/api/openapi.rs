@@ -98,9 +98,12 @@ fn refusal(route: &Route) -> &'static str {
 fn meaning(status: u16) -> &'static str {
     match status {
         201 => "it is there now",
+        202 => "it was heard",
         204 => "it is done",
         206 => "it is the part that you asked for",
         304 => "it is what you have",
+        400 | 406 | 413 | 415 => "it cannot be read",
+        403 => "pages from elsewhere may not ask",
         404 => "there is nothing here",
         _ => "it is this",
     }

@@ -1,15 +1,19 @@
-//! MCP over HTTP: this machine's, as `sp mcp --http` serves it.
+//! MCP over HTTP: this machine's, as `sp mcp --http` serves it, and a registry's (`registry`).
+
+pub(crate) mod registry;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State as Extracted};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use sp_mcp::{Desk, Door, endpoint};
+use axum::routing::any;
+use sp_mcp::{Desk, Door, Endpoint, MOST_BYTES, endpoint, no_message};
 use sp_tree::Digest;
 use tokio::net::TcpListener;
 use tower::limit::GlobalConcurrencyLimitLayer;
@@ -17,7 +21,7 @@ use tower::limit::GlobalConcurrencyLimitLayer;
 use crate::{ServeError, http, told_to_stop};
 
 /// The path at which MCP is spoken.
-const PATH: &str = "/mcp";
+pub(crate) const PATH: &str = "/mcp";
 /// How many requests are answered at once; the others wait.
 const AT_ONCE: usize = 256;
 /// How long the head of a request may take.
@@ -43,9 +47,10 @@ pub fn serve_mcp<D: Desk>(
         None => Door::Loopback(settings.origins.clone()),
         Some(_) => Door::Opened(settings.origins.clone()),
     };
+    let endpoint = endpoint(desk, &door);
     let wanted = settings.token.as_deref().map(|token| Digest::of(token.as_bytes()));
     let router = Router::new()
-        .route_service(PATH, endpoint(desk, &door))
+        .route(PATH, any(async move |request: Request| ask(&endpoint, request).await))
         .layer(from_fn_with_state(wanted, only_with_token))
         .layer(GlobalConcurrencyLimitLayer::new(AT_ONCE));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Run)?;
@@ -55,6 +60,20 @@ pub fn serve_mcp<D: Desk>(
         http::run(listener, router, PATIENCE, told_to_stop()).await;
         Ok(())
     })
+}
+
+/// Asks an endpoint. What is no message is refused as JSON-RPC asks, where the endpoint would say so in a text.
+async fn ask<D: Desk>(endpoint: &Endpoint<D>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(bytes) = to_bytes(body, MOST_BYTES).await else {
+        return (StatusCode::PAYLOAD_TOO_LARGE, "that is more than is taken here\n").into_response();
+    };
+    let response = endpoint.handle(Request::from_parts(parts, Body::from(bytes.clone()))).await.map(Body::new);
+    let told = (response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE).then(|| no_message(&bytes)).flatten();
+    match told {
+        Some(told) => (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], told).into_response(),
+        None => response,
+    }
 }
 
 /// Lets nobody in without the token, if there is one. Hashes are compared, which tell nothing by their time.
@@ -68,7 +87,7 @@ async fn only_with_token(Extracted(wanted): Extracted<Option<Digest>>, request: 
 }
 
 /// What whoever has no token is told.
-pub(crate) fn refused() -> Response {
+fn refused() -> Response {
     let mut response = (StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`\n").into_response();
     response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response

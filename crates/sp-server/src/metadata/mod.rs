@@ -22,7 +22,7 @@ use sp_formats::registry::{IndexItem, PackageIndex, Place, VersionItem};
 use sp_tree::Digest;
 use thiserror::Error;
 
-pub(crate) use packs::{KeptFile, KeptPack, NewKey, NewPack, PackOutcome, PublicSkills, UrlKey};
+pub(crate) use packs::{KeptFile, KeptPack, NewKey, NewPack, PackOutcome, UrlKey};
 use postgres::Postgres;
 pub use postgres::{NoAddress, PostgresAddress};
 use sql::{Dialect, Sql};
@@ -141,6 +141,18 @@ pub(crate) struct Download {
     pub digest: Digest,
     pub bytes: u64,
     pub yanked: bool,
+}
+
+/// The newest version of a package that was not yanked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Newest {
+    pub namespace: String,
+    pub name: String,
+    pub kind: String,
+    pub version: String,
+    pub description: Option<String>,
+    pub digest: Digest,
+    pub bytes: u64,
 }
 
 /// What stands on the first page.

@@ -57,11 +57,3 @@ pub(crate) struct UrlKey {
     pub kid: String,
     pub secret: Vec<u8>,
 }
-
-/// The newest version of a package of skills that strangers may see.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct PublicSkills {
-    pub namespace: String,
-    pub name: String,
-    pub digest: Digest,
-}

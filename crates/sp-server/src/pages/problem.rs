@@ -9,7 +9,7 @@ use axum::response::{Html, IntoResponse, Response};
 
 use super::protect;
 use super::visit::{Frame, Visit};
-use crate::refusal::{Refusal, Told};
+use crate::refusal::{AsItIs, Refusal, Told};
 use crate::state::State;
 
 #[derive(Template)]
@@ -28,7 +28,7 @@ pub(crate) async fn dress(Shared(state): Shared<State>, request: Request, next: 
     let asked = parts.clone();
     let response = next.run(Request::from_parts(parts, body)).await;
     let is_refusal = response.status().is_client_error() || response.status().is_server_error();
-    if !is_refusal || is_picture(&response) {
+    if !is_refusal || is_picture(&response) || response.extensions().get::<AsItIs>().is_some() {
         return response;
     }
     match wants_a_page(&asked) {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sp_testkit::{World, world};
+use sp_testkit::{World, from_base64, world};
 
-use crate::{bytes, decoded, serve, texts};
+use crate::{bytes, serve, texts};
 
 const WHEN: &str = "2026-04-24T14:22:03Z";
 
@@ -54,7 +54,7 @@ fn files(generated: &Value) -> BTreeMap<String, Vec<u8>> {
     let file = |file: &Value| {
         let bytes = match file["text"].as_str() {
             Some(text) => text.as_bytes().to_vec(),
-            None => decoded(file["blob"].as_str().unwrap()),
+            None => from_base64(file["blob"].as_str().unwrap()),
         };
         assert_eq!(file["size"], bytes.len());
         assert_eq!(file["digest"], sp_testkit::sha256(&bytes));

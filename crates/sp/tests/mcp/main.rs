@@ -15,26 +15,8 @@ mod robust;
 mod skills;
 mod tools;
 
-use base64_text::decoded;
 use serde_json::{Value, json};
-use sp_testkit::{McpChild, World, world};
-
-/// Base64 as the server writes it, read without its help.
-mod base64_text {
-    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    pub(crate) fn decoded(text: &str) -> Vec<u8> {
-        let digits = text.bytes().filter(|byte| *byte != b'=');
-        let digits: Vec<u32> =
-            digits.map(|byte| LETTERS.iter().position(|known| *known == byte).unwrap() as u32).collect();
-        let mut bytes = Vec::new();
-        for group in digits.chunks(4) {
-            let number = group.iter().fold(0, |number, digit| number << 6 | digit) << (6 * (4 - group.len()));
-            bytes.extend_from_slice(&number.to_be_bytes()[1..group.len()]);
-        }
-        bytes
-    }
-}
+use sp_testkit::{McpChild, World, bytes_of, world};
 
 /// A server in the repository of a world.
 fn serve(world: &World, args: &[&str]) -> McpChild {
@@ -61,10 +43,7 @@ fn bytes(server: &mut McpChild, uri: &str) -> Vec<u8> {
     let result = server.result("resources/read", json!({"uri": uri}));
     let contents = &result["contents"][0];
     assert_eq!(contents["uri"], uri);
-    match contents["text"].as_str() {
-        Some(text) => text.as_bytes().to_vec(),
-        None => decoded(contents["blob"].as_str().unwrap()),
-    }
+    bytes_of(contents)
 }
 
 /// Everything of a list, page by page.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use sp_testkit::Registry;
-use sp_tree::{Archive, Digest, Limits, ListingKind, RelPath};
+use sp_tree::{Archive, Digest, Limits, ListingKind};
 
+use super::made::package_of_skills;
 use super::{get, get_with, running, token};
 
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
@@ -28,18 +29,8 @@ pub(super) fn publish(
 }
 
 fn package(name: &str, version: &str, files: &[(&str, &str)]) -> Vec<u8> {
-    let file =
-        |(path, text): &(&str, &str)| (RelPath::new(path).unwrap(), path.ends_with(".sh"), text.as_bytes().to_vec());
-    let files: Vec<_> = files.iter().map(file).collect();
-    let content = format!("{{\"documents\":{}}}", sp_formats::package::write_documents(&files));
-    let hash = Digest::of(content.as_bytes()).hex();
-    let sha256 = Digest::of(format!("{name}:{version}:{hash}").as_bytes()).hex();
-    let manifest = json!({
-        "schema_version": 2, "name": name, "version": version, "description": "Skills.", "kind": "skills",
-        "created_at": "2026-04-01T00:00:00Z", "layers": [], "provenance": {"tool": "hand", "tool_version": "1"},
-        "integrity": {"sha256": sha256, "content_hash": hash, "byte_size": content.len()},
-    });
-    format!("{{\"manifest\":{manifest},\"content\":{content}}}").into_bytes()
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+    package_of_skills(name, version, &files)
 }
 
 fn skill(name: &str) -> String {

@@ -36,11 +36,11 @@ struct CheckWanted {
     strict: bool,
 }
 
-fn check(local: &Local, wanted: CheckWanted, call: &Call) -> Result<CheckReport> {
+fn check(local: &Local, CheckWanted { paths, strict }: CheckWanted, call: &Call) -> Result<CheckReport> {
     let request = CheckRequest {
-        paths: wanted.paths.iter().map(|path| local.inside(path)).collect::<Result<_>>()?,
+        paths: paths.iter().map(|path| local.inside(path)).collect::<Result<_>>()?,
         root: local.settings.shelves.root.clone(),
-        strictness: if wanted.strict { Strictness::Strict } else { Strictness::Lenient },
+        strictness: if strict { Strictness::Strict } else { Strictness::Lenient },
         imports: Imports::Leave,
     };
     let checked = local.with(Some(call), |context| sp_engine::check(context, &request))?;
@@ -54,9 +54,9 @@ struct AuditWanted {
     paths: Vec<String>,
 }
 
-fn audit(local: &Local, wanted: AuditWanted, call: &Call) -> Result<AuditReport> {
+fn audit(local: &Local, AuditWanted { paths }: AuditWanted, call: &Call) -> Result<AuditReport> {
     let request = AuditRequest {
-        paths: wanted.paths.iter().map(|path| local.inside(path)).collect::<Result<_>>()?,
+        paths: paths.iter().map(|path| local.inside(path)).collect::<Result<_>>()?,
         root: local.settings.shelves.root.clone(),
         sinks: Vec::new(),
     };

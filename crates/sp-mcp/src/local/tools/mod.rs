@@ -18,10 +18,7 @@ use crate::tools::Tool;
 
 /// The tools.
 pub(super) fn tools() -> Vec<Tool<Local>> {
-    [check::tools(), change::tools(), generate::tools(), knowledge::tools(), bag::tools()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [check::tools(), change::tools(), generate::tools(), bag::tools()].into_iter().flatten().collect()
 }
 
 /// Where an agent reads.

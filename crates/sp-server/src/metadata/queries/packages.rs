@@ -6,7 +6,7 @@ use sp_formats::package::PackageVersion;
 use sp_formats::registry::{IndexItem, PackageIndex, Place, VersionItem};
 
 use super::super::sql::{Row, value};
-use super::super::{Database, Download, Front, Index, MetadataError, Reader, Result, Versions};
+use super::super::{Database, Download, Front, Index, MetadataError, Newest, Reader, Result, Versions};
 use super::{package, seen};
 
 /// So many packages are looked at more closely, in each way.
@@ -15,6 +15,19 @@ const CANDIDATES: usize = 200;
 const MOST_WORDS: usize = 16;
 /// One in so many of the parts of what is looked for must be there.
 const SHARE: usize = 3;
+
+/// The newest versions of packages that somebody may see, and what else is said of them.
+macro_rules! newest {
+    ($more:literal) => {
+        concat!(
+            "SELECT namespace, name, kind, version, description, digest, bytes FROM packages
+             JOIN versions ON versions.package = packages.id AND versions.version = packages.latest
+             WHERE NOT yanked AND ",
+            may_see!(),
+            $more
+        )
+    };
+}
 
 impl Database {
     /// Every package that somebody may see.
@@ -102,6 +115,30 @@ impl Database {
         self.candidates(POPULAR, &format!("%{longest}%"), reader)
     }
 
+    /// The newest version of every package that somebody may see.
+    pub(crate) fn newest(&self, reader: &Reader) -> Result<Vec<Newest>> {
+        const LIST: &str = newest!(" ORDER BY namespace, name");
+        let (all, user) = seen(reader);
+        let rows = self.read(|sql| sql.query(LIST, &[all.into(), user.into()]))?;
+        rows.into_iter().map(newest_version).collect()
+    }
+
+    /// The newest version of every package of skills that somebody may see.
+    pub(crate) fn newest_skills(&self, reader: &Reader) -> Result<Vec<Newest>> {
+        const LIST: &str = newest!(" AND kind = 'skills' ORDER BY namespace, name");
+        let (all, user) = seen(reader);
+        let rows = self.read(|sql| sql.query(LIST, &[all.into(), user.into()]))?;
+        rows.into_iter().map(newest_version).collect()
+    }
+
+    /// The newest version of a package, if somebody may see it.
+    pub(crate) fn newest_of(&self, place: &Place, reader: &Reader) -> Result<Option<Newest>> {
+        const FIND: &str = newest!(" AND namespace = $3 AND name = $4");
+        let (all, user) = seen(reader);
+        let values = [all.into(), user.into(), place.namespace().into(), place.name().into()];
+        self.read(|sql| sql.first(FIND, &values))?.map(newest_version).transpose()
+    }
+
     /// The versions of a package, if somebody may see it.
     pub(crate) fn versions(&self, place: &Place, reader: &Reader) -> Result<Option<Versions>> {
         const LIST: &str = "SELECT item, yanked FROM versions WHERE package = $1";
@@ -173,6 +210,18 @@ fn index_item(mut row: Row) -> Result<IndexItem> {
         latest: row.take()?,
         description: row.take()?,
         downloads: row.take()?,
+    })
+}
+
+fn newest_version(mut row: Row) -> Result<Newest> {
+    Ok(Newest {
+        namespace: row.take()?,
+        name: row.take()?,
+        kind: row.take()?,
+        version: row.take()?,
+        description: row.take()?,
+        digest: row.take()?,
+        bytes: row.take()?,
     })
 }
 

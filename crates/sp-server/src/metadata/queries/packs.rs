@@ -11,8 +11,7 @@ use sp_tree::{Digest, from_hex};
 
 use super::super::sql::{Row, Sql, Value, value};
 use super::super::{
-    Bearer, Database, KeptFile, KeptPack, MetadataError, NewKey, NewPack, PackOutcome, PublicSkills, Result, Scope,
-    UrlKey,
+    Bearer, Database, KeptFile, KeptPack, MetadataError, NewKey, NewPack, PackOutcome, Result, Scope, UrlKey,
 };
 use super::{Deed, note};
 
@@ -52,6 +51,23 @@ impl Database {
         rows.into_iter().map(pack_item).collect()
     }
 
+    /// The same with what is served of them, so many at the most.
+    pub(crate) fn kept_packs(&self, who: &Bearer, most: usize) -> Result<Vec<(String, KeptPack)>> {
+        const LIST: &str = "SELECT id, digest, bytes, files, pushed_at FROM context_packs
+             WHERE NOT removed AND ($1 OR owner = $2) ORDER BY pushed_at DESC, id DESC LIMIT $3";
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let rows = self.read(|sql| sql.query(LIST, &[is_admin(who).into(), (&who.user).into(), most.into()]))?;
+        rows.into_iter().map(|mut row| Ok((row.take()?, kept_pack(row)?))).collect()
+    }
+
+    /// A pack of somebody with what is served of it.
+    pub(crate) fn kept_pack(&self, id: &str, who: &Bearer) -> Result<Option<KeptPack>> {
+        const FIND: &str = "SELECT digest, bytes, files, pushed_at FROM context_packs
+             WHERE NOT removed AND ($1 OR owner = $2) AND id = $3";
+        let found = self.read(|sql| sql.first(FIND, &[is_admin(who).into(), (&who.user).into(), id.into()]))?;
+        found.map(kept_pack).transpose()
+    }
+
     /// A pack and the key that is said to have signed an address of it, if such a key opens the pack.
     pub(crate) fn opened(&self, id: &str, kid: &str) -> Result<Option<(Vec<u8>, KeptPack)>> {
         const FIND: &str = "SELECT signer.secret, pack.digest, pack.bytes, pack.files, pack.pushed_at
@@ -61,8 +77,7 @@ impl Database {
         let found = self.read(|sql| sql.first(FIND, &[id.into(), kid.into()]))?;
         let opened = |mut row: Row| {
             let secret = row.take()?;
-            let (digest, bytes) = (row.take()?, row.take()?);
-            Ok((secret, KeptPack { digest, bytes, files: row.take()?, pushed_at: row.take()? }))
+            Ok((secret, kept_pack(row)?))
         };
         found.map(opened).transpose()
     }
@@ -163,15 +178,6 @@ impl Database {
         }
         Ok(digests.into_iter().collect())
     }
-
-    /// The newest version of every package of skills that strangers may see.
-    pub(crate) fn public_skills(&self) -> Result<Vec<PublicSkills>> {
-        const LIST: &str = "SELECT namespace, name, digest FROM packages
-             JOIN versions ON versions.package = packages.id AND versions.version = packages.latest
-             WHERE kind = 'skills' AND NOT private AND NOT yanked ORDER BY namespace, name";
-        let item = |mut row: Row| Ok(PublicSkills { namespace: row.take()?, name: row.take()?, digest: row.take()? });
-        self.read(|sql| sql.query(LIST, &[]))?.into_iter().map(item).collect()
-    }
 }
 
 fn is_admin(who: &Bearer) -> bool {
@@ -199,6 +205,10 @@ fn close(sql: &mut dyn Sql, id: &str, fresh: &NewKey, at: &str) -> Result<()> {
 fn add_key(sql: &mut dyn Sql, fresh: &NewKey, pack: Option<&str>, at: &str) -> Result<()> {
     const ADD: &str = "INSERT INTO url_keys (kid, secret, pack, created_at) VALUES ($1, $2, $3, $4)";
     sql.execute(ADD, &[(&fresh.kid).into(), Value::Bytes(&fresh.secret), pack.into(), at.into()]).map(drop)
+}
+
+fn kept_pack(mut row: Row) -> Result<KeptPack> {
+    Ok(KeptPack { digest: row.take()?, bytes: row.take()?, files: row.take()?, pushed_at: row.take()? })
 }
 
 fn pack_item(mut row: Row) -> Result<PackItem> {
