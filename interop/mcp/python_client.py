@@ -1,7 +1,7 @@
 """Asks `sp mcp` for all that it has, with the Python client of others, over stdio and HTTP and in every version.
 
-What the server says of a file is held against its bytes, and what it says of a skill against what another parser of YAML
-reads in it; both are held against what is on the disk. Every answer must be valid by the client's own models, and every
+What the server says of a file is held against its bytes, and what it says of a skill against what another parser of
+YAML reads in it; both are held against what is on the disk. Every answer must be valid by the client's own models, and every
 result of a tool by its schema, which the client looks at for itself.
 
 Usage: python_client.py SP HOME REPOSITORY SCRATCH URL; the counts are added to `counted` in SCRATCH.
@@ -74,7 +74,9 @@ async def pages(ask_for, member):
 
 def bytes_of(contents):
     (one,) = contents
-    return one.text.encode() if isinstance(one, types.TextResourceContents) else base64.b64decode(one.blob, validate=True)
+    if isinstance(one, types.TextResourceContents):
+        return one.text.encode()
+    return base64.b64decode(one.blob, validate=True)
 
 
 def plain(value):
@@ -171,11 +173,37 @@ class Session:
         read = await self.call("read_skill", skill=first["id"], file="references/日本語 ✓.md")
         assert "日本語" in read["text"], read
         # Those that only look, and need nothing, are tried as well, whatever they are.
+        known = {"graph_neighbors": {"node": "F1"}, "bag_run": {"skill": "skillbag_get_skills"}}
         for tool in self.tools:
-            if tool.annotations.read_only_hint and not tool.annotations.open_world_hint:
-                if not tool.input_schema.get("required"):
-                    result = await self.client.call_tool(tool.name, {})
-                    assert result.is_error or result.structured_content is not None, tool.name
+            harmless = tool.annotations.read_only_hint and not tool.annotations.open_world_hint
+            if tool.name in known or harmless and not tool.input_schema.get("required"):
+                await self.call(tool.name, **known.get(tool.name, {}))
+
+    async def changes_nothing(self):
+        """A plan is shown, and not applied."""
+        before = sorted(pathlib.Path(home).glob(".claude/skills/*"))
+        wanted = {"packs": ["shop"], "agents": ["claude"]}
+        plan = (await self.call("plan_install", **wanted))["plan"]
+        refused = await self.client.call_tool("install", {**wanted, "plan": plan})
+        assert refused.is_error and "--allow-write" in refused.content[0].text, refused
+        assert sorted(pathlib.Path(home).glob(".claude/skills/*")) == before
+
+    async def applies_a_plan(self):
+        """What was shown is done, and nothing else; then it is undone."""
+        sink = pathlib.Path(home) / ".claude/skills"
+        before = sorted(sink.iterdir())
+        wanted = {"packs": ["shop"], "agents": ["claude"]}
+        wrong = await self.client.call_tool("install", {**wanted, "plan": "sha256:" + 64 * "0"})
+        assert wrong.is_error and sorted(sink.iterdir()) == before, wrong
+        plan = await self.call("plan_install", **wanted)
+        assert not plan["applied"] and sorted(sink.iterdir()) == before, plan
+        done = await self.call("install", **wanted, plan=plan["plan"])
+        assert done["applied"], done
+        new = set(sink.iterdir()) - set(before)
+        assert {path.name for path in new} == {one["folder"] for one in plan["sinks"][0]["folders"]}, new
+        plan = await self.call("plan_uninstall", **wanted)
+        await self.call("uninstall", **wanted, plan=plan["plan"])
+        assert sorted(sink.iterdir()) == before
 
     async def says_what_is_wrong(self):
         wrong = await self.client.call_tool("search", {"query": 7})
@@ -192,7 +220,8 @@ class Session:
         for method in ("skills/get", "resources/directory/read"):
             async with refused(types.INVALID_PARAMS):
                 await ask(self.client, method, uri="skill://repo/none/SKILL.md")
-        for uri in ("skill://repo/deploy/../../../etc/passwd", "skill://repo/deploy/%2e%2e/%2e%2e/x", "file:///etc/passwd"):
+        for path in ("/etc/passwd", "repo/deploy/../../../etc/passwd", "repo/deploy/%2e%2e/%2e%2e/x"):
+            uri = f"file://{path}" if path.startswith("/") else f"skill://{path}"
             async with refused(types.INVALID_PARAMS if self.version == NEWEST else -32002):
                 await self.client.read_resource(uri)
         async with refused(types.INVALID_PARAMS):
@@ -206,7 +235,8 @@ class Session:
         assert count > 1, "there was one page only"
         uris = [resource.uri for resource in resources]
         assert len(uris) == len(set(uris)), "a resource is listed twice"
-        for scheme in ("skill://repo/", "skill://sink/", "context-pack://", "ctxpkg://"):
+        skills = [f"skill://{origin}/" for origin in ("repo", "bag", "sink", "package")]
+        for scheme in [*skills, "context-pack://", "ctxpkg://"]:
             assert any(uri.startswith(scheme) for uri in uris), f"nothing is listed at {scheme}"
         for resource in resources:
             contents = (await self.client.read_resource(resource.uri)).contents
@@ -340,22 +370,27 @@ class Session:
         with anyio.fail_after(10):
             assert (await self.call("search", query="deploy"))["results"]
 
-    async def tells_how_far_it_is(self):
+    async def tells_how_far_it_is(self, name="check", **arguments):
         told = []
 
         async def progress(done, total, message):
             told.append((done, total, message))
 
+        result = await self.client.call_tool(name, arguments, progress_callback=progress)
+        assert not result.is_error, result.content
+        assert told, "nothing was told"
+        assert all(before[0] < after[0] for before, after in zip(told, told[1:])), told
+        assert all(total is None or done <= total for done, total, _ in told), told
+
+    async def generates_a_pack(self):
+        """Takes long, and says how far it is."""
         sources = scratch / "sources"
         sources.mkdir(exist_ok=True)
         (sources / "note.md").write_text("# Releases\n\nEvery release has a checklist.\n")
-        arguments = {"name": "Shop", "description": "A shop.", "prompt": "Deploy it.", "sources": [str(sources)]}
         tool = next(tool for tool in self.tools if tool.name == "generate_pack")
-        known = {key: value for key, value in arguments.items() if key in tool.input_schema["properties"]}
-        result = await self.client.call_tool("generate_pack", known, progress_callback=progress)
-        assert not result.is_error, result.content
-        assert told, "nothing was told"
-        assert all(a[0] < b[0] for a, b in zip(told, told[1:])), told
+        offered = {"name": "Shop", "description": "A shop.", "prompt": "Deploy it.", "sources": [str(sources)]}
+        known = {key: value for key, value in offered.items() if key in tool.input_schema["properties"]}
+        await self.tells_how_far_it_is("generate_pack", **known)
 
     async def everything(self, tried):
         steps = [
@@ -374,22 +409,31 @@ class Session:
         ]
         for step in steps:
             await tried(step.__name__, step)
-        if any(tool.name == "generate_pack" for tool in getattr(self, "tools", [])):
-            await tried("tells_how_far_it_is", self.tells_how_far_it_is)
-        else:
-            print("  --  tells how far it is: there is no `generate_pack` yet", flush=True)
+        # What there is not yet is tried as soon as it is there.
+        later = {"install": self.changes_nothing, "check": self.tells_how_far_it_is}
+        later["generate_pack"] = self.generates_a_pack
+        for tool, step in later.items():
+            if any(one.name == tool for one in getattr(self, "tools", [])):
+                await tried(step.__name__, step)
+            else:
+                print(f"--    python: there is no `{tool}` yet", flush=True)
+
+    async def only_what_writes(self, tried):
+        self.tools = (await self.client.list_tools()).tools
+        if any(tool.name == "install" for tool in self.tools):
+            await tried("applies_a_plan", self.applies_a_plan)
 
 
 class Taped:
     """The server over stdio, with all that was said on two tapes."""
 
     # The shell says how the server ended; `tee` keeps what was said.
-    RUN = 'set -o pipefail; tee "$1.in" | "$0" mcp 2>"$1.err" | tee "$1.out"; echo $? >"$1.code"'
+    RUN = 'set -o pipefail; tee "$1.in" | "$0" mcp "${@:2}" 2>"$1.err" | tee "$1.out"; echo $? >"$1.code"'
 
-    def __init__(self, name):
+    def __init__(self, name, *options):
         self.tape = scratch / f"tape-{name}"
         self.parameters = StdioServerParameters(
-            command="bash", args=["-c", self.RUN, sp, str(self.tape)], cwd=repository,
+            command="bash", args=["-c", self.RUN, sp, str(self.tape), *options], cwd=repository,
             env={"HOME": home, "PATH": os.environ["PATH"]},
         )
 
@@ -443,12 +487,20 @@ async def main():
             how = mode if mode in ("auto", NEWEST) else "legacy"
 
             async def connected():
-                async with Client(server, mode=how, extensions=[advertise(EXTENSION)], read_timeout_seconds=60) as client:
+                known = [advertise(EXTENSION)]
+                async with Client(server, mode=how, extensions=known, read_timeout_seconds=60) as client:
                     await Session(client, version).everything(tell_of)
 
             await tell_of("the connection", connected)
             if transport == "stdio":
                 await tell_of("what was said", taped.is_in_order)
+
+    async def writing():
+        server = stdio_client(Taped("writing", "--allow-write").parameters)
+        async with Client(server, read_timeout_seconds=60) as client:
+            await Session(client, NEWEST).only_what_writes(tell("stdio, writing"))
+
+    await tell("stdio, writing")("the connection", writing)
     with open(scratch / "counted", "a") as counted:
         print("python", tried, failed, sep="\t", file=counted)
     sys.exit(bool(failed))
