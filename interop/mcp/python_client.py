@@ -148,7 +148,7 @@ class Session:
                 jsonschema.Draft202012Validator.check_schema(schema)
                 assert schema["type"] == "object", tool.name
 
-    async def call(self, name, **arguments):
+    async def call(self, name, /, **arguments):
         """Calls a tool; the client itself holds the result against its schema."""
         result = await self.client.call_tool(name, arguments)
         assert not result.is_error, result.content
@@ -370,27 +370,43 @@ class Session:
         with anyio.fail_after(10):
             assert (await self.call("search", query="deploy"))["results"]
 
-    async def tells_how_far_it_is(self, name="check", **arguments):
+    async def tells_how_far_it_is(self, tool="check", arguments=None):
         told = []
 
         async def progress(done, total, message):
             told.append((done, total, message))
 
-        result = await self.client.call_tool(name, arguments, progress_callback=progress)
+        result = await self.client.call_tool(tool, arguments or {}, progress_callback=progress)
         assert not result.is_error, result.content
         assert told, "nothing was told"
         assert all(before[0] < after[0] for before, after in zip(told, told[1:])), told
         assert all(total is None or done <= total for done, total, _ in told), told
+        return result.structured_content
 
     async def generates_a_pack(self):
-        """Takes long, and says how far it is."""
-        sources = scratch / "sources"
-        sources.mkdir(exist_ok=True)
-        (sources / "note.md").write_text("# Releases\n\nEvery release has a checklist.\n")
-        tool = next(tool for tool in self.tools if tool.name == "generate_pack")
-        offered = {"name": "Shop", "description": "A shop.", "prompt": "Deploy it.", "sources": [str(sources)]}
-        known = {key: value for key, value in offered.items() if key in tool.input_schema["properties"]}
-        await self.tells_how_far_it_is("generate_pack", **known)
+        """Takes long, says how far it is, and gives the same files for the same wishes, each with its digest."""
+        wanted = {
+            "name": "Appointments",
+            "description": "People in several countries book slots. After the clocks changed, reminders came an hour off.",
+            "prompt": "Correct the data model, including repeated sessions and invitations by mail.",
+            "stack": ["python", "postgresql"],
+            "kb": [str(repository / "notes")],
+            "generated_at": "2026-11-01T00:00:00Z",
+        }
+        outside = await self.client.call_tool("generate_pack", {**wanted, "kb": [home]})
+        assert outside.is_error and "outside" in outside.content[0].text, outside
+        made = await self.tells_how_far_it_is("generate_pack", wanted)
+        assert made == await self.call("generate_pack", **wanted), "the same was wanted, and other files came"
+        folder = scratch / f"pack-{time.monotonic_ns()}"
+        folder.mkdir()
+        for file in made["files"]:
+            data = file["text"].encode() if "text" in file else base64.b64decode(file["blob"], validate=True)
+            assert len(data) == file["size"], file["path"]
+            assert "sha256:" + hashlib.sha256(data).hexdigest() == file["digest"], file["path"]
+            (folder / file["path"]).write_bytes(data)
+        environment = {"HOME": home, "PATH": os.environ["PATH"]}
+        checked = await anyio.run_process([sp, "context", "check", str(folder)], env=environment, check=False)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
 
     async def everything(self, tried):
         steps = [
