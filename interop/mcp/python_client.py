@@ -1,8 +1,8 @@
 """Asks `sp mcp` for all that it has, with the Python client of others, over stdio and HTTP and in every version.
 
 What the server says of a file is held against its bytes, and what it says of a skill against what another parser of
-YAML reads in it; both are held against what is on the disk. Every answer must be valid by the client's own models, and every
-result of a tool by its schema, which the client looks at for itself.
+YAML reads in it; both are held against what is on the disk. Every answer must be valid by the client's own models, and
+every result of a tool by its schema, which the client looks at for itself.
 
 Usage: python_client.py SP HOME REPOSITORY SCRATCH URL; the counts are added to `counted` in SCRATCH.
 """
