@@ -37,7 +37,7 @@ pub enum Pretence {
 ///
 /// A text that begins with `#!` is a script, any other is read as Markdown.
 pub fn lookalikes(text: &str) -> Vec<Lookalike> {
-    if text.is_ascii() || !text.chars().any(|c| latin(c).is_some()) {
+    if !may_disguise(text) {
         return Vec::new();
     }
     let disguised = hosts(text).filter(|range| is_disguised_host(&text[range.clone()]));
@@ -60,6 +60,17 @@ pub fn lookalikes(text: &str) -> Vec<Lookalike> {
         told.push(Lookalike { range, line: position.line(), column: position.column(), pretence, looks_like });
     }
     told
+}
+
+/// Whether a text has any letter that looks Latin: most have none, so only few bytes are looked at twice.
+fn may_disguise(text: &str) -> bool {
+    let mut leads = text.bytes().enumerate().filter(|(_, byte)| may_begin(*byte));
+    leads.any(|(at, _)| text[at..].chars().next().is_some_and(|c| latin(c).is_some()))
+}
+
+/// Whether a letter of [`latin`] may begin with this byte. None of these stands inside a character.
+fn may_begin(byte: u8) -> bool {
+    matches!(byte, 0xC9 | 0xCD..=0xD6 | 0xE2 | 0xEF)
 }
 
 fn is_disguised_host(host: &str) -> bool {
@@ -189,4 +200,17 @@ fn latin(c: char) -> Option<char> {
         '\u{0396}' => 'Z',
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn se_09_no_lookalike_begins_with_a_byte_that_is_passed_over() {
+        for c in ('\u{80}'..=char::MAX).filter(|c| latin(*c).is_some()) {
+            assert!(may_begin(c.to_string().as_bytes()[0]), "{}", c.escape_unicode());
+            assert!(latin(c).is_some_and(|latin| latin.is_ascii_alphabetic()));
+        }
+    }
 }

@@ -319,6 +319,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("registry-info", schemars::schema_for!(RegistryInfo)),
         ("search", schemars::schema_for!(RegistrySearch)),
         ("yank", schemars::schema_for!(RegistryYanked)),
+        ("mcp", schemars::schema_for!(McpStarted)),
         ("serve", schemars::schema_for!(RegistryStarted)),
         ("serve backup", schemars::schema_for!(RegistryCopied)),
         ("context build", schemars::schema_for!(ContextBuilt)),

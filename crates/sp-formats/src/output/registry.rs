@@ -7,6 +7,13 @@ use serde::Serialize;
 
 use crate::registry::{IndexItem, TrustFinding, TrustStep, VersionItem};
 
+/// `sp mcp --http`, when it has started
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct McpStarted {
+    /// Where it is asked.
+    pub address: String,
+}
+
 /// `sp serve`, once it listens
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RegistryStarted {

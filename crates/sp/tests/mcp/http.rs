@@ -19,9 +19,9 @@ struct Serving {
 impl Serving {
     fn start(world: &World, args: &[&str]) -> Self {
         let mut command = world.command(&[&["mcp", "--http", "127.0.0.1:0"], args].concat());
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
         Self { child, address }
     }

@@ -45,11 +45,13 @@ fn mc_02_the_skills_of_a_bag_a_sink_and_a_package() {
     world.sp(&["install", "team", "--agent", "claude", "--agent", "codex"]).ok();
     world.sp(&["bag", "init"]).ok();
     world.write(".skills/tidy/SKILL.md", "---\nname: tidy\ndescription: Tidies.\n---\n\nTidy up.\n");
-    world.sp(&["pkg", "create", "skills/team", "--kind", "skills", "--name", "@acme/kit", "--version", "1.0.0"]).ok();
+    world
+        .sp(&["pkg", "create", "skills/team/deploy", "--kind", "skills", "--name", "@acme/kit", "--version", "1.0.0"])
+        .ok();
     let uris = |args: &[&str]| -> Vec<String> {
         texts(&verified(&world, args), "uri").into_iter().map(str::to_owned).collect()
     };
-    assert_eq!(uris(&["--from", "bag"]), ["skill://bag/tidy/SKILL.md"]);
+    assert_eq!(uris(&["--from", "bag"]), ["skill://bag/skillbag-get-skills/SKILL.md", "skill://bag/tidy/SKILL.md"]);
     let sinks = uris(&["--from", "sink"]);
     assert_eq!(
         sinks,
@@ -57,7 +59,7 @@ fn mc_02_the_skills_of_a_bag_a_sink_and_a_package() {
         "what is the same in two sinks stands once"
     );
     assert_eq!(uris(&["--from", "package"]), ["skill://package/acme/kit/deploy/SKILL.md"]);
-    assert_eq!(uris(&[]).len(), 6);
+    assert_eq!(uris(&[]).len(), 7);
 }
 
 #[test]

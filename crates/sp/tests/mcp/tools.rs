@@ -138,7 +138,7 @@ fn mc_03_a_workspace_is_entered_and_its_skills_made_ready() {
     world.write(".skills/tidy-up/SKILL.md", "---\nname: tidy-up\ndescription: Tidies.\n---\n\nTidy the code.\n");
     let mut server = serve(&world, &[]);
     let entered = fits(&mut server, "bag_enter", json!({}));
-    assert_eq!(entered["skills"][0]["run"], "tidy_up");
+    assert_eq!(texts(entered["skills"].as_array().unwrap(), "run"), ["skillbag_get_skills", "tidy_up"]);
     let ready = fits(&mut server, "bag_run", json!({"skill": "tidy_up"}));
     let instructions = ready["skill"]["instructions"].as_str().unwrap();
     assert!(

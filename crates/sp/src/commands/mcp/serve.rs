@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sp_engine::library::Shelves;
 use sp_engine::{Error, Kind, Result};
+use sp_formats::output::McpStarted;
 use sp_mcp::{Local, LocalSettings, Only, Silent, Writing, serve_stdio};
 use sp_server::{McpSettings, serve_mcp};
 
@@ -73,5 +74,10 @@ fn token_for(listen: SocketAddr, token: Option<String>) -> Result<Option<String>
 }
 
 fn tell(address: SocketAddr, terminal: &Terminal) {
-    terminal.aside(&format!("{STRONG}http://{address}/mcp{STRONG:#}"));
+    let view = McpStarted { address: format!("http://{address}/mcp") };
+    // Whoever closed the output does not stop the server.
+    let _ = terminal.print(&view, |out| {
+        writeln!(out, "{STRONG}{}{STRONG:#}", view.address)?;
+        out.flush()
+    });
 }
