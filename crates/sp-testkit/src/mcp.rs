@@ -86,7 +86,7 @@ impl Mcp {
         let message = stateless(1, method, params);
         let named = match method {
             "tools/call" | "prompts/get" => message["params"]["name"].as_str(),
-            "resources/read" => message["params"]["uri"].as_str(),
+            "resources/read" | "resources/subscribe" | "resources/unsubscribe" => message["params"]["uri"].as_str(),
             _ => None,
         };
         let mut headers = vec![("mcp-protocol-version", STATELESS), ("mcp-method", method)];

@@ -31,8 +31,7 @@ use made_skills::package_of_skills;
 
 /// A registry with its admin, and people who have tokens.
 struct Place {
-    /// It holds the registry's folder.
-    _world: World,
+    world: World,
     registry: Registry,
     admin: String,
 }
@@ -48,7 +47,7 @@ impl Place {
         let serve = ["serve", "--data", &data, "--listen", "127.0.0.1:0", "--format", "json"];
         let registry = Registry::start(world.command(&serve));
         let admin = registry.admin.clone().unwrap();
-        Self { _world: world, registry, admin }
+        Self { world, registry, admin }
     }
 
     fn token(&self, user: &str, scope: &str) -> String {

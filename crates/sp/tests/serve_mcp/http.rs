@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use sp_testkit::{Mcp, messages};
+use sp_tree::Digest;
 
 use super::{Place, skill, skills};
 
@@ -92,6 +93,25 @@ fn mc_05_requests_are_counted_as_all_others_are() {
     client.result("tools/list", json!({}));
     let figures = place.registry.ask("GET /metrics", None, b"").text();
     assert!(figures.lines().any(|line| line.contains(r#"route="/mcp""#) && line.contains(r#"method="POST""#)));
+}
+
+#[test]
+fn mc_02_a_package_that_is_damaged_keeps_nobody_from_the_others() {
+    let place = Place::new("sqlite");
+    let me = place.token("me", "publish");
+    let text = skill("review");
+    let bytes = place.publish_skills(&me, ("acme/broken", "1.0.0"), &[("review/SKILL.md", text.as_bytes())]);
+    place.publish_skill(&me, "acme/plan", "1.0.0");
+    let hex = Digest::of(&bytes).hex();
+    let object = place.world.path(&format!("registry/objects/{}/{}", &hex[..2], &hex[2..]));
+    std::fs::write(object, b"something else").unwrap();
+    let client = place.client(&me);
+    assert_eq!(skills(&client), ["skill://registry/acme/plan/plan/SKILL.md"]);
+    assert_eq!(client.call("search", json!({"query": "plan"}))["results"][0]["title"], "plan");
+    // Why it cannot be read is for who runs the registry.
+    let answer = client.answer("skills/get", json!({"uri": "skill://registry/acme/broken/review/SKILL.md"}));
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+    assert!(!answer.to_string().contains("objects"), "{answer}");
 }
 
 #[test]

@@ -44,7 +44,8 @@ impl RegistryShelf {
                 Some(left) => room = left,
                 None => break,
             }
-            packs.push(self.pack_card(&id, &pack)?);
+            // One that cannot be read any more keeps nobody from the others.
+            packs.extend(self.pack_card(&id, &pack));
         }
         Ok(packs)
     }

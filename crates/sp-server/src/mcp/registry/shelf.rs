@@ -28,7 +28,10 @@ impl Shelf for RegistryShelf {
         let (mut items, mut last) = (Vec::new(), None);
         // Packages behind the page are not read.
         for package in &packages[first..] {
-            for skill in self.skills_of(package)?.skills.iter().skip(std::mem::take(&mut skip)) {
+            let before = std::mem::take(&mut skip);
+            // One that cannot be read any more keeps nobody from the others.
+            let Ok(own) = self.skills_of(package) else { continue };
+            for skill in own.skills.iter().skip(before) {
                 if items.len() == most {
                     return Ok(Some(Paged { items, next: last }));
                 }
@@ -53,7 +56,7 @@ impl Shelf for RegistryShelf {
     fn cards(&self) -> Result<Vec<SkillCard>> {
         let mut cards = Vec::new();
         for package in self.packages_of_skills()? {
-            cards.extend(self.skills_of(&package)?.skills.iter().map(card));
+            cards.extend(self.skills_of(&package).iter().flat_map(|own| own.skills.iter().map(card)));
             if cards.len() >= MOST_SEARCHED {
                 break;
             }
