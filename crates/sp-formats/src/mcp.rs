@@ -17,6 +17,8 @@ pub const EXTENSION: &str = "io.modelcontextprotocol/skills";
 pub const MOST_FILES: usize = 512;
 /// So many bytes every host takes in a skill.
 pub const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// So many characters a description has at the most.
+const LONGEST_DESCRIPTION: usize = 1024;
 /// How the addresses of skills start.
 pub const SCHEME: &str = "skill://";
 
@@ -65,6 +67,9 @@ pub enum Unserved {
     /// It does not say what it does.
     #[error("it has no description")]
     Description,
+    /// It says too much of what it does.
+    #[error("its description has {0} characters, and hosts take {LONGEST_DESCRIPTION}")]
+    Long(usize),
     /// Too many files.
     #[error("it has {0} files, and hosts take {MOST_FILES}")]
     Files(usize),
@@ -82,6 +87,10 @@ pub fn front(bytes: &[u8], limits: &Limits) -> Result<Front, Unserved> {
     let text = |name: &str| fields.get(name).and_then(Json::as_str);
     let name = SkillName::new(text("name").unwrap_or_default())?;
     let description = text("description").filter(|text| !text.trim().is_empty()).ok_or(Unserved::Description)?;
+    let length = description.chars().count();
+    if length > LONGEST_DESCRIPTION {
+        return Err(Unserved::Long(length));
+    }
     Ok(Front { name, description: description.into(), fields })
 }
 
@@ -92,6 +101,15 @@ pub fn skill_path(folder: &str, name: &SkillName) -> String {
     match folder.rsplit('/').next() == Some(name.as_str()) {
         true => folder.into(),
         false => format!("{folder}/{name}"),
+    }
+}
+
+/// Refuses a skill that is larger than hosts take.
+pub fn must_fit(files: usize, bytes: u64) -> Result<(), Unserved> {
+    match (files, bytes) {
+        (files, _) if files > MOST_FILES => Err(Unserved::Files(files)),
+        (_, bytes) if bytes > MOST_BYTES => Err(Unserved::Bytes(bytes)),
+        _ => Ok(()),
     }
 }
 
@@ -107,12 +125,8 @@ pub fn entry<'a>(
         size,
     };
     let resources: Vec<SkillResource> = files.map(resource).collect();
-    let bytes = resources.iter().map(|one| one.size).sum();
-    match (resources.len(), bytes) {
-        (files, _) if files > MOST_FILES => Err(Unserved::Files(files)),
-        (_, bytes) if bytes > MOST_BYTES => Err(Unserved::Bytes(bytes)),
-        _ => Ok(SkillEntry { uri: skill_uri(path, SKILL_FILE), frontmatter: front.fields, resources }),
-    }
+    must_fit(resources.len(), resources.iter().map(|one| one.size).sum())?;
+    Ok(SkillEntry { uri: skill_uri(path, SKILL_FILE), frontmatter: front.fields, resources })
 }
 
 /// The address of a file of a skill; that of the skill's folder where no file is named.
@@ -222,6 +236,9 @@ mod tests {
                 "its `SKILL.md` has no frontmatter that can be read as it stands",
             ),
             ("---\nname: 12\ndescription: x\n---\n", "its name is empty"),
+            ("---\nname: a\ndescription: x\nsize: .inf\n---\n", "its `SKILL.md` says what JSON cannot"),
+            ("---\nname: a\ndescription: x\nsize: 1e400\n---\n", "its `SKILL.md` says what JSON cannot"),
+            ("---\nname: a\ndescription: x\nnull: y\n---\n", "its `SKILL.md` says what JSON cannot"),
         ] {
             assert_eq!(of(text).unwrap_err(), why, "{text}");
         }

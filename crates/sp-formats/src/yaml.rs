@@ -163,19 +163,15 @@ impl Node {
     }
 
     /// The node as JSON, where numbers are what the core schema of YAML takes them for, however they are written.
-    pub fn to_core_json(&self) -> serde_json::Value {
+    /// None if JSON has nothing for it.
+    pub fn to_core_json(&self) -> Option<serde_json::Value> {
         match &self.value {
-            Value::Scalar { text, .. } => match self.to_json() {
-                serde_json::Value::String(_) if self.other_type() == Some("a number") => core_number(text),
-                value => value,
-            },
+            Value::Scalar { text, .. } if self.other_type() == Some("a number") => core_number(text),
+            Value::Scalar { .. } => Some(self.to_json()),
             Value::Seq(items) => items.iter().map(Self::to_core_json).collect(),
             Value::Map(pairs) => {
-                let key = |key: &Self| match &key.value {
-                    Value::Scalar { text, .. } => text.clone(),
-                    _ => String::new(),
-                };
-                serde_json::Value::Object(pairs.iter().map(|(k, value)| (key(k), value.to_core_json())).collect())
+                let pair = |(key, value): &(Self, Self)| Some((key.text()?.to_owned(), value.to_core_json()?));
+                pairs.iter().map(pair).collect::<Option<_>>().map(serde_json::Value::Object)
             }
         }
     }
@@ -204,18 +200,15 @@ impl Node {
     }
 }
 
-/// A number that JSON writes otherwise: `0x1F`, `+1`, `.5`. What JSON has no number for stays text.
-fn core_number(text: &str) -> serde_json::Value {
+/// A number, also one that JSON writes otherwise: `0x1F`, `+1`, `.5`; none if it is none in JSON.
+fn core_number(text: &str) -> Option<serde_json::Value> {
     let whole = match (text.strip_prefix("0x"), text.strip_prefix("0o")) {
         (Some(digits), _) => i64::from_str_radix(digits, 16).ok(),
         (_, Some(digits)) => i64::from_str_radix(digits, 8).ok(),
         _ => text.parse().ok(),
     };
-    let number = || text.parse::<f64>().ok().and_then(serde_json::Number::from_f64);
-    match whole {
-        Some(whole) => whole.into(),
-        None => number().map_or_else(|| text.into(), serde_json::Value::Number),
-    }
+    let number = || text.parse().ok().and_then(serde_json::Number::from_f64).map(serde_json::Value::Number);
+    whole.map(Into::into).or_else(number)
 }
 
 /// Reads the one document of `text`. An empty text is a null node.

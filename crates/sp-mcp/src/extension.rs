@@ -80,7 +80,7 @@ fn directory<S: Shelf>(shelf: &S, asked: &Asked) -> Result<Value, ErrorData> {
         Some(after) => children.iter().position(|one| one.uri == *after).ok_or_else(unknown)? + 1,
     };
     let page: Vec<&Resource> = children[start..].iter().take(PAGE).collect();
-    let mut answer = json!({ "resultType": "complete", "resources": page });
+    let mut answer = json!({ "resultType": "complete", "resources": page, "ttlMs": TTL_MS, "cacheScope": "private" });
     if let (true, Some(last)) = (children.len() > start + page.len(), page.last()) {
         answer["nextCursor"] = cursor(&last.uri).into();
     }

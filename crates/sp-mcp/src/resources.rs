@@ -114,7 +114,8 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
 
 /// Reads a resource.
 pub(crate) fn read<S: Shelf>(shelf: &S, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let (path, bytes) = bytes(shelf, uri)?.ok_or_else(|| ErrorData::resource_not_found(not_served(uri), None))?;
+    let (path, bytes) = bytes(shelf, uri)?
+        .ok_or_else(|| ErrorData::resource_not_found(not_served(uri), Some(serde_json::json!({ "uri": uri }))))?;
     let result = ReadResourceResult::new(vec![contents(uri, &path, &bytes)]);
     Ok(result.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Private))
 }

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, DiscoverResult, ErrorCode, Extensions, GetPromptRequestParams, GetPromptResponse, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
+use sp_formats::printable::printable;
 use tokio::sync::Semaphore;
 
 use crate::pages::LONG_TTL_MS;
@@ -74,6 +76,19 @@ impl<D: Desk> ServerHandler for Server<D> {
         Cow::Borrowed(SPOKEN)
     }
 
+    /// The stateless revision has no such method.
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        if is_stateless(&context) {
+            return Err(not_answered("initialize"));
+        }
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
+    }
+
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         let result = DiscoverResult::from_server_info(versions, self.get_info());
@@ -111,7 +126,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if self.tools.get(&request.name).is_none() {
-            let message = format!("there is no tool called `{}`", sp_formats::printable::printable(&request.name));
+            let message = format!("there is no tool called `{}`", printable(&request.name));
             return Err(ErrorData::invalid_params(message, None));
         }
         let (reporting, call) = crate::tools::reporting(&context);
@@ -175,6 +190,9 @@ impl<D: Desk> ServerHandler for Server<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let CustomRequest { method, params, .. } = request;
+        if method == "initialize" && is_stateless(&context) {
+            return Err(not_answered(&method));
+        }
         if !extension::METHODS.contains(&method.as_str()) {
             return Err(unanswered(&method));
         }
@@ -197,9 +215,18 @@ fn unanswered(method: &str) -> ErrorData {
         "prompts/get",
         "initialize",
     ];
-    let method = sp_formats::printable::printable(method);
-    match ANSWERED.contains(&&*method) {
+    match ANSWERED.contains(&method) {
         true => ErrorData::invalid_params(format!("these are no parameters of `{method}`"), None),
-        false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("`{method}` is not answered here"), None),
+        false => not_answered(method),
     }
+}
+
+fn not_answered(method: &str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("`{}` is not answered here", printable(method)), None)
+}
+
+/// Whether a request says of itself that it is of a revision without a handshake.
+fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    let revision = context.meta.protocol_version();
+    revision.is_some_and(|revision| revision.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }

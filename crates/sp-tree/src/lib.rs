@@ -41,7 +41,7 @@ pub use lock::Lock;
 pub use pack_zip::{stored_zip, zip_of};
 pub use path::{Name, PathError, RelPath, fold};
 pub use read::{FileError, read_beneath, read_limited, read_optional, read_text};
-pub use scan::{Measured, ScanError, Scanned, Stamps, copy_scanned, hash_scanned, load, measure, scan, survey};
+pub use scan::{Measured, ScanError, Scanned, Stamps, copy_scanned, glance, hash_scanned, load, measure, scan, survey};
 pub use sign::{KeyError, Mac, PrivateKey, PublicKey, Signature, SignatureError};
 pub use store::Store;
 pub use tree::{Content, Tree, TreeEntry, TreeKind};

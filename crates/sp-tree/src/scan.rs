@@ -277,6 +277,16 @@ pub fn load(dir: &Dir, limits: &Limits) -> Result<Content, ScanError> {
     Ok(content)
 }
 
+/// Looks at a stranger's directory and reads nothing: how many files there are, and how many bytes they have.
+pub fn glance(dir: &Dir, limits: &Limits) -> Result<(usize, u64), ScanError> {
+    let scanned = scan_as(dir, limits, Owner::Stranger)?;
+    let sizes = scanned.listing.entries.iter().filter_map(|entry| match entry.kind {
+        ListingKind::File { size, .. } => Some(size),
+        ListingKind::Dir => None,
+    });
+    Ok(sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size)))
+}
+
 /// Looks through a stranger's directory: every file is given to `look`, and what was read is told.
 pub fn survey(dir: &Dir, limits: &Limits, look: &mut dyn FnMut(&RelPath, &[u8])) -> Result<Measured, ScanError> {
     let scanned = scan_as(dir, limits, Owner::Stranger)?;

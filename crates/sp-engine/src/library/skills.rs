@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use sp_formats::mcp::{Front, MOST_BYTES, MOST_FILES, SkillEntry, Unserved, entry, front, skill_path};
+use sp_formats::mcp::{Front, MOST_BYTES, MOST_FILES, SkillEntry, Unserved, entry, front, must_fit, skill_path};
 use sp_formats::skill::SKILL_FILE;
-use sp_tree::{Content, Dir, Limits, RelPath, TreeKind, read_beneath, survey};
+use sp_formats::state::Install;
+use sp_tree::{Content, Dir, Limits, Name, RelPath, TreeKind, glance, read_beneath, survey};
 
 use super::kept::{PackedSkills, Unpacked};
 use crate::authoring::Authoring;
@@ -38,6 +39,8 @@ impl Shelves {
 pub struct Library {
     limits: Limits,
     shelves: Vec<Shelf>,
+    /// Folders with a `SKILL.md` that are no skills because another stands below them.
+    covered: Vec<String>,
 }
 
 /// Skills that are kept together.
@@ -75,22 +78,38 @@ impl Library {
     /// Looks for skills.
     pub fn open(context: &Context<'_>, wanted: &Shelves, unpacked: &Unpacked) -> Result<Self> {
         let session = Session::begin(context)?;
-        let mut shelves = Vec::new();
+        let (mut shelves, mut covered) = (Vec::new(), Vec::new());
+        let mut authoring = None;
         if wanted.wants("repo") {
-            shelves.extend(repo(&session, wanted.root.as_deref())?);
+            authoring = Authoring::find(context, wanted.root.as_deref()).ok().filter(|it| it.skills_dir().is_dir());
+        }
+        if let Some(authoring) = &authoring {
+            let found = authoring.skills(&session, None)?;
+            covered = found.hidden;
+            shelves.push(Shelf { prefix: "repo".into(), kept: Kept::Folders(authoring.skills_dir(), found.ids) });
         }
         if wanted.wants("bag") {
             shelves.extend(bag(context, wanted.root.as_deref())?);
         }
         if wanted.wants("sink") {
-            shelves.extend(sinks(context)?);
+            let served_already = |install: &Install| {
+                let package = wanted.wants("package") && install.pack_file.starts_with("ctxpkg:");
+                let file = Path::new(&install.pack_file);
+                package || authoring.as_ref().is_some_and(|authoring| is_below(file, &authoring.root))
+            };
+            shelves.extend(sinks(context, &served_already)?);
         }
         if wanted.wants("package") {
             for (name, skills) in crate::pkg::skills_of_store(&session, unpacked)? {
                 shelves.push(Shelf { prefix: format!("package/{name}"), kept: Kept::Packed(skills) });
             }
         }
-        Ok(Self { limits: served_limits(&session.limits), shelves })
+        Ok(Self { limits: served_limits(&session.limits), shelves, covered })
+    }
+
+    /// What looks like a skill and is none, with the reason.
+    pub fn covered(&self) -> impl Iterator<Item = String> {
+        self.covered.iter().map(|id| format!("repo/{id}: another skill stands below it"))
     }
 
     /// Every place, in the order in which skills are listed.
@@ -112,8 +131,12 @@ impl Library {
         format!("{}/{id}", shelf.prefix)
     }
 
-    /// Reads the `SKILL.md` of a skill.
+    /// Reads the `SKILL.md` of a skill that can be served.
     pub fn skill(&self, place: Place) -> Result<LibrarySkill, Unserved> {
+        if let Kept::Folders(..) = &self.shelves[place.shelf].kept {
+            let (files, bytes) = glance(&self.dir(place)?, &self.limits).map_err(unreadable)?;
+            must_fit(files, bytes)?;
+        }
         let missing = || Unserved::Unreadable(format!("it has no `{SKILL_FILE}` any more"));
         let bytes = self.read(place, SKILL_FILE)?.ok_or_else(missing)?;
         let front = front(&bytes, &self.limits)?;
@@ -208,14 +231,8 @@ fn unreadable(why: impl std::fmt::Display) -> Unserved {
     Unserved::Unreadable(why.to_string())
 }
 
-/// The skills of an authoring repository, if there is one.
-fn repo(session: &Session<'_>, root: Option<&Path>) -> Result<Option<Shelf>> {
-    let Ok(authoring) = Authoring::find(session.context, root) else { return Ok(None) };
-    if !authoring.skills_dir().is_dir() {
-        return Ok(None);
-    }
-    let ids = authoring.skills(session, None)?.ids;
-    Ok(Some(Shelf { prefix: "repo".into(), kept: Kept::Folders(authoring.skills_dir(), ids) }))
+fn is_below(path: &Path, root: &Path) -> bool {
+    path.canonicalize().is_ok_and(|path| root.canonicalize().is_ok_and(|root| path.starts_with(root)))
 }
 
 /// The skills of a workspace, if there is one.
@@ -230,15 +247,16 @@ fn bag(context: &Context<'_>, root: Option<&Path>) -> Result<Option<Shelf>> {
     Ok(Some(Shelf { prefix: "bag".into(), kept: Kept::Folders(dir, folders) }))
 }
 
-/// The skills that are on record in sinks; what is the same in several stands once.
-fn sinks(context: &Context<'_>) -> Result<Vec<Shelf>> {
+/// The skills that are on record in sinks; what is the same in several stands once, and what is served from where it
+/// came from does not stand here.
+fn sinks(context: &Context<'_>, served_already: &dyn Fn(&Install) -> bool) -> Result<Vec<Shelf>> {
     let mut seen = HashSet::new();
     let mut shelves: Vec<Shelf> = Vec::new();
-    for install in read_state(context)?.installs {
+    for install in read_state(context)?.installs.into_iter().filter(|install| !served_already(install)) {
         let mut folders: Vec<String> = install
             .skills
             .iter()
-            .filter(|skill| !skill.folder.contains('/') && seen.insert((skill.folder.clone(), skill.digest)))
+            .filter(|skill| Name::new(&skill.folder).is_ok() && seen.insert((skill.folder.clone(), skill.digest)))
             .map(|skill| skill.folder.clone())
             .collect();
         folders.sort();

@@ -82,9 +82,9 @@ pub fn fields_as_written(bytes: &[u8], limits: &Limits) -> Result<serde_json::Ma
     }
     let mut report = Report::new(SKILL_FILE, "");
     let root = frontmatter(text, limits, &mut report).and_then(|front| front.root);
-    let fields = root.filter(|_| report.findings.is_empty()).map(|root| root.to_core_json());
-    match fields {
-        Some(serde_json::Value::Object(fields)) => Ok(fields),
+    match root.filter(|_| report.findings.is_empty()).map(|root| root.to_core_json()) {
+        Some(Some(serde_json::Value::Object(fields))) => Ok(fields),
+        Some(None) => Err("says what JSON cannot".into()),
         _ => Err("has no frontmatter that can be read as it stands".into()),
     }
 }

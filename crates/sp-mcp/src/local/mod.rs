@@ -114,7 +114,9 @@ impl Shelf for Local {
         let library = self.library()?;
         let places: Vec<Place> = library.places().collect();
         let skills = places.iter().zip(library.skills(&places));
-        Ok(skills.filter_map(|(place, skill)| Some(format!("{}: {}", library.folder(*place), skill.err()?))).collect())
+        let unserved =
+            skills.filter_map(|(place, skill)| Some(format!("{}: {}", library.folder(*place), skill.err()?)));
+        Ok(unserved.chain(library.covered()).collect())
     }
 
     fn packs(&self) -> Result<Vec<Arc<PackCard>>> {

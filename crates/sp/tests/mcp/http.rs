@@ -149,3 +149,18 @@ fn mc_05_bodies_and_methods_have_limits() {
     assert_eq!(client.ask("POST /", &[], b"{}").status, 404);
     assert_eq!(client.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn mc_01_the_stateless_revision_has_no_handshake_over_http() {
+    let world = two_skills();
+    let server = Serving::start(&world, &[]);
+    let client = server.client(None);
+    let introduction =
+        json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+    for params in [json!({}), introduction] {
+        let answer = client.send("initialize", params);
+        assert_eq!((answer.status, &answer.json()["error"]["code"]), (404, &json!(-32601)), "{answer:?}");
+    }
+    let missing = client.answer("resources/read", json!({"uri": "skill://repo/none/SKILL.md"}));
+    assert_eq!(missing["error"]["data"]["uri"], "skill://repo/none/SKILL.md");
+}

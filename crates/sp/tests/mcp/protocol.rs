@@ -20,6 +20,7 @@ fn mc_01_the_stateless_revision_needs_no_handshake() {
         ("skills/list", json!({})),
         ("skills/get", json!({"uri": "skill://repo/review/SKILL.md"})),
         ("resources/read", json!({"uri": "skill://repo/review/SKILL.md"})),
+        ("resources/directory/read", json!({"uri": "skill://repo/review"})),
     ] {
         let result = server.result(method, params);
         assert_eq!(result["resultType"], "complete", "{method}");

@@ -59,7 +59,7 @@ fn mc_02_the_skills_of_a_bag_a_sink_and_a_package() {
         "what is the same in two sinks stands once"
     );
     assert_eq!(uris(&["--from", "package"]), ["skill://package/acme/kit/deploy/SKILL.md"]);
-    assert_eq!(uris(&[]).len(), 7);
+    assert_eq!(uris(&[]).len(), 5, "what is installed from here stands once");
 }
 
 #[test]
@@ -141,6 +141,8 @@ fn mc_02_a_skill_that_no_host_would_take_is_left_out_with_the_reason() {
     let world = two_skills();
     world.write("skills/bad-name/SKILL.md", "---\nname: Bad Name\ndescription: x\n---\n");
     world.write("skills/no-front/SKILL.md", "# Nothing\n");
+    world.write("skills/above/SKILL.md", "---\nname: above\ndescription: x\n---\n");
+    world.skill("above/below");
     world.write("skills/linked/SKILL.md", "---\nname: linked\ndescription: x\n---\n");
     world.write("secret.txt", "mine");
     std::os::unix::fs::symlink("../../secret.txt", world.repo().join("skills/linked/notes.txt")).unwrap();
@@ -149,7 +151,7 @@ fn mc_02_a_skill_that_no_host_would_take_is_left_out_with_the_reason() {
         world.write(&format!("skills/many/file-{number}.txt"), "x");
     }
     let skills = verified(&world, &[]);
-    assert_eq!(skills.len(), 2, "{:?}", texts(&skills, "uri"));
+    assert_eq!(skills.len(), 3, "{:?}", texts(&skills, "uri"));
     let mut server = serve(&world, &[]);
     assert_eq!(server.error("resources/read", json!({"uri": "skill://repo/linked/notes.txt"})), -32602);
     assert_eq!(server.error("skills/get", json!({"uri": "skill://repo/many/SKILL.md"})), -32602);
@@ -157,4 +159,10 @@ fn mc_02_a_skill_that_no_host_would_take_is_left_out_with_the_reason() {
     let left: Vec<&str> = listed["left_out"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
     assert!(left.iter().any(|one| one.starts_with("repo/bad-name: its name has `B` in it")), "{left:?}");
     assert!(left.iter().any(|one| one.starts_with("repo/no-front: ")), "{left:?}");
+    assert!(left.contains(&"repo/many: it has 513 files, and hosts take 512"), "{left:?}");
+    assert!(left.iter().any(|one| one.starts_with("repo/linked: ") && one.ends_with(" is a link")), "{left:?}");
+    assert!(left.contains(&"repo/above: another skill stands below it"), "{left:?}");
+    let found = server.call("search", json!({"query": "many linked"}));
+    assert_eq!(found["results"], json!([]), "what is not served is not found");
+    assert_eq!(server.error("resources/read", json!({"uri": "skill://repo/many/SKILL.md"})), -32602);
 }

@@ -37,7 +37,7 @@ fn bag_enter(local: &Local, EnterWanted {}: EnterWanted, call: &Call) -> Result<
 
 #[derive(Deserialize, JsonSchema)]
 struct RunWanted {
-    /// The skill's identifier, with underscores: `convert_to_pdf`.
+    /// The skill, by its name or by what `bag_enter` calls `run`.
     skill: String,
     /// What the user said, by parameter.
     #[serde(default)]
@@ -46,7 +46,8 @@ struct RunWanted {
 
 fn bag_run(local: &Local, wanted: RunWanted, call: &Call) -> Result<BagRun> {
     let request = RunRequest {
-        identifier: wanted.skill,
+        // `bag_enter` tells both, and either will do.
+        identifier: wanted.skill.replace('-', "_"),
         set: wanted.set.into_iter().collect(),
         save: Save::No,
         root: local.settings.shelves.root.clone(),
