@@ -6,12 +6,14 @@ use rmcp::ErrorData;
 use rmcp::model::{ExtensionCapabilities, Resource};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sp_formats::hidden;
 use sp_formats::mcp::{EXTENSION, SkillEntry, media_type, not_served, path_of, skill_uri};
+use sp_formats::printable::printable;
 use sp_formats::skill::SKILL_FILE;
 
 use crate::answer::failed;
 use crate::cursor::{cursor, key, unknown};
-use crate::pages::{PAGE, TTL_MS};
+use crate::pages::{PAGE, TTL_MS, page};
 use crate::resources::{DIRECTORY, skill_resource};
 use crate::shelf::Shelf;
 
@@ -36,7 +38,8 @@ struct Asked {
 pub(crate) fn answer<S: Shelf>(shelf: &S, method: &str, params: Option<Value>) -> Option<Result<Value, ErrorData>> {
     let asked: Result<Asked, ErrorData> = match params {
         None | Some(Value::Null) => Ok(Asked::default()),
-        Some(params) => serde_json::from_value(params).map_err(|e| ErrorData::invalid_params(e.to_string(), None)),
+        Some(params) => serde_json::from_value(params)
+            .map_err(|e| ErrorData::invalid_params(printable(&e.to_string()).into_owned(), None)),
     };
     let answer: fn(&S, &Asked) -> Result<Value, ErrorData> = match method {
         "skills/list" => list,
@@ -50,8 +53,9 @@ pub(crate) fn answer<S: Shelf>(shelf: &S, method: &str, params: Option<Value>) -
 fn list<S: Shelf>(shelf: &S, asked: &Asked) -> Result<Value, ErrorData> {
     let after = key(asked.cursor.as_deref())?;
     let page = shelf.skills(after.as_deref(), PAGE).map_err(|e| failed(&e))?.ok_or_else(unknown)?;
+    let skills: Vec<Value> = page.items.iter().map(shown).collect();
     let mut answer = json!({
-        "resultType": "complete", "skills": page.items, "ttlMs": TTL_MS, "cacheScope": "private"
+        "resultType": "complete", "skills": skills, "ttlMs": TTL_MS, "cacheScope": "private"
     });
     if let Some(next) = page.next {
         answer["nextCursor"] = cursor(&next).into();
@@ -65,7 +69,7 @@ fn get<S: Shelf>(shelf: &S, asked: &Asked) -> Result<Value, ErrorData> {
     let path = path_of(uri).filter(|path| path.as_str().ends_with(&suffix));
     let found = path.map(|path| shelf.skill(&path)).transpose().map_err(|e| failed(&e))?.flatten();
     let skill = found.filter(|skill| path_of(&skill.uri) == path_of(uri)).ok_or_else(|| missing(uri))?;
-    Ok(json!({ "resultType": "complete", "skill": skill, "ttlMs": TTL_MS, "cacheScope": "private" }))
+    Ok(json!({ "resultType": "complete", "skill": shown(&skill), "ttlMs": TTL_MS, "cacheScope": "private" }))
 }
 
 fn directory<S: Shelf>(shelf: &S, asked: &Asked) -> Result<Value, ErrorData> {
@@ -73,18 +77,24 @@ fn directory<S: Shelf>(shelf: &S, asked: &Asked) -> Result<Value, ErrorData> {
     let path = path_of(uri).ok_or_else(|| missing(uri))?;
     let skill = shelf.skill(&path).map_err(|e| failed(&e))?.ok_or_else(|| missing(uri))?;
     let children = children(&skill, path.as_str())
-        .ok_or_else(|| ErrorData::invalid_params(format!("`{uri}` is not a directory"), None))?;
-    let after = key(asked.cursor.as_deref())?;
-    let start = match &after {
-        None => 0,
-        Some(after) => children.iter().position(|one| one.uri == *after).ok_or_else(unknown)? + 1,
-    };
-    let page: Vec<&Resource> = children[start..].iter().take(PAGE).collect();
+        .ok_or_else(|| ErrorData::invalid_params(format!("`{}` is not a directory", printable(uri)), None))?;
+    let (page, next) = page(&children, asked.cursor.as_deref(), |one| &one.uri)?;
     let mut answer = json!({ "resultType": "complete", "resources": page, "ttlMs": TTL_MS, "cacheScope": "private" });
-    if let (true, Some(last)) = (children.len() > start + page.len(), page.last()) {
-        answer["nextCursor"] = cursor(&last.uri).into();
+    if let Some(next) = next {
+        answer["nextCursor"] = next.into();
     }
     Ok(answer)
+}
+
+/// An entry, to the letter. Hosts hold it against the file, so what is hidden in it stays, and it is said.
+fn shown(skill: &SkillEntry) -> Value {
+    let mut entry = json!(skill);
+    let text = entry["frontmatter"].to_string();
+    let hidden = hidden::find(&text).len();
+    if hidden > 0 {
+        entry["_meta"] = json!({ "skillpack/hidden": hidden });
+    }
+    entry
 }
 
 /// What lies directly in a folder of a skill; none if it is no folder of it.
@@ -98,12 +108,13 @@ fn children(skill: &SkillEntry, folder: &str) -> Option<Vec<Resource>> {
         match rest.split_once('/') {
             Some((dir, _)) => {
                 if dirs.insert(dir.to_owned()) {
-                    children.push(Resource::new(skill_uri(folder, dir), dir).with_mime_type(DIRECTORY));
+                    children.push(Resource::new(skill_uri(folder, dir), hidden::mark(dir)).with_mime_type(DIRECTORY));
                 }
             }
             None if file.uri == skill.uri => children.push(skill_resource(skill)),
             None => {
-                let resource = Resource::new(&file.uri, rest).with_mime_type(media_type(rest)).with_size(file.size);
+                let resource =
+                    Resource::new(&file.uri, hidden::mark(rest)).with_mime_type(media_type(rest)).with_size(file.size);
                 children.push(resource);
             }
         }

@@ -18,26 +18,26 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Whom the door is open to. A page in a browser of this machine could ask as well, in the name of a server that it
 /// comes from; so hosts and origins are checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
-    /// Whoever asks this machine by its own name; pages of these origins among them.
-    Loopback(Vec<String>),
-    /// Whoever was let in already, by a token; pages of these origins among them.
-    Opened(Vec<String>),
+    /// Whoever asks this machine by its own name.
+    Loopback,
+    /// Whoever was let in already, by a token.
+    Opened,
 }
 
 /// The endpoint of a desk.
-pub fn endpoint<D: Desk>(desk: Arc<D>, door: &Door) -> Endpoint<D> {
+pub fn endpoint<D: Desk>(desk: Arc<D>, door: Door) -> Endpoint<D> {
     const LOOPBACK: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
-    let origins = |more: &[String]| LOOPBACK.into_iter().map(str::to_owned).chain(more.to_vec());
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_sse_keep_alive(Some(KEEP_ALIVE))
-        .with_max_request_body_bytes(MOST_BYTES);
+        .with_max_request_body_bytes(MOST_BYTES)
+        .with_allowed_origins(LOOPBACK);
     let config = match door {
-        Door::Loopback(more) => config.with_allowed_origins(origins(more)),
-        Door::Opened(more) => config.disable_allowed_hosts().with_allowed_origins(origins(more)),
+        Door::Loopback => config,
+        Door::Opened => config.disable_allowed_hosts(),
     };
     let server = Server::new(desk);
     StreamableHttpService::new(move || Ok(server.clone()), Arc::new(NeverSessionManager::default()), config)

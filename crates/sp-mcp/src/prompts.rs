@@ -4,10 +4,10 @@ use rmcp::ErrorData;
 use rmcp::model::{CacheScope, GetPromptResult, ListPromptsResult, Prompt, PromptMessage, Role};
 use sp_formats::context_pack::{PROMPTS, prompts, without_frontmatter};
 use sp_formats::hidden;
+use sp_formats::printable::printable;
 
 use crate::answer::failed;
-use crate::cursor::{cursor, key, unknown};
-use crate::pages::{PAGE, TTL_MS};
+use crate::pages::{TTL_MS, page};
 use crate::shelf::Shelf;
 
 /// A prompt of a pack, with the name by which it is asked for.
@@ -24,10 +24,7 @@ fn all<S: Shelf>(shelf: &S) -> Result<Vec<Named>, ErrorData> {
     for pack in shelf.packs().map_err(|e| failed(&e))? {
         let Some(text) = pack.files.get(PROMPTS).and_then(|bytes| std::str::from_utf8(bytes).ok()) else { continue };
         for prompt in prompts(without_frontmatter(text)) {
-            let base = slug(&prompt.title);
-            let twins =
-                found.iter().filter(|one| one.name == base || one.name.starts_with(&format!("{base}-"))).count();
-            let name = if twins == 0 { base } else { format!("{base}-{}", twins + 1) };
+            let name = free(slug(&prompt.title), |name| found.iter().any(|one| one.name == name));
             let shown = |text: &str| hidden::mark(text).into_owned();
             found.push(Named { name, title: shown(&prompt.title), pack: shown(&pack.name), text: shown(&prompt.text) });
         }
@@ -35,23 +32,23 @@ fn all<S: Shelf>(shelf: &S) -> Result<Vec<Named>, ErrorData> {
     Ok(found)
 }
 
+/// The name, or the first with a number that nobody has.
+fn free(base: String, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|number: usize| format!("{base}-{number}")).find(|name| !is_taken(name));
+    if is_taken(&base) { numbered.unwrap_or(base) } else { base }
+}
+
 fn slug(title: &str) -> String {
     let lower = title.to_lowercase();
-    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     if words.is_empty() { "prompt".into() } else { words.join("-").chars().take(64).collect() }
 }
 
 /// A page of prompts.
 pub(crate) fn list<S: Shelf>(shelf: &S, given: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
     let all = all(shelf)?;
-    let start = match key(given)? {
-        None => 0,
-        Some(after) => all.iter().position(|one| one.name == after).ok_or_else(unknown)? + 1,
-    };
-    let page: Vec<&Named> = all[start..].iter().take(PAGE).collect();
-    let more = all.len() > start + page.len();
-    let next = page.last().filter(|_| more).map(|last| cursor(&last.name));
-    let shown = |one: &&Named| {
+    let (page, next) = page(&all, given, |one| &one.name)?;
+    let shown = |one: &Named| {
         let about = format!("A prompt of the context pack `{}`", one.pack);
         Prompt::new(&one.name, Some(about), None).with_title(&one.title)
     };
@@ -63,7 +60,23 @@ pub(crate) fn list<S: Shelf>(shelf: &S, given: Option<&str>) -> Result<ListPromp
 /// A prompt.
 pub(crate) fn get<S: Shelf>(shelf: &S, name: &str) -> Result<GetPromptResult, ErrorData> {
     let found = all(shelf)?.into_iter().find(|one| one.name == name);
-    let found = found.ok_or_else(|| ErrorData::invalid_params(format!("there is no prompt called `{name}`"), None))?;
+    let found = found
+        .ok_or_else(|| ErrorData::invalid_params(format!("there is no prompt called `{}`", printable(name)), None))?;
     let message = PromptMessage::new_text(Role::User, found.text);
     Ok(GetPromptResult::new(vec![message]).with_description(found.title))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mc_04_no_two_prompts_have_one_name() {
+        let mut names: Vec<String> = Vec::new();
+        for title in ["A 2", "A", "A", "a!", "\u{3164}\u{3164}", "日本語"] {
+            let name = free(slug(title), |name| names.iter().any(|known| known == name));
+            names.push(name);
+        }
+        assert_eq!(names, ["a-2", "a", "a-3", "a-4", "prompt", "prompt-2"]);
+    }
 }

@@ -48,7 +48,7 @@ pub(crate) fn package_uri(name: &str, version: &str) -> String {
 fn pack_files(pack: &PackCard) -> impl Iterator<Item = Resource> {
     pack.files.iter().map(|(file, bytes)| {
         let name = hidden::mark(&pack.name);
-        Resource::new(pack_uri(&pack.id, file), format!("{name}: {file}"))
+        Resource::new(pack_uri(&pack.id, file), format!("{name}: {}", hidden::mark(file)))
             .with_description(hidden::mark(&pack.description))
             .with_mime_type(media_type(file))
             .with_size(bytes.len() as u64)

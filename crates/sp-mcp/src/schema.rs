@@ -7,6 +7,7 @@ use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
+use sp_formats::hidden::mark;
 
 /// The schema of a type.
 pub(crate) fn schema_of<T: JsonSchema>() -> Arc<JsonObject> {
@@ -34,7 +35,13 @@ fn simplify(schema: &mut Value) {
             if object.get("default").is_some_and(Value::is_null) {
                 object.remove("default");
             }
-            object.values_mut().for_each(simplify);
+            for (key, value) in object.iter_mut() {
+                match (key.as_str(), value) {
+                    // What stands here are names of members, whatever they are called.
+                    ("properties", Value::Object(members)) => members.values_mut().for_each(simplify),
+                    (_, value) => simplify(value),
+                }
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(simplify),
         _ => {}
@@ -74,11 +81,11 @@ pub(crate) fn cleaned(value: Value) -> Value {
             object
                 .into_iter()
                 .filter(|(_, value)| !value.is_null())
-                .map(|(key, value)| (key, cleaned(value)))
+                .map(|(key, value)| (mark(&key).into_owned(), cleaned(value)))
                 .collect(),
         ),
         Value::Array(items) => items.into_iter().map(cleaned).collect(),
-        Value::String(text) => Value::String(sp_formats::hidden::mark(&text).into_owned()),
+        Value::String(text) => Value::String(mark(&text).into_owned()),
         other => other,
     }
 }

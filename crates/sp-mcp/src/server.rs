@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, DiscoverResult, ErrorCode, Extensions, GetPromptRequestParams, GetPromptResponse, Implementation,
+    CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation,
     InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
     ServerCapabilities, ServerConfig, Tool,
@@ -22,35 +22,60 @@ use crate::{cursor, extension, prompts, resources};
 
 /// So many requests are worked on at once; the others wait.
 const AT_ONCE: usize = 8;
+/// So many wait or are worked on at the most; more are refused.
+const WAITING: usize = 1024;
+
+type Wanted = RequestContext<RoleServer>;
 
 /// One server for all clients of a desk.
 pub struct Server<D: Desk> {
     desk: Arc<D>,
     tools: Arc<Tools<D::Shelf>>,
     room: Arc<Semaphore>,
+    queue: Arc<Semaphore>,
 }
 
 impl<D: Desk> Clone for Server<D> {
     fn clone(&self) -> Self {
-        Self { desk: Arc::clone(&self.desk), tools: Arc::clone(&self.tools), room: Arc::clone(&self.room) }
+        Self {
+            desk: Arc::clone(&self.desk),
+            tools: Arc::clone(&self.tools),
+            room: Arc::clone(&self.room),
+            queue: Arc::clone(&self.queue),
+        }
     }
 }
 
 impl<D: Desk> Server<D> {
     pub(crate) fn new(desk: Arc<D>) -> Self {
-        Self { desk, tools: Arc::new(Tools::new()), room: Arc::new(Semaphore::new(AT_ONCE)) }
+        Self {
+            desk,
+            tools: Arc::new(Tools::new()),
+            room: Arc::new(Semaphore::new(AT_ONCE)),
+            queue: Arc::new(Semaphore::new(WAITING)),
+        }
     }
 
-    /// Does something that may take a while, where nobody else is kept waiting by it.
+    /// Does something that may take a while, where nobody else is kept waiting by it. What nobody wants any more
+    /// before its turn comes is not begun.
     async fn ask<T: Send + 'static>(
         &self,
-        extensions: &Extensions,
+        context: &Wanted,
         ask: impl FnOnce(&D::Shelf) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let shelf = self.desk.shelf(extensions);
-        let stopped = |_| ErrorData::internal_error("the request was given up", None);
-        let _room = Arc::clone(&self.room).acquire_owned().await.map_err(|_| stopped(()))?;
-        tokio::task::spawn_blocking(move || ask(&shelf)).await.map_err(|_| stopped(()))?
+        let given_up = || ErrorData::internal_error("the request was given up", None);
+        let _place = self.queue.try_acquire().map_err(|_| ErrorData::internal_error("too many requests wait", None))?;
+        let room = tokio::select! {
+            room = Arc::clone(&self.room).acquire_owned() => room.map_err(|_| given_up())?,
+            () = context.ct.cancelled() => return Err(given_up()),
+        };
+        let shelf = self.desk.shelf(&context.extensions);
+        let work = move || {
+            // The room is taken until the work is done, whether somebody waits for it or not.
+            let _room = room;
+            ask(&shelf)
+        };
+        tokio::task::spawn_blocking(work).await.map_err(|_| given_up())?
     }
 }
 
@@ -131,8 +156,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         }
         let (reporting, call) = crate::tools::reporting(&context);
         let tools = Arc::clone(&self.tools);
-        let extensions = context.extensions.clone();
-        let asked = self.ask(&extensions, move |shelf| tools.call(shelf, request, &call));
+        let asked = self.ask(&context, move |shelf| tools.call(shelf, request, &call));
         let (result, ()) = tokio::join!(asked, reporting);
         Ok(result?.into())
     }
@@ -143,7 +167,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let after = after(request);
-        self.ask(&context.extensions, move |shelf| resources::list(shelf, after.as_deref())).await
+        self.ask(&context, move |shelf| resources::list(shelf, after.as_deref())).await
     }
 
     async fn list_resource_templates(
@@ -163,7 +187,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let read = move |shelf: &D::Shelf| resources::read(shelf, &request.uri);
-        self.ask(&context.extensions, read).await.map(Into::into)
+        self.ask(&context, read).await.map(Into::into)
     }
 
     async fn list_prompts(
@@ -172,7 +196,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let after = after(request);
-        self.ask(&context.extensions, move |shelf| prompts::list(shelf, after.as_deref())).await
+        self.ask(&context, move |shelf| prompts::list(shelf, after.as_deref())).await
     }
 
     async fn get_prompt(
@@ -181,7 +205,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let get = move |shelf: &D::Shelf| prompts::get(shelf, &request.name);
-        self.ask(&context.extensions, get).await.map(Into::into)
+        self.ask(&context, get).await.map(Into::into)
     }
 
     async fn on_custom_request(
@@ -199,7 +223,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         let answer = move |shelf: &D::Shelf| {
             extension::answer(shelf, &method, params).unwrap_or_else(|| Err(unanswered(&method)))
         };
-        self.ask(&context.extensions, answer).await.map(CustomResult::new)
+        self.ask(&context, answer).await.map(CustomResult::new)
     }
 }
 

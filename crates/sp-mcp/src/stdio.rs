@@ -46,7 +46,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
         loop {
             let here = self.input.fill_buf().await.ok()?;
             if here.is_empty() {
-                return None;
+                // The last line may have no end.
+                let line = std::mem::take(&mut self.line);
+                return (!line.is_empty()).then(|| read(&line));
             }
             let end = here.iter().position(|byte| *byte == b'\n');
             let taken = end.unwrap_or(here.len());
@@ -132,7 +134,9 @@ where
                 Incoming::Message(message) => return Some(*message),
                 Incoming::Nothing => {}
                 Incoming::Refused(error, id) => {
-                    write(&self.output, &ServerJsonRpcMessage::error(error, id)).await.ok()?;
+                    // Whoever waits here may be called away, and half a line must not be written.
+                    let output = Arc::clone(&self.output);
+                    tokio::spawn(async move { write(&output, &ServerJsonRpcMessage::error(error, id)).await });
                 }
             }
         }

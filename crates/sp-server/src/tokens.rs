@@ -33,11 +33,17 @@ pub(crate) fn is_user(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(is_known)
 }
 
+/// The token that a request has, if it has any; none inside if it is not written as one is.
+pub(crate) fn token_in(headers: &HeaderMap) -> Option<Option<&str>> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok();
+    let parts = value.and_then(|value| value.split_once(' '));
+    Some(parts.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer")).map(|(_, token)| token))
+}
+
 /// Who asks; none without a token. A token that is none, or was revoked, is refused.
 pub(crate) async fn bearer(state: &State, headers: &HeaderMap) -> Result<Option<Bearer>, Refusal> {
-    let Some(value) = headers.get(AUTHORIZATION) else { return Ok(None) };
-    let token =
-        value.to_str().ok().and_then(|value| value.strip_prefix("Bearer ")).ok_or_else(Refusal::unauthorized)?;
+    let Some(token) = token_in(headers) else { return Ok(None) };
+    let token = token.ok_or_else(Refusal::unauthorized)?;
     let found = holder(state, token).await?;
     found.map(|(_, bearer)| Some(bearer)).ok_or_else(Refusal::unauthorized)
 }

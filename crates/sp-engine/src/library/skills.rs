@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use sp_formats::mcp::{Front, MOST_BYTES, MOST_FILES, SkillEntry, Unserved, entry, front, must_fit, skill_path};
 use sp_formats::skill::SKILL_FILE;
 use sp_formats::state::Install;
-use sp_tree::{Content, Dir, Limits, Name, RelPath, TreeKind, glance, read_beneath, survey};
+use sp_tree::{Content, Dir, Follow, Limits, Name, RelPath, TreeKind, glance, read_beneath, survey};
 
 use super::kept::{PackedSkills, Unpacked};
 use crate::authoring::Authoring;
@@ -16,6 +16,7 @@ use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::read_state;
+use crate::sinks::{agent_of, global_dir};
 
 /// Which skills are meant.
 #[derive(Debug, Clone, Default)]
@@ -97,7 +98,7 @@ impl Library {
                 let file = Path::new(&install.pack_file);
                 package || authoring.as_ref().is_some_and(|authoring| is_below(file, &authoring.root))
             };
-            shelves.extend(sinks(context, &served_already)?);
+            shelves.extend(sinks(&session, &served_already)?);
         }
         if wanted.wants("package") {
             for (name, skills) in crate::pkg::skills_of_store(&session, unpacked)? {
@@ -206,7 +207,13 @@ impl Library {
         let Kept::Folders(base, ids) = &self.shelves[place.shelf].kept else {
             return Err(Unserved::Unreadable("it is in a package".into()));
         };
-        Dir::open(&base.join(&ids[place.skill])).map_err(unreadable)
+        // A link on the way could lead to anything that the user may read.
+        let mut dir = Dir::open(base).map_err(unreadable)?;
+        for segment in ids[place.skill].split('/') {
+            let name = Name::new(segment).map_err(unreadable)?;
+            dir = dir.open_dir(&name, Follow::Never).map_err(unreadable)?;
+        }
+        Ok(dir)
     }
 }
 
@@ -247,12 +254,14 @@ fn bag(context: &Context<'_>, root: Option<&Path>) -> Result<Option<Shelf>> {
     Ok(Some(Shelf { prefix: "bag".into(), kept: Kept::Folders(dir, folders) }))
 }
 
-/// The skills that are on record in sinks; what is the same in several stands once, and what is served from where it
-/// came from does not stand here.
-fn sinks(context: &Context<'_>, served_already: &dyn Fn(&Install) -> bool) -> Result<Vec<Shelf>> {
+/// The skills that are on record in the user's sinks and those of this project; what is the same in several stands
+/// once, and what is served from where it came from does not stand here.
+fn sinks(session: &Session<'_>, served_already: &dyn Fn(&Install) -> bool) -> Result<Vec<Shelf>> {
+    let context = session.context;
     let mut seen = HashSet::new();
     let mut shelves: Vec<Shelf> = Vec::new();
     for install in read_state(context)?.installs.into_iter().filter(|install| !served_already(install)) {
+        let Some(prefix) = sink_prefix(session, &install) else { continue };
         let mut folders: Vec<String> = install
             .skills
             .iter()
@@ -260,10 +269,21 @@ fn sinks(context: &Context<'_>, served_already: &dyn Fn(&Install) -> bool) -> Re
             .map(|skill| skill.folder.clone())
             .collect();
         folders.sort();
-        let prefix = format!("sink/{}", install.sink);
         let kept = Kept::Folders(install.sink_path.into(), folders);
         shelves.push(Shelf { prefix, kept });
     }
     shelves.sort_by(|a, b| a.prefix.cmp(&b.prefix));
     Ok(shelves)
+}
+
+/// Where the skills of a sink stand; none if it is that of another project.
+fn sink_prefix(session: &Session<'_>, install: &Install) -> Option<String> {
+    let (context, name) = (session.context, install.sink.as_str());
+    let path = Path::new(&install.sink_path);
+    let is = |other: &Path| other == path || other.canonicalize().is_ok_and(|real| real == path);
+    let global = global_dir(context, &session.config, name, agent_of(name)).ok();
+    match global.is_some_and(|global| is(&global)) {
+        true => Some(format!("sink/{name}")),
+        false => is_below(path, &context.current_dir).then(|| format!("sink/{name}/here")),
+    }
 }

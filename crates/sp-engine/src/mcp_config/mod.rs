@@ -264,14 +264,19 @@ fn about(entry: &Value) -> String {
     }
 }
 
+/// What `sp` writes where an agent asks a server at an address.
+const OURS_BESIDE_AN_ADDRESS: [&str; 8] =
+    ["url", "serverUrl", "httpUrl", "type", "tools", "enabled", "disabled", "source"];
+
 /// A server that is started, and not by `sp mcp`, was not put there by `sp`.
 fn refuse_foreign(context: &Context<'_>, file: &SettingsFile, name: &str, old: &Value) -> Result<()> {
-    let Some(command) = old.get("command") else {
-        return Ok(());
-    };
-    let program = command.as_str().and_then(|command| Path::new(command).file_name());
+    let program = old.get("command").and_then(Value::as_str).and_then(|command| Path::new(command).file_name());
     let first = old.get("args").and_then(|args| args.get(0)).and_then(Value::as_str);
-    if program == Some("sp".as_ref()) && first == Some("mcp") {
+    let is_started = program == Some("sp".as_ref()) && first == Some("mcp");
+    // An address with more than `sp` writes beside it, such as somebody's headers, is somebody's own.
+    let is_ours = |key: &String| OURS_BESIDE_AN_ADDRESS.contains(&key.as_str());
+    let is_address = old.get("command").is_none() && old.as_object().is_some_and(|old| old.keys().all(is_ours));
+    if is_started || is_address {
         return Ok(());
     }
     let message = format!("`{name}` in `{}` is not a server of Skillpack", context.show(&file.path));

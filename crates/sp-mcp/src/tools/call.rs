@@ -83,7 +83,8 @@ pub(crate) fn reporting(context: &RequestContext<RoleServer>) -> (impl Future<Ou
             let Some(token) = &token else { continue };
             // It only ever grows, whatever is being counted.
             step = progress.done.max(step + 1);
-            let mut told = ProgressNotificationParam::new(token.clone(), number(step)).with_message(progress.message);
+            let message = sp_formats::hidden::mark(&progress.message).into_owned();
+            let mut told = ProgressNotificationParam::new(token.clone(), number(step)).with_message(message);
             told.total = progress.total.map(|total| number(total.max(step)));
             // A client that hung up is noticed elsewhere.
             let _ = peer.notify_progress(told).await;

@@ -79,7 +79,7 @@ impl FoundItem {
     }
 }
 
-fn search<S: Shelf>(shelf: &S, SearchWanted { query }: SearchWanted, _: &Call) -> Result<Found> {
+fn search<S: Shelf>(shelf: &S, SearchWanted { query }: SearchWanted, call: &Call) -> Result<Found> {
     let mut items: Vec<(FoundItem, Arc<str>)> = Vec::new();
     for card in shelf.cards()? {
         let uri = skill_uri(&card.path, SKILL_FILE);
@@ -96,6 +96,9 @@ fn search<S: Shelf>(shelf: &S, SearchWanted { query }: SearchWanted, _: &Call) -
         let title = format!("{} {}", package.name, package.version);
         let item = FoundItem::new(package_uri(&package.name, &package.version), title, package.description);
         items.push((item, "".into()));
+    }
+    if call.is_cancelled() {
+        return Err(Error::new(Kind::Cancelled, "the search was given up"));
     }
     let findable = items.iter().map(|(item, text)| Findable { title: &item.title, about: &item.about, text });
     let places = find_words(&query, &findable.collect::<Vec<_>>(), MOST_FOUND)?;

@@ -11,7 +11,7 @@ use crate::shelf::Shelf;
 
 /// So many tokens are loaded if nothing is said, and at the most.
 const USUAL_BUDGET: usize = 4_000;
-const LARGEST_BUDGET: usize = 200_000;
+pub(crate) const LARGEST_BUDGET: usize = 200_000;
 /// So many steps are gone from a node at the most, and so many nodes are shown.
 const MOST_STEPS: usize = 5;
 const MOST_NODES: usize = 500;

@@ -18,14 +18,15 @@ use sp_tree::Digest;
 use tokio::net::TcpListener;
 use tower::limit::GlobalConcurrencyLimitLayer;
 
+use crate::tokens::token_in;
 use crate::{ServeError, http, told_to_stop};
 
 /// The path at which MCP is spoken.
 pub(crate) const PATH: &str = "/mcp";
 /// How many requests are answered at once; the others wait.
 const AT_ONCE: usize = 256;
-/// How long the head of a request may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a request may take to come.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How MCP is served over HTTP.
 pub struct McpSettings {
@@ -33,8 +34,6 @@ pub struct McpSettings {
     pub listen: SocketAddr,
     /// What opens it; without one only this machine may ask.
     pub token: Option<String>,
-    /// Pages of these origins may ask, too.
-    pub origins: Vec<String>,
 }
 
 /// Serves a desk until it is told to stop.
@@ -44,10 +43,10 @@ pub fn serve_mcp<D: Desk>(
     started: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
     let door = match &settings.token {
-        None => Door::Loopback(settings.origins.clone()),
-        Some(_) => Door::Opened(settings.origins.clone()),
+        None => Door::Loopback,
+        Some(_) => Door::Opened,
     };
-    let endpoint = endpoint(desk, &door);
+    let endpoint = endpoint(desk, door);
     let wanted = settings.token.as_deref().map(|token| Digest::of(token.as_bytes()));
     let router = Router::new()
         .route(PATH, any(async move |request: Request| ask(&endpoint, request).await))
@@ -65,8 +64,10 @@ pub fn serve_mcp<D: Desk>(
 /// Asks an endpoint. What is no message is refused as JSON-RPC asks, where the endpoint would say so in a text.
 async fn ask<D: Desk>(endpoint: &Endpoint<D>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let Ok(bytes) = to_bytes(body, MOST_BYTES).await else {
-        return (StatusCode::PAYLOAD_TOO_LARGE, "that is more than is taken here\n").into_response();
+    let bytes = match tokio::time::timeout(PATIENCE, to_bytes(body, MOST_BYTES)).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => return (StatusCode::PAYLOAD_TOO_LARGE, "that is more than is taken here\n").into_response(),
+        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "that takes too long to come\n").into_response(),
     };
     let response = endpoint.handle(Request::from_parts(parts, Body::from(bytes.clone()))).await.map(Body::new);
     let told = (response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE).then(|| no_message(&bytes)).flatten();
@@ -78,8 +79,7 @@ async fn ask<D: Desk>(endpoint: &Endpoint<D>, request: Request) -> Response {
 
 /// Lets nobody in without the token, if there is one. Hashes are compared, which tell nothing by their time.
 async fn only_with_token(Extracted(wanted): Extracted<Option<Digest>>, request: Request, next: Next) -> Response {
-    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let given = given.and_then(|value| value.strip_prefix("Bearer ")).map(|token| Digest::of(token.as_bytes()));
+    let given = token_in(request.headers()).flatten().map(|token| Digest::of(token.as_bytes()));
     if wanted.is_some_and(|wanted| given != Some(wanted)) {
         return refused();
     }

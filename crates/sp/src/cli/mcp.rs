@@ -13,8 +13,8 @@ use super::Scope;
 pub(crate) struct Mcp {
     #[command(subcommand)]
     pub action: Option<McpAction>,
-    /// Answer over HTTP at this address, at `/mcp`, instead of over stdin and stdout. Beyond this machine it needs a
-    /// token in `SP_MCP_TOKEN`
+    /// Answer over HTTP at this address, at `/mcp`, instead of over stdin and stdout. Beyond this machine, and with
+    /// `--allow-write`, it needs a token in `SP_MCP_TOKEN`
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<SocketAddr>,
     /// Where skills come from [default: everywhere]
@@ -26,9 +26,6 @@ pub(crate) struct Mcp {
     /// Let agents install and uninstall packs, by a plan that they were shown
     #[arg(long)]
     pub allow_write: bool,
-    /// Pages of this origin may ask over HTTP, too: `https://app.example.com:443`; may be repeated
-    #[arg(long, value_name = "ORIGIN", requires = "http")]
-    pub allow_origin: Vec<String>,
 }
 
 /// Where skills come from.

@@ -64,6 +64,8 @@ fn mc_03_a_plan_that_is_not_true_any_more_is_refused() {
     for plan in [json!({"plan": "yes"}), json!({"plan": ""}), json!({"plan": null}), json!({})] {
         assert_eq!(server.try_call("install", wanted(&plan))["isError"], true, "{plan}");
     }
-    let by_path = json!({"packs": ["/etc/passwd"], "agents": ["claude"]});
-    assert_eq!(server.try_call("plan_install", by_path)["isError"], true);
+    for path in ["packs/team.yaml", "team.yaml", "../repo/packs/team.yml"] {
+        let refused = server.try_call("plan_install", json!({"packs": [path], "agents": ["claude"]}));
+        assert!(refused["content"][0]["text"].as_str().unwrap().contains("is a path"), "{refused}");
+    }
 }

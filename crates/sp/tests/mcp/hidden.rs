@@ -62,3 +62,28 @@ fn mc_04_a_file_that_hides_something_comes_as_bytes_and_says_so() {
     assert_eq!(plain["contents"][0]["text"], "Nothing here.\n");
     assert!(plain["contents"][0].get("_meta").is_none());
 }
+
+#[test]
+fn mc_02_names_and_errors_hide_nothing_and_an_entry_says_that_it_does() {
+    let world = with_hidden();
+    world.write(&format!("skills/trap/re{TAGS}f.md"), "x\n");
+    let mut server = serve(&world, &[]);
+    let inside = server.result("resources/directory/read", json!({"uri": "skill://repo/trap"}));
+    let names: Vec<&str> =
+        inside["resources"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(names.iter().all(|name| is_clean(name)), "{names:?}");
+    let listed = server.result("skills/list", json!({}));
+    let entry = &listed["skills"][0];
+    assert!(entry["frontmatter"]["description"].as_str().unwrap().contains(TAGS), "hosts hold it against the file");
+    assert_eq!(entry["_meta"]["skillpack/hidden"], 1);
+    for (method, params) in [
+        ("prompts/get", json!({"name": "x\u{202e}y"})),
+        ("skills/get", json!({"uri": "skill://x\u{202e}y/SKILL.md"})),
+        ("resources/read", json!({"uri": "skill://x\u{202e}y/SKILL.md"})),
+        ("resources/directory/read", json!({"uri": "skill://repo/trap/notes.md\u{202e}"})),
+        ("no/such\u{202e}", json!({})),
+    ] {
+        let error = server.answer(method, params)["error"]["message"].clone();
+        assert!(is_clean(error.as_str().unwrap()), "{method}: {error}");
+    }
+}

@@ -109,7 +109,7 @@ fn mc_05_only_this_machine_by_its_own_name_without_a_token() {
 fn mc_05_a_token_opens_it_and_nothing_else_does() {
     let mut world = two_skills();
     world.set_env("SP_MCP_TOKEN", TOKEN);
-    let server = Serving::start(&world, &["--allow-origin", "https://app.example:443"]);
+    let server = Serving::start(&world, &["--allow-write"]);
     for token in [None, Some("wrong"), Some(""), Some(&TOKEN[1..])] {
         let answer = server.client(token).send("skills/list", json!({}));
         assert_eq!(answer.status, 401);
@@ -119,7 +119,9 @@ fn mc_05_a_token_opens_it_and_nothing_else_does() {
     assert_eq!(client.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
     assert_eq!(client.post(&[("host", "sp.example")], body.as_bytes()).status, 200, "with a token any name will do");
-    assert_eq!(client.post(&[("origin", "https://app.example")], body.as_bytes()).status, 200);
+    let small = [("authorization", format!("bearer {TOKEN}"))];
+    let small: Vec<(&str, &str)> = small.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    assert_eq!(server.client(None).post(&small, body.as_bytes()).status, 200, "a scheme is written in any case");
     assert_eq!(client.post(&[("origin", "https://evil.example")], body.as_bytes()).status, 403);
 }
 
@@ -128,6 +130,8 @@ fn mc_05_beyond_this_machine_there_must_be_a_token() {
     let mut world = two_skills();
     let run = world.sp(&["mcp", "--http", "0.0.0.0:0"]).fails(2);
     assert!(run.stderr.contains("there is no token in `SP_MCP_TOKEN`"), "{run}");
+    let run = world.sp(&["mcp", "--http", "127.0.0.1:0", "--allow-write"]).fails(2);
+    assert!(run.stderr.contains("others on this machine could change something"), "{run}");
     world.set_env("SP_MCP_TOKEN", "short");
     let run = world.sp(&["mcp", "--http", "127.0.0.1:0"]).fails(2);
     assert!(run.stderr.contains("fewer than 16 characters"), "{run}");
@@ -163,4 +167,36 @@ fn mc_01_the_stateless_revision_has_no_handshake_over_http() {
     }
     let missing = client.answer("resources/read", json!({"uri": "skill://repo/none/SKILL.md"}));
     assert_eq!(missing["error"]["data"]["uri"], "skill://repo/none/SKILL.md");
+}
+
+#[test]
+fn mc_05_clients_that_hang_up_keep_nobody_waiting() {
+    let world = two_skills();
+    for number in 0..600 {
+        world.skill(&format!("many/skill-{number}"));
+    }
+    let server = Serving::start(&world, &[]);
+    let client = server.client(None);
+    let gone: Vec<_> = (0..60)
+        .map(|_| {
+            use std::io::Write as _;
+            let mut stream = std::net::TcpStream::connect(&server.address).unwrap();
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": "search", "arguments": {"query": "skill"}}})
+            .to_string();
+            let head = format!(
+                "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, \
+                 text/event-stream\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    drop(gone);
+    let start = std::time::Instant::now();
+    client.call("read_skill", json!({"skill": "skill://repo/review/SKILL.md"}));
+    // Those that were begun end; the others, some fifty, never begin.
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
 }

@@ -94,3 +94,14 @@ fn mc_03_many_calls_at_once_are_all_answered() {
         assert_eq!(server.wait_for(id)["result"]["skills"].as_array().unwrap().len(), 2);
     }
 }
+
+#[test]
+fn mc_01_the_last_line_needs_no_end() {
+    let world = two_skills();
+    let mut command = world.command(&["mcp"]);
+    let file = world.path("asked");
+    std::fs::write(&file, "{\"jsonrpc\":\"2.0\",\"id\":1,").unwrap();
+    command.stdin(std::fs::File::open(&file).unwrap());
+    let run = world.run(command);
+    assert!(run.stdout.contains("-32700"), "{run}");
+}

@@ -166,3 +166,47 @@ fn mc_02_a_skill_that_no_host_would_take_is_left_out_with_the_reason() {
     assert_eq!(found["results"], json!([]), "what is not served is not found");
     assert_eq!(server.error("resources/read", json!({"uri": "skill://repo/many/SKILL.md"})), -32602);
 }
+
+#[test]
+fn mc_02_no_link_leads_out_of_what_is_served() {
+    let world = two_skills();
+    let outside = world.path("outside/escape");
+    std::fs::create_dir_all(&outside).unwrap();
+    std::fs::write(outside.join("SKILL.md"), "---\nname: escape\ndescription: x\n---\nOutside.\n").unwrap();
+    std::os::unix::fs::symlink(&outside, world.repo().join("skills/escape")).unwrap();
+    let skills = verified(&world, &[]);
+    assert_eq!(texts(&skills, "uri"), ["skill://repo/review/SKILL.md", "skill://repo/team/deploy/SKILL.md"]);
+    let mut server = serve(&world, &[]);
+    assert_eq!(server.error("resources/read", json!({"uri": "skill://repo/escape/SKILL.md"})), -32602);
+}
+
+#[test]
+fn mc_02_what_other_projects_installed_is_not_served() {
+    let world = two_skills();
+    world.pack("team", "name: team\ninclude: [review]\n");
+    for project in ["one", "two"] {
+        std::fs::create_dir_all(world.path(project)).unwrap();
+        let root = world.repo();
+        let install = ["install", "team", "--agent", "claude", "--scope", "project", "--root", root.to_str().unwrap()];
+        world.sp_in(project, &install).ok();
+    }
+    world.sp(&["install", "team", "--agent", "claude"]).ok();
+    world.write("skills/review/SKILL.md", "---\nname: review\ndescription: Other.\n---\n");
+    let root = world.repo();
+    world
+        .sp_in("one", &["install", "team", "--agent", "claude", "--scope", "project", "--root", root.to_str().unwrap()])
+        .ok();
+    let mut command = world.command(&["mcp"]);
+    command.current_dir(world.path("one"));
+    let mut server = sp_testkit::McpChild::start(command);
+    let skills = all(&mut server, "skills/list", "skills");
+    let uris =
+        ["skill://sink/claude/here/team__review/review/SKILL.md", "skill://sink/claude/team__review/review/SKILL.md"];
+    let mut found = texts(&skills, "uri");
+    found.sort_unstable();
+    assert_eq!(found, uris, "the user's and this project's, each by an address of its own");
+    for skill in &skills {
+        let read = bytes(&mut server, skill["uri"].as_str().unwrap());
+        assert_eq!(skill["resources"][0]["digest"], sp_testkit::sha256(&read));
+    }
+}

@@ -127,6 +127,9 @@ fn mc_03_check_tells_what_the_command_tells() {
     assert_eq!(checked["findings"].as_array().unwrap().len(), printed["findings"].as_array().unwrap().len());
     let outside = server.try_call("check", json!({"paths": ["/etc"]}));
     assert!(outside["content"][0]["text"].as_str().unwrap().contains("lies outside of what is served"), "{outside}");
+    let missing = server.try_call("check", json!({"paths": ["/etc/none"]}));
+    let told = |one: &Value| one["content"][0]["text"].as_str().unwrap().replace("/etc/none", "/etc");
+    assert_eq!(told(&missing), told(&outside), "nobody learns what is elsewhere");
     fits(&mut server, "check", json!({"paths": ["skills/odd"], "strict": true}));
     fits(&mut server, "audit", json!({}));
 }
@@ -163,8 +166,20 @@ fn mc_03_context_is_loaded_within_a_budget() {
     let uri = "ctxpkg://relay/1.0.0";
     let read = server.result("resources/read", json!({"uri": uri}));
     assert!(read["contents"][0]["text"].as_str().unwrap().contains("\"name\""));
+    world.sp(&["pkg", "export", "relay", "--output", "../../outside.ctxpkg"]).ok();
+    std::fs::copy(world.path("outside.ctxpkg"), world.path("outside.json")).unwrap();
+    for outside in ["../../outside.ctxpkg", "src/../../../outside.json", "../../none.ctxpkg", "~/x.ctxpkg"] {
+        for (tool, more) in [("load_context", json!({})), ("graph_neighbors", json!({"node": "x"}))] {
+            let mut arguments = json!({"packages": [outside]});
+            arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let refused = server.try_call(tool, arguments);
+            let says = refused["content"][0]["text"].as_str().unwrap();
+            assert!(says.contains("is not there, or lies outside"), "{outside}: {says}");
+        }
+    }
+    std::fs::copy(world.path("outside.ctxpkg"), world.repo().join("inside.ctxpkg")).unwrap();
+    fits(&mut server, "load_context", json!({"packages": ["inside.ctxpkg"], "budget": 200}));
     for (tool, arguments) in [
-        ("load_context", json!({"packages": ["../../etc/x.ctxpkg"]})),
         ("load_context", json!({"packages": ["relay"], "budget": 1_000_000_000})),
         ("load_context", json!({"packages": ["relay"], "budget": -1})),
         ("graph_neighbors", json!({"packages": ["relay"], "node": "none"})),

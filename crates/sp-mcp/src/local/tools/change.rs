@@ -18,7 +18,6 @@ const PLAN_INSTALL: About = About::reads(
     "Plan an install",
     "Show what installing packs for agents would change, and change nothing. Gives the id that `install` asks for.",
 )
-.quoting_nothing()
 .anywhere();
 const INSTALL: About = About::reads(
     "install",
@@ -26,22 +25,19 @@ const INSTALL: About = About::reads(
     "Install packs for agents, exactly as `plan_install` showed it, in one transaction. Only where the user started \
      this server with `--allow-write`.",
 )
-.quoting_nothing()
 .that(Effect::Removes)
 .anywhere();
 const PLAN_UNINSTALL: About = About::reads(
     "plan_uninstall",
     "Plan an uninstall",
     "Show what uninstalling packs would remove, and change nothing. Gives the id that `uninstall` asks for.",
-)
-.quoting_nothing();
+);
 const UNINSTALL: About = About::reads(
     "uninstall",
     "Uninstall",
     "Uninstall packs from agents, exactly as `plan_uninstall` showed it, in one transaction. Only where the user \
      started this server with `--allow-write`.",
 )
-.quoting_nothing()
 .that(Effect::Removes);
 
 pub(super) fn tools() -> Vec<Tool<Local>> {
@@ -85,7 +81,8 @@ impl Packs {
 
     /// A pack by its path could be one that lies anywhere.
     fn names(&self) -> Result<Vec<String>> {
-        if let Some(path) = self.packs.iter().find(|name| name.contains(['/', '\\'])) {
+        let is_path = |name: &&String| name.contains(['/', '\\']) || name.ends_with(".yaml") || name.ends_with(".yml");
+        if let Some(path) = self.packs.iter().find(is_path) {
             return Err(Error::new(Kind::Usage, format!("`{}` is a path", printable(path)))
                 .hint("name packs of the repository by their names"));
         }

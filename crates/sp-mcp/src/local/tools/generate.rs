@@ -6,13 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sp_engine::context_pack::{BuildRequest, Explain, Zipped, make};
 use sp_engine::pkg::Overwrite;
-use sp_engine::{Brief, Result, kb};
+use sp_engine::{Brief, Error, Kind, Result, kb};
 use sp_formats::hidden;
 use sp_formats::output::ContextSource;
 use sp_tree::Digest;
 
 use super::Local;
 use crate::answer::base64_of;
+use crate::tools::knowledge::LARGEST_BUDGET;
 use crate::tools::{About, Call, Tool};
 
 /// So many tokens each file has if nothing is said.
@@ -91,6 +92,10 @@ struct GeneratedFile {
 }
 
 fn generate_pack(local: &Local, wanted: Wanted, call: &Call) -> Result<Generated> {
+    if wanted.budget > LARGEST_BUDGET {
+        let message = format!("{} tokens are more than {LARGEST_BUDGET}", wanted.budget);
+        return Err(Error::new(Kind::Usage, message).hint("ask for fewer"));
+    }
     let request = BuildRequest {
         kb: local.bases(&wanted.kb)?,
         brief: Brief { name: wanted.name, description: wanted.description, prompt: wanted.prompt, stack: wanted.stack },

@@ -1,7 +1,7 @@
 //! What packages of this machine know, for `load_context` and `graph_neighbors`.
 
 use sp_engine::Result;
-use sp_engine::pkg::{LoadRequest, Query, QueryRequest, load, query};
+use sp_engine::pkg::{LoadRequest, Query, QueryRequest, load, named, query};
 use sp_formats::output::{GraphView, PackageLoaded};
 use sp_formats::package::Shape;
 
@@ -35,9 +35,11 @@ impl Knowledge for Local {
 impl Local {
     /// Packages by name, or files of packages that lie where this server looks.
     fn packages_named(&self, names: &[String]) -> Result<Vec<String>> {
-        let named = |name: &String| match name.ends_with(".ctxpkg") || name.starts_with(['/', '~', '.']) {
-            true => self.inside(name).map(|path| path.to_string_lossy().into_owned()),
-            false => Ok(name.clone()),
+        // What could be a file is one: the engine would take it for that.
+        let is_name = |name: &str| named(name).is_ok() && self.here(name).symlink_metadata().is_err();
+        let named = |name: &String| match is_name(name) {
+            true => Ok(name.clone()),
+            false => self.inside(name).map(|path| path.to_string_lossy().into_owned()),
         };
         names.iter().map(named).collect()
     }

@@ -45,17 +45,21 @@ impl Local {
     /// A path that a client gave, if it lies where this server was told to look: whoever may ask is not for that
     /// reason allowed to see everything that its user may.
     fn inside(&self, path: &str) -> Result<PathBuf> {
-        let (current, root) = (&self.settings.context.current_dir, &self.settings.shelves.root);
-        let wanted = current.join(path);
-        let real = wanted.canonicalize().map_err(|e| sp_tree::FileError::new("find", &wanted, e))?;
-        let root = root.iter().map(|root| current.join(root));
-        let places: Vec<PathBuf> = std::iter::once(current.clone()).chain(root).collect();
-        let is_below = |place: &PathBuf| place.canonicalize().is_ok_and(|place| real.starts_with(place));
-        match places.iter().any(is_below) {
-            true => Ok(real),
-            false => Err(Error::new(Kind::Request, format!("`{}` lies outside of what is served", printable(path)))
-                .hint(format!("name something below `{}`", self.settings.context.show(current)))),
-        }
+        let current = &self.settings.context.current_dir;
+        let root = self.settings.shelves.root.iter().map(|root| current.join(root));
+        let mut places = std::iter::once(current.clone()).chain(root);
+        // Whether there is something elsewhere is nobody's business either.
+        let real = self.here(path).canonicalize().ok();
+        let is_below = |real: &PathBuf, place: &Path| place.canonicalize().is_ok_and(|place| real.starts_with(place));
+        real.filter(|real| places.any(|place| is_below(real, &place))).ok_or_else(|| {
+            Error::new(Kind::Request, format!("`{}` is not there, or lies outside of what is served", printable(path)))
+                .hint(format!("name something below `{}`", self.settings.context.show(current)))
+        })
+    }
+
+    /// A path from the current directory.
+    fn here(&self, path: &str) -> PathBuf {
+        self.settings.context.current_dir.join(path)
     }
 
     fn root(&self) -> Option<&Path> {

@@ -63,7 +63,7 @@ pub(crate) struct RegistryDesk {
 /// MCP over a registry.
 pub(crate) fn serving(stock: Stock) -> Endpoint<RegistryDesk> {
     let store = Store { stock, listed: Kept::new(MOST_LISTED), packs: Kept::new(MOST_PACKS) };
-    endpoint(Arc::new(RegistryDesk { store: Arc::new(store) }), &Door::Opened(Vec::new()))
+    endpoint(Arc::new(RegistryDesk { store: Arc::new(store) }), Door::Opened)
 }
 
 /// Who asks, and what went wrong while they were answered.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use sp_engine::library::Shelves;
+use sp_engine::library::{Shelves, context_pack};
 use sp_engine::{Error, Kind, Result};
 use sp_formats::output::McpStarted;
 use sp_mcp::{Local, LocalSettings, Only, Silent, Writing, serve_stdio};
@@ -21,6 +21,10 @@ const SHORTEST_TOKEN: usize = 16;
 
 pub(super) fn run(options: &Options, wanted: &Mcp, terminal: &Terminal) -> Result<()> {
     let context = surroundings::context(options, &Silent)?;
+    // A pack that was named and is none is said now, and not passed over later.
+    for pack in &wanted.packs {
+        context_pack(&context, pack)?;
+    }
     let token = context.env.get(TOKEN).filter(|token| !token.is_empty()).cloned();
     let local = Local::new(LocalSettings {
         context,
@@ -41,8 +45,7 @@ pub(super) fn run(options: &Options, wanted: &Mcp, terminal: &Terminal) -> Resul
                 .hint("run it again when the cause is mended")
         }),
         Some(listen) => {
-            let settings =
-                McpSettings { listen, token: token_for(listen, token)?, origins: wanted.allow_origin.clone() };
+            let settings = McpSettings { listen, token: token_for(listen, wanted, token)? };
             serve_mcp(&settings, desk, |address| tell(address, terminal)).map_err(failed)
         }
     }
@@ -57,8 +60,8 @@ fn word(origin: Origin) -> &'static str {
     }
 }
 
-/// The token that is asked for: beyond this machine there must be one.
-fn token_for(listen: SocketAddr, token: Option<String>) -> Result<Option<String>> {
+/// The token that is asked for: beyond this machine, and where something may be changed, there must be one.
+fn token_for(listen: SocketAddr, wanted: &Mcp, token: Option<String>) -> Result<Option<String>> {
     let make = format!("set one: `{TOKEN}=$(openssl rand -hex 32)`, and give it to those who may ask");
     match token {
         Some(token) if token.len() < SHORTEST_TOKEN => {
@@ -68,6 +71,10 @@ fn token_for(listen: SocketAddr, token: Option<String>) -> Result<Option<String>
         None if !listen.ip().is_loopback() => {
             let message = format!("`{listen}` can be reached from elsewhere, and there is no token in `{TOKEN}`");
             Err(Error::new(Kind::Usage, message).hint(make).hint("or listen on this machine alone: `127.0.0.1:7879`"))
+        }
+        None if wanted.allow_write => {
+            let message = format!("others on this machine could change something, and there is no token in `{TOKEN}`");
+            Err(Error::new(Kind::Usage, message).hint(make).hint("or leave `--allow-write` out"))
         }
         token => Ok(token),
     }
