@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, DiscoverResult, ErrorCode, Extensions, GetPromptRequestParams, GetPromptResponse, Implementation,
+    CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation,
     InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
     ServerCapabilities, ServerConfig, Tool,
@@ -44,12 +44,16 @@ impl<D: Desk> Server<D> {
     /// Does something that may take a while, where nobody else is kept waiting by it.
     async fn ask<T: Send + 'static>(
         &self,
-        extensions: &Extensions,
+        context: &RequestContext<RoleServer>,
         ask: impl FnOnce(&D::Shelf) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let shelf = self.desk.shelf(extensions);
+        let shelf = self.desk.shelf(&context.extensions);
         let stopped = |_| ErrorData::internal_error("the request was given up", None);
         let _room = Arc::clone(&self.room).acquire_owned().await.map_err(|_| stopped(()))?;
+        // Whoever hung up while waiting keeps nobody else from their turn.
+        if context.ct.is_cancelled() {
+            return Err(stopped(()));
+        }
         tokio::task::spawn_blocking(move || ask(&shelf)).await.map_err(|_| stopped(()))?
     }
 }
@@ -131,8 +135,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         }
         let (reporting, call) = crate::tools::reporting(&context);
         let tools = Arc::clone(&self.tools);
-        let extensions = context.extensions.clone();
-        let asked = self.ask(&extensions, move |shelf| tools.call(shelf, request, &call));
+        let asked = self.ask(&context, move |shelf| tools.call(shelf, request, &call));
         let (result, ()) = tokio::join!(asked, reporting);
         Ok(result?.into())
     }
@@ -143,7 +146,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let after = after(request);
-        self.ask(&context.extensions, move |shelf| resources::list(shelf, after.as_deref())).await
+        self.ask(&context, move |shelf| resources::list(shelf, after.as_deref())).await
     }
 
     async fn list_resource_templates(
@@ -163,7 +166,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let read = move |shelf: &D::Shelf| resources::read(shelf, &request.uri);
-        self.ask(&context.extensions, read).await.map(Into::into)
+        self.ask(&context, read).await.map(Into::into)
     }
 
     async fn list_prompts(
@@ -172,7 +175,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let after = after(request);
-        self.ask(&context.extensions, move |shelf| prompts::list(shelf, after.as_deref())).await
+        self.ask(&context, move |shelf| prompts::list(shelf, after.as_deref())).await
     }
 
     async fn get_prompt(
@@ -181,7 +184,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let get = move |shelf: &D::Shelf| prompts::get(shelf, &request.name);
-        self.ask(&context.extensions, get).await.map(Into::into)
+        self.ask(&context, get).await.map(Into::into)
     }
 
     async fn on_custom_request(
@@ -199,7 +202,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         let answer = move |shelf: &D::Shelf| {
             extension::answer(shelf, &method, params).unwrap_or_else(|| Err(unanswered(&method)))
         };
-        self.ask(&context.extensions, answer).await.map(CustomResult::new)
+        self.ask(&context, answer).await.map(CustomResult::new)
     }
 }
 

@@ -16,6 +16,7 @@ use axum::routing::any;
 use sp_mcp::{Desk, Door, Endpoint, MOST_BYTES, endpoint, no_message};
 use sp_tree::Digest;
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 use tower::limit::GlobalConcurrencyLimitLayer;
 
 use crate::{ServeError, http, told_to_stop};
@@ -24,7 +25,7 @@ use crate::{ServeError, http, told_to_stop};
 pub(crate) const PATH: &str = "/mcp";
 /// How many requests are answered at once; the others wait.
 const AT_ONCE: usize = 256;
-/// How long the head of a request may take.
+/// How long a request may take to come in. One that never ends would keep the place of another.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How MCP is served over HTTP.
@@ -65,8 +66,10 @@ pub fn serve_mcp<D: Desk>(
 /// Asks an endpoint. What is no message is refused as JSON-RPC asks, where the endpoint would say so in a text.
 async fn ask<D: Desk>(endpoint: &Endpoint<D>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let Ok(bytes) = to_bytes(body, MOST_BYTES).await else {
-        return (StatusCode::PAYLOAD_TOO_LARGE, "that is more than is taken here\n").into_response();
+    let bytes = match timeout(PATIENCE, to_bytes(body, MOST_BYTES)).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => return (StatusCode::PAYLOAD_TOO_LARGE, "that is more than is taken here\n").into_response(),
+        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the request did not come in in time\n").into_response(),
     };
     let response = endpoint.handle(Request::from_parts(parts, Body::from(bytes.clone()))).await.map(Body::new);
     let told = (response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE).then(|| no_message(&bytes)).flatten();
