@@ -14,6 +14,7 @@
 
 mod collections;
 mod graphs;
+mod mcp;
 mod projects;
 mod registry;
 
@@ -32,7 +33,7 @@ fn main() {
     let bench = Bench { root: temp.path().into() };
     println!("{SKILLS} skills, {} files, in {}; medians of {RUNS} runs\n", SKILLS * 5, base.display());
     println!("{:<44} {:>10} {:>10} {:>7} {:>7}", "what", "sp", "beside", "ratio", "limit");
-    let all: [(&str, Run); 11] = [
+    let all: [(&str, Run); 12] = [
         ("install", Bench::install),
         ("list", Bench::list),
         ("check", Bench::check),
@@ -43,6 +44,7 @@ fn main() {
         ("create", Bench::create),
         ("knowledge", Bench::knowledge),
         ("registry", Bench::registry),
+        ("mcp", Bench::mcp),
         ("start", Bench::start),
     ];
     // `cargo bench -p sp -- verify` runs one of them.

@@ -17,13 +17,30 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// A request without a handshake: what a handshake would tell stands in its `_meta`.
-fn stateless(id: u64, method: &str, params: Value) -> Value {
+pub(crate) fn stateless(id: u64, method: &str, params: Value) -> Value {
     let mut params = object(params);
     let meta = params.entry("_meta").or_insert_with(|| json!({}));
     meta["io.modelcontextprotocol/protocolVersion"] = STATELESS.into();
     meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "sp-testkit", "version": "1"});
     meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// What stands over every body.
+pub(crate) const USUAL: [(&str, &str); 2] =
+    [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+
+/// What stands over a request of 2026-07-28: what it asks for, so that nobody has to open it.
+pub(crate) fn headers_of(message: &Value) -> Vec<(&str, &str)> {
+    let method = message["method"].as_str().unwrap_or_default();
+    let named = match method {
+        "tools/call" | "prompts/get" => message["params"]["name"].as_str(),
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => message["params"]["uri"].as_str(),
+        _ => None,
+    };
+    let mut headers = vec![("mcp-protocol-version", STATELESS), ("mcp-method", method)];
+    headers.extend(named.map(|name| ("mcp-name", name)));
+    headers
 }
 
 fn object(params: Value) -> Map<String, Value> {
@@ -73,10 +90,9 @@ impl Mcp {
     /// Asks for something else than `POST`.
     pub fn ask(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
         let bearer = self.token.as_ref().map(|token| format!("Bearer {token}"));
-        let usual = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
         let authorization = bearer.as_deref().map(|bearer| ("authorization", bearer));
         let headers: Vec<(&str, &str)> =
-            usual.into_iter().chain(authorization).chain(headers.iter().copied()).collect();
+            USUAL.into_iter().chain(authorization).chain(headers.iter().copied()).collect();
         let gone = || HttpAnswer { status: 0, head: String::new(), body: Vec::new() };
         send(&self.address, request, &headers, body).unwrap_or_else(gone)
     }
@@ -84,14 +100,7 @@ impl Mcp {
     /// Makes a request of 2026-07-28.
     pub fn send(&self, method: &str, params: Value) -> HttpAnswer {
         let message = stateless(1, method, params);
-        let named = match method {
-            "tools/call" | "prompts/get" => message["params"]["name"].as_str(),
-            "resources/read" | "resources/subscribe" | "resources/unsubscribe" => message["params"]["uri"].as_str(),
-            _ => None,
-        };
-        let mut headers = vec![("mcp-protocol-version", STATELESS), ("mcp-method", method)];
-        headers.extend(named.map(|name| ("mcp-name", name)));
-        self.post(&headers, message.to_string().as_bytes())
+        self.post(&headers_of(&message), message.to_string().as_bytes())
     }
 
     /// The same; what is answered, without the messages before it.

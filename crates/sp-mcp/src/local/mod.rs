@@ -4,7 +4,8 @@ mod context;
 mod tools;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use sp_engine::library::{self, Library, LibrarySkill, Place, Shelves, Unpacked};
 use sp_engine::{Context, Result, pkg};
@@ -16,6 +17,9 @@ use crate::shelf::{PackCard, PackageCard, Paged, Shelf, SkillCard};
 use crate::tools::{Tool, common, knowledge};
 
 pub use context::Silent;
+
+/// Looking for skills walks through folders, which is most of the work of a small request.
+const SOON: Duration = Duration::from_millis(250);
 
 /// Whether agents may change something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +48,14 @@ pub struct LocalSettings {
 pub struct Local {
     settings: LocalSettings,
     unpacked: Unpacked,
+    /// The places of skills, and when they were looked for.
+    seen: Mutex<Option<(Instant, Arc<Library>)>>,
 }
 
 impl Local {
     /// This machine, as it is to be served.
     pub fn new(settings: LocalSettings) -> Self {
-        Self { settings, unpacked: Unpacked::default() }
+        Self { settings, unpacked: Unpacked::default(), seen: Mutex::default() }
     }
 
     /// What an agent is told before anything else.
@@ -66,8 +72,32 @@ impl Local {
         )
     }
 
-    fn library(&self) -> Result<Library> {
-        self.with(None, |context| Library::open(context, &self.settings.shelves, &self.unpacked))
+    /// The skills that there are. Who asks soon after another is shown the same places; what stands in them is read
+    /// anew each time.
+    fn library(&self) -> Result<Arc<Library>> {
+        self.library_not_older_than(SOON)
+    }
+
+    fn library_not_older_than(&self, age: Duration) -> Result<Arc<Library>> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, library)) = seen.as_ref().filter(|(at, _)| at.elapsed() < age) {
+            return Ok(Arc::clone(library));
+        }
+        let open = |context: &Context<'_>| Library::open(context, &self.settings.shelves, &self.unpacked);
+        let library = Arc::new(self.with(None, open)?);
+        *seen = Some((Instant::now(), Arc::clone(&library)));
+        Ok(library)
+    }
+
+    /// The skill that a path leads into, and the file in it. What is not found may have come just now.
+    fn find(&self, path: &RelPath) -> Result<Option<(Arc<Library>, Place, String)>> {
+        for age in [SOON, Duration::ZERO] {
+            let library = self.library_not_older_than(age)?;
+            if let Some((place, file)) = library.find(path) {
+                return Ok(Some((library, place, file)));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -89,13 +119,11 @@ impl Shelf for Local {
     }
 
     fn skill(&self, path: &RelPath) -> Result<Option<SkillEntry>> {
-        let library = self.library()?;
-        Ok(library.find(path).and_then(|(place, _)| library.entry(place).ok()))
+        Ok(self.find(path)?.and_then(|(library, place, _)| library.entry(place).ok()))
     }
 
     fn skill_file(&self, path: &RelPath) -> Result<Option<Vec<u8>>> {
-        let library = self.library()?;
-        Ok(library.find(path).and_then(|(place, file)| library.read(place, &file).ok().flatten()))
+        Ok(self.find(path)?.and_then(|(library, place, file)| library.read(place, &file).ok().flatten()))
     }
 
     fn cards(&self) -> Result<Vec<SkillCard>> {

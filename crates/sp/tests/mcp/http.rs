@@ -1,47 +1,21 @@
 //! Over HTTP: who is let in, and what is answered.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
-
 use serde_json::json;
-use sp_testkit::{Mcp, World, bytes_of, messages, sha256};
+use sp_testkit::{McpServing, World, bytes_of, messages, sha256};
 
 use crate::two_skills;
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
-/// A server over HTTP. It ends when this is dropped.
-struct Serving {
-    child: Child,
-    address: String,
-}
-
-impl Serving {
-    fn start(world: &World, args: &[&str]) -> Self {
-        let mut command = world.command(&[&["mcp", "--http", "127.0.0.1:0"], args].concat());
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
-        Self { child, address }
-    }
-
-    fn client(&self, token: Option<&str>) -> Mcp {
-        Mcp::at(&self.address, token)
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// A server over HTTP.
+pub(crate) fn start(world: &World, args: &[&str]) -> McpServing {
+    McpServing::start(world.command(&[&["mcp", "--http", "127.0.0.1:0"], args].concat()))
 }
 
 #[test]
 fn mc_01_both_wire_shapes_are_spoken_over_http() {
     let world = two_skills();
-    let server = Serving::start(&world, &[]);
+    let server = start(&world, &[]);
     let client = server.client(None);
     assert_eq!(client.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
     for revision in ["2025-06-18", "2025-11-25"] {
@@ -57,7 +31,7 @@ fn mc_01_both_wire_shapes_are_spoken_over_http() {
 #[test]
 fn mc_02_digests_hold_over_http() {
     let world = two_skills();
-    let server = Serving::start(&world, &[]);
+    let server = start(&world, &[]);
     let client = server.client(None);
     let skills = client.result("skills/list", json!({}));
     for file in skills["skills"].as_array().unwrap().iter().flat_map(|skill| skill["resources"].as_array().unwrap()) {
@@ -69,7 +43,7 @@ fn mc_02_digests_hold_over_http() {
 #[test]
 fn mc_01_headers_must_say_what_the_message_says() {
     let world = two_skills();
-    let server = Serving::start(&world, &[]);
+    let server = start(&world, &[]);
     let client = server.client(None);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
@@ -88,7 +62,7 @@ fn mc_01_headers_must_say_what_the_message_says() {
 #[test]
 fn mc_05_only_this_machine_by_its_own_name_without_a_token() {
     let world = two_skills();
-    let server = Serving::start(&world, &[]);
+    let server = start(&world, &[]);
     let client = server.client(None);
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
         "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}})
@@ -109,7 +83,7 @@ fn mc_05_only_this_machine_by_its_own_name_without_a_token() {
 fn mc_05_a_token_opens_it_and_nothing_else_does() {
     let mut world = two_skills();
     world.set_env("SP_MCP_TOKEN", TOKEN);
-    let server = Serving::start(&world, &["--allow-write"]);
+    let server = start(&world, &["--allow-write"]);
     for token in [None, Some("wrong"), Some(""), Some(&TOKEN[1..])] {
         let answer = server.client(token).send("skills/list", json!({}));
         assert_eq!(answer.status, 401);
@@ -140,7 +114,7 @@ fn mc_05_beyond_this_machine_there_must_be_a_token() {
 #[test]
 fn mc_05_bodies_and_methods_have_limits() {
     let world = two_skills();
-    let server = Serving::start(&world, &[]);
+    let server = start(&world, &[]);
     let client = server.client(None);
     let huge = vec![b' '; 5 * 1024 * 1024];
     assert_eq!(client.post(&[], &huge).status, 413);
@@ -157,7 +131,7 @@ fn mc_05_bodies_and_methods_have_limits() {
 #[test]
 fn mc_01_the_stateless_revision_has_no_handshake_over_http() {
     let world = two_skills();
-    let server = Serving::start(&world, &[]);
+    let server = start(&world, &[]);
     let client = server.client(None);
     let introduction =
         json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
@@ -175,7 +149,7 @@ fn mc_05_clients_that_hang_up_keep_nobody_waiting() {
     for number in 0..600 {
         world.skill(&format!("many/skill-{number}"));
     }
-    let server = Serving::start(&world, &[]);
+    let server = start(&world, &[]);
     let client = server.client(None);
     let gone: Vec<_> = (0..60)
         .map(|_| {

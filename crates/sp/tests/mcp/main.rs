@@ -10,6 +10,7 @@ mod changes;
 mod generate;
 mod hidden;
 mod http;
+mod load;
 mod others;
 mod protocol;
 mod robust;

@@ -1,0 +1,295 @@
+//! A server of MCP over HTTP as a process of its own, clients that keep their connection, and crowds of them.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::files::sha256;
+use crate::mcp::{Mcp, USUAL, bytes_of, headers_of, messages, stateless};
+use crate::registry::HttpAnswer;
+
+/// How long a client waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server over HTTP. It ends when this is dropped.
+pub struct McpServing {
+    child: Child,
+    /// Where it listens: `127.0.0.1:…`.
+    pub address: String,
+}
+
+impl McpServing {
+    /// Starts a server with a command that prints its address once it listens.
+    #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("a server");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
+        let address = line.trim().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+        Self { child, address }
+    }
+
+    /// A client that keeps no connection, with or without a token.
+    pub fn client(&self, token: Option<&str>) -> Mcp {
+        Mcp::at(&self.address, token)
+    }
+
+    /// The memory that it holds now, in kB.
+    pub fn memory(&self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    /// The threads that it has now.
+    pub fn threads(&self) -> u64 {
+        self.status("Threads:")
+    }
+
+    /// The files and connections that it has open now.
+    #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+    pub fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("a server that runs").count()
+    }
+
+    /// Waits until it has no more open than so many; what it has open then, or when patience ends.
+    pub fn descriptors_down_to(&self, most: usize) -> usize {
+        let start = Instant::now();
+        loop {
+            let now = self.descriptors();
+            if now <= most || start.elapsed() > PATIENCE / 3 {
+                return now;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+    fn status(&self, name: &str) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a server that runs");
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("a line of its status");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+}
+
+impl Drop for McpServing {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A client that asks over one connection, again and again.
+pub struct McpConnection {
+    stream: BufReader<TcpStream>,
+    address: String,
+    last_id: u64,
+}
+
+impl McpConnection {
+    /// Connects.
+    pub fn open(address: &str) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        Ok(Self { stream: BufReader::new(stream), address: address.into(), last_id: 0 })
+    }
+
+    /// Makes a request of 2026-07-28: what it gets, or what went wrong in words.
+    pub fn result(&mut self, method: &str, params: Value) -> Result<Value, String> {
+        let request = self.request(method, params);
+        let answer = self.exchange(&request).map_err(|why| format!("{method}: {why}"))?;
+        let wrong = || format!("{method}: {} {}", answer.status, answer.text());
+        let message = messages(&answer).pop().filter(|message| message["id"] == self.last_id).ok_or_else(wrong)?;
+        message.get("result").cloned().ok_or_else(wrong)
+    }
+
+    /// Writes the beginning of a request, reads the beginning of what is answered, and hangs up.
+    pub fn hang_up(mut self, method: &str, params: Value, cut: Cut) -> io::Result<()> {
+        let request = self.request(method, params);
+        match cut {
+            Cut::Asking(share) => self.stream.get_mut().write_all(&request[..request.len() * share / 100]),
+            Cut::Waiting => self.stream.get_mut().write_all(&request),
+            Cut::Reading => {
+                self.stream.get_mut().write_all(&request)?;
+                self.stream.read_exact(&mut [0; 20])
+            }
+        }
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> Vec<u8> {
+        self.last_id += 1;
+        let message = stateless(self.last_id, method, params);
+        let body = message.to_string();
+        let headers = USUAL.into_iter().chain(headers_of(&message));
+        let headers: String = headers.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let (address, length) = (&self.address, body.len());
+        format!("POST /mcp HTTP/1.1\r\nhost: {address}\r\n{headers}content-length: {length}\r\n\r\n{body}").into_bytes()
+    }
+
+    fn exchange(&mut self, request: &[u8]) -> io::Result<HttpAnswer> {
+        self.stream.get_mut().write_all(request)?;
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if self.stream.read_line(&mut head)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        let head = head.to_lowercase();
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+        let mut answer = HttpAnswer { status, head, body: Vec::new() };
+        match answer.header("content-length").and_then(|length| length.parse().ok()) {
+            Some(length) => self.read_piece(length, &mut answer.body)?,
+            None => self.read_chunks(&mut answer.body)?,
+        }
+        Ok(answer)
+    }
+
+    fn read_piece(&mut self, length: usize, body: &mut Vec<u8>) -> io::Result<()> {
+        let start = body.len();
+        body.resize(start + length, 0);
+        self.stream.read_exact(&mut body[start..])
+    }
+
+    fn read_chunks(&mut self, body: &mut Vec<u8>) -> io::Result<()> {
+        loop {
+            let mut line = String::new();
+            self.stream.read_line(&mut line)?;
+            let length = usize::from_str_radix(line.trim(), 16).map_err(|_| io::ErrorKind::InvalidData)?;
+            self.read_piece(length, body)?;
+            self.stream.read_line(&mut line)?;
+            if length == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Where a client hangs up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// When so many of a hundred parts of the request are written.
+    Asking(usize),
+    /// When the request is written.
+    Waiting,
+    /// When the answer begins.
+    Reading,
+}
+
+/// What many clients got that asked at once.
+#[derive(Debug, Default)]
+pub struct Crowd {
+    /// How long each answer took, the shortest first.
+    pub times: Vec<Duration>,
+    /// What was answered wrongly, or not at all.
+    pub wrong: Vec<String>,
+}
+
+impl Crowd {
+    /// So many clients ask for a while, each over its own connection: for pages, skills, files and tools in turn.
+    /// Every answer is held against the skills that there are.
+    pub fn ask(address: &str, clients: usize, time: Duration) -> Self {
+        let skills = match skills_at(address) {
+            Ok(skills) => skills,
+            Err(why) => return Self { wrong: vec![why], ..Self::default() },
+        };
+        let end = Instant::now() + time;
+        let mut crowd = Self::default();
+        std::thread::scope(|scope| {
+            let client = |number| {
+                let skills = &skills;
+                scope.spawn(move || one_of_many(address, skills, number, end))
+            };
+            let clients: Vec<_> = (0..clients).map(client).collect();
+            for client in clients {
+                match client.join() {
+                    Ok(Self { times, wrong }) => {
+                        crowd.times.extend(times);
+                        crowd.wrong.extend(wrong);
+                    }
+                    Err(_) => crowd.wrong.push("a client ended".into()),
+                }
+            }
+        });
+        crowd.times.sort();
+        crowd
+    }
+}
+
+/// The addresses of all skills, with the digest of each `SKILL.md`.
+fn skills_at(address: &str) -> Result<Vec<(Value, Value)>, String> {
+    let mut connection = McpConnection::open(address).map_err(|why| why.to_string())?;
+    let (mut skills, mut params) = (Vec::new(), json!({}));
+    loop {
+        let page = connection.result("skills/list", params)?;
+        for skill in page["skills"].as_array().into_iter().flatten() {
+            let own = skill["resources"].as_array().into_iter().flatten().find(|file| file["uri"] == skill["uri"]);
+            let digest = own.ok_or_else(|| format!("no `SKILL.md`: {skill}"))?["digest"].clone();
+            skills.push((skill["uri"].clone(), digest));
+        }
+        match page.get("nextCursor") {
+            Some(next) => params = json!({"cursor": next}),
+            None => return Ok(skills),
+        }
+    }
+}
+
+fn one_of_many(address: &str, skills: &[(Value, Value)], number: usize, end: Instant) -> Crowd {
+    let mut crowd = Crowd::default();
+    let mut connection = match McpConnection::open(address) {
+        Ok(connection) => connection,
+        Err(why) => return Crowd { wrong: vec![why.to_string()], ..crowd },
+    };
+    let mut turn = number;
+    while Instant::now() < end {
+        let start = Instant::now();
+        let asked = ask_in_turn(&mut connection, skills, turn);
+        match asked {
+            Ok((took, true)) => crowd.times.push(took),
+            Ok((_, false)) => crowd.wrong.push(format!("not what it should be, in turn {turn}")),
+            Err(why) => {
+                crowd.wrong.push(format!("{why}, after {:?}", start.elapsed()));
+                // What was left of an answer must not be taken for the next one.
+                match McpConnection::open(address) {
+                    Ok(new) => connection = new,
+                    Err(_) => break,
+                }
+            }
+        }
+        turn += 1;
+    }
+    crowd
+}
+
+/// Asks for one of the things that agents ask for: how long that took, and whether the answer is right.
+fn ask_in_turn(
+    connection: &mut McpConnection,
+    skills: &[(Value, Value)],
+    turn: usize,
+) -> Result<(Duration, bool), String> {
+    // Far from one another, so that clients do not walk in step.
+    let (uri, digest) = &skills[turn * 7919 % skills.len()];
+    let read_skill = json!({"name": "read_skill", "arguments": {"skill": uri}});
+    let (method, params) = match turn % 5 {
+        0 => ("skills/list", json!({})),
+        1 => ("skills/get", json!({"uri": uri})),
+        2 => ("resources/read", json!({"uri": uri})),
+        3 => ("tools/call", read_skill),
+        _ => ("tools/list", json!({})),
+    };
+    let start = Instant::now();
+    let result = connection.result(method, params)?;
+    let took = start.elapsed();
+    let is_right = match method {
+        "skills/list" => {
+            let listed = result["skills"].as_array().into_iter().flatten().map(|skill| &skill["uri"]);
+            result["skills"][0].is_object() && listed.eq(skills.iter().map(|(uri, _)| uri).take(100))
+        }
+        "skills/get" => result["skill"]["uri"] == *uri,
+        "resources/read" => *digest == sha256(&bytes_of(&result["contents"][0])),
+        "tools/call" => result["structuredContent"]["digest"] == *digest,
+        _ => result["tools"].as_array().is_some_and(|tools| tools.len() > 10),
+    };
+    Ok((took, is_right))
+}
