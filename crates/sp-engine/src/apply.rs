@@ -2,17 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sp_formats::output::FolderAction;
 use sp_formats::state::{Extra, ImportRecord, Install, SkillRecord, State};
 use sp_tree::transaction::{Action, Change, Intent, Kept, Transaction};
-use sp_tree::{Follow, Name, Snapshot};
+use sp_tree::{Follow, Name, PinnedDir, Snapshot};
 
 use crate::config::Session;
 use crate::context::Event;
 use crate::error::{Error, Kind, Result};
 use crate::home::{Home, Indexes};
-use crate::plan::{FolderPlan, Plan, SinkPlan, is_in};
+use crate::plan::{FolderPlan, Plan, SinkPlan};
 use crate::plan_id::{Identified, PlanId};
 use crate::resolve::Origin;
 use crate::show::Chosen;
@@ -48,10 +49,12 @@ impl Apply<'_> {
         }
         let stager = Stager { session: self.session, packs: self.packs };
         let jobs = stager.prepare(plan)?;
+        let sinks = plan.sinks.iter().map(|sink| Ok(sink.sink.pinned.clone()));
+        let files = file_dirs(plan).into_iter().map(|dir| Ok(Arc::new(PinnedDir::open(&dir)?)));
         let intent = Intent {
             id: Name::new(&self.session.context.run_id).map_err(|e| Error::new(Kind::Usage, e.to_string()))?,
             generation: state.generation + 1,
-            roots: plan.sinks.iter().map(|sink| sink.sink.path.clone()).chain(file_dirs(plan)).collect(),
+            roots: sinks.chain(files).collect::<Result<_>>()?,
             changes,
         };
         let mut transaction = Transaction::begin(&self.home.dir, &self.session.limits, intent)?;
@@ -147,7 +150,7 @@ impl Apply<'_> {
 
     /// The records after the plan: those of the packs renewed, everything else as it was.
     fn records(&self, state: &State, plan: &Plan, staged: &StagedSkills) -> Vec<Install> {
-        let sink_of = |install: &Install| plan.sinks.iter().position(|sink| is_in(install, &sink.sink.path));
+        let sink_of = |install: &Install| plan.sinks.iter().position(|sink| sink.sink.has(install));
         let pack_of = |install: &Install| self.packs.iter().position(|chosen| chosen.file.pack.name == install.pack);
         let mut renewed: HashSet<(usize, usize)> = HashSet::new();
         let mut records = Vec::new();
@@ -220,6 +223,7 @@ impl Apply<'_> {
         Install {
             sink: sink.sink.name.clone(),
             sink_path: sink.sink.path.to_string_lossy().into_owned(),
+            sink_id: sink.sink.id(),
             pack: pack.name.clone(),
             pack_file: real(&chosen.file.path),
             prefix: pack.naming.prefix.clone(),

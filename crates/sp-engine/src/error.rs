@@ -195,6 +195,17 @@ impl From<TransactionError> for Error {
             TransactionError::Journal(error) => error.into(),
             TransactionError::Appeared(_) => Self::new(Kind::Trust, message)
                 .hint("nothing was changed: move it away, or give the pack another `install.prefix`"),
+            TransactionError::Replaced(_) => Self::new(Kind::Trust, message)
+                .hint("nothing was changed: find out what replaced it, then run the command again"),
+            TransactionError::Misplaced { path, journal } => Self::new(Kind::Trust, message)
+                .hint(format!(
+                    "nothing was changed: move the directory back to `{}`, then run the command again",
+                    path.display()
+                ))
+                .hint(format!(
+                    "if the directory was deleted, remove `{}` to give up the interrupted change",
+                    journal.display()
+                )),
             TransactionError::Unfinished(error) => {
                 let hint = "mend the cause, then run `sp installed`: it completes or takes back what was begun";
                 Self::new(Kind::Environment, message).because(error).hint(hint)

@@ -17,7 +17,7 @@ pub fn installed(context: &Context<'_>, sink: Option<&SinkRequest>) -> Result<In
     let mut installs: Vec<InstalledItem> = state
         .installs
         .iter()
-        .filter(|install| wanted.as_ref().is_none_or(|sink| crate::plan::is_in(install, &sink.path)))
+        .filter(|install| wanted.as_ref().is_none_or(|sink| sink.has(install)))
         .map(item)
         .collect();
     installs.sort_by(|a, b| (&a.sink, &a.path, &a.pack).cmp(&(&b.sink, &b.path, &b.pack)));

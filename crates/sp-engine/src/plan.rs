@@ -139,12 +139,6 @@ impl SinkPlan {
     }
 }
 
-/// Whether a record is about the sink with this real path.
-pub(crate) fn is_in(install: &Install, sink: &Path) -> bool {
-    let recorded = Path::new(&install.sink_path);
-    recorded == sink || recorded.canonicalize().is_ok_and(|real| real == sink)
-}
-
 /// The folder's name of a path that a record has, if it lies directly in the sink.
 pub(crate) fn recorded_folder(context: &Context<'_>, install: &Install, path: &str, sink: &Path) -> Result<Name> {
     let refuse = |why: String| {
@@ -182,21 +176,16 @@ pub(crate) struct Planner<'a> {
 impl Planner<'_> {
     /// Plans one sink.
     pub(crate) fn plan(&self, sink: &Sink, index: &Index) -> Result<SinkPlan> {
-        let records: Vec<&Install> = self.state.installs.iter().filter(|install| is_in(install, &sink.path)).collect();
+        let records: Vec<&Install> = self.state.installs.iter().filter(|install| sink.has(install)).collect();
         self.refuse_strangers(sink, &records)?;
         let goes = |install: &Install| {
             let named = self.wanted.packs_in(&sink.path).any(|(_, chosen)| chosen.file.pack.name == install.pack);
             self.wanted.removed.contains(&install.pack) || self.wanted.others == Others::Go && !named
         };
         let owned = self.owned(sink, &records)?;
-        let dir = match Dir::open(&sink.path) {
-            Ok(dir) => Some(dir),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-            Err(e) => return Err(e.into()),
-        };
+        let dir = sink.pinned.dir();
         let mut jobs = self.jobs(sink, &owned, &goes)?;
-        let looks: Result<Vec<Look>> =
-            jobs.par_iter().with_min_len(16).map(|job| self.look(dir.as_ref(), index, job)).collect();
+        let looks: Result<Vec<Look>> = jobs.par_iter().with_min_len(16).map(|job| self.look(dir, index, job)).collect();
         let mut plan = SinkPlan {
             sink: sink.clone(),
             folders: Vec::new(),
@@ -442,7 +431,7 @@ fn same_file(a: &Path, b: &Path) -> bool {
 
 /// The folders of sinks that are on record with what they hold.
 pub(crate) fn folders_on_record<'s>(state: &'s State, sinks: &[Sink]) -> HashSet<&'s str> {
-    let is_here = |install: &&Install| sinks.iter().any(|sink| is_in(install, &sink.path));
+    let is_here = |install: &&Install| sinks.iter().any(|sink| sink.has(install));
     let folders = |install: &'s Install| install.skills.iter().map(|skill| skill.folder.as_str());
     state.installs.iter().filter(is_here).flat_map(folders).collect()
 }

@@ -1,9 +1,12 @@
 //! From what `--agent`, `--path` and `--scope` say to a directory on this machine.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sp_formats::config::Config;
+use sp_formats::state::Install;
 use sp_formats::suggest::nearest;
+use sp_tree::PinnedDir;
 
 use crate::agents::{Agent, agent, agents};
 use crate::config::Session;
@@ -43,14 +46,34 @@ pub struct SinkRequest {
 }
 
 /// A sink on this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Sink {
     pub name: String,
     /// The real path; what does not exist yet is appended to what does.
     pub path: PathBuf,
+    /// The directory, opened once: whatever is done in the sink is done through it.
+    pub pinned: Arc<PinnedDir>,
     pub agent: Option<&'static Agent>,
     /// Where the agent really reads, where that is not the path.
     pub reads: Option<PathBuf>,
+}
+
+impl Sink {
+    /// The device and inode of the directory, as a record has them; none before it exists.
+    pub(crate) fn id(&self) -> Option<String> {
+        let (device, inode) = self.pinned.dir()?.identity().ok()?;
+        Some(format!("{device:x}:{inode:x}"))
+    }
+
+    /// Whether a record is about this sink.
+    ///
+    /// A path on record may be a link by now. It is followed only to the directory that was on
+    /// record: people move their dotfiles and link them, and an attacker links something else.
+    pub(crate) fn has(&self, install: &Install) -> bool {
+        let recorded = Path::new(&install.sink_path);
+        let same = || install.sink_id.is_none() || install.sink_id == self.id();
+        recorded == self.path || same() && recorded.canonicalize().is_ok_and(|real| real == self.path)
+    }
 }
 
 /// The agent behind a sink's name.
@@ -78,12 +101,13 @@ pub(crate) fn find(session: &Session<'_>, request: &SinkRequest) -> Result<Sink>
         (None, Scope::Project) => project_dir(context, name, agent)?,
         (None, Scope::Global) => global_dir(context, config, name, agent)?,
     };
-    let path = real_path(context, &path)?;
+    let pinned = pin(context, &path)?;
+    let path = pinned.path().to_path_buf();
     let reads = match (&request.path, request.scope) {
         (None, Scope::Global) => reads_elsewhere(context, name, &path),
         _ => None,
     };
-    Ok(Sink { name: name.into(), path, agent, reads })
+    Ok(Sink { name: name.into(), path, pinned, agent, reads })
 }
 
 /// The path of a sink for the user, before links are resolved.
@@ -138,40 +162,24 @@ fn unknown(name: &str, config: &Config) -> Error {
     error.hint(format!("the sinks are: {}", known.join(", ")))
 }
 
+/// Resolves and opens the directory of a sink, or the nearest parent of it that exists.
+pub(crate) fn pin(context: &Context<'_>, path: &Path) -> Result<Arc<PinnedDir>> {
+    let pinned = PinnedDir::open(path).map_err(|e| unusable(context, path, e.source))?;
+    match pinned.path().to_str() {
+        Some(_) => Ok(Arc::new(pinned)),
+        None => Err(unusable(context, path, std::io::ErrorKind::InvalidFilename.into())),
+    }
+}
+
+fn unusable(context: &Context<'_>, path: &Path, source: std::io::Error) -> Error {
+    Error::new(Kind::Environment, format!("cannot use `{}` as a sink", context.show(path)))
+        .because(source)
+        .hint("choose a directory that exists or can be made")
+}
+
 /// The path with every link in it resolved, as far as it exists.
 pub(crate) fn real_path(context: &Context<'_>, path: &Path) -> Result<PathBuf> {
-    let failed = |source: std::io::Error| {
-        Error::new(Kind::Environment, format!("cannot use `{}` as a sink", context.show(path)))
-            .because(source)
-            .hint("choose a directory that exists or can be made")
-    };
-    for existing in path.ancestors() {
-        match existing.canonicalize() {
-            Ok(real) => {
-                let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
-                let plain = rest.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-                if !plain {
-                    return Err(failed(std::io::ErrorKind::NotFound.into()));
-                }
-                if !real.is_dir() {
-                    return Err(failed(std::io::ErrorKind::NotADirectory.into()));
-                }
-                let real = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
-                return match real.to_str() {
-                    Some(_) => Ok(real),
-                    None => Err(failed(std::io::ErrorKind::InvalidFilename.into())),
-                };
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                // A link to nothing exists, and making a directory through it would surprise.
-                if existing.symlink_metadata().is_ok() {
-                    return Err(failed(e));
-                }
-            }
-            Err(e) => return Err(failed(e)),
-        }
-    }
-    Err(failed(std::io::ErrorKind::NotFound.into()))
+    pin(context, path).map(|pinned| pinned.path().to_path_buf())
 }
 
 /// Refuses a sink that overlaps the authoring tree: the next walk would find what was installed.

@@ -1,7 +1,6 @@
 //! Preparing new folders: everything is looked at, then read once and written beside its place.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -82,11 +81,6 @@ pub(crate) fn slots(plan: &Plan) -> impl Iterator<Item = (usize, &FolderPlan)> {
     plan.sinks.iter().map(move |sink| sink.folders.iter().filter(changed)).enumerate().flat_map(of_sink)
 }
 
-/// The directory, or the nearest above it that exists.
-fn nearest_dir(path: &Path) -> Option<Dir> {
-    path.ancestors().find_map(|dir| Dir::open(dir).ok())
-}
-
 impl Stager<'_> {
     /// Looks at everything that will be copied: what cannot be read is found here.
     pub(crate) fn prepare(&self, plan: &Plan) -> Result<Vec<Job>> {
@@ -154,14 +148,12 @@ impl Stager<'_> {
     fn check_space(&self, plan: &Plan, jobs: &[Job]) -> Result<()> {
         let sink_of: Vec<usize> = slots(plan).map(|(sink, _)| sink).collect();
         let mut needed: HashMap<u64, u64> = HashMap::new();
-        let dirs: Vec<Option<Dir>> = plan.sinks.iter().map(|sink| nearest_dir(&sink.sink.path)).collect();
+        let dirs: Vec<&Dir> = plan.sinks.iter().map(|sink| sink.sink.pinned.nearest()).collect();
         for (job, slot) in jobs.iter().flat_map(|job| job.slots.iter().map(move |slot| (job, *slot))) {
-            if let Some(dir) = &dirs[sink_of[slot]] {
-                *needed.entry(dir.identity()?.0).or_default() += job.bytes.space(&self.packs[job.pack]);
-            }
+            let device = dirs[sink_of[slot]].identity()?.0;
+            *needed.entry(device).or_default() += job.bytes.space(&self.packs[job.pack]);
         }
         for (sink, dir) in plan.sinks.iter().zip(&dirs) {
-            let Some(dir) = dir else { continue };
             let (free, needed) = (dir.free_bytes()?, needed.get(&dir.identity()?.0).copied().unwrap_or(0));
             if needed > free {
                 let message = format!("`{}` has too little space", self.session.context.show(&sink.sink.path));

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::home::{Indexes, read_state};
 use crate::install::{Mode, Terms, change, distinct};
-use crate::plan::{Others, Places, Replace, Wanted, is_in};
+use crate::plan::{Others, Places, Replace, Wanted};
 use crate::plan_id::PlanId;
 use crate::sinks::{Sink, SinkRequest, find};
 
@@ -30,12 +30,8 @@ pub fn uninstall(context: &Context<'_>, request: &UninstallRequest) -> Result<Ch
     let sinks = distinct(request.sinks.iter().map(|sink| find(&session, sink)).collect::<Result<_>>()?);
     let state = read_state(context)?;
     for (sink, pack) in sinks.iter().flat_map(|sink| request.packs.iter().map(move |pack| (sink, pack))) {
-        let here: Vec<&str> = state
-            .installs
-            .iter()
-            .filter(|install| is_in(install, &sink.path))
-            .map(|install| install.pack.as_str())
-            .collect();
+        let here: Vec<&str> =
+            state.installs.iter().filter(|install| sink.has(install)).map(|install| install.pack.as_str()).collect();
         if !here.contains(&pack.as_str()) {
             return Err(not_installed(context, sink, pack, &here));
         }

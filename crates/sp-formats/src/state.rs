@@ -1,7 +1,7 @@
 //! `state.json`: which packs are installed where, version 1.
 //!
 //! The fields of the format's own sketch are written as it has them; ours stand beside them
-//! (`generation`, and in a record `flatten` and `skills`), and what others wrote survives.
+//! (`generation`, and in a record `sink_id`, `flatten` and `skills`), and what others wrote survives.
 
 use std::borrow::Cow;
 
@@ -51,6 +51,8 @@ pub struct Install {
     pub sink: String,
     /// The sink's real path.
     pub sink_path: String,
+    /// The device and inode of the sink, as text; none in a record that another tool wrote.
+    pub sink_id: Option<String>,
     /// The pack's name.
     pub pack: String,
     /// Where the pack file was.
@@ -164,6 +166,9 @@ impl Serialize for Install {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("sink", &self.sink)?;
         map.serialize_entry("sink_path", &self.sink_path)?;
+        if let Some(id) = &self.sink_id {
+            map.serialize_entry("sink_id", id)?;
+        }
         map.serialize_entry("pack", &self.pack)?;
         map.serialize_entry("pack_file", &self.pack_file)?;
         map.serialize_entry("prefix", &self.prefix)?;
@@ -186,6 +191,7 @@ impl<'de> Deserialize<'de> for Install {
             Ok(Self {
                 sink: members.need("sink")?,
                 sink_path: members.need("sink_path")?,
+                sink_id: members.take("sink_id")?,
                 pack_file: members.take("pack_file")?.unwrap_or_default(),
                 prefix: members.take("prefix")?.unwrap_or_else(|| pack.clone()),
                 sep: members.take("sep")?.unwrap_or_else(|| "__".into()),

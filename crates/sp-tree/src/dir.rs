@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
@@ -45,6 +45,11 @@ impl FileError {
 
     fn is(&self, errno: Errno) -> bool {
         self.source.raw_os_error() == Some(errno.raw_os_error())
+    }
+
+    /// Whether a path could not be opened because it no longer leads to a directory, or leads there over a link.
+    pub(crate) fn is_another_directory(&self) -> bool {
+        [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].iter().any(|errno| self.is(*errno))
     }
 }
 
@@ -114,7 +119,12 @@ pub struct DirEntry {
 impl DirEntry {
     /// The last segment of a path that the user gave.
     pub(crate) fn of(path: &Path) -> Option<Self> {
-        path.file_name().map(|name| Self { name: name.into(), kind: EntryKind::Dir })
+        path.file_name().map(Self::named)
+    }
+
+    /// A directory by a name that is one segment of a path that the user gave.
+    pub(crate) fn named(name: &OsStr) -> Self {
+        Self { name: name.into(), kind: EntryKind::Dir }
     }
 
     /// The name's bytes.
@@ -193,6 +203,19 @@ impl Dir {
         let fd =
             rustix::fs::open(path, DIR_FLAGS, Mode::empty()).map_err(|e| FileError::new("open directory", path, e))?;
         Ok(Self { fd, path: path.into(), listed: AtomicBool::new(false) })
+    }
+
+    /// Opens a directory by its real path. A link anywhere in it is an error (`ELOOP` or `ENOTDIR`).
+    pub fn open_real(path: &Path) -> Result<Self> {
+        let fd = open_without_links(path).map_err(|e| FileError::new("open directory", path, e))?;
+        Ok(Self { fd, path: path.into(), listed: AtomicBool::new(false) })
+    }
+
+    /// A second handle on the same directory.
+    pub(crate) fn reopen(&self) -> Result<Self> {
+        let fd = rustix::fs::openat(&self.fd, ".", DIR_FLAGS, Mode::empty())
+            .map_err(|e| FileError::new("open directory", &self.path, e))?;
+        Ok(Self { fd, path: self.path.clone(), listed: AtomicBool::new(false) })
     }
 
     /// Opens a directory by a path that the user gave, and makes it and its parents first where missing.
@@ -545,6 +568,31 @@ fn push_entry(entries: &mut Vec<(OsString, FileType)>, name: &CStr, kind: FileTy
     if name != b"." && name != b".." {
         entries.push((OsString::from_vec(name.to_vec()), kind));
     }
+}
+
+/// Opens a directory without following a link in any part of the path.
+fn open_without_links(path: &Path) -> rustix::io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, ResolveFlags};
+        match rustix::fs::openat2(CWD, path, DIR_FLAGS, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            // Kernels before 5.6, and sandboxes that hide the call.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            other => return other,
+        }
+    }
+    let start = if path.is_absolute() { "/" } else { "." };
+    let mut dir = rustix::fs::open(start, DIR_FLAGS, Mode::empty())?;
+    for part in path.components().filter(|part| !matches!(part, Component::RootDir | Component::CurDir)) {
+        dir = rustix::fs::openat(&dir, part.as_os_str(), DIR_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(dir)
+}
+
+/// What a symbolic link looks like; `None` where there is none at this path.
+pub(crate) fn stamp_link(path: &Path) -> Option<Stamp> {
+    let stat = rustix::fs::lstat(path).ok()?;
+    Some(Stamp::of(&stat)).filter(|stamp| stamp.kind() == EntryKind::Link)
 }
 
 /// Looks at an open file.

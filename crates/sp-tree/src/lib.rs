@@ -20,6 +20,7 @@ mod listing;
 mod lock;
 mod pack_zip;
 mod path;
+mod pinned;
 mod read;
 mod scan;
 mod sign;
@@ -40,6 +41,7 @@ pub use listing::{Listing, ListingBuilder, ListingEntry, ListingError, ListingKi
 pub use lock::Lock;
 pub use pack_zip::{stored_zip, zip_of};
 pub use path::{Name, PathError, RelPath, fold};
+pub use pinned::PinnedDir;
 pub use read::{FileError, read_beneath, read_limited, read_optional, read_text};
 pub use scan::{Measured, ScanError, Scanned, Stamps, copy_scanned, glance, hash_scanned, load, measure, scan, survey};
 pub use sign::{KeyError, Mac, PrivateKey, PublicKey, Signature, SignatureError};

@@ -24,6 +24,8 @@ struct Scenario {
     trace: PathBuf,
     old: View,
     new: View,
+    /// What an undisturbed run keeps of edited folders.
+    kept: Files,
     calls: u64,
 }
 
@@ -38,7 +40,13 @@ impl View {
     fn of(world: &World) -> Self {
         let text = std::fs::read(world.path("home/.skillpack/state.json"));
         let state = text.map_or(serde_json::Value::Null, |text| serde_json::from_slice(&text).unwrap());
-        Self { sink: world.files("sink"), records: state["installs"].as_array().cloned().unwrap_or_default() }
+        let mut records = state["installs"].as_array().cloned().unwrap_or_default();
+        // A sink that is copied again for each round has another inode each time.
+        records
+            .iter_mut()
+            .filter_map(|record| record.as_object_mut())
+            .for_each(|record| drop(record.remove("sink_id")));
+        Self { sink: world.files("sink"), records }
     }
 }
 
@@ -56,10 +64,11 @@ impl Scenario {
         PARTS.iter().for_each(|part| copy(&world.path(part), &before.join(part)));
         let args: Vec<String> = command.iter().map(|arg| arg.replace("SINK", &sink)).collect();
         let old = View::of(&world);
-        let mut scenario = Self { new: old.clone(), old, world, args, before, trace, calls: 0 };
+        let mut scenario = Self { new: old.clone(), old, world, args, before, trace, kept: Files::new(), calls: 0 };
         scenario.run(&[("SP_FAULT_TRACE", &scenario.trace.display().to_string())]).ok();
         scenario.calls = std::fs::read_to_string(&scenario.trace).unwrap().lines().count() as u64;
         scenario.new = View::of(&scenario.world);
+        scenario.kept = kept(&scenario.world);
         assert_ne!(scenario.new, scenario.old);
         scenario
     }
@@ -91,6 +100,9 @@ impl Scenario {
                 holds(&self.world.path("sink"), edited) || holds(&self.world.path("home/.skillpack/trash"), edited),
                 "{what}: an edit is lost"
             );
+        }
+        for (path, entry) in kept(&self.world) {
+            assert_eq!(self.kept.get(&path), Some(&entry), "{what}: `{path}` was kept, and nobody edited it");
         }
         if view == self.old {
             let rerun = self.run(&[]);
@@ -127,6 +139,16 @@ fn assert_no_leftovers(world: &World, what: &str) {
 fn unfinished(world: &World) -> Vec<String> {
     let is_unfinished = |name: &String| ["tmp", "journal", "partial", ".lock"].iter().any(|part| name.contains(part));
     world.files("home/.skillpack").into_keys().filter(is_unfinished).collect()
+}
+
+/// What was kept of edited folders, in whichever run.
+fn kept(world: &World) -> Files {
+    let without_run = |path: String| path.split_once('/').map(|(_, path)| path.to_owned());
+    world
+        .files("home/.skillpack/trash")
+        .into_iter()
+        .filter_map(|(path, entry)| Some((without_run(path)?, entry)))
+        .collect()
 }
 
 fn holds(root: &Path, text: &str) -> bool {

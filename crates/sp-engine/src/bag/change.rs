@@ -1,12 +1,13 @@
 //! Changing a workspace: skills, catalog, lock and entrypoint, all in one transaction.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sp_formats::bag::{BagSkill, CATALOG, LOCK, Lock, ROOT, read_bag_skill, write_catalog};
 use sp_formats::output::KeptFolder;
 use sp_formats::skill::{SKILL_FILE, SkillName};
 use sp_tree::transaction::{Action, Before, Change, Intent, Transaction};
-use sp_tree::{Content, Digest, Name, TreeWriter, read_optional};
+use sp_tree::{Content, Digest, Name, PinnedDir, TreeWriter, read_optional};
 
 use super::workspace::Workspace;
 use crate::config::Session;
@@ -137,7 +138,7 @@ fn run(session: &Session<'_>, home: &Home<'_>, workspace: &Workspace, steps: &[S
     let intent = Intent {
         id: named(&session.context.run_id)?,
         generation: state.generation + 1,
-        roots: vec![root.clone(), root.join(ROOT)],
+        roots: vec![pin(&root)?, pin(&root.join(ROOT))?],
         changes: changes?,
     };
     let mut transaction = Transaction::begin(&home.dir, &session.limits, intent)?;
@@ -164,6 +165,10 @@ fn stage(transaction: &Transaction<'_>, steps: &[Step<'_>]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn pin(path: &Path) -> Result<Arc<PinnedDir>> {
+    Ok(Arc::new(PinnedDir::open(path)?))
 }
 
 /// The journal names places by their real paths.

@@ -8,18 +8,18 @@ use sp_formats::pack::Pack;
 use sp_formats::package::{Carried, Package, PackageKind, PackageName};
 use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
+use sp_formats::state::Install;
 use sp_tree::{Check, Content, fold};
 
 use super::work::{Target, Work};
 use crate::authoring::{Authoring, PackFile};
-use crate::context::Event;
+use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 use crate::home::read_state;
 use crate::install::distinct;
-use crate::plan::is_in;
 use crate::resolve::{Origin, Selected};
 use crate::show::{Chosen, PackedSkills};
-use crate::sinks::{Sink, agent_of, find};
+use crate::sinks::{Sink, agent_of, find, pin};
 
 /// What is to happen in sinks.
 pub(super) struct Skills {
@@ -51,7 +51,8 @@ impl Work<'_> {
             }
             if own.is_empty() {
                 let past = self.past_sinks.get(name).into_iter().flatten();
-                own.extend(past.map(|(sink, path)| sink_at(sink, path)));
+                let past = past.map(|(sink, path)| sink_at(self.session.context, sink, path));
+                own.extend(past.collect::<Result<Vec<Sink>>>()?);
             }
             if own.is_empty() {
                 return Err(Error::new(Kind::Usage, format!("`{name}` is a package of skills, and no agent is named"))
@@ -75,8 +76,9 @@ impl Work<'_> {
             .installs
             .iter()
             .filter(|install| install.pack == name.as_str() && install.pack_file == pack_file(name));
-        let mut sinks: Vec<Sink> = here.map(|install| sink_at(&install.sink, &install.sink_path)).collect();
-        sinks.retain(|sink| state.installs.iter().any(|install| is_in(install, &sink.path)));
+        let sink = |install: &Install| sink_at(self.session.context, &install.sink, &install.sink_path);
+        let mut sinks: Vec<Sink> = here.map(sink).collect::<Result<_>>()?;
+        sinks.retain(|sink| state.installs.iter().any(|install| sink.has(install)));
         Ok(sinks)
     }
 
@@ -152,8 +154,9 @@ impl Work<'_> {
 }
 
 /// A sink that is on record.
-fn sink_at(name: &str, path: &str) -> Sink {
-    Sink { name: name.into(), path: Path::new(path).into(), agent: agent_of(name), reads: None }
+fn sink_at(context: &Context<'_>, name: &str, path: &str) -> Result<Sink> {
+    let path = Path::new(path);
+    Ok(Sink { name: name.into(), path: path.into(), pinned: pin(context, path)?, agent: agent_of(name), reads: None })
 }
 
 /// What stands in the records in the place of a pack's file.

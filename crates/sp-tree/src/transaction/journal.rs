@@ -67,6 +67,9 @@ pub(super) struct JournalRoot {
     pub stage: Name,
     /// Directories that were missing, outermost first.
     pub made: Vec<PathBuf>,
+    /// The device and inode of the directory, unless it was still to be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<(u64, u64)>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -108,6 +111,11 @@ impl Journal {
             return Err(JournalError::Newer { path, version: journal.version });
         }
         Ok(Some(journal))
+    }
+
+    /// Where the journal is, for messages.
+    pub(super) fn path(home: &Dir) -> PathBuf {
+        home.path_of(&JOURNAL)
     }
 
     pub(super) fn exists(home: &Dir) -> Result<bool, FileError> {

@@ -2,7 +2,7 @@
 
 use super::journal::{Journal, JournalChange};
 use super::recover::inode;
-use super::{Kept, TRASH, coming, going};
+use super::{Kept, TRASH, coming, doomed, going};
 use crate::dir::{Dir, EntryKind, FileError, Follow, Segment};
 use crate::limits::Limits;
 use crate::path::Name;
@@ -19,42 +19,46 @@ pub(super) struct Disposal<'a> {
 }
 
 impl Disposal<'_> {
-    /// Deletes the old folder of a change, or moves it to the trash if a person has edited it.
+    /// Moves the old folder of a change to the trash if a person has edited it, else to where it will be deleted.
+    ///
+    /// Nothing is deleted here: a folder that a kill left half deleted would look edited in the next run.
     pub(super) fn dispose(&self, index: usize, change: &JournalChange) -> Result<Option<Kept>, FileError> {
         for slot in [coming(index), going(index)] {
             if inode(self.stage, &slot)? != change.goes {
                 continue;
             }
             if !self.is_as_we_left_it(&slot, change)? {
-                return self.keep(&slot, change).map(Some);
+                return self.keep(index, &slot, change).map(Some);
             }
-            self.stage.remove_tree(&slot)?;
+            self.stage.rename_new(&slot, self.stage, &doomed(index))?;
         }
         Ok(None)
     }
 
-    fn keep(&self, slot: &Name, change: &JournalChange) -> Result<Kept, FileError> {
+    fn keep(&self, index: usize, slot: &Name, change: &JournalChange) -> Result<Kept, FileError> {
         let trash = make(self.home, &TRASH)?;
         let run = make(&trash, &self.journal.id)?;
         let shelf = make(&run, &Name::numbered(change.root, ""))?;
         match self.stage.rename_new(slot, &shelf, &change.name) {
-            Err(e) if e.kind() == std::io::ErrorKind::CrossesDevices => self.carry(slot, &shelf, &change.name)?,
+            Err(e) if e.kind() == std::io::ErrorKind::CrossesDevices => {
+                self.carry(slot, &shelf, &change.name)?;
+                self.stage.rename_new(slot, self.stage, &doomed(index))?;
+            }
             moved => moved?,
         }
         shelf.sync()?;
         Ok(Kept { from: self.dir.path_of(&change.name), to: shelf.path_of(&change.name) })
     }
 
-    /// Moves to another file system: a whole copy first, the original last.
+    /// Copies to another file system, whole or not at all.
     fn carry(&self, slot: &Name, shelf: &Dir, name: &Name) -> Result<(), FileError> {
         let partial = Name::with_prefix(".partial-", name);
         shelf.remove_tree(&partial)?;
         copy(self.stage, slot, shelf, &partial)?;
         shelf.sync_filesystem()?;
-        // A death after the next step and before the last leaves both: then this is done again.
+        // What is there already is a whole copy of the same: a kill came before the original was moved away.
         shelf.remove_tree(name)?;
-        shelf.rename_new(&partial, shelf, name)?;
-        self.stage.remove_tree(slot)
+        shelf.rename_new(&partial, shelf, name)
     }
 
     fn is_as_we_left_it(&self, slot: &Name, change: &JournalChange) -> Result<bool, FileError> {

@@ -14,12 +14,17 @@
 //! older state means that the commit was not reached, and everything goes back; otherwise the
 //! finish is done again. A folder is moved or removed only if its inode is the one in the
 //! journal, so what somebody else put in its place meanwhile is never touched.
+//!
+//! Each root is opened once, as a [`PinnedDir`], and all of this happens through that handle. If
+//! its path leads elsewhere before the swap or before the commit, the change is reverted.
+//! Recovery opens the path again, and goes on only if it finds the same device and inode.
 
 mod journal;
 mod keep;
 mod recover;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -30,7 +35,9 @@ use crate::digest::Digest;
 use crate::dir::{Dir, FileError, Fixed, Follow};
 use crate::limits::Limits;
 use crate::path::Name;
+use crate::pinned::PinnedDir;
 use journal::{Journal, JournalChange, JournalRoot, Phase};
+use recover::{OpenRoot, Reverted};
 
 /// Why a transaction could not be done. Unless [`TransactionError::Unfinished`], nothing changed.
 #[derive(Debug, Error)]
@@ -44,6 +51,17 @@ pub enum TransactionError {
     /// Something stands where nothing stood when the plan was made.
     #[error("`{}` appeared while the change was being made", .0.display())]
     Appeared(PathBuf),
+    /// The path of a root leads to another directory than when the plan was made.
+    #[error("`{}` was replaced by another directory or link while the change was being made", .0.display())]
+    Replaced(PathBuf),
+    /// The root of an interrupted change is not where it was.
+    #[error("`{}` is not the directory in which an interrupted change was made", path.display())]
+    Misplaced {
+        /// Where the root was.
+        path: PathBuf,
+        /// The journal of the interrupted change.
+        journal: PathBuf,
+    },
     /// The change could neither be completed nor taken back.
     #[error("the change could not be taken back; the next `sp` command will try again")]
     Unfinished(#[source] FileError),
@@ -88,8 +106,8 @@ pub struct Intent {
     pub id: Name,
     /// The generation that the state will have when this is done.
     pub generation: u64,
-    /// The directories in which folders change, by real path. Missing ones are made.
-    pub roots: Vec<PathBuf>,
+    /// The directories in which folders change. Missing ones are made.
+    pub roots: Vec<Arc<PinnedDir>>,
     /// The changes.
     pub changes: Vec<Change>,
 }
@@ -108,12 +126,9 @@ pub struct Transaction<'a> {
     home: &'a Dir,
     limits: &'a Limits,
     journal: Journal,
-    roots: Vec<Root>,
-}
-
-struct Root {
-    dir: Dir,
-    stage: Dir,
+    pinned: Vec<Arc<PinnedDir>>,
+    /// In the order of `pinned`; fewer while they are being opened.
+    roots: Vec<OpenRoot>,
 }
 
 impl<'a> Transaction<'a> {
@@ -121,7 +136,8 @@ impl<'a> Transaction<'a> {
     ///
     /// The caller holds the lock of `home` and has recovered.
     pub fn begin(home: &'a Dir, limits: &'a Limits, intent: Intent) -> Result<Self, TransactionError> {
-        let mut transaction = Self { home, limits, journal: Journal::of(intent), roots: Vec::new() };
+        let pinned = intent.roots.clone();
+        let mut transaction = Self { home, limits, journal: Journal::of(intent)?, pinned, roots: Vec::new() };
         let prepared = transaction.prepare();
         transaction.or_take_back(prepared)?;
         Ok(transaction)
@@ -129,11 +145,21 @@ impl<'a> Transaction<'a> {
 
     fn prepare(&mut self) -> Result<(), TransactionError> {
         self.journal.store(self.home)?;
-        for root in &self.journal.roots {
-            let dir = Dir::create_all(&root.path)?;
+        for (pinned, root) in self.pinned.iter().zip(&mut self.journal.roots) {
+            let dir = pinned.create()?;
+            root.identity = Some(dir.identity()?);
             dir.create_dir(&root.stage)?;
-            let stage = dir.open_dir(&root.stage, Follow::Never)?;
-            self.roots.push(Root { dir, stage });
+            self.roots.push(OpenRoot { stage: dir.open_dir(&root.stage, Follow::Never)?, dir });
+        }
+        self.verify()
+    }
+
+    /// Fails if a path leads elsewhere than when it was resolved.
+    fn verify(&self) -> Result<(), TransactionError> {
+        for (pinned, root) in self.pinned.iter().zip(&self.roots) {
+            if !pinned.verify(&root.dir)? {
+                return Err(TransactionError::Replaced(pinned.path().into()));
+            }
         }
         Ok(())
     }
@@ -154,7 +180,14 @@ impl<'a> Transaction<'a> {
 
     /// Ends the transaction because something failed: everything is as it was before.
     pub fn abandon(self) -> Result<(), TransactionError> {
-        recover::take_back(self.home, &self.journal).map_err(TransactionError::Unfinished)
+        self.take_back()
+    }
+
+    fn take_back(&self) -> Result<(), TransactionError> {
+        let roots: Vec<Option<&OpenRoot>> = self.roots.iter().map(Some).collect();
+        Reverted { home: self.home, journal: &self.journal, roots: &roots }
+            .revert()
+            .map_err(TransactionError::Unfinished)
     }
 
     /// Puts every folder into its place. On an error everything is as it was before.
@@ -168,6 +201,7 @@ impl<'a> Transaction<'a> {
             root.dir.sync_filesystem()?;
         }
         self.note_inodes()?;
+        self.verify()?;
         self.journal.phase = Phase::Swapping;
         self.journal.store(self.home)?;
         for (index, change) in self.journal.changes.iter().enumerate() {
@@ -195,7 +229,7 @@ impl<'a> Transaction<'a> {
     }
 
     fn swap_one(&self, index: usize, change: &JournalChange) -> Result<(), TransactionError> {
-        let Root { dir, stage } = &self.roots[change.root];
+        let OpenRoot { dir, stage } = &self.roots[change.root];
         let name = &change.name;
         match (change.comes, change.goes) {
             (Some(_), Some(_)) => {
@@ -224,13 +258,16 @@ impl<'a> Transaction<'a> {
         write_state: impl FnOnce() -> Result<(), E>,
         generation: impl FnOnce() -> Option<u64>,
     ) -> Result<Vec<Kept>, E> {
+        let verified = self.verify();
+        self.or_take_back(verified)?;
         if let Err(error) = write_state() {
             if generation().is_none_or(|stored| stored < self.journal.generation) {
                 self.abandon()?;
             }
             return Err(error);
         }
-        recover::finish(self.home, &self.journal, self.limits)
+        let roots: Vec<Option<&OpenRoot>> = self.roots.iter().map(Some).collect();
+        recover::finish(self.home, &self.journal, &roots, self.limits)
             .map_err(|error| TransactionError::Unfinished(error).into())
     }
 
@@ -241,7 +278,7 @@ impl<'a> Transaction<'a> {
 
     fn or_take_back<T>(&self, result: Result<T, TransactionError>) -> Result<T, TransactionError> {
         result.or_else(|error| {
-            recover::take_back(self.home, &self.journal).map_err(TransactionError::Unfinished)?;
+            self.take_back()?;
             Err(error)
         })
     }
@@ -257,22 +294,23 @@ fn going(index: usize) -> Name {
     Name::numbered(index, ".old")
 }
 
-/// Directories above and including `path` that are missing, outermost first.
-fn missing(path: &Path) -> Vec<PathBuf> {
-    let mut missing: Vec<PathBuf> = path
-        .ancestors()
-        .take_while(|dir| !dir.as_os_str().is_empty() && std::fs::symlink_metadata(dir).is_err())
-        .map(Into::into)
-        .collect();
-    missing.reverse();
-    missing
+/// Where in the stage an old folder goes that may be deleted: it is ours, or a copy of it was kept.
+fn doomed(index: usize) -> Name {
+    Name::numbered(index, ".doomed")
 }
 
 impl Journal {
-    fn of(intent: Intent) -> Self {
+    fn of(intent: Intent) -> Result<Self, FileError> {
         let stage = Name::stage(&intent.id);
-        let roots =
-            intent.roots.into_iter().map(|path| JournalRoot { made: missing(&path), stage: stage.clone(), path });
+        let root = |root: Arc<PinnedDir>| {
+            Ok(JournalRoot {
+                path: root.path().into(),
+                stage: stage.clone(),
+                made: root.missing(),
+                identity: root.dir().map(Dir::identity).transpose()?,
+            })
+        };
+        let roots: Result<Vec<JournalRoot>, FileError> = intent.roots.into_iter().map(root).collect();
         let changes = intent.changes.into_iter().map(|change| JournalChange {
             root: change.root,
             name: change.name,
@@ -285,14 +323,14 @@ impl Journal {
             comes: None,
             goes: None,
         });
-        Self {
+        Ok(Self {
             version: journal::VERSION,
             id: intent.id,
             generation: intent.generation,
             phase: Phase::Staging,
-            roots: roots.collect(),
+            roots: roots?,
             changes: changes.collect(),
-        }
+        })
     }
 }
 

@@ -1,13 +1,12 @@
 //! Ending a transaction, in the run that began it or in the next one.
 
 use std::io::ErrorKind;
-use std::path::Path;
 
 use rayon::prelude::*;
 
 use super::journal::{Journal, JournalChange, JournalRoot, Phase};
 use super::keep::Disposal;
-use super::{Kept, TransactionError, coming, going};
+use super::{Kept, TransactionError, coming, doomed, going};
 use crate::dir::{Dir, DirEntry, FileError, Follow};
 use crate::limits::Limits;
 use crate::path::Name;
@@ -35,6 +34,12 @@ pub fn pending(home: &Dir) -> Result<bool, FileError> {
     Journal::exists(home)
 }
 
+/// A root of a transaction, through which everything in it happens, and its stage.
+pub(super) struct OpenRoot {
+    pub dir: Dir,
+    pub stage: Dir,
+}
+
 /// Ends what an earlier run left behind; the state that is stored has this generation.
 pub fn recover(home: &Dir, generation: u64, limits: &Limits) -> Result<Option<Recovery>, TransactionError> {
     let Some(journal) = Journal::load(home)? else {
@@ -42,47 +47,86 @@ pub fn recover(home: &Dir, generation: u64, limits: &Limits) -> Result<Option<Re
         Journal::clear(home)?;
         return Ok(None);
     };
+    let opened: Result<Vec<Option<OpenRoot>>, TransactionError> =
+        journal.roots.iter().map(|root| open_root(home, root)).collect();
+    let opened = opened?;
+    let roots: Vec<Option<&OpenRoot>> = opened.iter().map(Option::as_ref).collect();
     let ended = if generation < journal.generation {
-        take_back(home, &journal).map(|()| (Outcome::TakenBack, Vec::new()))
+        let reverted = Reverted { home, journal: &journal, roots: &roots };
+        reverted.revert().map(|()| (Outcome::TakenBack, Vec::new()))
     } else {
-        finish(home, &journal, limits).map(|kept| (Outcome::Finished, kept))
+        finish(home, &journal, &roots, limits).map(|kept| (Outcome::Finished, kept))
     };
     let (outcome, kept) = ended.map_err(TransactionError::Unfinished)?;
     Ok(Some(Recovery { outcome, kept }))
 }
 
-/// Puts everything back as it was before the transaction.
-pub(super) fn take_back(home: &Dir, journal: &Journal) -> Result<(), FileError> {
-    if journal.phase == Phase::Swapping {
-        for (index, change) in journal.changes.iter().enumerate().rev() {
-            if let Some((dir, stage)) = open_root(&journal.roots[change.root])? {
-                put_back(index, change, &dir, &stage)?;
+/// A transaction that is reverted: in the end everything is as it was before.
+pub(super) struct Reverted<'a> {
+    pub home: &'a Dir,
+    pub journal: &'a Journal,
+    /// In the order of the journal, as far as they were opened.
+    pub roots: &'a [Option<&'a OpenRoot>],
+}
+
+impl Reverted<'_> {
+    pub(super) fn revert(&self) -> Result<(), FileError> {
+        if self.journal.phase == Phase::Swapping {
+            for (index, change) in self.journal.changes.iter().enumerate().rev() {
+                if let Some(OpenRoot { dir, stage }) = self.root(change.root) {
+                    put_back(index, change, dir, stage)?;
+                }
             }
         }
+        for (number, root) in self.journal.roots.iter().enumerate() {
+            match self.root(number) {
+                Some(open) => remove_stage(root, &open.dir)?,
+                // The stage may have been made and not opened.
+                None => {
+                    if let Some(dir) = found(Dir::open_real(&root.path))? {
+                        remove_stage(root, &dir)?;
+                    }
+                }
+            }
+            remove_made(&root.made)?;
+        }
+        Journal::clear(self.home)
     }
-    for root in &journal.roots {
-        remove_stage(root)?;
-        remove_made(&root.made)?;
+
+    fn root(&self, number: usize) -> Option<&OpenRoot> {
+        self.roots.get(number).copied().flatten()
     }
-    Journal::clear(home)
 }
 
 /// Disposes of what was replaced and removes the stages and the journal.
-pub(super) fn finish(home: &Dir, journal: &Journal, limits: &Limits) -> Result<Vec<Kept>, FileError> {
-    let roots: Result<Vec<_>, FileError> = journal.roots.iter().map(open_root).collect();
-    let roots = roots?;
+pub(super) fn finish(
+    home: &Dir,
+    journal: &Journal,
+    roots: &[Option<&OpenRoot>],
+    limits: &Limits,
+) -> Result<Vec<Kept>, FileError> {
     let replaced: Vec<(usize, &JournalChange)> =
         journal.changes.iter().enumerate().filter(|(_, change)| change.goes.is_some()).collect();
     let kept: Result<Vec<Option<Kept>>, FileError> = replaced
         .par_iter()
-        .map(|(index, change)| match &roots[change.root] {
-            Some((dir, stage)) => Disposal { home, journal, limits, dir, stage }.dispose(*index, change),
+        .map(|(index, change)| match roots[change.root] {
+            Some(OpenRoot { dir, stage }) => Disposal { home, journal, limits, dir, stage }.dispose(*index, change),
             None => Ok(None),
         })
         .collect();
     let kept = kept?.into_iter().flatten().collect();
-    for root in &journal.roots {
-        remove_stage(root)?;
+    // What is in the stages by now may be deleted, and a kill in the middle of that does no harm.
+    if !replaced.is_empty() {
+        roots.iter().flatten().try_for_each(|root| root.stage.sync())?;
+    }
+    replaced.par_iter().try_for_each(|(index, change)| match roots[change.root] {
+        Some(root) => root.stage.remove_tree(&doomed(*index)),
+        None => Ok(()),
+    })?;
+    for (root, open) in journal.roots.iter().zip(roots) {
+        if let Some(open) = open {
+            remove_stage(root, &open.dir)?;
+        }
     }
     Journal::clear(home)?;
     Ok(kept)
@@ -114,27 +158,31 @@ pub(super) fn inode(dir: &Dir, name: &Name) -> Result<Option<u64>, FileError> {
 }
 
 /// A root and its stage, or `None` where somebody has removed either.
-fn open_root(root: &JournalRoot) -> Result<Option<(Dir, Dir)>, FileError> {
-    let Some(dir) = found(Dir::open(&root.path))? else {
-        return Ok(None);
+fn open_root(home: &Dir, root: &JournalRoot) -> Result<Option<OpenRoot>, TransactionError> {
+    let misplaced = || TransactionError::Misplaced { path: root.path.clone(), journal: Journal::path(home) };
+    let dir = match Dir::open_real(&root.path) {
+        Ok(dir) => dir,
+        // A path in the journal is real, so a link in it was put there later.
+        Err(e) if e.is_another_directory() && root.path.is_dir() => return Err(misplaced()),
+        Err(e) => return Ok(found(Err(e))?),
     };
-    Ok(found(dir.open_dir(&root.stage, Follow::Never))?.map(|stage| (dir, stage)))
+    if root.identity.is_some() && root.identity != Some(dir.identity()?) {
+        return Err(misplaced());
+    }
+    Ok(found(dir.open_dir(&root.stage, Follow::Never))?.map(|stage| OpenRoot { dir, stage }))
 }
 
 fn found<T>(result: Result<T, FileError>) -> Result<Option<T>, FileError> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) if e.is_another_directory() => Ok(None),
         Err(e) => Err(e),
     }
 }
 
-fn remove_stage(root: &JournalRoot) -> Result<(), FileError> {
-    if let Some(dir) = found(Dir::open(&root.path))? {
-        dir.remove_tree(&root.stage)?;
-        dir.sync()?;
-    }
-    Ok(())
+fn remove_stage(root: &JournalRoot, dir: &Dir) -> Result<(), FileError> {
+    dir.remove_tree(&root.stage)?;
+    dir.sync()
 }
 
 /// Removes the directories that were made for a root, as far as nothing else is in them by now.
@@ -143,8 +191,7 @@ fn remove_made(made: &[std::path::PathBuf]) -> Result<(), FileError> {
         let (Some(parent), Some(entry)) = (path.parent(), DirEntry::of(path)) else {
             continue;
         };
-        let parent = if parent == Path::new("") { Path::new(".") } else { parent };
-        let Some(parent) = found(Dir::open(parent))? else {
+        let Some(parent) = found(Dir::open_real(parent))? else {
             continue;
         };
         match parent.remove_dir(&entry) {

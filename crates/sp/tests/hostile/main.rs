@@ -7,6 +7,7 @@ mod local;
 mod names;
 mod programs;
 mod secrets;
+mod swaps;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
