@@ -514,3 +514,32 @@ fn se_01_eight_installs_at_once_lose_nothing() {
     }
     assert!(waited, "somebody had to wait, and said so");
 }
+
+#[test]
+fn se_01_recovery_stays_out_of_a_directory_that_took_the_place_of_the_sink() {
+    let scenario = Scenario::new(changed, INSTALL);
+    let (sink, moved, foreign) =
+        (scenario.world.path("sink"), scenario.world.path("moved"), scenario.world.path("foreign"));
+    copy(&sink, &foreign);
+    let untouched = files(&foreign);
+    let journal = scenario.world.path("home/.skillpack/journal.json");
+    let mut interrupted = 0;
+    for call in 1..=scenario.calls {
+        scenario.restart();
+        scenario.run(&[("SP_FAULT", &format!("kill@{call}"))]);
+        if !journal.exists() {
+            continue;
+        }
+        interrupted += 1;
+        std::fs::rename(&sink, &moved).unwrap();
+        std::os::unix::fs::symlink(&foreign, &sink).unwrap();
+        let refused = scenario.world.sp(&["installed"]);
+        assert_eq!(refused.code, Some(4), "killed at call {call}: {refused}");
+        assert!(refused.stderr.contains("is not the directory in which"), "killed at call {call}: {refused}");
+        assert_eq!(files(&foreign), untouched, "killed at call {call}");
+        std::fs::remove_file(&sink).unwrap();
+        std::fs::rename(&moved, &sink).unwrap();
+        scenario.check(&format!("killed at call {call}, then moved away and back"), Some("edited by hand"));
+    }
+    assert!(interrupted > 10, "a journal was left {interrupted} times");
+}
