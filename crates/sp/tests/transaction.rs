@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use sp_testkit::{Entry, Files, World, files, world};
+use sp_testkit::{Entry, Files, TracePipe, World, files, world};
 
 const CHANGED: &str = "---\nname: b\ndescription: Does b otherwise.\n---\n";
 
@@ -292,7 +292,7 @@ fn se_01_crossed_devices_at_every_call_are_old_or_new() {
 }
 
 #[test]
-fn se_01_killed_from_outside_at_random_moments_is_old_or_new() {
+fn se_01_killed_from_outside_between_any_two_calls_is_old_or_new() {
     let prepare = |world: &World, sink: &str| {
         author(world, sink);
         (0..60).for_each(|number| world.skill(&format!("many/s{number}")));
@@ -300,23 +300,23 @@ fn se_01_killed_from_outside_at_random_moments_is_old_or_new() {
     };
     let scenario = Scenario::new(prepare, INSTALL);
     let args: Vec<&str> = scenario.args.iter().map(String::as_str).collect();
-    scenario.restart();
-    let start = std::time::Instant::now();
-    scenario.run(&[]).ok();
-    let whole = start.elapsed();
+    let pipe = scenario.world.path("trace-pipe");
     let mut in_the_middle = 0;
-    for round in 0..60 {
+    for round in 1..60 {
         scenario.restart();
+        let call = scenario.calls * round / 60;
+        let mut trace = TracePipe::new(&pipe);
         let mut command = scenario.world.command(&args);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let after = whole * round / 60;
-        std::thread::sleep(after);
+        command.env("SP_FAULT_TRACE", &pipe).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        trace.wait_for_call(call, &mut child);
         child.kill().unwrap();
         child.wait().unwrap();
+        std::fs::remove_file(&pipe).unwrap();
         in_the_middle += u32::from(scenario.world.path("home/.skillpack/journal.json").exists());
-        scenario.check(&format!("killed after {after:?} of {whole:?}"), None);
+        scenario.check(&format!("killed from outside after call {call} of {}", scenario.calls), None);
     }
-    assert!(in_the_middle >= 5, "only {in_the_middle} of 60 kills hit a transaction");
+    assert!(in_the_middle >= 5, "only {in_the_middle} of 59 kills hit a transaction");
 }
 
 #[test]
