@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use sp_formats::bag::{BagSkill, CATALOG, LOCK, Lock, ROOT, read_bag_skill, write_catalog};
 use sp_formats::output::KeptFolder;
 use sp_formats::skill::{SKILL_FILE, SkillName};
+use sp_tree::atomic::Readers;
 use sp_tree::transaction::{Action, Before, Change, Intent, Transaction};
-use sp_tree::{Content, Digest, Name, TreeWriter, read_optional};
+use sp_tree::{Content, Name, TreeWriter};
 
 use super::workspace::Workspace;
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
+use crate::files::read_before;
 use crate::home::Home;
 
 /// What is to change.
@@ -111,11 +113,10 @@ fn file_step<'a>(
     name: &str,
     bytes: Vec<u8>,
 ) -> Result<Option<Step<'a>>> {
-    let old = read_optional(&dir.join(name), session.limits.file_bytes)?;
+    let (old, before) = read_before(&dir.join(name), session.limits.file_bytes)?;
     if old.as_ref() == Some(&bytes) {
         return Ok(None);
     }
-    let before = old.map_or(Before::Nothing, |old| Before::Ours(Some(Digest::of(&old))));
     Ok(Some(Step { root, name: name.into(), before, comes: Comes::File(bytes) }))
 }
 
@@ -139,6 +140,7 @@ fn run(session: &Session<'_>, home: &Home<'_>, workspace: &Workspace, steps: &[S
         generation: state.generation + 1,
         roots: vec![root.clone(), root.join(ROOT)],
         changes: changes?,
+        remove_if_empty: Vec::new(),
     };
     let mut transaction = Transaction::begin(&home.dir, &session.limits, intent)?;
     if let Err(error) = stage(&transaction, steps) {
@@ -159,7 +161,7 @@ fn stage(transaction: &Transaction<'_>, steps: &[Step<'_>]) -> Result<()> {
                 content.write(&mut writer)?;
                 writer.finish()?;
             }
-            Comes::File(bytes) => transaction.file(index, bytes)?,
+            Comes::File(bytes) => transaction.file(index, bytes, Readers::Anybody)?,
             Comes::Nothing => {}
         }
     }

@@ -42,13 +42,17 @@ pub fn recover(home: &Dir, generation: u64, limits: &Limits) -> Result<Option<Re
         Journal::clear(home)?;
         return Ok(None);
     };
-    let ended = if generation < journal.generation {
-        take_back(home, &journal).map(|()| (Outcome::TakenBack, Vec::new()))
-    } else {
-        finish(home, &journal, limits).map(|kept| (Outcome::Finished, kept))
-    };
-    let (outcome, kept) = ended.map_err(TransactionError::Unfinished)?;
-    Ok(Some(Recovery { outcome, kept }))
+    if generation < journal.generation {
+        take_back(home, &journal).map_err(TransactionError::Unfinished)?;
+        return Ok(Some(Recovery { outcome: Outcome::TakenBack, kept: Vec::new() }));
+    }
+    let finished = dispose_all(home, &journal, limits).and_then(|kept| {
+        // Best effort: an empty directory must not make every later command fail.
+        let _ = remove_empty(&journal.remove_if_empty);
+        Journal::clear(home).map(|()| kept)
+    });
+    let kept = finished.map_err(|error| TransactionError::Incomplete(Box::new(error)))?;
+    Ok(Some(Recovery { outcome: Outcome::Finished, kept }))
 }
 
 /// Puts everything back as it was before the transaction.
@@ -62,13 +66,21 @@ pub(super) fn take_back(home: &Dir, journal: &Journal) -> Result<(), FileError> 
     }
     for root in &journal.roots {
         remove_stage(root)?;
-        remove_made(&root.made)?;
+        remove_empty(&root.made)?;
     }
     Journal::clear(home)
 }
 
-/// Disposes of what was replaced and removes the stages and the journal.
+/// Disposes of what was replaced, and removes the stages, the directories that are to go and the journal.
 pub(super) fn finish(home: &Dir, journal: &Journal, limits: &Limits) -> Result<Vec<Kept>, FileError> {
+    let kept = dispose_all(home, journal, limits)?;
+    remove_empty(&journal.remove_if_empty)?;
+    Journal::clear(home)?;
+    Ok(kept)
+}
+
+/// Disposes of what was replaced and removes the stages.
+fn dispose_all(home: &Dir, journal: &Journal, limits: &Limits) -> Result<Vec<Kept>, FileError> {
     let roots: Result<Vec<_>, FileError> = journal.roots.iter().map(open_root).collect();
     let roots = roots?;
     let replaced: Vec<(usize, &JournalChange)> =
@@ -84,17 +96,19 @@ pub(super) fn finish(home: &Dir, journal: &Journal, limits: &Limits) -> Result<V
     for root in &journal.roots {
         remove_stage(root)?;
     }
-    Journal::clear(home)?;
     Ok(kept)
 }
 
-/// Moves one folder back, by its inode: whatever else stands in its place is not ours.
+/// Moves one folder back. Ours is known by its inode, and whatever else stands in its place stays.
 fn put_back(index: usize, change: &JournalChange, dir: &Dir, stage: &Dir) -> Result<(), FileError> {
     let (coming, going) = (coming(index), going(index));
     let name = &change.name;
     let placed = change.comes.is_some() && inode(dir, name)? == change.comes;
-    let exchanged = change.goes.is_some() && inode(stage, &coming)? == change.goes;
-    if placed && exchanged && dir.exchange(name, stage, &coming)? {
+    // What is in the stage and was not prepared there stood in the folder's place, even if somebody
+    // replaced it after the journal was written.
+    let stood_there = |slot: &Name| Ok(inode(stage, slot)?.is_some_and(|inode| Some(inode) != change.comes));
+    let exchanged = placed && stood_there(&coming)?;
+    if exchanged && dir.exchange(name, stage, &coming)? {
         return dir.sync();
     }
     if placed {
@@ -102,7 +116,7 @@ fn put_back(index: usize, change: &JournalChange, dir: &Dir, stage: &Dir) -> Res
         dir.rename_new(name, stage, &aside)?;
     }
     for slot in [&coming, &going] {
-        if change.goes.is_some() && inode(stage, slot)? == change.goes && inode(dir, name)?.is_none() {
+        if stood_there(slot)? && inode(dir, name)?.is_none() {
             stage.rename_new(slot, dir, name)?;
         }
     }
@@ -137,9 +151,9 @@ fn remove_stage(root: &JournalRoot) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Removes the directories that were made for a root, as far as nothing else is in them by now.
-fn remove_made(made: &[std::path::PathBuf]) -> Result<(), FileError> {
-    for path in made.iter().rev() {
+/// Removes directories, outermost first in the list, as far as nothing is in them by now.
+fn remove_empty(dirs: &[std::path::PathBuf]) -> Result<(), FileError> {
+    for path in dirs.iter().rev() {
         let (Some(parent), Some(entry)) = (path.parent(), DirEntry::of(path)) else {
             continue;
         };
@@ -149,8 +163,11 @@ fn remove_made(made: &[std::path::PathBuf]) -> Result<(), FileError> {
         };
         match parent.remove_dir(&entry) {
             Ok(()) => {}
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-            Err(e) if matches!(e.kind(), ErrorKind::DirectoryNotEmpty) => break,
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::DirectoryNotEmpty
+                ) => {}
             Err(e) => return Err(e),
         }
     }
