@@ -56,6 +56,7 @@ impl Apply<'_> {
             generation: state.generation + 1,
             roots: sinks.chain(files).collect::<Result<_>>()?,
             changes,
+            remove_if_empty: plan.files.iter().flat_map(|file| file.remove_if_empty.clone()).collect(),
         };
         let mut transaction = Transaction::begin(&self.home.dir, &self.session.limits, intent)?;
         let staged = stager.stage(&transaction, &jobs).and_then(|staged| {
@@ -290,7 +291,7 @@ fn stage_files(transaction: &Transaction<'_>, plan: &Plan) -> Result<()> {
     let first = slots(plan).count();
     for (at, file) in plan.files.iter().enumerate() {
         if let Some(bytes) = &file.bytes {
-            transaction.file(first + at, bytes)?;
+            transaction.file(first + at, bytes, file.readers)?;
         }
     }
     Ok(())

@@ -87,13 +87,13 @@ pub enum Event<'a> {
         /// How many there are.
         total: usize,
     },
-    /// A file is about to be mended.
-    Rewriting {
+    /// A file was fixed.
+    Rewritten {
         /// The file.
         file: &'a str,
-        /// Its text now.
+        /// Its text before the fix.
         before: &'a str,
-        /// Its text then.
+        /// Its text now.
         after: &'a str,
     },
     /// Something is odd, but not wrong.

@@ -55,12 +55,14 @@ pub struct Error {
     pub hints: Vec<String>,
     /// Problems in files that led here.
     pub reports: Vec<Report>,
+    /// Whether nothing was changed because a file changed after it was read.
+    pub(crate) overtaken: bool,
 }
 
 impl Error {
     /// An error of this kind.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), source: None, hints: Vec::new(), reports: Vec::new() }
+        Self { kind, message: message.into(), source: None, hints: Vec::new(), reports: Vec::new(), overtaken: false }
     }
 
     /// An error because of problems in a file.
@@ -80,6 +82,11 @@ impl Error {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// Whether nothing was changed because something else changed a file after it was read: a retry may succeed.
+    pub(crate) fn is_overtaken(&self) -> bool {
+        self.overtaken
     }
 
     /// Why, outermost first.
@@ -193,8 +200,18 @@ impl From<TransactionError> for Error {
         match error {
             TransactionError::File(error) => error.into(),
             TransactionError::Journal(error) => error.into(),
-            TransactionError::Appeared(_) => Self::new(Kind::Trust, message)
-                .hint("nothing was changed: move it away, or give the pack another `install.prefix`"),
+            TransactionError::Appeared(_) => {
+                let error = Self::new(Kind::Trust, message)
+                    .hint("nothing was changed: move it away, or give the pack another `install.prefix`");
+                Self { overtaken: true, ..error }
+            }
+            TransactionError::Changed(_) => {
+                let error = Self::new(Kind::Request, message).hint("nothing was changed: run the command again");
+                Self { overtaken: true, ..error }
+            }
+            TransactionError::Incomplete(error) => Self::new(Kind::Environment, message)
+                .because(error)
+                .hint("fix the cause, then run `sp installed`: it finishes the cleanup"),
             TransactionError::Replaced(_) => Self::new(Kind::Trust, message)
                 .hint("nothing was changed: find out what replaced it, then run the command again"),
             TransactionError::Misplaced { path, journal } => Self::new(Kind::Trust, message)

@@ -1,5 +1,6 @@
 //! `sp install` and `sp switch`: resolve, plan, apply.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use sp_formats::output::{ChangeReport, KeptFolder, SinkChange};
@@ -9,7 +10,7 @@ use sp_tree::transaction::Kept;
 
 use crate::apply::{Applied, Apply};
 use crate::config::Session;
-use crate::context::Context;
+use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 use crate::home::{Home, Indexes, read_state};
 use crate::plan::{FilePlan, LocalDigests, Places, Plan, Planner, Wanted, folders_on_record};
@@ -129,7 +130,8 @@ pub(crate) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Changes files and no sink, all at once.
+    /// Changes files and no sink, all at once. Fails with [`Error::is_overtaken`] and changes nothing if a
+    /// file is not what its plan saw.
     pub(crate) fn make_files(&self, files: Vec<FilePlan>) -> Result<()> {
         let wanted = Wanted {
             packs: &[],
@@ -138,7 +140,15 @@ impl Change<'_> {
             replace: Replace::Refuse,
             places: Places::Everywhere,
         };
-        self.make(&[], &wanted, files, &mut Indexes::new(self.session.context)).map(drop)
+        let made = self.make(&[], &wanted, files, &mut Indexes::new(self.session.context));
+        for kept in made.map_err(without_sinks)?.1 {
+            self.session.context.tell(Event::Warning(format!(
+                "`{}` was edited while the command was running; the edited file is now `{}`",
+                kept.folder,
+                self.session.context.show(&kept.kept_at)
+            )));
+        }
+        Ok(())
     }
 
     /// Plans a change of sinks, and of files with it, and, unless it is a dry run, makes it.
@@ -203,6 +213,19 @@ impl Change<'_> {
         id.must_be(self.terms.shown)?;
         Ok(Applied { kept: Vec::new(), id })
     }
+}
+
+/// The error of a change that has nothing to do with sinks: hints about sinks do not apply to it.
+fn without_sinks(error: Error) -> Error {
+    let refused = error.source.as_deref().and_then(|source| source.downcast_ref::<std::io::Error>());
+    let hint = match refused.map(std::io::Error::kind) {
+        _ if error.is_overtaken() => "nothing was changed: run the command again",
+        Some(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
+            "nothing was changed: make the directory writable, then run the command again"
+        }
+        _ => return error,
+    };
+    Error { hints: vec![hint.into()], ..error }
 }
 
 /// The digest of a skill that a package carries.

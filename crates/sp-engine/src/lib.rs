@@ -22,6 +22,7 @@ mod context;
 pub mod context_pack;
 mod cost;
 mod error;
+mod files;
 mod home;
 mod http;
 mod init;

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use sp_formats::output::{FolderAction, FolderChange, SinkChange};
 use sp_formats::state::{Install, SkillRecord, State};
+use sp_tree::atomic::Readers;
 use sp_tree::transaction::Before;
 use sp_tree::{
-    Check, Digest, Dir, EntryKind, Follow, Index, Measured, Name, Snapshot, fold, hash_scanned, measure, scan,
+    Check, Digest, Dir, EntryKind, Follow, Index, Measured, Name, Snapshot, Zeroize, fold, hash_scanned, measure, scan,
 };
 
 use crate::config::Session;
@@ -75,7 +76,7 @@ pub(crate) struct Plan {
     pub files: Vec<FilePlan>,
 }
 
-/// A file of ours that comes, changes or goes together with the folders.
+/// A file that comes, changes or goes together with the folders.
 pub(crate) struct FilePlan {
     /// The real path of the directory.
     pub dir: PathBuf,
@@ -83,6 +84,31 @@ pub(crate) struct FilePlan {
     pub before: Before,
     /// What it is to hold; nothing removes it.
     pub bytes: Option<Arc<[u8]>>,
+    /// Who may read it if it is new. A file that exists keeps its permissions.
+    pub readers: Readers,
+    /// Directories that are removed with it if nothing else is in them, by real path, outermost first.
+    pub remove_if_empty: Vec<PathBuf>,
+}
+
+impl FilePlan {
+    pub(crate) fn new(dir: PathBuf, name: Name, before: Before, bytes: Option<Arc<[u8]>>) -> Self {
+        Self { dir, name, before, bytes, readers: Readers::Anybody, remove_if_empty: Vec::new() }
+    }
+
+    /// The same for a file that only its owner may read, if it is new.
+    pub(crate) fn private(mut self) -> Self {
+        self.readers = Readers::Owner;
+        self
+    }
+}
+
+impl Drop for FilePlan {
+    fn drop(&mut self) {
+        // Private files hold keys.
+        if let (Readers::Owner, Some(bytes)) = (self.readers, self.bytes.as_mut().and_then(Arc::get_mut)) {
+            bytes.zeroize();
+        }
+    }
 }
 
 /// The changes in one sink.

@@ -165,6 +165,10 @@ impl Form {
     fn before(&mut self, before: Before) {
         match before {
             Before::Nothing => self.text("nothing"),
+            Before::Seen(_, digest) => {
+                self.text("seen");
+                self.digest(Some(digest));
+            }
             Before::Ours(digest) => {
                 self.text("ours");
                 self.digest(digest);

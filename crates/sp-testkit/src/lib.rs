@@ -5,6 +5,7 @@
 //! together, with the parts that differ from run to run replaced.
 
 mod browser;
+mod faults;
 mod files;
 mod git;
 mod mcp;
@@ -25,6 +26,7 @@ mod world;
 mod zip;
 
 pub use browser::Browser;
+pub use faults::{FaultScenario, FaultSweep, Normalize, WorldState};
 pub use files::{Entry, Files, files, sha256};
 pub use git::Repo;
 pub use mcp::{Mcp, McpChild, bytes_of, from_base64, messages};
@@ -49,5 +51,9 @@ pub use zip::zip;
 macro_rules! world {
     () => {
         $crate::World::new(env!("CARGO_BIN_EXE_sp"))
+    };
+    // On a file system in memory, for tests with so many runs that waiting for a disk would take most of the time.
+    (in memory) => {
+        $crate::World::in_memory(env!("CARGO_BIN_EXE_sp"))
     };
 }

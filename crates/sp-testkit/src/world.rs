@@ -25,6 +25,12 @@ impl World {
         Self::below(&std::env::temp_dir(), sp)
     }
 
+    /// A world on a file system in memory, where the machine has one. Use the `world!(in memory)` macro.
+    pub fn in_memory(sp: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        Self::below(&if memory.is_dir() { memory.into() } else { std::env::temp_dir() }, sp)
+    }
+
     /// A world in a directory below `base`, for tests that need another file system.
     pub fn below(base: &Path, sp: &str) -> Self {
         let temp = tempfile::Builder::new().prefix("sp-world-").tempdir_in(base).expect("a temporary directory");

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::dir::{Dir, DirEntry, FileError, Fixed, Follow, Segment, Stamp};
+use crate::dir::{Dir, DirEntry, EntryKind, FileError, Fixed, Follow, Segment, Stamp};
 use crate::path::Name;
 
 /// Whether the new bytes must survive a power cut.
@@ -101,7 +101,7 @@ pub enum Readers {
 pub enum Existing {
     /// It stays, and the new one is refused.
     Keep,
-    /// The new one takes its place.
+    /// The new one takes its place, and keeps its permissions if anybody may read it.
     Replace,
 }
 
@@ -110,11 +110,16 @@ pub fn deliver(path: &Path, temp: &Name, delivery: Delivery<'_>) -> Result<(), F
     let name = DirEntry::of(path).ok_or_else(|| FileError::new("write", path, ErrorKind::IsADirectory))?;
     let dir = Dir::open(path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
     let write = || {
-        let mut file = match delivery.readers {
-            Readers::Anybody => dir.create_file(temp, false)?,
-            Readers::Owner => dir.create_secret(temp)?,
+        let old = dir.look(&name, Follow::Never)?.filter(|old| old.kind() == EntryKind::File);
+        let replaced = old.filter(|_| delivery.existing == Existing::Replace && delivery.readers == Readers::Anybody);
+        let mut file = match (delivery.readers, replaced) {
+            (Readers::Anybody, None) => dir.create_file(temp, false)?,
+            _ => dir.create_secret(temp)?,
         };
         file.write(delivery.bytes)?;
+        if let Some(old) = replaced {
+            file.permit(&old)?;
+        }
         file.sync()?;
         match delivery.existing {
             Existing::Keep => dir.rename_new(temp, &dir, &name),

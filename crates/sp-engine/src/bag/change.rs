@@ -6,12 +6,14 @@ use std::sync::Arc;
 use sp_formats::bag::{BagSkill, CATALOG, LOCK, Lock, ROOT, read_bag_skill, write_catalog};
 use sp_formats::output::KeptFolder;
 use sp_formats::skill::{SKILL_FILE, SkillName};
+use sp_tree::atomic::Readers;
 use sp_tree::transaction::{Action, Before, Change, Intent, Transaction};
-use sp_tree::{Content, Digest, Name, PinnedDir, TreeWriter, read_optional};
+use sp_tree::{Content, Name, PinnedDir, TreeWriter};
 
 use super::workspace::Workspace;
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
+use crate::files::read_before;
 use crate::home::Home;
 
 /// What is to change.
@@ -112,11 +114,10 @@ fn file_step<'a>(
     name: &str,
     bytes: Vec<u8>,
 ) -> Result<Option<Step<'a>>> {
-    let old = read_optional(&dir.join(name), session.limits.file_bytes)?;
+    let (old, before) = read_before(&dir.join(name), session.limits.file_bytes)?;
     if old.as_ref() == Some(&bytes) {
         return Ok(None);
     }
-    let before = old.map_or(Before::Nothing, |old| Before::Ours(Some(Digest::of(&old))));
     Ok(Some(Step { root, name: name.into(), before, comes: Comes::File(bytes) }))
 }
 
@@ -140,6 +141,7 @@ fn run(session: &Session<'_>, home: &Home<'_>, workspace: &Workspace, steps: &[S
         generation: state.generation + 1,
         roots: vec![pin(&root)?, pin(&root.join(ROOT))?],
         changes: changes?,
+        remove_if_empty: Vec::new(),
     };
     let mut transaction = Transaction::begin(&home.dir, &session.limits, intent)?;
     if let Err(error) = stage(&transaction, steps) {
@@ -160,7 +162,7 @@ fn stage(transaction: &Transaction<'_>, steps: &[Step<'_>]) -> Result<()> {
                 content.write(&mut writer)?;
                 writer.finish()?;
             }
-            Comes::File(bytes) => transaction.file(index, bytes)?,
+            Comes::File(bytes) => transaction.file(index, bytes, Readers::Anybody)?,
             Comes::Nothing => {}
         }
     }

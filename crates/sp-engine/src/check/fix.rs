@@ -1,7 +1,8 @@
 //! `sp check --fix`: what is mechanical and safe, first on a draft, then on disk.
 //!
 //! Fixing one thing may bring another to light, so drafts are checked again until nothing is
-//! left to fix. A second run therefore finds nothing to do, and a dry run shows it all.
+//! left to fix. A second run therefore finds nothing to do, and a dry run shows it all. All files
+//! are written in one transaction.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,15 +10,16 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::FileFindings;
 use sp_formats::report::{edited, text_digest};
-use sp_tree::atomic::rewrite;
-use sp_tree::{Dir, FileError, Follow, Name, Stamp, read_limited};
+use sp_tree::transaction::Before;
+use sp_tree::{Digest, Dir, FileError, Follow, Name, Stamp, read_limited};
 
 use super::{CheckRequest, Checked, check_with};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
-use crate::install::Mode;
+use crate::install::{Change, Mode};
+use crate::plan::FilePlan;
 use crate::tokens::Tokens;
 
 /// Fixes that bring others to light, and those again, end here.
@@ -124,15 +126,16 @@ pub fn fix(context: &Context<'_>, request: &CheckRequest, mode: Mode) -> Result<
         left = check_with(&session, request, &tokens, &drafts)?;
     }
     tokens.store();
-    let drafts = drafts.drafts.into_iter().filter(|(_, draft)| draft.before != draft.after);
+    drafts.drafts.retain(|_, draft| draft.before != draft.after);
+    if let Some(home) = Home::open_for(context, &session.limits, mode)? {
+        let plans = drafts.drafts.iter().map(|(path, draft)| plan(path, draft)).collect::<Result<_>>()?;
+        Change { session: &session, home: Some(&home), terms: mode.into() }.make_files(plans)?;
+    }
     let mut files = Vec::new();
-    // Two runs that mend at once take turns.
-    let _home = Home::open_for(context, &session.limits, mode)?;
-    for (path, draft) in drafts {
+    for (path, draft) in drafts.drafts {
         let file = context.show_near(&path);
         if mode == Mode::Apply {
-            context.tell(Event::Rewriting { file: &file, before: &draft.before, after: &draft.after });
-            write(context, &path, &draft)?;
+            context.tell(Event::Rewritten { file: &file, before: &draft.before, after: &draft.after });
         }
         files.push(FixedFile { file, path, before: draft.before, after: draft.after });
     }
@@ -150,13 +153,11 @@ fn open(session: &Session<'_>, path: &Path) -> Result<Draft> {
     }
 }
 
-fn write(context: &Context<'_>, path: &Path, draft: &Draft) -> Result<()> {
+/// The change that writes a draft to its file, whose path has no links in it.
+fn plan(path: &Path, draft: &Draft) -> Result<FilePlan> {
     let (dir, name) = real(path)?;
-    let temp = named(&format!(".{name}.sp-new"))?;
-    match rewrite(&dir, &name, &draft.stamp, &temp, draft.after.as_bytes())? {
-        true => Ok(()),
-        false => Err(changed(context, path)),
-    }
+    let before = Before::Seen(draft.stamp, Digest::of(draft.before.as_bytes()));
+    Ok(FilePlan::new(dir.path().to_owned(), name, before, Some(draft.after.as_bytes().into())))
 }
 
 /// The directory and name of the file itself, behind all links.

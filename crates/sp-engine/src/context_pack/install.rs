@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sp_formats::context_pack::{AGENTS, BlockError, CURSOR, ContextPack, Document, find, put, take_out};
+use sp_formats::context_pack::{AGENTS, BlockError, CURSOR, ContextPack, Document, Remainder, find, put, take_out};
 use sp_formats::output::ContextPackWritten;
-use sp_tree::{Dir, EntryKind, Follow, Name, read_optional};
+use sp_tree::read_optional;
 
 use super::archive::valid;
 use super::write::{Target, change_files};
@@ -16,6 +16,8 @@ use crate::install::Mode;
 
 /// Rules that Cursor reads: one file of ours.
 const CURSOR_RULES: &str = ".cursor/rules/context-pack.mdc";
+/// The directories of that file, outermost first: they go with it if nothing else is in them.
+const CURSOR_DIRS: &[&str] = &[".cursor", ".cursor/rules"];
 const CLAUDE: &str = "CLAUDE.md";
 /// With this Claude reads `AGENTS.md` too.
 const IMPORT: &str = "@AGENTS.md";
@@ -88,22 +90,17 @@ pub fn uninstall(context: &Context<'_>, root: Option<&Path>, mode: Mode) -> Resu
         }
         let Some(old) = repo.text(file)? else { continue };
         if let Some(rest) = take_out(&old).map_err(|why| repo.refused(file, why))? {
-            let rest = Some(rest).filter(|rest| !rest.is_empty());
-            files.insert(file.to_owned(), Target::new(Some(old), rest));
+            files.insert(file.to_owned(), Target::new(Some(old), Remainder::content(rest)));
         }
     }
     if let Some(old) = repo.own(CURSOR_RULES)? {
-        files.insert(CURSOR_RULES.to_owned(), Target::new(Some(old), None));
+        files.insert(CURSOR_RULES.to_owned(), Target::new(Some(old), None).in_dirs_of_ours(CURSOR_DIRS));
     }
     if files.is_empty() {
         let message = format!("no context pack is installed in `{}`", context.show(&repo.root));
         return Err(Error::new(Kind::Request, message).hint("name the repository with `--root <dir>`"));
     }
-    let written = change_files(&session, &repo.root, files, mode)?;
-    if mode == Mode::Apply {
-        repo.tidy()?;
-    }
-    Ok(written)
+    change_files(&session, &repo.root, files, mode)
 }
 
 fn document<'p>(pack: &'p ContextPack, name: &str) -> Option<&'p Document> {
@@ -149,27 +146,6 @@ impl<'a> Repository<'a> {
         Self { session, root }
     }
 
-    /// Folders that held nothing but what was ours go with it.
-    fn tidy(&self) -> Result<()> {
-        let name = |text: &str| Name::new(text).map_err(|e| Error::new(Kind::Data, e.to_string()));
-        let root = Dir::open(&self.root)?;
-        let (outer, inner) = (name(".cursor")?, name("rules")?);
-        if root.look(&outer, Follow::Never)?.is_none_or(|stamp| stamp.kind() != EntryKind::Dir) {
-            return Ok(());
-        }
-        let cursor = root.open_dir(&outer, Follow::Never)?;
-        let is_empty = |dir: &Dir| Ok::<bool, Error>(dir.entries()?.is_empty());
-        if cursor.look(&inner, Follow::Never)?.is_some_and(|stamp| stamp.kind() == EntryKind::Dir)
-            && is_empty(&cursor.open_dir(&inner, Follow::Never)?)?
-        {
-            cursor.remove_dir(&inner)?;
-        }
-        if is_empty(&cursor)? {
-            root.remove_dir(&outer)?;
-        }
-        Ok(())
-    }
-
     /// Whether `CLAUDE.md` is `AGENTS.md` by a link, as many have it: then Claude reads that one already.
     fn is_link_to_agents(&self) -> bool {
         let real = |file: &str| self.root.join(file).canonicalize().ok();
@@ -202,7 +178,7 @@ impl<'a> Repository<'a> {
     }
 
     fn put(&self, file: &str, old: Option<&str>, pack_id: &str, body: &str) -> Result<String> {
-        put(old.unwrap_or_default(), pack_id, body).map_err(|why| self.refused(file, why))
+        put(old, pack_id, body).map_err(|why| self.refused(file, why))
     }
 
     fn refused(&self, file: &str, why: BlockError) -> Error {

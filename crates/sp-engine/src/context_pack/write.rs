@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sp_formats::output::{ContextFile, ContextPackWritten, FileChange};
-use sp_tree::transaction::Before;
-use sp_tree::{Digest, Dir, Name, read_optional};
+use sp_tree::read_optional;
 
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
+use crate::files::{place_of, read_before, real_dir};
 use crate::home::Home;
 use crate::install::{Change, Mode};
 use crate::plan::FilePlan;
@@ -17,15 +17,22 @@ use crate::plan::FilePlan;
 pub(super) struct Target {
     old: Option<Vec<u8>>,
     new: Option<Vec<u8>>,
+    /// Directories that go with the file if nothing else is in them, outermost first.
+    dirs_of_ours: &'static [&'static str],
 }
 
 impl Target {
     pub(super) fn new(old: Option<String>, new: Option<String>) -> Self {
-        Self { old: old.map(String::into_bytes), new: new.map(String::into_bytes) }
+        Self::of_bytes(old.map(String::into_bytes), new.map(String::into_bytes))
     }
 
     pub(super) fn of_bytes(old: Option<Vec<u8>>, new: Option<Vec<u8>>) -> Self {
-        Self { old, new }
+        Self { old, new, dirs_of_ours: &[] }
+    }
+
+    /// The same file, with directories that go with it if nothing else is in them.
+    pub(super) fn in_dirs_of_ours(self, dirs_of_ours: &'static [&'static str]) -> Self {
+        Self { dirs_of_ours, ..self }
     }
 
     fn change(&self) -> FileChange {
@@ -47,7 +54,7 @@ pub(super) fn write_files(
     let mut targets = BTreeMap::new();
     for (path, bytes) in files {
         let old = read_optional(&dir.join(path), session.limits.skill_bytes)?;
-        targets.insert(path.clone(), Target { old, new: Some(bytes.clone()) });
+        targets.insert(path.clone(), Target::of_bytes(old, Some(bytes.clone())));
     }
     change_files(session, dir, targets, Mode::Apply)
 }
@@ -99,10 +106,14 @@ fn put_files(session: &Session<'_>, home: &Home<'_>, dir: &Path, files: BTreeMap
 }
 
 fn plan(root: &Path, path: &str, target: Target) -> Result<FilePlan> {
-    let (parent, name) = path.rsplit_once('/').map_or(("", path), |(parent, name)| (parent, name));
-    let name = Name::new(name).map_err(|why| Error::new(Kind::Data, format!("`{path}`: {why}")))?;
-    let dir = root.join(parent);
-    Dir::create_all(&dir)?;
-    let before = target.old.map_or(Before::Nothing, |old| Before::Ours(Some(Digest::of(&old))));
-    Ok(FilePlan { dir, name, before, bytes: target.new.map(Into::into) })
+    let full = root.join(path);
+    let (old, before) = read_before(&full, u64::MAX)?;
+    if old != target.old {
+        return Err(Error::new(Kind::Request, format!("`{}` changed while the command was running", full.display()))
+            .hint("nothing was changed: run the command again"));
+    }
+    let (dir, name) = place_of(&full)?;
+    let mut plan = FilePlan::new(real_dir(dir), name, before, target.new.map(Into::into));
+    plan.remove_if_empty = target.dirs_of_ours.iter().map(|dir| root.join(dir)).collect();
+    Ok(plan)
 }

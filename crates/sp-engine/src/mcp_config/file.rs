@@ -1,14 +1,17 @@
 //! One settings file on disk: read with all its looks, and replaced only if it still looks so.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use sp_tree::atomic::{self, Delivery, Existing, Readers};
-use sp_tree::{Dir, EntryKind, FileError, Follow, Name, Stamp, read_limited};
+use sp_tree::transaction::Before;
+use sp_tree::{Digest, Dir, EntryKind, FileError, Follow, Name, Stamp, read_limited};
 
 use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
+use crate::files::real_dir;
+use crate::plan::FilePlan;
 use crate::sinks::Scope;
 
 /// A settings file as it was found.
@@ -17,6 +20,8 @@ pub(super) struct SettingsFile {
     pub path: PathBuf,
     /// The file behind all links; none if there is no file.
     found: Option<Found>,
+    /// What is already planned for it, for another agent that reads the same file.
+    draft: Option<String>,
 }
 
 struct Found {
@@ -25,25 +30,55 @@ struct Found {
     text: String,
 }
 
-/// What became of a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
-    /// It is on disk.
-    Done,
-    /// Somebody else wrote meanwhile, and nothing was done.
-    Overtaken,
+/// New texts of settings files, by the real path of each file. They are written all at once.
+#[derive(Default)]
+pub(super) struct SettingsDrafts(BTreeMap<PathBuf, SettingsDraft>);
+
+struct SettingsDraft {
+    before: Before,
+    text: String,
+}
+
+impl SettingsDrafts {
+    /// Plans a new text for a file.
+    pub(super) fn put(&mut self, file: &SettingsFile, text: &str) {
+        let before = file.found.as_ref().map(|found| Before::Seen(found.stamp, Digest::of(found.text.as_bytes())));
+        let draft = SettingsDraft { before: before.unwrap_or(Before::Nothing), text: text.into() };
+        self.0.insert(file.real_path(), draft);
+    }
+
+    /// The changes that write the drafts.
+    pub(super) fn plans(self, context: &Context<'_>, scope: Scope) -> Result<Vec<FilePlan>> {
+        let plan = |(path, draft): (PathBuf, SettingsDraft)| {
+            let name = named(context, &path, &path.file_name().unwrap_or_default().to_string_lossy())?;
+            let dir = path.parent().unwrap_or(Path::new("/")).to_owned();
+            let plan = FilePlan::new(dir, name, draft.before, Some(draft.text.into_bytes().into()));
+            Ok(match scope {
+                // Agents keep tokens in the files of the user.
+                Scope::Global => plan.private(),
+                Scope::Project => plan,
+            })
+        };
+        self.0.into_iter().map(plan).collect()
+    }
 }
 
 impl SettingsFile {
-    /// Reads a file; that there is none is no error.
-    pub(super) fn read(session: &Session<'_>, path: &Path) -> Result<Self> {
+    /// Reads a file, or takes what is planned for it; that there is none is no error.
+    pub(super) fn read(session: &Session<'_>, path: &Path, drafts: &SettingsDrafts) -> Result<Self> {
+        let mut file = Self::find(session, path)?;
+        file.draft = drafts.0.get(&file.real_path()).map(|draft| draft.text.clone());
+        Ok(file)
+    }
+
+    fn find(session: &Session<'_>, path: &Path) -> Result<Self> {
         let context = session.context;
         let path = path.to_owned();
         let real = match path.canonicalize() {
             Ok(real) => real,
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 refuse_dangling(context, &path)?;
-                return Ok(Self { path, found: None });
+                return Ok(Self { path, found: None, draft: None });
             }
             Err(e) => return Err(unusable(context, FileError::new("find", &path, e))),
         };
@@ -59,17 +94,27 @@ impl SettingsFile {
                 .because(e)
                 .hint("nothing was changed: save it as UTF-8")
         })?;
-        Ok(Self { path, found: Some(Found { real, stamp, text }) })
+        Ok(Self { path, found: Some(Found { real, stamp, text }), draft: None })
     }
 
     /// What it says; nothing if there is none.
     pub(super) fn text(&self) -> &str {
-        self.found.as_ref().map_or("", |found| &found.text)
+        let found = self.found.as_ref().map(|found| found.text.as_str());
+        self.draft.as_deref().or(found).unwrap_or_default()
     }
 
     /// Whether there was none.
     pub(super) fn is_new(&self) -> bool {
-        self.found.is_none()
+        self.found.is_none() && self.draft.is_none()
+    }
+
+    /// The path of the file with all links resolved, even if there is no file yet.
+    fn real_path(&self) -> PathBuf {
+        match (&self.found, self.path.parent(), self.path.file_name()) {
+            (Some(found), ..) => found.real.clone(),
+            (None, Some(dir), Some(name)) => real_dir(dir).join(name),
+            (None, ..) => self.path.clone(),
+        }
     }
 
     /// The file that would be written, if the path leads to it by a link.
@@ -91,38 +136,6 @@ impl SettingsFile {
                 )))
             }
             _ => Ok(()),
-        }
-    }
-
-    /// Puts a text in the place of the old one, at one instant and with the same permissions.
-    pub(super) fn write(&self, context: &Context<'_>, text: &str, scope: Scope) -> Result<Written> {
-        let failed = |error| unusable(context, error);
-        let Some(found) = &self.found else {
-            return self.create(context, text, scope);
-        };
-        let (dir, name) = place(context, &found.real)?;
-        let temp = named(context, &found.real, &format!(".{name}.sp-new"))?;
-        let done = atomic::rewrite(&dir, &name, &found.stamp, &temp, text.as_bytes()).map_err(failed)?;
-        Ok(if done { Written::Done } else { Written::Overtaken })
-    }
-
-    fn create(&self, context: &Context<'_>, text: &str, scope: Scope) -> Result<Written> {
-        let failed = |error| unusable(context, error);
-        let dir = Dir::create_all(self.path.parent().unwrap_or(Path::new("/"))).map_err(failed)?;
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let temp = named(context, &self.path, &format!(".{name}.sp-new"))?;
-        // The caller holds the lock of the home, so a file that has this name was left by a death.
-        dir.remove_tree(&temp).map_err(failed)?;
-        // Agents keep tokens in the files of the user.
-        let readers = match scope {
-            Scope::Global => Readers::Owner,
-            Scope::Project => Readers::Anybody,
-        };
-        let delivery = Delivery { bytes: text.as_bytes(), readers, existing: Existing::Keep };
-        match atomic::deliver(&self.path, &temp, delivery) {
-            Ok(()) => Ok(Written::Done),
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(Written::Overtaken),
-            Err(e) => Err(failed(e)),
         }
     }
 }

@@ -4,7 +4,8 @@
 //! agent ──▶ its file ──▶ read ──▶ the entry that is there × the one that is wanted ──▶ text ──▶ disk
 //! ```
 //!
-//! Every file is judged before the first is written, and each is read once more just before it is.
+//! Every file is judged before any is written, and all are written in one transaction: either every agent
+//! has the change, or none does.
 
 mod agents;
 mod file;
@@ -21,21 +22,23 @@ use ureq::http::Uri;
 
 use self::agents::agent;
 pub use self::agents::{MCP_AGENTS, McpAgent};
-use self::file::{SettingsFile, Written};
+use self::file::{SettingsDrafts, SettingsFile};
 use crate::agents::expand;
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::http::is_here;
-use crate::install::{Mode, Replace};
+use crate::install::{Change, Mode, Replace};
 use crate::sinks::{Scope, project_root};
 
 /// The name that the server has where the user gives it none.
 pub const DEFAULT_MCP_NAME: &str = "skillpack";
 
-/// How often a file is read again because its agent wrote it meanwhile.
-const ATTEMPTS: usize = 5;
+/// How often the files are read again because an agent wrote one meanwhile.
+const MAX_ATTEMPTS: usize = 5;
+
+const OVERTAKEN_HINT: &str = "nothing was changed: quit the agent, then run the command again";
 
 /// Which entry of whose settings.
 #[derive(Debug, Clone)]
@@ -119,18 +122,12 @@ fn change(context: &Context<'_>, target: &McpTarget, wish: &Wish<'_>) -> Result<
             agents.push(agent);
         }
     }
-    let plan = |agent: &McpAgent| plan(&session, agent, target, wish);
-    let mut planned = agents.iter().map(|agent| plan(agent)).collect::<Result<Vec<_>>>()?;
-    if planned.iter().any(|planned| planned.after.is_some()) {
-        // Two runs that write at once take turns.
-        let home = Home::open_for(context, &session.limits, target.mode)?;
-        if home.is_some() {
-            let mut changed = Vec::new();
-            for (agent, planned) in agents.iter().zip(&mut planned) {
-                *planned = settled(context, target.scope, || plan(agent)).map_err(|error| halfway(error, &changed))?;
-                changed.extend(planned.after.as_ref().map(|_| context.show(&planned.file.path)));
-            }
-        }
+    let request = Request { session: &session, agents: &agents, target, wish };
+    let (mut planned, _) = request.plan_all()?;
+    if planned.iter().any(|planned| planned.after.is_some())
+        && let Some(home) = Home::open_for(context, &session.limits, target.mode)?
+    {
+        planned = request.apply(&home)?;
     }
     let changes = agents.iter().zip(&planned).map(|(agent, planned)| told(agent, target, wish, planned));
     Ok(McpChange {
@@ -140,34 +137,57 @@ fn change(context: &Context<'_>, target: &McpTarget, wish: &Wish<'_>) -> Result<
     })
 }
 
-/// Says which files were changed before one could not be.
-fn halfway(error: Error, changed: &[String]) -> Error {
-    match changed {
-        [] => error,
-        changed => error.hint(format!("these were changed before, and stay so: `{}`", changed.join("`, `"))),
-    }
+/// What is to be done for which agents.
+struct Request<'a> {
+    session: &'a Session<'a>,
+    agents: &'a [&'static McpAgent],
+    target: &'a McpTarget,
+    wish: &'a Wish<'a>,
 }
 
-/// Writes what a fresh plan says, and plans again if somebody else was faster.
-fn settled(context: &Context<'_>, scope: Scope, plan: impl Fn() -> Result<Planned>) -> Result<Planned> {
-    for _ in 0..ATTEMPTS {
-        let planned = plan()?;
-        let written = match &planned.after {
-            Some(text) => planned.file.write(context, text, scope)?,
-            None => Written::Done,
-        };
-        if written == Written::Done {
-            return Ok(planned);
+impl Request<'_> {
+    /// Reads the files and decides what each will hold.
+    fn plan_all(&self) -> Result<(Vec<Planned>, SettingsDrafts)> {
+        let mut drafts = SettingsDrafts::default();
+        let mut all = Vec::new();
+        for agent in self.agents {
+            let planned = plan(self.session, agent, self.target, self.wish, &drafts)?;
+            if let Some(text) = &planned.after {
+                drafts.put(&planned.file, text);
+            }
+            all.push(planned);
+        }
+        Ok((all, drafts))
+    }
+
+    /// Writes what a fresh plan says, all of it or nothing, and plans again if an agent wrote meanwhile.
+    fn apply(&self, home: &Home<'_>) -> Result<Vec<Planned>> {
+        let context = self.session.context;
+        let change = Change { session: self.session, home: Some(home), terms: self.target.mode.into() };
+        let mut attempts = 1;
+        loop {
+            let (planned, drafts) = self.plan_all()?;
+            match change.make_files(drafts.plans(context, self.target.scope)?) {
+                Ok(()) => return Ok(planned),
+                Err(error) if !error.is_overtaken() => return Err(error),
+                Err(error) if attempts == MAX_ATTEMPTS => {
+                    return Err(Error { hints: vec![OVERTAKEN_HINT.into()], ..error });
+                }
+                Err(_) => attempts += 1,
+            }
         }
     }
-    let shown = context.show(&plan()?.file.path);
-    Err(Error::new(Kind::Request, format!("`{shown}` changed whenever it was to be written"))
-        .hint("it was left as it is: quit the agent, then run it again"))
 }
 
-fn plan(session: &Session<'_>, agent: &McpAgent, target: &McpTarget, wish: &Wish<'_>) -> Result<Planned> {
+fn plan(
+    session: &Session<'_>,
+    agent: &McpAgent,
+    target: &McpTarget,
+    wish: &Wish<'_>,
+    drafts: &SettingsDrafts,
+) -> Result<Planned> {
     let context = session.context;
-    let file = SettingsFile::read(session, &settings_path(context, agent, target.scope)?)?;
+    let file = SettingsFile::read(session, &settings_path(context, agent, target.scope)?, drafts)?;
     let entry = Entry { table: agent.table, key: &target.name };
     let failed = |error| broken(context, &file, error);
     let old = agent.form.entry(file.text(), entry, &session.limits).map_err(failed)?;

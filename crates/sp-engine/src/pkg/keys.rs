@@ -6,23 +6,28 @@ use sp_formats::json::{Json, Value, quoted};
 use sp_formats::output::{KeyItem, KeyList, PinItem};
 use sp_formats::package::store::Trust;
 use sp_formats::package::{Coverage, PackageName, Signer};
-use sp_tree::atomic::{Delivery, Existing, Readers};
-use sp_tree::{Dir, Name, PrivateKey, PublicKey, Signature, read_limited};
+use sp_tree::transaction::Before;
+use sp_tree::{Dir, FileError, Name, PrivateKey, PublicKey, Signature, read_limited};
 
-use super::manage::deliver;
 use super::secret::refuse_open;
 use super::shelf::Stock;
 use super::trust::{pin, read_trust};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
+use crate::files::{place_of, read_before};
 use crate::home::Home;
+use crate::install::{Change, Mode};
+use crate::plan::FilePlan;
 
 const KEYS: &str = "keys";
 /// The key that is used where none is named.
 pub(super) const DEFAULT: &str = "default";
 const RETIRED: &str = ".retired";
+/// Earlier versions gave the new key this name until a rotation was complete.
 const NEXT: &str = ".next";
+/// Earlier versions wrote keys to files of such names first, and left them behind when they were killed.
+const UNFINISHED: &str = ".sp-new";
 /// A private key in PEM has some hundred bytes.
 const MAX_KEY: u64 = 16 * 1024;
 const ROTATION: &str = "skillpack-key-rotation-v1";
@@ -40,6 +45,7 @@ pub enum KeyPart {
 pub fn new_key(context: &Context<'_>, name: &str) -> Result<KeyList> {
     let session = Session::begin(context)?;
     let home = Home::open(context, &session.limits)?;
+    remove_unfinished(context, &home)?;
     let key = make(&session, &home, name)?;
     Ok(only(item(context, name, &key)))
 }
@@ -58,14 +64,14 @@ pub fn list_keys(context: &Context<'_>) -> Result<KeyList> {
 
 /// The public half of a key; or its private half goes into a file.
 pub fn export_key(context: &Context<'_>, name: &str, part: &KeyPart) -> Result<KeyList> {
-    Session::begin(context)?;
+    let session = Session::begin(context)?;
     let key = load(context, name)?;
     let mut list = only(item(context, name, &key));
     if let KeyPart::Private(path) = part {
         let path = context.absolute(path);
-        let pem = key.to_pem().map_err(|e| Error::new(Kind::Data, "the key cannot be written").because(e))?;
-        let delivery = Delivery { bytes: pem.as_bytes(), readers: Readers::Owner, existing: Existing::Keep };
-        deliver(context, &path, delivery)?;
+        let home = Home::open(context, &session.limits)?;
+        let plan = new_file_plan(context, &path, pem(&key)?.as_bytes())?.private();
+        change_files(&session, &home, vec![plan])?;
         list.keys[0].file = path;
     }
     Ok(list)
@@ -75,6 +81,7 @@ pub fn export_key(context: &Context<'_>, name: &str, part: &KeyPart) -> Result<K
 pub fn import_key(context: &Context<'_>, file: &Path, name: &str) -> Result<KeyList> {
     let session = Session::begin(context)?;
     let home = Home::open(context, &session.limits)?;
+    remove_unfinished(context, &home)?;
     let path = context.absolute(file);
     let pem = zeroizing(read_limited(&path, MAX_KEY)?);
     let key = std::str::from_utf8(&pem).ok().and_then(|pem| PrivateKey::from_pem(pem).ok()).ok_or_else(|| {
@@ -112,31 +119,34 @@ fn check_namespace(namespace: &str) -> Result<()> {
 
 /// Makes a new key in the place of an old one, and a statement by which others can follow.
 ///
-/// The new key is there under another name before anything else happens, so that a rotation that
-/// was interrupted goes on with the same key.
+/// The new key, the retired old one, the statement and the record of whom we trust change in one transaction.
 pub fn rotate_key(context: &Context<'_>, name: &str, statement: Option<&Path>) -> Result<KeyList> {
     let session = Session::begin(context)?;
     let home = Home::open(context, &session.limits)?;
+    remove_unfinished(context, &home)?;
+    check_name(name)?;
+    let (_, before) = read_before(&path_of(context, name), MAX_KEY)?;
     let old = load(context, name)?;
     let next = format!("{name}{NEXT}");
-    let new = match path_of(context, &next).exists() {
-        true => load(context, &next)?,
-        false => make(&session, &home, &next)?,
-    };
-    if let Some(path) = statement {
-        publish(&session, &context.absolute(path), &old, &new)?;
+    let (unused, next_before) = read_before(&path_of(context, &next), MAX_KEY)?;
+    // A rotation that an earlier version did not complete: others may have its statement already.
+    let new = if unused.is_some() { load(context, &next)? } else { generate(context)? };
+    let mut plans = vec![key_plan(context, name, before, Some(&new))?];
+    if unused.is_some() {
+        plans.push(key_plan(context, &next, next_before, None)?);
     }
     let retired = format!("{name}{RETIRED}-{}", &old.public().short()[..8]);
     if !path_of(context, &retired).exists() {
-        store(&session, &home, &retired, &old)?;
+        plans.push(key_plan(context, &retired, Before::Nothing, Some(&old))?);
+    }
+    if let Some(path) = statement {
+        plans.extend(statement_plan(&session, &context.absolute(path), &old, &new)?);
     }
     let mut stock = Stock::open(&session)?;
     follow(context, &mut stock.trust, &old.public(), &new.public());
-    stock.save(&home)?;
-    let keys = Dir::open(&context.home.join(KEYS))?;
-    let file = |name: &str| Name::new(&format!("{name}.pem")).map_err(|e| Error::new(Kind::Usage, e.to_string()));
-    keys.rename_over(&file(&next)?, &keys, &file(name)?)?;
-    keys.sync()?;
+    plans.extend(stock.plans()?);
+    change_files(&session, &home, plans)?;
+    stock.tell();
     if statement.is_none() {
         context.tell(Event::Hint(format!(
             "whoever trusts the old key must hear of the new one: `sp key trust <namespace> {}`",
@@ -146,15 +156,13 @@ pub fn rotate_key(context: &Context<'_>, name: &str, statement: Option<&Path>) -
     Ok(only(item(context, name, &new)))
 }
 
-/// Writes the statement, unless it is there already.
-fn publish(session: &Session<'_>, path: &Path, old: &PrivateKey, new: &PrivateKey) -> Result<()> {
+/// The file with the statement, unless it is there already.
+fn statement_plan(session: &Session<'_>, path: &Path, old: &PrivateKey, new: &PrivateKey) -> Result<Option<FilePlan>> {
     let there = read_limited(path, MAX_KEY).ok().and_then(|bytes| read_statement(&bytes, session));
     if there == Some((old.public(), new.public())) {
-        return Ok(());
+        return Ok(None);
     }
-    let text = state(session.context, old, new);
-    let delivery = Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing: Existing::Keep };
-    deliver(session.context, path, delivery)
+    new_file_plan(session.context, path, state(session.context, old, new).as_bytes()).map(Some)
 }
 
 /// Follows a statement by which an old key names its successor.
@@ -256,17 +264,55 @@ fn zeroizing<T: sp_tree::Zeroize>(value: T) -> sp_tree::Zeroizing<T> {
     sp_tree::Zeroizing::new(value)
 }
 
-fn store(session: &Session<'_>, _home: &Home<'_>, name: &str, key: &PrivateKey) -> Result<()> {
-    let context = session.context;
+fn store(session: &Session<'_>, home: &Home<'_>, name: &str, key: &PrivateKey) -> Result<()> {
     check_name(name)?;
-    let pem = key.to_pem().map_err(|e| Error::new(Kind::Data, "the key cannot be written").because(e))?;
-    let path = path_of(context, name);
-    Dir::create_all(&context.home.join(KEYS))?;
-    if path.symlink_metadata().is_ok() {
+    if path_of(session.context, name).symlink_metadata().is_ok() {
         return Err(Error::new(Kind::Request, format!("there is a key called `{name}` already"))
             .hint("give the new one another name, or use `sp key rotate`"));
     }
-    deliver(context, &path, Delivery { bytes: pem.as_bytes(), readers: Readers::Owner, existing: Existing::Keep })
+    change_files(session, home, vec![key_plan(session.context, name, Before::Nothing, Some(key))?])
+}
+
+/// Changes files of keys, all of them or none.
+fn change_files(session: &Session<'_>, home: &Home<'_>, plans: Vec<FilePlan>) -> Result<()> {
+    Change { session, home: Some(home), terms: Mode::Apply.into() }.make_files(plans)
+}
+
+/// The change that gives a key's file this key, or removes it.
+fn key_plan(context: &Context<'_>, name: &str, before: Before, key: Option<&PrivateKey>) -> Result<FilePlan> {
+    let path = path_of(context, name);
+    let home = context.home.canonicalize().map_err(|e| FileError::new("find", &context.home, e))?;
+    let bytes = key.map(pem).transpose()?.map(|pem| pem.as_bytes().into());
+    Ok(FilePlan::new(home.join(KEYS), place_of(&path)?.1, before, bytes).private())
+}
+
+/// The change that creates a file where the user wants it.
+fn new_file_plan(context: &Context<'_>, path: &Path, bytes: &[u8]) -> Result<FilePlan> {
+    let (dir, name) = place_of(path)?;
+    if path.symlink_metadata().is_ok() {
+        return Err(Error::new(Kind::Request, format!("`{}` is there already", context.show(path)))
+            .hint("nothing was changed: remove it, or choose another name"));
+    }
+    let dir = dir.canonicalize().map_err(|e| FileError::new("find", dir, e))?;
+    Ok(FilePlan::new(dir, name, Before::Nothing, Some(bytes.into())))
+}
+
+fn pem(key: &PrivateKey) -> Result<sp_tree::Zeroizing<String>> {
+    key.to_pem().map_err(|e| Error::new(Kind::Data, "the key cannot be written").because(e))
+}
+
+/// Removes private keys that earlier versions left behind when they were killed.
+fn remove_unfinished(context: &Context<'_>, _locked: &Home<'_>) -> Result<()> {
+    let dir = match Dir::open(&context.home.join(KEYS)) {
+        Ok(dir) => dir,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(e.into()),
+    };
+    let is_unfinished = |name: &str| name.starts_with('.') && name.ends_with(UNFINISHED);
+    for entry in dir.entries()?.iter().filter(|entry| entry.name().to_str().is_some_and(is_unfinished)) {
+        dir.remove_file(entry)?;
+    }
+    Ok(())
 }
 
 fn load(context: &Context<'_>, name: &str) -> Result<PrivateKey> {

@@ -143,12 +143,9 @@ impl Project {
             .because(format!("`{LOCK}` says nothing of it"))
             .hint("move it away, and install again"));
         }
-        Ok(Some(FilePlan {
-            dir: self.packages_dir(),
-            name: Self::file_name(name)?,
-            before: if old.is_some() { Before::Ours(locked) } else { Before::Nothing },
-            bytes: bytes.map(|text| Arc::clone(text).into()),
-        }))
+        let before = if old.is_some() { Before::Ours(locked) } else { Before::Nothing };
+        let bytes = bytes.map(|text| Arc::clone(text).into());
+        Ok(Some(FilePlan::new(self.packages_dir(), Self::file_name(name)?, before, bytes)))
     }
 
     /// Where the merged graph is.
@@ -169,12 +166,9 @@ impl Project {
         }
         // What somebody else put there, or changed, is kept.
         let locked = self.lock.context.as_ref().map(|locked| locked.digest);
-        Ok(Some(FilePlan {
-            dir: self.dir(),
-            name: Name::new(CONTEXT).map_err(|e| Error::new(Kind::Data, e.to_string()))?,
-            before: if old.is_some() { Before::Ours(locked) } else { Before::Nothing },
-            bytes: bytes.map(Into::into),
-        }))
+        let name = Name::new(CONTEXT).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
+        let before = if old.is_some() { Before::Ours(locked) } else { Before::Nothing };
+        Ok(Some(FilePlan::new(self.dir(), name, before, bytes.map(Into::into))))
     }
 
     /// The locks that the project had.
@@ -198,12 +192,8 @@ impl Project {
         }
         let before = |old: Option<&[u8]>| old.map_or(Before::Nothing, |old| Before::Ours(Some(Digest::of(old))));
         let named = |name: &str| Name::new(name).map_err(|e| Error::new(Kind::Data, e.to_string()));
-        let mut plans = vec![FilePlan {
-            dir: self.root.clone(),
-            name: named(LOCK)?,
-            before: before(self.stored.as_deref()),
-            bytes: Some(bytes.into()),
-        }];
+        let stored = before(self.stored.as_deref());
+        let mut plans = vec![FilePlan::new(self.root.clone(), named(LOCK)?, stored, Some(bytes.into()))];
         let mut history = self.history(session)?;
         match onwards {
             Onwards::Remember(sinks) => {
@@ -213,12 +203,8 @@ impl Project {
             Onwards::BackTo(entries) => history.entries.truncate(*entries),
         }
         let old = read_optional(&self.dir().join(HISTORY), MAX_LOCK)?;
-        plans.push(FilePlan {
-            dir: self.dir(),
-            name: named(HISTORY)?,
-            before: before(old.as_deref()),
-            bytes: Some(history.to_json().into()),
-        });
+        let bytes = Some(history.to_json().into());
+        plans.push(FilePlan::new(self.dir(), named(HISTORY)?, before(old.as_deref()), bytes));
         Ok(plans)
     }
 }

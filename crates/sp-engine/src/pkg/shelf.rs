@@ -162,13 +162,13 @@ impl<'a> Stock<'a> {
         for digest in &after {
             let (dir, name) = place(digest)?;
             if let (Some(bytes), false) = (self.coming.get(digest), dir.join(name.as_str()).exists()) {
-                plans.push(FilePlan { dir, name, before: Before::Nothing, bytes: Some(Arc::clone(bytes).into()) });
+                plans.push(FilePlan::new(dir, name, Before::Nothing, Some(Arc::clone(bytes).into())));
             }
         }
         for digest in before.difference(&after) {
             let (dir, name) = place(digest)?;
             if dir.join(name.as_str()).exists() {
-                plans.push(FilePlan { dir, name, before: Before::Ours(Some(*digest)), bytes: None });
+                plans.push(FilePlan::new(dir, name, Before::Ours(Some(*digest)), None));
             }
         }
         plans.extend(record_plan(&home, SHELF, &self.shelf)?);
@@ -209,7 +209,7 @@ fn record_plan<T: Record + PartialEq>(home: &Path, file: &str, record: &T) -> Re
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = Name::new(&name).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
     let dir = path.parent().unwrap_or(home).to_path_buf();
-    Ok(Some(FilePlan { dir, name, before, bytes: Some(bytes.into()) }))
+    Ok(Some(FilePlan::new(dir, name, before, Some(bytes.into()))))
 }
 
 fn record(context: &Context<'_>, package: &Package, from: &str) -> StoredPackage {

@@ -1,7 +1,8 @@
 //! A marked block in somebody else's file: it is put in, replaced and taken out, and every other byte stays.
 //!
 //! The first mark says what was put between the user's text and the block, so that taking it out gives
-//! the file back exactly, and what the block held, so that edits in it are noticed.
+//! the file back exactly, and what the block held, so that edits in it are noticed. It also says whether
+//! the file existed and was empty: such a file stays, while one that was created for the block goes with it.
 
 use std::ops::Range;
 
@@ -10,6 +11,8 @@ use sp_tree::Digest;
 const BEGIN: &str = "<!-- skillpack:begin ";
 const END: &str = "<!-- skillpack:end -->\n";
 const HASH_DIGITS: usize = 16;
+/// The word in the first mark of a block that was put into an empty file.
+const IN_EMPTY_FILE: &str = "file=empty";
 
 /// Why a block cannot be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +34,25 @@ pub struct Block {
     pub whole: Range<usize>,
     /// What joins it.
     glue: usize,
+    /// Whether the file existed and was empty.
+    in_empty_file: bool,
     is_edited: bool,
+}
+
+/// A file without its block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remainder {
+    /// What the file holds besides the block.
+    pub text: String,
+    /// Whether the file existed, without any text, before the block was put into it.
+    pub was_empty_file: bool,
+}
+
+impl Remainder {
+    /// What the file is to hold; `None` if it was created for the block.
+    pub fn content(self) -> Option<String> {
+        (self.was_empty_file || !self.text.is_empty()).then_some(self.text)
+    }
 }
 
 /// The block that stands in a text, if one does.
@@ -40,7 +61,11 @@ pub fn find(text: &str) -> Result<Option<Block>, BlockError> {
     let after = begin + BEGIN.len();
     let line = text[after..].find(" -->\n").map(|end| after + end).ok_or(BlockError::Broken)?;
     let words: Vec<&str> = text[after..line].split(' ').collect();
-    let [pack_id, glue, hash] = words.as_slice() else { return Err(BlockError::Broken) };
+    let (pack_id, glue, hash, in_empty_file) = match words.as_slice() {
+        [pack_id, glue, hash] => (pack_id, glue, hash, false),
+        [pack_id, glue, hash, word] if *word == IN_EMPTY_FILE => (pack_id, glue, hash, true),
+        _ => return Err(BlockError::Broken),
+    };
     let glue: usize = glue.strip_prefix("glue=").and_then(|glue| glue.parse().ok()).ok_or(BlockError::Broken)?;
     let hash = hash.strip_prefix("sha256=").ok_or(BlockError::Broken)?;
     let body = line + " -->\n".len();
@@ -50,15 +75,17 @@ pub fn find(text: &str) -> Result<Option<Block>, BlockError> {
         return Err(BlockError::Broken);
     }
     let is_edited = short_hash(&text[body..end]) != hash;
-    Ok(Some(Block { pack_id: (*pack_id).to_owned(), whole: start..end + END.len(), glue, is_edited }))
+    Ok(Some(Block { pack_id: (*pack_id).to_owned(), whole: start..end + END.len(), glue, in_empty_file, is_edited }))
 }
 
-/// The text with this block: in the place of the one that is there, or at the end.
-pub fn put(text: &str, pack_id: &str, body: &str) -> Result<String, BlockError> {
+/// The text of a file with this block: in the place of the one that is there, or at the end. `None` is a file
+/// that does not exist.
+pub fn put(file: Option<&str>, pack_id: &str, body: &str) -> Result<String, BlockError> {
+    let text = file.unwrap_or_default();
     match find(text)? {
         Some(block) if block.is_edited => Err(BlockError::Edited),
         Some(block) => {
-            let joined = written(pack_id, body, block.glue);
+            let joined = written(pack_id, body, block.glue, block.in_empty_file);
             Ok(format!("{}{joined}{}", &text[..block.whole.start], &text[block.whole.end..]))
         }
         None => {
@@ -68,25 +95,30 @@ pub fn put(text: &str, pack_id: &str, body: &str) -> Result<String, BlockError> 
                 text if text.ends_with('\n') => 1,
                 _ => 2,
             };
-            Ok(format!("{text}{}", written(pack_id, body, glue)))
+            Ok(format!("{text}{}", written(pack_id, body, glue, file == Some(""))))
         }
     }
 }
 
-/// The text without the block; none if there is none.
-pub fn take_out(text: &str) -> Result<Option<String>, BlockError> {
+/// The file without the block; none if there is none.
+pub fn take_out(text: &str) -> Result<Option<Remainder>, BlockError> {
     match find(text)? {
         None => Ok(None),
         Some(block) if block.is_edited => Err(BlockError::Edited),
-        Some(block) => Ok(Some(format!("{}{}", &text[..block.whole.start], &text[block.whole.end..]))),
+        Some(block) => {
+            let text = format!("{}{}", &text[..block.whole.start], &text[block.whole.end..]);
+            Ok(Some(Remainder { text, was_empty_file: block.in_empty_file }))
+        }
     }
 }
 
-fn written(pack_id: &str, body: &str, glue: usize) -> String {
+fn written(pack_id: &str, body: &str, glue: usize, in_empty_file: bool) -> String {
     // What would end the block early is not our mark.
     let body = body.replace("skillpack:end", "skillpack-end").replace("skillpack:begin", "skillpack-begin");
     let body = format!("{}\n", body.trim_end());
-    format!("{}{BEGIN}{pack_id} glue={glue} sha256={} -->\n{body}{END}", "\n".repeat(glue), short_hash(&body))
+    let (newlines, hash) = ("\n".repeat(glue), short_hash(&body));
+    let file = if in_empty_file { format!(" {IN_EMPTY_FILE}") } else { String::new() };
+    format!("{newlines}{BEGIN}{pack_id} glue={glue} sha256={hash}{file} -->\n{body}{END}")
 }
 
 fn short_hash(text: &str) -> String {
@@ -102,21 +134,37 @@ mod tests {
         #[test]
         fn cp_14_what_is_put_in_and_taken_out_leaves_every_byte(before in "(?s).{0,80}", first in "(?s).{0,60}", second in "(?s).{0,60}") {
             prop_assume!(!before.contains("skillpack:"));
-            let once = put(&before, "pk_1", &first).unwrap_or_default();
+            let without = |text: &str| take_out(text).map(|rest| rest.and_then(Remainder::content));
+            let once = put(Some(&before), "pk_1", &first).unwrap_or_default();
             prop_assert!(once.starts_with(&before));
-            prop_assert_eq!(take_out(&once), Ok(Some(before.clone())));
-            let twice = put(&once, "pk_2", &second).unwrap_or_default();
-            prop_assert_eq!(&twice, &put(&before, "pk_2", &second).unwrap_or_default());
+            prop_assert_eq!(without(&once), Ok(Some(before.clone())));
+            let twice = put(Some(&once), "pk_2", &second).unwrap_or_default();
+            prop_assert_eq!(&twice, &put(Some(&before), "pk_2", &second).unwrap_or_default());
             let more = format!("{twice}More.\n");
-            prop_assert_eq!(take_out(&more), Ok(Some(format!("{before}More.\n"))));
+            prop_assert_eq!(without(&more), Ok(Some(format!("{before}More.\n"))));
         }
     }
 
     #[test]
+    fn cp_14_a_file_that_was_empty_is_told_from_one_that_did_not_exist() {
+        for (file, rest) in [(None, None), (Some(""), Some(String::new()))] {
+            let once = put(file, "pk_1", "One.").unwrap_or_default();
+            let twice = put(Some(&once), "pk_2", "Two.").unwrap_or_default();
+            for text in [once, twice] {
+                assert_eq!(take_out(&text).map(|taken| taken.and_then(Remainder::content)), Ok(rest.clone()), "{text}");
+            }
+        }
+        // What earlier versions wrote has no such word.
+        let text = put(None, "pk_1", "One.").unwrap_or_default();
+        assert!(text.starts_with("<!-- skillpack:begin pk_1 glue=0 sha256="), "{text}");
+        assert_eq!(take_out(&text.replace(" -->\n", " file=full -->\n")), Err(BlockError::Broken));
+    }
+
+    #[test]
     fn cp_14_edits_in_a_block_are_noticed_and_broken_marks_are_not_guessed_at() {
-        let text = put("Mine.\n", "pk_1", "Theirs.").unwrap_or_default();
+        let text = put(Some("Mine.\n"), "pk_1", "Theirs.").unwrap_or_default();
         assert_eq!(take_out(&text.replace("Theirs.", "Ours.")), Err(BlockError::Edited));
-        assert_eq!(put(&text.replace("Theirs.", "Ours."), "pk_2", "x"), Err(BlockError::Edited));
+        assert_eq!(put(Some(&text.replace("Theirs.", "Ours.")), "pk_2", "x"), Err(BlockError::Edited));
         assert_eq!(take_out(&text.replace("skillpack:end", "skillpack")), Err(BlockError::Broken));
         assert_eq!(take_out(&text.replace("glue=1", "glue=9999")), Err(BlockError::Broken));
         assert_eq!(take_out("Mine.\n"), Ok(None));

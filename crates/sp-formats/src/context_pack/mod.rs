@@ -26,7 +26,7 @@ use crate::json::{Json, Kind, Value};
 use crate::report::{Report, Severity};
 
 pub use archive::{ZipError, listed, unzipped, zipped};
-pub use block::{Block, BlockError, find, put, take_out};
+pub use block::{Block, BlockError, Remainder, find, put, take_out};
 pub use document::{Document, chapters};
 pub use hosted::{PackItem, PackItems, PackTaken, UrlGiven, UrlKeyItem, UrlWanted};
 pub use id::{digits, pack_id};

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::atomic::{self, Durability, Temp};
 use crate::digest::Digest;
-use crate::dir::{Dir, FileError, Fixed, Follow};
+use crate::dir::{Dir, FileError, Fixed, Follow, Stamp};
 use crate::path::Name;
 use crate::read::read_open;
 
@@ -59,6 +59,9 @@ pub(super) struct Journal {
     pub phase: Phase,
     pub roots: Vec<JournalRoot>,
     pub changes: Vec<JournalChange>,
+    /// Directories that are removed in the end if they are empty then, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove_if_empty: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -87,6 +90,9 @@ pub(super) struct JournalChange {
     /// The inode of the folder that goes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goes: Option<u64>,
+    /// What the caller saw there, while its process lives: recovery goes by inodes.
+    #[serde(skip)]
+    pub seen: Option<Stamp>,
 }
 
 impl Journal {

@@ -112,8 +112,9 @@ fn copy(
         }
         EntryKind::File => {
             let mut file = from.open_file(name, Follow::Never)?;
-            let mut copy = to.create_file(as_name, stamp.executable())?;
-            copy.write_from(&mut file)
+            let mut copy = to.create_secret(as_name)?;
+            copy.write_from(&mut file)?;
+            copy.permit(&stamp)
         }
         EntryKind::Link => to.create_link(as_name, &from.read_link(name)?),
         EntryKind::Special => Ok(()),

@@ -7,7 +7,8 @@
 //! swap     journal "swapping": the inode of every folder that comes or goes
 //!          per folder one rename: exchange for what exists, no-replace for what is new
 //! commit   the caller writes its state with the next generation: the point of no return
-//! finish   what was replaced is deleted, or kept if a person had edited it; journal removed
+//! finish   what was replaced is deleted, or kept if a person had edited it; directories that
+//!          were to go if empty are removed; journal removed
 //! ```
 //!
 //! After a death anywhere, [`recover`] compares the journal's generation with the state's: an
@@ -31,15 +32,17 @@ use thiserror::Error;
 pub use journal::JournalError;
 pub use recover::{Outcome, Recovery, pending, recover};
 
+use crate::atomic::Readers;
 use crate::digest::Digest;
-use crate::dir::{Dir, FileError, Fixed, Follow};
+use crate::dir::{Dir, EntryKind, FileError, Fixed, Follow, Stamp};
 use crate::limits::Limits;
 use crate::path::Name;
 use crate::pinned::PinnedDir;
 use journal::{Journal, JournalChange, JournalRoot, Phase};
 use recover::{OpenRoot, Reverted};
 
-/// Why a transaction could not be done. Unless [`TransactionError::Unfinished`], nothing changed.
+/// Why a transaction could not be done. Nothing changed, unless it is [`TransactionError::Unfinished`] or
+/// [`TransactionError::Incomplete`].
 #[derive(Debug, Error)]
 pub enum TransactionError {
     /// The system refused.
@@ -62,9 +65,15 @@ pub enum TransactionError {
         /// The journal of the interrupted change.
         journal: PathBuf,
     },
+    /// A file that belongs to the user changed after it was read.
+    #[error("`{}` changed while the command was running", .0.display())]
+    Changed(PathBuf),
     /// The change could neither be completed nor taken back.
     #[error("the change could not be taken back; the next `sp` command will try again")]
     Unfinished(#[source] FileError),
+    /// The change was committed, and what remains to be done is cleanup.
+    #[error("the change was made, but cleanup failed; the next `sp` command will finish it")]
+    Incomplete(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// What is to become of one folder.
@@ -84,6 +93,9 @@ pub enum Before {
     /// Our own folder, with this digest if it is known. Whatever else it holds by now is kept.
     /// Of a file it is the digest of its bytes.
     Ours(Option<Digest>),
+    /// A file that belongs to the user, as it looked before it was read, and the digest of what was
+    /// read. If it looks different when the change is made, the change fails.
+    Seen(Stamp, Digest),
 }
 
 /// One folder that comes, is replaced, or goes.
@@ -110,6 +122,8 @@ pub struct Intent {
     pub roots: Vec<Arc<PinnedDir>>,
     /// The changes.
     pub changes: Vec<Change>,
+    /// Directories that are removed in the end if they are empty then, by real path, outermost first.
+    pub remove_if_empty: Vec<PathBuf>,
 }
 
 /// An old folder that was kept because it was not as we left it.
@@ -172,10 +186,19 @@ impl<'a> Transaction<'a> {
         stage.open_dir(&name, Follow::Never)
     }
 
-    /// Writes the new file of change `index`, where a file and not a folder changes.
-    pub fn file(&self, index: usize, bytes: &[u8]) -> Result<(), FileError> {
-        let stage = &self.roots[self.journal.changes[index].root].stage;
-        stage.create_file(&coming(index), false)?.write(bytes)
+    /// Writes the new file of change `index`, where a file and not a folder changes. It gets the
+    /// permission bits of the file that it replaces; `readers` decides where it replaces none.
+    pub fn file(&self, index: usize, bytes: &[u8], readers: Readers) -> Result<(), FileError> {
+        let change = &self.journal.changes[index];
+        let OpenRoot { dir, stage } = &self.roots[change.root];
+        let replaced = dir.look(&change.name, Follow::Never)?.filter(|old| old.kind() == EntryKind::File);
+        let mut file = match (replaced, readers) {
+            (None, Readers::Anybody) => stage.create_file(&coming(index), false)?,
+            // The staged copy is never readable by more people than the file itself.
+            _ => stage.create_secret(&coming(index))?,
+        };
+        file.write(bytes)?;
+        replaced.map_or(Ok(()), |old| file.permit(&old))
     }
 
     /// Ends the transaction because something failed: everything is as it was before.
@@ -197,8 +220,12 @@ impl<'a> Transaction<'a> {
     }
 
     fn swap_all(&mut self) -> Result<(), TransactionError> {
+        let mut synced = std::collections::HashSet::new();
         for root in &self.roots {
-            root.dir.sync_filesystem()?;
+            // One call covers every root on the same file system.
+            if synced.insert(root.dir.identity()?.0) {
+                root.dir.sync_filesystem()?;
+            }
         }
         self.note_inodes()?;
         self.verify()?;
@@ -224,6 +251,9 @@ impl<'a> Transaction<'a> {
             if !change.ours && there.is_some() {
                 return Err(TransactionError::Appeared(root.dir.path_of(&change.name)));
             }
+            if change.seen.is_some() && change.seen != there {
+                return Err(TransactionError::Changed(root.dir.path_of(&change.name)));
+            }
         }
         Ok(())
     }
@@ -246,6 +276,22 @@ impl<'a> Transaction<'a> {
             // It was to go, and is gone already.
             (None, None) => {}
         }
+        self.refuse_changed(index, change)
+    }
+
+    /// Fails if what was moved out of its place is not what stood there when the journal was written.
+    fn refuse_changed(&self, index: usize, change: &JournalChange) -> Result<(), TransactionError> {
+        let OpenRoot { dir, stage } = &self.roots[change.root];
+        let same = |old: &Stamp| {
+            // The move itself changed nothing but the time of the last change of status.
+            let is_as_seen = |seen: Stamp| (seen.size, seen.modified, seen.mode) == (old.size, old.modified, old.mode);
+            Some(old.inode) == change.goes && change.seen.is_none_or(is_as_seen)
+        };
+        for slot in [coming(index), going(index)] {
+            if stage.look(&slot, Follow::Never)?.is_some_and(|old| !same(&old)) {
+                return Err(TransactionError::Changed(dir.path_of(&change.name)));
+            }
+        }
         Ok(())
     }
 
@@ -253,7 +299,7 @@ impl<'a> Transaction<'a> {
     ///
     /// `generation` reads the generation that is stored, for when `write_state` fails: it may
     /// have failed before or after the state was replaced.
-    pub fn commit<E: From<TransactionError>>(
+    pub fn commit<E: From<TransactionError> + std::error::Error + Send + Sync + 'static>(
         self,
         write_state: impl FnOnce() -> Result<(), E>,
         generation: impl FnOnce() -> Option<u64>,
@@ -263,12 +309,13 @@ impl<'a> Transaction<'a> {
         if let Err(error) = write_state() {
             if generation().is_none_or(|stored| stored < self.journal.generation) {
                 self.abandon()?;
+                return Err(error);
             }
-            return Err(error);
+            return Err(TransactionError::Incomplete(Box::new(error)).into());
         }
         let roots: Vec<Option<&OpenRoot>> = self.roots.iter().map(Some).collect();
         recover::finish(self.home, &self.journal, &roots, self.limits)
-            .map_err(|error| TransactionError::Unfinished(error).into())
+            .map_err(|error| TransactionError::Incomplete(Box::new(error)).into())
     }
 
     /// The directory of a root, for looking at what was put there.
@@ -318,10 +365,15 @@ impl Journal {
             ours: change.before != Before::Nothing,
             digest: match change.before {
                 Before::Ours(digest) => digest,
+                Before::Seen(_, digest) => Some(digest),
                 Before::Nothing => None,
             },
             comes: None,
             goes: None,
+            seen: match change.before {
+                Before::Seen(stamp, _) => Some(stamp),
+                Before::Ours(_) | Before::Nothing => None,
+            },
         });
         Ok(Self {
             version: journal::VERSION,
@@ -330,6 +382,7 @@ impl Journal {
             phase: Phase::Staging,
             roots: roots?,
             changes: changes.collect(),
+            remove_if_empty: intent.remove_if_empty,
         })
     }
 }

@@ -51,14 +51,17 @@ pub fn recover(home: &Dir, generation: u64, limits: &Limits) -> Result<Option<Re
         journal.roots.iter().map(|root| open_root(home, root)).collect();
     let opened = opened?;
     let roots: Vec<Option<&OpenRoot>> = opened.iter().map(Option::as_ref).collect();
-    let ended = if generation < journal.generation {
-        let reverted = Reverted { home, journal: &journal, roots: &roots };
-        reverted.revert().map(|()| (Outcome::TakenBack, Vec::new()))
-    } else {
-        finish(home, &journal, &roots, limits).map(|kept| (Outcome::Finished, kept))
-    };
-    let (outcome, kept) = ended.map_err(TransactionError::Unfinished)?;
-    Ok(Some(Recovery { outcome, kept }))
+    if generation < journal.generation {
+        Reverted { home, journal: &journal, roots: &roots }.revert().map_err(TransactionError::Unfinished)?;
+        return Ok(Some(Recovery { outcome: Outcome::TakenBack, kept: Vec::new() }));
+    }
+    let finished = dispose_all(home, &journal, &roots, limits).and_then(|kept| {
+        // Best effort: an empty directory must not make every later command fail.
+        let _ = remove_empty(&journal.remove_if_empty);
+        Journal::clear(home).map(|()| kept)
+    });
+    let kept = finished.map_err(|error| TransactionError::Incomplete(Box::new(error)))?;
+    Ok(Some(Recovery { outcome: Outcome::Finished, kept }))
 }
 
 /// A transaction that is reverted: in the end everything is as it was before.
@@ -88,7 +91,7 @@ impl Reverted<'_> {
                     }
                 }
             }
-            remove_made(&root.made)?;
+            remove_empty(&root.made)?;
         }
         Journal::clear(self.home)
     }
@@ -98,8 +101,21 @@ impl Reverted<'_> {
     }
 }
 
-/// Disposes of what was replaced and removes the stages and the journal.
+/// Disposes of what was replaced, and removes the stages, the directories that are to go and the journal.
 pub(super) fn finish(
+    home: &Dir,
+    journal: &Journal,
+    roots: &[Option<&OpenRoot>],
+    limits: &Limits,
+) -> Result<Vec<Kept>, FileError> {
+    let kept = dispose_all(home, journal, roots, limits)?;
+    remove_empty(&journal.remove_if_empty)?;
+    Journal::clear(home)?;
+    Ok(kept)
+}
+
+/// Disposes of what was replaced and removes the stages.
+fn dispose_all(
     home: &Dir,
     journal: &Journal,
     roots: &[Option<&OpenRoot>],
@@ -128,17 +144,19 @@ pub(super) fn finish(
             remove_stage(root, &open.dir)?;
         }
     }
-    Journal::clear(home)?;
     Ok(kept)
 }
 
-/// Moves one folder back, by its inode: whatever else stands in its place is not ours.
+/// Moves one folder back. Ours is known by its inode, and whatever else stands in its place stays.
 fn put_back(index: usize, change: &JournalChange, dir: &Dir, stage: &Dir) -> Result<(), FileError> {
     let (coming, going) = (coming(index), going(index));
     let name = &change.name;
     let placed = change.comes.is_some() && inode(dir, name)? == change.comes;
-    let exchanged = change.goes.is_some() && inode(stage, &coming)? == change.goes;
-    if placed && exchanged && dir.exchange(name, stage, &coming)? {
+    // What is in the stage and was not prepared there stood in the folder's place, even if somebody
+    // replaced it after the journal was written.
+    let stood_there = |slot: &Name| Ok(inode(stage, slot)?.is_some_and(|inode| Some(inode) != change.comes));
+    let exchanged = placed && stood_there(&coming)?;
+    if exchanged && dir.exchange(name, stage, &coming)? {
         return dir.sync();
     }
     if placed {
@@ -146,7 +164,7 @@ fn put_back(index: usize, change: &JournalChange, dir: &Dir, stage: &Dir) -> Res
         dir.rename_new(name, stage, &aside)?;
     }
     for slot in [&coming, &going] {
-        if change.goes.is_some() && inode(stage, slot)? == change.goes && inode(dir, name)?.is_none() {
+        if stood_there(slot)? && inode(dir, name)?.is_none() {
             stage.rename_new(slot, dir, name)?;
         }
     }
@@ -185,9 +203,9 @@ fn remove_stage(root: &JournalRoot, dir: &Dir) -> Result<(), FileError> {
     dir.sync()
 }
 
-/// Removes the directories that were made for a root, as far as nothing else is in them by now.
-fn remove_made(made: &[std::path::PathBuf]) -> Result<(), FileError> {
-    for path in made.iter().rev() {
+/// Removes directories, outermost first in the list, as far as nothing is in them by now.
+fn remove_empty(dirs: &[std::path::PathBuf]) -> Result<(), FileError> {
+    for path in dirs.iter().rev() {
         let (Some(parent), Some(entry)) = (path.parent(), DirEntry::of(path)) else {
             continue;
         };
@@ -196,8 +214,11 @@ fn remove_made(made: &[std::path::PathBuf]) -> Result<(), FileError> {
         };
         match parent.remove_dir(&entry) {
             Ok(()) => {}
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-            Err(e) if matches!(e.kind(), ErrorKind::DirectoryNotEmpty) => break,
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::DirectoryNotEmpty
+                ) => {}
             Err(e) => return Err(e),
         }
     }

@@ -208,7 +208,7 @@ impl Listener for Terminal {
             Event::Reading { done, total } => self.progress.show(format!("read {done} of {total} files")),
             Event::Composing { done, total } => self.progress.show(format!("composed {done} of {total} parts")),
             Event::Checking { done } => self.progress.show(format!("checked {done} skills")),
-            Event::Rewriting { file, before, after } => {
+            Event::Rewritten { file, before, after } => {
                 if std::io::stdout().is_terminal() && self.format == Format::Human {
                     self.progress.clear();
                     say(&diff::coloured(file, before, after));

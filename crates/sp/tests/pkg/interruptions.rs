@@ -223,8 +223,7 @@ fn rotating(more: &[&str]) -> Scenario {
     let world = anchored(&[]);
     write(&world, "project/a.json", r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#);
     pkg(&world, &["create", "--input", "a.json", "--sign"]).ok();
-    let scenario = Scenario::new(world, &[&["key", "rotate"], more].concat());
-    Scenario { delivers: true, ..scenario }
+    Scenario::new(world, &[&["key", "rotate"], more].concat())
 }
 
 /// A package waits, and is about to be taken.

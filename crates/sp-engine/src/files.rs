@@ -1,0 +1,47 @@
+//! Files that belong to the user: what a plan has to know before it replaces one.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use sp_tree::transaction::Before;
+use sp_tree::{Digest, Dir, FileError, Follow, Name, read_optional};
+
+use crate::error::{Error, Kind, Result};
+
+/// Reads a file that may be replaced: its bytes, and what the transaction then has to find in its place.
+pub(crate) fn read_before(path: &Path, limit: u64) -> Result<(Option<Vec<u8>>, Before)> {
+    let (dir, name) = place_of(path)?;
+    // The look comes first: a change while the file is read is a change after the look.
+    let stamp = match Dir::open(dir) {
+        Ok(dir) => dir.look(&name, Follow::Never)?,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
+        Err(e) => return Err(e.into()),
+    };
+    let bytes = read_optional(path, limit)?;
+    let before = match (stamp, &bytes) {
+        (Some(stamp), Some(bytes)) => Before::Seen(stamp, Digest::of(bytes)),
+        _ => Before::Nothing,
+    };
+    Ok((bytes, before))
+}
+
+/// The directory of a file, and its name in it.
+pub(crate) fn place_of(path: &Path) -> Result<(&Path, Name)> {
+    let name = path.file_name().ok_or_else(|| FileError::new("write", path, ErrorKind::IsADirectory))?;
+    let name = Name::new(&name.to_string_lossy()).map_err(|why| {
+        Error::new(Kind::Usage, format!("invalid file name in `{}`", path.display()))
+            .because(why)
+            .hint("choose another file name")
+    })?;
+    Ok((path.parent().unwrap_or(Path::new("/")), name))
+}
+
+/// The path of a directory with every link in it resolved, as far as it exists.
+pub(crate) fn real_dir(path: &Path) -> PathBuf {
+    let resolved = path.ancestors().find_map(|existing| {
+        let rest = path.strip_prefix(existing).ok()?;
+        let real = existing.canonicalize().ok()?;
+        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
+    });
+    resolved.unwrap_or_else(|| path.into())
+}
