@@ -22,15 +22,9 @@ fn prepared(skills: &[(&str, u32)]) -> World {
 }
 
 #[test]
-fn se_01_a_fix_struck_at_every_call_leaves_the_file_old_or_new_and_nothing_else() {
-    let scenario = FaultScenario::new(prepared(&[("tidy-up", 0o644)]), "home/repo", FIX, &["installed"]);
-    let sweep = scenario.sweep();
+fn se_01_a_fix_of_several_files_struck_at_every_call_is_all_or_nothing() {
+    let world = prepared(&[("tidy-up", 0o640), ("clean-up", 0o600)]);
+    let sweep = FaultScenario::new(world, "home/repo", FIX, &["installed"]).sweep();
     assert_eq!(std::fs::read_to_string(sweep.world().repo().join("skills/tidy-up/SKILL.md")).unwrap(), MENDED);
     sweep.strike_everywhere();
-}
-
-#[test]
-fn se_01_a_fix_of_several_files_struck_at_every_call_is_all_or_nothing() {
-    let world = prepared(&[("tidy-up", 0o640), ("clean-up", 0o600), ("wash-up", 0o644)]);
-    FaultScenario::new(world, "home/repo", FIX, &["installed"]).sweep().strike_everywhere();
 }
