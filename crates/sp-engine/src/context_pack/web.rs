@@ -12,7 +12,7 @@ use sp_tree::RelPath;
 use super::entries::{Budget, ZIP_ENDING, read_zip};
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
-use crate::source::web::{Address, Client, broken, without_signature};
+use crate::source::web::{Address, Client, without_signature};
 
 /// The address of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,15 +101,15 @@ fn fetch_files(session: &Session<'_>, address: &PackAddress) -> Result<Entries> 
     let manifest = address.file(MANIFEST);
     let client = Client::new(session, &manifest)?;
     let mut budget = Budget::new(address.to_string(), &session.limits);
-    let body = client.open(&manifest)?;
+    let body = client.open(&manifest, budget.read_limit())?;
     budget.one_more(0)?;
-    let bytes = budget.read(body, MANIFEST, |error| broken(&manifest, error))?;
+    let bytes = budget.read(body, MANIFEST, |error| client.broken(&manifest, error.into()))?;
     let mut entries = Entries::from([(MANIFEST.to_owned(), Entry::File(bytes))]);
     for path in listed(session, &entries) {
         budget.one_more(path.depth() as u64 - 1)?;
         let file = address.file(path.as_str());
-        if let Some(body) = client.find(&file)? {
-            let bytes = budget.read(body, path.as_str(), |error| broken(&file, error))?;
+        if let Some(body) = client.find(&file, budget.read_limit())? {
+            let bytes = budget.read(body, path.as_str(), |error| client.broken(&file, error.into()))?;
             entries.insert(path.to_string(), Entry::File(bytes));
         }
     }

@@ -13,11 +13,11 @@ use super::subject::Subject;
 use crate::config::Session;
 use crate::context::{Context, Network};
 use crate::error::{Error, Kind, Result};
-use crate::http::{for_one_server, is_here};
+use crate::http::{BodyError, ResponseBody, for_one_server, is_here};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// What the other side answers is shown, and no novel.
-const MAX_ANSWER: u64 = 64 * 1024;
+/// The longest response that is read and shown.
+const MAX_RESPONSE_BYTES: u64 = 64 * 1024;
 
 /// What is to be sent.
 #[derive(Debug, Clone)]
@@ -153,10 +153,18 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
             .because(masked(&why.replace(url, &shown)).into_owned())
             .hint("check the address, and that the other side listens")
     };
-    let mut response = request.send(text).map_err(|e| failed(e.to_string()))?;
+    let response = request.send(text).map_err(|e| failed(e.to_string()))?;
     let status = response.status();
-    let answer = response.body_mut().with_config().limit(MAX_ANSWER).read_to_string().unwrap_or_default();
-    let answer = answer.trim().to_owned();
+    let answer = match ResponseBody::new(response, MAX_RESPONSE_BYTES).read_text() {
+        Ok(answer) => answer.trim().to_owned(),
+        Err(why @ BodyError::TooLarge { .. }) => {
+            return Err(Error::new(Kind::Data, format!("cannot read the response of `{shown}`"))
+                .because(why)
+                .hint(format!("the other side answered {status}; check the address")));
+        }
+        // The status says whether the package was taken.
+        Err(_) => String::new(),
+    };
     match status.as_u16() {
         200..=299 => Ok(answer),
         code => Err(Error::new(
