@@ -5,14 +5,15 @@
 
 use std::fmt;
 
+use sp_formats::address::{KeptQuery, shown_url};
 use sp_formats::context_pack::{Entries, Entry, MANIFEST, read};
-use sp_formats::printable::{masked, printable};
+use sp_formats::printable::printable;
 use sp_tree::RelPath;
 
 use super::entries::{Budget, ZIP_ENDING, read_zip};
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
-use crate::source::web::{Address, Client, without_signature};
+use crate::source::web::{Address, Client};
 
 /// The address of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl PackAddress {
 
 impl fmt::Display for PackAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&printable(&without_signature(&masked(self.base.trim_end_matches('/')))))
+        f.write_str(&printable(&shown_url(self.base.trim_end_matches('/'), &KeptQuery::default())))
     }
 }
 
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn cp_11_what_opens_a_pack_is_not_shown() {
-        assert_eq!(address("https://me:secret@h/p/?sig=x").to_string(), "https://*********@h/p");
+        assert_eq!(address("https://me:secret@h/p/?sig=x").to_string(), "https://h/p");
         assert_eq!(address("https://h/s/k1.17.x-y/packs/pk_1/").to_string(), "https://h/s/…/packs/pk_1");
         assert_eq!(address("https://h/x.zip?sig=x").file("a").shown, "https://h/x.zip/a");
     }

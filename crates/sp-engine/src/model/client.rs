@@ -6,8 +6,9 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
+use sp_formats::address::{KeptQuery, shown_url, without_secrets};
 use sp_formats::json::Json;
-use sp_formats::printable::{masked, printable};
+use sp_formats::printable::printable;
 use sp_tree::Limits;
 use ureq::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 
@@ -54,7 +55,7 @@ impl<'a> Client<'a> {
             Some(key) => text.replace(key, HIDDEN),
             None => text,
         };
-        masked(&text).into_owned()
+        without_secrets(&text)
     }
 
     /// Posts a question, and reads the answer. If what the question asks for besides is the trouble, it is posted
@@ -188,8 +189,7 @@ fn message(body: &str) -> String {
 
 /// An address without credentials and without a query, as it can be shown.
 pub(super) fn shown(url: &str) -> String {
-    let plain = url.split(['?', '#']).next().unwrap_or_default();
-    printable(&masked(plain)).into_owned()
+    printable(&shown_url(url, &KeptQuery::default())).into_owned()
 }
 
 /// The address to post to, and whether it is on this machine.

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sp_formats::bag::SourceRef;
-use sp_formats::printable::masked;
-use sp_tree::{Dir, FileError, Follow, Name, NewFile};
+use sp_formats::address::without_secrets;
+use sp_formats::bag::{LockedArchive, WebSource};
+use sp_tree::{Digest, Dir, FileError, Follow, Hasher, Name, NewFile};
 
 use crate::config::Session;
 use crate::context::{Context, Event, Network};
@@ -37,8 +37,8 @@ pub(crate) struct Address {
 
 impl Address {
     /// The address of a source of skills.
-    pub(super) fn of_source(url: &str) -> Self {
-        Self { url: url.into(), shown: SourceRef::Web(url.into()).to_string() }
+    pub(super) fn of_source(source: &WebSource) -> Self {
+        Self { url: source.url.clone(), shown: source.to_string() }
     }
 }
 
@@ -49,11 +49,54 @@ pub(crate) struct Download {
     dir: Dir,
     name: Name,
     path: PathBuf,
+    /// What its bytes hash to.
+    pub digest: Digest,
 }
 
 impl Download {
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Keeps the file in the cache, where [`locked_archive`] finds it by its digest.
+    pub(super) fn keep(self, context: &Context<'_>) -> Result<()> {
+        let kept = Dir::create_all(&archives_in(context))?;
+        let name = archive_name(&self.digest)?;
+        kept.remove_tree(&name)?;
+        Ok(self.dir.rename_new(&self.name, &kept, &name)?)
+    }
+}
+
+/// Where archives are kept that cannot be fetched again, since their addresses are not recorded in full.
+pub(crate) fn archives_in(context: &Context<'_>) -> PathBuf {
+    context.cache_dir().join("archives")
+}
+
+fn archive_name(digest: &Digest) -> Result<Name> {
+    Name::new(&format!("{}.zip", digest.hex())).map_err(|e| Error::new(Kind::Data, e.to_string()))
+}
+
+/// The archive of a source whose query is not in the lock, from the cache.
+pub(super) fn locked_archive(session: &Session<'_>, source: &WebSource, locked: &LockedArchive) -> Result<PathBuf> {
+    let path = locked.digest.map(|digest| archives_in(session.context).join(format!("{}.zip", digest.hex())));
+    let is_right = |path: &PathBuf| digest_of(path, session.limits.zip_bytes).ok() == locked.digest;
+    path.filter(is_right).ok_or_else(|| {
+        let entry = &locked.entry;
+        Error::new(Kind::Environment, format!("the source of `{entry}` cannot be fetched again"))
+            .because(format!("the lock has `{source}` without its query, and the cache does not have the archive"))
+            .hint(format!("name the source again: `sp bag get {entry} --source <URL>`"))
+            .hint("if a parameter of its query is no secret, `--keep-query <NAME>` records it")
+    })
+}
+
+fn digest_of(path: &Path, max_bytes: u64) -> std::io::Result<Digest> {
+    let mut file = File::open(path)?.take(max_bytes);
+    let (mut hasher, mut block) = (Hasher::default(), vec![0; BLOCK]);
+    loop {
+        match file.read(&mut block)? {
+            0 => return Ok(hasher.finish()),
+            count => hasher.update(&block[..count]),
+        }
     }
 }
 
@@ -118,7 +161,8 @@ impl<'a> Client<'a> {
         if body.content_length().is_some_and(|length| length > limit) {
             return Err(too_large(address, limit));
         }
-        let (download, mut file) = place(context)?;
+        let (mut download, mut file) = place(context)?;
+        let mut hasher = Hasher::default();
         let mut block = vec![0; BLOCK];
         let mut fetched = 0u64;
         loop {
@@ -131,10 +175,12 @@ impl<'a> Client<'a> {
             };
             fetched += count as u64;
             file.write(&block[..count])?;
+            hasher.update(&block[..count]);
             let progress = format!("{} kB", fetched / 1024);
             context.tell(Event::Fetching { repo: &address.shown, progress: Some(&progress) });
         }
         context.tell(Event::Fetched { repo: &address.shown });
+        download.digest = hasher.finish();
         Ok(download)
     }
 
@@ -145,7 +191,7 @@ impl<'a> Client<'a> {
         let reason = error.to_string().replace(&address.url, &address.shown);
         Error::new(Kind::Environment, format!("cannot fetch `{}`", address.shown))
             // The reason may name an address, this one or where it led, with all that stands in it.
-            .because(without_signature(&without_queries(&masked(&reason))))
+            .because(without_secrets(&reason))
             .hint("check the address and your access; a local copy can be named instead")
     }
 
@@ -182,26 +228,6 @@ impl<'a> Client<'a> {
     }
 }
 
-/// The text with every word cut where the query of an address begins: it may be a signature.
-fn without_queries(text: &str) -> String {
-    let words = text.split(' ').map(|word| match word.split_once('?') {
-        Some((address, _)) if address.contains('/') => address,
-        _ => word,
-    });
-    words.collect::<Vec<_>>().join(" ")
-}
-
-/// A path may carry the signature too, as `/s/{kid}.{exp}.{sig}/packs/…`.
-pub(crate) fn without_signature(text: &str) -> String {
-    let mut before = "";
-    let cover = |segment| {
-        let is_signed = before == "s" && str::matches(segment, '.').count() == 2;
-        before = segment;
-        if is_signed { "…" } else { segment }
-    };
-    text.split('/').map(cover).collect::<Vec<_>>().join("/")
-}
-
 /// A new place in the cache.
 fn place(context: &Context<'_>) -> Result<(Download, NewFile)> {
     let dir = Dir::create_all(&context.cache_dir().join("zip"))?;
@@ -213,7 +239,7 @@ fn place(context: &Context<'_>) -> Result<(Download, NewFile)> {
     let file = dir.create_file(&name, false)?;
     let held = dir.open_file(&name, Follow::Never)?;
     held.lock().map_err(|e| FileError::new("lock", &path, e))?;
-    Ok((Download { _held: held, dir, name, path }, file))
+    Ok((Download { _held: held, dir, name, path, digest: Digest::of(b"") }, file))
 }
 
 /// Removes what downloads left that died. Best effort: it is a cache.
@@ -232,24 +258,4 @@ pub(crate) fn sweep(context: &Context<'_>) {
 fn too_large(address: &Address, limit: u64) -> Error {
     Error::new(Kind::Data, format!("`{}` has more bytes than allowed: the limit is {limit}", address.shown))
         .hint("raise it with `--limit zip-bytes=<bytes>` if you trust the source")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cp_11_no_reason_shows_what_opens_an_address() {
-        for (reason, shown) in [
-            (
-                "configured for https only: http://h/p/pack.json?exp=1&sig=x",
-                "configured for https only: http://h/p/pack.json",
-            ),
-            ("bad uri: /p?sig=x is missing host", "bad uri: /p is missing host"),
-            ("what? nothing", "what? nothing"),
-        ] {
-            assert_eq!(without_queries(reason), shown);
-        }
-        assert_eq!(without_signature("https only: http://h/s/k1.17.x/packs/"), "https only: http://h/s/…/packs/");
-    }
 }

@@ -4,7 +4,8 @@ use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
-use sp_formats::printable::{masked, printable};
+use sp_formats::address::without_secrets;
+use sp_formats::printable::printable;
 use sp_formats::registry::{API, Refused, SHA256_HEADER, YANKED_HEADER};
 use ureq::SendBody;
 
@@ -322,7 +323,7 @@ impl<'a> Client<'a> {
 
     fn unreachable(&self, why: &str) -> Error {
         Error::new(Kind::Environment, format!("`{}` cannot be reached", self.address))
-            .because(masked(why).into_owned())
+            .because(without_secrets(why))
             .hint("check the address, and that the registry runs; `--offline` uses what the store has")
     }
 

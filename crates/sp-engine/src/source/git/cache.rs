@@ -157,7 +157,9 @@ fn cache_name(repo: &Repo, url: &str) -> String {
         .filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
         .take(40)
         .collect();
-    format!("{tail}-{}.git", &Digest::of(url.as_bytes()).hex()[..16])
+    // A query may be another every time, and a lock does not have it.
+    let key = if repo.omits_query() { &repo.written } else { url };
+    format!("{tail}-{}.git", &Digest::of(key.as_bytes()).hex()[..16])
 }
 
 /// One repository of the cache, locked.
@@ -251,7 +253,7 @@ impl Cache<'_> {
     fn remote_refs(&mut self) -> Result<&[(String, String)]> {
         if self.remote_refs.is_none() {
             self.online()?;
-            let command = self.git.remote(self.repo, self.url, &["ls-remote", "--quiet", "--end-of-options", self.url]);
+            let command = self.git.remote(self.repo, self.url, &["ls-remote", "--quiet", "--end-of-options", "origin"]);
             let what = format!("cannot reach the repository `{}`", self.repo);
             let text = (self.fetching().run(command, Vec::new(), &what)).map_err(unreachable)?;
             let text = String::from_utf8_lossy(&text);

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
+use sp_formats::address::without_secrets;
 use sp_formats::repo::{Repo, Transport};
 use sp_tree::{Dir, Limits};
 
@@ -538,5 +539,6 @@ fn failed(what: &str, stderr: &str) -> Error {
         .take(4)
         .collect();
     let said = if words.is_empty() { "git ended without a word".to_owned() } else { words.join("; ") };
-    Error::new(Kind::Environment, what).because(said)
+    // Git names the address that it was given, with its query.
+    Error::new(Kind::Environment, what).because(without_secrets(&said))
 }

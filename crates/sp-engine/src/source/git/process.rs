@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_process_that_was_started_before_the_limit_is_limited_and_killed() {
         // The inner shell prints its id before anything is limited, and waits for input that never comes.
-        let script = "sh -c 'echo $$; read line' <&0 & wait";
+        let script = "sh -c 'echo $$; read line'; true";
         let mut child =
             Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut inner = String::new();
