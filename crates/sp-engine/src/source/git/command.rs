@@ -67,6 +67,9 @@ const CONFIG: &[(&str, &str)] = &[
     ("http.lowSpeedLimit", "1"),
 ];
 
+/// What serves a repository of this machine. It runs within our limits and does not see our settings, so that it would
+/// fail on a large blob instead of sending it piece by piece.
+const LOCAL_UPLOAD_PACK: &str = "git -c core.bigFileThreshold=16m upload-pack";
 /// How much later than we do git itself gives up a server that sends nothing.
 const LOW_SPEED_MARGIN: u64 = 10;
 /// How often it is looked at how much there is.
@@ -123,6 +126,9 @@ impl<'a> Git<'a> {
         config.push(("remote.origin.url".into(), url.into()));
         config.push(("remote.origin.promisor".into(), "true".into()));
         config.push(("remote.origin.partialclonefilter".into(), "blob:none".into()));
+        if matches!(repo.transport, Transport::File | Transport::Path) {
+            config.push(("remote.origin.uploadpack".into(), LOCAL_UPLOAD_PACK.into()));
+        }
         if let (Some(_), Some(origin)) = (&repo.credentials, repo.origin()) {
             // The helper's text holds no secret: the shell takes both from the environment.
             let helper = "!f() { printf 'username=%s\\npassword=%s\\n' \"$SP_GIT_USER\" \"$SP_GIT_PASSWORD\"; }; f";
