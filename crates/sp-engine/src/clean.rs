@@ -33,7 +33,7 @@ pub fn clean(context: &Context<'_>, what: Cleaning, mode: Mode) -> Result<CleanR
     if let Ok(trash) = home.dir.open_dir(&TRASH, Follow::Never) {
         empty(&trash, mode, &mut report)?;
     }
-    let cached = ["git", "zip"].map(|name| context.cache_dir().join(name));
+    let cached = ["git", "zip", "archives"].map(|name| context.cache_dir().join(name));
     for cached in cached.into_iter().chain([downloads_in(context)]) {
         if what == Cleaning::TrashAndCache && cached.is_dir() {
             empty(&Dir::open(&cached)?, mode, &mut report)?;

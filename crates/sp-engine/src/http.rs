@@ -1,11 +1,13 @@
 //! How servers are spoken to, whoever does it.
 
+use std::io::{self, Read};
 use std::net::IpAddr;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use thiserror::Error as ThisError;
 use ureq::config::ConfigBuilder;
-use ureq::http::Uri;
+use ureq::http::{Response, Uri};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
 
@@ -27,6 +29,92 @@ pub(crate) fn for_one_server(url: &str, timeout: Duration) -> ureq::Agent {
     let config = settings().timeout_global(Some(timeout)).max_redirects(0).http_status_as_error(false);
     let config = config.https_only(!is_here);
     if is_here { config.proxy(None).build().into() } else { config.build().into() }
+}
+
+/// Why a response body could not be read.
+#[derive(Debug, ThisError)]
+pub(crate) enum BodyError {
+    /// The body is longer than the caller accepts.
+    #[error("the response has more than {max_bytes} bytes, counted after decompression")]
+    TooLarge { max_bytes: u64 },
+    /// The server was too slow.
+    #[error("the response was not complete in time")]
+    Timeout(ureq::Timeout),
+    /// The connection failed, or the body is not what its encoding says.
+    #[error(transparent)]
+    Io(io::Error),
+}
+
+impl From<io::Error> for BodyError {
+    /// Restores the error that a [`ResponseBody`] had to pass through [`Read`].
+    fn from(error: io::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(error) => error,
+            Err(error) => match error.downcast::<ureq::Error>() {
+                Ok(ureq::Error::Timeout(timeout)) => Self::Timeout(timeout),
+                Ok(error) => Self::Io(io::Error::other(error)),
+                Err(error) => Self::Io(error),
+            },
+        }
+    }
+}
+
+/// A response body that yields at most `max_bytes` bytes and fails with [`BodyError::TooLarge`] beyond that.
+///
+/// This is the only way to read a response: `clippy.toml` bans ureq's own readers. Their limit counts the bytes
+/// on the wire, and 2 MB of gzip can decompress to 2 GB. This one counts what comes out.
+pub(crate) struct ResponseBody {
+    reader: ureq::BodyReader<'static>,
+    content_length: Option<u64>,
+    max_bytes: u64,
+    received: u64,
+}
+
+impl ResponseBody {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads a response body")]
+    pub(crate) fn new(response: Response<ureq::Body>, max_bytes: u64) -> Self {
+        let body = response.into_body();
+        let content_length = body.content_length();
+        Self { reader: body.into_with_config().limit(u64::MAX).reader(), content_length, max_bytes, received: 0 }
+    }
+
+    /// The length that the server announced, unless the body is compressed.
+    pub(crate) fn content_length(&self) -> Option<u64> {
+        self.content_length
+    }
+
+    /// Reads the body to its end.
+    pub(crate) fn read_all(mut self) -> Result<Vec<u8>, BodyError> {
+        let mut bytes = Vec::new();
+        match self.content_length.filter(|length| *length > self.max_bytes) {
+            Some(_) => Err(BodyError::TooLarge { max_bytes: self.max_bytes }),
+            None => {
+                self.read_to_end(&mut bytes)?;
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// Reads the body to its end as UTF-8.
+    pub(crate) fn read_text(self) -> Result<String, BodyError> {
+        let bytes = self.read_all()?;
+        String::from_utf8(bytes).map_err(|e| BodyError::Io(io::Error::new(io::ErrorKind::InvalidData, e)))
+    }
+}
+
+impl Read for ResponseBody {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // One byte more than allowed shows that there is more.
+        let left = (self.max_bytes - self.received).saturating_add(1);
+        let length = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        let count = self.reader.read(&mut buffer[..length])?;
+        let received = self.received + count as u64;
+        if received > self.max_bytes {
+            return Err(io::Error::other(BodyError::TooLarge { max_bytes: self.max_bytes }));
+        }
+        self.received = received;
+        Ok(count)
+    }
 }
 
 /// Waits for a server as long as the answer is wanted. What is given up ends by itself, at its own limit of time.
@@ -53,4 +141,39 @@ pub(crate) fn while_wanted<T: Send + 'static>(
 pub(crate) fn is_here(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(length: usize, max_bytes: u64) -> ResponseBody {
+        let body = ureq::Body::builder().data(vec![b'x'; length]);
+        ResponseBody::new(Response::new(body), max_bytes)
+    }
+
+    #[test]
+    fn se_14_a_body_at_the_limit_is_read_and_one_past_it_is_not() {
+        for limit in [0, 1, 100_000] {
+            let length = usize::try_from(limit).unwrap();
+            assert_eq!(body(length, limit).read_all().unwrap().len(), length);
+            let error = body(length + 1, limit).read_all().unwrap_err();
+            assert!(matches!(error, BodyError::TooLarge { max_bytes } if max_bytes == limit), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_reader_of_any_block_size_gets_the_reason() {
+        for block in [1, 7, 4096] {
+            let (mut body, mut buffer, mut received) = (body(1000, 999), vec![0; block], 0);
+            let error = loop {
+                match body.read(&mut buffer) {
+                    Ok(count) => received += count,
+                    Err(error) => break BodyError::from(error),
+                }
+            };
+            assert!(received <= 999, "{received}");
+            assert!(matches!(error, BodyError::TooLarge { max_bytes: 999 }), "{error:?}");
+        }
+    }
 }

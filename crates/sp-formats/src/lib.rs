@@ -4,6 +4,7 @@
 //! Reading is pure: text in, a value and a [`Report`] of *every* problem out. Nothing here
 //! touches disk or network, reads the clock, or prints, so all of it can be fuzzed.
 
+pub mod address;
 pub mod bag;
 pub mod checks;
 pub mod config;

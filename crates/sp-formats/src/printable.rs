@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+pub use crate::address::masked;
+
 /// The text with every control, bidi and invisible formatting character escaped.
 ///
 /// A line feed or a tab is escaped too: what is shown here stands inside a line.
@@ -34,31 +36,6 @@ pub fn printable_tabs(line: &str) -> String {
 /// Somebody's text of several lines: line feeds and tabs stay.
 pub fn printable_text(text: &str) -> String {
     text.lines().map(printable_tabs).collect::<Vec<_>>().join("\n")
-}
-
-/// The text with what stands before the `@` of a URL, or looks like a password there, covered byte by byte.
-///
-/// The length stays, so that places in the text stay too.
-pub fn masked(text: &str) -> Cow<'_, str> {
-    let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'\'' | b'"' | b'`' | b'/');
-    let mut bytes = Cow::Borrowed(text.as_bytes());
-    let mut done = 0;
-    while let Some(found) = text[done..].find('@').map(|at| done + at) {
-        // One run without spaces, quotes and slashes: an authority, a scp-like address, or a plain word.
-        let start = text.as_bytes()[done..found].iter().rposition(is_end).map_or(done, |at| done + at + 1);
-        let end = text.as_bytes()[found..].iter().position(is_end).map_or(text.len(), |at| found + at);
-        let run = &text.as_bytes()[start..end];
-        if let Some(at) = run.iter().rposition(|byte| *byte == b'@')
-            && (text[..start].ends_with("://") || run[..at].contains(&b':'))
-        {
-            bytes.to_mut()[start..start + at].fill(b'*');
-        }
-        done = end;
-    }
-    match bytes {
-        Cow::Borrowed(_) => Cow::Borrowed(text),
-        Cow::Owned(bytes) => String::from_utf8(bytes).map_or(Cow::Borrowed(""), Cow::Owned),
-    }
 }
 
 /// Whether a character shows nothing of itself, or changes how others are shown.

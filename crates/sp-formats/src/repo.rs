@@ -7,6 +7,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::address::{KeptQuery, shown_url};
+
 /// Why a repository or a ref is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RepoError {
@@ -31,6 +33,12 @@ pub enum RepoError {
     /// It has no host.
     #[error("it has no host")]
     NoHost,
+    /// It has a fragment.
+    #[error("it has a fragment (`#…`), which git does not use")]
+    Fragment,
+    /// A short form has a query.
+    #[error("a short form has no query (`?…`)")]
+    Query,
     /// It is neither a URL nor clearly a path.
     #[error("it is neither a URL nor a path")]
     Unclear,
@@ -43,6 +51,7 @@ impl RepoError {
     /// What to write instead.
     pub fn hint(&self) -> &'static str {
         match self {
+            Self::Fragment => "name the tag, branch or commit apart from the address",
             Self::Transport(_) => "use https, ssh, git or file (http only to this machine itself)",
             Self::Unclear => "write `https://…`, `github.com/<org>/<repo>`, or `./…` for a local path",
             _ => "write `https://…`, `ssh://…`, `github.com/<org>/<repo>`, or a path",
@@ -102,10 +111,12 @@ pub struct Repo {
     pub transport: Transport,
     /// The full URL or path, without credentials.
     pub url: String,
-    /// As its author wrote it, without credentials.
+    /// As its author wrote it, without credentials and without its query.
     pub written: String,
     /// What its author put before the `@`.
     pub credentials: Option<Credentials>,
+    /// The parameters of its query that are shown.
+    kept: KeptQuery,
 }
 
 const SHORTHANDS: [&str; 3] = ["github.com/", "gitlab.com/", "bitbucket.org/"];
@@ -123,6 +134,11 @@ impl Repo {
             return Self::from_url(scheme, rest);
         }
         if SHORTHANDS.iter().any(|host| text.starts_with(host)) {
+            match text.find(['?', '#']).map(|at| text.as_bytes()[at]) {
+                Some(b'#') => return Err(RepoError::Fragment),
+                Some(_) => return Err(RepoError::Query),
+                None => {}
+            }
             let path = text.trim_end_matches('/');
             let path = path.strip_suffix(".git").unwrap_or(path);
             return Ok(Self::plain(Transport::Https, format!("https://{path}.git"), text));
@@ -134,11 +150,16 @@ impl Repo {
     }
 
     fn plain(transport: Transport, url: String, written: &str) -> Self {
-        Self { transport, url, written: written.into(), credentials: None }
+        Self { transport, url, written: written.into(), credentials: None, kept: KeptQuery::default() }
     }
 
     fn from_url(scheme: &str, rest: &str) -> Result<Self, RepoError> {
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        // The user goes first: a password may contain what otherwise begins a fragment.
+        let after_user = authority.rfind('@').map_or(0, |at| at + 1);
+        if matches!(scheme, "https" | "http") && rest[after_user..].contains('#') {
+            return Err(RepoError::Fragment);
+        }
         let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
         let transport = match scheme {
             "https" => Transport::Https,
@@ -161,7 +182,10 @@ impl Repo {
             _ => format!("{scheme}://{host}{path}"),
         };
         let credentials = credentials.filter(|_| matches!(transport, Transport::Https | Transport::Http));
-        Ok(Self { transport, written: url.clone(), url, credentials })
+        let mut repo = Self::plain(transport, url.clone(), &url);
+        repo.credentials = credentials;
+        repo.keep(&KeptQuery::default());
+        Ok(repo)
     }
 
     fn from_scp(text: &str) -> Result<Self, RepoError> {
@@ -185,7 +209,27 @@ impl Repo {
         // A password has no place in this form; what looks like one is dropped.
         let user = user.split(':').next().unwrap_or_default();
         let url = if user.is_empty() { format!("{host}:{path}") } else { format!("{user}@{host}:{path}") };
-        Ok(Self::plain(Transport::Ssh, url.clone(), &url))
+        let mut repo = Self::plain(Transport::Ssh, url.clone(), &url);
+        repo.keep(&KeptQuery::default());
+        Ok(repo)
+    }
+
+    /// Shows these parameters of its query too.
+    pub fn keep(&mut self, kept: &KeptQuery) {
+        self.kept.extend(kept);
+        if self.has_query() {
+            self.written = shown_url(&self.url, &self.kept);
+        }
+    }
+
+    /// Whether it is shown without something that fetching it may need.
+    pub fn omits_query(&self) -> bool {
+        self.has_query() && self.written != self.url
+    }
+
+    /// A path on this machine has no query: a question mark is a part of a name there.
+    fn has_query(&self) -> bool {
+        !matches!(self.transport, Transport::File | Transport::Path) && self.url.contains(['?', '#'])
     }
 
     /// The host part of the URL with its scheme, for keys of git's config.
@@ -350,6 +394,17 @@ mod tests {
         assert!(!format!("{repo} {repo:?} {}", repo.url).contains("cret"));
         let token = Repo::new("https://ghp_token@github.com/a/b").unwrap();
         assert!(!format!("{token} {token:?}").contains("ghp_"));
+        let query = Repo::new("https://host/x?sig=hunter2&v=1").unwrap();
+        assert_eq!((query.to_string().as_str(), query.omits_query()), ("https://host/x", true));
+        assert_eq!(query.url, "https://host/x?sig=hunter2&v=1");
+        for text in ["git://host/x?sig=hunter2", "ssh://git@host/x?sig=hunter2", "git@host:x?sig=hunter2#hunter2"] {
+            assert!(!Repo::new(text).unwrap().to_string().contains("hunter2"), "{text}");
+        }
+        assert_eq!(Repo::new("./what?").unwrap().to_string(), "./what?");
+        for fragment in ["https://host/x#hunter2", "github.com/a/b#hunter2"] {
+            assert_eq!(Repo::new(fragment).unwrap_err(), RepoError::Fragment);
+        }
+        assert_eq!(Repo::new("github.com/a/b?sig=hunter2").unwrap_err(), RepoError::Query);
         let ssh = Repo::new("ssh://git:hunter2@host/x").unwrap();
         assert!(!format!("{ssh} {ssh:?}").contains("hunter2"));
     }

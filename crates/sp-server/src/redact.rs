@@ -4,11 +4,9 @@ use std::borrow::Cow;
 
 /// What stands in the place of a secret.
 const COVER: &str = "…";
-/// The parameters whose values open something.
-const SECRET: &[&str] = &["sig", "token"];
-
-/// A path, with its query if it has one, without signatures: neither as `sig` in the query nor as
-/// `/s/{kid}.{exp}.{sig}/` in the path.
+/// A path without its query, and without the signature in `/s/{kid}.{exp}.{sig}/`.
+///
+/// The name of a parameter does not show whether its value opens something, so nothing of a query is logged.
 pub fn path(address: &str) -> String {
     let (path, query) = match address.split_once('?') {
         Some((path, query)) => (path, Some(query)),
@@ -30,16 +28,8 @@ pub fn path(address: &str) -> String {
     };
     let shown = path.split('/').map(cover).collect::<Vec<_>>().join("/");
     match query {
-        Some(query) => format!("{shown}?{}", query.split('&').map(parameter).collect::<Vec<_>>().join("&")),
+        Some(_) => format!("{shown}?{COVER}"),
         None => shown,
-    }
-}
-
-fn parameter(parameter: &str) -> Cow<'_, str> {
-    let (name, _) = parameter.split_once('=').unwrap_or((parameter, ""));
-    match SECRET.iter().any(|secret| decoded(name).eq_ignore_ascii_case(secret)) {
-        true => Cow::Owned(format!("{name}={COVER}")),
-        false => Cow::Borrowed(parameter),
     }
 }
 
@@ -73,17 +63,17 @@ mod tests {
     #[test]
     fn cp_16_a_signature_is_in_no_log() {
         for (address, shown) in [
-            ("/packs/pk_1/pack.json?exp=1&kid=k1&sig=abc", "/packs/pk_1/pack.json?exp=1&kid=k1&sig=…"),
-            ("/packs/pk_1/pack.json?sig=abc&sig=def", "/packs/pk_1/pack.json?sig=…&sig=…"),
-            ("/packs/pk_1/pack.json?%73%69g=abc&SIG=d", "/packs/pk_1/pack.json?%73%69g=…&SIG=…"),
-            ("/packs/pk_1/pack.json?sig", "/packs/pk_1/pack.json?sig=…"),
+            ("/packs/pk_1/pack.json?exp=1&kid=k1&sig=abc", "/packs/pk_1/pack.json?…"),
+            ("/packs/pk_1/pack.json?%73%69g=abc", "/packs/pk_1/pack.json?…"),
+            ("/packs/pk_1/pack.json?X-Amz-Signature=abc", "/packs/pk_1/pack.json?…"),
+            ("/packs/pk_1/pack.json?abc", "/packs/pk_1/pack.json?…"),
             ("/s/k1.17.abc/packs/pk_1/pack.json", "/s/…/packs/pk_1/pack.json"),
             ("/%73/k1.17.abc/packs/pk_1.zip", "/%73/…/packs/pk_1.zip"),
             ("/s/abc", "/s/…"),
             ("/s/", "/s/"),
             ("/api/v1/packages/s/notes/index.json", "/api/v1/packages/s/notes/index.json"),
             ("//s/k1.17.abc/packs", "//s/…/packs"),
-            ("/api/v1/search?q=100%25&limit=5", "/api/v1/search?q=100%25&limit=5"),
+            ("/api/v1/search?q=100%25&limit=5", "/api/v1/search?…"),
             ("/api/v1/packages/acme/notes/1.0.0", "/api/v1/packages/acme/notes/1.0.0"),
             ("/%zz%", "/%zz%"),
         ] {

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::gzip::gzip_blanks;
+
 /// How a [`ModelServer`] behaves.
 #[derive(Debug, Clone)]
 pub enum Model {
@@ -254,20 +256,7 @@ fn packed(mut stream: &TcpStream, length: usize) -> std::io::Result<()> {
     stream.write_all(
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n",
     )?;
-    stream.write_all(&blanks(length))
-}
-
-/// At least so many blanks as gzip has them: one, and then copies of what stands before, 258 of them in 13 bits.
-fn blanks(length: usize) -> Vec<u8> {
-    const LONGEST: usize = 258;
-    // A last block with the fixed codes, a blank (code 80), and copies (code 285, distance 1); code 256 ends it.
-    let mut bits = String::from("1") + "10" + "01010000";
-    bits.extend(std::iter::repeat_n("1100010100000", length.div_ceil(LONGEST)));
-    bits += "0000000";
-    let byte = |bits: &[u8]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | (bit - b'0'));
-    let mut packed = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-    packed.extend(bits.as_bytes().chunks(8).map(byte));
-    packed
+    stream.write_all(&gzip_blanks(length))
 }
 
 fn respond(mut stream: &TcpStream, status: &str, kind: &str, body: &str) -> std::io::Result<()> {

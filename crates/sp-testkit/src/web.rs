@@ -23,6 +23,21 @@ pub enum Answer {
     Endless,
     /// These bytes, of twice as many, and then nothing for a long while.
     Stall(Vec<u8>),
+    /// One byte after the other, slowly and without an end.
+    Trickle,
+    /// A gzip stream, announced as the encoding of the response.
+    Gzip(Vec<u8>),
+    /// A chunked response of this content type: the first bytes, then the block again and again.
+    Stream {
+        /// The `Content-Type`.
+        content_type: &'static str,
+        /// What comes first.
+        start: Vec<u8>,
+        /// What is repeated.
+        block: Vec<u8>,
+        /// How often, so that a client without a limit ends too.
+        times: usize,
+    },
 }
 
 /// A web server. Paths that it was told nothing of are not found.
@@ -36,6 +51,8 @@ pub struct WebServer {
 struct Shared {
     stop: AtomicBool,
     pages: Mutex<BTreeMap<String, Answer>>,
+    /// What is said of every other path.
+    fallback: Mutex<Option<Answer>>,
     /// Path and `Authorization`.
     asked: Mutex<Vec<(String, String)>>,
 }
@@ -64,6 +81,11 @@ impl WebServer {
     pub fn page(&self, path: &str, answer: Answer) -> String {
         self.shared.pages.lock().unwrap_or_else(PoisonError::into_inner).insert(path.into(), answer);
         self.url(path)
+    }
+
+    /// Says this to those who ask for any other path.
+    pub fn everywhere(&self, answer: Answer) {
+        *self.shared.fallback.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
 
     /// The URL of a path.
@@ -106,6 +128,7 @@ impl Shared {
         let (path, authorization) = read_head(&stream)?;
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), authorization));
         let page = self.pages.lock().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
+        let page = page.or_else(|| self.fallback.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let mut head = |status: &str, fields: &str| {
             stream.write_all(format!("HTTP/1.1 {status}\r\n{fields}Connection: close\r\n\r\n").as_bytes())
         };
@@ -132,6 +155,29 @@ impl Shared {
                     std::thread::sleep(Duration::from_millis(50));
                 });
                 Ok(())
+            }
+            Some(Answer::Trickle) => {
+                head("200 OK", "")?;
+                while !self.stop.load(Ordering::SeqCst) {
+                    stream.write_all(b"x")?;
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Ok(())
+            }
+            Some(Answer::Gzip(bytes)) => {
+                head("200 OK", &format!("Content-Encoding: gzip\r\nContent-Length: {}\r\n", bytes.len()))?;
+                stream.write_all(&bytes)
+            }
+            Some(Answer::Stream { content_type, start, block, times }) => {
+                head("200 OK", &format!("Content-Type: {content_type}\r\nTransfer-Encoding: chunked\r\n"))?;
+                let mut chunk = |bytes: &[u8]| {
+                    stream.write_all(format!("{:x}\r\n", bytes.len()).as_bytes())?;
+                    stream.write_all(bytes)?;
+                    stream.write_all(b"\r\n")
+                };
+                chunk(&start)?;
+                (0..times).take_while(|_| !self.stop.load(Ordering::SeqCst)).try_for_each(|_| chunk(&block))?;
+                chunk(b"")
             }
         }
     }

@@ -38,6 +38,10 @@ pub struct Limits {
     pub zip_ratio: u64,
     /// Seconds that a download may take.
     pub download_seconds: u64,
+    /// Seconds that a server may send nothing before it is given up.
+    pub stall_seconds: u64,
+    /// Bytes of memory that each git process may use.
+    pub git_memory_bytes: u64,
     /// Levels of objects and lists in a JSON file.
     pub json_depth: u64,
     /// Keys of one object in a JSON file.
@@ -78,6 +82,8 @@ impl Default for Limits {
             zip_bytes: 256 * MIB,
             zip_ratio: 100,
             download_seconds: 300,
+            stall_seconds: 60,
+            git_memory_bytes: 512 * MIB,
             json_depth: 128,
             json_keys: 100_000,
             json_values: 2_500_000,
@@ -135,6 +141,8 @@ named_limits! {
     "zip-bytes" => zip_bytes,
     "zip-ratio" => zip_ratio,
     "download-seconds" => download_seconds,
+    "stall-seconds" => stall_seconds,
+    "git-memory-bytes" => git_memory_bytes,
     "json-depth" => json_depth,
     "json-keys" => json_keys,
     "json-values" => json_values,

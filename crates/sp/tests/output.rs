@@ -434,7 +434,7 @@ fn se_04_a_limit_that_does_not_exist_is_wrong_usage() {
     insta::assert_snapshot!(world!().sp(&["list", "--limit", "dept=3"]), @"
     exit: 2
     --- stderr
-    error: invalid value 'dept=3' for '--limit <NAME=NUMBER>': the limits are: skill-entries, depth, skill-bytes, file-bytes, repo-entries, frontmatter-bytes, yaml-bytes, yaml-nodes, yaml-aliases, markdown-bytes, git-pack-bytes, zip-entries, zip-bytes, zip-ratio, download-seconds, json-depth, json-keys, json-values, package-bytes, package-files, package-file-bytes, package-files-bytes, envelope-bytes, envelope-seconds
+    error: invalid value 'dept=3' for '--limit <NAME=NUMBER>': the limits are: skill-entries, depth, skill-bytes, file-bytes, repo-entries, frontmatter-bytes, yaml-bytes, yaml-nodes, yaml-aliases, markdown-bytes, git-pack-bytes, zip-entries, zip-bytes, zip-ratio, download-seconds, stall-seconds, git-memory-bytes, json-depth, json-keys, json-values, package-bytes, package-files, package-file-bytes, package-files-bytes, envelope-bytes, envelope-seconds
 
     For more information, try '--help'.
     ");

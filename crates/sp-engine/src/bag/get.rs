@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use sp_formats::bag::{Lock, LockedSkill, SourceRef};
+use sp_formats::address::KeptQuery;
+use sp_formats::bag::{Lock, LockedQuery, LockedSkill, SourceRef};
 use sp_formats::output::{BagChange, BagSkillChange, FolderAction};
 use sp_formats::skill::SkillName;
 use sp_tree::{Content, Digest};
@@ -25,6 +26,8 @@ pub struct GetRequest {
     pub names: Vec<String>,
     /// Where they come from, where the lock does not know.
     pub source: Option<String>,
+    /// The parameters in the queries of sources that are no secrets, and are printed and locked.
+    pub keep_query: Vec<String>,
     /// The tag, branch or commit.
     pub version: Option<String>,
     /// Whether skills that are here are fetched anew.
@@ -198,11 +201,11 @@ fn wishes(context: &Context<'_>, workspace: &Workspace, request: &GetRequest) ->
                 .hint("a skill's name has hyphens, no underscores")
         })?;
         let record = workspace.lock.skills.get(name);
-        let known = || record.and_then(|record| SourceRef::new(&record.source).ok());
+        let known = || record.and_then(|record| known_source(name, record, request.upgrade));
         // What is typed starts where it is typed; what the lock knows starts at the workspace.
         let typed = source.clone().map(|source| Located::new(context, source, &context.current_dir));
         let source = typed.or_else(|| known().map(|source| Located::new(context, source, &workspace.root)));
-        let version = request.version.clone().or_else(|| record.and_then(|record| record.version.clone()));
+        let version = request.version.clone().or_else(|| record.and_then(|record| known_version(record).cloned()));
         wishes.push(Wish {
             name: name.clone(),
             source,
@@ -211,7 +214,33 @@ fn wishes(context: &Context<'_>, workspace: &Workspace, request: &GetRequest) ->
             by: "you".into(),
         });
     }
+    keep_query(&mut wishes, request);
     Ok(wishes)
+}
+
+/// Where the lock says that a skill comes from. What is not recorded of it is in the cache, but nothing newer is.
+fn known_source(name: &str, record: &LockedSkill, upgrade: Upgrade) -> Option<SourceRef> {
+    let mut source = record.source_ref(name)?;
+    if let (SourceRef::Web(web), Upgrade::Yes) = (&mut source, upgrade)
+        && let Some(locked) = &mut web.locked
+    {
+        locked.digest = None;
+    }
+    Some(source)
+}
+
+/// The version that the lock asks for; the commit itself, where the server cannot be asked.
+fn known_version(record: &LockedSkill) -> Option<&String> {
+    let commit = record.commit.as_ref().filter(|_| record.query.is_some());
+    commit.or(record.version.as_ref())
+}
+
+/// Notes which parameters are no secrets.
+fn keep_query(wishes: &mut [Wish<Located>], request: &GetRequest) {
+    let kept = KeptQuery::new(&request.keep_query);
+    for wish in wishes {
+        wish.source = wish.source.take().map(|source| source.keeping(&kept));
+    }
 }
 
 /// What counts before what skills declare: the command, then the user's context, then the project's.
@@ -229,6 +258,7 @@ fn overrides(
             overrides.push(wish(context, dependency, Some(&workspace.root), format!("`{}`", file.file)));
         }
     }
+    keep_query(&mut overrides, request);
     overrides
 }
 
@@ -265,6 +295,8 @@ fn load(
         }
         let record = LockedSkill {
             source: located.for_lock(&root),
+            query: located.source.omits_query().then_some(LockedQuery::Omitted),
+            archive: source.archive(),
             version: version.clone(),
             commit: source.commit().map(Into::into),
             tree: content.digest(),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use sp_formats::address::KeptQuery;
 use sp_formats::bag::SourceRef;
 use sp_formats::repo::Transport;
 
@@ -35,6 +36,15 @@ impl Located {
         Self { source, base: base.into(), foreign: false, written }
     }
 
+    /// The same, shown and locked with these parameters of its query too.
+    pub(crate) fn keeping(mut self, kept: &KeptQuery) -> Self {
+        if self.source.omits_query() {
+            self.source = self.source.keeping(kept);
+            self.written = self.source.to_string();
+        }
+        self
+    }
+
     /// A source that a skill from elsewhere names.
     pub(crate) fn foreign(source: SourceRef) -> Self {
         Self { written: source.to_string(), source, base: PathBuf::new(), foreign: true }
@@ -54,7 +64,11 @@ impl Located {
     fn identity(&self) -> String {
         match &self.source {
             SourceRef::Git(repo) => format!("git {}", repo.url.trim_end_matches('/').trim_end_matches(".git")),
-            SourceRef::Web(url) => format!("web {url}"),
+            SourceRef::Web(web) => match &web.locked {
+                // The address is not whole, so two of them say nothing.
+                Some(locked) => format!("archive {:?} {}", locked.digest, web.url),
+                None => format!("web {}", web.url),
+            },
             SourceRef::Zip(path) | SourceRef::Dir(path) => {
                 let path = self.base.join(path);
                 format!("here {}", path.canonicalize().unwrap_or(path).display())

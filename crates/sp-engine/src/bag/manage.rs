@@ -41,6 +41,7 @@ pub fn init(context: &Context<'_>, dir: Option<&Path>, entrypoint: Option<&Path>
     let request = GetRequest {
         names: Vec::new(),
         source: None,
+        keep_query: Vec::new(),
         version: None,
         upgrade: Upgrade::No,
         replace: Replace::Refuse,
@@ -77,6 +78,8 @@ fn bootstrap() -> Result<(String, Content, LockedSkill)> {
     content.file(path, false, BOOTSTRAP_TEXT.as_bytes().to_vec());
     let record = LockedSkill {
         source: "sp".into(),
+        query: None,
+        archive: None,
         version: None,
         commit: None,
         tree: content.digest(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use sp_formats::bag::{AGENTS, BagSkill, CATALOG, ROOT, SourceRef, compare, read_agents, read_bag_skill, read_catalog};
 use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
-use sp_tree::Content;
+use sp_tree::{Content, Digest};
 
 use crate::config::Session;
 use crate::context::Event;
@@ -76,6 +76,11 @@ impl BagSource {
     /// Everything in a skill's folder.
     pub(crate) fn load(&self, session: &Session<'_>, name: &str) -> Result<Content> {
         self.source.load(session, &format!("{ROOT}/{name}"))
+    }
+
+    /// The digest of an archive that the cache keeps.
+    pub(crate) fn archive(&self) -> Option<Digest> {
+        self.source.archive()
     }
 
     /// The full commit, if it is git's.

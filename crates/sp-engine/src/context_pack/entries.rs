@@ -98,6 +98,12 @@ impl<'a> Budget<'a> {
         }
     }
 
+    /// How many bytes of the next file are read: all that it may have, and one more that shows if it has more.
+    pub(super) fn read_limit(&self) -> u64 {
+        let limits = self.limits;
+        limits.skill_bytes.saturating_sub(self.bytes).min(limits.file_bytes).saturating_add(1)
+    }
+
     /// Takes the bytes of a file, no more than may be.
     pub(super) fn read(
         &mut self,
@@ -106,8 +112,7 @@ impl<'a> Budget<'a> {
         failed: impl FnOnce(io::Error) -> Error,
     ) -> Result<Vec<u8>> {
         let (limits, mut bytes) = (self.limits, Vec::new());
-        let limit = limits.skill_bytes.saturating_sub(self.bytes).min(limits.file_bytes);
-        from.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+        from.take(self.read_limit()).read_to_end(&mut bytes).map_err(failed)?;
         self.bytes += bytes.len() as u64;
         if bytes.len() as u64 > limits.file_bytes {
             let message = format!("`{}` in `{}` has more bytes than {}", printable(path), self.name, limits.file_bytes);

@@ -5,14 +5,15 @@
 
 use std::fmt;
 
+use sp_formats::address::{KeptQuery, shown_url};
 use sp_formats::context_pack::{Entries, Entry, MANIFEST, read};
-use sp_formats::printable::{masked, printable};
+use sp_formats::printable::printable;
 use sp_tree::RelPath;
 
 use super::entries::{Budget, ZIP_ENDING, read_zip};
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
-use crate::source::web::{Address, Client, broken, without_signature};
+use crate::source::web::{Address, Client};
 
 /// The address of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl PackAddress {
 
 impl fmt::Display for PackAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&printable(&without_signature(&masked(self.base.trim_end_matches('/')))))
+        f.write_str(&printable(&shown_url(self.base.trim_end_matches('/'), &KeptQuery::default())))
     }
 }
 
@@ -101,15 +102,15 @@ fn fetch_files(session: &Session<'_>, address: &PackAddress) -> Result<Entries> 
     let manifest = address.file(MANIFEST);
     let client = Client::new(session, &manifest)?;
     let mut budget = Budget::new(address.to_string(), &session.limits);
-    let body = client.open(&manifest)?;
+    let body = client.open(&manifest, budget.read_limit())?;
     budget.one_more(0)?;
-    let bytes = budget.read(body, MANIFEST, |error| broken(&manifest, error))?;
+    let bytes = budget.read(body, MANIFEST, |error| client.broken(&manifest, error.into()))?;
     let mut entries = Entries::from([(MANIFEST.to_owned(), Entry::File(bytes))]);
     for path in listed(session, &entries) {
         budget.one_more(path.depth() as u64 - 1)?;
         let file = address.file(path.as_str());
-        if let Some(body) = client.find(&file)? {
-            let bytes = budget.read(body, path.as_str(), |error| broken(&file, error))?;
+        if let Some(body) = client.find(&file, budget.read_limit())? {
+            let bytes = budget.read(body, path.as_str(), |error| client.broken(&file, error.into()))?;
             entries.insert(path.to_string(), Entry::File(bytes));
         }
     }
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn cp_11_what_opens_a_pack_is_not_shown() {
-        assert_eq!(address("https://me:secret@h/p/?sig=x").to_string(), "https://*********@h/p");
+        assert_eq!(address("https://me:secret@h/p/?sig=x").to_string(), "https://h/p");
         assert_eq!(address("https://h/s/k1.17.x-y/packs/pk_1/").to_string(), "https://h/s/…/packs/pk_1");
         assert_eq!(address("https://h/x.zip?sig=x").file("a").shown, "https://h/x.zip/a");
     }

@@ -335,6 +335,9 @@ fn checked<'u>(context: &Context<'_>, url: &'u str) -> Result<&'u str> {
     if authority.as_str().contains('@') {
         return Err(wrong("it has credentials in it", "take them out: they would stand in a file"));
     }
+    if uri.query().is_some() || url.contains('#') {
+        return Err(wrong("it has a query or a fragment in it", "take it out: it would stand in a file"));
+    }
     match scheme {
         "https" => {}
         "http" if is_here(authority.host()) => {}

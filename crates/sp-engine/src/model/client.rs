@@ -3,11 +3,12 @@
 //! The key goes to the address that the user named and nowhere else: over https or to this machine,
 //! never after a redirect, and never into a message.
 
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::time::Duration;
 
+use sp_formats::address::{KeptQuery, shown_url, without_secrets};
 use sp_formats::json::Json;
-use sp_formats::printable::{masked, printable};
+use sp_formats::printable::printable;
 use sp_tree::Limits;
 use ureq::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 
@@ -15,7 +16,7 @@ use super::prompt::{OPTIONAL, Question};
 use super::{Endpoint, HIDDEN, WITHOUT, short};
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
-use crate::http::{for_one_server, is_here, while_wanted};
+use crate::http::{BodyError, ResponseBody, for_one_server, is_here, while_wanted};
 
 /// Longer answers are none: the sentences that were offered are far shorter.
 const MAX_ANSWER: u64 = 4 * 1024 * 1024;
@@ -54,7 +55,7 @@ impl<'a> Client<'a> {
             Some(key) => text.replace(key, HIDDEN),
             None => text,
         };
-        masked(&text).into_owned()
+        without_secrets(&text)
     }
 
     /// Posts a question, and reads the answer. If what the question asks for besides is the trouble, it is posted
@@ -81,27 +82,24 @@ impl<'a> Client<'a> {
         // A model thinks long, and whoever asked may not want to wait for it.
         let answered = while_wanted(context, move || {
             let response = request.send(body)?;
-            let (parts, mut body) = response.into_parts();
-            Ok((parts, read(&mut body)))
+            let (status, headers) = (response.status(), response.headers().clone());
+            Ok((status, headers, ResponseBody::new(response, MAX_ANSWER).read_all()))
         })?;
-        let (parts, bytes) = answered.map_err(|e| self.unreached(e))?;
-        let bytes = bytes.map_err(|e| self.unreached(e)).and_then(|bytes| self.bounded(bytes));
-        match parts.status {
+        let (status, headers, bytes) = answered.map_err(|e| self.unreached(e))?;
+        let bytes = bytes.map_err(|e| match e {
+            BodyError::TooLarge { max_bytes } => self.unread(&format!("it has more than {max_bytes} bytes")),
+            BodyError::Timeout(timeout) => self.unreached(ureq::Error::Timeout(timeout)),
+            BodyError::Io(e) => self.unreached(ureq::Error::Io(e)),
+        });
+        match status {
             status if status.is_success() => {
                 let text = String::from_utf8(bytes?).map_err(|_| self.unread("it is not text in UTF-8"))?;
                 Ok(Answered::Text(text))
             }
-            status if status.is_redirection() => Err(self.redirected(status, &parts.headers)),
+            status if status.is_redirection() => Err(self.redirected(status, &headers)),
             // The status says enough, should the rest of it be lost.
             status => Ok(Answered::Refused { status, body: bytes.unwrap_or_default() }),
         }
-    }
-
-    fn bounded(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
-        if bytes.len() as u64 > MAX_ANSWER {
-            return Err(self.unread(&format!("it has more than {MAX_ANSWER} bytes")));
-        }
-        Ok(bytes)
     }
 
     fn unreached(&self, e: ureq::Error) -> Error {
@@ -160,14 +158,6 @@ fn is_choosy(status: StatusCode, body: &[u8]) -> bool {
     matches!(status.as_u16(), 400 | 422) && OPTIONAL.iter().any(|name| said.contains(name))
 }
 
-/// The bytes of an answer, and one more than it may have if it has more.
-fn read(body: &mut ureq::Body) -> Result<Vec<u8>, ureq::Error> {
-    let mut bytes = Vec::new();
-    // Counted here, since ureq would count what came over the wire, and that may be packed.
-    body.as_reader().take(MAX_ANSWER + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 /// The header that holds the key, marked so that nobody prints it by accident.
 fn bearer(key: &str) -> Result<HeaderValue> {
     let header = HeaderValue::from_str(&format!("Bearer {key}")).ok();
@@ -199,8 +189,7 @@ fn message(body: &str) -> String {
 
 /// An address without credentials and without a query, as it can be shown.
 pub(super) fn shown(url: &str) -> String {
-    let plain = url.split(['?', '#']).next().unwrap_or_default();
-    printable(&masked(plain)).into_owned()
+    printable(&shown_url(url, &KeptQuery::default())).into_owned()
 }
 
 /// The address to post to, and whether it is on this machine.

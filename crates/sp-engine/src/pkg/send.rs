@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use sp_formats::address::{KeptQuery, shown_url, without_secrets};
 use sp_formats::output::PackageSent;
 use sp_formats::package::envelope::{Envelope, Form, PATH, Sender};
-use sp_formats::printable::{masked, printable};
+use sp_formats::printable::printable;
 
 use super::secret::{SecretFrom, env, read_secret};
 use super::shelf::read_shelf;
@@ -13,11 +14,11 @@ use super::subject::Subject;
 use crate::config::Session;
 use crate::context::{Context, Network};
 use crate::error::{Error, Kind, Result};
-use crate::http::{for_one_server, is_here};
+use crate::http::{BodyError, ResponseBody, for_one_server, is_here};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// What the other side answers is shown, and no novel.
-const MAX_ANSWER: u64 = 64 * 1024;
+/// The longest response that is read and shown.
+const MAX_RESPONSE_BYTES: u64 = 64 * 1024;
 
 /// What is to be sent.
 #[derive(Debug, Clone)]
@@ -77,7 +78,7 @@ pub fn send(context: &Context<'_>, request: &SendRequest) -> Result<PackageSent>
     Ok(PackageSent {
         name: package.manifest.name.to_string(),
         version: package.manifest.version.to_string(),
-        target: masked(&url).into_owned(),
+        target: shown(&url),
         answer,
     })
 }
@@ -102,10 +103,19 @@ fn address(target: &str) -> Result<String> {
     Ok(format!("{}{PATH}", base(target)?))
 }
 
+/// A target as it may be printed.
+fn shown(target: &str) -> String {
+    // A user is found only after a scheme, which a target need not have.
+    if target.contains("://") {
+        return shown_url(target, &KeptQuery::default());
+    }
+    shown_url(&format!("https://{target}"), &KeptQuery::default()).trim_start_matches("https://").to_owned()
+}
+
 /// The address of a server: https where no scheme is said, http only on this machine.
 pub(super) fn base(target: &str) -> Result<String> {
     let wrong = |why: &str| {
-        Error::new(Kind::Usage, format!("`{}` is no target", printable(&masked(target))))
+        Error::new(Kind::Usage, format!("`{}` is no target", printable(&shown(target))))
             .because(why.to_owned())
             .hint("name a host such as `agent.example` or `127.0.0.1:8765`")
     };
@@ -125,6 +135,10 @@ pub(super) fn base(target: &str) -> Result<String> {
     if host.is_empty() {
         return Err(wrong("it has no host"));
     }
+    // A path is added to it, so that there is no place for them.
+    if rest[authority.rfind('@').map_or(0, |at| at + 1)..].contains(['?', '#']) {
+        return Err(wrong("it has a query or a fragment"));
+    }
     let here = is_here(host);
     let scheme = match scheme.as_deref() {
         None if here => "http",
@@ -137,7 +151,7 @@ pub(super) fn base(target: &str) -> Result<String> {
 }
 
 fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Result<String> {
-    let shown = masked(url).into_owned();
+    let shown = shown(url);
     if context.network == Network::Offline {
         return Err(
             Error::new(Kind::Environment, format!("`{shown}` cannot be reached with `--offline`")).hint("leave it out")
@@ -150,13 +164,21 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
     }
     let failed = |why: String| {
         Error::new(Kind::Environment, format!("`{shown}` cannot be reached"))
-            .because(masked(&why.replace(url, &shown)).into_owned())
+            .because(without_secrets(&why))
             .hint("check the address, and that the other side listens")
     };
-    let mut response = request.send(text).map_err(|e| failed(e.to_string()))?;
+    let response = request.send(text).map_err(|e| failed(e.to_string()))?;
     let status = response.status();
-    let answer = response.body_mut().with_config().limit(MAX_ANSWER).read_to_string().unwrap_or_default();
-    let answer = answer.trim().to_owned();
+    let answer = match ResponseBody::new(response, MAX_RESPONSE_BYTES).read_text() {
+        Ok(answer) => answer.trim().to_owned(),
+        Err(why @ BodyError::TooLarge { .. }) => {
+            return Err(Error::new(Kind::Data, format!("cannot read the response of `{shown}`"))
+                .because(why)
+                .hint(format!("the other side answered {status}; check the address")));
+        }
+        // The status says whether the package was taken.
+        Err(_) => String::new(),
+    };
     match status.as_u16() {
         200..=299 => Ok(answer),
         code => Err(Error::new(

@@ -8,10 +8,11 @@ pub(crate) mod web;
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::bag::SourceRef;
+use sp_formats::address::omits_query;
+use sp_formats::bag::{SourceRef, WebSource};
 use sp_formats::pack::Import;
 use sp_formats::repo::GitRef;
-use sp_tree::{Archive, Content, Dir, EntryKind, Follow, ListingKind, Name, RelPath, load, read_limited};
+use sp_tree::{Archive, Content, Digest, Dir, EntryKind, Follow, ListingKind, Name, RelPath, load, read_limited};
 
 use crate::config::Session;
 use crate::error::{Error, Kind, Result};
@@ -21,8 +22,8 @@ use git::{Checkout, Checkouts, read_blobs};
 pub(crate) enum Source {
     /// A directory of this machine.
     Dir(PathBuf),
-    /// A zip archive, and the folder in it that is the source's root; "" is its top.
-    Zip(Archive, String),
+    /// A zip archive, the folder in it that is the source's root ("" is its top), and its digest if it is in the cache.
+    Zip(Archive, String, Option<Digest>),
     /// A commit of a git repository.
     Git(Box<Checkout>),
 }
@@ -50,12 +51,8 @@ impl Source {
                     .hint("a relative path starts at the file that names it")),
                 }
             }
-            SourceRef::Zip(path) => Self::unzip(session, &here(session, wanted.base, path)),
-            SourceRef::Web(url) => {
-                let address = web::Address::of_source(url);
-                let download = web::Client::new(session, &address)?.download(&address)?;
-                Self::unzip(session, download.path())
-            }
+            SourceRef::Zip(path) => Self::unzip(session, &here(session, wanted.base, path), None),
+            SourceRef::Web(source) => Self::fetch_zip(session, source),
             SourceRef::Git(repo) => {
                 let git_ref = wanted.version.map(GitRef::new).transpose().map_err(|e| {
                     Error::new(
@@ -76,7 +73,24 @@ impl Source {
         }
     }
 
-    fn unzip(session: &Session<'_>, path: &Path) -> Result<Self> {
+    fn fetch_zip(session: &Session<'_>, source: &WebSource) -> Result<Self> {
+        if let Some(locked) = &source.locked {
+            return Self::unzip(session, &web::locked_archive(session, source, locked)?, locked.digest);
+        }
+        let address = web::Address::of_source(source);
+        let download = web::Client::new(session, &address)?.download(&address)?;
+        // Without the whole address nobody can fetch it again, so it is kept.
+        let kept = omits_query(&source.url, &source.kept).then_some(download.digest);
+        let here = download.path().display().to_string();
+        let opened = Self::unzip(session, download.path(), kept)
+            .map_err(|error| Error { message: error.message.replace(&here, &address.shown), ..error })?;
+        if kept.is_some() {
+            download.keep(session.context)?;
+        }
+        Ok(opened)
+    }
+
+    fn unzip(session: &Session<'_>, path: &Path, digest: Option<Digest>) -> Result<Self> {
         let archive = Archive::open(path, &session.limits)?;
         let tops: Vec<&str> = archive
             .listing
@@ -94,7 +108,15 @@ impl Source {
             }
             _ => String::new(),
         };
-        Ok(Self::Zip(archive, root))
+        Ok(Self::Zip(archive, root, digest))
+    }
+
+    /// The digest of an archive that the cache keeps.
+    pub(crate) fn archive(&self) -> Option<Digest> {
+        match self {
+            Self::Zip(_, _, digest) => *digest,
+            _ => None,
+        }
     }
 
     /// The full commit, if it is git's.
@@ -117,7 +139,7 @@ impl Source {
                     .collect(),
                 Err(_) => Vec::new(),
             },
-            Self::Zip(archive, root) => {
+            Self::Zip(archive, root, _) => {
                 let prefix = joined(root, path) + "/";
                 let below = archive.listing.entries.iter().filter(|entry| matches!(entry.kind, ListingKind::Dir));
                 let names = below.filter_map(|entry| entry.path.as_str().strip_prefix(&prefix));
@@ -134,7 +156,7 @@ impl Source {
         let limit = session.limits.markdown_bytes;
         match self {
             Self::Dir(root) => paths.iter().map(|path| read_plain(root, path, limit)).collect(),
-            Self::Zip(archive, root) => {
+            Self::Zip(archive, root, _) => {
                 paths.iter().map(|path| read_member(archive, &joined(root, path), limit)).collect()
             }
             Self::Git(checkout) => checkout.read_files(session.context, &session.limits, paths),
@@ -145,7 +167,7 @@ impl Source {
     pub(crate) fn load(&self, session: &Session<'_>, folder: &str) -> Result<Content> {
         match self {
             Self::Dir(root) => Ok(load(&Dir::open(&root.join(folder))?, &session.limits)?),
-            Self::Zip(archive, root) => load_members(archive, &joined(root, folder)),
+            Self::Zip(archive, root, _) => load_members(archive, &joined(root, folder)),
             Self::Git(checkout) => load_commit(session, checkout, folder),
         }
     }

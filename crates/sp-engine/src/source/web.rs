@@ -3,19 +3,19 @@
 //! A zip is fetched whole into a file that is gone again after use; other files are read as they come.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sp_formats::bag::SourceRef;
-use sp_formats::printable::masked;
-use sp_tree::{Dir, FileError, Follow, Name, NewFile};
+use sp_formats::address::without_secrets;
+use sp_formats::bag::{LockedArchive, WebSource};
+use sp_tree::{Digest, Dir, FileError, Follow, Hasher, Name, NewFile};
 
 use crate::config::Session;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
-use crate::http::{settings, while_wanted};
+use crate::http::{BodyError, ResponseBody, settings, while_wanted};
 
 /// More redirects than this lead nowhere.
 const MAX_REDIRECTS: u32 = 5;
@@ -37,8 +37,8 @@ pub(crate) struct Address {
 
 impl Address {
     /// The address of a source of skills.
-    pub(super) fn of_source(url: &str) -> Self {
-        Self { url: url.into(), shown: SourceRef::Web(url.into()).to_string() }
+    pub(super) fn of_source(source: &WebSource) -> Self {
+        Self { url: source.url.clone(), shown: source.to_string() }
     }
 }
 
@@ -49,11 +49,54 @@ pub(crate) struct Download {
     dir: Dir,
     name: Name,
     path: PathBuf,
+    /// What its bytes hash to.
+    pub digest: Digest,
 }
 
 impl Download {
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Keeps the file in the cache, where [`locked_archive`] finds it by its digest.
+    pub(super) fn keep(self, context: &Context<'_>) -> Result<()> {
+        let kept = Dir::create_all(&archives_in(context))?;
+        let name = archive_name(&self.digest)?;
+        kept.remove_tree(&name)?;
+        Ok(self.dir.rename_new(&self.name, &kept, &name)?)
+    }
+}
+
+/// Where archives are kept that cannot be fetched again, since their addresses are not recorded in full.
+pub(crate) fn archives_in(context: &Context<'_>) -> PathBuf {
+    context.cache_dir().join("archives")
+}
+
+fn archive_name(digest: &Digest) -> Result<Name> {
+    Name::new(&format!("{}.zip", digest.hex())).map_err(|e| Error::new(Kind::Data, e.to_string()))
+}
+
+/// The archive of a source whose query is not in the lock, from the cache.
+pub(super) fn locked_archive(session: &Session<'_>, source: &WebSource, locked: &LockedArchive) -> Result<PathBuf> {
+    let path = locked.digest.map(|digest| archives_in(session.context).join(format!("{}.zip", digest.hex())));
+    let is_right = |path: &PathBuf| digest_of(path, session.limits.zip_bytes).ok() == locked.digest;
+    path.filter(is_right).ok_or_else(|| {
+        let entry = &locked.entry;
+        Error::new(Kind::Environment, format!("the source of `{entry}` cannot be fetched again"))
+            .because(format!("the lock has `{source}` without its query, and the cache does not have the archive"))
+            .hint(format!("name the source again: `sp bag get {entry} --source <URL>`"))
+            .hint("if a parameter of its query is no secret, `--keep-query <NAME>` records it")
+    })
+}
+
+fn digest_of(path: &Path, max_bytes: u64) -> std::io::Result<Digest> {
+    let mut file = File::open(path)?.take(max_bytes);
+    let (mut hasher, mut block) = (Hasher::default(), vec![0; BLOCK]);
+    loop {
+        match file.read(&mut block)? {
+            0 => return Ok(hasher.finish()),
+            count => hasher.update(&block[..count]),
+        }
     }
 }
 
@@ -61,19 +104,6 @@ impl Drop for Download {
     fn drop(&mut self) {
         // Best effort: what stays is a cache, and `sp clean --cache` removes it.
         let _ = self.dir.remove_tree(&self.name);
-    }
-}
-
-/// What a server answers: bytes that are still to come.
-pub(crate) struct Body {
-    reader: ureq::BodyReader<'static>,
-    /// How many there are, if the server says so.
-    pub announced: Option<u64>,
-}
-
-impl Read for Body {
-    fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
-        self.reader.read(block)
     }
 }
 
@@ -94,6 +124,7 @@ impl<'a> Client<'a> {
         let config = settings()
             .max_redirects(MAX_REDIRECTS)
             .timeout_connect(Some(CONNECT))
+            .timeout_per_read(Some(Duration::from_secs(session.limits.stall_seconds)))
             // What starts safe stays safe, wherever it is redirected to.
             .https_only(address.url.to_ascii_lowercase().starts_with("https://"))
             .build();
@@ -101,95 +132,100 @@ impl<'a> Client<'a> {
         Ok(Self { session, agent: config.into(), until })
     }
 
-    /// Asks for a file; none if the server has none there.
-    pub(crate) fn find(&self, address: &Address) -> Result<Option<Body>> {
-        match self.ask(address)? {
+    /// Asks for a file of at most `max_bytes` bytes; none if the server has none there.
+    pub(crate) fn find(&self, address: &Address, max_bytes: u64) -> Result<Option<ResponseBody>> {
+        match self.ask(address, max_bytes)? {
             Ok(body) => Ok(Some(body)),
             Err(ureq::Error::StatusCode(NOT_FOUND)) => Ok(None),
-            Err(error) => Err(failed(address, &error)),
+            Err(error) => Err(self.failed(address, &error)),
         }
     }
 
-    /// Asks for a file that must be there.
-    pub(crate) fn open(&self, address: &Address) -> Result<Body> {
-        self.ask(address)?.map_err(|error| failed(address, &error))
+    /// Asks for a file of at most `max_bytes` bytes that must be there.
+    pub(crate) fn open(&self, address: &Address, max_bytes: u64) -> Result<ResponseBody> {
+        self.ask(address, max_bytes)?.map_err(|error| self.failed(address, &error))
     }
 
-    fn ask(&self, address: &Address) -> Result<std::result::Result<Body, ureq::Error>> {
+    fn ask(&self, address: &Address, max_bytes: u64) -> Result<std::result::Result<ResponseBody, ureq::Error>> {
         self.session.context.tell(Event::Fetching { repo: &address.shown, progress: None });
         let left = self.until.saturating_duration_since(Instant::now()).max(NO_TIME);
         let request = self.agent.get(&address.url).config().timeout_global(Some(left)).build();
         let answer = while_wanted(self.session.context, move || request.call())?;
-        Ok(answer.map(|response| {
-            let body = response.into_body();
-            let announced = body.content_length();
-            // Whoever reads it sets the limit.
-            Body { reader: body.into_with_config().limit(u64::MAX).reader(), announced }
-        }))
+        Ok(answer.map(|response| ResponseBody::new(response, max_bytes)))
     }
 
     /// Fetches a file whole.
     pub(crate) fn download(&self, address: &Address) -> Result<Download> {
         let (context, limit) = (self.session.context, self.session.limits.zip_bytes);
-        let mut body = self.open(address)?;
-        if let Some(length) = body.announced.filter(|length| *length > limit) {
-            return Err(too_large(address, length, limit));
+        let mut body = self.open(address, limit)?;
+        if body.content_length().is_some_and(|length| length > limit) {
+            return Err(too_large(address, limit));
         }
-        let (download, mut file) = place(context)?;
+        let (mut download, mut file) = place(context)?;
+        let mut hasher = Hasher::default();
         let mut block = vec![0; BLOCK];
         let mut fetched = 0u64;
         loop {
             context.go_on()?;
-            let count = body.read(&mut block).map_err(|error| broken(address, error))?;
-            if count == 0 {
-                break;
-            }
+            let count = match body.read(&mut block).map_err(BodyError::from) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(BodyError::TooLarge { max_bytes }) => return Err(too_large(address, max_bytes)),
+                Err(error) => return Err(self.broken(address, error)),
+            };
             fetched += count as u64;
-            if fetched > limit {
-                return Err(too_large(address, fetched, limit));
-            }
             file.write(&block[..count])?;
+            hasher.update(&block[..count]);
             let progress = format!("{} kB", fetched / 1024);
             context.tell(Event::Fetching { repo: &address.shown, progress: Some(&progress) });
         }
         context.tell(Event::Fetched { repo: &address.shown });
+        download.digest = hasher.finish();
         Ok(download)
     }
-}
 
-fn failed(address: &Address, error: &ureq::Error) -> Error {
-    let reason = error.to_string().replace(&address.url, &address.shown);
-    Error::new(Kind::Environment, format!("cannot fetch `{}`", address.shown))
-        // The reason may name an address, this one or where it led, with all that stands in it.
-        .because(without_signature(&without_queries(&masked(&reason))))
-        .hint("check the address and your access; a local copy can be named instead")
-}
+    fn failed(&self, address: &Address, error: &ureq::Error) -> Error {
+        if let ureq::Error::Timeout(timeout) = error {
+            return self.too_slow(address, *timeout);
+        }
+        let reason = error.to_string().replace(&address.url, &address.shown);
+        Error::new(Kind::Environment, format!("cannot fetch `{}`", address.shown))
+            // The reason may name an address, this one or where it led, with all that stands in it.
+            .because(without_secrets(&reason))
+            .hint("check the address and your access; a local copy can be named instead")
+    }
 
-/// What is told when bytes stop to come.
-pub(crate) fn broken(address: &Address, error: io::Error) -> Error {
-    Error::new(Kind::Environment, format!("cannot fetch `{}`", address.shown))
-        .because(error)
-        .hint("nothing was changed: run it again, or fetch it yourself and name the file")
-}
+    /// The error for a body that ended early.
+    pub(crate) fn broken(&self, address: &Address, error: BodyError) -> Error {
+        if let BodyError::Timeout(timeout) = error {
+            return self.too_slow(address, timeout);
+        }
+        Error::new(Kind::Environment, format!("cannot fetch `{}`", address.shown))
+            .because(error)
+            .hint("nothing was changed: run it again, or fetch it yourself and name the file")
+    }
 
-/// The text with every word cut where the query of an address begins: it may be a signature.
-fn without_queries(text: &str) -> String {
-    let words = text.split(' ').map(|word| match word.split_once('?') {
-        Some((address, _)) if address.contains('/') => address,
-        _ => word,
-    });
-    words.collect::<Vec<_>>().join(" ")
-}
-
-/// A path may carry the signature too, as `/s/{kid}.{exp}.{sig}/packs/…`.
-pub(crate) fn without_signature(text: &str) -> String {
-    let mut before = "";
-    let cover = |segment| {
-        let is_signed = before == "s" && str::matches(segment, '.').count() == 2;
-        before = segment;
-        if is_signed { "…" } else { segment }
-    };
-    text.split('/').map(cover).collect::<Vec<_>>().join("/")
+    /// The error for a server that exceeds a limit of time.
+    fn too_slow(&self, address: &Address, timeout: ureq::Timeout) -> Error {
+        let limits = &self.session.limits;
+        let (reason, limit) = match timeout {
+            ureq::Timeout::PerRead | ureq::Timeout::PerWrite => {
+                (format!("the server sent nothing for {} s", limits.stall_seconds), Some("stall-seconds"))
+            }
+            ureq::Timeout::Resolve | ureq::Timeout::Connect => {
+                (format!("there was no connection within {} s", CONNECT.as_secs()), None)
+            }
+            _ => {
+                let seconds = limits.download_seconds;
+                (format!("the download was not complete after {seconds} s"), Some("download-seconds"))
+            }
+        };
+        let error = Error::new(Kind::Environment, format!("cannot fetch `{}`", address.shown)).because(reason);
+        match limit {
+            Some(limit) => error.hint(format!("run it again, or raise `--limit {limit}=<seconds>`")),
+            None => error.hint("check the address and your access; a local copy can be named instead"),
+        }
+    }
 }
 
 /// A new place in the cache.
@@ -203,7 +239,7 @@ fn place(context: &Context<'_>) -> Result<(Download, NewFile)> {
     let file = dir.create_file(&name, false)?;
     let held = dir.open_file(&name, Follow::Never)?;
     held.lock().map_err(|e| FileError::new("lock", &path, e))?;
-    Ok((Download { _held: held, dir, name, path }, file))
+    Ok((Download { _held: held, dir, name, path, digest: Digest::of(b"") }, file))
 }
 
 /// Removes what downloads left that died. Best effort: it is a cache.
@@ -219,27 +255,7 @@ pub(crate) fn sweep(context: &Context<'_>) {
     }
 }
 
-fn too_large(address: &Address, size: u64, limit: u64) -> Error {
-    Error::new(Kind::Data, format!("`{}` has {size} bytes or more, and the limit is {limit}", address.shown))
+fn too_large(address: &Address, limit: u64) -> Error {
+    Error::new(Kind::Data, format!("`{}` has more bytes than allowed: the limit is {limit}", address.shown))
         .hint("raise it with `--limit zip-bytes=<bytes>` if you trust the source")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cp_11_no_reason_shows_what_opens_an_address() {
-        for (reason, shown) in [
-            (
-                "configured for https only: http://h/p/pack.json?exp=1&sig=x",
-                "configured for https only: http://h/p/pack.json",
-            ),
-            ("bad uri: /p?sig=x is missing host", "bad uri: /p is missing host"),
-            ("what? nothing", "what? nothing"),
-        ] {
-            assert_eq!(without_queries(reason), shown);
-        }
-        assert_eq!(without_signature("https only: http://h/s/k1.17.x/packs/"), "https only: http://h/s/…/packs/");
-    }
 }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sp_tree::Digest;
 
+use super::source::{LockedArchive, SourceRef};
+use crate::address::KeptQuery;
+
 const VERSION: u32 = 1;
 
 /// What was installed from where.
@@ -21,8 +24,15 @@ pub struct Lock {
 /// Where a skill came from, and what it looked like when it came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockedSkill {
-    /// The source, as it was written, without credentials.
+    /// The source, as it was written, without credentials, and with those parameters of its query that the user
+    /// declared harmless.
     pub source: String,
+    /// Whether the source has a query that is not recorded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub query: Option<LockedQuery>,
+    /// The digest of the archive, if the source cannot be fetched without what is not recorded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub archive: Option<Digest>,
     /// The version that was asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub version: Option<String>,
@@ -37,6 +47,25 @@ pub struct LockedSkill {
     /// What others wrote.
     #[serde(flatten)]
     pub extra: BTreeMap<String, serde_json::Value>,
+}
+
+/// What a lock has of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LockedQuery {
+    /// Not all of it: the rest may be a secret.
+    Omitted,
+}
+
+impl LockedSkill {
+    /// The source of the entry `name`, if it can be read.
+    pub fn source_ref(&self, name: &str) -> Option<SourceRef> {
+        let mut source = SourceRef::new(&self.source).ok()?.keeping(&KeptQuery::all_of(&self.source));
+        if let (SourceRef::Web(web), Some(LockedQuery::Omitted)) = (&mut source, self.query) {
+            web.locked = Some(LockedArchive { entry: name.into(), digest: self.archive });
+        }
+        Some(source)
+    }
 }
 
 impl Default for Lock {
@@ -72,6 +101,8 @@ mod tests {
         let mut lock = Lock::default();
         let skill = LockedSkill {
             source: "./x".into(),
+            query: Some(LockedQuery::Omitted),
+            archive: Some(Digest::of(b"zip")),
             version: None,
             commit: Some("a".repeat(40)),
             tree: Digest::of(b"x"),

@@ -17,13 +17,13 @@ pub use catalog::{Catalog, CatalogLine, compare, one_line, read_catalog, write_c
 pub use context::{ContextFile, Prohibition, Setting, read_context};
 pub use dependencies::{Dependency, read_skill_dependencies};
 pub use entrypoint::{NEWEST, Version, read_entrypoint};
-pub use lock::{Lock, LockedSkill};
+pub use lock::{Lock, LockedQuery, LockedSkill};
 pub use parameters::{
     Blocked, Layer, Level, Origin, OriginOf, Parameter, Parameters, Resolved, read_parameters, resolve,
 };
 pub use secret::secret;
 pub use skill::{BagSkill, read_bag_skill};
-pub use source::{SourceError, SourceRef};
+pub use source::{LockedArchive, SourceError, SourceRef, WebSource};
 pub use tags::{TagChange, Tags, tags_in};
 
 /// The entrypoint of a workspace.

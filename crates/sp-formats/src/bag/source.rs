@@ -4,8 +4,9 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::secret::secret;
+use sp_tree::Digest;
 
+use crate::address::{KeptQuery, omits_query, shown_url};
 use crate::repo::{Repo, RepoError};
 
 /// Why a text names no source.
@@ -19,13 +20,46 @@ pub enum SourceError {
     Git(#[from] RepoError),
 }
 
+/// A zip archive at an address. It is shown without what may be a secret in the address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebSource {
+    /// What is asked for.
+    pub url: String,
+    /// The parameters of the address that may be shown.
+    pub kept: KeptQuery,
+    /// What a lock recorded in place of a query that it does not have.
+    pub locked: Option<LockedArchive>,
+}
+
+/// A zip archive whose address is not known any more, since a lock was not given its query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockedArchive {
+    /// The entry of the lock.
+    pub entry: String,
+    /// What the bytes of the archive hash to, if they may be taken from the cache.
+    pub digest: Option<Digest>,
+}
+
+impl WebSource {
+    /// An address as somebody wrote it.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { url: url.into(), kept: KeptQuery::default(), locked: None }
+    }
+}
+
+impl fmt::Display for WebSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&shown_url(&self.url, &self.kept))
+    }
+}
+
 /// A source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceRef {
     /// A git repository.
     Git(Repo),
     /// A zip archive at an address.
-    Web(String),
+    Web(WebSource),
     /// A zip archive on this machine; relative paths start at the file that names it.
     Zip(String),
     /// A directory on this machine.
@@ -42,7 +76,7 @@ impl SourceRef {
         let path = lower.split(['?', '#']).next().unwrap_or_default();
         let is_web = lower.starts_with("https://") || lower.starts_with("http://");
         if is_web && path.ends_with(".zip") {
-            return Ok(Self::Web(text.into()));
+            return Ok(Self::Web(WebSource::new(text)));
         }
         let is_path =
             !is_web && !text.contains("://") && (text.starts_with(['.', '/', '~']) || lower.ends_with(".zip"));
@@ -50,6 +84,25 @@ impl SourceRef {
             return Ok(if lower.ends_with(".zip") { Self::Zip(text.into()) } else { Self::Dir(text.into()) });
         }
         Ok(Self::Git(Repo::new(text)?))
+    }
+
+    /// The same source, shown with these parameters of its query too.
+    pub fn keeping(mut self, kept: &KeptQuery) -> Self {
+        match &mut self {
+            Self::Web(web) => web.kept.extend(kept),
+            Self::Git(repo) => repo.keep(kept),
+            _ => {}
+        }
+        self
+    }
+
+    /// Whether it is shown without something that fetching it may need.
+    pub fn omits_query(&self) -> bool {
+        match self {
+            Self::Web(web) => web.locked.is_some() || omits_query(&web.url, &web.kept),
+            Self::Git(repo) => repo.omits_query(),
+            Self::Zip(_) | Self::Dir(_) => false,
+        }
     }
 }
 
@@ -59,27 +112,11 @@ fn is_plain_path(text: &str) -> bool {
     !text.contains(':') && !first.contains('.') && !text.starts_with('-')
 }
 
-/// A URL without what stands before the `@` of its host, and without secrets in its query.
-fn without_credentials(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.into();
-    };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let rest = authority.rsplit_once('@').map_or(rest, |(user, _)| &rest[user.len() + 1..]);
-    let Some((path, query)) = rest.split_once('?') else {
-        return format!("{scheme}://{rest}");
-    };
-    let harmless = |pair: &&str| pair.split_once('=').is_none_or(|(name, value)| secret(name, value).is_none());
-    let query: Vec<&str> = query.split('&').filter(harmless).collect();
-    let mark = if query.is_empty() { "" } else { "?" };
-    format!("{scheme}://{path}{mark}{}", query.join("&"))
-}
-
 impl fmt::Display for SourceRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Git(repo) => repo.fmt(f),
-            Self::Web(url) => f.write_str(&without_credentials(url)),
+            Self::Web(web) => web.fmt(f),
             Self::Zip(path) | Self::Dir(path) => f.write_str(path),
         }
     }
@@ -126,6 +163,11 @@ mod tests {
         let source = SourceRef::new("https://me:secret@example.com/x.zip").unwrap();
         assert_eq!(source.to_string(), "https://example.com/x.zip");
         let source = SourceRef::new("https://example.com/x.zip?ref=v1&access_token=abc").unwrap();
+        assert_eq!(source.to_string(), "https://example.com/x.zip");
+        assert!(source.omits_query());
+        let source = source.keeping(&KeptQuery::new(["ref"]));
         assert_eq!(source.to_string(), "https://example.com/x.zip?ref=v1");
+        assert!(source.omits_query());
+        assert!(!source.keeping(&KeptQuery::new(["ref", "access_token"])).omits_query());
     }
 }

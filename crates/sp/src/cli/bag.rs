@@ -28,6 +28,9 @@ pub(crate) enum Bag {
         /// A git URL, the URL of a zip, or a path to a zip or a directory
         #[arg(long)]
         source: Option<String>,
+        /// A query parameter of the source that is not a secret: print and lock it
+        #[arg(long, value_name = "NAME")]
+        keep_query: Vec<String>,
         /// A tag, a branch or a commit
         #[arg(long)]
         version: Option<String>,

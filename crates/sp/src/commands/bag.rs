@@ -23,10 +23,11 @@ pub(super) fn run(context: &Context<'_>, options: &Options, command: &Bag, termi
             let report = bag::init(context, dir, entrypoint.as_deref(), steps(*steps_done))?;
             change(context, &report, "ready: `sp bag get <skill> --source <source>` installs more", terminal)?;
         }
-        Bag::Get { names, source, version, upgrade, replace, steps_done, dry_run } => {
+        Bag::Get { names, source, keep_query, version, upgrade, replace, steps_done, dry_run } => {
             let request = GetRequest {
                 names: names.clone(),
                 source: source.clone(),
+                keep_query: keep_query.clone(),
                 version: version.clone(),
                 upgrade: if *upgrade { Upgrade::Yes } else { Upgrade::No },
                 replace: if *replace { Replace::Allow } else { Replace::Refuse },

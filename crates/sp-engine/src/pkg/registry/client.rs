@@ -4,17 +4,19 @@ use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
-use sp_formats::printable::{masked, printable};
+use sp_formats::address::without_secrets;
+use sp_formats::printable::printable;
 use sp_formats::registry::{API, Refused, SHA256_HEADER, YANKED_HEADER};
 use ureq::SendBody;
 
 use super::partial::Partial;
 use crate::context::{Context, Event, LOOK_AGAIN, Network};
 use crate::error::{Error, Kind, Result};
-use crate::http::{for_one_server, while_wanted};
+use crate::http::{BodyError, ResponseBody, for_one_server, while_wanted};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// The longest response, other than a package, that is read.
+const MAX_RESPONSE_BYTES: u64 = 16 * 1024 * 1024;
 /// How long it is waited before it is tried again.
 const PAUSES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3)];
 
@@ -199,7 +201,7 @@ impl<'a> Client<'a> {
         if let Some((range, only_if)) = partial.rest() {
             request = request.header("range", range).header("if-range", only_if);
         }
-        let mut response = match self.send(request, b"") {
+        let response = match self.send(request, b"") {
             Ok(response) => response?,
             Err(error) => return Ok(Err(error)),
         };
@@ -213,12 +215,13 @@ impl<'a> Client<'a> {
             }
             502..=504 => return Err(self.unreachable(&format!("it answered {status}"))),
             _ => {
-                let text = response.body_mut().with_config().limit(MOST_BYTES).read_to_string().unwrap_or_default();
+                let text = ResponseBody::new(response, MAX_RESPONSE_BYTES).read_text().unwrap_or_default();
                 return Ok(Err(self.refused(status, &text)));
             }
         }
         let marks = Marks::of(response.headers());
-        let mut body = response.into_body().into_reader();
+        // One byte more than is missing, so that the size is judged where it is known.
+        let mut body = ResponseBody::new(response, partial.missing().saturating_add(1));
         let mut buffer = vec![0; CHUNK];
         loop {
             match body.read(&mut buffer) {
@@ -258,13 +261,17 @@ impl<'a> Client<'a> {
 
     /// The answer, or why it may be worth to try again.
     fn try_once(&self, asked: &Asked<'_>) -> std::result::Result<Result<Answer>, Error> {
-        let mut response = match self.send(self.request(asked), asked.body) {
+        let response = match self.send(self.request(asked), asked.body) {
             Ok(response) => response?,
             Err(error) => return Ok(Err(error)),
         };
         let status = response.status();
-        let text = response.body_mut().with_config().limit(MOST_BYTES).read_to_string();
-        let text = text.map_err(|why| self.unreachable(&why.to_string()))?;
+        let text = match ResponseBody::new(response, MAX_RESPONSE_BYTES).read_text() {
+            Ok(text) => text,
+            // The next try would get the same.
+            Err(why @ BodyError::TooLarge { .. }) => return Ok(Err(self.too_large(asked, why))),
+            Err(why) => return Err(self.unreachable(&why.to_string())),
+        };
         match status.as_u16() {
             502..=504 => Err(self.unreachable(&format!("it answered {status}"))),
             status => {
@@ -307,9 +314,16 @@ impl<'a> Client<'a> {
         }
     }
 
+    fn too_large(&self, asked: &Asked<'_>, why: BodyError) -> Error {
+        let path = asked.path.split('?').next().unwrap_or_default();
+        Error::new(Kind::Data, format!("cannot read the response of `{}{API}/{path}`", self.address))
+            .because(why)
+            .hint("check that the address is that of a registry; the limit cannot be raised")
+    }
+
     fn unreachable(&self, why: &str) -> Error {
         Error::new(Kind::Environment, format!("`{}` cannot be reached", self.address))
-            .because(masked(why).into_owned())
+            .because(without_secrets(why))
             .hint("check the address, and that the registry runs; `--offline` uses what the store has")
     }
 

@@ -64,6 +64,11 @@ impl<'a> Partial<'a> {
         self.bytes.len()
     }
 
+    /// How many bytes are still to come.
+    pub(super) fn missing(&self) -> u64 {
+        self.expected.saturating_sub(self.bytes.len() as u64)
+    }
+
     pub(super) fn is_whole(&self) -> bool {
         self.bytes.len() as u64 == self.expected
     }

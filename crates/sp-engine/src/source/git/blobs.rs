@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{ChildStdout, Command};
+use std::process::ChildStdout;
 
 use sp_tree::{Dir, Limits, Listing, ListingBuilder, ListingError};
 
 use super::cache::{Checkout, is_unadvertised};
-use super::command::{Fetch, Git, output, piped};
+use super::command::{Fetch, Git, GitCommand, output, piped};
 use super::tree::{SkillFile, Targets};
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
@@ -21,7 +21,7 @@ const MAX_TARGET: u64 = 4096;
 impl Checkout {
     /// Fetches what the cache lacks of these skills, and lists their files.
     pub(crate) fn prepare(&self, context: &Context<'_>, limits: &Limits, ids: &[String]) -> Result<Vec<GitListing>> {
-        let git = Git::new(context, &self.dir);
+        let git = Git::new(context, &self.dir, limits.into());
         let here = local_objects(&git)?;
         Preparation { checkout: self, context, limits, git, here }.prepare(ids)
     }
@@ -37,7 +37,7 @@ impl Checkout {
     ) -> Result<Vec<Option<Vec<u8>>>> {
         let wanted: Vec<Option<Box<str>>> = paths.iter().map(|path| self.tree.file(path).map(Into::into)).collect();
         let blobs: Vec<Box<str>> = wanted.iter().flatten().cloned().collect();
-        let git = Git::new(context, &self.dir);
+        let git = Git::new(context, &self.dir, limits.into());
         let here = local_objects(&git)?;
         let mut preparation = Preparation { checkout: self, context, limits, git, here };
         preparation.fetch(&blobs)?;
@@ -144,7 +144,7 @@ impl Preparation<'_> {
         let _lock = self.context.lock_quietly(&Dir::open(dir)?)?;
         self.context.tell(Event::Fetching { repo: &repo.written, progress: None });
         let args = ["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
-        let fetch = Fetch { context: self.context, repo, dir, limit: self.limits.git_pack_bytes };
+        let fetch = Fetch { context: self.context, repo, dir, limits: self.limits };
         let what = format!("cannot fetch the selected files of `{repo}`");
         let run = |how: &[&str], input: String| {
             fetch.run(self.git.remote(repo, url, &[&args[..], how].concat()), input.into_bytes(), &what)
@@ -192,7 +192,7 @@ pub(crate) fn read_blobs(
     blobs: &[Box<str>],
     mut each: impl FnMut(usize, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    let git = Git::new(context, &checkout.dir);
+    let git = Git::new(context, &checkout.dir, checkout.git_limits);
     let mut buffer = Vec::new();
     let mut failed = None;
     let read = converse(git.local(&["cat-file", "--batch", "--buffer"]), blobs, |at, reader| {
@@ -223,7 +223,7 @@ pub(crate) fn read_blobs(
 
 /// Asks a `cat-file` for each object and hands its answers to `each`.
 fn converse(
-    command: Command,
+    command: GitCommand,
     blobs: &[Box<str>],
     mut each: impl FnMut(usize, &mut BufReader<ChildStdout>) -> std::io::Result<()>,
 ) -> Result<()> {

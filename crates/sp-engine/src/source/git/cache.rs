@@ -9,6 +9,7 @@ use sp_tree::atomic::{self, Durability, Temp};
 use sp_tree::{Digest, Dir, EntryKind, Fixed, Follow, Limits, Name, Segment, read_limited};
 
 use super::command::{Fetch, Git, output, succeeds};
+use super::process::GitLimits;
 use super::tree::GitTree;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
@@ -40,6 +41,8 @@ pub(crate) struct Checkout {
     pub wanted: String,
     /// All paths of the commit.
     pub tree: GitTree,
+    /// What git may use to read it.
+    pub git_limits: GitLimits,
 }
 
 /// Brings imports here.
@@ -112,7 +115,7 @@ impl Checkouts<'_> {
             over: self,
             repo,
             url,
-            git: Git::new(self.context, &dir),
+            git: Git::new(self.context, &dir, self.limits.into()),
             dir: &dir,
             made: &made,
             remote_refs: None,
@@ -137,6 +140,7 @@ impl Checkouts<'_> {
                 wanted: cache.ref_of(&resolved.commit).unwrap_or(&resolved.commit).into(),
                 commit: resolved.commit,
                 tree,
+                git_limits: self.limits.into(),
             };
             opened.push((number, checkout));
         }
@@ -153,7 +157,9 @@ fn cache_name(repo: &Repo, url: &str) -> String {
         .filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
         .take(40)
         .collect();
-    format!("{tail}-{}.git", &Digest::of(url.as_bytes()).hex()[..16])
+    // A query may be another every time, and a lock does not have it.
+    let key = if repo.omits_query() { &repo.written } else { url };
+    format!("{tail}-{}.git", &Digest::of(key.as_bytes()).hex()[..16])
 }
 
 /// One repository of the cache, locked.
@@ -211,7 +217,7 @@ impl Cache<'_> {
             {
                 Ok(None)
             }
-            Err(error) => Err(error.hint(UNREACHABLE)),
+            Err(error) => Err(unreachable(error)),
         }
     }
 
@@ -247,9 +253,9 @@ impl Cache<'_> {
     fn remote_refs(&mut self) -> Result<&[(String, String)]> {
         if self.remote_refs.is_none() {
             self.online()?;
-            let command = self.git.remote(self.repo, self.url, &["ls-remote", "--quiet", "--end-of-options", self.url]);
+            let command = self.git.remote(self.repo, self.url, &["ls-remote", "--quiet", "--end-of-options", "origin"]);
             let what = format!("cannot reach the repository `{}`", self.repo);
-            let text = (self.fetching().run(command, Vec::new(), &what)).map_err(|e| e.hint(UNREACHABLE))?;
+            let text = (self.fetching().run(command, Vec::new(), &what)).map_err(unreachable)?;
             let text = String::from_utf8_lossy(&text);
             let refs = text.lines().filter_map(|line| line.split_once('\t')).filter(|(oid, _)| is_oid(oid));
             self.remote_refs = Some(refs.map(|(oid, name)| (oid.into(), name.into())).collect());
@@ -349,7 +355,7 @@ impl Cache<'_> {
 
     fn fetching(&self) -> Fetch<'_> {
         self.over.context.tell(Event::Fetching { repo: &self.repo.written, progress: None });
-        Fetch { context: self.over.context, repo: self.repo, dir: self.dir, limit: self.over.limits.git_pack_bytes }
+        Fetch { context: self.over.context, repo: self.repo, dir: self.dir, limits: self.over.limits }
     }
 
     /// The commit that a short id is the start of, found in a history without trees of its own.
@@ -362,7 +368,7 @@ impl Cache<'_> {
             over: self.over,
             repo: self.repo,
             url: self.url,
-            git: Git::new(self.over.context, &dir),
+            git: Git::new(self.over.context, &dir, self.over.limits.into()),
             dir: &dir,
             made: &made,
             remote_refs: None,
@@ -417,6 +423,11 @@ impl Cache<'_> {
                 .hint(format!("name one with `ref:`; it has: {}", some.join(", "))),
         }
     }
+}
+
+/// Adds what to do about a server that cannot be reached, unless the error says already what to do.
+fn unreachable(error: Error) -> Error {
+    if error.hints.is_empty() { error.hint(UNREACHABLE) } else { error }
 }
 
 /// The file that notes what a ref meant.

@@ -8,10 +8,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
+use sp_formats::address::without_secrets;
 use sp_formats::repo::{Repo, Transport};
-use sp_tree::Dir;
+use sp_tree::{Dir, Limits};
 
 use super::cache::{packs_of, sweep};
+use super::process::{GitLimits, kill_tree, limit_memory};
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
 
@@ -58,12 +60,18 @@ const CONFIG: &[(&str, &str)] = &[
     ("fetch.negotiationAlgorithm", "noop"),
     ("protocol.version", "2"),
     ("advice.detachedHead", "false"),
+    // Larger blobs are hashed as they come instead of being held in memory.
+    ("core.bigFileThreshold", "16m"),
+    // Each thread has a stack and objects of its own in memory.
+    ("pack.threads", "4"),
     ("http.lowSpeedLimit", "1"),
-    ("http.lowSpeedTime", "60"),
 ];
 
-/// How long git may be silent before it is given up.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// What serves a repository of this machine. It runs within our limits and does not see our settings, so that it would
+/// fail on a large blob instead of sending it piece by piece.
+const LOCAL_UPLOAD_PACK: &str = "git -c core.bigFileThreshold=16m upload-pack";
+/// How much later than we do git itself gives up a server that sends nothing.
+const LOW_SPEED_MARGIN: u64 = 10;
 /// How often it is looked at how much there is.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long git takes to end once it has said its last word.
@@ -77,29 +85,50 @@ const MAX_WORDS: u64 = 1024 * 1024;
 pub(super) struct Git<'a> {
     context: &'a Context<'a>,
     dir: PathBuf,
+    limits: GitLimits,
+}
+
+/// A `git` that is ready to be started, and what it may use.
+pub(super) struct GitCommand {
+    command: Command,
+    limits: GitLimits,
+}
+
+impl GitCommand {
+    /// Starts it with these pipes, within its limits.
+    fn spawn(mut self, stdin: Stdio, stdout: Stdio, stderr: Stdio) -> Result<Child> {
+        let child = self.command.stdin(stdin).stdout(stdout).stderr(stderr).spawn().map_err(no_git)?;
+        limit_memory(&child, self.limits.memory_bytes);
+        Ok(child)
+    }
 }
 
 impl<'a> Git<'a> {
     /// Commands on the bare repository `dir`, which need not exist yet.
-    pub(super) fn new(context: &'a Context<'a>, dir: &Path) -> Self {
-        Self { context, dir: dir.into() }
+    pub(super) fn new(context: &'a Context<'a>, dir: &Path, limits: GitLimits) -> Self {
+        Self { context, dir: dir.into(), limits }
     }
 
     /// A command that reads what is there and can reach nobody.
-    pub(super) fn local(&self, args: &[&str]) -> Command {
+    pub(super) fn local(&self, args: &[&str]) -> GitCommand {
         let mut command =
             self.command(args, CONFIG.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect());
         command.env("GIT_ALLOW_PROTOCOL", "none");
-        command
+        GitCommand { command, limits: self.limits }
     }
 
     /// A command that may talk to `repo`, and to nobody else.
-    pub(super) fn remote(&self, repo: &Repo, url: &str, args: &[&str]) -> Command {
+    pub(super) fn remote(&self, repo: &Repo, url: &str, args: &[&str]) -> GitCommand {
         let mut config: Vec<(String, String)> = user_config(self.context).to_vec();
         config.extend(CONFIG.iter().map(|(key, value)| ((*key).into(), (*value).into())));
+        let low_speed_time = self.limits.stall_seconds.saturating_add(LOW_SPEED_MARGIN);
+        config.push(("http.lowSpeedTime".into(), low_speed_time.min(i32::MAX as u64).to_string()));
         config.push(("remote.origin.url".into(), url.into()));
         config.push(("remote.origin.promisor".into(), "true".into()));
         config.push(("remote.origin.partialclonefilter".into(), "blob:none".into()));
+        if matches!(repo.transport, Transport::File | Transport::Path) {
+            config.push(("remote.origin.uploadpack".into(), LOCAL_UPLOAD_PACK.into()));
+        }
         if let (Some(_), Some(origin)) = (&repo.credentials, repo.origin()) {
             // The helper's text holds no secret: the shell takes both from the environment.
             let helper = "!f() { printf 'username=%s\\npassword=%s\\n' \"$SP_GIT_USER\" \"$SP_GIT_PASSWORD\"; }; f";
@@ -117,7 +146,7 @@ impl<'a> Git<'a> {
         if repo.transport == Transport::Ssh && !self.has_own_ssh() {
             command.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=30");
         }
-        command
+        GitCommand { command, limits: self.limits }
     }
 
     /// Whether the user says how ssh is to be called.
@@ -133,6 +162,7 @@ impl<'a> Git<'a> {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_SYSTEM", "/dev/null");
         command.env("GIT_DIR", &self.dir).env("GIT_NO_LAZY_FETCH", "1").env("GIT_NO_REPLACE_OBJECTS", "1");
+        command.env("GIT_ALLOC_LIMIT", self.limits.allocation_bytes().to_string());
         command.env("GIT_CONFIG_COUNT", config.len().to_string());
         for (number, (key, value)) in config.into_iter().enumerate() {
             command.env(format!("GIT_CONFIG_KEY_{number}"), key);
@@ -186,8 +216,9 @@ fn ask_user_config(context: &Context<'_>) -> Vec<(String, String)> {
 }
 
 /// Runs a command to its end and returns what it printed.
-pub(super) fn output(mut command: Command, what: &str) -> Result<Vec<u8>> {
-    let output = command.output().map_err(no_git)?;
+pub(super) fn output(command: GitCommand, what: &str) -> Result<Vec<u8>> {
+    let child = command.spawn(Stdio::null(), Stdio::piped(), Stdio::piped())?;
+    let output = child.wait_with_output().map_err(no_git)?;
     if output.status.success() {
         return Ok(output.stdout);
     }
@@ -195,16 +226,16 @@ pub(super) fn output(mut command: Command, what: &str) -> Result<Vec<u8>> {
 }
 
 /// What a command prints, up to a limit; none if it does not succeed.
-pub(super) fn bounded(mut command: Command) -> Option<Vec<u8>> {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+pub(super) fn bounded(command: GitCommand) -> Option<Vec<u8>> {
+    let mut child = command.spawn(Stdio::null(), Stdio::piped(), Stdio::null()).ok()?;
     let printed = child.stdout.take().map(read_bounded).unwrap_or_default();
     child.wait().ok()?.success().then_some(printed)
 }
 
 /// Whether a command succeeds.
-pub(super) fn succeeds(mut command: Command) -> Result<bool> {
-    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().map_err(no_git)?;
-    Ok(status.success())
+pub(super) fn succeeds(command: GitCommand) -> Result<bool> {
+    let mut child = command.spawn(Stdio::null(), Stdio::null(), Stdio::null())?;
+    Ok(child.wait().map_err(no_git)?.success())
 }
 
 /// Whether the repository of a directory tracks a file in it. Nothing of the repository's own is run.
@@ -213,13 +244,13 @@ pub(crate) fn tracks(context: &Context<'_>, dir: &Path, file: &str) -> Result<bo
         return Ok(false);
     };
     let path = dir.strip_prefix(top).unwrap_or(Path::new("")).join(file);
-    let git = Git::new(context, &top.join(".git"));
+    let git = Git::new(context, &top.join(".git"), (&Limits::default()).into());
     succeeds(git.local(&["ls-files", "--error-unmatch", "--", &path.to_string_lossy()]))
 }
 
 /// Starts a command with pipes on both ends.
-pub(super) fn piped(mut command: Command) -> Result<Child> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(no_git)
+pub(super) fn piped(command: GitCommand) -> Result<Child> {
+    command.spawn(Stdio::piped(), Stdio::piped(), Stdio::null())
 }
 
 /// A fetch: how far it is goes to the listener; too many bytes, silence, or the listener's word end it.
@@ -228,38 +259,63 @@ pub(super) struct Fetch<'a> {
     pub repo: &'a Repo,
     /// The repository that grows.
     pub dir: &'a Path,
-    /// How many bytes it may grow by.
-    pub limit: u64,
+    /// How many bytes it may grow by, and how long and with how much memory git may work on it.
+    pub limits: &'a Limits,
 }
 
 impl Fetch<'_> {
     /// Runs `command`, feeding it `input`, and returns what it printed.
-    pub(super) fn run(&self, mut command: Command, input: Vec<u8>, what: &str) -> Result<Vec<u8>> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(no_git)?;
+    pub(super) fn run(&self, command: GitCommand, input: Vec<u8>, what: &str) -> Result<Vec<u8>> {
+        let mut child = command.spawn(Stdio::piped(), Stdio::piped(), Stdio::piped())?;
         let before = pack_files(self.dir);
         let pipes = Pipes::of(&mut child, input);
         let mut words = String::new();
         let end = self.attend(&mut child, &pipes.lines, &mut words);
         if end != End::Itself {
-            let _ = child.kill();
+            kill_tree(&mut child);
         }
         let status = child.wait();
         self.context.go_on()?;
         // A short fetch may end between two looks of the watcher.
-        if end == End::TooLarge || self.grown(&before) > self.limit {
+        let max_bytes = self.limits.git_pack_bytes;
+        if end == End::TooLarge || self.grown(&before) > max_bytes {
             self.drop_all_but(&before)?;
-            return Err(Error::new(Kind::Data, format!("`{}` sends more than {} bytes", self.repo, self.limit))
+            return Err(Error::new(Kind::Data, format!("`{}` sends more than {max_bytes} bytes", self.repo))
                 .hint("select fewer skills, or raise it with `--limit git-pack-bytes=<bytes>`"));
+        }
+        if let End::TimedOut(time) = end {
+            return Err(self.timed_out(time, what));
         }
         match status {
             Ok(status) if status.success() => Ok(pipes.printed.recv().unwrap_or_default()),
+            Ok(_) if is_out_of_memory(&words) => Err(self.out_of_memory()),
             Ok(_) if words.contains(&*self.dir.to_string_lossy()) => {
                 Err(failed(what, &words).hint("the cache may be damaged: remove it with `sp clean --cache`"))
             }
             Ok(_) => Err(failed(what, &words)),
             Err(e) => Err(no_git(e)),
         }
+    }
+
+    fn out_of_memory(&self) -> Error {
+        let GitLimits { memory_bytes, .. } = self.limits.into();
+        Error::new(Kind::Data, format!("`{}` makes git use more memory than allowed", self.repo))
+            .because(format!("the limit is {memory_bytes} bytes, and a quarter of that for one object or response"))
+            .hint("raise it with `--limit git-memory-bytes=<bytes>` if you trust the server")
+    }
+
+    fn timed_out(&self, limit: TimeLimit, what: &str) -> Error {
+        let (reason, name) = match limit {
+            TimeLimit::Stall => {
+                (format!("the server sent nothing for {} s", self.limits.stall_seconds), "stall-seconds")
+            }
+            TimeLimit::Progress => {
+                (format!("nothing was received for {} s", self.limits.download_seconds), "download-seconds")
+            }
+        };
+        Error::new(Kind::Environment, what)
+            .because(reason)
+            .hint(format!("run it again, or raise `--limit {name}=<seconds>`"))
     }
 
     /// How many bytes there are besides what there was.
@@ -283,13 +339,14 @@ impl Fetch<'_> {
     fn attend(&self, child: &mut Child, lines: &mpsc::Receiver<Vec<u8>>, words: &mut String) -> End {
         let packs = self.dir.join("objects/pack");
         let before = size_of(&packs);
-        let mut last = (Instant::now(), before);
+        let mut last_size = before;
+        let mut watch = Watch::new(self.limits);
         let mut next_look = Instant::now() + LOOK;
         loop {
             match lines.recv_timeout(next_look.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
                     self.hear(&line, words);
-                    last.0 = Instant::now();
+                    watch.heard(&line);
                 }
                 // It has said its last word, and is about to end.
                 Err(mpsc::RecvTimeoutError::Disconnected) => match child.try_wait() {
@@ -303,14 +360,18 @@ impl Fetch<'_> {
             }
             next_look = Instant::now() + LOOK;
             let now = size_of(&packs);
-            if now != last.1 {
-                last = (Instant::now(), now);
+            if now != last_size {
+                last_size = now;
+                watch.progressed();
             }
-            if now.saturating_sub(before) > self.limit {
+            if now.saturating_sub(before) > self.limits.git_pack_bytes {
                 return End::TooLarge;
             }
-            if last.0.elapsed() > PATIENCE || self.context.go_on().is_err() {
-                return End::GivenUp;
+            if self.context.go_on().is_err() {
+                return End::Cancelled;
+            }
+            if let Some(limit) = watch.exceeded() {
+                return End::TimedOut(limit);
             }
         }
     }
@@ -337,8 +398,66 @@ enum End {
     Itself,
     /// It brings more than it may.
     TooLarge,
-    /// It is silent, or not wanted any more.
-    GivenUp,
+    /// It takes too long.
+    TimedOut(TimeLimit),
+    /// The result is not wanted any more.
+    Cancelled,
+}
+
+/// A limit of time that a fetch can exceed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimeLimit {
+    /// `stall-seconds`: neither bytes nor words come.
+    Stall,
+    /// `download-seconds`: the server sends words, and nothing else.
+    Progress,
+}
+
+/// When a fetch last showed that it goes on.
+struct Watch {
+    last_sign: Instant,
+    last_progress: Instant,
+    stall: Duration,
+    no_progress: Duration,
+}
+
+impl Watch {
+    fn new(limits: &Limits) -> Self {
+        let now = Instant::now();
+        let (stall, no_progress) = (limits.stall_seconds, limits.download_seconds.max(limits.stall_seconds));
+        Self {
+            last_sign: now,
+            last_progress: now,
+            stall: Duration::from_secs(stall),
+            no_progress: Duration::from_secs(no_progress),
+        }
+    }
+
+    fn progressed(&mut self) {
+        self.last_sign = Instant::now();
+        self.last_progress = self.last_sign;
+    }
+
+    /// What the server says shows that it is there; what git says of its own work is progress.
+    fn heard(&mut self, line: &[u8]) {
+        if line.starts_with(b"remote:") { self.last_sign = Instant::now() } else { self.progressed() }
+    }
+
+    fn exceeded(&self) -> Option<TimeLimit> {
+        if self.last_sign.elapsed() > self.stall {
+            Some(TimeLimit::Stall)
+        } else if self.last_progress.elapsed() > self.no_progress {
+            Some(TimeLimit::Progress)
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether git ended because it may use no more memory. What the server says of its own memory does not count.
+fn is_out_of_memory(words: &str) -> bool {
+    let mut own = words.lines().filter(|line| !line.starts_with("remote:"));
+    own.any(|line| line.contains("attempting to allocate") || line.contains("ut of memory"))
 }
 
 /// What git says. The helpers that it starts hold the same pipes and may outlive it, so nobody waits for the end of
@@ -426,5 +545,6 @@ fn failed(what: &str, stderr: &str) -> Error {
         .take(4)
         .collect();
     let said = if words.is_empty() { "git ended without a word".to_owned() } else { words.join("; ") };
-    Error::new(Kind::Environment, what).because(said)
+    // Git names the address that it was given, with its query.
+    Error::new(Kind::Environment, what).because(without_secrets(&said))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use sp_extract::{Commit, FileHistory, History};
+use sp_tree::Limits;
 
 use super::command::{Git, bounded};
 use crate::context::Context;
@@ -20,7 +21,7 @@ pub(crate) fn history(context: &Context<'_>, dir: &Path) -> Option<History> {
     let dir = dir.canonicalize().ok()?;
     let top = dir.ancestors().find(|dir| dir.join(".git").exists())?;
     let below = dir.strip_prefix(top).ok()?.to_str()?;
-    let log = Log { git: Git::new(context, &top.join(".git")), below };
+    let log = Log { git: Git::new(context, &top.join(".git"), (&Limits::default()).into()), below };
     let files = log.files()?;
     // A folder that no commit knows has no history, whatever lies around it.
     (!files.is_empty()).then(|| History::new(files, log.reverts().unwrap_or_default()))

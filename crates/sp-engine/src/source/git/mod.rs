@@ -8,6 +8,7 @@ mod blobs;
 mod cache;
 mod command;
 mod history;
+mod process;
 mod tree;
 
 pub(crate) use blobs::{GitListing, read_blobs};

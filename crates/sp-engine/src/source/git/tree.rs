@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
-use std::process::Command;
 
 use sp_formats::repo::Repo;
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Limits, PathError, RelPath, escape_bytes, fold};
 
-use super::command::piped;
+use super::command::{GitCommand, piped};
 use crate::authoring::leaves;
 use crate::error::{Error, Kind, Result};
 
@@ -56,7 +55,7 @@ pub(super) struct SkillFile {
 
 impl GitTree {
     /// Reads the output of `ls-tree -r -t -z`.
-    pub(super) fn read(command: Command, limits: &Limits, repo: &Repo) -> Result<Self> {
+    pub(super) fn read(command: GitCommand, limits: &Limits, repo: &Repo) -> Result<Self> {
         let mut child = piped(command)?;
         drop(child.stdin.take());
         let mut tree = Self::default();

@@ -1,0 +1,288 @@
+//! Addresses from outside, as they are printed, recorded and locked.
+//!
+//! A URL can contain a secret before the `@` of its host, in its query, in its fragment and, if it opens a context
+//! pack, in its path (`/s/{kid}.{exp}.{sig}/`). The name of a query parameter does not show whether its value is a
+//! secret (`sig`, `Policy`, `key`, `jwt`, `X-Amz-Signature`), so all parameters are left out except for those that the
+//! user declared harmless: see [`KeptQuery`].
+//!
+//! - [`shown_url`] is for a value that is a URL.
+//! - [`without_secrets`] is for prose that may contain URLs, such as the error of another program.
+//! - [`masked`] is for text whose places must stay where they are, such as a line of a file.
+//!
+//! ```
+//! use sp_formats::address::{KeptQuery, shown_url, without_secrets};
+//!
+//! let url = "https://me:token@example.com/x.zip?ref=v1&sig=abc#top";
+//! assert_eq!(shown_url(url, &KeptQuery::default()), "https://example.com/x.zip");
+//! assert_eq!(shown_url(url, &KeptQuery::new(["ref"])), "https://example.com/x.zip?ref=v1");
+//! assert_eq!(without_secrets("cannot open 'https://h/x?sig=abc'"), "cannot open 'https://h/x'");
+//! ```
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// What stands for a secret in a path.
+const COVER: &str = "…";
+
+/// The names of query parameters whose values are no secrets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeptQuery(BTreeSet<String>);
+
+impl KeptQuery {
+    /// Keeps the parameters with these names.
+    pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self(names.into_iter().map(Into::into).collect())
+    }
+
+    /// Keeps every parameter that a URL has: for one that was written down without its secrets.
+    pub fn all_of(url: &str) -> Self {
+        Self::new(parameters(url).map(parameter_name))
+    }
+
+    /// Keeps these parameters too.
+    pub fn extend(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().cloned());
+    }
+
+    fn keeps(&self, parameter: &str) -> bool {
+        self.0.contains(parameter_name(parameter))
+    }
+}
+
+fn parameter_name(parameter: &str) -> &str {
+    parameter.split_once('=').map_or(parameter, |(name, _)| name)
+}
+
+/// The parameters of a URL's query, in their order.
+fn parameters(url: &str) -> impl Iterator<Item = &str> {
+    let url = url.split('#').next().unwrap_or_default();
+    let query = url.split_once('?').map(|(_, query)| query);
+    query.into_iter().flat_map(|query| query.split('&')).filter(|parameter| !parameter.is_empty())
+}
+
+/// A URL as it may be printed and recorded: without user, query, fragment and signature, but with the parameters that
+/// are kept.
+pub fn shown_url(url: &str, kept: &KeptQuery) -> String {
+    let (scheme, rest) = url.split_once("://").map_or((None, url), |(scheme, rest)| (Some(scheme), rest));
+    // A password may contain any character but a slash, so the user is looked for before a query is.
+    let authority = rest.split('/').next().unwrap_or_default();
+    let user = scheme.and(authority.rfind('@')).map_or(0, |at| at + 1);
+    let rest = &rest[user..];
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
+    let query: Vec<&str> = parameters(rest).filter(|parameter| kept.keeps(parameter)).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
+    let scheme = scheme.map(|scheme| format!("{scheme}://")).unwrap_or_default();
+    format!("{scheme}{}{mark}{}", without_signature(path), query.join("&"))
+}
+
+/// Whether [`shown_url`] leaves out something that fetching the URL may need.
+pub fn omits_query(url: &str, kept: &KeptQuery) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    without_signature(path) != path || parameters(url).any(|parameter| !kept.keeps(parameter))
+}
+
+/// A path without the signature in `/s/{kid}.{exp}.{sig}/`.
+fn without_signature(path: &str) -> Cow<'_, str> {
+    match signature(path) {
+        Some(span) => Cow::Owned(format!("{}{COVER}{}", &path[..span.start], &path[span.end..])),
+        None => Cow::Borrowed(path),
+    }
+}
+
+/// Where the signature of a path is.
+fn signature(path: &str) -> Option<Range<usize>> {
+    let mut from = 0;
+    while let Some(at) = path[from..].find("/s/").map(|at| from + at + "/s/".len()) {
+        let end = path[at..].find(['/', '?', '#']).map_or(path.len(), |length| at + length);
+        if path[at..end].matches('.').count() == 2 {
+            return Some(at..end);
+        }
+        from = at - 1;
+    }
+    None
+}
+
+/// What a part of a text is that may be a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Secret {
+    /// What stands before the `@` of a host.
+    User,
+    /// A part of a path.
+    Signature,
+    /// A query or a fragment, with its mark.
+    Query,
+}
+
+/// A text that may contain URLs, without what may be a secret in them.
+pub fn without_secrets(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut done = 0;
+    for (span, secret) in secrets(text) {
+        shown.push_str(&text[done..span.start]);
+        done = span.end;
+        match secret {
+            // The `@` goes with it.
+            Secret::User => done += 1,
+            Secret::Signature => shown.push_str(COVER),
+            Secret::Query => {}
+        }
+    }
+    shown.push_str(&text[done..]);
+    shown
+}
+
+/// The text with what may be a secret in a URL covered byte by byte. The length stays, so that places in it stay too.
+pub fn masked(text: &str) -> Cow<'_, str> {
+    let mut bytes = Cow::Borrowed(text.as_bytes());
+    for (span, secret) in secrets(text) {
+        let mark = usize::from(secret == Secret::Query);
+        bytes.to_mut()[span.start + mark..span.end].fill(b'*');
+    }
+    match bytes {
+        Cow::Borrowed(_) => Cow::Borrowed(text),
+        Cow::Owned(bytes) => String::from_utf8(bytes).map_or(Cow::Borrowed(""), Cow::Owned),
+    }
+}
+
+/// Everything in a text that may be a secret of a URL, in its order; no two overlap.
+fn secrets(text: &str) -> Vec<(Range<usize>, Secret)> {
+    let users = users(text);
+    let mut found = Vec::new();
+    for word in words(text) {
+        let part = &text[word.clone()];
+        let host = part.find("://").map(|at| at + "://".len());
+        // A password may contain what otherwise begins a query.
+        let user = users.iter().find(|user| Some(user.start) == host.map(|host| word.start + host));
+        let from = user.map_or(host, |user| Some(user.end - word.start));
+        let inside = |span: Range<usize>| word.start + span.start..word.start + span.end;
+        found.extend(query_in_word(part, from).map(|span| (inside(span), Secret::Query)));
+        found.extend(signature_in_word(part).map(|span| (inside(span), Secret::Signature)));
+    }
+    found.extend(users.into_iter().map(|span| (span, Secret::User)));
+    let queries: Vec<Range<usize>> =
+        found.iter().filter(|(_, secret)| *secret == Secret::Query).map(|(span, _)| span.clone()).collect();
+    let is_in_query =
+        |span: &Range<usize>| queries.iter().any(|query| span.start < query.end && query.start < span.end);
+    found.retain(|(span, secret)| !span.is_empty() && (*secret == Secret::Query || !is_in_query(span)));
+    found.sort_by_key(|(span, _)| span.start);
+    found
+}
+
+/// What stands before the `@` of a URL, or looks like a password there.
+fn users(text: &str) -> Vec<Range<usize>> {
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'\'' | b'"' | b'`' | b'/');
+    let mut found = Vec::new();
+    let mut done = 0;
+    while let Some(at) = text[done..].find('@').map(|at| done + at) {
+        // One run without spaces, quotes and slashes: an authority, a scp-like address, or a plain word.
+        let start = text.as_bytes()[done..at].iter().rposition(is_end).map_or(done, |at| done + at + 1);
+        let end = text.as_bytes()[at..].iter().position(is_end).map_or(text.len(), |length| at + length);
+        let run = &text.as_bytes()[start..end];
+        if let Some(at) = run.iter().rposition(|byte| *byte == b'@')
+            && (text[..start].ends_with("://") || run[..at].contains(&b':'))
+        {
+            found.push(start..start + at);
+        }
+        done = end;
+    }
+    found
+}
+
+/// The runs of a text without white space, quotes and angle brackets.
+fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | '<' | '>');
+    text.split(is_end).map(move |word| {
+        let start = word.as_ptr().addr() - text.as_ptr().addr();
+        start..start + word.len()
+    })
+}
+
+/// The query and the fragment of the URL in a word, whose host starts at `from`. Where there is no scheme, there must be
+/// a path and a parameter.
+fn query_in_word(word: &str, from: Option<usize>) -> Option<Range<usize>> {
+    let start = match from {
+        Some(from) => from + word[from..].find(['?', '#'])?,
+        None => {
+            let at = word.find('?')?;
+            (word[..at].contains('/') && word[at..].contains('=')).then_some(at)?
+        }
+    };
+    Some(start..word.len())
+}
+
+fn signature_in_word(word: &str) -> Option<Range<usize>> {
+    (word.contains("://") || word.starts_with("/s/")).then(|| signature(word)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn se_07_a_url_is_shown_without_user_query_and_fragment() {
+        let kept = KeptQuery::new(["ref", "v"]);
+        for (url, shown, with_kept) in [
+            ("https://h/x.zip", "https://h/x.zip", "https://h/x.zip"),
+            ("https://me:s@h/x.zip", "https://h/x.zip", "https://h/x.zip"),
+            ("https://me:s?e#c@h/x.zip", "https://h/x.zip", "https://h/x.zip"),
+            ("https://h/x.zip?sig=s&ref=v1&v#f", "https://h/x.zip", "https://h/x.zip?ref=v1&v"),
+            ("https://h/x.zip?ref=a#?v=s", "https://h/x.zip", "https://h/x.zip?ref=a"),
+            ("https://h/x.zip?", "https://h/x.zip", "https://h/x.zip"),
+            ("https://h/s/k1.17.sig/packs/x.zip", "https://h/s/…/packs/x.zip", "https://h/s/…/packs/x.zip"),
+            ("h/x?Ref=s", "h/x", "h/x"),
+            ("", "", ""),
+        ] {
+            assert_eq!(shown_url(url, &KeptQuery::default()), shown, "{url}");
+            assert_eq!(shown_url(url, &kept), with_kept, "{url}");
+        }
+        assert_eq!(shown_url("https://h/x?a=1&b", &KeptQuery::all_of("https://h/x?a=2&b#c")), "https://h/x?a=1&b");
+    }
+
+    #[test]
+    fn what_is_left_out_is_known() {
+        let kept = KeptQuery::new(["ref"]);
+        for (url, omits) in [
+            ("https://h/x.zip", false),
+            ("https://me@h/x.zip#top", false),
+            ("https://h/x.zip?ref=1", false),
+            ("https://h/x.zip?ref=1&sig=2", true),
+            ("https://h/x.zip?sig", true),
+            ("https://h/s/k1.17.sig/x.zip", true),
+        ] {
+            assert_eq!(omits_query(url, &kept), omits, "{url}");
+        }
+    }
+
+    #[test]
+    fn se_07_prose_keeps_its_words_and_loses_what_urls_hide() {
+        for (text, shown) in [
+            ("unable to access 'https://me:s@h/x?sig=s/': no", "unable to access 'https://h/x': no"),
+            ("https only: http://h/p/pack.json?exp=1&sig=x", "https only: http://h/p/pack.json"),
+            ("bad uri: /p?sig=x is missing host", "bad uri: /p is missing host"),
+            ("bad uri: /s/k1.17.x/packs/", "bad uri: /s/…/packs/"),
+            ("moved to http://h/s/k1.17.x/packs/ now", "moved to http://h/s/…/packs/ now"),
+            ("see https://h/a#b and https://h/c#d.", "see https://h/a and https://h/c"),
+            ("what? nothing, and/or? a=b", "what? nothing, and/or? a=b"),
+            ("mail me@example.com", "mail me@example.com"),
+            ("at https://h/x?u=a:b@c", "at https://h/x"),
+            ("at https://me:s?e#c@h/x?y", "at https://h/x"),
+            ("git@host:a/b.git", "git@host:a/b.git"),
+            ("", ""),
+        ] {
+            assert_eq!(without_secrets(text), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn se_07_masked_text_keeps_its_length() {
+        for (text, shown) in [
+            ("  - repo: https://me:s@h/x?sig=s#é", "  - repo: https://****@h/x?********"),
+            ("see `http://h/s/k1.17.x/p`", "see `http://h/s/*******/p`"),
+            ("[a](b.md#c) and s/1.2.3/x/", "[a](b.md#c) and s/1.2.3/x/"),
+        ] {
+            assert_eq!(masked(text), shown);
+            assert_eq!(masked(text).len(), text.len());
+        }
+    }
+}
