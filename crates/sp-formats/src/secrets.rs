@@ -25,12 +25,14 @@ pub fn is_secret(word: &str) -> bool {
     if word.len() < SHORTEST_WORD && !word.contains("://") {
         return false;
     }
-    let is_mark = |c: char| !c.is_alphanumeric() && !"-_.+/=".contains(c);
-    secret("", word).is_some()
-        || word.split(is_mark).flat_map(|part| [part].into_iter().chain(part.split('/'))).any(|part| {
-            let part = part.trim_matches('.');
-            part.len() >= SHORTEST_WORD && secret("", part).is_some()
-        })
+    let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.' | '+' | '/' | '=');
+    let is_part = |part: &str| {
+        let part = part.trim_matches('.');
+        part.len() >= SHORTEST_WORD && secret("", part).is_some()
+    };
+    // Most parts of a word are short, and there may be millions of them.
+    let mut parts = word.split(is_mark).filter(|part| part.len() >= SHORTEST_WORD);
+    secret("", word).is_some() || parts.any(|part| is_part(part) || part.split('/').any(is_part))
 }
 
 /// `Authorization: Bearer abc123`
@@ -85,10 +87,8 @@ fn is_of_number(c: char) -> bool {
 /// Where the first word of [`PLACEHOLDERS`] begins, in either case.
 fn find_placeholder(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    (0..bytes.len()).find(|at| {
-        let starts = |word: &&str| {
-            bytes[*at..].get(..word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
-        };
-        PLACEHOLDERS.iter().any(|word| starts(&word))
-    })
+    let starts = |at: usize, word: &str| {
+        bytes[at..].get(..word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    (0..bytes.len()).find(|at| PLACEHOLDERS.iter().any(|word| starts(*at, word)))
 }
