@@ -1,9 +1,12 @@
 //! Secrets in somebody's text: keys, passwords behind their names, tokens in headers.
+//!
+//! Every search is linear in the length of the text.
+
+mod assignment;
 
 use crate::bag::secret;
+use assignment::assigns_secret;
 
-/// A name and its type are not longer.
-const LONGEST_NAME: usize = 120;
 /// What is shorter cannot be told from a word by its shape.
 const SHORTEST_WORD: usize = 16;
 /// What is shorter is no secret.
@@ -22,12 +25,14 @@ pub fn is_secret(word: &str) -> bool {
     if word.len() < SHORTEST_WORD && !word.contains("://") {
         return false;
     }
-    let is_mark = |c: char| !c.is_alphanumeric() && !"-_.+/=".contains(c);
-    secret("", word).is_some()
-        || word.split(is_mark).flat_map(|part| [part].into_iter().chain(part.split('/'))).any(|part| {
-            let part = part.trim_matches('.');
-            part.len() >= SHORTEST_WORD && secret("", part).is_some()
-        })
+    let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.' | '+' | '/' | '=');
+    let is_part = |part: &str| {
+        let part = part.trim_matches('.');
+        part.len() >= SHORTEST_WORD && secret("", part).is_some()
+    };
+    // Most parts of a word are short, and there may be millions of them.
+    let mut parts = word.split(is_mark).filter(|part| part.len() >= SHORTEST_WORD);
+    secret("", word).is_some() || parts.any(|part| is_part(part) || part.split('/').any(is_part))
 }
 
 /// `Authorization: Bearer abc123`
@@ -44,42 +49,14 @@ fn bears_secret(line: &str) -> bool {
     false
 }
 
-/// `password = "hunter2"`: a telling name, and a value that is one, and not a type, a place or a sentence.
-fn assigns_secret(line: &str) -> bool {
-    line.match_indices(['=', ':']).any(|(at, sign)| {
-        let start = (0..=at.saturating_sub(LONGEST_NAME)).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
-        let before = line[start..at].rsplit([',', '(', ';']).next().unwrap_or_default();
-        // Between a name and its value may stand a type.
-        let names = [before, before.split(':').next().unwrap_or_default()].map(last_word);
-        let rest = line[at + 1..].trim_start_matches('=').trim();
-        let tells = |name: &&str| !name.is_empty() && !name.to_lowercase().contains("tokeniz");
-        names.iter().filter(|name| tells(name)).any(|name| holds_secret(name, rest, sign))
-    })
-}
-
-fn last_word(text: &str) -> &str {
-    let text = text.trim_end().trim_end_matches(['"', '\'', '`', '?']);
-    text.rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))).next().unwrap_or_default()
-}
-
-/// Whether what stands behind a name and a sign begins with the value of a secret.
-fn holds_secret(name: &str, rest: &str, sign: &str) -> bool {
-    let quotes = ['"', '\'', '`'];
-    let quoted =
-        quotes.iter().find_map(|quote| rest.strip_prefix(*quote)?.split_once(*quote).map(|(inside, _)| inside));
-    if let Some(value) = quoted {
-        return is_literal(value) && secret(name, value).is_some();
-    }
-    let value = bare(rest);
-    let is_whole = sign == "=" && value == rest.trim_end_matches([',', ';']);
-    // In a sentence, or behind a colon, only what is no word is a value.
-    let is_alone = sign == "=" || value.len() + 1 >= rest.len();
-    (is_whole || (is_alone && is_mixed(value))) && is_literal(value) && secret(name, value).is_some()
-}
-
 /// A value without quotes, up to where it ends.
 fn bare(rest: &str) -> &str {
-    rest.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';')).next().unwrap_or_default()
+    rest.split(ends_bare).next().unwrap_or_default()
+}
+
+/// Whether a value without quotes ends before this character.
+fn ends_bare(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';')
 }
 
 /// Letters and digits together.
@@ -87,12 +64,31 @@ fn is_mixed(value: &str) -> bool {
     value.contains(|c: char| c.is_ascii_digit()) && value.contains(|c: char| c.is_ascii_alphabetic())
 }
 
+/// What a reference to something else begins with.
+const REFERENCES: [char; 10] = ['$', '<', '{', '%', '*', '[', '(', '~', '/', '^'];
+/// What makes a value a piece of code.
+const CODE: [char; 5] = ['(', '{', '<', '$', '&'];
+/// Words in a value that stands for another.
+const PLACEHOLDERS: [&str; 9] = ["changeme", "example", "your", "xxx", "placeholder", "dummy", "test", "todo", "..."];
+
 /// Not a reference to a variable, a placeholder, a number or a piece of code.
 fn is_literal(value: &str) -> bool {
-    let stands_for_another = value.starts_with(['$', '<', '{', '%', '*', '[', '(', '~', '/', '^'])
-        || value.contains(['(', '{', '<', '$', '&']);
-    let words = ["changeme", "example", "your", "xxx", "placeholder", "dummy", "test", "todo", "..."];
-    let lower = value.to_ascii_lowercase();
-    let is_number = value.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '_'));
-    value.len() >= FEWEST && !is_number && !stands_for_another && !words.iter().any(|word| lower.contains(word))
+    value.len() >= FEWEST
+        && !value.chars().all(is_of_number)
+        && !value.starts_with(REFERENCES)
+        && !value.contains(CODE)
+        && find_placeholder(value).is_none()
+}
+
+fn is_of_number(c: char) -> bool {
+    c.is_ascii_digit() || matches!(c, '.' | '_')
+}
+
+/// Where the first word of [`PLACEHOLDERS`] begins, in either case.
+fn find_placeholder(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let starts = |at: usize, word: &str| {
+        bytes[at..].get(..word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    (0..bytes.len()).find(|at| PLACEHOLDERS.iter().any(|word| starts(*at, word)))
 }

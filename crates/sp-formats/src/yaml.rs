@@ -431,7 +431,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn weight(node: &Node) -> u64 {
+/// How many nodes a node is made of.
+pub(crate) fn weight(node: &Node) -> u64 {
     1 + match &node.value {
         Value::Scalar { .. } => 0,
         Value::Seq(items) => items.iter().map(weight).sum(),

@@ -10,7 +10,7 @@ use sp_formats::hidden::check_text;
 use sp_formats::output::SkillCost;
 use sp_formats::printable::printable;
 use sp_formats::report::{Place as At, Report, Severity};
-use sp_formats::skill::{self, Place as TextPlace, SKILL_FILE, Skill, check_body, check_references, references};
+use sp_formats::skill::{self, Place as TextPlace, SKILL_FILE, Skill, SkillFiles, check_body, check_markdown};
 use sp_tree::{Dir, FileError, Listing, ListingEntry, ListingKind, ScanError, Stamp, read_text, scan};
 
 use super::place::{Place, is_skill};
@@ -117,13 +117,8 @@ fn try_check(checker: &Checker<'_>, dir: &Path) -> Result<Option<Described>> {
         check_body(&(skill.body..text.len()), cost.body, &mut report);
         if let Some(listing) = &listing {
             let files = Files::of(listing);
-            check_references(
-                &references(text, skill.body),
-                TextPlace::Skill,
-                &files.names,
-                &|path| files.has(path),
-                &mut report,
-            );
+            let known = SkillFiles { names: &files.names, exists: &|path| files.has(path) };
+            check_markdown(text, skill.body, TextPlace::Skill, &known, &mut report);
             cost.files = check_others(checker, &handle, listing, &files, &mut facts)?;
         }
         if let Some(mut facts) = facts {
@@ -194,8 +189,8 @@ fn check_others(
         if path.ends_with(".md") {
             let from = entry.path.parent().unwrap_or_default();
             let mut report = Report::new("", text.as_str());
-            let links: Vec<_> = references(&text, 0).into_iter().filter(skill::Reference::is_link).collect();
-            check_references(&links, TextPlace::Other(from), &files.names, &|path| files.has(path), &mut report);
+            let known = SkillFiles { names: &files.names, exists: &|path| files.has(path) };
+            check_markdown(&text, 0, TextPlace::Other(from), &known, &mut report);
             checker.findings.report(&dir.path().join(path), &report);
         }
     }

@@ -25,7 +25,7 @@ use super::tags::TagChange;
 use crate::checks::{Check, SB_07, SB_16, SB_23};
 use crate::markdown::yaml_below;
 use crate::printable::printable;
-use crate::report::Report;
+use crate::report::{LineIndex, Report};
 use crate::yaml::{Node, Value};
 
 /// A value that a context gives.
@@ -94,9 +94,10 @@ impl ContextFile {
 pub fn read_context(file: &str, text: &str, limits: &Limits) -> (ContextFile, Report) {
     let mut report = Report::new(file, text);
     let mut context = ContextFile { file: file.into(), ..ContextFile::default() };
+    let lines = report.lines();
     context.dependencies = read(text, 0, Declarer::Workspace, limits, &mut report);
     for block in yaml_below(text, 0, "Parameters", (&SB_07, limits), &mut report) {
-        read_values(&block, &mut context, &mut report);
+        read_values(&block, &lines, &mut context, &mut report);
     }
     for block in yaml_below(text, 0, "Tags", (&SB_23, limits), &mut report) {
         read_tags(&block, &mut context, &mut report);
@@ -137,20 +138,16 @@ fn members<'a>(node: &'a Node, check: &'static Check, known: &[&str], report: &m
     members
 }
 
-fn line_of(report: &Report, node: &Node) -> usize {
-    report.place_at(&node.span).start.line
-}
-
-fn read_values(block: &Node, context: &mut ContextFile, report: &mut Report) {
+fn read_values(block: &Node, lines: &LineIndex, context: &mut ContextFile, report: &mut Report) {
     for (key, value) in members(block, &SB_07, &["parameters", "skills", "prohibit"], report) {
         match key {
-            "parameters" => settings(None, value, context, report),
+            "parameters" => settings(None, value, lines, context, report),
             "skills" => {
                 for (skill, value) in pairs(value, &SB_07, report) {
-                    settings(Some(skill.text().unwrap_or_default()), value, context, report);
+                    settings(Some(skill.text().unwrap_or_default()), value, lines, context, report);
                 }
             }
-            _ => prohibitions(value, context, report),
+            _ => prohibitions(value, lines, context, report),
         }
     }
 }
@@ -168,18 +165,18 @@ fn pairs<'a>(node: &'a Node, check: &'static Check, report: &mut Report) -> &'a 
     }
 }
 
-fn settings(skill: Option<&str>, node: &Node, context: &mut ContextFile, report: &mut Report) {
+fn settings(skill: Option<&str>, node: &Node, lines: &LineIndex, context: &mut ContextFile, report: &mut Report) {
     for (name, value) in pairs(node, &SB_07, report) {
         context.settings.push(Setting {
             skill: skill.map(Into::into),
             name: name.text().unwrap_or_default().into(),
             value: value.to_json(),
-            line: line_of(report, name),
+            line: lines.line(name.span.start),
         });
     }
 }
 
-fn prohibitions(node: &Node, context: &mut ContextFile, report: &mut Report) {
+fn prohibitions(node: &Node, lines: &LineIndex, context: &mut ContextFile, report: &mut Report) {
     let Value::Seq(items) = &node.value else {
         report
             .error(&SB_07, node.span.clone(), format!("`prohibit` must be a list, not {}", node.kind()))
@@ -187,7 +184,7 @@ fn prohibitions(node: &Node, context: &mut ContextFile, report: &mut Report) {
         return;
     };
     for item in items {
-        let line = line_of(report, item);
+        let line = lines.line(item.span.start);
         match (&item.value, item.text()) {
             (_, Some(name)) => context.prohibitions.push(Prohibition { name: name.into(), value: None, line }),
             (Value::Map(pairs), _) => {

@@ -8,7 +8,7 @@ use sp_tree::Limits;
 use crate::checks::SB_07;
 use crate::markdown::yaml_below;
 use crate::printable::printable;
-use crate::report::Report;
+use crate::report::{LineIndex, Report};
 use crate::yaml::{Node, Value};
 
 /// What a skill wants to know.
@@ -38,6 +38,7 @@ pub struct Parameter {
 /// The parameters that a `SKILL.md` declares, from the start of its body on.
 pub fn read_parameters(text: &str, body: usize, limits: &Limits, report: &mut Report) -> Parameters {
     let mut parameters = Parameters::default();
+    let lines = report.lines();
     for block in yaml_below(text, body, "Parameters", (&SB_07, limits), report) {
         let Value::Map(pairs) = &block.value else {
             report
@@ -47,8 +48,8 @@ pub fn read_parameters(text: &str, body: usize, limits: &Limits, report: &mut Re
         };
         for (key, value) in pairs {
             match key.text() {
-                Some("required") => read_list(value, true, &mut parameters, report),
-                Some("optional") => read_list(value, false, &mut parameters, report),
+                Some("required") => read_list(value, true, &lines, &mut parameters, report),
+                Some("optional") => read_list(value, false, &lines, &mut parameters, report),
                 other => {
                     let word = printable(other.unwrap_or_default()).into_owned();
                     report
@@ -61,7 +62,7 @@ pub fn read_parameters(text: &str, body: usize, limits: &Limits, report: &mut Re
     parameters
 }
 
-fn read_list(node: &Node, required: bool, parameters: &mut Parameters, report: &mut Report) {
+fn read_list(node: &Node, required: bool, lines: &LineIndex, parameters: &mut Parameters, report: &mut Report) {
     let items = match &node.value {
         Value::Seq(items) => items.as_slice(),
         _ if node.is_null() => &[],
@@ -73,7 +74,7 @@ fn read_list(node: &Node, required: bool, parameters: &mut Parameters, report: &
         }
     };
     for item in items {
-        let Some(parameter) = read_one(item, required, report) else { continue };
+        let Some(parameter) = read_one(item, required, lines, report) else { continue };
         if parameters.all.iter().any(|other| other.name == parameter.name) {
             let message = format!("the parameter `{}` is declared a second time", printable(&parameter.name));
             report.error(&SB_07, parameter.span.clone(), message).help("give each its own name");
@@ -83,10 +84,10 @@ fn read_list(node: &Node, required: bool, parameters: &mut Parameters, report: &
     }
 }
 
-fn read_one(node: &Node, required: bool, report: &mut Report) -> Option<Parameter> {
+fn read_one(node: &Node, required: bool, lines: &LineIndex, report: &mut Report) -> Option<Parameter> {
     if let Some(name) = node.text() {
         let span = node.span.clone();
-        let line = report.place_at(&span).start.line;
+        let line = lines.line(span.start);
         return Some(Parameter { name: name.into(), required, description: None, default: None, span, line });
     }
     let Value::Map(pairs) = &node.value else {
@@ -111,7 +112,7 @@ fn read_one(node: &Node, required: bool, report: &mut Report) -> Option<Paramete
         required,
         description: get("description").and_then(Node::text).map(Into::into),
         default: default.filter(|_| !required).map(Node::to_json),
-        line: report.place_at(&node.span).start.line,
+        line: lines.line(node.span.start),
         span: node.span.clone(),
     })
 }

@@ -69,6 +69,9 @@ const PREFIXES: &[(&str, usize)] = &[
     ("tfp_", 20),
 ];
 
+/// The least of the lengths in [`PREFIXES`].
+const SHORTEST_KNOWN: usize = 16;
+
 /// Text with fewer characters than this is too short to be told from a word.
 const MIN_RANDOM: usize = 20;
 /// Bits a character from which on text looks random; hexadecimal digests and words stay below it.
@@ -79,9 +82,7 @@ const SHORTEST_WORDS: usize = 28;
 
 /// Why a value must not be written down; none if it may be.
 pub fn secret(name: &str, value: &str) -> Option<&'static str> {
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    let worth_hiding = !matches!(value.trim(), "" | "true" | "false" | "none" | "null");
-    if worth_hiding && (NAMES.iter().any(|word| plain.contains(word)) || plain.ends_with("pat") || plain == "auth") {
+    if is_worth_hiding(value) && is_secret_name(name) {
         return Some("its name says that it is a secret");
     }
     if value.contains("-----BEGIN") && value.contains("PRIVATE KEY") {
@@ -103,7 +104,25 @@ pub fn secret(name: &str, value: &str) -> Option<&'static str> {
     None
 }
 
+/// Whether a value says anything: a secret is never one of these.
+pub(crate) fn is_worth_hiding(value: &str) -> bool {
+    !matches!(value.trim(), "" | "true" | "false" | "none" | "null")
+}
+
+/// Whether the name of a value says that it is a secret.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    // The shortest word that tells has three letters.
+    if name.len() < 3 {
+        return false;
+    }
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    NAMES.iter().any(|word| plain.contains(word)) || plain.ends_with("pat") || plain == "auth"
+}
+
 fn has_known_prefix(word: &str) -> bool {
+    if word.len() < SHORTEST_KNOWN {
+        return false;
+    }
     PREFIXES.iter().any(|(prefix, length)| {
         word.len() >= *length && word.starts_with(prefix) && word[prefix.len()..].bytes().any(|b| b.is_ascii_digit())
             || word.len() >= *length && word.starts_with(prefix) && prefix.len() > 3 && !word.contains(['/', ' '])
@@ -112,8 +131,8 @@ fn has_known_prefix(word: &str) -> bool {
 
 /// `scheme://user:password@host`
 fn has_password(value: &str) -> bool {
-    value.split_once("://").is_some_and(|(_, rest)| {
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    value.match_indices("://").any(|(at, separator)| {
+        let authority = value[at + separator.len()..].split(['/', '?', '#']).next().unwrap_or_default();
         authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
     })
 }

@@ -1,6 +1,8 @@
 //! The prompts of a pack, each to be pasted by itself.
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
+
+use crate::markdown::events;
 
 /// A prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +17,7 @@ pub struct Prompt {
 pub fn prompts(body: &str) -> Vec<Prompt> {
     let mut prompts: Vec<Prompt> = Vec::new();
     let (mut in_title, mut in_block) = (false, false);
-    for event in Parser::new(body) {
+    for (event, _) in events(body, 0, Options::empty()) {
         match event {
             Event::Start(Tag::Heading { level: HeadingLevel::H2, .. }) => {
                 in_title = true;

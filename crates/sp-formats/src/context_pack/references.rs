@@ -5,9 +5,10 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Tag};
 
 use super::manifest::is_source_id;
+use crate::markdown::events;
 
 /// A footnote.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,7 +89,7 @@ fn comments(html: &str, offset: usize) -> Vec<Range<usize>> {
 pub(super) fn code(text: &str, start: usize) -> Vec<Code> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
     let mut found: Vec<Code> = Vec::new();
-    for (event, range) in Parser::new_ext(&text[start..], options).into_offset_iter() {
+    for (event, range) in events(text, start, options) {
         let sort = match event {
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info)))
                 if info.split_whitespace().next() == Some("text") =>
@@ -99,13 +100,13 @@ pub(super) fn code(text: &str, start: usize) -> Vec<Code> {
             Event::Code(_) => Sort::Inline,
             // What a comment holds is not said.
             Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) => {
-                let comments = comments(&text[start..][range.clone()], start + range.start);
+                let comments = comments(&text[range.clone()], range.start);
                 found.extend(comments.into_iter().map(|range| Code { range, sort: Sort::Comment }));
                 continue;
             }
             _ => continue,
         };
-        found.push(Code { range: range.start + start..range.end + start, sort });
+        found.push(Code { range, sort });
     }
     found.sort_by_key(|code| code.range.start);
     found

@@ -4,10 +4,11 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Tag, TagEnd};
 
 use super::{MOST_HIDDEN, position::Position};
 use crate::hosts::hosts;
+use crate::markdown::events;
 
 /// A word that is not what it looks like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +103,7 @@ fn disguised_words(text: &str) -> Vec<Range<usize>> {
         return found;
     }
     let mut is_shell = false;
-    for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+    for (event, range) in events(text, 0, Options::empty()) {
         match event {
             Event::Code(_) => add_disguised(text, range, &mut found),
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => is_shell = names_shell(&info),

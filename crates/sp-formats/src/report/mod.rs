@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use annotations::annotation;
+pub(crate) use place::LineIndex;
 pub use place::{Excerpt, Place, Placed, Position};
 pub use sarif::{Sarif, sarif};
 
@@ -116,7 +117,11 @@ impl Report {
         // The text is there to be shown; whoever reads the file has it from elsewhere.
         let text = match masked(&text) {
             Cow::Borrowed(_) => text,
-            Cow::Owned(masked) => masked.into(),
+            Cow::Owned(masked) => {
+                // Three copies of a large file would be one too many.
+                drop(text);
+                masked.into()
+            }
         };
         Self { file: file.into(), text, findings: Vec::new(), more: 0, worst: None, spare: None }
     }
@@ -211,6 +216,11 @@ impl Report {
     /// Where some bytes of the text are.
     pub fn place_at(&self, span: &Range<usize>) -> Place {
         place::Lines::new(&self.text).place(span)
+    }
+
+    /// The lines of the text, for whoever asks for the lines of many bytes.
+    pub(crate) fn lines(&self) -> LineIndex {
+        LineIndex::new(Arc::clone(&self.text))
     }
 
     /// The findings with their places, so that the text is needed no longer.

@@ -1,8 +1,8 @@
 //! From bytes to lines and columns, each file once, whatever the number of findings.
 
-use std::cell::Cell;
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{Finding, Report};
 
@@ -51,75 +51,112 @@ pub struct Placed {
     pub place: Option<Place>,
 }
 
-/// Where the lines of a text start.
-pub(super) struct Lines<'a> {
-    text: &'a str,
-    starts: Vec<usize>,
-    /// The last places that were worked out, a beginning and an end: the next one is often behind
-    /// them on the same line, and a line may be as long as the file.
-    last: [Cell<Known>; 2],
+/// The lines of a text that several have.
+pub(crate) struct LineIndex {
+    text: Arc<str>,
+    steps: Vec<Step>,
 }
 
-/// A byte, the line that it is on, from 0, and its column.
-#[derive(Clone, Copy, Default)]
-struct Known {
+impl LineIndex {
+    pub(super) fn new(text: Arc<str>) -> Self {
+        let steps = Lines::new(&text).steps;
+        Self { text, steps }
+    }
+
+    /// The number of the line that a byte is on, from 1.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        let at = self.text.floor_char_boundary(at);
+        step_at(&self.steps, &self.text, at).line + 1
+    }
+}
+
+/// The position of a byte, by the nearest one before it that is known.
+fn step_at(steps: &[Step], text: &str, at: usize) -> Step {
+    let known = steps.partition_point(|step| step.at <= at) - 1;
+    steps[known].advanced(text, at)
+}
+
+/// The lines and columns of a text.
+///
+/// A text may be all line ends, and a line may be as long as the text: so the position of one byte in every
+/// [`STEP_BYTES`] is known, and every other position is counted from there.
+pub(super) struct Lines<'a> {
+    text: &'a str,
+    steps: Vec<Step>,
+}
+
+const STEP_BYTES: usize = 16 * 1024;
+
+/// The position of a byte.
+#[derive(Clone, Copy)]
+struct Step {
     at: usize,
+    /// The number of the line, from 0.
     line: usize,
-    column: usize,
+    line_start: usize,
+    /// How many characters of the line stand before the byte.
+    characters: usize,
+}
+
+impl Step {
+    /// The position of a byte that is not before this one.
+    fn advanced(self, text: &str, to: usize) -> Self {
+        let passed = &text[self.at..to];
+        match passed.rfind('\n') {
+            Some(last) => Self {
+                at: to,
+                line: self.line + passed.bytes().filter(|byte| *byte == b'\n').count(),
+                line_start: self.at + last + 1,
+                characters: passed[last + 1..].chars().count(),
+            },
+            None => Self { at: to, characters: self.characters + passed.chars().count(), ..self },
+        }
+    }
 }
 
 impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        let behind = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        Self { text, starts: std::iter::once(0).chain(behind).collect(), last: Default::default() }
+        let first = Step { at: 0, line: 0, line_start: 0, characters: 0 };
+        let next = |step: &Step| {
+            let to = text.floor_char_boundary(step.at + STEP_BYTES);
+            (to < text.len()).then(|| step.advanced(text, to))
+        };
+        Self { text, steps: std::iter::successors(Some(first), next).collect() }
     }
 
-    /// Which line a byte is on, from 0.
-    fn line_of(&self, at: usize) -> usize {
-        self.starts.partition_point(|start| *start <= at) - 1
+    fn step(&self, at: usize) -> Step {
+        step_at(&self.steps, self.text, at)
     }
 
     pub(super) fn position(&self, at: usize) -> Position {
-        self.position_by(&self.last[0], at)
-    }
-
-    fn position_by(&self, last: &Cell<Known>, at: usize) -> Position {
-        let at = floor(self.text, at);
-        let line = self.line_of(at);
-        let start = Known { at: self.starts[line], line, column: 1 };
-        let known =
-            Some(last.get()).filter(|last| last.column > 0 && last.line == line && last.at <= at).unwrap_or(start);
-        let column = known.column + self.text[known.at..at].chars().count();
-        last.set(Known { at, line, column });
-        Position { line: line + 1, column }
+        let step = self.step(self.text.floor_char_boundary(at));
+        Position { line: step.line + 1, column: step.characters + 1 }
     }
 
     fn excerpt(&self, span: &Range<usize>) -> Excerpt {
-        let line = self.line_of(span.start);
-        let line_end = self.starts.get(line + 1).map_or(self.text.len(), |next| next - 1);
-        let line_end = line_end - usize::from(self.text[..line_end].ends_with('\r'));
+        let text = self.text;
+        let line_start = self.step(span.start).line_start;
+        // No more of the line is shown than this.
+        let most = text.floor_char_boundary(span.start + 2 * CONTEXT_BYTES + 8);
+        let line_end = text[span.start..most].find('\n').map_or(most, |length| span.start + length);
+        let line_end = line_end - usize::from(text[line_start..line_end].ends_with('\r'));
         let start = span.start.min(line_end);
         let end = span.end.clamp(start, line_end);
-        let first = floor(self.text, self.starts[line].max(start.saturating_sub(CONTEXT_BYTES)));
-        let marked_end = floor(self.text, end.min(start + CONTEXT_BYTES));
-        let last = floor(self.text, line_end.min(marked_end + CONTEXT_BYTES));
+        let first = text.floor_char_boundary(line_start.max(start.saturating_sub(CONTEXT_BYTES)));
+        let marked_end = text.floor_char_boundary(end.min(start + CONTEXT_BYTES));
+        let last = text.floor_char_boundary(line_end.min(marked_end + CONTEXT_BYTES));
         let dots = |cut: bool| if cut { "…" } else { "" };
         Excerpt {
-            before: format!("{}{}", dots(first > self.starts[line]), &self.text[first..start]),
-            marked: self.text[start..marked_end].into(),
-            after: format!("{}{}", &self.text[marked_end..last], dots(last < line_end)),
+            before: format!("{}{}", dots(first > line_start), &text[first..start]),
+            marked: text[start..marked_end].into(),
+            after: format!("{}{}", &text[marked_end..last], dots(last < line_end)),
         }
     }
 
     pub(super) fn place(&self, span: &Range<usize>) -> Place {
-        let start = floor(self.text, span.start);
-        let span = start..floor(self.text, span.end).max(start);
-        Place {
-            start: self.position(span.start),
-            end: self.position_by(&self.last[1], span.end),
-            excerpt: self.excerpt(&span),
-            span,
-        }
+        let start = self.text.floor_char_boundary(span.start);
+        let span = start..self.text.floor_char_boundary(span.end).max(start);
+        Place { start: self.position(span.start), end: self.position(span.end), excerpt: self.excerpt(&span), span }
     }
 }
 
@@ -147,12 +184,6 @@ pub(super) fn order(a: &Placed, b: &Placed) -> Ordering {
         (span.start, Reverse(finding.severity), Reverse(span.end), finding.check.id)
     };
     key(a).cmp(&key(b)).then_with(|| a.finding.message.cmp(&b.finding.message))
-}
-
-/// The nearest character boundary at or before `at`.
-fn floor(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Tag, TagEnd};
 
-use crate::checks::{AS_06, AS_07};
+use crate::checks::{AS_06, AS_07, SE_04};
+use crate::markdown::events;
 use crate::printable::printable;
 use crate::report::Report;
 use crate::suggest::nearest;
@@ -19,6 +20,8 @@ const MAX_GUESSES: usize = 32;
 
 /// The folders of a skill whose files are named in its text.
 const FOLDERS: [&str; 3] = ["scripts/", "references/", "assets/"];
+/// What each of them ends with.
+const FOLDER_END: &str = "s/";
 
 /// What stands before a path that is meant from the skill's own folder.
 const OWN_FOLDER: [&str; 4] = ["./", "{baseDir}/", "${CLAUDE_SKILL_DIR}/", "$CLAUDE_SKILL_DIR/"];
@@ -76,39 +79,61 @@ fn first_line(text: &str, body: &Range<usize>) -> Range<usize> {
 /// Every file that the Markdown from `start` on refers to.
 pub fn references(text: &str, start: usize) -> Vec<Reference> {
     let mut found = Vec::new();
+    each_reference(text, start, &mut |reference| found.push(reference));
+    found.sort_by_key(|reference| reference.span.start);
+    found
+}
+
+/// Passes on every file that the Markdown from `start` on refers to, block by block: a text may have
+/// millions. Returns where the text was split, if it is not one that people write: see [`events`].
+pub fn each_reference(text: &str, start: usize, give: &mut dyn FnMut(Reference)) -> Option<usize> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_TASKLISTS;
-    let parser = Parser::new_ext(&text[start..], options);
-    let definitions: Vec<Reference> = parser
-        .reference_definitions()
-        .iter()
-        .filter_map(|(_, definition)| link(text, shifted(&definition.span, start), &definition.dest))
-        .collect();
-    let mentions = mentions(text, start);
+    let mut events = events(text, start, options).with_definitions();
+    let mut mentions = mentions(text, start).peekable();
     let mut example = false;
-    for (event, range) in parser.into_offset_iter() {
-        let range = shifted(&range, start);
+    let mut depth = 0usize;
+    // What was found in the block that is read.
+    let mut found: Vec<Reference> = Vec::new();
+    while let Some((event, range)) = events.next() {
+        match event {
+            Event::Start(_) => depth += 1,
+            Event::End(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
         match event {
             Event::Start(Tag::Link { dest_url, link_type, .. } | Tag::Image { dest_url, link_type, .. }) => {
                 // One that goes by a definition is judged there, once.
-                if matches!(link_type, pulldown_cmark::LinkType::Inline) {
+                if matches!(link_type, LinkType::Inline) {
                     found.extend(link(text, range, &dest_url));
                 }
             }
             Event::Start(Tag::CodeBlock(kind)) => example = is_example(&kind, &text[range]),
             Event::End(TagEnd::CodeBlock) => example = false,
             Event::Text(_) | Event::Code(_) | Event::Html(_) | Event::InlineHtml(_) if !example => {
-                let first = mentions.partition_point(|mention| mention.span.start < range.start);
+                while mentions.next_if(|mention| mention.span.start < range.start).is_some() {}
                 // A path with an underscore is several pieces of text, so it is where it starts that counts.
-                let inside = mentions[first..].iter().take_while(|mention| mention.span.start < range.end);
-                found.extend(inside.cloned());
+                found.extend(std::iter::from_fn(|| mentions.next_if(|mention| mention.span.start < range.end)));
             }
             _ => {}
         }
+        if depth == 0 && !found.is_empty() {
+            give_block(&mut found, give);
+        }
+        for definition in events.take_definitions() {
+            link(text, definition.span, &definition.destination).into_iter().for_each(&mut *give);
+        }
     }
-    found.extend(definitions);
+    for definition in events.take_definitions() {
+        link(text, definition.span, &definition.destination).into_iter().for_each(&mut *give);
+    }
+    events.split_at()
+}
+
+/// Passes on the references of one block, each once.
+fn give_block(found: &mut Vec<Reference>, give: &mut dyn FnMut(Reference)) {
     found.sort_by_key(|reference| (reference.span.start, reference.kind == ReferenceKind::Mention));
     found.dedup_by(is_repeated);
-    found
+    found.drain(..).for_each(give);
 }
 
 /// Whether two references are one: the words of a link often say where it leads. The link stays.
@@ -119,10 +144,6 @@ fn is_repeated(later: &mut Reference, earlier: &mut Reference) -> bool {
         std::mem::swap(later, earlier);
     }
     same
-}
-
-fn shifted(range: &Range<usize>, by: usize) -> Range<usize> {
-    range.start + by..range.end + by
 }
 
 /// A block that shows what other files look like, or draws a tree of them.
@@ -188,19 +209,16 @@ fn percent_decoded(path: &str) -> String {
 }
 
 /// Paths below `scripts/`, `references/` and `assets/` that the text from `start` on names, in order.
-fn mentions(text: &str, start: usize) -> Vec<Reference> {
-    let mut found = Vec::new();
-    for folder in FOLDERS {
-        for (at, _) in text[start..].match_indices(folder) {
-            let at = start + at;
-            if let Some(length) = mention(&text[start..at], &text[at..], folder) {
-                let span = at..at + length;
-                found.push(Reference { path: text[span.clone()].into(), span, kind: ReferenceKind::Mention });
-            }
-        }
-    }
-    found.sort_by_key(|mention| mention.span.start);
-    found
+fn mentions(text: &str, start: usize) -> impl Iterator<Item = Reference> {
+    // What all the folders end with.
+    let ends = text[start..].match_indices(FOLDER_END);
+    ends.filter_map(move |(at, end)| {
+        let behind = start + at + end.len();
+        let folder = FOLDERS.into_iter().find(|folder| text[start..behind].ends_with(folder))?;
+        let at = behind - folder.len();
+        let span = at..at + mention(&text[start..at], &text[at..], folder)?;
+        Some(Reference { path: text[span.clone()].into(), span, kind: ReferenceKind::Mention })
+    })
 }
 
 /// How long the path is that starts here, if one does.
@@ -227,6 +245,14 @@ pub enum Place<'a> {
     Other(&'a str),
 }
 
+/// The files of a skill, to which references should lead.
+pub struct SkillFiles<'a> {
+    /// The paths of the files, of which the nearest is suggested.
+    pub names: &'a [&'a str],
+    /// Whether there is a file or a folder with this path.
+    pub exists: &'a dyn Fn(&str) -> bool,
+}
+
 /// Reports every reference that leads to nothing inside the skill, whose files and folders `exists` knows.
 pub fn check_references(
     found: &[Reference],
@@ -235,28 +261,57 @@ pub fn check_references(
     exists: &dyn Fn(&str) -> bool,
     report: &mut Report,
 ) {
-    let folder = match place {
-        Place::Skill => "",
-        Place::Other(folder) => folder,
-    };
-    let mut guesses = MAX_GUESSES;
-    for reference in found {
+    let files = SkillFiles { names: files, exists };
+    let mut check = ReferenceCheck { place, files: &files, guesses: MAX_GUESSES };
+    found.iter().for_each(|reference| check.add(reference, report));
+}
+
+/// Reports every reference of the Markdown from `start` on that leads to nothing inside the skill. In
+/// another file than `SKILL.md` only links are references.
+pub fn check_markdown(text: &str, start: usize, place: Place<'_>, files: &SkillFiles<'_>, report: &mut Report) {
+    let mut check = ReferenceCheck { place, files, guesses: MAX_GUESSES };
+    let split_at = each_reference(text, start, &mut |reference| {
+        if place == Place::Skill || reference.is_link() {
+            check.add(&reference, report);
+        }
+    });
+    if let Some(at) = split_at {
+        report
+            .warning(&SE_04, at..at, "this block of Markdown is too large or nested too deep to be checked as a whole")
+            .help("shorten the block, or split it with a heading");
+    }
+}
+
+/// A check of the references of one text.
+struct ReferenceCheck<'a> {
+    place: Place<'a>,
+    files: &'a SkillFiles<'a>,
+    /// For how many more it is guessed what was meant.
+    guesses: usize,
+}
+
+impl ReferenceCheck<'_> {
+    fn add(&mut self, reference: &Reference, report: &mut Report) {
+        let folder = match self.place {
+            Place::Skill => "",
+            Place::Other(folder) => folder,
+        };
         let base = if reference.is_link() { folder } else { "" };
         let shown = printable(&reference.path);
         match resolve(base, &reference.path) {
-            Some(path) if path.is_empty() || exists(&path) => {}
+            Some(path) if path.is_empty() || (self.files.exists)(&path) => {}
             Some(path) => {
-                let near = if guesses > 0 { nearest(&path, files.iter().copied()) } else { None };
-                guesses = guesses.saturating_sub(1);
+                let near = if self.guesses > 0 { nearest(&path, self.files.names.iter().copied()) } else { None };
+                self.guesses = self.guesses.saturating_sub(1);
                 let help = match near {
                     Some(near) => format!("did you mean `{}`?", printable(from_folder(base, near))),
                     None => "add the file, or mend the path".into(),
                 };
-                broken(reference, place, format!("`{shown}` does not exist in the skill"), report).help(help);
+                broken(reference, self.place, format!("`{shown}` does not exist in the skill"), report).help(help);
             }
             None => {
                 let help = "only the skill's own folder is installed: put a copy of the file into it";
-                broken(reference, place, format!("`{shown}` leads out of the skill"), report).help(help);
+                broken(reference, self.place, format!("`{shown}` leads out of the skill"), report).help(help);
             }
         }
     }

@@ -10,7 +10,8 @@ use std::ops::Range;
 use sp_tree::Limits;
 
 pub use body::{
-    MAX_BODY_LINES, MAX_BODY_TOKENS, Place, Reference, ReferenceKind, check_body, check_references, references,
+    MAX_BODY_LINES, MAX_BODY_TOKENS, Place, Reference, ReferenceKind, SkillFiles, check_body, check_markdown,
+    check_references, each_reference, references,
 };
 
 pub use name::{NameError, SkillName};

@@ -45,7 +45,8 @@ fn contraction(text: &[u8]) -> usize {
 }
 
 fn digits(text: &[u8]) -> Option<usize> {
-    let digits = run(text, 0, |byte| byte.is_ascii_digit()).min(3);
+    // Look at no more than one number has: a long run of digits is many numbers.
+    let digits = run(&text[..text.len().min(3)], 0, |byte| byte.is_ascii_digit());
     (digits > 0).then_some(digits)
 }
 

@@ -1,13 +1,21 @@
-//! Sections of Markdown by their headings, and the YAML that stands in them.
+//! Markdown: its events, its sections by their headings, and the YAML that stands in them.
+//!
+//! Every file in Markdown is parsed by [`events`], which bounds the time and the memory that it takes.
+
+mod events;
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+pub use events::{Definition, Events, events};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
 use sp_tree::Limits;
 
 use crate::checks::Check;
 use crate::report::Report;
 use crate::yaml::{self, Node};
+
+/// More headings than this are not told apart: those behind them belong to the last section.
+const MAX_SECTIONS: usize = 100_000;
 
 /// A heading and what stands below it, up to the next heading of its level or above.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,10 +66,9 @@ pub fn sections(text: &str, start: usize) -> Vec<Section> {
     let mut title: Option<String> = None;
     let mut block: Option<Range<usize>> = None;
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
-    for (event, range) in Parser::new_ext(&text[start..], options).into_offset_iter() {
-        let range = range.start + start..range.end + start;
+    for (event, range) in events(text, start, options) {
         match event {
-            Event::Start(Tag::Heading { level, .. }) => {
+            Event::Start(Tag::Heading { level, .. }) if sections.len() < MAX_SECTIONS => {
                 close(&mut sections, &mut open, (level, range.start));
                 open.push(sections.len());
                 title = Some(String::new());
@@ -122,10 +129,20 @@ pub(crate) fn yaml_below(
     let sections = sections(text, start);
     let wanted = sections.iter().filter(|section| same_title(&section.title, title));
     let mut nodes = Vec::new();
+    // The limits on one file of YAML are those on all the blocks together.
+    let mut spent = 0;
     for block in wanted.flat_map(|section| &section.yaml) {
         let shift = |span: &Range<usize>| block.start + span.start..block.start + span.end;
         match yaml::parse(&text[block.clone()], limits) {
             Ok(mut node) => {
+                spent += yaml::weight(&node);
+                if spent > limits.yaml_nodes {
+                    let message = format!("the blocks below `{title}` have more than {} nodes", limits.yaml_nodes);
+                    report
+                        .error(check, block.clone(), message)
+                        .help("make them smaller, or raise the limit with `--limit yaml-nodes=NUMBER`");
+                    break;
+                }
                 node.map_spans(&shift);
                 nodes.push(node);
             }
