@@ -25,7 +25,7 @@ mod zip;
 pub use browser::Browser;
 pub use files::{Entry, Files, files, sha256};
 pub use git::Repo;
-pub use mcp::{Mcp, McpChild, bytes_of, from_base64, messages};
+pub use mcp::{Mcp, McpChild, bytes_of, from_base64, messages, wait_for_exit};
 pub use mcp_http::{Crowd, Cut, McpConnection, McpServing};
 pub use model_server::{Model, ModelRequest, ModelServer};
 pub use noise::noise;
