@@ -13,6 +13,7 @@ mod extension;
 mod http;
 mod local;
 mod pages;
+mod pending;
 mod prompts;
 mod resources;
 mod schema;
@@ -22,8 +23,11 @@ mod stdio;
 mod tools;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use rmcp::service::{RoleServer, RunningService};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::signal::unix::{SignalKind, signal};
 
 pub use crate::http::{Door, Endpoint, endpoint};
 pub use crate::local::{Local, LocalSettings, Silent, Writing};
@@ -35,23 +39,69 @@ pub use rmcp::model::Extensions;
 
 use crate::stdio::Lines;
 
-/// Serves one client that writes lines and reads lines, until it hangs up.
-pub async fn serve_lines<D, R, W>(desk: Arc<D>, input: R, output: W)
+/// How long a process that is asked to end takes at the most to answer what it was working on.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Serves one client that writes lines and reads lines, until its input has ended and every request has its response,
+/// until it closes the output, or until `shutdown` completes. On shutdown, running requests are cancelled.
+pub async fn serve_lines<D, R, W>(desk: Arc<D>, input: R, output: W, shutdown: impl Future<Output = ()>)
 where
     D: Desk,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    // A client that hangs up before it said what it wants is nobody's fault.
-    if let Ok(running) = rmcp::service::serve_server(Server::new(desk), Lines::new(input, output)).await {
-        let _ = running.waiting().await;
+    let transport = Lines::new(input, output);
+    let pending = transport.pending().clone();
+    let mut shutdown = std::pin::pin!(shutdown);
+    let running = tokio::select! {
+        running = begin(Server::new(desk), transport) => running,
+        () = &mut shutdown => return,
+    };
+    let Some(running) = running else { return };
+    let cancellation = running.cancellation_token();
+    let mut ended = std::pin::pin!(running.waiting());
+    tokio::select! {
+        _ = &mut ended => {}
+        // Nobody waits for what a cancelled request is still doing.
+        () = pending.completed() => {}
+        () = shutdown => {
+            cancellation.cancel();
+            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
+        }
     }
 }
 
-/// Serves this process's parent over stdin and stdout, until stdin ends.
+/// Waits for the message that starts a session. A message that cannot start one was answered, or needs no answer, so
+/// the next one is tried. Returns `None` if the connection ends before.
+async fn begin<D, R, W>(server: Server<D>, transport: Lines<R, W>) -> Option<RunningService<RoleServer, Server<D>>>
+where
+    D: Desk,
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    while !transport.pending().is_complete() {
+        if let Ok(running) = rmcp::service::serve_server(server.clone(), transport.clone()).await {
+            return Some(running);
+        }
+    }
+    None
+}
+
+/// Serves this process's parent over stdin and stdout, until stdin ends or the process is asked to end.
 pub fn serve_stdio<D: Desk>(desk: Arc<D>) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    runtime.block_on(serve_lines(desk, tokio::io::stdin(), tokio::io::stdout()));
+    runtime.block_on(async {
+        let mut terminated = signal(SignalKind::terminate())?;
+        let mut interrupted = signal(SignalKind::interrupt())?;
+        let shutdown = async {
+            tokio::select! {
+                _ = terminated.recv() => {}
+                _ = interrupted.recv() => {}
+            }
+        };
+        serve_lines(desk, tokio::io::stdin(), tokio::io::stdout(), shutdown).await;
+        std::io::Result::Ok(())
+    })?;
     // A thread may still wait for stdin, and nobody waits for it.
     runtime.shutdown_background();
     Ok(())

@@ -1,27 +1,47 @@
 //! Lines of JSON in and out. A line that is no message is answered as JSON-RPC asks, and nothing ends because of it.
+//!
+//! The service ends when [`Lines::receive`] returns `None`, and drops the requests that it is working on. So the end of
+//! the input is held back until every request that was read has its response written: see [`Pending`].
 
 use std::io;
 use std::sync::Arc;
 
 use rmcp::ErrorData;
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ErrorCode, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
 
+use crate::pending::Pending;
+
 /// A message has so many bytes at the most.
 pub const MOST_BYTES: usize = 4 * 1024 * 1024;
 
-/// One client, by lines.
+/// The transport of one client. Clones share the connection, so that a handshake that failed can be tried again.
 pub(crate) struct Lines<R, W> {
-    input: BufReader<R>,
-    /// What is here of the next line. It stays where a read was given up.
-    line: Vec<u8>,
-    /// Whether the line is too long, so that the rest of it is passed over.
-    too_long: bool,
+    input: Arc<Mutex<LineReader<R>>>,
     output: Arc<Mutex<W>>,
+    pending: Pending,
+}
+
+impl<R, W> Clone for Lines<R, W> {
+    fn clone(&self) -> Self {
+        Self { input: Arc::clone(&self.input), output: Arc::clone(&self.output), pending: self.pending.clone() }
+    }
+}
+
+/// Reads lines of bounded length. A read that is given up loses nothing.
+struct LineReader<R> {
+    input: BufReader<R>,
+    /// What was read of the next line.
+    line: Vec<u8>,
+    /// Whether the line exceeds [`MOST_BYTES`], so that the rest of it is skipped.
+    too_long: bool,
+    ended: bool,
 }
 
 /// What came in.
@@ -31,25 +51,13 @@ enum Incoming {
     Nothing,
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
-    pub(crate) fn new(input: R, output: W) -> Self {
-        Self {
-            input: BufReader::with_capacity(64 * 1024, input),
-            line: Vec::new(),
-            too_long: false,
-            output: Arc::new(Mutex::new(output)),
-        }
-    }
-
-    /// The next line, or that there was one that is too long; none at the end.
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    /// Reads the next line. Returns `None` at the end of the input; the last line needs no line feed.
     async fn next(&mut self) -> Option<Incoming> {
-        loop {
-            let here = self.input.fill_buf().await.ok()?;
-            if here.is_empty() {
-                // The last line may have no end.
-                let line = std::mem::take(&mut self.line);
-                return (!line.is_empty()).then(|| read(&line));
-            }
+        while !self.ended {
+            // An input that cannot be read any further has ended.
+            let here = self.input.fill_buf().await.unwrap_or_default();
+            self.ended = here.is_empty();
             let end = here.iter().position(|byte| *byte == b'\n');
             let taken = end.unwrap_or(here.len());
             self.too_long |= self.line.len() + taken > MOST_BYTES;
@@ -58,7 +66,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
                 false => self.line.extend_from_slice(&here[..taken]),
             }
             self.input.consume(taken + usize::from(end.is_some()));
-            if end.is_some() {
+            if end.is_some() || self.ended {
                 let line = std::mem::take(&mut self.line);
                 return Some(match std::mem::take(&mut self.too_long) {
                     true => Incoming::Refused(too_long(), None),
@@ -66,7 +74,72 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
                 });
             }
         }
+        None
     }
+}
+
+impl<R, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
+    pub(crate) fn new(input: R, output: W) -> Self
+    where
+        R: AsyncRead,
+    {
+        let input = BufReader::with_capacity(64 * 1024, input);
+        Self {
+            input: Arc::new(Mutex::new(LineReader { input, line: Vec::new(), too_long: false, ended: false })),
+            output: Arc::new(Mutex::new(output)),
+            pending: Pending::new(),
+        }
+    }
+
+    /// What this connection still owes its client.
+    pub(crate) fn pending(&self) -> &Pending {
+        &self.pending
+    }
+
+    /// Registers a message, and the request that it answers, at once; it is written when the future runs.
+    fn write(
+        &self,
+        message: ServerJsonRpcMessage,
+        answered: Option<&RequestId>,
+    ) -> impl Future<Output = io::Result<()>> + Send + use<R, W> {
+        let write = self.pending.begin_write(answered);
+        let (output, pending) = (Arc::clone(&self.output), self.pending.clone());
+        async move {
+            let result = write_line(&output, &message).await;
+            if result.is_err() {
+                pending.fail_output();
+            }
+            drop(write);
+            result
+        }
+    }
+
+    /// Keeps account of a message that was read. Returns the error that answers it if it cannot be passed on.
+    fn accept(&self, message: &ClientJsonRpcMessage) -> Option<(ErrorData, RequestId)> {
+        match message {
+            JsonRpcMessage::Request(request) if !self.pending.begin(&request.id) => {
+                let error = ErrorData::invalid_request("a request with this ID is still in progress", None);
+                return Some((error, request.id.clone()));
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.pending.cancel(id);
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+}
+
+async fn write_line<W: AsyncWrite + Unpin>(output: &Mutex<W>, message: &ServerJsonRpcMessage) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec(message)?;
+    bytes.push(b'\n');
+    let mut output = output.lock().await;
+    output.write_all(&bytes).await?;
+    output.flush().await
 }
 
 fn too_long() -> ErrorData {
@@ -108,37 +181,41 @@ pub fn no_message(body: &[u8]) -> Option<Vec<u8>> {
     serde_json::to_vec(&ServerJsonRpcMessage::error(error, id)).ok()
 }
 
-async fn write<W: AsyncWrite + Unpin>(output: &Mutex<W>, message: &ServerJsonRpcMessage) -> io::Result<()> {
-    let mut bytes = serde_json::to_vec(message)?;
-    bytes.push(b'\n');
-    let mut output = output.lock().await;
-    output.write_all(&bytes).await?;
-    output.flush().await
-}
-
 impl<R, W> Transport<RoleServer> for Lines<R, W>
 where
-    R: AsyncRead + Send + Unpin,
+    R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     type Error = io::Error;
 
     fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let output = Arc::clone(&self.output);
-        async move { write(&output, &message).await }
+        let answered = match &message {
+            JsonRpcMessage::Response(response) => Some(response.id.clone()),
+            JsonRpcMessage::Error(error) => error.id.clone(),
+            _ => None,
+        };
+        self.write(message, answered.as_ref())
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let mut input = self.input.lock().await;
         loop {
-            match self.next().await? {
-                Incoming::Message(message) => return Some(*message),
-                Incoming::Nothing => {}
-                Incoming::Refused(error, id) => {
-                    // Whoever waits here may be called away, and half a line must not be written.
-                    let output = Arc::clone(&self.output);
-                    tokio::spawn(async move { write(&output, &ServerJsonRpcMessage::error(error, id)).await });
+            let (error, id) = match input.next().await {
+                None => {
+                    self.pending.end_input();
+                    self.pending.completed().await;
+                    return None;
                 }
-            }
+                Some(Incoming::Nothing) => continue,
+                Some(Incoming::Refused(error, id)) => (error, id),
+                Some(Incoming::Message(message)) => match self.accept(&message) {
+                    None => return Some(*message),
+                    Some((error, id)) => (error, Some(id)),
+                },
+            };
+            // This future may be dropped at any time, and half a line must not be written. The ID may be that of
+            // another request, which still gets its own response.
+            tokio::spawn(self.write(ServerJsonRpcMessage::error(error, id), None));
         }
     }
 

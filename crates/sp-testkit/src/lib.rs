@@ -32,7 +32,7 @@ pub use faults::{FaultScenario, FaultSweep, Normalize, WorldState};
 pub use files::{Entry, Files, files, sha256};
 pub use git::Repo;
 pub use gzip::gzip_blanks;
-pub use mcp::{Mcp, McpChild, bytes_of, from_base64, messages};
+pub use mcp::{Mcp, McpChild, bytes_of, from_base64, messages, wait_for_exit};
 pub use mcp_http::{Crowd, Cut, McpConnection, McpServing};
 pub use measure::Measured;
 pub use model_server::{Model, ModelRequest, ModelServer};

@@ -13,8 +13,8 @@ use crate::registry::{HttpAnswer, send};
 const STATELESS: &str = "2026-07-28";
 /// How long a test waits for a message.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a child may take to end once nobody speaks to it any more.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// How long a test waits for a child to exit. It is only reached by a child that hangs.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A request without a handshake: what a handshake would tell stands in its `_meta`.
 pub(crate) fn stateless(id: u64, method: &str, params: Value) -> Value {
@@ -312,17 +312,31 @@ impl McpChild {
     }
 
     /// Closes its input, and waits until it ends; what it still wrote is left to be read.
-    #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn hang_up(&mut self) -> ExitStatus {
         drop(self.input.take());
-        let start = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("a child") {
-                return status;
-            }
-            assert!(start.elapsed() < FAREWELL, "the server does not end when its input does");
-            std::thread::sleep(Duration::from_millis(5));
+        self.wait_for_exit()
+    }
+
+    /// Waits until it ends by itself.
+    pub fn wait_for_exit(&mut self) -> ExitStatus {
+        wait_for_exit(&mut self.child)
+    }
+}
+
+/// Waits until a child ends by itself. A test whose child does not end is stopped.
+#[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+pub fn wait_for_exit(child: &mut Child) -> ExitStatus {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            return status;
         }
+        if start.elapsed() > EXIT_TIMEOUT {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("the child did not exit within {EXIT_TIMEOUT:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

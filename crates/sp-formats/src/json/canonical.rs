@@ -11,8 +11,11 @@ use super::{Kind, Value};
 pub enum Numbers {
     /// As short as they can be without becoming others; those that no machine number holds stay as they are.
     Lossless,
-    /// As `serde_json` writes what it has read; none for a number that it does not read.
+    /// As `serde_json` writes them: whole numbers of up to 64 bits as they are, all others as the shortest text of
+    /// the nearest `f64`. None for a number that is out of range.
     Rounded,
+    /// As they stand in the text.
+    AsWritten,
 }
 
 /// Writes a value with its keys sorted by their bytes. Members of the top called `without` are left out.
@@ -53,7 +56,7 @@ fn write(value: Value<'_>, without: &str, numbers: Numbers, text: &mut String) -
         // Where nothing is escaped, nothing needs to be.
         Kind::Text if !value.raw().as_bytes().contains(&b'\\') => text.push_str(value.raw()),
         Kind::Text => quote(&value.text().unwrap_or_default(), text),
-        Kind::Number if numbers == Numbers::Lossless && is_canonical(value.raw()) => text.push_str(value.raw()),
+        Kind::Number if numbers != Numbers::Rounded && is_canonical(value.raw()) => text.push_str(value.raw()),
         Kind::Number => text.push_str(&number(value.raw(), numbers)?),
         Kind::Truth | Kind::Null => text.push_str(value.raw()),
     }
@@ -98,6 +101,7 @@ pub(crate) fn quote(written: &str, text: &mut String) {
 fn number(raw: &str, numbers: Numbers) -> Option<String> {
     let read = || serde_json::from_str::<serde_json::Number>(raw).ok().map(|number| number.to_string());
     match numbers {
+        Numbers::AsWritten => Some(raw.into()),
         Numbers::Rounded => read(),
         Numbers::Lossless if raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => Some(raw.into()),
         Numbers::Lossless => {

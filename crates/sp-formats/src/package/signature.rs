@@ -45,8 +45,8 @@ fn content_message(name: &str, version: &str, sha256: &str) -> String {
 }
 
 /// The bytes that `manifest_value` signs; none if the manifest holds a number that cannot be written.
-fn manifest_message(manifest: Value<'_>) -> Option<String> {
-    let text = canonical(manifest, "signature", Numbers::Rounded)?;
+fn manifest_message(manifest: Value<'_>, numbers: Numbers) -> Option<String> {
+    let text = canonical(manifest, "signature", numbers)?;
     Some(Digest::of(format!("ctxpkg-sign-manifest-v1:{text}").as_bytes()).hex())
 }
 
@@ -55,7 +55,7 @@ pub(super) fn sign<'j>(manifest: Value<'j>, key: &PrivateKey) -> Option<String> 
     let text = |value: Option<Value<'j>>| value.and_then(Value::text).unwrap_or_default();
     let sha256 = text(manifest.get("integrity").and_then(|integrity| integrity.get("sha256")));
     let content = content_message(&text(manifest.get("name")), &text(manifest.get("version")), &sha256);
-    let whole = manifest_message(manifest)?;
+    let whole = manifest_message(manifest, Numbers::Rounded)?;
     Some(format!(
         "{{\"algorithm\":\"ed25519\",\"manifest_value\":{},\"public_key\":{},\"value\":{}}}",
         quoted(&key.sign(whole.as_bytes()).hex()),
@@ -140,7 +140,15 @@ fn check(signature: Value<'_>, whole: Value<'_>, manifest: &Manifest, report: &m
         return Some(Signer { key, coverage: Coverage::Content });
     };
     let unsigned = || Some("the manifest holds a number that is too large to be signed".to_owned());
-    if let Err(why) = manifest_message(whole).ok_or_else(unsigned).and_then(|message| holds(value, &message)) {
+    let rounded = manifest_message(whole, Numbers::Rounded).ok_or_else(unsigned);
+    // Writers differ in how they write exponents (`1e22`, `1e+22`), and what is signed is what its writer wrote.
+    let verified = rounded.and_then(|rounded| {
+        holds(value, &rounded).or_else(|why| match manifest_message(whole, Numbers::AsWritten) {
+            Some(written) if written != rounded => holds(value, &written),
+            _ => Err(why),
+        })
+    });
+    if let Err(why) = verified {
         refuse(&PK_12, Some(value), why.unwrap_or_else(|| "the manifest is not what this key signed".into()));
         return None;
     }

@@ -14,6 +14,7 @@ mod load;
 mod others;
 mod protocol;
 mod robust;
+mod shutdown;
 mod skills;
 mod tools;
 
