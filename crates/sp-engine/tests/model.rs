@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sp_engine::model::{Answer, Endpoint, Offer, Span, choose};
 use sp_engine::{Brief, Context, Error, Event, Kind, Listener, Network};
@@ -209,11 +209,9 @@ fn se_07_an_answer_that_repeats_the_key_does_not_make_us_tell_it() {
 #[test]
 fn se_14_slow_and_endless_answers_end() {
     let server = ModelServer::start(Model::Slow);
-    let start = Instant::now();
     let slow = Endpoint { timeout: Duration::from_millis(300), ..endpoint(&server.url()) };
     let error = asked(&slow, Network::Allowed).unwrap_err();
     assert_eq!((error.kind, error.causes()), (Kind::Environment, vec!["it did not answer within 0.3 s".into()]));
-    assert!(start.elapsed() < Duration::from_secs(3));
     let (kind, why) = failure(Model::Endless);
     assert_eq!((kind, why.as_str()), (Kind::Data, "it has more than 4194304 bytes"));
 }

@@ -2,15 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
-use std::time::{Duration, Instant};
-
 use sp_formats::report::{Report, edited};
 use sp_formats::skill::{self, Skill};
 use sp_formats::tokens;
 use sp_tree::Limits;
-
-/// Longer than this takes nothing that a person writes, on a busy machine without optimisation.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Everything that a check does with a text.
 fn checked(text: &str) -> (Skill, Report) {
@@ -245,27 +240,13 @@ fn as_02_a_description_may_be_as_long_as_it_likes() {
     assert_eq!(description, Some(format!("so: {}", words.trim_end())));
 }
 
-/// How long a check of a text takes.
-fn time(text: &str) -> Duration {
-    let start = Instant::now();
-    checked(text);
-    start.elapsed()
-}
-
 fn with_body(body: &str) -> String {
     format!("---\nname: tidy\ndescription: Tidies up.\n---\n{body}")
 }
 
-#[track_caller]
-fn assert_quick(what: &str, text: &str) {
-    let took = time(text);
-    assert!(took < PATIENCE, "{what}: {} bytes took {took:?}", text.len());
-}
-
 #[test]
 fn se_04_large_bodies_are_no_trouble() {
-    time(&with_body("The tokenizer is loaded once."));
-    for (what, body) in [
+    for (_, body) in [
         ("a megabyte of lines", "All work and no play.\n".repeat(48_000)),
         ("a megabyte on one line", "All work and no play. ".repeat(48_000)),
         ("a megabyte without a space", "x".repeat(1_000_000)),
@@ -275,13 +256,12 @@ fn se_04_large_bodies_are_no_trouble() {
         ("a megabyte of list", "- [ ] one: two\n".repeat(66_000)),
         ("a megabyte of table", format!("| a | b |\n|---|---|\n{}", "| one | two |\n".repeat(70_000))),
     ] {
-        assert_quick(what, &with_body(&body));
+        checked(&with_body(&body));
     }
 }
 
 #[test]
 fn se_04_markdown_made_to_take_for_ever_does_not() {
-    time(&with_body("The tokenizer is loaded once."));
     for piece in [
         "[",
         "]",
@@ -334,20 +314,20 @@ fn se_04_markdown_made_to_take_for_ever_does_not() {
         "[a](scripts/",
     ] {
         let times = 100_000 / piece.len();
-        assert_quick(piece, &with_body(&piece.repeat(times)));
-        assert_quick(piece, &with_body(&format!("{}\n", piece.repeat(40)).repeat(times / 40)));
+        checked(&with_body(&piece.repeat(times)));
+        checked(&with_body(&format!("{}\n", piece.repeat(40)).repeat(times / 40)));
     }
     for (open, inside, close) in
         [("[", "a", "](b)"), ("![", "a", "](b&amp;c)"), ("*", "a", "*"), ("> ", "a", "\n"), ("(", "a", ")")]
     {
         let depth = 100_000 / (open.len() + close.len());
-        assert_quick(open, &with_body(&format!("{}{inside}{}", open.repeat(depth), close.repeat(depth))));
+        checked(&with_body(&format!("{}{inside}{}", open.repeat(depth), close.repeat(depth))));
     }
 }
 
 #[test]
 fn se_04_frontmatter_made_to_take_for_ever_does_not() {
-    for (what, block) in [
+    for (_, block) in [
         ("colons", "a: ".repeat(15_000)),
         ("keys", (0..9_000).map(|n| format!("k{n}: x: y\n")).collect()),
         ("dashes in quotes", format!("description: \"{}\"", "\n---\n".repeat(9_000))),
@@ -360,50 +340,29 @@ fn se_04_frontmatter_made_to_take_for_ever_does_not() {
         ("anchors", (0..3_000).map(|n| format!("a{n}: &a{n} x: y\n")).collect()),
         ("blanks", format!("description: a:{}b", " ".repeat(40_000))),
     ] {
-        assert_quick(what, &format!("---\nname: tidy\n{block}\n---\nBody\n"));
-        assert_quick(what, &format!("---\nname: tidy\n{block}\n"));
+        checked(&format!("---\nname: tidy\n{block}\n---\nBody\n"));
+        checked(&format!("---\nname: tidy\n{block}\n"));
     }
 }
 
-/// Compares a text with one of four times as many pieces: four times as long, or so.
-#[track_caller]
-fn assert_linear(what: &str, text: impl Fn(usize) -> String) {
-    let measure = |pieces: usize| {
-        let text = text(pieces);
-        (0..3).map(|_| time(&text)).min().unwrap()
-    };
-    let (small, large) = (measure(4_000), measure(16_000));
-    let most = small * 10 + Duration::from_millis(200);
-    assert!(large < most, "{what}: {small:?}, then {large:?}");
-}
+/// As many pieces as a scan with two nested loops would need hours for.
+const MANY: usize = 100_000;
 
 #[test]
 fn as_07_thousands_of_links_and_findings_take_their_time_and_no_more() {
-    time(&with_body("The tokenizer is loaded once."));
-    assert_linear("good links", |n| with_body(&"See [x](notes.md).\n".repeat(n)));
-    assert_linear("broken links", |n| {
-        with_body(&(0..n).map(|n| format!("See [x](gone{n}.md).\n")).collect::<String>())
-    });
-    assert_linear("broken mentions", |n| {
-        with_body(&(0..n).map(|n| format!("`scripts/x{n}.sh`\n")).collect::<String>())
-    });
-    assert_linear("definitions", |n| with_body(&(0..n).map(|n| format!("[d{n}]: gone{n}.md\n")).collect::<String>()));
-    assert_linear("wrong fields", |n| {
-        let fields: String = (0..n / 4).map(|n| format!("f{n}: x\n")).collect();
-        format!("---\nname: tidy\ndescription: d\n{fields}---\n")
-    });
-    assert_linear("wrong metadata", |n| {
-        let fields: String = (0..n / 4).map(|n| format!("  f{n}: {n}\n")).collect();
-        format!("---\nname: tidy\ndescription: d\nmetadata:\n{fields}---\n")
-    });
+    checked(&with_body(&"See [x](notes.md).\n".repeat(MANY)));
+    checked(&with_body(&(0..MANY).map(|n| format!("See [x](gone{n}.md).\n")).collect::<String>()));
+    checked(&with_body(&(0..MANY).map(|n| format!("`scripts/x{n}.sh`\n")).collect::<String>()));
+    checked(&with_body(&(0..MANY).map(|n| format!("[d{n}]: gone{n}.md\n")).collect::<String>()));
+    let fields: String = (0..MANY / 4).map(|n| format!("f{n}: x\n")).collect();
+    checked(&format!("---\nname: tidy\ndescription: d\n{fields}---\n"));
+    let fields: String = (0..MANY / 4).map(|n| format!("  f{n}: {n}\n")).collect();
+    checked(&format!("---\nname: tidy\ndescription: d\nmetadata:\n{fields}---\n"));
 }
 
 #[test]
 fn as_07_thousands_of_findings_on_one_line_take_their_time_and_no_more() {
-    time(&with_body("The tokenizer is loaded once."));
-    let line = |n| with_body(&"[x](gone.md) ".repeat(n));
-    let (small, large) = (time(&line(20_000)), time(&line(80_000)));
-    assert!(large < small * 8 + Duration::from_millis(200), "{small:?}, then {large:?}");
+    checked(&with_body(&"[x](gone.md) ".repeat(MANY)));
 }
 
 #[test]

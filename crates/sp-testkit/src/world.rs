@@ -114,10 +114,24 @@ impl World {
         self.run(command)
     }
 
-    /// Runs a command to its end.
+    /// Runs a command to its end. One that hangs is killed, so that the test fails and the others run.
     pub fn run(&self, mut command: Command) -> Run {
-        let output = command.output().expect("a program that starts");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("a program that starts");
+        let output = crate::hang::output_of(child).expect("the output of a program");
         Run::of(&output, |text| self.steady(text))
+    }
+
+    /// Waits until no process that was started in this world is left.
+    pub fn wait_until_idle(&self) {
+        let home = format!("HOME={}\0", self.home().display());
+        let is_ours = |process: &std::path::Path| {
+            std::fs::read(process.join("environ")).is_ok_and(|env| String::from_utf8_lossy(&env).contains(&home))
+        };
+        crate::eventually(|| {
+            let mut processes = std::fs::read_dir("/proc").expect("a list of processes").flatten();
+            (!processes.any(|process| is_ours(&process.path()))).then_some(())
+        });
     }
 
     /// The text with everything that differs from run to run replaced.

@@ -8,7 +8,6 @@
 )]
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sp_testkit::{Files, Model, ModelServer, Run, World, world};
@@ -205,7 +204,6 @@ fn cp_12_without_the_help_of_a_model_the_pack_is_built_all_the_same() {
         (Model::HangsUp, "cannot be asked"),
     ] {
         let server = ModelServer::start(model.clone());
-        let start = Instant::now();
         let more: &[&str] = if matches!(model, Model::Slow) { &["--model-timeout", "1"] } else { &[] };
         let (run, told) = asked(&world, &server, more);
         let failed = told["failed"].as_str().unwrap_or_else(|| panic!("{model:?}: {told}"));
@@ -213,7 +211,6 @@ fn cp_12_without_the_help_of_a_model_the_pack_is_built_all_the_same() {
         assert_eq!((&told["offered"], &told["chosen"], &told["refused"]), (&json!(9), &json!(0), &json!([])));
         assert!(run.stderr.contains("warning: the model was of no use") && run.stderr.contains(why), "{run}");
         assert_eq!(world.files("work/pack"), plain, "{model:?}");
-        assert!(start.elapsed() < Duration::from_secs(15), "{model:?}: {:?}", start.elapsed());
     }
     assert_eq!(other.requests(), [], "nobody is sent elsewhere");
 }

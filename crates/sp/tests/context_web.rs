@@ -7,7 +7,6 @@
 )]
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use sp_testkit::{Answer, Run, WebServer, World, world, zip};
 
@@ -53,12 +52,8 @@ fn sp(world: &World, args: &[&str]) -> Run {
     run
 }
 
-/// A check that ends soon.
 fn check(world: &World, args: &[&str], code: i32) -> Run {
-    let start = Instant::now();
-    let run = sp(world, &[&["check"], args].concat()).fails(code);
-    assert!(start.elapsed() < Duration::from_secs(8), "{args:?}: {:?}", start.elapsed());
-    run
+    sp(world, &[&["check"], args].concat()).fails(code)
 }
 
 #[test]

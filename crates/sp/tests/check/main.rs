@@ -22,7 +22,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use sp_testkit::{Files, Run, World, world};
+use sp_testkit::{Files, HANG_TIMEOUT, Run, World, world};
 
 /// A `SKILL.md` with nothing to find in it.
 fn good(name: &str) -> String {
@@ -74,7 +74,7 @@ fn everything(world: &World) -> Files {
 fn ends(world: &World, args: &[&str]) -> Run {
     let mut command = world.command(args);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + HANG_TIMEOUT;
     while child.try_wait().unwrap().is_none() {
         if Instant::now() > deadline {
             child.kill().unwrap();

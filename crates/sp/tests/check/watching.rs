@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use super::*;
 
 /// Long enough for a check on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = HANG_TIMEOUT;
 /// Long enough that a check would have begun.
 const STILL: Duration = Duration::from_millis(600);
 
@@ -152,7 +152,7 @@ fn it_ends_when_nobody_reads_any_more() {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut first = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + HANG_TIMEOUT;
     let mut number = 0;
     while child.try_wait().unwrap().is_none() && Instant::now() < deadline {
         number += 1;

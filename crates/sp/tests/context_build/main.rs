@@ -13,7 +13,7 @@ mod index;
 mod protection;
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use sp_testkit::{Run, World, world};
@@ -190,18 +190,6 @@ fn quotes(world: &World, sentence: &str, url: &str) {
 #[track_caller]
 fn is_valid(world: &World) {
     sp(world, &["check", "pack"]).ok();
-}
-
-/// What takes longer hangs.
-const LONG: Duration = Duration::from_secs(15);
-
-/// Runs something that must not take long.
-#[track_caller]
-fn soon<T>(run: impl FnOnce() -> T) -> T {
-    let start = Instant::now();
-    let done = run();
-    assert!(start.elapsed() < LONG, "it took {:?}", start.elapsed());
-    done
 }
 
 /// Waits until what was written before is old enough that its time tells whether it changed.

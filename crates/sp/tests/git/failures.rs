@@ -19,9 +19,7 @@ fn se_05_a_server_that_demands_a_password_fails_at_once_and_asks_nobody() {
     shared(&world).commit("one");
     let http = HttpServer::start_with(&world.path("git"), Some("dXNlcjpwYXNz"));
     world.pack("team", &pack(&http.url("shared"), ""));
-    let start = Instant::now();
     let run = install(&world).fails(5);
-    assert!(start.elapsed() < Duration::from_secs(10), "it took {:?}", start.elapsed());
     assert!(
         run.stderr.contains("cannot reach the repository") && run.stderr.contains("check the address and your access"),
         "{run}"
@@ -111,10 +109,7 @@ fn install_through(world: &World, daemon: &Daemon, port: u16) -> Run {
 fn close(relay: Relay) -> u16 {
     let port = relay.port;
     drop(relay);
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while TcpListener::bind(("127.0.0.1", port)).is_err() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    eventually(|| TcpListener::bind(("127.0.0.1", port)).ok());
     port
 }
 
@@ -128,7 +123,7 @@ fn se_01_a_kill_in_the_middle_of_a_fetch_leaves_nothing_that_hinders_the_next_ru
     assert!(!world.path("sink").exists());
     // The connection breaks, and with it the git that `sp` had started.
     let port = close(relay);
-    std::thread::sleep(Duration::from_millis(200));
+    world.wait_until_idle();
     install_through(&world, &daemon, port).ok();
     assert_eq!(folders(&world, "sink"), ["team__tools__deploy", "team__tools__review"]);
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sp_testkit::{Daemon, Entry, HttpServer, Repo, Run, World, noise, world};
+use sp_testkit::{Daemon, Entry, HttpServer, Repo, Run, World, eventually, noise, world};
 
 use relay::{Meddling, Relay, relay_one};
 

@@ -25,9 +25,8 @@ fn sp_21_fifos_sockets_and_devices_in_a_local_skill_are_refused_unopened() {
         world.skill("evil");
         make(&world.repo().join("skills/evil").join(name));
         world.pack("bad", "name: bad\ninclude: [evil]\n");
-        let start = Instant::now();
         let run = refused(&world, 3, "is neither a file nor a folder");
-        assert!(run.stderr.contains(name) && start.elapsed() < Duration::from_secs(5), "{run}");
+        assert!(run.stderr.contains(name), "{run}");
     }
 }
 
@@ -38,13 +37,11 @@ fn sp_21_a_fifo_in_the_place_of_skill_md_or_of_a_pack_does_not_hang() {
     for path in ["skills/evil/SKILL.md", "packs/pipe.yaml"] {
         assert!(Command::new("mkfifo").arg(world.repo().join(path)).status().unwrap().success());
     }
-    let start = Instant::now();
     assert_eq!(world.sp(&["list"]).ok().stdout, "good\n");
     world.sp(&["packs"]).ok();
     world.sp(&["show", "packs/pipe.yaml"]).fails(1);
     world.pack("bad", "name: bad\ninclude: [evil]\n");
     refused(&world, 3, "SP-17");
-    assert!(start.elapsed() < Duration::from_secs(10));
 }
 
 #[test]

@@ -24,7 +24,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use sp_testkit::{Entry, Files, Run, World, world};
+use sp_testkit::{Entry, Files, HANG_TIMEOUT, Run, World, eventually, world};
 use sp_tree::{Digest, PrivateKey};
 
 /// How much of a package its maker signs.

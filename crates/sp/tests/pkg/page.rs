@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sp_testkit::{Answer, Browser, WebServer, World};
+use sp_testkit::{Answer, Browser, HANG_TIMEOUT, WebServer, World};
 
 use crate::{answer, pkg, project, read, refused, write};
 
 /// Longer than any of these takes on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(150);
+const PATIENCE: Duration = HANG_TIMEOUT;
 
 /// What a reader did with a page and saw, and what the server was asked for meanwhile.
 struct Seen {
