@@ -13,6 +13,7 @@ pub mod atomic;
 mod digest;
 mod dir;
 pub mod fault;
+mod git_name;
 mod hex;
 mod index;
 mod limits;

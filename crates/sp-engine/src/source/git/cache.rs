@@ -128,8 +128,8 @@ impl Checkouts<'_> {
                     "`{repo}` has a tag and a branch called `{git_ref}`: the tag is used"
                 )));
             }
-            let listing = cache.git.local(&["ls-tree", "-r", "-t", "-z", "--full-tree", &resolved.commit]);
-            let tree = GitTree::read(listing, self.limits, repo)?;
+            let objects = cache.git.local(&["cat-file", "--batch"]);
+            let tree = GitTree::read(objects, &resolved.commit, self.limits, repo)?;
             let checkout = Checkout {
                 repo: import.repo.clone(),
                 url: url.into(),
