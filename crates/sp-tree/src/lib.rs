@@ -29,6 +29,7 @@ pub mod transaction;
 mod tree;
 mod walk;
 mod write;
+mod zip_layout;
 mod zstd;
 
 pub use archive::{Archive, ArchiveError, Packed, Refusal};
