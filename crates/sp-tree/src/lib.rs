@@ -24,6 +24,7 @@ mod path;
 mod read;
 mod scan;
 mod sign;
+mod stamp;
 mod store;
 pub mod transaction;
 mod tree;

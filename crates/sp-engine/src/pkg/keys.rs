@@ -261,7 +261,7 @@ fn store(session: &Session<'_>, _home: &Home<'_>, name: &str, key: &PrivateKey) 
     check_name(name)?;
     let pem = key.to_pem().map_err(|e| Error::new(Kind::Data, "the key cannot be written").because(e))?;
     let path = path_of(context, name);
-    Dir::create_all(&context.home.join(KEYS))?;
+    context.private_dir(&context.home.join(KEYS))?;
     if path.symlink_metadata().is_ok() {
         return Err(Error::new(Kind::Request, format!("there is a key called `{name}` already"))
             .hint("give the new one another name, or use `sp key rotate`"));

@@ -130,7 +130,7 @@ impl<'a> Transaction<'a> {
     fn prepare(&mut self) -> Result<(), TransactionError> {
         self.journal.store(self.home)?;
         for root in &self.journal.roots {
-            let dir = Dir::create_all(&root.path)?;
+            let dir = self.home.create_with_own_access(&root.path)?;
             dir.create_dir(&root.stage)?;
             let stage = dir.open_dir(&root.stage, Follow::Never)?;
             self.roots.push(Root { dir, stage });

@@ -6,6 +6,7 @@ mod git_dir;
 mod links;
 mod local;
 mod names;
+mod own_dirs;
 mod programs;
 mod secrets;
 

@@ -105,7 +105,7 @@ impl Checkouts<'_> {
         if self.context.network == Network::Offline && !dir.is_dir() {
             return Err(never_fetched(repo, imports[numbers[0]].git_ref.as_ref()));
         }
-        let made = Dir::create_all(&dir)?;
+        let made = self.context.private_dir(&dir)?;
         let _lock = self.context.lock(&made)?;
         sweep(&made)?;
         let mut cache = Cache {
@@ -355,7 +355,7 @@ impl Cache<'_> {
     /// The commit that a short id is the start of, found in a history without trees of its own.
     fn lengthen(&self, short: &GitRef) -> Result<String> {
         let dir = self.dir.with_extension("commits.git");
-        let made = Dir::create_all(&dir)?;
+        let made = self.over.context.private_dir(&dir)?;
         let _lock = self.over.context.lock(&made)?;
         sweep(&made)?;
         let history = Cache {
