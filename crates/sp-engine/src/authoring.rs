@@ -86,6 +86,11 @@ impl Authoring {
         self.root.join("skills")
     }
 
+    /// Where the packs are.
+    pub(crate) fn packs_dir(&self) -> PathBuf {
+        self.root.join("packs")
+    }
+
     /// Finds the local skills; the index, if one is given, spares the walk where nothing moved.
     pub(crate) fn skills(&self, session: &Session<'_>, index: Option<&mut Index>) -> Result<LocalSkills> {
         let context = session.context;
@@ -118,7 +123,7 @@ impl Authoring {
 
     /// Everything below `packs/` that is called as a pack is, sorted.
     pub(crate) fn pack_paths(&self) -> Result<Vec<PathBuf>> {
-        let dir = self.root.join("packs");
+        let dir = self.packs_dir();
         if !dir.is_dir() {
             return Ok(Vec::new());
         }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use sp_formats::Report;
 use sp_formats::printable::printable;
 use sp_tree::transaction::Recovery;
-use sp_tree::{Dir, Lock};
+use sp_tree::{Dir, FileError, Lock};
 
 use crate::error::{Error, Kind, Result};
 
@@ -150,6 +150,12 @@ impl Context<'_> {
     /// Where git repositories are cached.
     pub fn cache_dir(&self) -> PathBuf {
         self.cache.clone().unwrap_or_else(|| self.home.join("cache"))
+    }
+
+    /// Opens a directory in the home or in the cache, and makes it first where it is missing. It is private: what is
+    /// created beneath it belongs to the user alone.
+    pub(crate) fn private_dir(&self, path: &Path) -> std::result::Result<Dir, FileError> {
+        Dir::create_private(path)
     }
 
     /// The time that goes into packages and records: whole seconds, in RFC 3339.

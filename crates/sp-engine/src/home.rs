@@ -30,7 +30,9 @@ pub(crate) struct Home<'a> {
 impl<'a> Home<'a> {
     /// Makes the home if it is missing, takes its lock, and ends what an earlier run left.
     pub(crate) fn open(context: &'a Context<'a>, limits: &Limits) -> Result<Self> {
-        let dir = Dir::create_all(&context.home)?;
+        let dir = context.private_dir(&context.home)?;
+        // One that an earlier version made may be open to others. Somebody else's is left alone.
+        let _ = dir.restrict();
         let lock = context.lock(&dir)?;
         let home = Self { context, dir, _lock: lock };
         home.recover(limits)?;
@@ -69,7 +71,7 @@ impl<'a> Home<'a> {
 
     /// The home, if nobody else is changing it and it can be changed at all.
     fn try_open(context: &'a Context<'a>) -> Option<Self> {
-        let dir = Dir::create_all(&context.home).ok()?;
+        let dir = context.private_dir(&context.home).ok()?;
         let lock = Lock::try_take(&dir).ok()??;
         Some(Self { context, dir, _lock: lock })
     }

@@ -17,7 +17,7 @@ use crate::plan::{FilePlan, LocalDigests, Places, Plan, Planner, Wanted, folders
 use crate::plan_id::{Identified, PlanId};
 use crate::resolve::Origin;
 use crate::show::{Chosen, choose};
-use crate::sinks::{Sink, SinkRequest, find, hint_place, refuse_overlap};
+use crate::sinks::{Sink, SinkRequest, find, hint_place, refuse_overlap, refuse_own_dirs};
 use crate::stage::Stager;
 
 pub use crate::plan::{Others, Replace};
@@ -57,7 +57,7 @@ pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<Change
     let mut indexes = Indexes::new(context);
     let packs = choose_all(&session, request, &mut indexes)?;
     for (sink, chosen) in sinks.iter().flat_map(|sink| packs.iter().map(move |chosen| (sink, chosen))) {
-        refuse_overlap(context, sink, &chosen.authoring.skills_dir())?;
+        refuse_overlap(context, sink, &chosen.authoring)?;
     }
     let wanted = Wanted {
         packs: &packs,
@@ -160,6 +160,10 @@ impl Change<'_> {
         files: Vec<FilePlan>,
         indexes: &mut Indexes<'_>,
     ) -> Result<(ChangeReport, Vec<KeptFolder>)> {
+        // What an earlier version put there can still be removed.
+        if !wanted.packs.is_empty() {
+            sinks.iter().try_for_each(|sink| refuse_own_dirs(self.session.context, sink))?;
+        }
         let state = match self.home {
             Some(home) => home.state()?,
             None => read_state(self.session.context)?,

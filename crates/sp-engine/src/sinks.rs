@@ -9,6 +9,7 @@ use sp_formats::suggest::nearest;
 use sp_tree::PinnedDir;
 
 use crate::agents::{Agent, agent, agents};
+use crate::authoring::Authoring;
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
@@ -183,18 +184,28 @@ pub(crate) fn real_path(context: &Context<'_>, path: &Path) -> Result<PathBuf> {
 }
 
 /// Refuses a sink that overlaps the authoring tree: the next walk would find what was installed.
-pub(crate) fn refuse_overlap(context: &Context<'_>, sink: &Sink, skills: &Path) -> Result<()> {
-    let Ok(skills) = skills.canonicalize() else {
-        return Ok(());
-    };
-    if !sink.path.starts_with(&skills) && !skills.starts_with(&sink.path) {
+pub(crate) fn refuse_overlap(context: &Context<'_>, sink: &Sink, authoring: &Authoring) -> Result<()> {
+    let dirs = [(authoring.skills_dir(), "the authoring tree"), (authoring.packs_dir(), "the directory of the packs")];
+    dirs.iter().try_for_each(|(dir, what)| match dir.canonicalize() {
+        Ok(dir) => refuse_inside(context, sink, &dir, what),
+        // What is not there overlaps nothing.
+        Err(_) => Ok(()),
+    })
+}
+
+/// Refuses a sink that overlaps Skillpack's own directories: installed folders would mix with its records.
+pub(crate) fn refuse_own_dirs(context: &Context<'_>, sink: &Sink) -> Result<()> {
+    refuse_inside(context, sink, &real_path(context, &context.home)?, "Skillpack's own directory")?;
+    refuse_inside(context, sink, &real_path(context, &context.cache_dir())?, "Skillpack's cache")
+}
+
+/// Refuses a sink that lies in a directory, or in which the directory lies. Both paths are real.
+fn refuse_inside(context: &Context<'_>, sink: &Sink, dir: &Path, what: &str) -> Result<()> {
+    if !sink.path.starts_with(dir) && !dir.starts_with(&sink.path) {
         return Ok(());
     }
-    let message = format!(
-        "the sink `{}` and the authoring tree `{}` lie inside one another",
-        context.show(&sink.path),
-        context.show(&skills)
-    );
+    let message =
+        format!("the sink `{}` and {what} `{}` lie inside one another", context.show(&sink.path), context.show(dir));
     Err(Error::new(Kind::Request, message).hint("choose another sink with `--path`"))
 }
 

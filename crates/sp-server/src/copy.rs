@@ -54,7 +54,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<Copied, CopyError> {
     let nothing = || CopyError::Nothing(from.into());
     let source = Dir::open(from).map_err(|_| nothing())?;
     source.look(&name(DATABASE)?, Follow::Never)?.ok_or_else(nothing)?;
-    let target = Dir::create_all(to)?;
+    let target = Dir::create_private(to)?;
     if !target.entries()?.is_empty() {
         return Err(CopyError::NotEmpty(to.into()));
     }

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sp_tree::{Dir, Limits, Lock};
+use sp_tree::{Dir, Fixed, Limits, Lock};
 use thiserror::Error;
 use tokio::net::TcpListener;
 
@@ -36,7 +36,7 @@ use crate::catalog::Catalog;
 use crate::counts::Counts;
 use crate::discovery::Discovery;
 use crate::mcp::registry::{Stock, serving};
-use crate::metadata::{Bearer, Database, Metadata, MetadataError, Scope};
+use crate::metadata::{Bearer, DATABASE, Database, Metadata, MetadataError, Scope};
 use crate::objects::Objects;
 use crate::pages::Shelf;
 use crate::sessions::Sessions;
@@ -128,6 +128,13 @@ fn open(settings: &Settings) -> Result<State, ServeError> {
     let data = Dir::create_private(&settings.data).map_err(|e| unusable(e.into()))?;
     let lock = Lock::try_take(&data).map_err(|e| unusable(e.into()))?;
     let lock = lock.ok_or_else(|| ServeError::Used(settings.data.clone()))?;
+    if settings.database.is_none() {
+        // SQLite would make the file readable to others.
+        match data.create_file(&Fixed(DATABASE), false) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(unusable(e.into())),
+            _ => {}
+        }
+    }
     let metadata = match &settings.database {
         None => Metadata::in_folder(&settings.data),
         Some(address) => Metadata::at(address),

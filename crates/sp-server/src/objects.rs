@@ -50,10 +50,10 @@ impl Recent {
 impl Objects {
     /// The objects in a folder. What an interrupted run left half-written is removed.
     pub(crate) fn open(folder: &Path) -> Result<Self, FileError> {
-        Dir::create_all(&folder.join(OBJECTS))?;
+        Dir::create_private(&folder.join(OBJECTS))?;
         let data = Dir::open(folder)?;
         data.remove_tree(&name(INCOMING)?)?;
-        Dir::create_all(&folder.join(INCOMING))?;
+        Dir::create_private(&folder.join(INCOMING))?;
         Ok(Self::of(folder))
     }
 
@@ -71,11 +71,11 @@ impl Objects {
     pub(crate) fn put(&self, bytes: &[u8]) -> Result<Digest, FileError> {
         let digest = Digest::of(bytes);
         let (folder, target) = self.place(&digest)?;
-        let dir = Dir::create_all(&folder)?;
+        let dir = Dir::create_private(&folder)?;
         if dir.look(&target, Follow::Never)?.is_some() {
             return Ok(digest);
         }
-        let incoming = Dir::open(&self.root.join(INCOMING))?;
+        let incoming = Dir::create_private(&self.root.join(INCOMING))?;
         let temporary = name(&format!("{}", self.count.fetch_add(1, Ordering::Relaxed)))?;
         let written = || -> Result<(), FileError> {
             let mut file = incoming.create_file(&temporary, false)?;

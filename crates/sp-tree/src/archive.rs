@@ -1,7 +1,8 @@
 //! Zip archives from strangers: listed and judged before a byte of them is unpacked.
 //!
 //! Names are judged as they are written, never mended. What escapes, links, collides, is
-//! encrypted, lies about its size or unpacks to more than it should is refused.
+//! encrypted, lies about its size or unpacks to more than it should is refused. So is every archive
+//! that two programs could read differently: see [`crate::zip_layout`].
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -9,6 +10,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use flate2::Crc;
 use flate2::read::DeflateDecoder;
 use rawzip::{
     CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder,
@@ -20,17 +22,20 @@ use crate::dir::{Dir, DirEntry, EntryKind, FileError, Follow, escape_bytes, stam
 use crate::limits::Limits;
 use crate::listing::{Listing, ListingBuilder, ListingError};
 use crate::path::{PathError, RelPath};
+use crate::zip_layout::{End, Extent, check_disk, record_len};
 
 /// An archive that unpacks to less than this may be packed as tightly as it likes.
 const HARMLESS_BYTES: u64 = 1024 * 1024;
-/// Names and extra fields of a local header: two lengths of 16 bits.
-const HEADER_BYTES: usize = 2 * 65_536;
+/// An empty folder may be compressed like an empty file: into two bytes, or into five by some programs.
+const MAX_EMPTY_STREAM_LEN: u64 = 5;
 
 /// What a Unix mode says of the kind of a file.
 const S_IFMT: u32 = 0o170_000;
 const S_IFLNK: u32 = 0o120_000;
 const S_IFREG: u32 = 0o100_000;
 const S_IFDIR: u32 = 0o040_000;
+/// What the attributes of MS-DOS call a directory.
+const DOS_DIRECTORY: u32 = 0x10;
 
 /// Why an archive cannot be used.
 #[derive(Debug, Error)]
@@ -88,8 +93,20 @@ pub enum Refusal {
     #[error("it is compressed by a method that is not supported")]
     Method,
     /// Its two headers say different things.
-    #[error("its two headers contradict each other")]
-    Headers,
+    #[error("its local header and the directory of the archive have a different {field}")]
+    Headers {
+        /// What differs.
+        field: &'static str,
+    },
+    /// An extra field gives it another name.
+    #[error("an extra field gives it another name")]
+    OtherName,
+    /// It is said to be in another part of a split archive.
+    #[error("its disk number is not 0")]
+    OtherDisk,
+    /// A folder that has bytes.
+    #[error("it is a folder with content")]
+    FolderContent,
     /// Its bytes are those of another member too.
     #[error("it shares its bytes with another member")]
     Overlap,
@@ -114,6 +131,7 @@ impl ArchiveError {
 pub struct Packed {
     place: ZipArchiveEntryWayfinder,
     deflated: bool,
+    crc: u32,
 }
 
 /// Where the bytes of an archive are.
@@ -159,25 +177,32 @@ impl Archive {
             let what = format!("the archive has {size} bytes");
             return Err(ArchiveError::TooMuch { what, limit: limits.zip_bytes, name: "zip-bytes" });
         }
+        let unreadable = |why: String| ArchiveError::Broken { path: path.into(), why };
+        let end = End::find(&bytes, size).map_err(unreadable)?;
+        too_many(end.entries, limits)?;
         let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
         let zip = ZipLocator::new().locate_in_reader(bytes, &mut buffer, size).map_err(|(_, why)| broken(why))?;
-        let claimed = zip.entries_hint();
-        too_many(claimed, limits)?;
+        if (zip.eocd_offset(), zip.directory_offset()) != (end.offset, end.directory.start) {
+            return Err(unreadable("its directory is not where its end record says".into()));
+        }
         let mut members = Vec::new();
-        let mut header = vec![0; HEADER_BYTES];
+        let mut next_record = end.directory.start;
         let mut entries = zip.entries(&mut buffer);
         while let Some(record) = entries.next_entry().map_err(broken)? {
             too_many(members.len() as u64 + 1, limits)?;
-            members.push(
-                Member::judge(&zip, &record, &mut header).map_err(|why| refused(record.file_path().as_bytes(), why))?,
-            );
+            let member = Member::judge(&zip, &record).map_err(|why| refused(record.file_path().as_bytes(), why))?;
+            members.push(member);
+            next_record += record_len(&record);
         }
-        if members.len() as u64 != claimed {
-            let why = format!("it claims {claimed} members, and has {}", members.len());
-            return Err(ArchiveError::Broken { path: path.into(), why });
+        if members.len() as u64 != end.entries {
+            return Err(unreadable(format!("it claims {} members, and has {}", end.entries, members.len())));
+        }
+        if next_record != end.directory.end {
+            return Err(unreadable("its directory has bytes that belong to no member".into()));
         }
         not_too_tight(&members, size, limits)?;
         no_overlap(&members)?;
+        no_hidden_bytes(zip.get_ref(), &members, end.directory.start).map_err(unreadable)?;
         Ok(Self { listing: list(members, limits)?, zip })
     }
 
@@ -186,17 +211,29 @@ impl Archive {
         let lies = || ArchiveError::Member { member: path.to_string(), why: Refusal::Lies };
         let entry = self.zip.get_entry(packed.place).map_err(|_| lies())?;
         let size = packed.place.uncompressed_size_hint();
-        let raw = entry.reader();
+        let mut raw = entry.reader();
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).min(RECOMMENDED_BUFFER_SIZE));
-        let read = match packed.deflated {
-            true => entry.verifying_reader(DeflateDecoder::new(raw)).take(size + 1).read_to_end(&mut bytes),
-            false => entry.verifying_reader(raw).take(size + 1).read_to_end(&mut bytes),
+        let compressed = match packed.deflated {
+            true => {
+                let mut decoder = DeflateDecoder::new(raw);
+                let read = (&mut decoder).take(size + 1).read_to_end(&mut bytes);
+                read.map(|_| decoder.total_in())
+            }
+            false => (&mut raw).take(size + 1).read_to_end(&mut bytes).map(|read| read as u64),
         };
-        match read {
-            Ok(_) if bytes.len() as u64 == size => Ok(bytes),
-            _ => Err(lies()),
+        // A compressed stream that ends early would leave bytes that nobody looks at.
+        let is_whole = compressed.is_ok_and(|compressed| compressed == packed.place.compressed_size_hint());
+        match is_whole && bytes.len() as u64 == size && checksum(&bytes) == packed.crc {
+            true => Ok(bytes),
+            false => Err(lies()),
         }
     }
+}
+
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
 }
 
 fn open_file(path: &Path) -> Result<(File, u64), ArchiveError> {
@@ -230,15 +267,15 @@ struct Member {
     executable: bool,
     packed: Packed,
     /// Which bytes of the archive are its own.
-    range: (u64, u64),
+    extent: Extent,
 }
 
 impl Member {
-    fn judge(zip: &ZipArchive<Bytes>, record: &ZipFileHeaderRecord<'_>, header: &mut [u8]) -> Result<Self, Refusal> {
+    fn judge(zip: &ZipArchive<Bytes>, record: &ZipFileHeaderRecord<'_>) -> Result<Self, Refusal> {
         let raw = record.file_path();
         let is_dir = raw.as_bytes().ends_with(b"/");
         let path = RelPath::from_bytes(raw.as_bytes().strip_suffix(b"/").unwrap_or(raw.as_bytes()))?;
-        match (record.mode().value() & S_IFMT, is_dir) {
+        match (kind_of(record), is_dir) {
             (S_IFLNK, _) => return Err(Refusal::Link),
             (0 | S_IFREG, false) | (0 | S_IFDIR, true) => {}
             _ => return Err(Refusal::Special),
@@ -252,22 +289,33 @@ impl Member {
         if !deflated && method != CompressionMethod::STORE {
             return Err(Refusal::Method);
         }
-        let entry = zip.get_entry(record.wayfinder()).map_err(|_| Refusal::Headers)?;
-        let local = entry.local_header(header).map_err(|_| Refusal::Headers)?;
-        if local.file_path().as_bytes() != raw.as_bytes() || local.compression_method() != method {
-            return Err(Refusal::Headers);
+        check_disk(zip.get_ref(), record)?;
+        let extent = Extent::read(zip.get_ref(), record)?;
+        if is_dir && (extent.size > 0 || extent.compressed > MAX_EMPTY_STREAM_LEN) {
+            return Err(Refusal::FolderContent);
         }
         Ok(Self {
             path,
             is_dir,
             executable: record.mode().permissions() & 0o100 != 0,
-            packed: Packed { place: record.wayfinder(), deflated },
-            range: (record.local_header_offset(), entry.compressed_data_range().1),
+            packed: Packed { place: record.wayfinder(), deflated, crc: extent.crc },
+            extent,
         })
     }
 
     fn size(&self) -> u64 {
         self.packed.place.uncompressed_size_hint()
+    }
+}
+
+/// The kind that a member's attributes give it, as bits of a Unix mode; 0 if they give none.
+///
+/// Whatever system made the archive: some programs heed a Unix mode in every one.
+fn kind_of(record: &ZipFileHeaderRecord<'_>) -> u32 {
+    let attributes = record.external_attributes();
+    match (attributes >> 16) & S_IFMT {
+        0 if attributes & DOS_DIRECTORY != 0 => S_IFDIR,
+        kind => kind,
     }
 }
 
@@ -288,9 +336,27 @@ fn not_too_tight(members: &[Member], packed: u64, limits: &Limits) -> Result<(),
 /// Members that share bytes make a small archive large without end.
 fn no_overlap(members: &[Member]) -> Result<(), ArchiveError> {
     let mut ordered: Vec<&Member> = members.iter().collect();
-    ordered.sort_by_key(|member| member.range);
-    match ordered.windows(2).find(|pair| pair[1].range.0 < pair[0].range.1) {
+    ordered.sort_by_key(|member| (member.extent.start, member.extent.end));
+    match ordered.windows(2).find(|pair| pair[1].extent.start < pair[0].extent.end) {
         Some(pair) => Err(refused(pair[1].path.as_str().as_bytes(), Refusal::Overlap)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses bytes that belong to no member: a program that reads from the front would see members in them.
+fn no_hidden_bytes(bytes: &Bytes, members: &[Member], directory: u64) -> Result<(), String> {
+    let mut extents: Vec<&Extent> = members.iter().map(|member| &member.extent).collect();
+    extents.sort_by_key(|extent| extent.start);
+    let first = extents.first().map_or(directory, |extent| extent.start);
+    if first != 0 {
+        return Err(format!("its first {first} bytes belong to no member"));
+    }
+    let nexts = extents.iter().skip(1).map(|extent| extent.start).chain([directory]);
+    match extents.iter().zip(nexts).find(|(extent, next)| !extent.reaches(bytes, *next)) {
+        Some((extent, next)) if next < extent.end => Err("a member reaches into its directory".into()),
+        Some((extent, next)) => {
+            Err(format!("its bytes {} to {next} belong to no member, or are no right data descriptor", extent.end))
+        }
         None => Ok(()),
     }
 }

@@ -4,11 +4,14 @@
 //! itself listed, or a [`Fixed`] name of our own), so nothing here can be talked into another
 //! directory. Links are followed only where the caller says [`Follow::Links`]. Every call that
 //! changes something passes [`fault::point`].
+//!
+//! A [`Dir`] is ordinary or private. What is created beneath a private one, at any depth, is private
+//! too and belongs to its owner alone, whatever the process's umask is.
 
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +22,9 @@ use thiserror::Error;
 
 use crate::fault::{self, Op};
 use crate::path::{Name, RelPath};
+use crate::stamp::entry_kind;
+pub use crate::stamp::{EntryKind, Stamp};
+pub(crate) use crate::stamp::{stamp_link, stamp_of};
 
 /// A file-system call that failed, and where.
 #[derive(Debug, Error)]
@@ -71,19 +77,6 @@ impl Follow {
             Self::Never => AtFlags::SYMLINK_NOFOLLOW,
         }
     }
-}
-
-/// What an entry of a directory is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryKind {
-    /// A directory.
-    Dir,
-    /// A regular file.
-    File,
-    /// A symbolic link.
-    Link,
-    /// A FIFO, socket or device.
-    Special,
 }
 
 /// A name that is surely one path segment.
@@ -139,50 +132,24 @@ impl Segment for DirEntry {
     }
 }
 
-/// What one look at a file or directory tells: if the next look tells the same, nothing changed.
+/// Who may use what is created in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
-    /// The inode number.
-    pub inode: u64,
-    /// The size in bytes.
-    pub size: u64,
-    /// When the content last changed, in nanoseconds.
-    pub modified: i64,
-    /// When anything last changed, in nanoseconds.
-    pub changed: i64,
-    /// The type and permission bits.
-    pub mode: u32,
+pub(crate) enum Access {
+    /// Whoever the process's umask allows.
+    Ordinary,
+    /// The owner alone.
+    Private,
 }
 
-impl Stamp {
-    #[allow(clippy::unnecessary_cast, reason = "the fields' types differ between platforms")]
-    fn of(stat: &rustix::fs::Stat) -> Self {
-        Self {
-            inode: stat.st_ino as u64,
-            size: stat.st_size as u64,
-            modified: stat.st_mtime as i64 * 1_000_000_000 + stat.st_mtime_nsec as i64,
-            changed: stat.st_ctime as i64 * 1_000_000_000 + stat.st_ctime_nsec as i64,
-            mode: stat.st_mode as u32,
-        }
-    }
-
-    /// What kind of entry it is.
-    pub fn kind(&self) -> EntryKind {
-        entry_kind(FileType::from_raw_mode(self.mode as _))
-    }
-
-    /// Whether the owner may execute it.
-    pub fn executable(&self) -> bool {
-        self.mode & 0o100 != 0
-    }
-}
-
-fn entry_kind(kind: FileType) -> EntryKind {
-    match kind {
-        FileType::Directory => EntryKind::Dir,
-        FileType::RegularFile => EntryKind::File,
-        FileType::Symlink => EntryKind::Link,
-        _ => EntryKind::Special,
+impl Access {
+    /// The part of a mode that it leaves.
+    fn limit(self, mode: u32) -> Mode {
+        Mode::from_raw_mode(
+            (match self {
+                Self::Ordinary => mode,
+                Self::Private => mode & 0o700,
+            }) as _,
+        )
     }
 }
 
@@ -191,6 +158,7 @@ fn entry_kind(kind: FileType) -> EntryKind {
 pub struct Dir {
     fd: OwnedFd,
     path: PathBuf,
+    access: Access,
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only one platform lists through its own handle"))]
     listed: AtomicBool,
 }
@@ -200,47 +168,72 @@ const DIR_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 impl Dir {
     /// Opens a directory by a path that the user, not a package, gave.
     pub fn open(path: &Path) -> Result<Self> {
+        Self::open_with(path, Access::Ordinary)
+    }
+
+    fn open_with(path: &Path, access: Access) -> Result<Self> {
         let fd =
             rustix::fs::open(path, DIR_FLAGS, Mode::empty()).map_err(|e| FileError::new("open directory", path, e))?;
-        Ok(Self { fd, path: path.into(), listed: AtomicBool::new(false) })
+        Ok(Self { fd, path: path.into(), access, listed: AtomicBool::new(false) })
     }
 
     /// Opens a directory by its real path. A link anywhere in it is an error (`ELOOP` or `ENOTDIR`).
     pub fn open_real(path: &Path) -> Result<Self> {
         let fd = open_without_links(path).map_err(|e| FileError::new("open directory", path, e))?;
-        Ok(Self { fd, path: path.into(), listed: AtomicBool::new(false) })
+        Ok(Self { fd, path: path.into(), access: Access::Ordinary, listed: AtomicBool::new(false) })
     }
 
     /// A second handle on the same directory.
-    pub(crate) fn reopen(&self) -> Result<Self> {
+    pub(crate) fn reopen(&self, access: Access) -> Result<Self> {
         let fd = rustix::fs::openat(&self.fd, ".", DIR_FLAGS, Mode::empty())
             .map_err(|e| FileError::new("open directory", &self.path, e))?;
-        Ok(Self { fd, path: self.path.clone(), listed: AtomicBool::new(false) })
+        Ok(Self { fd, path: self.path.clone(), access, listed: AtomicBool::new(false) })
     }
 
     /// Opens a directory by a path that the user gave, and makes it and its parents first where missing.
     pub fn create_all(path: &Path) -> Result<Self> {
-        Self::create_for(path, 0o777)
+        Self::create_with_access(path, Access::Ordinary)
     }
 
-    /// The same; one that is made is its owner's alone.
+    /// Opens a directory as [`create_all`](Self::create_all) does, as a private one. Directories that it makes on the
+    /// way are private too.
     pub fn create_private(path: &Path) -> Result<Self> {
-        Self::create_for(path, 0o700)
+        Self::create_with_access(path, Access::Private)
     }
 
-    fn create_for(path: &Path, mode: u32) -> Result<Self> {
-        match Self::open(path) {
+    /// Who may use what is created at `path`: it is private if it lies beneath this directory and this one is private.
+    pub(crate) fn access_of(&self, path: &Path) -> Result<Access> {
+        let own = self.identity()?;
+        let is_own =
+            |above: &Path| Self::open(above).and_then(|above| above.identity()).is_ok_and(|other| other == own);
+        let inside = self.access == Access::Private && path.ancestors().any(is_own);
+        Ok(if inside { Access::Private } else { Access::Ordinary })
+    }
+
+    fn create_with_access(path: &Path, access: Access) -> Result<Self> {
+        match Self::open_with(path, access) {
             Err(error) if error.is(Errno::NOENT) => {}
             other => return other,
         }
         let (Some(parent), Some(entry)) = (path.parent(), DirEntry::of(path)) else {
-            return Self::open(path);
+            return Self::open_with(path, access);
         };
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        match Self::create_all(parent)?.make_dir(&entry, mode) {
+        match Self::create_with_access(parent, access)?.create_dir(&entry) {
             Err(error) if !error.is(Errno::EXIST) => Err(error),
-            _ => Self::open(path),
+            _ => Self::open_with(path, access),
         }
+    }
+
+    /// Takes the permissions of everybody but the owner away from the directory itself.
+    pub fn restrict(&self) -> Result<()> {
+        let others = self.stamp()?.mode & 0o077;
+        if others == 0 {
+            return Ok(());
+        }
+        fault::point(Op::Mode, || self.path.display().to_string())
+            .and_then(|()| Ok(rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(0o700))?))
+            .map_err(|e| FileError::new("change the mode of", &self.path, e))
     }
 
     /// Where the directory is, for messages.
@@ -261,7 +254,7 @@ impl Dir {
         };
         let fd = rustix::fs::openat(&self.fd, name.segment(), flags, Mode::empty())
             .map_err(|e| FileError::new("open directory", self.path_of(name), e))?;
-        Ok(Self { fd, path: self.path_of(name), listed: AtomicBool::new(false) })
+        Ok(Self { fd, path: self.path_of(name), access: self.access, listed: AtomicBool::new(false) })
     }
 
     /// Opens a file for reading. Never blocks on a FIFO; the caller looks at what it is first.
@@ -407,12 +400,8 @@ impl Dir {
 
     /// Makes a directory, which must not exist.
     pub fn create_dir(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
-        self.make_dir(name, 0o777)
-    }
-
-    fn make_dir(&self, name: &(impl Segment + ?Sized), mode: u32) -> Result<()> {
         self.mutate(Op::CreateDir, "create directory", name, || {
-            rustix::fs::mkdirat(&self.fd, name.segment(), Mode::from_raw_mode(mode))
+            rustix::fs::mkdirat(&self.fd, name.segment(), self.access.limit(0o777))
         })
     }
 
@@ -436,7 +425,7 @@ impl Dir {
         let path = self.path_of(name);
         let create = || -> io::Result<OwnedFd> {
             fault::point(Op::CreateFile, || path.display().to_string())?;
-            Ok(rustix::fs::openat(&self.fd, name.segment(), flags, Mode::from_raw_mode(mode))?)
+            Ok(rustix::fs::openat(&self.fd, name.segment(), flags, self.access.limit(mode))?)
         };
         match create() {
             Ok(fd) => Ok(NewFile { file: fd.into(), path }),
@@ -587,17 +576,6 @@ fn open_without_links(path: &Path) -> rustix::io::Result<OwnedFd> {
         dir = rustix::fs::openat(&dir, part.as_os_str(), DIR_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
     }
     Ok(dir)
-}
-
-/// What a symbolic link looks like; `None` where there is none at this path.
-pub(crate) fn stamp_link(path: &Path) -> Option<Stamp> {
-    let stat = rustix::fs::lstat(path).ok()?;
-    Some(Stamp::of(&stat)).filter(|stamp| stamp.kind() == EntryKind::Link)
-}
-
-/// Looks at an open file.
-pub(crate) fn stamp_of(file: impl AsFd) -> io::Result<Stamp> {
-    Ok(Stamp::of(&rustix::fs::fstat(file)?))
 }
 
 /// A file that was just created and is being written.

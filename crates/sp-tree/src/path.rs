@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use unicode_normalization::{UnicodeNormalization, is_nfc_quick};
 
+use crate::git_name::is_git_dir;
+
 /// The most bytes that one segment may have: what every common file system can store.
 const MAX_SEGMENT: usize = 255;
 /// The most bytes that a whole relative path may have.
@@ -41,6 +43,9 @@ pub enum PathError {
     /// A segment ends in a dot or a space, which Windows drops.
     #[error("a segment ends in a dot or a space, which Windows drops")]
     Trailing,
+    /// A segment that git reads as its own directory, on this or on another platform.
+    #[error("git treats the name `{}` as its own directory", .0.escape_default())]
+    GitDir(String),
     /// It is not UTF-8.
     #[error("it is not UTF-8")]
     NotUtf8,
@@ -141,6 +146,7 @@ fn check_segment(segment: &str) -> Result<(), PathError> {
     if segment.len() > MAX_SEGMENT {
         return Err(PathError::TooLong(MAX_SEGMENT));
     }
+    check_not_git(segment)?;
     for c in segment.chars() {
         match c {
             '/' | '\\' => return Err(PathError::Separator(c)),
@@ -154,6 +160,14 @@ fn check_segment(segment: &str) -> Result<(), PathError> {
     }
     if is_device(segment) {
         return Err(PathError::Device(segment.into()));
+    }
+    Ok(())
+}
+
+/// Refuses a name that git reads as its own directory `.git`.
+pub(crate) fn check_not_git(segment: &str) -> Result<(), PathError> {
+    if is_git_dir(segment) {
+        return Err(PathError::GitDir(segment.into()));
     }
     Ok(())
 }
@@ -244,8 +258,22 @@ mod tests {
     }
 
     #[test]
+    fn se_03_names_that_git_reads_as_its_own_directory_are_refused_in_every_segment() {
+        for name in [".git", ".GIT", "git~1", "Git~12", ".git.", ".git . ", ".git::$INDEX_ALLOCATION", ".g\u{200c}it"] {
+            for path in [name.to_owned(), format!("a/{name}"), format!("{name}/config"), format!("a/{name}/config")] {
+                assert_eq!(RelPath::new(&path), Err(PathError::GitDir(name.into())), "{path:?}");
+            }
+            assert_eq!(Name::new(name), Err(PathError::GitDir(name.into())));
+        }
+        let shown = PathError::GitDir(".g\u{200c}it".into()).to_string();
+        assert_eq!(shown, r"git treats the name `.g\u{200c}it` as its own directory");
+    }
+
+    #[test]
     fn se_03_ordinary_paths_are_taken_as_they_are() {
-        for text in ["SKILL.md", ".env", "a/b c/d", "日本/é.md", "console", "com10", "…"] {
+        for text in
+            ["SKILL.md", ".env", ".gitignore", ".github/git", "git~", "a/b c/d", "日本/é.md", "console", "com10", "…"]
+        {
             assert_eq!(RelPath::new(text).unwrap().as_str(), text);
         }
     }

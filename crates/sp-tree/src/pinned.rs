@@ -13,7 +13,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::dir::{Dir, DirEntry, FileError, Follow, Stamp, stamp_link};
+use crate::dir::{Access, Dir, DirEntry, FileError, Follow, Stamp, stamp_link};
 
 /// A directory by its real path, with a handle on the part of it that exists.
 #[derive(Debug)]
@@ -64,9 +64,14 @@ impl PinnedDir {
         self.missing.iter().map(next).collect()
     }
 
-    /// A second handle on the directory; missing directories are created. No link is followed.
-    pub(crate) fn create(&self) -> Result<Dir, FileError> {
-        let mut dir = self.base.reopen()?;
+    /// A second handle on the directory; missing directories are created, and no link is followed. What is
+    /// created beneath `home` is private if `home` is.
+    pub fn create(&self, home: &Dir) -> Result<Dir, FileError> {
+        self.create_with(home.access_of(&self.path)?)
+    }
+
+    fn create_with(&self, access: Access) -> Result<Dir, FileError> {
+        let mut dir = self.base.reopen(access)?;
         for name in &self.missing {
             let entry = DirEntry::named(name);
             match dir.create_dir(&entry) {
@@ -74,7 +79,7 @@ impl PinnedDir {
                 _ => dir = dir.open_dir(&entry, Follow::Never)?,
             }
         }
-        let created = dir.reopen()?;
+        let created = dir.reopen(access)?;
         let _ = self.created.set(created);
         Ok(dir)
     }
@@ -178,7 +183,7 @@ mod tests {
     fn a_directory_that_is_swapped_for_a_link_stays_open_and_is_noticed() {
         let world = swapped();
         let pinned = PinnedDir::open(&world.root.join("sink")).unwrap();
-        let dir = pinned.create().unwrap();
+        let dir = pinned.create_with(Access::Ordinary).unwrap();
         assert!(pinned.verify(&dir).unwrap());
         world.exchange("sink", "link");
         assert!(!pinned.verify(&dir).unwrap());
@@ -195,7 +200,7 @@ mod tests {
         let pinned = PinnedDir::open(&world.root.join("link/deep/er")).unwrap();
         assert_eq!(pinned.path(), world.root.join("foreign/deep/er"));
         assert!(pinned.dir().is_none());
-        let dir = pinned.create().unwrap();
+        let dir = pinned.create_with(Access::Ordinary).unwrap();
         assert!(world.root.join("foreign/deep/er").is_dir());
         assert!(pinned.verify(&dir).unwrap());
         world.exchange("sink", "link");
@@ -221,7 +226,7 @@ mod tests {
         let world = swapped();
         let pinned = PinnedDir::open(&world.root.join("later/skills")).unwrap();
         symlink(world.root.join("foreign"), world.root.join("later")).unwrap();
-        pinned.create().unwrap_err();
+        pinned.create_with(Access::Ordinary).unwrap_err();
         assert!(!world.root.join("foreign/skills").exists());
     }
 

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::dir::{Dir, DirEntry, EntryKind, FileError, Follow, escape_bytes};
 use crate::limits::Limits;
-use crate::path::{Name, PathError};
+use crate::path::{Name, PathError, check_not_git};
 use crate::scan::Stamps;
 
 /// Why a walk ended before its end.
@@ -209,7 +209,7 @@ fn child_path(level: &Level, entry: &DirEntry) -> Result<Box<str>, Unnamed> {
     let checked = entry.name().to_str().ok_or(PathError::NotUtf8);
     let checked = checked.and_then(|name| match name.chars().find(|c| c.is_control()) {
         Some(c) => Err(PathError::Control(c)),
-        None => Ok(name),
+        None => check_not_git(name).map(|()| name),
     });
     let refused = |why| Unnamed { path: escape_bytes(level.dir.path_of(entry).as_os_str()), why };
     let name = checked.map_err(refused)?;

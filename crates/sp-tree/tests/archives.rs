@@ -1,235 +1,20 @@
 //! Zip archives from strangers, written byte by byte: the good ones, and every lie that one can tell.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test arranges its world with the plain calls"
-)]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
 
-use std::collections::BTreeMap;
-use std::io::Write;
+mod zips;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use flate2::write::DeflateEncoder;
-use flate2::{Compress, Compression, Crc, FlushCompress};
-use sp_tree::{Archive, ArchiveError, Limits, ListingError, ListingKind, PathError, Refusal};
+use flate2::{Compress, Compression, FlushCompress};
+use sp_tree::{ArchiveError, Limits, ListingError, PathError, Refusal};
 use tempfile::TempDir;
 
-const UNIX: u16 = 3 << 8;
-const DOS: u16 = 0;
-const STORED: u16 = 0;
-const DEFLATED: u16 = 8;
-const ENCRYPTED: u16 = 1;
-const DESCRIPTOR: u16 = 1 << 3;
-const UTF_8: u16 = 1 << 11;
-const GIB: u64 = 1 << 30;
-
-/// A member, and what its two headers say of it.
-#[derive(Clone)]
-struct Member {
-    name: Vec<u8>,
-    local_name: Option<Vec<u8>>,
-    /// The bytes that stand in the archive.
-    packed: Vec<u8>,
-    size: u64,
-    crc: u32,
-    method: u16,
-    local_method: Option<u16>,
-    flags: u16,
-    creator: u16,
-    mode: u32,
-    /// Whether the sizes of the central header are in an extra field.
-    zip64: bool,
-    /// Where the central header says that the local one is.
-    offset: Option<u32>,
-}
-
-fn crc(bytes: &[u8]) -> u32 {
-    let mut crc = Crc::new();
-    crc.update(bytes);
-    crc.sum()
-}
-
-fn stored(name: impl AsRef<[u8]>, bytes: &[u8]) -> Member {
-    Member {
-        name: name.as_ref().into(),
-        local_name: None,
-        packed: bytes.into(),
-        size: bytes.len() as u64,
-        crc: crc(bytes),
-        method: STORED,
-        local_method: None,
-        flags: 0,
-        creator: UNIX,
-        mode: 0o100_644,
-        zip64: false,
-        offset: None,
-    }
-}
-
-fn deflated(name: impl AsRef<[u8]>, bytes: &[u8]) -> Member {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes).unwrap();
-    Member { packed: encoder.finish().unwrap(), method: DEFLATED, ..stored(name, bytes) }
-}
-
-fn folder(name: &str) -> Member {
-    Member { mode: 0o040_755, ..stored(name, b"") }
-}
-
-/// What the end of an archive says of the rest.
-#[derive(Default)]
-struct End {
-    claimed: Option<u64>,
-    zip64: bool,
-    comment: Vec<u8>,
-}
-
-/// Writes numbers as a zip has them, the lowest byte first.
-struct Out(Vec<u8>);
-
-impl Out {
-    fn two(&mut self, values: &[u16]) -> &mut Self {
-        values.iter().for_each(|value| self.0.extend(value.to_le_bytes()));
-        self
-    }
-    fn four(&mut self, values: &[u32]) -> &mut Self {
-        values.iter().for_each(|value| self.0.extend(value.to_le_bytes()));
-        self
-    }
-    fn eight(&mut self, values: &[u64]) -> &mut Self {
-        values.iter().for_each(|value| self.0.extend(value.to_le_bytes()));
-        self
-    }
-    fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
-        self.0.extend(bytes);
-        self
-    }
-}
-
-impl Member {
-    /// The local header, the bytes, and the descriptor behind them.
-    fn local(&self) -> Vec<u8> {
-        let name = self.local_name.as_ref().unwrap_or(&self.name);
-        let mut out = Out(Vec::new());
-        let is_late = self.flags & DESCRIPTOR != 0;
-        let [crc, packed, size] = if is_late { [0; 3] } else { [self.crc, self.packed_size(), self.size as u32] };
-        out.four(&[0x0403_4b50]).two(&[20, self.flags, self.local_method.unwrap_or(self.method), 0, 0]);
-        out.four(&[crc, packed, size]).two(&[name.len() as u16, 0]).bytes(name).bytes(&self.packed);
-        if is_late {
-            out.four(&[0x0807_4b50, self.crc, self.packed_size(), self.size as u32]);
-        }
-        out.0
-    }
-
-    fn packed_size(&self) -> u32 {
-        self.packed.len() as u32
-    }
-
-    fn central(&self, offset: usize) -> Vec<u8> {
-        let mut out = Out(Vec::new());
-        let sizes = if self.zip64 { [u32::MAX; 2] } else { [self.packed_size(), self.size as u32] };
-        let mut extra = Out(Vec::new());
-        if self.zip64 {
-            extra.two(&[1, 16]).eight(&[self.size, self.packed.len() as u64]);
-        }
-        out.four(&[0x0201_4b50]).two(&[self.creator | 45, 45, self.flags, self.method, 0, 0]).four(&[self.crc]);
-        out.four(&sizes).two(&[self.name.len() as u16, extra.0.len() as u16, 0, 0, 0]);
-        out.four(&[self.mode << 16, self.offset.unwrap_or(offset as u32)]).bytes(&self.name).bytes(&extra.0);
-        out.0
-    }
-}
-
-/// The records behind the central directory.
-fn end(start: usize, size: usize, count: usize, end: &End) -> Vec<u8> {
-    let mut out = Out(Vec::new());
-    let claimed = end.claimed.unwrap_or(count as u64);
-    if end.zip64 {
-        out.four(&[0x0606_4b50]).eight(&[44]).two(&[45, 45]).four(&[0, 0]);
-        out.eight(&[claimed, claimed, size as u64, start as u64]);
-        out.four(&[0x0706_4b50, 0]).eight(&[(start + size) as u64]).four(&[1]);
-    }
-    let short = if end.zip64 { u16::MAX } else { claimed as u16 };
-    let places = if end.zip64 { [u32::MAX; 2] } else { [size as u32, start as u32] };
-    out.four(&[0x0605_4b50]).two(&[0, 0, short, short]).four(&places);
-    out.two(&[end.comment.len() as u16]).bytes(&end.comment);
-    out.0
-}
-
-fn zip_with(members: &[Member], told: &End) -> Vec<u8> {
-    let mut zip = Vec::new();
-    let mut central = Vec::new();
-    for member in members {
-        central.extend(member.central(zip.len()));
-        zip.extend(member.local());
-    }
-    let start = zip.len();
-    zip.extend(&central);
-    zip.extend(end(start, central.len(), members.len(), told));
-    zip
-}
-
-fn zip(members: &[Member]) -> Vec<u8> {
-    zip_with(members, &End::default())
-}
-
-/// The executable bit and the bytes of a file; a folder has none.
-type Unit = Option<(bool, Vec<u8>)>;
-/// What was unpacked, by path.
-type Unpacked = BTreeMap<String, Unit>;
-
-fn unpack_file(path: &Path, limits: &Limits) -> Result<Unpacked, ArchiveError> {
-    let archive = Archive::open(path, limits)?;
-    let mut unpacked = Unpacked::new();
-    for entry in &archive.listing.entries {
-        let content = match &entry.kind {
-            ListingKind::Dir => None,
-            ListingKind::File { executable, size, handle } => {
-                let bytes = archive.read(&entry.path, handle)?;
-                assert_eq!(bytes.len() as u64, *size, "{}", entry.path);
-                Some((*executable, bytes))
-            }
-        };
-        unpacked.insert(entry.path.to_string(), content);
-    }
-    Ok(unpacked)
-}
-
-fn unpack_with(bytes: &[u8], limits: &Limits) -> Result<Unpacked, ArchiveError> {
-    let dir = TempDir::new().unwrap();
-    let path = dir.path().join("skills.zip");
-    std::fs::write(&path, bytes).unwrap();
-    let start = Instant::now();
-    let unpacked = unpack_file(&path, limits);
-    // A release build takes a tenth of a second for the worst; this is a debug build on a busy machine.
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
-    unpacked
-}
-
-fn unpack(bytes: &[u8]) -> Result<Unpacked, ArchiveError> {
-    unpack_with(bytes, &Limits::default())
-}
-
-#[track_caller]
-fn refused(bytes: &[u8]) -> Refusal {
-    match unpack(bytes) {
-        Err(ArchiveError::Member { why, .. }) => why,
-        other => panic!("no member was refused: {other:?}"),
-    }
-}
+use zips::*;
 
 #[track_caller]
 fn limit_of(bytes: &[u8], limits: &Limits) -> &'static str {
     unpack_with(bytes, limits).unwrap_err().limit_name().unwrap()
-}
-
-fn file(executable: bool, bytes: &[u8]) -> Unit {
-    Some((executable, bytes.into()))
-}
-
-fn tree<const N: usize>(entries: [(&str, Unit); N]) -> Unpacked {
-    entries.into_iter().map(|(path, content)| (path.into(), content)).collect()
 }
 
 #[test]
@@ -363,7 +148,7 @@ fn se_03_two_members_of_one_name_are_refused() {
 fn se_06_links_and_what_is_neither_file_nor_folder_are_refused() {
     for (mode, name, why) in [
         (0o120_777, "a", Refusal::Link),
-        (0o120_777, "a/", Refusal::Special),
+        (0o120_777, "a/", Refusal::Link),
         (0o010_644, "a", Refusal::Special),
         (0o020_644, "a", Refusal::Special),
         (0o060_644, "a", Refusal::Special),
@@ -403,7 +188,7 @@ fn se_06_headers_that_contradict_each_other_are_refused() {
         ("the last offset", Member { offset: Some(u32::MAX - 1), ..good }),
     ] {
         let result = unpack(&zip(&[member]));
-        let is_headers = matches!(&result, Err(ArchiveError::Member { why: Refusal::Headers, .. }));
+        let is_headers = matches!(&result, Err(ArchiveError::Member { why: Refusal::Headers { .. }, .. }));
         assert!(is_headers || matches!(&result, Err(ArchiveError::Broken { .. })), "{case}: {result:?}");
     }
 }
@@ -633,25 +418,20 @@ fn se_06_an_end_that_miscounts_the_members_is_refused() {
 #[test]
 fn se_06_an_end_in_the_comment_does_not_show_another_archive() {
     let members = [stored("a", b"x")];
-    let right = unpack(&zip(&members)).unwrap();
     for comment in [b"PK\x05\x06 is no end here".to_vec(), end(0, 0, 0, &End::default()), zip(&[stored("b", b"y")])] {
         let result = unpack(&zip_with(&members, &End { comment: comment.clone(), ..End::default() }));
-        // Whoever reads from the back sees the last end: that one's archive, or none.
-        let inner = unpack(&comment).ok();
-        assert!(result.is_err() || result.as_ref().ok() == Some(&right) || result.ok() == inner);
+        // Programs disagree about which of the two ends counts.
+        assert!(matches!(result, Err(ArchiveError::Broken { .. })), "{result:?}");
     }
 }
 
 #[test]
-fn se_06_junk_before_an_archive_changes_nothing_that_is_in_it() {
+fn se_06_an_archive_with_bytes_before_it_is_refused() {
     let members = [stored("a", b"x"), deflated("b", b"yyyyyyyyyy")];
-    let right = unpack(&zip(&members)).unwrap();
     let other = zip(&[stored("evil", b"evil")]);
     for junk in [b"#!/bin/sh\nexit\n".as_slice(), b"PK\x03\x04", &other] {
-        match unpack(&[junk, &zip(&members)].concat()) {
-            Ok(unpacked) => assert_eq!(unpacked, right),
-            Err(error) => assert!(error.limit_name().is_none(), "{error}"),
-        }
+        let result = unpack(&[junk, &zip(&members)].concat());
+        assert!(matches!(result, Err(ArchiveError::Broken { .. })), "{result:?}");
     }
 }
 

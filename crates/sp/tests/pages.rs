@@ -6,7 +6,6 @@
     reason = "a test arranges its world with the plain calls"
 )]
 
-
 use serde_json::{Value, json};
 use sp_testkit::{HttpAnswer, Registry, Tab, World, eventually, world};
 use sp_tree::Digest;

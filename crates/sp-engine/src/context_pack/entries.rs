@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::context_pack::{Entries, Entry, MANIFEST, ZipError, unzipped};
 use sp_formats::printable::printable;
-use sp_tree::{Archive, Dir, EntryKind, Follow, Limits};
+use sp_tree::{Archive, Dir, EntryKind, Follow, Limits, Name, PathError};
 
 use super::web::{self, PackAddress, is_address};
 use crate::config::Session;
@@ -147,9 +147,13 @@ impl Walk<'_> {
                 return Err(Error::new(Kind::Data, message).hint("rename it: the names of a pack are UTF-8"));
             };
             let path = format!("{above}{name}");
-            // A pack that is committed: what git keeps is not the pack's.
-            if path == ".git" {
+            // A pack that is committed, or has a repository inside: what git keeps is not the pack's.
+            if name == ".git" {
                 continue;
+            }
+            if let Err(why @ PathError::GitDir(_)) = Name::new(name) {
+                let message = format!("`{}` in `{}` cannot be used", printable(&path), self.budget.name);
+                return Err(Error::new(Kind::Data, message).because(why).hint("remove it, or rename it"));
             }
             if entry.kind == EntryKind::Dir {
                 self.folder(&dir.open_dir(&entry, Follow::Never)?, &format!("{path}/"), depth + 1)?;

@@ -76,11 +76,12 @@ pub(super) struct Size {
 impl Store {
     /// The index of a folder; an empty one if there is none, or none that can be used.
     pub(super) fn open(context: &Context<'_>, folder: &Path) -> Result<Self> {
-        let dir = Dir::create_all(&super::home(context))?;
+        let dir = context.private_dir(&super::home(context))?;
         let name = file_name(folder);
         let path = dir.path().join(&name);
         // Two at once must not both make it: the second would remove what the first is writing into.
         let _lock = context.lock(&dir)?;
+        create_private_file(&dir, &name)?;
         match Self::ready(&path, folder) {
             Ok(Some(store)) => return Ok(store),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
@@ -90,6 +91,7 @@ impl Store {
         }
         // What is no database at all is not mended. Nothing holds it open any more.
         remove_files(&dir, &name)?;
+        create_private_file(&dir, &name)?;
         let store = Self::ready(&path, folder).map_err(|e| failed(&path, e))?;
         store.ok_or_else(|| unreadable(&path))
     }
@@ -337,6 +339,16 @@ fn insert_document(to: &Transaction<'_>, file: i64, document: &Document, words: 
 
 fn file_name(folder: &Path) -> String {
     format!("{}{ENDING}", &Digest::of(folder.as_os_str().as_encoded_bytes()).hex()[..32])
+}
+
+/// Makes the file of an index where it is missing. SQLite itself would make it readable to others; what it keeps beside
+/// the file gets the file's mode.
+fn create_private_file(dir: &Dir, name: &str) -> Result<()> {
+    let name = Name::new(name).map_err(|why| Error::new(Kind::Environment, why.to_string()))?;
+    match dir.create_file(&name, false) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Removes an index with what SQLite keeps beside it.

@@ -230,7 +230,7 @@ impl<'a> Client<'a> {
 
 /// A new place in the cache.
 fn place(context: &Context<'_>) -> Result<(Download, NewFile)> {
-    let dir = Dir::create_all(&context.cache_dir().join("zip"))?;
+    let dir = context.private_dir(&context.cache_dir().join("zip"))?;
     let invalid = |e: sp_tree::PathError| Error::new(Kind::Usage, e.to_string());
     // Several may be fetched at once, and each has a name of its own.
     let number = DOWNLOADS.fetch_add(1, Ordering::Relaxed);

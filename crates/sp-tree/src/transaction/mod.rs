@@ -160,7 +160,7 @@ impl<'a> Transaction<'a> {
     fn prepare(&mut self) -> Result<(), TransactionError> {
         self.journal.store(self.home)?;
         for (pinned, root) in self.pinned.iter().zip(&mut self.journal.roots) {
-            let dir = pinned.create()?;
+            let dir = pinned.create(self.home)?;
             root.identity = Some(dir.identity()?);
             dir.create_dir(&root.stage)?;
             self.roots.push(OpenRoot { stage: dir.open_dir(&root.stage, Follow::Never)?, dir });

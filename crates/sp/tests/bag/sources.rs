@@ -1,6 +1,5 @@
 //! The four kinds of source, for real, and what is refused of them.
 
-
 use super::*;
 
 /// `review` is here as the source has it, and the lock says from where.

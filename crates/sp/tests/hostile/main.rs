@@ -2,9 +2,11 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make hostile files and processes by hand")]
 
 mod bombs;
+mod git_dir;
 mod links;
 mod local;
 mod names;
+mod own_dirs;
 mod programs;
 mod secrets;
 mod swaps;

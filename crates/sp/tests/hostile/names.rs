@@ -73,9 +73,9 @@ fn sp_09_file_names_in_a_remote_skill_that_trick_a_file_system_are_refused() {
         (b"line\nfeed", "control character"),
         (b"esc\x1b[2J", "control character"),
         (b"not-utf8-\xff\xfe", "it is not UTF-8"),
-        (b".GIT", "a name that git itself uses"),
-        (b"git~1", "a name that git itself uses"),
-        (b"GIT~1", "a name that git itself uses"),
+        (b".GIT", "as its own directory"),
+        (b"git~1", "as its own directory"),
+        (b"GIT~1", "as its own directory"),
     ] {
         let world = guarded();
         let repo = remote(&world);

@@ -353,17 +353,17 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 /// A document of these bytes, as it stands in a package.
-fn document(path: &str, bytes: &[u8]) -> Value {
+pub(super) fn document(path: &str, bytes: &[u8]) -> Value {
     json!({"path": path, "sha256": Digest::of(bytes).hex(), "encoding": "zstd+base64", "body": base64(&sp_tree::compress(bytes))})
 }
 
-fn documents(files: &[Value]) -> Made {
+pub(super) fn documents(files: &[Value]) -> Made {
     let mut made = Made::skills("x", "1.0.0", &[]).holds(&json!({"documents": {"files": files}}).to_string());
     made.manifest.remove("conformance_level");
     made
 }
 
-fn manual() -> Value {
+pub(super) fn manual() -> Value {
     document("s/SKILL.md", skill("s", "").as_bytes())
 }
 

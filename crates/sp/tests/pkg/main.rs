@@ -8,6 +8,7 @@
 
 mod context;
 mod extract;
+mod git_dir;
 mod graph;
 mod hostile;
 mod install;

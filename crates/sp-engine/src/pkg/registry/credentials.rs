@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use sp_tree::atomic::{Delivery, Existing, Readers};
-use sp_tree::{Dir, read_optional};
+use sp_tree::read_optional;
 
 use crate::config::Session;
 use crate::context::Context;
@@ -47,7 +47,7 @@ impl Credentials {
     pub(super) fn store(&self, context: &Context<'_>) -> Result<()> {
         let text = format!("{:#}\n", json!({"last": self.last, "registries": self.tokens}));
         let delivery = Delivery { bytes: text.as_bytes(), readers: Readers::Owner, existing: Existing::Replace };
-        Dir::create_all(&context.home)?;
+        context.private_dir(&context.home)?;
         deliver(context, &context.home.join(FILE), delivery)
     }
 

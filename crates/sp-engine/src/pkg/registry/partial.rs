@@ -52,7 +52,7 @@ impl<'a> Partial<'a> {
 
     /// A file that has what came.
     fn file(&self) -> Result<(Dir, Name, NewFile)> {
-        let dir = Dir::create_all(&downloads_in(self.context))?;
+        let dir = self.context.private_dir(&downloads_in(self.context))?;
         let name = Name::new(&self.digest.hex()).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
         dir.remove_tree(&name)?;
         let mut file = dir.create_file(&name, false)?;

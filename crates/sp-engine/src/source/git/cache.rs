@@ -108,7 +108,7 @@ impl Checkouts<'_> {
         if self.context.network == Network::Offline && !dir.is_dir() {
             return Err(never_fetched(repo, imports[numbers[0]].git_ref.as_ref()));
         }
-        let made = Dir::create_all(&dir)?;
+        let made = self.context.private_dir(&dir)?;
         let _lock = self.context.lock(&made)?;
         sweep(&made)?;
         let mut cache = Cache {
@@ -131,8 +131,8 @@ impl Checkouts<'_> {
                     "`{repo}` has a tag and a branch called `{git_ref}`: the tag is used"
                 )));
             }
-            let listing = cache.git.local(&["ls-tree", "-r", "-t", "-z", "--full-tree", &resolved.commit]);
-            let tree = GitTree::read(listing, self.limits, repo)?;
+            let objects = cache.git.local(&["cat-file", "--batch"]);
+            let tree = GitTree::read(objects, &resolved.commit, self.limits, repo)?;
             let checkout = Checkout {
                 repo: import.repo.clone(),
                 url: url.into(),
@@ -361,7 +361,7 @@ impl Cache<'_> {
     /// The commit that a short id is the start of, found in a history without trees of its own.
     fn lengthen(&self, short: &GitRef) -> Result<String> {
         let dir = self.dir.with_extension("commits.git");
-        let made = Dir::create_all(&dir)?;
+        let made = self.over.context.private_dir(&dir)?;
         let _lock = self.over.context.lock(&made)?;
         sweep(&made)?;
         let history = Cache {

@@ -52,6 +52,8 @@ const CONFIG: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.attributesFile", "/dev/null"),
+    // The cache is the user's alone, whatever the umask is.
+    ("core.sharedRepository", "0600"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("fetch.recurseSubmodules", "false"),

@@ -1,6 +1,6 @@
 //! Git repositories, read through the local `git` program.
 //!
-//! A bare, partial, shallow cache a repository; trees with `ls-tree`, bytes with `cat-file`,
+//! A bare, partial, shallow cache a repository; trees and bytes with `cat-file`,
 //! never a checkout, so no hook, filter or attribute of the remote has a place to run. Only
 //! what is selected is fetched: the trees first, then the blobs of the chosen skills at once.
 
@@ -9,6 +9,7 @@ mod cache;
 mod command;
 mod history;
 mod process;
+mod raw_tree;
 mod tree;
 
 pub(crate) use blobs::{GitListing, read_blobs};

@@ -1,13 +1,13 @@
 //! The paths of a commit: which skills there are, and what a skill's files are once links are resolved.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{BufRead, BufReader};
 
 use sp_formats::repo::Repo;
 use sp_formats::skill::SKILL_FILE;
-use sp_tree::{Limits, PathError, RelPath, escape_bytes, fold};
+use sp_tree::{Limits, PathError, RelPath, escape_bytes};
 
-use super::command::{GitCommand, piped};
+use super::command::GitCommand;
+use super::raw_tree::read_trees;
 use crate::authoring::leaves;
 use crate::error::{Error, Kind, Result};
 
@@ -54,55 +54,14 @@ pub(super) struct SkillFile {
 }
 
 impl GitTree {
-    /// Reads the output of `ls-tree -r -t -z`.
-    pub(super) fn read(command: GitCommand, limits: &Limits, repo: &Repo) -> Result<Self> {
-        let mut child = piped(command)?;
-        drop(child.stdin.take());
+    /// Reads all paths of a commit with `command`, a `git cat-file --batch`.
+    pub(super) fn read(command: GitCommand, commit: &str, limits: &Limits, repo: &Repo) -> Result<Self> {
         let mut tree = Self::default();
-        let result = match child.stdout.take() {
-            Some(stdout) => tree.fill(BufReader::with_capacity(1 << 16, stdout), limits, repo),
-            None => Ok(()),
-        };
-        if result.is_err() {
-            let _ = child.kill();
-        }
-        let status = child.wait().map_err(|e| Error::new(Kind::Environment, "git ended unexpectedly").because(e))?;
-        result?;
-        if !status.success() {
-            return Err(Error::new(Kind::Environment, format!("cannot read the files of `{repo}`"))
-                .hint("the cache may be damaged: remove it with `sp clean --cache`"));
-        }
+        read_trees(command, commit, limits, repo, |path, object| {
+            tree.objects.insert(path, object);
+        })?;
         tree.discover();
         Ok(tree)
-    }
-
-    fn fill(&mut self, mut reader: impl BufRead, limits: &Limits, repo: &Repo) -> Result<()> {
-        let mut entry = Vec::new();
-        loop {
-            entry.clear();
-            let count = reader
-                .read_until(0, &mut entry)
-                .map_err(|e| Error::new(Kind::Environment, "cannot read from git").because(e))?;
-            if count == 0 {
-                return Ok(());
-            }
-            if self.objects.len() as u64 >= limits.repo_entries {
-                return Err(Error::new(
-                    Kind::Data,
-                    format!("`{repo}` has more than {} files and folders", limits.repo_entries),
-                )
-                .hint("raise it with `--limit repo-entries=<number>` if you trust it"));
-            }
-            if let Some((path, object)) = parse_entry(entry.strip_suffix(b"\0").unwrap_or(&entry)) {
-                if path.split(|byte| *byte == b'/').any(|segment| matches!(segment, b"" | b"." | b"..")) {
-                    let message = format!("`{repo}` has the path `{}`, which git does not allow", show(&path));
-                    return Err(
-                        Error::new(Kind::Data, message).hint("ask its author to mend it, or name another commit")
-                    );
-                }
-                self.objects.insert(path, object);
-            }
-        }
     }
 
     fn discover(&mut self) {
@@ -165,7 +124,7 @@ impl GitTree {
     /// The files of a skill, every link resolved inside this commit.
     pub(super) fn files_of(&self, repo: &Repo, id: &str, targets: &Targets, limits: &Limits) -> Result<Vec<SkillFile>> {
         let mut walk = Walk { tree: self, targets, unread: None, files: Vec::new(), above: Vec::new(), limits };
-        walk.folder(id.as_bytes(), "").map_err(|refusal| {
+        refuse_git_dir(id).and_then(|()| walk.folder(id.as_bytes(), "")).map_err(|refusal| {
             let hint = match refusal.limit {
                 Some(name) => format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
                 None => "exclude it, or ask its author to mend it".into(),
@@ -238,6 +197,14 @@ impl From<String> for Refusal {
     }
 }
 
+/// Refuses a skill that lies in a folder that git reads as its own, on this or on another platform.
+fn refuse_git_dir(id: &str) -> std::result::Result<(), Refusal> {
+    match RelPath::new(id) {
+        Err(why @ PathError::GitDir(_)) => Err(format!("`{}`: {why}", show(id.as_bytes())).into()),
+        _ => Ok(()),
+    }
+}
+
 /// A walk through a skill.
 struct Walk<'a> {
     tree: &'a GitTree,
@@ -274,9 +241,6 @@ impl Walk<'_> {
         let path = if shown.is_empty() { name.to_vec() } else { [shown.as_bytes(), b"/", name].concat() };
         let path =
             RelPath::from_bytes(&path).map_err(|why: PathError| Refusal::from(format!("`{}`: {why}", show(&path))))?;
-        if matches!(fold(path.leaf()).as_str(), ".git" | "git~1") {
-            return Err(format!("`{path}` is a name that git itself uses").into());
-        }
         match &object.item {
             Item::Folder => self.place_folder(real, path),
             Item::File { executable } => self.place_file(path, &object.id, *executable),
@@ -326,22 +290,6 @@ impl Walk<'_> {
     }
 }
 
-/// Parses `<mode> <type> <id>\t<path>`.
-fn parse_entry(entry: &[u8]) -> Option<(Vec<u8>, Object)> {
-    let tab = entry.iter().position(|byte| *byte == b'\t')?;
-    let head = std::str::from_utf8(&entry[..tab]).ok()?;
-    let mut fields = head.split_ascii_whitespace();
-    let (mode, _, id) = (fields.next()?, fields.next()?, fields.next()?);
-    let item = match mode {
-        "040000" => Item::Folder,
-        "120000" => Item::Link,
-        "160000" => Item::Submodule,
-        "100755" => Item::File { executable: true },
-        _ => Item::File { executable: false },
-    };
-    Some((entry[tab + 1..].to_vec(), Object { item, id: id.into() }))
-}
-
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => (&path[..at], &path[at + 1..]),
@@ -349,7 +297,7 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-fn show(path: &[u8]) -> String {
+pub(super) fn show(path: &[u8]) -> String {
     use std::os::unix::ffi::OsStrExt;
     escape_bytes(std::ffi::OsStr::from_bytes(path))
 }

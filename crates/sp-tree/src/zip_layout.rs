@@ -1,0 +1,286 @@
+//! The layout of a zip archive, byte by byte.
+//!
+//! A zip says most things twice: in a local header before the bytes of each member, and in a directory at the end.
+//! Programs differ in which of the two they believe, and most skip bytes that neither mentions, so one archive can
+//! contain different files for different programs. This module accepts only archives that can be read in one way:
+//!
+//! ```text
+//! member… directory [zip64 end] end
+//! member: local header, compressed bytes, [data descriptor]
+//! ```
+//!
+//! Every byte belongs to exactly one of these parts, and what is said twice agrees. Extra fields, times and versions
+//! may differ between the two headers: common programs write them differently, and they do not change any content.
+
+use std::ops::Range;
+
+use rawzip::extra_fields::{ExtraFieldId, ExtraFields};
+use rawzip::{ReaderAt, ZipFileHeaderRecord};
+
+use crate::archive::Refusal;
+
+const LOCAL_SIGNATURE: [u8; 4] = *b"PK\x03\x04";
+const DESCRIPTOR_SIGNATURE: [u8; 4] = *b"PK\x07\x08";
+const END_SIGNATURE: [u8; 4] = *b"PK\x05\x06";
+const ZIP64_END_SIGNATURE: [u8; 4] = *b"PK\x06\x06";
+const ZIP64_LOCATOR_SIGNATURE: [u8; 4] = *b"PK\x06\x07";
+
+const LOCAL_LEN: usize = 30;
+const CENTRAL_LEN: u64 = 46;
+const END_LEN: usize = 22;
+const ZIP64_LOCATOR_LEN: usize = 20;
+const ZIP64_END_LEN: usize = 56;
+const MAX_COMMENT_LEN: usize = 65_535;
+
+/// The value of a field of 32 bits whose real value is in the zip64 extra field.
+const IN_ZIP64: u64 = 0xffff_ffff;
+/// The same for a field of 16 bits.
+const COUNT_IN_ZIP64: u64 = 0xffff;
+/// The flags that change how a member is read: encryption, descriptor, patch, strong encryption, UTF-8, masked header.
+const RELEVANT_FLAGS: u16 = 1 | DESCRIPTOR_FLAG | 1 << 5 | 1 << 6 | 1 << 11 | 1 << 13;
+const DESCRIPTOR_FLAG: u16 = 1 << 3;
+/// An extra field with another name of the member.
+const UNICODE_PATH: u16 = 0x7075;
+/// The version and the checksum that stand before the name in it.
+const UNICODE_PATH_HEADER_LEN: usize = 5;
+
+fn number<const N: usize>(bytes: &[u8], at: usize) -> u64 {
+    let mut value = [0; 8];
+    if let Some(field) = bytes.get(at..at + N) {
+        value[..N].copy_from_slice(field);
+    }
+    u64::from_le_bytes(value)
+}
+
+/// What the records at the end of an archive say.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    /// Where the end record itself is.
+    pub offset: u64,
+    /// The number of members.
+    pub entries: u64,
+    /// Where the directory is.
+    pub directory: Range<u64>,
+}
+
+impl End {
+    /// Finds the end of an archive of `size` bytes. Fails if there is none, if there are two, or if it does not fit the
+    /// archive.
+    pub(crate) fn find(bytes: &impl ReaderAt, size: u64) -> Result<Self, String> {
+        let tail_len = size.min((END_LEN + MAX_COMMENT_LEN + ZIP64_LOCATOR_LEN) as u64);
+        let tail = read(bytes, size - tail_len, usize::try_from(tail_len).unwrap_or(usize::MAX))?;
+        let at = end_in(&tail)?;
+        let (before, record) = tail.split_at(at);
+        let offset = size - tail_len + at as u64;
+        let [disk, directory_disk, here, entries] = [4, 6, 8, 10].map(|field| number::<2>(record, field));
+        let (length, start) = (number::<4>(record, 12), number::<4>(record, 16));
+        if here != entries {
+            return Err(SPLIT.into());
+        }
+        let locator = before.len().checked_sub(ZIP64_LOCATOR_LEN).map(|at| &before[at..]);
+        let Some(locator) = locator.filter(|locator| locator.starts_with(&ZIP64_LOCATOR_SIGNATURE)) else {
+            check_disks(&[disk, directory_disk])?;
+            let directory = start..start + length;
+            return Self { offset, entries, directory }.followed_by(offset);
+        };
+        let agrees = |short: u64, marker: u64, long: u64| short == marker || short == long;
+        let end = Self::read_zip64(bytes, locator, offset)?;
+        let agree = agrees(disk, COUNT_IN_ZIP64, 0)
+            && agrees(directory_disk, COUNT_IN_ZIP64, 0)
+            && agrees(entries, COUNT_IN_ZIP64, end.entries)
+            && agrees(length, IN_ZIP64, end.directory.end - end.directory.start)
+            && agrees(start, IN_ZIP64, end.directory.start);
+        if !agree {
+            return Err("its two end records disagree".into());
+        }
+        Ok(end)
+    }
+
+    /// Reads the zip64 end record of an archive whose end record is at `offset`.
+    fn read_zip64(bytes: &impl ReaderAt, locator: &[u8], offset: u64) -> Result<Self, String> {
+        // Some programs count no disks at all, others one.
+        check_disks(&[number::<4>(locator, 4), number::<4>(locator, 16).saturating_sub(1)])?;
+        let at = number::<8>(locator, 8);
+        let record = read(bytes, at, ZIP64_END_LEN)?;
+        let record_end = at.checked_add(12).and_then(|start| start.checked_add(number::<8>(&record, 4)));
+        if !record.starts_with(&ZIP64_END_SIGNATURE) || record_end != offset.checked_sub(ZIP64_LOCATOR_LEN as u64) {
+            return Err("its zip64 end record is not where its locator says".into());
+        }
+        check_disks(&[number::<4>(&record, 16), number::<4>(&record, 20)])?;
+        let [here, entries, length, start] = [24, 32, 40, 48].map(|field| number::<8>(&record, field));
+        if here != entries {
+            return Err(SPLIT.into());
+        }
+        let end = start.checked_add(length).ok_or(MISPLACED)?;
+        Self { offset, entries, directory: start..end }.followed_by(at)
+    }
+
+    /// Checks that the directory ends where the next record starts.
+    fn followed_by(self, next: u64) -> Result<Self, String> {
+        match self.directory.end == next {
+            true => Ok(self),
+            false => Err(MISPLACED.into()),
+        }
+    }
+}
+
+const MISPLACED: &str = "its directory is not where its end record says";
+const SPLIT: &str = "it is one part of several";
+
+fn check_disks(numbers: &[u64]) -> Result<(), String> {
+    match numbers.iter().all(|number| *number == 0) {
+        true => Ok(()),
+        false => Err(format!("{SPLIT}: a disk number is not 0")),
+    }
+}
+
+fn read(bytes: &impl ReaderAt, offset: u64, length: usize) -> Result<Vec<u8>, String> {
+    let mut read = vec![0; length];
+    bytes.read_exact_at(&mut read, offset).map_err(|_| "it is cut off".to_owned())?;
+    Ok(read)
+}
+
+/// Where the end record is in the last bytes of an archive.
+///
+/// Programs search from the back. Some take the first signature they meet, others the first whose comment reaches
+/// exactly to the end of the file: both must find the same record.
+fn end_in(tail: &[u8]) -> Result<usize, String> {
+    let is_end = |at: &usize| tail[*at..].starts_with(&END_SIGNATURE);
+    let Some(last) = (0..(tail.len() + 1).saturating_sub(END_LEN)).rev().find(is_end) else {
+        return Err("it has no end record".into());
+    };
+    let reaches_end = |at: usize| at + END_LEN + number::<2>(tail, at + 20) as usize == tail.len();
+    if !reaches_end(last) {
+        return Err("it has bytes after its end record, or an end record in its comment".into());
+    }
+    let mut others = (0..last).filter(is_end);
+    match others.any(reaches_end) {
+        true => Err("it has two end records".into()),
+        false => Ok(last),
+    }
+}
+
+/// Where one member's bytes are, and what must stand behind them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Where the local header starts.
+    pub start: u64,
+    /// Where the compressed bytes end.
+    pub end: u64,
+    /// Whether a data descriptor follows.
+    has_descriptor: bool,
+    pub crc: u32,
+    pub compressed: u64,
+    pub size: u64,
+}
+
+impl Extent {
+    /// Reads the local header of a member and compares it with the record in the directory.
+    pub(crate) fn read(bytes: &impl ReaderAt, record: &ZipFileHeaderRecord<'_>) -> Result<Self, Refusal> {
+        let start = record.local_header_offset();
+        let header = local_part(bytes, start, LOCAL_LEN)?;
+        if !header.starts_with(&LOCAL_SIGNATURE) {
+            return Err(Refusal::Headers { field: "position" });
+        }
+        let (name_len, extra_len) = (number::<2>(&header, 26) as usize, number::<2>(&header, 28) as usize);
+        let names = start.saturating_add(LOCAL_LEN as u64);
+        let variable = local_part(bytes, names, name_len + extra_len)?;
+        let (name, extra) = variable.split_at(name_len);
+        let flags = record.flags().bits();
+        let extent = Self {
+            start,
+            end: names.saturating_add(variable.len() as u64).saturating_add(record.compressed_size_hint()),
+            has_descriptor: flags & DESCRIPTOR_FLAG != 0,
+            crc: record.crc32(),
+            compressed: record.compressed_size_hint(),
+            size: record.uncompressed_size_hint(),
+        };
+        let agree = |field: &'static str, same: bool| if same { Ok(()) } else { Err(Refusal::Headers { field }) };
+        agree("name", name == record.file_path().as_bytes())?;
+        agree("flags", (number::<2>(&header, 6) ^ u64::from(flags)) & u64::from(RELEVANT_FLAGS) == 0)?;
+        agree("compression method", number::<2>(&header, 8) == u64::from(record.compression_method().as_u16()))?;
+        let (size, compressed) = local_sizes(&header, extra);
+        agree("checksum", extent.is(number::<4>(&header, 14), u64::from(extent.crc)))?;
+        agree("compressed size", extent.is(compressed, extent.compressed))?;
+        agree("size", extent.is(size, extent.size))?;
+        check_extra(record.extra_fields(), name)?;
+        check_extra(ExtraFields::new(extra), name)?;
+        Ok(extent)
+    }
+
+    /// Whether a local field has the right value. A member with a descriptor may leave the fields empty.
+    fn is(&self, local: u64, central: u64) -> bool {
+        local == central || (self.has_descriptor && local == 0)
+    }
+
+    /// Returns whether exactly the member's data descriptor, if it has one, stands between its end and `next`.
+    pub(crate) fn reaches(&self, bytes: &impl ReaderAt, next: u64) -> bool {
+        let Some(gap) = next.checked_sub(self.end) else { return false };
+        if !self.has_descriptor {
+            return gap == 0;
+        }
+        // With or without a signature, with sizes of 32 or of 64 bits.
+        let (signed, wide) = match gap {
+            12 => (false, false),
+            16 => (true, false),
+            20 => (false, true),
+            24 => (true, true),
+            _ => return false,
+        };
+        let Ok(descriptor) = read(bytes, self.end, usize::try_from(gap).unwrap_or_default()) else { return false };
+        let fields = if signed { &descriptor[DESCRIPTOR_SIGNATURE.len()..] } else { &descriptor };
+        let sizes = match wide {
+            true => (number::<8>(fields, 4), number::<8>(fields, 12)),
+            false => (number::<4>(fields, 4), number::<4>(fields, 8)),
+        };
+        (!signed || descriptor.starts_with(&DESCRIPTOR_SIGNATURE))
+            && number::<4>(fields, 0) == u64::from(self.crc)
+            && sizes == (self.compressed, self.size)
+    }
+}
+
+fn local_part(bytes: &impl ReaderAt, offset: u64, length: usize) -> Result<Vec<u8>, Refusal> {
+    read(bytes, offset, length).map_err(|_| Refusal::Headers { field: "position" })
+}
+
+/// The sizes in a local header, of the member and of its compressed bytes.
+fn local_sizes(header: &[u8], extra: &[u8]) -> (u64, u64) {
+    let (compressed, size) = (number::<4>(header, 18), number::<4>(header, 22));
+    let zip64 = ExtraFields::new(extra).find(|(id, _)| *id == ExtraFieldId::ZIP64).map(|(_, data)| data);
+    let Some(zip64) = zip64 else { return (size, compressed) };
+    // Both belong there; if there is only one, it is the one whose own field does not have it.
+    let compressed_at = if zip64.len() >= 16 || size == IN_ZIP64 { 8 } else { 0 };
+    let wide = |short: u64, at: usize| if short == IN_ZIP64 { number::<8>(zip64, at) } else { short };
+    (wide(size, 0), wide(compressed, compressed_at))
+}
+
+/// Refuses extra fields by which another program would see another name or other sizes.
+fn check_extra(fields: ExtraFields<'_>, name: &[u8]) -> Result<(), Refusal> {
+    let mut has_zip64 = false;
+    for (id, data) in fields {
+        if id.as_u16() == UNICODE_PATH && data.get(UNICODE_PATH_HEADER_LEN..) != Some(name) {
+            return Err(Refusal::OtherName);
+        }
+        if id == ExtraFieldId::ZIP64 && std::mem::replace(&mut has_zip64, true) {
+            return Err(Refusal::Headers { field: "zip64 extra fields" });
+        }
+    }
+    Ok(())
+}
+
+/// The bytes that a record takes in the directory.
+pub(crate) fn record_len(record: &ZipFileHeaderRecord<'_>) -> u64 {
+    let variable = record.file_path().as_bytes().len()
+        + record.extra_fields().remaining_bytes().len()
+        + record.comment().as_bytes().len();
+    CENTRAL_LEN + variable as u64
+}
+
+/// Refuses a record of the directory that names another disk.
+pub(crate) fn check_disk(bytes: &impl ReaderAt, record: &ZipFileHeaderRecord<'_>) -> Result<(), Refusal> {
+    let field = local_part(bytes, record.central_directory_offset().saturating_add(34), 2)?;
+    match number::<2>(&field, 0) {
+        0 => Ok(()),
+        _ => Err(Refusal::OtherDisk),
+    }
+}

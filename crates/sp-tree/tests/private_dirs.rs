@@ -1,0 +1,79 @@
+//! What is created beneath a private directory is its owner's alone.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test looks with the plain calls")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use sp_tree::atomic::{Durability, Temp, replace};
+use sp_tree::{Dir, Fixed, Follow, Name, PinnedDir};
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text).unwrap()
+}
+
+fn pinned(path: &Path) -> PinnedDir {
+    PinnedDir::open(path).unwrap()
+}
+
+#[test]
+fn everything_beneath_a_private_directory_is_private_at_any_depth() {
+    let temp = tempfile::tempdir().unwrap();
+    let home = temp.path().join("above/home");
+    let dir = Dir::create_private(&home).unwrap();
+    dir.create_dir(&name("a")).unwrap();
+    let a = dir.open_dir(&name("a"), Follow::Never).unwrap();
+    a.create_dir(&name("b")).unwrap();
+    let b = a.open_dir(&name("b"), Follow::Never).unwrap();
+    b.create_file(&name("file"), false).unwrap();
+    b.create_file(&name("program"), true).unwrap();
+    replace(&b, &name("replaced"), Temp { dir: &dir, name: Fixed("temp") }, b"x", Durability::Cache).unwrap();
+    // A directory that is there already is private from then on.
+    Dir::create_private(&home.join("a")).unwrap().create_file(&name("later"), false).unwrap();
+    pinned(&home.join("store/ab")).create(&dir).unwrap().create_file(&name("cd"), false).unwrap();
+    for (path, wanted) in [
+        ("", 0o700),
+        ("a", 0o700),
+        ("a/b", 0o700),
+        ("a/b/file", 0o600),
+        ("a/b/program", 0o700),
+        ("a/b/replaced", 0o600),
+        ("a/later", 0o600),
+        ("store", 0o700),
+        ("store/ab", 0o700),
+        ("store/ab/cd", 0o600),
+    ] {
+        assert_eq!(mode(&home.join(path)), wanted, "{path}");
+    }
+}
+
+#[test]
+fn what_is_created_elsewhere_keeps_its_ordinary_mode() {
+    let temp = tempfile::tempdir().unwrap();
+    let (home, sink, plain) = (temp.path().join("home"), temp.path().join("sink/deep"), temp.path().join("plain"));
+    std::fs::create_dir(&plain).unwrap();
+    std::fs::write(plain.join("file"), "").unwrap();
+    let home = Dir::create_private(&home).unwrap();
+    let dir = pinned(&sink).create(&home).unwrap();
+    dir.create_file(&name("file"), false).unwrap();
+    assert_eq!(mode(&sink), mode(&plain));
+    assert_eq!(mode(&sink.join("file")), mode(&plain.join("file")));
+    // The home is found by what it is, not by how its path is written.
+    let link = temp.path().join("link");
+    std::os::unix::fs::symlink(temp.path().join("home"), &link).unwrap();
+    pinned(&link.join("index")).create(&home).unwrap();
+    assert_eq!(mode(&temp.path().join("home/index")), 0o700);
+}
+
+#[test]
+fn a_directory_that_is_open_to_others_can_be_closed() {
+    let temp = tempfile::tempdir().unwrap();
+    for before in [0o777, 0o755, 0o700] {
+        std::fs::set_permissions(temp.path(), PermissionsExt::from_mode(before)).unwrap();
+        Dir::open(temp.path()).unwrap().restrict().unwrap();
+        assert_eq!(mode(temp.path()), 0o700);
+    }
+}

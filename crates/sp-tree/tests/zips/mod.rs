@@ -1,0 +1,256 @@
+//! Zip archives written byte by byte, with whatever a test wants them to say, and what is unpacked from them.
+#![allow(
+    dead_code,
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "each test program uses some of it"
+)]
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use flate2::write::DeflateEncoder;
+use flate2::{Compression, Crc};
+use sp_tree::{Archive, ArchiveError, Limits, ListingKind, Refusal};
+use tempfile::TempDir;
+
+pub(crate) const UNIX: u16 = 3 << 8;
+pub(crate) const DOS: u16 = 0;
+pub(crate) const STORED: u16 = 0;
+pub(crate) const DEFLATED: u16 = 8;
+pub(crate) const ENCRYPTED: u16 = 1;
+pub(crate) const DESCRIPTOR: u16 = 1 << 3;
+pub(crate) const UTF_8: u16 = 1 << 11;
+pub(crate) const GIB: u64 = 1 << 30;
+
+/// A member, and what its two headers say of it.
+#[derive(Clone)]
+pub(crate) struct Member {
+    pub(crate) name: Vec<u8>,
+    pub(crate) local_name: Option<Vec<u8>>,
+    /// The bytes that stand in the archive.
+    pub(crate) packed: Vec<u8>,
+    pub(crate) size: u64,
+    pub(crate) crc: u32,
+    pub(crate) method: u16,
+    pub(crate) local_method: Option<u16>,
+    pub(crate) flags: u16,
+    pub(crate) creator: u16,
+    pub(crate) mode: u32,
+    /// Whether the sizes of the central header are in an extra field.
+    pub(crate) zip64: bool,
+    /// Where the central header says that the local one is.
+    pub(crate) offset: Option<u32>,
+    /// Extra fields of the local header and of the directory, each with its ID and its length.
+    pub(crate) local_extra: Vec<u8>,
+    pub(crate) extra: Vec<u8>,
+    /// What the local header has in place of the flags, the checksum, the packed size and the size.
+    pub(crate) local_flags: Option<u16>,
+    pub(crate) local_sums: Option<[u32; 3]>,
+    /// The bytes of the data descriptor; made from the rest if there is none.
+    pub(crate) descriptor: Option<Vec<u8>>,
+    pub(crate) disk: u16,
+}
+
+pub(crate) fn crc(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+pub(crate) fn stored(name: impl AsRef<[u8]>, bytes: &[u8]) -> Member {
+    Member {
+        name: name.as_ref().into(),
+        local_name: None,
+        packed: bytes.into(),
+        size: bytes.len() as u64,
+        crc: crc(bytes),
+        method: STORED,
+        local_method: None,
+        flags: 0,
+        creator: UNIX,
+        mode: 0o100_644,
+        zip64: false,
+        offset: None,
+        local_extra: Vec::new(),
+        extra: Vec::new(),
+        local_flags: None,
+        local_sums: None,
+        descriptor: None,
+        disk: 0,
+    }
+}
+
+pub(crate) fn deflated(name: impl AsRef<[u8]>, bytes: &[u8]) -> Member {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).unwrap();
+    Member { packed: encoder.finish().unwrap(), method: DEFLATED, ..stored(name, bytes) }
+}
+
+pub(crate) fn folder(name: &str) -> Member {
+    Member { mode: 0o040_755, ..stored(name, b"") }
+}
+
+/// What the end of an archive says of the rest.
+#[derive(Default)]
+pub(crate) struct End {
+    pub(crate) claimed: Option<u64>,
+    pub(crate) zip64: bool,
+    pub(crate) comment: Vec<u8>,
+}
+
+/// Writes numbers as a zip has them, the lowest byte first.
+pub(crate) struct Out(pub(crate) Vec<u8>);
+
+impl Out {
+    pub(crate) fn two(&mut self, values: &[u16]) -> &mut Self {
+        values.iter().for_each(|value| self.0.extend(value.to_le_bytes()));
+        self
+    }
+    pub(crate) fn four(&mut self, values: &[u32]) -> &mut Self {
+        values.iter().for_each(|value| self.0.extend(value.to_le_bytes()));
+        self
+    }
+    pub(crate) fn eight(&mut self, values: &[u64]) -> &mut Self {
+        values.iter().for_each(|value| self.0.extend(value.to_le_bytes()));
+        self
+    }
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.extend(bytes);
+        self
+    }
+}
+
+impl Member {
+    /// The local header, the bytes, and the descriptor behind them.
+    pub(crate) fn local(&self) -> Vec<u8> {
+        let name = self.local_name.as_ref().unwrap_or(&self.name);
+        let mut out = Out(Vec::new());
+        let is_late = self.flags & DESCRIPTOR != 0;
+        let mut extra = Out(self.local_extra.clone());
+        let sums = match (is_late, self.zip64) {
+            (true, _) => [0; 3],
+            (false, false) => [self.crc, self.packed_size(), self.size as u32],
+            (false, true) => {
+                extra.two(&[1, 16]).eight(&[self.size, self.packed.len() as u64]);
+                [self.crc, u32::MAX, u32::MAX]
+            }
+        };
+        let flags = self.local_flags.unwrap_or(self.flags);
+        out.four(&[0x0403_4b50]).two(&[20, flags, self.local_method.unwrap_or(self.method), 0, 0]);
+        out.four(&self.local_sums.unwrap_or(sums)).two(&[name.len() as u16, extra.0.len() as u16]);
+        out.bytes(name).bytes(&extra.0).bytes(&self.packed);
+        match &self.descriptor {
+            Some(bytes) => out.bytes(bytes),
+            None if is_late => out.four(&[0x0807_4b50, self.crc, self.packed_size(), self.size as u32]),
+            None => &mut out,
+        };
+        out.0
+    }
+
+    pub(crate) fn packed_size(&self) -> u32 {
+        self.packed.len() as u32
+    }
+
+    pub(crate) fn central(&self, offset: usize) -> Vec<u8> {
+        let mut out = Out(Vec::new());
+        let sizes = if self.zip64 { [u32::MAX; 2] } else { [self.packed_size(), self.size as u32] };
+        let mut extra = Out(self.extra.clone());
+        if self.zip64 {
+            extra.two(&[1, 16]).eight(&[self.size, self.packed.len() as u64]);
+        }
+        out.four(&[0x0201_4b50]).two(&[self.creator | 45, 45, self.flags, self.method, 0, 0]).four(&[self.crc]);
+        out.four(&sizes).two(&[self.name.len() as u16, extra.0.len() as u16, 0, self.disk, 0]);
+        out.four(&[self.mode << 16, self.offset.unwrap_or(offset as u32)]).bytes(&self.name).bytes(&extra.0);
+        out.0
+    }
+}
+
+/// The records behind the central directory.
+pub(crate) fn end(start: usize, size: usize, count: usize, end: &End) -> Vec<u8> {
+    let mut out = Out(Vec::new());
+    let claimed = end.claimed.unwrap_or(count as u64);
+    if end.zip64 {
+        out.four(&[0x0606_4b50]).eight(&[44]).two(&[45, 45]).four(&[0, 0]);
+        out.eight(&[claimed, claimed, size as u64, start as u64]);
+        out.four(&[0x0706_4b50, 0]).eight(&[(start + size) as u64]).four(&[1]);
+    }
+    let short = if end.zip64 { u16::MAX } else { claimed as u16 };
+    let places = if end.zip64 { [u32::MAX; 2] } else { [size as u32, start as u32] };
+    out.four(&[0x0605_4b50]).two(&[0, 0, short, short]).four(&places);
+    out.two(&[end.comment.len() as u16]).bytes(&end.comment);
+    out.0
+}
+
+pub(crate) fn zip_with(members: &[Member], told: &End) -> Vec<u8> {
+    let mut zip = Vec::new();
+    let mut central = Vec::new();
+    for member in members {
+        central.extend(member.central(zip.len()));
+        zip.extend(member.local());
+    }
+    let start = zip.len();
+    zip.extend(&central);
+    zip.extend(end(start, central.len(), members.len(), told));
+    zip
+}
+
+pub(crate) fn zip(members: &[Member]) -> Vec<u8> {
+    zip_with(members, &End::default())
+}
+
+/// The executable bit and the bytes of a file; a folder has none.
+pub(crate) type Unit = Option<(bool, Vec<u8>)>;
+/// What was unpacked, by path.
+pub(crate) type Unpacked = BTreeMap<String, Unit>;
+
+pub(crate) fn unpack_file(path: &Path, limits: &Limits) -> Result<Unpacked, ArchiveError> {
+    let archive = Archive::open(path, limits)?;
+    let mut unpacked = Unpacked::new();
+    for entry in &archive.listing.entries {
+        let content = match &entry.kind {
+            ListingKind::Dir => None,
+            ListingKind::File { executable, size, handle } => {
+                let bytes = archive.read(&entry.path, handle)?;
+                assert_eq!(bytes.len() as u64, *size, "{}", entry.path);
+                Some((*executable, bytes))
+            }
+        };
+        unpacked.insert(entry.path.to_string(), content);
+    }
+    Ok(unpacked)
+}
+
+pub(crate) fn unpack_with(bytes: &[u8], limits: &Limits) -> Result<Unpacked, ArchiveError> {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("skills.zip");
+    std::fs::write(&path, bytes).unwrap();
+    let start = Instant::now();
+    let unpacked = unpack_file(&path, limits);
+    // A release build takes a tenth of a second for the worst; this is a debug build on a busy machine.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    unpacked
+}
+
+pub(crate) fn unpack(bytes: &[u8]) -> Result<Unpacked, ArchiveError> {
+    unpack_with(bytes, &Limits::default())
+}
+
+#[track_caller]
+pub(crate) fn refused(bytes: &[u8]) -> Refusal {
+    match unpack(bytes) {
+        Err(ArchiveError::Member { why, .. }) => why,
+        other => panic!("no member was refused: {other:?}"),
+    }
+}
+
+pub(crate) fn file(executable: bool, bytes: &[u8]) -> Unit {
+    Some((executable, bytes.into()))
+}
+
+pub(crate) fn tree<const N: usize>(entries: [(&str, Unit); N]) -> Unpacked {
+    entries.into_iter().map(|(path, content)| (path.into(), content)).collect()
+}
