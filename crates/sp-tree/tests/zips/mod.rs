@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
@@ -228,11 +227,7 @@ pub(crate) fn unpack_with(bytes: &[u8], limits: &Limits) -> Result<Unpacked, Arc
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("skills.zip");
     std::fs::write(&path, bytes).unwrap();
-    let start = Instant::now();
-    let unpacked = unpack_file(&path, limits);
-    // A release build takes a tenth of a second for the worst; this is a debug build on a busy machine.
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
-    unpacked
+    unpack_file(&path, limits)
 }
 
 pub(crate) fn unpack(bytes: &[u8]) -> Result<Unpacked, ArchiveError> {
