@@ -195,7 +195,8 @@ fn se_07_sources_that_fail_tell_no_secret() {
     let offline = scene.url("/skills.zip");
     scene.in_all_formats("home/bag", &["bag", "get", "review", "--source", &offline, "--offline"], 5);
     let url = scene.url("/nowhere.zip");
-    let dependencies = format!("# Dependencies\n\n```yaml\ndependencies:\n  - {{name: x, source: '{url}'}}\n```\n");
+    let dependencies =
+        format!("# Dependencies\n\n```yaml\ndependencies:\n  - {{name: x, version: '1', source: '{url}'}}\n```\n");
     scene.write("home/bag/CONTEXT.md", &dependencies);
     scene.in_all_formats("home/bag", &["bag", "get"], 5);
     scene.sp("home/bag", &["bag", "check"]);
