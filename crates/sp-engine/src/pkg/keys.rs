@@ -65,7 +65,7 @@ pub fn export_key(context: &Context<'_>, name: &str, part: &KeyPart) -> Result<K
         let path = context.absolute(path);
         let pem = key.to_pem().map_err(|e| Error::new(Kind::Data, "the key cannot be written").because(e))?;
         let delivery = Delivery { bytes: pem.as_bytes(), readers: Readers::Owner, existing: Existing::Keep };
-        deliver(context, &path, delivery)?;
+        deliver(context, &path, delivery, "choose another file: a private key never replaces one")?;
         list.keys[0].file = path;
     }
     Ok(list)
@@ -154,7 +154,7 @@ fn publish(session: &Session<'_>, path: &Path, old: &PrivateKey, new: &PrivateKe
     }
     let text = state(session.context, old, new);
     let delivery = Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing: Existing::Keep };
-    deliver(session.context, path, delivery)
+    deliver(session.context, path, delivery, "choose another file with `--statement`")
 }
 
 /// Follows a statement by which an old key names its successor.
@@ -266,7 +266,8 @@ fn store(session: &Session<'_>, _home: &Home<'_>, name: &str, key: &PrivateKey) 
         return Err(Error::new(Kind::Request, format!("there is a key called `{name}` already"))
             .hint("give the new one another name, or use `sp key rotate`"));
     }
-    deliver(context, &path, Delivery { bytes: pem.as_bytes(), readers: Readers::Owner, existing: Existing::Keep })
+    let delivery = Delivery { bytes: pem.as_bytes(), readers: Readers::Owner, existing: Existing::Keep };
+    deliver(context, &path, delivery, "give the key another name")
 }
 
 fn load(context: &Context<'_>, name: &str) -> Result<PrivateKey> {

@@ -64,7 +64,7 @@ pub use trust::{Acceptance, Downgrade, NewKey, Unsigned};
 pub use verify::verify;
 
 pub(crate) use library::{skills_of_store, text_of};
-pub(crate) use manage::deliver;
+pub(crate) use manage::{OUTPUT_OR_FORCE, deliver};
 pub(crate) use project::installed_in;
 pub(crate) use registry::{Asked, connect, downloads_in};
 pub(crate) use subject::is_package_file;

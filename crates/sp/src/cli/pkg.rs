@@ -116,6 +116,9 @@ pub(crate) enum Pkg {
         /// Write it into this file too
         #[arg(long, visible_alias = "output", short, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
+        /// Replace the output file if it exists
+        #[arg(long, requires = "out")]
+        force: bool,
         #[command(flatten)]
         size: MaxSize,
     },
