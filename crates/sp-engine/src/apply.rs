@@ -47,13 +47,14 @@ impl Apply<'_> {
             indexes.store(self.home);
             return Ok(Applied { kept: Vec::new(), id });
         }
+        let generation = self.home.next_generation(state)?;
         let stager = Stager { session: self.session, packs: self.packs };
         let jobs = stager.prepare(plan)?;
         let sinks = plan.sinks.iter().map(|sink| Ok(sink.sink.pinned.clone()));
         let files = file_dirs(plan).into_iter().map(|dir| Ok(Arc::new(PinnedDir::open(&dir)?)));
         let intent = Intent {
             id: Name::new(&self.session.context.run_id).map_err(|e| Error::new(Kind::Usage, e.to_string()))?,
-            generation: state.generation + 1,
+            generation,
             roots: sinks.chain(files).collect::<Result<_>>()?,
             changes,
             remove_if_empty: plan.files.iter().flat_map(|file| file.remove_if_empty.clone()).collect(),
@@ -75,7 +76,7 @@ impl Apply<'_> {
         transaction.swap()?;
         self.remember_sources(&staged, indexes);
         self.remember_copies(&transaction, plan, (&jobs, &staged), indexes);
-        let next = state.next(self.records(state, plan, &staged));
+        let next = state.followed_by(generation, self.records(state, plan, &staged));
         let kept = transaction
             .commit(|| self.home.store_state(&next), || self.home.state().ok().map(|state| state.generation))?;
         indexes.store(self.home);
@@ -94,7 +95,10 @@ impl Apply<'_> {
     /// Writes only the records, if they say something new.
     fn store_records(&self, state: &State, plan: &Plan) -> Result<()> {
         let records = self.records(state, plan, &HashMap::new());
-        if records == state.installs { Ok(()) } else { self.home.store_state(&state.next(records)) }
+        if records == state.installs {
+            return Ok(());
+        }
+        self.home.store_state(&state.followed_by(self.home.next_generation(state)?, records))
     }
 
     /// Notes in the indexes what the sources of skills look like.

@@ -63,6 +63,16 @@ impl<'a> Home<'a> {
         read_state(self.context)
     }
 
+    /// The generation that a change of this state gets.
+    pub(crate) fn next_generation(&self, state: &State) -> Result<u64> {
+        state.next_generation().ok_or_else(|| {
+            let path = self.context.show(&self.context.home.join(STATE.0));
+            Error::new(Kind::Data, format!("the state file `{path}` cannot be changed"))
+                .because(format!("its `generation` is {}, the largest number that there is", state.generation))
+                .hint(format!("nothing was changed. Set `generation` to 1 in `{path}`, then run the command again"))
+        })
+    }
+
     /// Stores the state, durably and at one instant.
     pub(crate) fn store_state(&self, state: &State) -> Result<()> {
         let bytes = state.to_json().map_err(|e| Error::new(Kind::Data, "the state cannot be written").because(e))?;

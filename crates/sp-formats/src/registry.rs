@@ -137,6 +137,47 @@ pub struct PackageIndex {
     pub versions: Vec<VersionItem>,
 }
 
+/// The version of the layout of [`PublishedIndex`].
+const INDEX_SCHEMA: u32 = 1;
+
+/// [`PackageIndex`] as a registry returns it: with the members that other clients of the same API read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PublishedIndex {
+    /// The version of the layout: 1.
+    schema: u32,
+    /// Whose it is.
+    namespace: String,
+    /// What it is called.
+    name: String,
+    /// The newest version that was not yanked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latest: Option<String>,
+    /// Whether strangers may not see it.
+    private: bool,
+    /// How often it was downloaded.
+    downloads: u64,
+    /// The versions, the newest first.
+    versions: Vec<PublishedVersion>,
+}
+
+/// A [`VersionItem`] with the members that other clients of the same API read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+struct PublishedVersion {
+    #[serde(flatten)]
+    item: VersionItem,
+    /// The SHA-256 of the file in hex: the same as `sha256`.
+    artifact_sha256: String,
+}
+
+impl From<PackageIndex> for PublishedIndex {
+    fn from(index: PackageIndex) -> Self {
+        let PackageIndex { namespace, name, latest, private, downloads, versions } = index;
+        let version = |item: VersionItem| PublishedVersion { artifact_sha256: item.sha256.clone(), item };
+        let versions = versions.into_iter().map(version).collect();
+        Self { schema: INDEX_SCHEMA, namespace, name, latest, private, downloads, versions }
+    }
+}
+
 /// A version of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VersionItem {

@@ -131,9 +131,15 @@ impl State {
         Ok(state)
     }
 
-    /// The next generation of the state, with these records.
-    pub fn next(&self, installs: Vec<Install>) -> Self {
-        Self { generation: self.generation + 1, installs, extra: self.extra.clone() }
+    /// The generation of the state that follows this one. None if there is no greater number: a change could then
+    /// not be told from the state before it, and recovery depends on that.
+    pub fn next_generation(&self) -> Option<u64> {
+        self.generation.checked_add(1)
+    }
+
+    /// The state of a later generation, with these records.
+    pub fn followed_by(&self, generation: u64, installs: Vec<Install>) -> Self {
+        Self { generation, installs, extra: self.extra.clone() }
     }
 
     /// Writes the state.

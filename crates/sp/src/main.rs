@@ -7,13 +7,14 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::cli::Cli;
 use crate::terminal::{Terminal, Words};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let cli = match terminal::parse(&arguments) {
+        Ok(cli) => cli,
+        Err(code) => return ExitCode::from(code),
+    };
     let terminal = Terminal::new(cli.options.format, Words::of(cli.options.verbose));
     match commands::run(&cli, &terminal) {
         Ok(code) => code,

@@ -236,6 +236,34 @@ fn sp_29_the_error_of_a_broken_state_says_where_and_how_to_repair_it() {
 }
 
 #[test]
+fn sp_29_a_generation_that_cannot_grow_is_an_error_and_changes_nothing() {
+    let world = team(&["a", "b"]);
+    install(&world).ok();
+    let set = |generation: u64| {
+        let mut state = state(&world);
+        state["generation"] = generation.into();
+        std::fs::write(world.path(STATE), state.to_string()).unwrap();
+    };
+    set(u64::MAX - 1);
+    world.write("skills/a/SKILL.md", "---\nname: a\ndescription: Changed.\n---\n");
+    install(&world).ok();
+    assert_eq!(state(&world)["generation"], u64::MAX);
+
+    world.write("skills/a/SKILL.md", "---\nname: a\ndescription: Changed again.\n---\n");
+    let before = (std::fs::read(world.path(STATE)).unwrap(), world.files(SINK));
+    for run in [install(&world), uninstall(&world)] {
+        assert_eq!(run.code, Some(3), "{run}");
+        assert!(run.stderr.contains("state.json") && run.stderr.contains("Set `generation` to 1"), "{run}");
+    }
+    assert_eq!((std::fs::read(world.path(STATE)).unwrap(), world.files(SINK)), before);
+    world.sp(&["installed"]).ok();
+
+    set(1);
+    install(&world).ok();
+    assert_eq!(state(&world)["generation"], 2);
+}
+
+#[test]
 fn sp_29_a_second_sp_waits_and_says_so() {
     let world = team(&["a"]);
     put(&world, "home/.skillpack/lock", "");

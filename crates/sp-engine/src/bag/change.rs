@@ -124,6 +124,7 @@ fn file_step<'a>(
 fn run(session: &Session<'_>, home: &Home<'_>, workspace: &Workspace, steps: &[Step<'_>]) -> Result<Vec<KeptFolder>> {
     let named = |name: &str| Name::new(name).map_err(|e| Error::new(Kind::Data, format!("`{name}`: {e}")));
     let state = home.state()?;
+    let generation = home.next_generation(&state)?;
     let root = real(&workspace.root)?;
     let changes: Result<Vec<Change>> = steps
         .iter()
@@ -138,7 +139,7 @@ fn run(session: &Session<'_>, home: &Home<'_>, workspace: &Workspace, steps: &[S
         .collect();
     let intent = Intent {
         id: named(&session.context.run_id)?,
-        generation: state.generation + 1,
+        generation,
         roots: vec![pin(&root)?, pin(&root.join(ROOT))?],
         changes: changes?,
         remove_if_empty: Vec::new(),
@@ -149,7 +150,7 @@ fn run(session: &Session<'_>, home: &Home<'_>, workspace: &Workspace, steps: &[S
         return Err(error);
     }
     transaction.swap()?;
-    let next = state.next(state.installs.clone());
+    let next = state.followed_by(generation, state.installs.clone());
     let kept = transaction.commit(|| home.store_state(&next), || home.state().ok().map(|state| state.generation))?;
     Ok(kept.into_iter().map(crate::install::kept_folder).collect())
 }

@@ -13,7 +13,7 @@ use super::write::write_files;
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Kind, Result};
-use crate::pkg::{Overwrite, deliver};
+use crate::pkg::{OUTPUT_OR_FORCE, Overwrite, deliver};
 
 /// What is to be packed.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub fn zip(context: &Context<'_>, request: &ZipRequest) -> Result<ContextPackZip
     let (files, bytes) = packed(&pack, &entries)?;
     let existing = if request.overwrite == Overwrite::Allow { Existing::Replace } else { Existing::Keep };
     let output = context.absolute(request.output.as_deref().unwrap_or(Path::new("context-pack.zip")));
-    deliver(context, &output, Delivery { bytes: &bytes, readers: Readers::Anybody, existing })?;
+    deliver(context, &output, Delivery { bytes: &bytes, readers: Readers::Anybody, existing }, OUTPUT_OR_FORCE)?;
     Ok(ContextPackZipped {
         file: output,
         pack_id: pack.manifest.pack_id,

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sp_formats::output::{PackageStored, PackagesStored};
+use sp_formats::package::store::StoredPackage;
 use sp_formats::package::{
-    self, Dependency, Draft, Input, Merged, Package, PackageKind, PackageName, PackageVersion, Range, WriteError,
-    read_input, write_documents,
+    self, Dependency, Draft, Input, InputFile, Merged, Package, PackageKind, PackageName, PackageVersion, Range,
+    WriteError, read_input, write_documents,
 };
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::atomic::{Delivery, Existing, Readers};
@@ -14,7 +15,7 @@ use sp_tree::{Content, Dir, PrivateKey, RelPath, load, read_limited};
 
 use super::extract::extract;
 use super::keys::signing_key;
-use super::manage::{Overwrite, deliver, take};
+use super::manage::{OUTPUT_OR_FORCE, Overwrite, deliver, take};
 use super::shelf::{Stock, best, read_blob, read_shelf};
 use super::subject::load_stored;
 use super::trust::Acceptance;
@@ -97,7 +98,7 @@ impl CreateRequest {
 /// Makes a package and puts it into the store.
 pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<PackagesStored> {
     let session = Session::begin(context)?;
-    let mut draft = draft(&session, request)?;
+    let Drafted { mut draft, file, has_own_time } = draft(&session, request)?;
     context.go_on()?;
     let home = Home::open(context, &session.limits)?;
     let key = match &request.sign {
@@ -105,9 +106,10 @@ pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<Packages
         None => None,
     };
     let package = match request.version.is_some() || draft.version.as_str() != UNSET {
-        true => build(&session, &draft, key.as_ref())?,
-        false => next_version(&session, &mut draft, key.as_ref())?,
+        true => set_version(&session, &draft, key.as_ref(), has_own_time),
+        false => next_version(&session, &mut draft, key.as_ref()),
     };
+    let package = package.map_err(|error| in_input_file(error, file.as_ref()))?;
     // What comes next is done to its end.
     context.go_on()?;
     let text = package.text().clone();
@@ -118,10 +120,23 @@ pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<Packages
     if let (Some(output), Some(PackageStored { file, .. })) = (&request.output, taken.packages.first_mut()) {
         let path = context.absolute(output);
         let existing = if request.overwrite == Overwrite::Allow { Existing::Replace } else { Existing::Keep };
-        deliver(context, &path, Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing })?;
+        deliver(
+            context,
+            &path,
+            Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing },
+            OUTPUT_OR_FORCE,
+        )?;
         *file = Some(path);
     }
     Ok(taken)
+}
+
+/// Reports problems of a package at their places in the file that it was made of.
+fn in_input_file(mut error: Error, file: Option<&InputFile>) -> Error {
+    if let Some(file) = file {
+        error.reports = error.reports.into_iter().map(|report| file.relocate(report)).collect();
+    }
+    error
 }
 
 /// What others would refuse is not made.
@@ -168,25 +183,56 @@ fn next_version(session: &Session<'_>, draft: &mut Draft, key: Option<&PrivateKe
         return build(session, draft, key);
     };
     draft.version = newest.version.clone();
-    if newest.version.semver().is_some() {
-        // Made at the same time, the same content has the same bytes.
-        let now = std::mem::take(&mut draft.created_at);
-        draft.created_at = newest.created_at.clone().unwrap_or_else(|| now.clone());
-        let same = build(session, draft, key)?;
-        draft.created_at = now;
-        if same.digest() == newest.digest {
-            // What the store has is held against its digest, and then it is this.
-            read_blob(session.context, &newest.digest)?;
-            return Ok(same);
-        }
-        if same.identity() == newest.identity && newest.signer == same.signer.map(|signer| signer.key) {
-            return load_stored(session, newest);
-        }
+    if let Some(same) = unchanged(session, draft, key, newest)? {
+        return Ok(same);
     }
     let known = shelf.known.get(&draft.name).into_iter().flat_map(|versions| versions.keys());
     let highest = known.filter_map(|text| semver::Version::parse(text).ok()).max();
     draft.version = set(&highest.map_or("1.0.0".into(), |highest| bumped(&highest)))?;
     build(session, draft, key)
+}
+
+/// With a version: what the store has under it if the content is the same, else a new package.
+fn set_version(session: &Session<'_>, draft: &Draft, key: Option<&PrivateKey>, has_own_time: bool) -> Result<Package> {
+    let shelf = read_shelf(session.context)?;
+    let is_this = |stored: &&StoredPackage| stored.name == draft.name && stored.version == draft.version;
+    let stored = shelf.packages.iter().find(is_this).filter(|_| !has_own_time);
+    let same = match stored {
+        Some(stored) => unchanged(session, draft, key, stored)?,
+        None => None,
+    };
+    same.map_or_else(|| build(session, draft, key), Ok)
+}
+
+/// The package of the store, if the draft differs from it in nothing but when and by which release it was made.
+fn unchanged(
+    session: &Session<'_>,
+    draft: &Draft,
+    key: Option<&PrivateKey>,
+    stored: &StoredPackage,
+) -> Result<Option<Package>> {
+    if stored.version.semver().is_none() {
+        return Ok(None);
+    }
+    // Made at the same time by the same release, the same content has the same bytes.
+    let mut again = draft.clone();
+    again.created_at = stored.created_at.clone().unwrap_or(again.created_at);
+    let mut same = build(session, &again, key)?;
+    if same.digest() == stored.digest {
+        // What the store has is held against its digest, and then it is this.
+        read_blob(session.context, &stored.digest)?;
+        return Ok(Some(same));
+    }
+    if same.manifest.integrity.sha256 != stored.sha256 {
+        return Ok(None);
+    }
+    let kept = load_stored(session, stored)?;
+    if let Some(made) = kept.manifest.provenance.as_ref().filter(|made| made.tool_version != again.tool_version) {
+        again.tool_version.clone_from(&made.tool_version);
+        same = build(session, &again, key)?;
+    }
+    let is_same = same.identity() == stored.identity && stored.signer == same.signer.map(|signer| signer.key);
+    Ok(is_same.then_some(kept))
 }
 
 fn bumped(version: &semver::Version) -> String {
@@ -196,9 +242,17 @@ fn bumped(version: &semver::Version) -> String {
     }
 }
 
-fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Draft> {
+/// A draft and where it comes from.
+struct Drafted {
+    draft: Draft,
+    file: Option<InputFile>,
+    /// Whether the input says when the package was made.
+    has_own_time: bool,
+}
+
+fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Drafted> {
     let context = session.context;
-    let (input, kind, about) = match &request.material {
+    let (mut input, kind, about) = match &request.material {
         Material::Input(path) => (read_hand_written(session, path)?, None, String::new()),
         Material::Text(text) => (read_text(session, "the package", text.as_bytes())?, None, String::new()),
         Material::Merged(_) => (Input::default(), None, String::new()),
@@ -229,7 +283,8 @@ fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Draft> {
     for text in &request.dependencies {
         dependencies.push(dependency(text)?);
     }
-    Ok(Draft {
+    let (file, has_own_time) = (input.file.take(), input.created_at.is_some());
+    let draft = Draft {
         name: name(request, input.name.as_ref())?,
         version,
         description: request.description.clone().or(input.description).unwrap_or(about),
@@ -247,7 +302,8 @@ fn draft(session: &Session<'_>, request: &CreateRequest) -> Result<Draft> {
             Material::Merged(merged) => Some(Arc::clone(merged)),
             _ => None,
         },
-    })
+    };
+    Ok(Drafted { draft, file, has_own_time })
 }
 
 fn name(request: &CreateRequest, said: Option<&PackageName>) -> Result<PackageName> {

@@ -234,7 +234,12 @@ pub fn export(context: &Context<'_>, request: &ExportRequest) -> Result<PackageE
     };
     let same = read_optional(&path, session.limits.package_bytes.max(text.len() as u64) + 1);
     if !same.is_ok_and(|bytes| bytes.as_deref() == Some(text.as_bytes())) {
-        deliver(context, &path, Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing })?;
+        deliver(
+            context,
+            &path,
+            Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing },
+            OUTPUT_OR_FORCE,
+        )?;
     }
     Ok(PackageExported {
         name: manifest.name.to_string(),
@@ -255,13 +260,16 @@ fn for_lean_ctx(session: &Session<'_>, package: &Package) -> Result<String> {
     compatible(package, key.as_ref(), &session.limits).map_err(super::create::unwritable)
 }
 
-/// Writes a file where the user wants it, whole or not at all.
-pub(crate) fn deliver(context: &Context<'_>, path: &Path, delivery: Delivery<'_>) -> Result<()> {
+/// What to do about a file that is there, for commands that have both flags.
+pub(crate) const OUTPUT_OR_FORCE: &str = "choose another file with `--output`, or add `--force` to replace this one";
+
+/// Writes a file where the user wants it, whole or not at all. If the file is there and must stay, `hint` says what to
+/// do, by flags that the command has.
+pub(crate) fn deliver(context: &Context<'_>, path: &Path, delivery: Delivery<'_>, hint: &str) -> Result<()> {
     let temp = Name::new(&format!(".{}.sp-new", context.run_id)).map_err(|e| Error::new(Kind::Usage, e.to_string()))?;
     atomic::deliver(path, &temp, delivery).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            Error::new(Kind::Request, format!("`{}` is there already", context.show(path)))
-                .hint("remove it, choose another name with `--output`, or add `--force`")
+            Error::new(Kind::Request, format!("`{}` is there already", context.show(path))).hint(hint)
         }
         _ => error.into(),
     })

@@ -8,6 +8,7 @@ use sp_formats::output::PackageMerged;
 use super::context::{contradictions, superseded};
 use super::create::{CreateRequest, Material, create};
 use super::gathered::Gathered;
+use super::manage::Overwrite;
 use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
@@ -25,6 +26,8 @@ pub struct MergeRequest {
     pub sign: Option<Option<String>>,
     /// A file to write besides.
     pub output: Option<PathBuf>,
+    /// What happens to an output file that exists.
+    pub overwrite: Overwrite,
 }
 
 /// Merges packages, and puts what comes of it into the store.
@@ -44,6 +47,7 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
             description: Some(format!("Merged from {}", sources.join(", "))),
             sign: request.sign.clone(),
             output: request.output.clone(),
+            overwrite: request.overwrite,
             ..CreateRequest::of(material)
         },
     )?;

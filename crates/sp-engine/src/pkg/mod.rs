@@ -49,7 +49,7 @@ pub use manage::{
 };
 pub use merge::{MergeRequest, merge};
 pub use query::{Drawing, Query, QueryRequest, draw, keep_drawing, query, query_packages};
-pub use receive::{Approval, Incoming, ReceiveRequest, Until, receive};
+pub use receive::{Approval, EnvelopeSignature, Incoming, ReceiveRequest, Until, receive};
 pub use registry::{
     KnownPast, LoginRequest, PublishRequest, YankRequest, Yanking, info as registry_info, login, logout, publish,
     search, yank,
@@ -64,7 +64,7 @@ pub use trust::{Acceptance, Downgrade, NewKey, Unsigned};
 pub use verify::verify;
 
 pub(crate) use library::{skills_of_store, text_of};
-pub(crate) use manage::deliver;
+pub(crate) use manage::{OUTPUT_OR_FORCE, deliver};
 pub(crate) use project::installed_in;
 pub(crate) use registry::{Asked, connect, downloads_in};
 pub(crate) use subject::is_package_file;

@@ -12,7 +12,7 @@ use sp_tree::Limits;
 use sp_tree::atomic::{Delivery, Existing, Readers};
 
 use super::gathered::Gathered;
-use super::manage::{Overwrite, deliver};
+use super::manage::{OUTPUT_OR_FORCE, Overwrite, deliver};
 use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
@@ -104,7 +104,7 @@ pub fn keep_drawing(context: &Context<'_>, text: &str, file: &Path, overwrite: O
         Overwrite::Refuse => Existing::Keep,
         Overwrite::Allow => Existing::Replace,
     };
-    deliver(context, &path, Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing })?;
+    deliver(context, &path, Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing }, OUTPUT_OR_FORCE)?;
     Ok(path.canonicalize().unwrap_or(path))
 }
 

@@ -15,7 +15,7 @@ use sp_formats::package::{Package, read};
 use sp_tree::Zeroizing;
 
 use super::manage::take;
-use super::secret::{SecretFrom, read_secret};
+use super::secret::{SecretFrom, find_secret, read_secret};
 use super::shelf::{Stock, waiting_id};
 use super::subject::accept;
 use super::trust::{Acceptance, judge};
@@ -50,6 +50,15 @@ pub enum Until {
     One,
 }
 
+/// Whether an envelope must be signed with the shared secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EnvelopeSignature {
+    /// Unsigned envelopes are refused.
+    Required,
+    /// Unsigned envelopes are accepted. A signature must still be valid.
+    Optional,
+}
+
 /// What is to be received.
 #[derive(Debug, Clone)]
 pub struct ReceiveRequest {
@@ -59,6 +68,8 @@ pub struct ReceiveRequest {
     pub secret: SecretFrom,
     /// The environment variable that holds the bearer token that is asked for.
     pub token_env: Option<String>,
+    /// Whether an envelope must be signed.
+    pub signature: EnvelopeSignature,
     /// Who we are: what is for somebody else is refused.
     pub recipient: Option<String>,
     /// What becomes of a package.
@@ -100,7 +111,10 @@ pub fn receive(context: &Context<'_>, request: &ReceiveRequest, tell: &(dyn Fn(I
     let receiver = Receiver {
         session: &session,
         request,
-        secret: read_secret(context, &request.secret)?,
+        secret: match request.signature {
+            EnvelopeSignature::Required => Some(read_secret(context, &request.secret).map_err(or_allow_unsigned)?),
+            EnvelopeSignature::Optional => find_secret(context, &request.secret)?,
+        },
         token: request
             .token_env
             .as_deref()
@@ -117,6 +131,11 @@ pub fn receive(context: &Context<'_>, request: &ReceiveRequest, tell: &(dyn Fn(I
     if !address.ip().is_loopback() {
         context.tell(Event::Warning(format!(
             "{address} can be reached from other machines, and what comes is not encrypted: put a TLS proxy before it"
+        )));
+    }
+    if request.signature == EnvelopeSignature::Optional {
+        context.tell(Event::Warning(format!(
+            "unsigned envelopes are accepted: anyone who can connect to {address} can send packages under any name"
         )));
     }
     tell(Incoming::Listening(address.to_string()));
@@ -148,6 +167,11 @@ pub fn receive(context: &Context<'_>, request: &ReceiveRequest, tell: &(dyn Fn(I
     Ok(())
 }
 
+/// Adds the way to receive without a secret.
+fn or_allow_unsigned(error: Error) -> Error {
+    error.hint("or accept envelopes that nobody signed with `--allow-unsigned`")
+}
+
 fn refuse_unread(mut stream: TcpStream) {
     let _ = stream.set_write_timeout(Some(Duration::from_secs(1)));
     let _ = stream.write_all(b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
@@ -156,7 +180,8 @@ fn refuse_unread(mut stream: TcpStream) {
 struct Receiver<'a> {
     session: &'a Session<'a>,
     request: &'a ReceiveRequest,
-    secret: Zeroizing<Vec<u8>>,
+    /// None if only unsigned envelopes can be accepted.
+    secret: Option<Zeroizing<Vec<u8>>>,
     token: Option<Zeroizing<Vec<u8>>>,
 }
 
@@ -268,7 +293,7 @@ impl Receiver<'_> {
         let Some(token) = &self.token else { return Ok(()) };
         // Compared by their MACs, so that the time tells nothing of how far it fits.
         let mac = |bytes: &[u8]| {
-            let mut mac = sp_tree::Mac::new(&self.secret);
+            let mut mac = sp_tree::Mac::new(self.secret.as_ref().map_or(&[], |secret| secret.as_slice()));
             mac.update(bytes);
             mac
         };
@@ -279,6 +304,21 @@ impl Receiver<'_> {
         }
     }
 
+    /// Verifies the signature of an envelope. Returns its form, or none for an unsigned envelope that is accepted.
+    fn verify(&self, envelope: &Envelope) -> std::result::Result<Option<Form>, Refusal> {
+        match (&envelope.signature, &self.secret) {
+            (None, _) if self.request.signature == EnvelopeSignature::Optional => Ok(None),
+            (None, _) => Err(Refusal::new(401, "the envelope is not signed, and only signed ones are accepted here")),
+            (Some(_), None) => {
+                Err(Refusal::new(401, "the envelope is signed, and there is no secret here to verify it with"))
+            }
+            (Some(_), Some(secret)) => match envelope.verify(secret) {
+                None => Err(Refusal::new(401, "the envelope's signature does not hold")),
+                form => Ok(form),
+            },
+        }
+    }
+
     /// Verifies an envelope and takes what is in it.
     fn take(&self, body: &str) -> std::result::Result<Incoming, Refusal> {
         // The process may have been listening for days: what is written bears the time of now.
@@ -286,9 +326,7 @@ impl Receiver<'_> {
         let (config, limits) = (self.session.config.clone(), self.session.limits.clone());
         let session = &Session { context: &context, config, limits };
         let envelope = Envelope::parse(body, &session.limits).map_err(|e| Refusal::new(400, e.to_string()))?;
-        let form =
-            envelope.verify(&self.secret).ok_or_else(|| Refusal::new(401, "the envelope's signature does not hold"))?;
-        if form == Form::V2 {
+        if self.verify(&envelope)? == Some(Form::V2) {
             session.context.tell(Event::Detail(
                 "the envelope is signed in the older form, which leaves some fields of the sender open".into(),
             ));

@@ -16,12 +16,26 @@ pub enum SecretFrom {
     Env(String),
     /// A file that only its owner may read.
     File(PathBuf),
+    /// The environment variable [`TRANSPORT_SECRET`], if it is set.
+    Default,
+}
+
+/// The environment variable that holds the secret for `sp pkg send` and `sp pkg receive` unless another is named.
+pub(super) const TRANSPORT_SECRET: &str = "SP_TRANSPORT_SECRET";
+
+/// The shared secret. None if nobody named one and the default variable is not set.
+pub(super) fn find_secret(context: &Context<'_>, from: &SecretFrom) -> Result<Option<Zeroizing<Vec<u8>>>> {
+    match from {
+        SecretFrom::Default if !context.env.contains_key(TRANSPORT_SECRET) => Ok(None),
+        from => read_secret(context, from).map(Some),
+    }
 }
 
 /// The secret that both sides share.
 pub(super) fn read_secret(context: &Context<'_>, from: &SecretFrom) -> Result<Zeroizing<Vec<u8>>> {
     let bytes = match from {
         SecretFrom::Env(name) => Zeroizing::new(env(context, name)?.into_bytes()),
+        SecretFrom::Default => Zeroizing::new(env(context, TRANSPORT_SECRET)?.into_bytes()),
         SecretFrom::File(path) => {
             let path = context.expand(&path.to_string_lossy());
             refuse_open(context, &path)?;

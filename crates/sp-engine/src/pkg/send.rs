@@ -8,11 +8,11 @@ use sp_formats::output::PackageSent;
 use sp_formats::package::envelope::{Envelope, Form, PATH, Sender};
 use sp_formats::printable::printable;
 
-use super::secret::{SecretFrom, env, read_secret};
+use super::secret::{SecretFrom, TRANSPORT_SECRET, env, find_secret};
 use super::shelf::read_shelf;
 use super::subject::Subject;
 use crate::config::Session;
-use crate::context::{Context, Network};
+use crate::context::{Context, Event, Network};
 use crate::error::{Error, Kind, Result};
 use crate::http::{BodyError, ResponseBody, for_one_server, is_here};
 
@@ -42,7 +42,7 @@ pub struct SendRequest {
 /// Sends a package.
 pub fn send(context: &Context<'_>, request: &SendRequest) -> Result<PackageSent> {
     let session = Session::begin(context)?;
-    let secret = read_secret(context, &request.secret)?;
+    let secret = find_secret(context, &request.secret)?;
     let url = address(&request.target)?;
     let shelf = read_shelf(context)?;
     let subject = match &request.package {
@@ -63,7 +63,13 @@ pub fn send(context: &Context<'_>, request: &SendRequest) -> Result<PackageSent>
         payload: package.text().to_string(),
         signature: None,
     };
-    envelope.sign(&secret, request.form);
+    match &secret {
+        Some(secret) => envelope.sign(secret, request.form),
+        None => context.tell(Event::Warning(format!(
+            "the envelope is not signed, so the receiver cannot verify who sent it: it is accepted only by \
+             `sp pkg receive --allow-unsigned`. To sign it, set `{TRANSPORT_SECRET}` or use `--secret-file`"
+        ))),
+    }
     let text = envelope.to_json();
     let limit = session.limits.envelope_bytes;
     if text.len() as u64 > limit {

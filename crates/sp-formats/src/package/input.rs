@@ -8,9 +8,9 @@ use crate::checks::{PK_01, PK_03, PK_04};
 use crate::json::{Json, Kind, Value, quoted};
 use crate::printable::printable;
 use crate::report::Report;
-use crate::yaml;
 
 use super::layers::is_layer;
+use super::locate::{InputFile, SourceJson};
 use super::manifest::{Dependency, Fields, PackageKind, conflicts, cut, dependencies};
 use super::name::{PackageName, PackageVersion};
 
@@ -58,6 +58,8 @@ pub struct Input {
     pub more: Vec<(String, String)>,
     /// The content, as JSON.
     pub content: String,
+    /// The file that it was read from, for problems that are found later.
+    pub file: Option<InputFile>,
 }
 
 /// Reads what somebody wrote. It is none if the report has an error.
@@ -68,36 +70,19 @@ pub fn read_input(file: &str, bytes: &[u8], limits: &Limits) -> (Option<Input>, 
         return (None, report);
     };
     let mut report = Report::new(file, text);
-    let is_json = text.trim_start().starts_with(['{', '[']);
-    let json = match is_json {
-        true => Json::parse(text, limits).map_err(|e| (e.span, e.message, e.help)),
-        false => from_yaml(text, limits),
+    let source = match SourceJson::parse(text, limits) {
+        Ok(source) => source,
+        Err(error) => {
+            report.error(&PK_01, error.span, error.message).help(error.help);
+            return (None, report);
+        }
     };
-    match json {
-        Ok(json) => {
-            let before = report.findings.len();
-            let input = read(&json, &mut report);
-            if !is_json {
-                // Places in the JSON that was made of YAML are not those in the file.
-                report.findings[before..].iter_mut().for_each(|finding| finding.span = None);
-            }
-            (input.filter(|_| report.is_usable()), report)
-        }
-        Err((span, message, help)) => {
-            report.error(&PK_01, span, message).help(help);
-            (None, report)
-        }
+    let input = read(&source.json, &mut report);
+    for finding in &mut report.findings {
+        finding.span = finding.span.take().and_then(|span| source.in_file(&span));
     }
-}
-
-type Wrong = (std::ops::Range<usize>, String, &'static str);
-
-fn from_yaml(text: &str, limits: &Limits) -> Result<Json, Wrong> {
-    let node = yaml::parse(text, limits).map_err(|e| {
-        let help = e.help();
-        (e.span, e.message, help)
-    })?;
-    Json::parse(node.to_json().to_string(), limits).map_err(|e| (0..0, e.message, e.help))
+    let file = InputFile::new(file, text, limits);
+    (input.filter(|_| report.is_usable()).map(|input| Input { file: Some(file), ..input }), report)
 }
 
 fn read(json: &Json, report: &mut Report) -> Option<Input> {

@@ -9,6 +9,7 @@ pub mod envelope;
 mod graph;
 mod input;
 mod layers;
+mod locate;
 pub mod lock;
 mod manifest;
 mod name;
@@ -34,6 +35,7 @@ pub use graph::{
 };
 pub use input::{Input, read_input};
 pub use layers::{NewEdge, NewGraph, NewNode, is_layer, to_graph};
+pub use locate::InputFile;
 pub use manifest::{Dependency, Integrity, Manifest, PackageKind, Provenance};
 pub use name::{NameError, PackageName, PackageVersion, Range, VersionError};
 pub use signature::{Coverage, Signer};

@@ -139,6 +139,21 @@ impl Report {
         Self { text: Self::new("", Arc::clone(text)).text, ..self }
     }
 
+    /// The same findings as a report on another text, each at the place that `locate` returns for it. Fixes are
+    /// dropped, since they are edits of the text that the report was about.
+    pub fn moved(
+        mut self,
+        file: impl Into<String>,
+        text: &Arc<str>,
+        locate: impl Fn(&Range<usize>) -> Option<Range<usize>>,
+    ) -> Self {
+        for finding in self.findings.iter_mut().chain(self.spare.as_deref_mut()) {
+            finding.span = finding.span.as_ref().and_then(&locate);
+            finding.fix.clear();
+        }
+        Self { file: file.into(), text: Self::new("", Arc::clone(text)).text, ..self }
+    }
+
     /// Adds an error.
     pub fn error(&mut self, check: &'static Check, span: Range<usize>, message: impl Into<String>) -> &mut Finding {
         self.add(Severity::Error, check, Some(span), message.into())

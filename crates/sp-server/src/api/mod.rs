@@ -17,7 +17,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use sp_formats::context_pack::{PackItems, PackTaken, UrlGiven, UrlKeyItem, UrlWanted};
-use sp_formats::registry::{PackageIndex, Refused, RegistryIndex, SearchAnswer, TrustReport};
+use sp_formats::registry::{PublishedIndex, Refused, RegistryIndex, SearchAnswer, TrustReport};
 use tower::limit::GlobalConcurrencyLimitLayer;
 
 use crate::mcp;
@@ -69,7 +69,7 @@ fn reading() -> Vec<Route> {
             .answers::<SearchAnswer>(200),
         Route::get("/api/v1/packages/{ns}/{name}/index.json", packages::versions)
             .does("the versions of a package, the newest first")
-            .answers::<PackageIndex>(200),
+            .answers::<PublishedIndex>(200),
         Route::get("/api/v1/packages/{ns}/{name}/{version}", packages::manifest)
             .does("the manifest of a version, and what was verified")
             .answers::<packages::Described>(200),

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
 use sp_formats::package::PackageVersion;
-use sp_formats::registry::{PackageIndex, Place, RegistryIndex, SHA256_HEADER, SearchAnswer, YANKED_HEADER};
+use sp_formats::registry::{Place, PublishedIndex, RegistryIndex, SHA256_HEADER, SearchAnswer, YANKED_HEADER};
 
 use crate::catalog;
 use crate::metadata::{Database, Reader};
@@ -61,11 +61,11 @@ pub(super) async fn versions(
     Shared(state): Shared<State>,
     Path((namespace, name)): Path<(String, String)>,
     headers: HeaderMap,
-) -> Answer<Json<PackageIndex>> {
+) -> Answer<Json<PublishedIndex>> {
     let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
     let place = place(&namespace, &name)?;
     let found = state.metadata.with(move |database| database.versions(&place, &reader)).await?;
-    found.map(Json).ok_or_else(Refusal::not_found)
+    found.map(|index| Json(index.into())).ok_or_else(Refusal::not_found)
 }
 
 /// The manifest of a version, and what was said of it when it was published.

@@ -2,6 +2,8 @@
 
 mod bag;
 mod context;
+#[cfg(test)]
+mod hints;
 mod key;
 mod mcp;
 mod pkg;

@@ -116,6 +116,9 @@ pub(crate) enum Pkg {
         /// Write it into this file too
         #[arg(long, visible_alias = "output", short, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
+        /// Replace the output file if it exists
+        #[arg(long, requires = "out")]
+        force: bool,
         #[command(flatten)]
         size: MaxSize,
     },
@@ -253,6 +256,9 @@ pub(crate) enum Pkg {
         recipient: Option<String>,
         #[command(flatten)]
         secret: Secret,
+        /// Accept envelopes that are not signed with the secret
+        #[arg(long)]
+        allow_unsigned: bool,
         /// Let packages wait until `sp pkg inbox` takes them
         #[arg(long)]
         queue: bool,
@@ -415,9 +421,9 @@ pub(crate) struct MaxSize {
 /// A secret that two machines share: never an argument.
 #[derive(Debug, Args)]
 pub(crate) struct Secret {
-    /// The environment variable that holds the secret
-    #[arg(long, value_name = "NAME", default_value = "SP_TRANSPORT_SECRET", conflicts_with = "secret_file")]
-    pub secret_env: String,
+    /// The environment variable that holds the secret [default: SP_TRANSPORT_SECRET]
+    #[arg(long, value_name = "NAME", conflicts_with = "secret_file")]
+    pub secret_env: Option<String>,
     /// A file that holds the secret, and that only you may read
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub secret_file: Option<PathBuf>,

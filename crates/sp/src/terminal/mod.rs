@@ -6,6 +6,7 @@ mod layout;
 mod problem;
 mod progress;
 mod table;
+mod usage;
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
@@ -25,6 +26,7 @@ pub(crate) use layout::{padded, wrapped};
 pub(crate) use problem::snippet;
 use progress::Progress;
 pub(crate) use table::table;
+pub(crate) use usage::parse;
 
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();

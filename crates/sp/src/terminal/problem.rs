@@ -6,7 +6,7 @@ use sp_formats::checks::SE_09;
 use sp_formats::hidden::mark;
 use sp_formats::output::{ErrorItem, ErrorReport, FindingItem};
 use sp_formats::printable::{printable, printable_lines, printable_tabs};
-use sp_formats::report::{Placed, Report, Severity};
+use sp_formats::report::{Placed, Position, Report, Severity};
 
 use super::{ERROR, HINT, MARK, STRONG, style_of};
 
@@ -75,10 +75,55 @@ pub(crate) fn snippet(file: &str, placed: &Placed) -> String {
     let line = format!("{before}{marked}{after}");
     let annotation = AnnotationKind::Primary.span(before.len()..before.len() + marked.len());
     let title = level.primary_title(message).id(finding.check.id);
-    let source = Snippet::source(&line).line_start(place.start.line).path(file).annotation(annotation);
+    let source = Snippet::source(&line).line_start(place.start.line).annotation(annotation);
     let mut group = Group::with_title(title).element(source);
     if let Some(help) = &finding.help {
         group = group.element(Level::HELP.message(printable(help).into_owned()));
     }
-    format!("{}\n\n", Renderer::styled().render(&[group]))
+    let rendered = Renderer::styled().render(&[group]);
+    // The renderer would count the column in the line as it is shown, which may be cut and have tabs expanded.
+    let (title, source) = rendered.split_once('\n').unwrap_or((&rendered, ""));
+    let Position { line, column } = place.start;
+    let indent = " ".repeat(line.to_string().len());
+    format!("{title}\n{indent}{MARK}--> {MARK:#}{file}:{line}:{column}\n{source}\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sp_formats::checks::PK_01;
+
+    /// Where a problem at these bytes is said to be.
+    fn place(text: &str, start: usize) -> String {
+        let mut report = Report::new("file", text);
+        report.error(&PK_01, start..start + 1, "it is wrong").help("change it");
+        let shown = anstream::adapter::strip_str(&findings(&report)).to_string();
+        let line = shown.lines().find(|line| line.contains("-->")).unwrap_or_default();
+        line.trim().to_owned()
+    }
+
+    #[test]
+    fn a_position_is_that_in_the_file_however_the_line_is_shown() {
+        // Far to the right on a line of which only a part is shown.
+        assert_eq!(place(&"x".repeat(5000), 0), "--> file:1:1");
+        assert_eq!(place(&"x".repeat(5000), 161), "--> file:1:162");
+        assert_eq!(place(&"x".repeat(5000), 4321), "--> file:1:4322");
+        assert_eq!(place(&format!("a\n{}", "é".repeat(2000)), 2 + 3000), "--> file:2:1501");
+        // Behind characters that are shown as several.
+        assert_eq!(place("\t\tx", 2), "--> file:1:3");
+        assert_eq!(place("\u{202e}\u{7}x", 4), "--> file:1:3");
+        // On a line whose number has several digits.
+        assert_eq!(place(&format!("{}x", "\n".repeat(99)), 99), "--> file:100:1");
+    }
+
+    #[test]
+    fn a_snippet_shows_title_place_line_and_help() {
+        let mut report = Report::new("file", "one\ntwo three\n");
+        report.error(&PK_01, 8..13, "it is wrong").help("change it");
+        let shown = anstream::adapter::strip_str(&findings(&report)).to_string();
+        assert_eq!(
+            shown,
+            "error[PK-01]: it is wrong\n --> file:2:5\n  |\n2 | two three\n  |     ^^^^^\n  |\n  = help: change it\n\n"
+        );
+    }
 }

@@ -7,6 +7,7 @@
 )]
 
 mod context;
+mod create;
 mod extract;
 mod git_dir;
 mod graph;

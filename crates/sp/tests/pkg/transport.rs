@@ -22,9 +22,18 @@ struct Receiver {
 
 impl Receiver {
     fn start(world: &World, args: &[&str]) -> Self {
+        Self::start_with(world, args, Some(SECRET))
+    }
+
+    fn start_without_secret(world: &World, args: &[&str]) -> Self {
+        Self::start_with(world, args, None)
+    }
+
+    fn start_with(world: &World, args: &[&str], secret: Option<&str>) -> Self {
         let args = [&["pkg", "receive", "--listen", "127.0.0.1:0", "--format", "json"], args].concat();
         let mut command = world.command(&args);
-        command.current_dir(world.path("project")).env("SP_TRANSPORT_SECRET", SECRET).env("TOKEN", "canary-token");
+        command.current_dir(world.path("project")).env("TOKEN", "canary-token");
+        command.envs(secret.map(|secret| ("SP_TRANSPORT_SECRET", secret)));
         let log = std::fs::File::create(world.path("receive.log")).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -399,14 +408,59 @@ fn pk_14_a_secret_file_that_others_can_read_is_refused() {
         let run = pkg(&world, &["send", "notes", "--target", &receiver.address, "--secret-file", &file]);
         assert_eq!(run.code, Some(code), "{mode:o}: {run}");
     }
-    for (args, env) in [(&["--secret-env", "NOTHING"][..], "NOTHING"), (&[], "SP_TRANSPORT_SECRET")] {
-        let run = pkg(&world, &[&["send", "notes", "--target", &receiver.address], args].concat()).fails(2);
+    // A secret that was named must be there; without one nothing is received unless that was allowed.
+    let run = pkg(&world, &["send", "notes", "--target", &receiver.address, "--secret-env", "NOTHING"]).fails(2);
+    assert!(run.stderr.contains("NOTHING"), "{run}");
+    for (args, env) in [
+        (&["--secret-env", "NOTHING"][..], "NOTHING"),
+        (&["--secret-env", "NOTHING", "--allow-unsigned"], "NOTHING"),
+        (&[], "SP_TRANSPORT_SECRET"),
+    ] {
+        let run = pkg(&world, &[&["receive", "--listen", "127.0.0.1:0"], args].concat()).fails(2);
         assert!(run.stderr.contains(env), "{run}");
-        pkg(&world, &[&["receive", "--listen", "127.0.0.1:0"], args].concat()).fails(2);
     }
     let empty = write(&world, "empty", "\n");
     std::fs::set_permissions(&empty, std::fs::Permissions::from_mode(0o600)).unwrap();
     pkg(&world, &["send", "notes", "--target", &receiver.address, "--secret-file", &empty]).fails(2);
+}
+
+#[test]
+fn pk_14_an_unsigned_envelope_is_sent_with_a_warning_and_received_only_where_that_is_allowed() {
+    let here = project();
+    import(&here, &[notes("1.0.0")]);
+    let unsigned = |receiver: &Receiver| pkg(&here, &["send", "notes", "--target", &receiver.address]);
+
+    let there = project();
+    let strict = Receiver::start(&there, &[]);
+    let refused = unsigned(&strict).fails(4);
+    assert!(refused.stderr.contains("the envelope is not signed"), "{refused}");
+    assert_eq!(strict.event()["event"], "refused");
+    drop(strict);
+
+    // With a secret of its own, it accepts what is unsigned and what is signed well, and nothing else.
+    let lenient = Receiver::start(&there, &["--allow-unsigned"]);
+    let sent = unsigned(&lenient).ok();
+    assert!(sent.stderr.contains("the envelope is not signed") && sent.stderr.contains("--allow-unsigned"), "{sent}");
+    assert_eq!(lenient.event()["event"], "imported");
+    let mut forged = envelope(&notes("1.1.0"), NOW, Form::V3);
+    forged.sign(b"another secret", Form::V3);
+    assert_eq!(lenient.post(&forged).0, 401);
+    assert_eq!(lenient.event()["event"], "refused");
+    assert_eq!(lenient.post(&envelope(&notes("1.1.0"), NOW, Form::V3)).0, 200);
+    assert_eq!(lenient.event()["event"], "imported");
+    drop(lenient);
+    let log = std::fs::read_to_string(there.path("receive.log")).unwrap();
+    assert!(log.contains("unsigned envelopes are accepted"), "{log}");
+
+    // Without a secret, a signature cannot be verified.
+    let without = Receiver::start_without_secret(&there, &["--allow-unsigned"]);
+    assert_eq!(without.post(&envelope(&notes("1.2.0"), NOW, Form::V3)).0, 401);
+    assert_eq!(without.event()["event"], "refused");
+    let mut plain = envelope(&notes("1.2.0"), NOW, Form::V3);
+    plain.signature = None;
+    assert_eq!(without.post(&plain).0, 200);
+    assert_eq!(without.event()["event"], "imported");
+    assert_eq!(without.post(&plain).0, 409, "an unsigned envelope counts once, too");
 }
 
 #[test]

@@ -43,6 +43,9 @@ fn pk_25_what_is_published_is_in_the_indexes_and_comes_back_to_the_byte() {
     assert_eq!((&index["packages"][0]["name"], &index["packages"][0]["latest"]), (&json!("notes"), &json!("1.0.0")));
     let versions = get(&registry, None, "packages/acme/notes/index.json").json();
     assert_eq!(versions["versions"][0]["sha256"], json!(hash));
+    // What other clients of the same API read.
+    assert_eq!(versions["schema"], json!(1));
+    assert_eq!(versions["versions"][0]["artifact_sha256"], json!(hash));
     let download = get(&registry, None, "packages/acme/notes/1.0.0/download");
     assert_eq!((download.status, download.body), (200, bytes));
     let head = HttpAnswer { body: Vec::new(), ..get(&registry, None, "packages/acme/notes/1.0.0/download") };

@@ -48,7 +48,7 @@ impl Credentials {
         let text = format!("{:#}\n", json!({"last": self.last, "registries": self.tokens}));
         let delivery = Delivery { bytes: text.as_bytes(), readers: Readers::Owner, existing: Existing::Replace };
         context.private_dir(&context.home)?;
-        deliver(context, &context.home.join(FILE), delivery)
+        deliver(context, &context.home.join(FILE), delivery, "run the command again")
     }
 
     pub(super) fn remember(&mut self, address: &str, token: &str) {

@@ -15,13 +15,14 @@ use crate::terminal::{DIM, STRONG, Terminal, WARNING, as_json, table};
 const SHOWN: usize = 20;
 
 pub(super) fn merge(context: &Context<'_>, command: &Pkg, terminal: &Terminal) -> Result<()> {
-    let Pkg::Merge { packages, name, version, sign, out, .. } = command else { return Ok(()) };
+    let Pkg::Merge { packages, name, version, sign, out, force, .. } = command else { return Ok(()) };
     let request = MergeRequest {
         packages: packages.clone(),
         name: name.clone(),
         version: version.clone(),
         sign: signing(sign),
         output: out.clone(),
+        overwrite: overwrite(*force),
     };
     let merged = pkg::merge(context, &request)?;
     if terminal.format == Format::Json {

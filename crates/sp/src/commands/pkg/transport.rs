@@ -1,6 +1,8 @@
 //! Packages on their way between machines.
 
-use sp_engine::pkg::{self, Answer, Approval, Incoming, ReceiveRequest, SecretFrom, SendRequest, Until};
+use sp_engine::pkg::{
+    self, Answer, Approval, EnvelopeSignature, Incoming, ReceiveRequest, SecretFrom, SendRequest, Until,
+};
 use sp_engine::{Context, Result};
 use sp_formats::output::{PackageList, PackageReceived};
 use sp_formats::package::envelope::Form;
@@ -14,7 +16,7 @@ use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal};
 fn secret(secret: &cli::Secret) -> SecretFrom {
     match &secret.secret_file {
         Some(file) => SecretFrom::File(file.clone()),
-        None => SecretFrom::Env(secret.secret_env.clone()),
+        None => secret.secret_env.clone().map_or(SecretFrom::Default, SecretFrom::Env),
     }
 }
 
@@ -46,11 +48,14 @@ pub(super) fn send(context: &Context<'_>, command: &Pkg, terminal: &Terminal) ->
 }
 
 pub(super) fn receive(context: &Context<'_>, command: &Pkg, terminal: &Terminal) -> Result<()> {
-    let Pkg::Receive { listen, recipient, secret: from, queue, once, trust } = command else { return Ok(()) };
+    let Pkg::Receive { listen, recipient, secret: from, allow_unsigned, queue, once, trust } = command else {
+        return Ok(());
+    };
     let request = ReceiveRequest {
         listen: listen.clone(),
         secret: secret(from),
         token_env: from.token_env.clone(),
+        signature: if *allow_unsigned { EnvelopeSignature::Optional } else { EnvelopeSignature::Required },
         recipient: recipient.clone(),
         approval: if *queue { Approval::Queue } else { Approval::Import },
         until: if *once { Until::One } else { Until::Forever },

@@ -1,0 +1,119 @@
+//! Commands that messages suggest exist, with every flag that they are suggested with.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Command, CommandFactory};
+
+use super::Cli;
+
+/// Every source file of the workspace that ships.
+fn sources() -> Vec<PathBuf> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path()).collect();
+    folders.retain(|path| path.is_dir() && !path.ends_with("xtask") && !path.ends_with("sp-testkit"));
+    folders.iter_mut().for_each(|path| path.push("src"));
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => files.push(path),
+            }
+        }
+    }
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    files.sort();
+    files
+}
+
+/// What stands between backticks in the code of a file, without comments and tests.
+fn quoted(text: &str) -> Vec<String> {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    // A string that goes on in the next line.
+    let code = code.join("\n").replace("\\\n", "");
+    let line = |line: &str| line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    code.lines().flat_map(line).collect()
+}
+
+fn has_flag(command: &Command, flag: &str) -> bool {
+    matches!(flag, "help" | "version")
+        || command.get_arguments().any(|argument| {
+            argument.get_long() == Some(flag) || argument.get_all_aliases().is_some_and(|names| names.contains(&flag))
+        })
+}
+
+/// The long flags among some words, without their values.
+fn flags<'a>(words: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    let name = |word: &'a str| word.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or_default();
+    words
+        .filter_map(|word| word.trim_start_matches('[').strip_prefix("--"))
+        .map(name)
+        .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+/// Why a suggested command line is not one of ours, if it is not.
+fn problem(top: &Command, line: &str) -> Option<String> {
+    let mut words = line.split_whitespace().skip(1).peekable();
+    let (mut command, mut named) = (top, Vec::new());
+    while let Some(next) = words.peek().and_then(|word| command.find_subcommand(word)) {
+        command = next;
+        named.extend(words.next());
+    }
+    // `sp …` and `sp {verb} …` name no command that could be looked up.
+    let is_word = |word: &str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
+    if command.has_subcommands()
+        && let Some(unknown) = words.peek().filter(|word| is_word(word))
+    {
+        return Some(format!("`{unknown}` is no command of `sp {}`", named.join(" ")));
+    }
+    if named.is_empty() {
+        return None;
+    }
+    flags(words).find(|flag| !has_flag(command, flag)).map(|flag| format!("`sp {}` has no `--{flag}`", named.join(" ")))
+}
+
+fn all_commands(command: &Command) -> Vec<&Command> {
+    std::iter::once(command).chain(command.get_subcommands().flat_map(all_commands)).collect()
+}
+
+#[test]
+fn every_command_line_that_a_message_suggests_exists() {
+    let mut top = Cli::command();
+    top.build();
+    let (mut problems, mut checked) = (Vec::new(), 0);
+    for path in sources() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for line in quoted(&text) {
+            let found = match line.starts_with("sp ") {
+                true => problem(&top, &line),
+                // A flag alone is one that some command has.
+                false if line.starts_with("--") => flags(line.split_whitespace())
+                    .find(|flag| !all_commands(&top).iter().any(|command| has_flag(command, flag)))
+                    .map(|flag| format!("no command has `--{flag}`")),
+                false => continue,
+            };
+            checked += 1;
+            problems.extend(found.map(|found| format!("{}: `{line}`: {found}", path.display())));
+        }
+    }
+    assert!(checked > 100, "only {checked} were found");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn a_command_line_that_does_not_exist_is_found() {
+    let mut top = Cli::command();
+    top.build();
+    for (line, is_right) in [
+        ("sp pkg merge a b --force", true),
+        ("sp pkg merge a --output x", true),
+        ("sp pkg list --force", false),
+        ("sp pkg nonsense", false),
+        ("sp install {name} --agent=claude", true),
+        ("sp install x --agents", false),
+    ] {
+        assert_eq!(problem(&top, line).is_none(), is_right, "{line}");
+    }
+}
