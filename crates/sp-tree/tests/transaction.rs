@@ -56,7 +56,7 @@ impl Place {
 
     fn change(&self, action: Action) -> Intent {
         let change = Change { root: 0, name: name("mine"), action, before: self.seen() };
-        intent(vec![self.user()], vec![change])
+        intent(&[self.user()], vec![change])
     }
 }
 
@@ -64,7 +64,7 @@ fn name(text: &str) -> Name {
     Name::new(text).unwrap()
 }
 
-fn intent(roots: Vec<PathBuf>, changes: Vec<Change>) -> Intent {
+fn intent(roots: &[PathBuf], changes: Vec<Change>) -> Intent {
     let roots = roots.iter().map(|root| Arc::new(PinnedDir::open(root).unwrap())).collect();
     Intent { id: name("run"), generation: 1, roots, changes, remove_if_empty: Vec::new() }
 }
@@ -86,7 +86,7 @@ fn a_file_that_is_replaced_keeps_its_mode_and_a_new_one_is_private_where_asked()
     let new = |text: &str| Change { root: 0, name: name(text), action: Action::Put, before: Before::Nothing };
     let mut changes = place.change(Action::Put).changes;
     changes.extend([new("public"), new("private")]);
-    let mut transaction = Transaction::begin(&place.home, &limits, intent(vec![place.user()], changes)).unwrap();
+    let mut transaction = Transaction::begin(&place.home, &limits, intent(&[place.user()], changes)).unwrap();
     transaction.file(0, b"new", Readers::Owner).unwrap();
     transaction.file(1, b"new", Readers::Anybody).unwrap();
     transaction.file(2, b"new", Readers::Owner).unwrap();
@@ -148,7 +148,7 @@ fn directories_that_are_made_go_with_a_failure_and_those_that_are_emptied_with_t
     let (place, limits) = (Place::new(), Limits::default());
     let (outer, inner) = (place.user().join("a"), place.user().join("a/b"));
     let change = |action, before| Change { root: 0, name: name("file"), action, before };
-    let put = || intent(vec![inner.clone()], vec![change(Action::Put, Before::Nothing)]);
+    let put = || intent(std::slice::from_ref(&inner), vec![change(Action::Put, Before::Nothing)]);
     let transaction = Transaction::begin(&place.home, &limits, put()).unwrap();
     assert!(inner.is_dir());
     transaction.abandon().unwrap();
@@ -159,7 +159,7 @@ fn directories_that_are_made_go_with_a_failure_and_those_that_are_emptied_with_t
     commit(transaction);
     let remove = || Intent {
         remove_if_empty: vec![outer.clone(), inner.clone()],
-        ..intent(vec![inner.clone()], vec![change(Action::Remove, Before::Ours(Some(Digest::of(b"x"))))])
+        ..intent(std::slice::from_ref(&inner), vec![change(Action::Remove, Before::Ours(Some(Digest::of(b"x"))))])
     };
     // Whatever else is in one of them keeps it.
     place.write("a/other", "other");
