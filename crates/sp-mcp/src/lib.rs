@@ -39,7 +39,7 @@ pub use rmcp::model::Extensions;
 
 use crate::stdio::Lines;
 
-/// How long a process that is asked to end takes at the most to answer what it was working on.
+/// Maximum time that a process spends on running requests after it was asked to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves one client that writes lines and reads lines, until its input has ended and every request has its response,

@@ -10,7 +10,7 @@
 
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
@@ -21,6 +21,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::fault::{self, Op};
+use crate::new_file::NewFile;
 use crate::path::{Name, RelPath};
 use crate::stamp::entry_kind;
 pub use crate::stamp::{EntryKind, Stamp};
@@ -576,58 +577,6 @@ fn open_without_links(path: &Path) -> rustix::io::Result<OwnedFd> {
         dir = rustix::fs::openat(&dir, part.as_os_str(), DIR_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
     }
     Ok(dir)
-}
-
-/// A file that was just created and is being written.
-#[derive(Debug)]
-pub struct NewFile {
-    file: File,
-    path: PathBuf,
-}
-
-impl NewFile {
-    /// Appends bytes.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        if fault::kills_next() {
-            // A death in the middle of a write leaves half of it behind.
-            let _ = self.file.write_all(&bytes[..bytes.len() / 2]);
-        }
-        fault::point(Op::Write, || self.path.display().to_string())
-            .and_then(|()| self.file.write_all(bytes))
-            .map_err(|e| FileError::new("write", &self.path, e))
-    }
-
-    /// Appends all that `file` still has.
-    pub fn write_from(&mut self, file: &mut File) -> Result<()> {
-        fault::point(Op::Write, || self.path.display().to_string())
-            .and_then(|()| io::copy(file, &mut self.file))
-            .map(drop)
-            .map_err(|e| FileError::new("write", &self.path, e))
-    }
-
-    /// Makes the file's bytes durable.
-    pub fn sync(&self) -> Result<()> {
-        fault::point(Op::Sync, || self.path.display().to_string())
-            .and_then(|()| self.file.sync_all())
-            .map_err(|e| FileError::new("sync", &self.path, e))
-    }
-
-    /// Gives it the permissions of another file.
-    pub(crate) fn permit(&self, like: &Stamp) -> Result<()> {
-        if self.stamp()?.mode & 0o777 == like.mode & 0o777 {
-            return Ok(());
-        }
-        fault::point(Op::Mode, || self.path.display().to_string())
-            .and_then(|()| {
-                Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(like.mode as _) & Mode::from_raw_mode(0o777))?)
-            })
-            .map_err(|e| FileError::new("set the permissions of", &self.path, e))
-    }
-
-    /// Looks at the file.
-    pub fn stamp(&self) -> Result<Stamp> {
-        stamp_of(&self.file).map_err(|e| FileError::new("look at", &self.path, e))
-    }
 }
 
 /// A name's bytes as text, what is not UTF-8 escaped.

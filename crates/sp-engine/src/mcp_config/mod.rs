@@ -336,7 +336,7 @@ fn checked<'u>(context: &Context<'_>, url: &'u str) -> Result<&'u str> {
         return Err(wrong("it has credentials in it", "take them out: they would stand in a file"));
     }
     if uri.query().is_some() || url.contains('#') {
-        return Err(wrong("it has a query or a fragment in it", "take it out: it would stand in a file"));
+        return Err(wrong("it has a query or a fragment", "remove it: it would be written to a settings file"));
     }
     match scheme {
         "https" => {}

@@ -121,7 +121,7 @@ fn shown(target: &str) -> String {
 /// The address of a server: https where no scheme is said, http only on this machine.
 pub(super) fn base(target: &str) -> Result<String> {
     let wrong = |why: &str| {
-        Error::new(Kind::Usage, format!("`{}` is no target", printable(&shown(target))))
+        Error::new(Kind::Usage, format!("invalid target `{}`", printable(&shown(target))))
             .because(why.to_owned())
             .hint("name a host such as `agent.example` or `127.0.0.1:8765`")
     };

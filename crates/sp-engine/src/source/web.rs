@@ -85,7 +85,7 @@ pub(super) fn locked_archive(session: &Session<'_>, source: &WebSource, locked: 
         Error::new(Kind::Environment, format!("the source of `{entry}` cannot be fetched again"))
             .because(format!("the lock has `{source}` without its query, and the cache does not have the archive"))
             .hint(format!("name the source again: `sp bag get {entry} --source <URL>`"))
-            .hint("if a parameter of its query is no secret, `--keep-query <NAME>` records it")
+            .hint("use `--keep-query <NAME>` to record a query parameter that is not a secret")
     })
 }
 
