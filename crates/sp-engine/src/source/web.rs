@@ -60,7 +60,7 @@ impl Download {
 
     /// Keeps the file in the cache, where [`locked_archive`] finds it by its digest.
     pub(super) fn keep(self, context: &Context<'_>) -> Result<()> {
-        let kept = Dir::create_all(&archives_in(context))?;
+        let kept = context.private_dir(&archives_in(context))?;
         let name = archive_name(&self.digest)?;
         kept.remove_tree(&name)?;
         Ok(self.dir.rename_new(&self.name, &kept, &name)?)
