@@ -291,7 +291,7 @@ fn new_file_plan(context: &Context<'_>, path: &Path, bytes: &[u8]) -> Result<Fil
     let (dir, name) = place_of(path)?;
     if path.symlink_metadata().is_ok() {
         return Err(Error::new(Kind::Request, format!("`{}` is there already", context.show(path)))
-            .hint("nothing was changed: remove it, or choose another name"));
+            .hint("nothing was changed: choose another file, or remove this one"));
     }
     let dir = dir.canonicalize().map_err(|e| FileError::new("find", dir, e))?;
     Ok(FilePlan::new(dir, name, Before::Nothing, Some(bytes.into())))
