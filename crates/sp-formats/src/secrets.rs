@@ -38,15 +38,19 @@ pub fn is_secret(word: &str) -> bool {
 /// `Authorization: Bearer abc123`
 fn bears_secret(line: &str) -> bool {
     let mut words = line.split_whitespace();
-    while let Some(word) = words.next() {
-        let scheme = word.trim_start_matches(|c: char| !c.is_alphanumeric());
-        if ["bearer", "basic"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
-            && words.clone().next().is_some_and(|value| is_literal(bare(value)) && is_mixed(bare(value)))
-        {
-            return true;
-        }
-    }
-    false
+    let mut scheme = words.next();
+    words.any(|value| {
+        let bears = scheme.replace(value).is_some_and(names_scheme);
+        bears && is_literal(bare(value)) && is_mixed(bare(value))
+    })
+}
+
+/// Whether a word is `Bearer` or `Basic` behind nothing but marks.
+fn names_scheme(word: &str) -> bool {
+    ["bearer", "basic"].iter().any(|scheme| {
+        let (before, last) = word.split_at(word.floor_char_boundary(word.len().saturating_sub(scheme.len())));
+        last.eq_ignore_ascii_case(scheme) && !before.contains(char::is_alphanumeric)
+    })
 }
 
 /// A value without quotes, up to where it ends.
