@@ -9,6 +9,8 @@ use assignment::assigns_secret;
 
 /// What is shorter cannot be told from a word by its shape.
 const SHORTEST_WORD: usize = 16;
+/// A shorter line has no room for a telling name, a sign and a secret.
+const SHORTEST_LINE: usize = 3 + 1 + FEWEST;
 /// What is shorter is no secret.
 const FEWEST: usize = 6;
 
@@ -17,7 +19,10 @@ pub fn has_secret(text: &str) -> bool {
     text.contains("PRIVATE KEY-----")
         || text.contains("PRIVATE KEY BLOCK-----")
         || text.split_whitespace().any(is_secret)
-        || text.lines().any(|line| assigns_secret(line) || bears_secret(line))
+        || text
+            .lines()
+            .filter(|line| line.len() >= SHORTEST_LINE)
+            .any(|line| assigns_secret(line) || bears_secret(line))
 }
 
 /// A word that is a secret, or has one between its marks: backticks, brackets, stars.

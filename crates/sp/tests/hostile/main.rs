@@ -4,6 +4,7 @@
 mod bombs;
 mod links;
 mod local;
+mod markdown;
 mod names;
 mod programs;
 mod secrets;
