@@ -17,6 +17,7 @@ mod graphs;
 mod mcp;
 mod projects;
 mod registry;
+mod repeated;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -33,10 +34,11 @@ fn main() {
     let bench = Bench { root: temp.path().into() };
     println!("{SKILLS} skills, {} files, in {}; medians of {RUNS} runs\n", SKILLS * 5, base.display());
     println!("{:<44} {:>10} {:>10} {:>7} {:>7}", "what", "sp", "beside", "ratio", "limit");
-    let all: [(&str, Run); 12] = [
+    let all: [(&str, Run); 13] = [
         ("install", Bench::install),
         ("list", Bench::list),
         ("check", Bench::check),
+        ("repeated", Bench::repeated),
         ("import", Bench::import),
         ("verify", Bench::verify),
         ("merge", Bench::merge),

@@ -32,6 +32,9 @@ const GENERATED: &[&str] = &[
 /// How much is looked at together for operators.
 const STRETCH: usize = 1024;
 
+/// Lines in a row that end with a backslash.
+const MAX_CONTINUED: usize = 100;
+
 /// Why nothing is read from a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Noise {
@@ -84,6 +87,16 @@ fn is_gibberish(text: &str) -> bool {
     })
 }
 
+/// Whether more lines in a row go on behind a backslash than people write. The parser of Python looks ahead over
+/// all of them for each.
+fn is_continued(text: &str) -> bool {
+    let mut continued = 0;
+    text.lines().any(|line| {
+        continued = if line.ends_with('\\') { continued + 1 } else { 0 };
+        continued > MAX_CONTINUED
+    })
+}
+
 /// The text of a file that is worth reading. Bytes that are no UTF-8 stand as U+FFFD.
 pub(crate) fn text_of<'a>(file: File<'a>) -> Result<Cow<'a, str>, Noise> {
     let most = if grammar_of(file.path).is_some() { MOST_CODE } else { MOST_BYTES };
@@ -103,7 +116,9 @@ pub(crate) fn text_of<'a>(file: File<'a>) -> Result<Cow<'a, str>, Noise> {
     if !is_prose {
         let lines = text.lines().filter(|line| !line.trim().is_empty()).count().max(1);
         let is_long = text.len() > 2_000 && text.len() / lines > LONG_LINES;
-        if is_long || (grammar_of(file.path).is_some() && (is_dense(&text) || is_gibberish(&text))) {
+        if is_long
+            || (grammar_of(file.path).is_some() && (is_dense(&text) || is_gibberish(&text) || is_continued(&text)))
+        {
             return Err(Noise::Minified);
         }
         let start: String = text.chars().take(1_000).collect();

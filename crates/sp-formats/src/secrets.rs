@@ -9,6 +9,8 @@ use assignment::assigns_secret;
 
 /// What is shorter cannot be told from a word by its shape.
 const SHORTEST_WORD: usize = 16;
+/// A shorter line has no room for a telling name, a sign and a secret.
+const SHORTEST_LINE: usize = 3 + 1 + FEWEST;
 /// What is shorter is no secret.
 const FEWEST: usize = 6;
 
@@ -17,7 +19,10 @@ pub fn has_secret(text: &str) -> bool {
     text.contains("PRIVATE KEY-----")
         || text.contains("PRIVATE KEY BLOCK-----")
         || text.split_whitespace().any(is_secret)
-        || text.lines().any(|line| assigns_secret(line) || bears_secret(line))
+        || text
+            .lines()
+            .filter(|line| line.len() >= SHORTEST_LINE)
+            .any(|line| assigns_secret(line) || bears_secret(line))
 }
 
 /// A word that is a secret, or has one between its marks: backticks, brackets, stars.
@@ -38,15 +43,19 @@ pub fn is_secret(word: &str) -> bool {
 /// `Authorization: Bearer abc123`
 fn bears_secret(line: &str) -> bool {
     let mut words = line.split_whitespace();
-    while let Some(word) = words.next() {
-        let scheme = word.trim_start_matches(|c: char| !c.is_alphanumeric());
-        if ["bearer", "basic"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
-            && words.clone().next().is_some_and(|value| is_literal(bare(value)) && is_mixed(bare(value)))
-        {
-            return true;
-        }
-    }
-    false
+    let mut scheme = words.next();
+    words.any(|value| {
+        let bears = scheme.replace(value).is_some_and(names_scheme);
+        bears && is_literal(bare(value)) && is_mixed(bare(value))
+    })
+}
+
+/// Whether a word is `Bearer` or `Basic` behind nothing but marks.
+fn names_scheme(word: &str) -> bool {
+    ["bearer", "basic"].iter().any(|scheme| {
+        let (before, last) = word.split_at(word.floor_char_boundary(word.len().saturating_sub(scheme.len())));
+        last.eq_ignore_ascii_case(scheme) && !before.contains(char::is_alphanumeric)
+    })
 }
 
 /// A value without quotes, up to where it ends.

@@ -22,6 +22,10 @@ const NAMES: &[&str] = &[
     "webhook",
 ];
 
+/// The first two letters of [`NAMES`]; `pat` and `auth` begin with them too.
+const BEGINNINGS: [[u8; 2]; 13] =
+    [*b"pa", *b"se", *b"to", *b"ap", *b"cr", *b"pr", *b"ac", *b"au", *b"si", *b"en", *b"be", *b"co", *b"we"];
+
 /// How the secrets of well-known services start, and how long they are at least.
 const PREFIXES: &[(&str, usize)] = &[
     ("ghp_", 20),
@@ -91,17 +95,17 @@ pub fn secret(name: &str, value: &str) -> Option<&'static str> {
     if has_password(value) {
         return Some("it is an address with a password in it");
     }
-    let words = || value.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '=' | ',' | ';' | '(' | ')'));
-    if words().any(has_known_prefix) {
-        return Some("it starts as the secrets of a well-known service do");
+    let words = value.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '=' | ',' | ';' | '(' | ')'));
+    let (mut is_signed, mut is_random) = (false, false);
+    // What is shorter has none of these shapes, and a text may have millions of such words.
+    for word in words.filter(|word| word.len() >= SHORTEST_KNOWN) {
+        if has_known_prefix(word) {
+            return Some("it starts as the secrets of a well-known service do");
+        }
+        is_signed |= is_signed_token(word);
+        is_random |= !is_signed && looks_random(word);
     }
-    if words().any(is_signed_token) {
-        return Some("it is a signed token");
-    }
-    if words().any(looks_random) {
-        return Some("it looks random, as a key does");
-    }
-    None
+    if is_signed { Some("it is a signed token") } else { is_random.then_some("it looks random, as a key does") }
 }
 
 /// Whether a value says anything: a secret is never one of these.
@@ -111,18 +115,16 @@ pub(crate) fn is_worth_hiding(value: &str) -> bool {
 
 /// Whether the name of a value says that it is a secret.
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    // The shortest word that tells has three letters.
-    if name.len() < 3 {
+    let letters = || name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
+    // A text may have millions of names, and most have no two letters with which a telling word begins.
+    if !letters().zip(letters().skip(1)).any(|(first, second)| BEGINNINGS.contains(&[first, second])) {
         return false;
     }
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let plain: String = letters().map(char::from).collect();
     NAMES.iter().any(|word| plain.contains(word)) || plain.ends_with("pat") || plain == "auth"
 }
 
 fn has_known_prefix(word: &str) -> bool {
-    if word.len() < SHORTEST_KNOWN {
-        return false;
-    }
     PREFIXES.iter().any(|(prefix, length)| {
         word.len() >= *length && word.starts_with(prefix) && word[prefix.len()..].bytes().any(|b| b.is_ascii_digit())
             || word.len() >= *length && word.starts_with(prefix) && prefix.len() > 3 && !word.contains(['/', ' '])
@@ -190,6 +192,13 @@ fn bits(text: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sb_09_every_telling_name_is_found_by_its_first_letters() {
+        for name in NAMES.iter().chain(&["pat", "auth"]) {
+            assert!(is_secret_name(name) && is_secret_name(&name.to_uppercase()), "{name}");
+        }
+    }
 
     #[test]
     fn sb_09_forty_secrets_are_refused() {

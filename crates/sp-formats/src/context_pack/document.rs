@@ -10,7 +10,7 @@ use super::manifest::{Manifest, is_pack_id, is_source_id, is_spec_version};
 use super::references::{Reference, code, references_outside};
 use super::{FILES, SOURCES, shape, text_of};
 use crate::checks::{CP_01, CP_04, CP_07};
-use crate::markdown::{Section, frontmatter, sections};
+use crate::markdown::{Section, frontmatter, read_sections, report_unread, sections};
 use crate::printable::printable;
 use crate::report::{Report, Severity};
 use crate::yaml::{self, Node, Value};
@@ -74,7 +74,8 @@ pub(super) fn read(
     let text = text_of(bytes, report)?;
     let front = check_frontmatter(path, &text, (manifest, limits), report);
     let body = front.unwrap_or(0);
-    let (all, code) = (sections(&text, body), code(&text, body));
+    let ((all, unread_from), code) = (read_sections(&text, body), code(&text, body));
+    report_unread(unread_from, report);
     let labels = if path == SOURCES { labels(&text, &all) } else { Vec::new() };
     let own: BTreeSet<usize> = labels.iter().map(|label| label.span.start).collect();
     let mut refers = references_outside(&code, &text, body);

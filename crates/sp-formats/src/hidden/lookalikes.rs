@@ -103,7 +103,8 @@ fn disguised_words(text: &str) -> Vec<Range<usize>> {
         return found;
     }
     let mut is_shell = false;
-    for (event, range) in events(text, 0, Options::empty()) {
+    let mut events = events(text, 0, Options::empty());
+    for (event, range) in events.by_ref() {
         match event {
             Event::Code(_) => add_disguised(text, range, &mut found),
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => is_shell = names_shell(&info),
@@ -111,6 +112,10 @@ fn disguised_words(text: &str) -> Vec<Range<usize>> {
             Event::Text(_) if is_shell => add_disguised(text, range, &mut found),
             _ => {}
         }
+    }
+    // What is not read may be a command.
+    if let Some(unread_from) = events.unread_from() {
+        add_disguised(text, unread_from..text.len(), &mut found);
     }
     found
 }

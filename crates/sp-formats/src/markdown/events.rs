@@ -6,13 +6,14 @@
 //! the window, and one that may go on is parsed again at the start of the next window. A block that does not
 //! fit in a window makes it grow.
 //!
-//! Two kinds of text are not written by people, and are split where the rules of Markdown would not:
+//! Three kinds of text are not written by people, and are read no further than to where they begin:
 //!
-//! - one block with more than [`MAX_MARKS`] marks and line ends is parsed in parts,
-//! - in a line that begins with more than [`MAX_DEPTH`] quotes and list items, these marks are skipped,
-//!   because the parser compares all of them with each following line.
+//! - a block with more than [`MAX_BLOCK_MARKS`] marks and line ends,
+//! - a text with more than [`MAX_MARKS`] of them,
+//! - a line that begins with more than [`MAX_DEPTH`] quotes and list items, because the parser compares all of
+//!   them with each following line.
 //!
-//! [`Events::split_at`] returns where that happened. A text of at most [`WINDOW_BYTES`] is otherwise parsed
+//! [`Events::unread_from`] returns where that is. A text of at most [`WINDOW_BYTES`] is otherwise parsed
 //! as a whole. In a longer one, a link by reference finds every line of the text that looks like its
 //! definition; a footnote finds its definition only in its own window.
 
@@ -24,9 +25,12 @@ use std::rc::Rc;
 use pulldown_cmark::{BrokenLink, BrokenLinkCallback, CowStr, Event, OffsetIter, Options, Parser};
 
 /// The usual length of a window.
-const WINDOW_BYTES: usize = 256 * 1024;
-/// How many marks and line ends a window that has grown may have.
-const MAX_MARKS: usize = 256 * 1024;
+const WINDOW_BYTES: usize = 128 * 1024;
+/// How many marks and line ends one block may have. The densest of a thousand files of skills and
+/// programs has one in four bytes, the usual one in ten.
+const MAX_BLOCK_MARKS: usize = 96 * 1024;
+/// The same for a text: one in five bytes of 16 MiB.
+const MAX_MARKS: usize = 3 * 1024 * 1024;
 /// Quotes and list items within each other, at the start of one line.
 const MAX_DEPTH: usize = 100;
 /// More blanks than this before a mark make it code.
@@ -44,7 +48,9 @@ pub struct Events<'a> {
     window: Option<Window<'a>>,
     /// Where the next window begins.
     next_start: usize,
-    split_at: Option<usize>,
+    unread_from: Option<usize>,
+    /// How many marks and line ends the windows may still have.
+    marks_left: usize,
     /// The link definitions of the windows that were parsed, if somebody wants them.
     found_definitions: Option<Vec<Definition>>,
 }
@@ -80,15 +86,16 @@ pub fn events(text: &str, start: usize, options: Options) -> Events<'_> {
         definitions: is_long.then(|| Definitions::of(text, start)),
         window: None,
         next_start: start,
-        split_at: None,
+        unread_from: None,
+        marks_left: MAX_MARKS,
         found_definitions: None,
     }
 }
 
 impl<'a> Events<'a> {
-    /// The first place at which the text was split although a block goes on there.
-    pub fn split_at(&self) -> Option<usize> {
-        self.split_at
+    /// Where the part of the text begins that was not read, once there are no more events.
+    pub fn unread_from(&self) -> Option<usize> {
+        self.unread_from
     }
 
     /// The same events, and link definitions for [`Events::take_definitions`].
@@ -102,17 +109,20 @@ impl<'a> Events<'a> {
         self.found_definitions.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Begins the next window; `false` at the end of the text.
+    /// Begins the next window; `false` at the end of what is read.
     fn open_window(&mut self) -> bool {
-        let mut start = self.next_start;
-        if let Some(behind) = behind_deep_marks(&self.text[start..]) {
-            self.split_at.get_or_insert(start);
-            start += behind;
-        }
-        if start >= self.text.len() {
+        let start = self.next_start;
+        if start >= self.text.len() || self.unread_from.is_some() {
             return false;
         }
-        self.window = Some(self.parse(start, window_end(self.text, start, self.window_bytes)));
+        let end = window_end(self.text, start, self.window_bytes);
+        let marks = marks(&self.text[start..end]);
+        if marks > self.marks_left || is_deep(&self.text[start..]) {
+            self.unread_from = Some(start);
+            return false;
+        }
+        self.marks_left -= marks;
+        self.window = Some(self.parse(start, end));
         true
     }
 
@@ -124,26 +134,24 @@ impl<'a> Events<'a> {
         Window { range: start..end, events: parser.into_offset_iter(), depth: 0, last_byte, closed_to: start }
     }
 
-    /// Leaves a top-level block that may go on behind the window to another window; `false` if it must be
-    /// taken as it is.
-    fn hold_back(&mut self, block_start: usize) -> bool {
-        let Some(window) = &self.window else { return false };
+    /// Leaves a top-level block that may go on behind the window to another window.
+    fn hold_back(&mut self, block_start: usize) {
+        let Some(window) = &self.window else { return };
         let Window { range: Range { start, .. }, closed_to, .. } = *window;
         let line_start = self.text[closed_to..block_start].rfind('\n').map_or(closed_to, |at| closed_to + at + 1);
         // A definition decides what an indented line behind it is, so it is parsed again too.
         let is_behind_definition = !self.text[closed_to..line_start].trim().is_empty();
         let next_start = if is_behind_definition { closed_to } else { line_start };
         if next_start == start {
-            return self.grow();
+            self.grow();
+        } else {
+            self.leave_window(next_start);
         }
-        self.leave_window(next_start);
-        true
     }
 
-    /// Parses the current window again with more behind it; `false` if it must not grow, and all of its
-    /// blocks count as closed.
-    fn grow(&mut self) -> bool {
-        let Some(window) = &mut self.window else { return false };
+    /// Parses the current window again with more behind it, unless its one block has too many marks.
+    fn grow(&mut self) {
+        let Some(window) = &self.window else { return };
         let Range { start, end } = window.range;
         let mut length = (end - start) * 2;
         // The next line may be longer than the window.
@@ -151,13 +159,12 @@ impl<'a> Events<'a> {
             length *= 2;
         }
         let longer = window_end(self.text, start, length);
-        if longer > end && marks(&self.text[start..longer]) <= MAX_MARKS {
+        if marks(&self.text[start..longer]) > MAX_BLOCK_MARKS {
+            self.unread_from = Some(start);
+            self.leave_window(start);
+        } else {
             self.window = Some(self.parse(start, longer));
-            return true;
         }
-        window.last_byte = None;
-        self.split_at.get_or_insert(end);
-        false
     }
 
     /// Ends a window whose events were all taken.
@@ -203,11 +210,10 @@ impl<'a> Iterator for Events<'a> {
                 continue;
             };
             let range = range.start + window.range.start..range.end + window.range.start;
-            let may_go_on = window.depth == 0 && window.last_byte.is_some_and(|last| range.end > last);
-            if may_go_on && self.hold_back(range.start) {
+            if window.depth == 0 && window.last_byte.is_some_and(|last| range.end > last) {
+                self.hold_back(range.start);
                 continue;
             }
-            let window = self.window.as_mut()?;
             match &event {
                 Event::Start(_) => window.depth += 1,
                 Event::End(_) => window.depth -= 1,
@@ -229,13 +235,18 @@ fn window_end(text: &str, start: usize, length: usize) -> usize {
         true => text[start..most].rfind('\n').map_or(most, |at| start + at + 1),
         false => text.len(),
     };
+    let bytes = text.as_bytes();
     let mut at = start;
-    for line in text[start..end].split_inclusive('\n') {
+    while at < end {
         // What begins the window was looked at before.
-        if at > start && is_deep(line) {
+        let may_be_deep = matches!(bytes[at], b' ' | b'\t' | b'>' | b'-' | b'*' | b'+' | b'0'..=b'9');
+        if may_be_deep && at > start && is_deep(&text[at..]) {
             return at;
         }
-        at += line.len();
+        at += match bytes[at] {
+            b'\n' => 1,
+            _ => text[at..end].find('\n').map_or(end - at, |length| length + 1),
+        };
     }
     end
 }
@@ -301,14 +312,22 @@ struct Definitions<'a> {
 impl<'a> Definitions<'a> {
     fn of(text: &'a str, start: usize) -> Self {
         let mut destinations = HashMap::new();
-        let mut at = start;
-        for line in text[start..].split_inclusive('\n') {
-            if destinations.len() < MAX_DEFINITIONS
-                && let Some((label, destination)) = definition(line)
-            {
-                destinations.entry(hash(label)).or_insert(at + destination.start..at + destination.end);
+        let (mut seen, mut line_start, mut last_line) = (start, start, None);
+        for (at, _) in text[start..].match_indices("]:") {
+            let at = start + at;
+            line_start = text[seen..at].rfind('\n').map_or(line_start, |newline| seen + newline + 1);
+            seen = at;
+            // The first of a line ends the label.
+            if last_line.replace(line_start) == Some(line_start) {
+                continue;
             }
-            at += line.len();
+            let line_end = text[at..].find('\n').map_or(text.len(), |length| at + length);
+            if let Some((label, destination)) = definition(&text[line_start..line_end]) {
+                destinations.entry(hash(label)).or_insert(line_start + destination.start..line_start + destination.end);
+            }
+            if destinations.len() == MAX_DEFINITIONS {
+                break;
+            }
         }
         Self { text, destinations: Rc::new(destinations) }
     }

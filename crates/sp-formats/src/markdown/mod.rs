@@ -10,7 +10,7 @@ pub use events::{Definition, Events, events};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
 use sp_tree::Limits;
 
-use crate::checks::Check;
+use crate::checks::{Check, SE_04};
 use crate::report::Report;
 use crate::yaml::{self, Node};
 
@@ -60,13 +60,19 @@ pub fn frontmatter(text: &str) -> Option<(Range<usize>, usize)> {
 
 /// Every section of the Markdown from `start` on.
 pub fn sections(text: &str, start: usize) -> Vec<Section> {
+    read_sections(text, start).0
+}
+
+/// Every section of the Markdown from `start` on, and where the part begins that is not read: see [`events`].
+pub(crate) fn read_sections(text: &str, start: usize) -> (Vec<Section>, Option<usize>) {
     let mut sections: Vec<Section> = Vec::new();
     // Those that no heading has ended yet, each deeper than the one before.
     let mut open: Vec<usize> = Vec::new();
     let mut title: Option<String> = None;
     let mut block: Option<Range<usize>> = None;
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
-    for (event, range) in events(text, start, options) {
+    let mut events = events(text, start, options);
+    for (event, range) in events.by_ref() {
         match event {
             Event::Start(Tag::Heading { level, .. }) if sections.len() < MAX_SECTIONS => {
                 close(&mut sections, &mut open, (level, range.start));
@@ -99,7 +105,20 @@ pub fn sections(text: &str, start: usize) -> Vec<Section> {
             _ => {}
         }
     }
-    sections
+    (sections, events.unread_from())
+}
+
+/// Reports that the Markdown from a place on is not read.
+pub(crate) fn report_unread(unread_from: Option<usize>, report: &mut Report) {
+    if let Some(at) = unread_from {
+        report
+            .warning(
+                &SE_04,
+                at..at,
+                "the Markdown from here on is not read: it has too many marks, or is nested too deep",
+            )
+            .help("split it into smaller files, or take out what is not meant for reading");
+    }
 }
 
 /// A heading ends every open section of its level and below; there is one of each level at the most.
@@ -126,7 +145,11 @@ pub(crate) fn yaml_below(
     (check, limits): (&'static Check, &Limits),
     report: &mut Report,
 ) -> Vec<Node> {
-    let sections = sections(text, start);
+    let (sections, unread_from) = read_sections(text, start);
+    // Each title is looked for by itself, and it need not be told for each.
+    if !report.findings.iter().any(|finding| finding.check.id == SE_04.id) {
+        report_unread(unread_from, report);
+    }
     let wanted = sections.iter().filter(|section| same_title(&section.title, title));
     let mut nodes = Vec::new();
     // The limits on one file of YAML are those on all the blocks together.

@@ -14,6 +14,9 @@ const QUOTES: [char; 3] = ['"', '\'', '`'];
 
 /// Whether a line gives a value to a telling name, and the value is not a type, a place or a sentence.
 pub(super) fn assigns_secret(line: &str) -> bool {
+    if !line.contains(['=', ':']) {
+        return false;
+    }
     let mut scan = Scan::new(line);
     line.bytes().enumerate().any(|(at, byte)| match byte {
         b',' | b'(' | b';' => {

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Tag, TagEnd};
 
-use crate::checks::{AS_06, AS_07, SE_04};
-use crate::markdown::events;
+use crate::checks::{AS_06, AS_07};
+use crate::markdown::{events, report_unread};
 use crate::printable::printable;
 use crate::report::Report;
 use crate::suggest::nearest;
@@ -14,6 +14,9 @@ use crate::suggest::nearest;
 pub const MAX_BODY_TOKENS: usize = 5000;
 /// A body with more lines than this costs too much.
 pub const MAX_BODY_LINES: usize = 500;
+
+/// More references than this of one block are not held at once.
+const MAX_PENDING: usize = 1_000;
 
 /// For more broken references than this in one text nobody guesses what was meant.
 const MAX_GUESSES: usize = 32;
@@ -85,7 +88,7 @@ pub fn references(text: &str, start: usize) -> Vec<Reference> {
 }
 
 /// Passes on every file that the Markdown from `start` on refers to, block by block: a text may have
-/// millions. Returns where the text was split, if it is not one that people write: see [`events`].
+/// millions. Returns where the part begins that is not read: see [`events`].
 pub fn each_reference(text: &str, start: usize, give: &mut dyn FnMut(Reference)) -> Option<usize> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_TASKLISTS;
     let mut events = events(text, start, options).with_definitions();
@@ -112,11 +115,16 @@ pub fn each_reference(text: &str, start: usize, give: &mut dyn FnMut(Reference))
             Event::Text(_) | Event::Code(_) | Event::Html(_) | Event::InlineHtml(_) if !example => {
                 while mentions.next_if(|mention| mention.span.start < range.start).is_some() {}
                 // A path with an underscore is several pieces of text, so it is where it starts that counts.
-                found.extend(std::iter::from_fn(|| mentions.next_if(|mention| mention.span.start < range.end)));
+                while let Some(mention) = mentions.next_if(|mention| mention.span.start < range.end) {
+                    found.push(mention);
+                    if found.len() >= MAX_PENDING {
+                        give_block(&mut found, give);
+                    }
+                }
             }
             _ => {}
         }
-        if depth == 0 && !found.is_empty() {
+        if depth == 0 || found.len() >= MAX_PENDING {
             give_block(&mut found, give);
         }
         for definition in events.take_definitions() {
@@ -126,7 +134,7 @@ pub fn each_reference(text: &str, start: usize, give: &mut dyn FnMut(Reference))
     for definition in events.take_definitions() {
         link(text, definition.span, &definition.destination).into_iter().for_each(&mut *give);
     }
-    events.split_at()
+    events.unread_from()
 }
 
 /// Passes on the references of one block, each once.
@@ -270,16 +278,12 @@ pub fn check_references(
 /// another file than `SKILL.md` only links are references.
 pub fn check_markdown(text: &str, start: usize, place: Place<'_>, files: &SkillFiles<'_>, report: &mut Report) {
     let mut check = ReferenceCheck { place, files, guesses: MAX_GUESSES };
-    let split_at = each_reference(text, start, &mut |reference| {
+    let unread_from = each_reference(text, start, &mut |reference| {
         if place == Place::Skill || reference.is_link() {
             check.add(&reference, report);
         }
     });
-    if let Some(at) = split_at {
-        report
-            .warning(&SE_04, at..at, "this block of Markdown is too large or nested too deep to be checked as a whole")
-            .help("shorten the block, or split it with a heading");
-    }
+    report_unread(unread_from, report);
 }
 
 /// A check of the references of one text.

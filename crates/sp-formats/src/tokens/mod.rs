@@ -104,6 +104,10 @@ pub fn count(text: &str) -> usize {
         return text.len().div_ceil(4);
     };
     COUNTED.with_borrow_mut(|counted| {
+        // Text of ASCII is split into words in one go.
+        if text.is_ascii() {
+            return counted.count_ascii(encoding, text);
+        }
         let count_part = |part: &str| match part.is_ascii() {
             true => counted.count_ascii(encoding, part),
             false => spaced(part).map(|word| counted.count(encoding, word)).sum(),

@@ -5,6 +5,7 @@ mod bombs;
 mod git_dir;
 mod links;
 mod local;
+mod markdown;
 mod names;
 mod own_dirs;
 mod programs;

@@ -55,43 +55,47 @@ proptest! {
     }
 }
 
-#[test]
-fn se_04_a_block_with_too_many_marks_is_split_and_said_to_be() {
-    let text = format!("# Title\n\n{}", "a\n".repeat(400_000));
-    let mut events = events(&text, 0, OPTIONS);
-    let last = events.by_ref().last().unwrap();
-    assert_eq!(last.1.end, text.len());
-    assert_eq!(events.split_at().map(|at| text.as_bytes()[at - 1]), Some(b'\n'));
-    let blocks = "a\n\n".repeat(400_000);
-    let mut events = super::events(&blocks, 0, OPTIONS);
-    assert_eq!(events.by_ref().filter(|(event, _)| matches!(event, Event::Text(_))).count(), 400_000);
-    assert_eq!(events.split_at(), None);
+fn texts(events: &mut Events<'_>) -> Vec<String> {
+    events.filter_map(|(event, _)| if let Event::Text(words) = event { Some(words.into()) } else { None }).collect()
 }
 
 #[test]
-fn se_04_a_line_that_is_nested_too_deep_is_read_without_its_marks() {
+fn se_04_a_block_with_too_many_marks_is_not_read() {
+    let text = format!("# Title\n\nbefore\n\n{}\nafter\n", "a\n".repeat(MAX_BLOCK_MARKS));
+    let mut events = events(&text, 0, OPTIONS);
+    assert_eq!(texts(&mut events), ["Title", "before"]);
+    assert_eq!(events.unread_from(), Some("# Title\n\nbefore\n\n".len()));
+}
+
+#[test]
+fn se_04_a_text_with_too_many_marks_is_not_read_to_its_end() {
+    let text = "a\n\n".repeat(200_000);
+    let mut whole = events(&text, 0, OPTIONS);
+    assert_eq!(texts(&mut whole).len(), 200_000);
+    assert_eq!(whole.unread_from(), None);
+    let mut half = Events { marks_left: 400_000, ..events(&text, 0, OPTIONS) };
+    let read = texts(&mut half).len();
+    assert!((50_000..=100_000).contains(&read), "{read}");
+    assert!(text[..half.unread_from().unwrap()].matches('a').count().abs_diff(read) <= 1);
+}
+
+#[test]
+fn se_04_a_line_that_is_nested_too_deep_is_not_read() {
     let text = format!("before\n\n{} inside\nlazy\n\nafter\n", "> ".repeat(MAX_DEPTH + 1));
     let mut events = events(&text, 0, OPTIONS);
-    let words: Vec<String> = events
-        .by_ref()
-        .filter_map(|(event, _)| if let Event::Text(words) = event { Some(words.into()) } else { None })
-        .collect();
-    assert_eq!(words, ["before", "inside", "lazy", "after"]);
-    assert_eq!(events.split_at(), Some("before\n\n".len()));
+    assert_eq!(texts(&mut events), ["before"]);
+    assert_eq!(events.unread_from(), Some("before\n\n".len()));
     let text = format!("{} inside\n", "> ".repeat(MAX_DEPTH));
     let mut events = super::events(&text, 0, OPTIONS);
-    assert_eq!(
-        events.by_ref().filter(|(event, _)| matches!(event, Event::Start(Tag::BlockQuote(_)))).count(),
-        MAX_DEPTH
-    );
-    assert_eq!(events.split_at(), None);
+    assert_eq!(texts(&mut events), ["inside"]);
+    assert_eq!(events.unread_from(), None);
 }
 
 #[test]
 fn se_04_a_large_block_of_few_marks_is_one_block() {
-    let text =
-        format!("```json\n{}```\n", "{\"name\": \"a long line of some data, as files have it\"}\n".repeat(40_000));
+    let line = "{\"name\": \"a long line of some data, as files have it\"}\n";
+    let text = format!("```json\n{}```\n", line.repeat(20_000));
     let mut events = events(&text, 0, OPTIONS);
     assert_eq!(events.by_ref().filter(|(event, _)| matches!(event, Event::Start(_))).count(), 1);
-    assert_eq!(events.split_at(), None);
+    assert_eq!(events.unread_from(), None);
 }
