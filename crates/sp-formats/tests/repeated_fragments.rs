@@ -223,7 +223,8 @@ fn se_04_lines_below_thousands_of_quotes_cost_no_more_than_others() {
 fn se_04_lines_of_yaml_values_are_found_in_linear_time() {
     let values: String = (0..4_000).map(|number| format!("  name-{number}: x\n")).collect();
     let blocks = format!("## Parameters\n```yaml\nparameters:\n{values}```\n");
-    let text = format!("{}\n{blocks}", "words\n".repeat(BYTES / 6));
+    let paragraph = format!("{}\n\n", "words ".repeat(20));
+    let text = format!("{}{blocks}", paragraph.repeat(BYTES / paragraph.len()));
     let (context, _) = bag::read_context("", &text, &Limits::default());
     assert_eq!(context.settings.len(), 4_000);
     assert_eq!(context.settings[1].line, context.settings[0].line + 1);
