@@ -16,7 +16,7 @@ pub enum SecretFrom {
     Env(String),
     /// A file that only its owner may read.
     File(PathBuf),
-    /// The environment variable [`TRANSPORT_SECRET`], if it is set.
+    /// The environment variable `TRANSPORT_SECRET`, if it is set.
     Default,
 }
 
