@@ -25,7 +25,7 @@ fn peak_memory(world: &World, body: &str) -> usize {
         std::thread::sleep(Duration::from_millis(1));
     }
     // It found the skill, and was not refused it: warnings are no failure.
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{:.20}", body);
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{body:.20}");
     peak
 }
 
