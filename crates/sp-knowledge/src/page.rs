@@ -10,6 +10,8 @@ use crate::meta::{Meta, on_one_line};
 /// Elements deeper than this, or more of them, are made to hurt.
 const DEEPEST: usize = 300;
 const MOST_ELEMENTS: usize = 100_000;
+/// 5,000 character references in a listing of 100 KB are a twentieth of this.
+const MAX_ESCAPE_STEPS: usize = 10_000_000_000;
 /// The head of a page is in its first so many bytes.
 const HEAD: usize = 256 * 1024;
 /// Elements whose text is no part of what a page says.
@@ -30,7 +32,20 @@ pub(crate) fn refusal(html: &str) -> Option<&'static str> {
     if depth > DEEPEST {
         return Some("its elements stand in each other too deep");
     }
-    (elements > MOST_ELEMENTS).then_some("it has too many elements")
+    if elements > MOST_ELEMENTS {
+        return Some("it has too many elements");
+    }
+    (escape_steps(html) > MAX_ESCAPE_STEPS).then_some("it has too many character references")
+}
+
+/// How much is searched when the text of a page is escaped: the library searches the rest of a text again behind
+/// each character that it escapes.
+fn escape_steps(html: &str) -> usize {
+    let steps = |piece: Piece<'_>| match piece {
+        Piece::Text(text) => text.bytes().filter(|byte| matches!(byte, b'&' | b'<' | b'>')).count() * text.len(),
+        _ => 0,
+    };
+    pieces(html).map(steps).fold(0, usize::saturating_add)
 }
 
 /// What the head of a page says of it.

@@ -93,6 +93,12 @@ fn generics_in_generics() {
 }
 
 #[test]
+fn lines_that_go_on_behind_a_backslash() {
+    endures_everywhere("a\\\n");
+    endures("a.py", format!("x = 1{}", filled(" + 1 \\\n")));
+}
+
+#[test]
 fn comments_in_comments() {
     endures_everywhere("/*");
     endures_everywhere("/**/");
