@@ -17,9 +17,10 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
+use sp_analyze::graph::{Question, Shape, activation_at, reading};
+use sp_analyze::tokens;
 use sp_formats::json::{Json, Value};
-use sp_formats::package::{Graph, Question, Shape, activation_at, reading};
-use sp_formats::tokens;
+use sp_formats::package::Graph;
 use sp_tree::Limits;
 
 const BUDGETS: [usize; 3] = [1_000, 4_000, 16_000];

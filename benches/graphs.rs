@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use sp_formats::package::{Draft, Ids, Package, PackageKind, PackageName, PackageVersion, Voice, build, merge, read};
+use sp_analyze::graph::{Ids, Voice, merge};
+use sp_formats::package::{Draft, Package, PackageKind, PackageName, PackageVersion, build, read};
 use sp_tree::Limits;
 
 use super::{Bench, median, peak_memory, time};

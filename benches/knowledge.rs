@@ -1,4 +1,4 @@
-//! How well documents are ranked for a project, beside plain BM25. Run with `cargo bench -p sp-knowledge`.
+//! How well documents are ranked for a project, beside plain BM25. Run with `cargo bench -p sp-analyze`.
 //!
 //! `labelled/kb/` is a knowledge base as a developer may have it, and `labelled/kb-queries.json` says for each
 //! project which documents somebody would want: 3 must be there, 2 is useful, 1 is background. The constants
@@ -17,8 +17,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sp_formats::words::{each_word, idle};
-use sp_knowledge::{Brief, Candidate, Document, File, Folder, identity, join, plain, rank, read, sidecars, words};
+use sp_analyze::knowledge::{
+    Brief, Candidate, Document, File, Folder, identity, join, plain, rank, read, sidecars, words,
+};
+use sp_analyze::stemming::{each_word, idle};
 
 /// How many of the first documents are looked at.
 const FIRST: usize = 10;

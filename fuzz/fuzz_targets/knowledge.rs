@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
 use sp_formats::context_pack::{Draft, Entries, Entry, Generator, Manifest, Project, SPEC_VERSION, read as judge};
-use sp_knowledge::{
+use sp_analyze::knowledge::{
     Brief, Candidate, Composed, Document, File, Folder, Pick, Ranking, Source, compose, gather, identity, rank, read, words,
 };
 use sp_tree::Limits;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use libfuzzer_sys::fuzz_target;
-use sp_extract::{File, Found, History, Options, assemble, read};
+use sp_analyze::extract::{File, Found, History, Options, assemble, read};
 
 /// The first byte of a file says which of these it is.
 const NAMES: &[&str] = &[

@@ -196,7 +196,7 @@ impl Context<'_> {
     }
 
     /// Tells the listener.
-    pub(crate) fn tell(&self, event: Event<'_>) {
+    pub fn tell(&self, event: Event<'_>) {
         self.listener.tell(event);
     }
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use sp_analyze::tokens::TOKENIZER;
 use sp_formats::output::{CostGroup, CostReport, SkillCost};
-use sp_formats::tokens::TOKENIZER;
 
 use crate::agents::agents;
 use crate::check::{CheckRequest, Imports, Strictness, costs};

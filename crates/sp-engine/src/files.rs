@@ -1,10 +1,12 @@
 //! Files that belong to the user: what a plan has to know before it replaces one.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use sp_tree::atomic::{self, Durability, Temp};
 use sp_tree::transaction::Before;
-use sp_tree::{Digest, Dir, FileError, Follow, Name, read_optional};
+use sp_tree::{Digest, Dir, FileError, Fixed, Follow, Name, read_optional};
 
 use crate::error::{Error, Kind, Result};
 
@@ -44,4 +46,15 @@ pub(crate) fn real_dir(path: &Path) -> PathBuf {
         Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
     });
     resolved.unwrap_or_else(|| path.into())
+}
+
+/// Writes files into a directory, which is created if needed; each file is replaced atomically.
+pub fn write_files(dir: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
+    let dir = Dir::create_all(dir)?;
+    for (name, bytes) in files {
+        let name = Name::new(name).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
+        let temp = Temp { dir: &dir, name: Fixed(".sp-new") };
+        atomic::replace(&dir, &name, temp, bytes, Durability::Durable)?;
+    }
+    Ok(())
 }

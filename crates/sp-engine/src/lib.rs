@@ -52,6 +52,7 @@ pub use config::config;
 pub use context::{Context, Event, Listener, Network};
 pub use cost::{CostRequest, cost};
 pub use error::{Error, Kind, Result};
+pub use files::write_files;
 pub use init::init;
 pub use install::{InstallRequest, Mode, Others, Replace, install};
 pub use installed::installed;
@@ -60,5 +61,9 @@ pub use mcp_config::{DEFAULT_MCP_NAME, MCP_AGENTS, McpAgent, McpServer, McpTarge
 pub use plan_id::PlanId;
 pub use show::show;
 pub use sinks::{Scope, SinkRequest};
-pub use sp_knowledge::Brief;
+pub use sp_analyze::knowledge::Brief;
+pub use sp_analyze::tokens::TOKENIZER;
+pub use sp_analyze::{graph, hidden};
+pub use sp_tree::transaction::Outcome as RecoveryOutcome;
+pub use sp_tree::{LIMIT_NAMES, Limits, fault};
 pub use uninstall::{UninstallRequest, uninstall};

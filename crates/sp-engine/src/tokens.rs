@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use sp_formats::tokens;
+use sp_analyze::tokens;
 use sp_tree::Digest;
 
 use crate::context::Context;

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use sp_formats::repo::Transport;
 use sp_formats::report::{Edit, Report, edited, text_digest};
 use sp_formats::state::State;
-use sp_formats::{config, pack, pattern, printable, repo, skill, tokens};
+use sp_formats::{config, pack, pattern, printable, repo, skill};
 use sp_tree::Limits;
 
 /// Pieces that YAML, frontmatter, URLs and patterns are made of, in any order.
@@ -337,15 +337,6 @@ proptest! {
             prop_assert!(report.findings.len() <= found.len());
             prop_assert!(!exists || report.findings.iter().all(|finding| finding.message.contains("leads out")));
         }
-    }
-
-    #[test]
-    fn as_06_any_short_text_has_no_more_tokens_than_bytes(text in hostile()) {
-        let count = tokens::count(&text);
-        prop_assert!(count <= text.len() && (count == 0) == text.is_empty());
-        let mut report = Report::new("f", text.as_str());
-        skill::check_body(&(0..text.len()), count, &mut report);
-        check(&report);
     }
 
     #[test]

@@ -1,153 +1,18 @@
-//! Every scanner of text is linear: a short fragment, repeated, costs no more than other text of its length.
-//!
-//! Each text has a million bytes. A scan that looks at the rest of the text from each position takes hours
-//! for it, and a linear one a fraction of a second, so nothing here measures time: a scan that is not linear
-//! never ends, and the test runner says so.
+//! Every reader of text is linear: a short fragment, repeated, costs no more than other text of its
+//! length. See `sp_testkit::fragments`.
 
 use std::hint::black_box;
 
-use proptest::prelude::*;
 use sp_formats::checks::AS_02;
 use sp_formats::json::Json;
 use sp_formats::report::Report;
 use sp_formats::skill::{self, Place, SkillFiles};
-use sp_formats::{bag, context_pack, hidden, hosts, markdown, pack, printable, secrets, tokens, words, yaml};
+use sp_formats::{bag, context_pack, markdown, pack, printable, yaml};
+use sp_testkit::fragments::BYTES;
+use sp_testkit::linear_scans;
 use sp_tree::Limits;
 
-const BYTES: usize = 1_000_000;
-
-/// What every scanner is tried with.
-const NAMED: &[&str] = &["a=>", "lambda:", "<http://", "0", "a"];
-
-/// What scanners look for: fragments are made of a few of these.
-const PARTS: &[&str] = &[
-    "a",
-    "A",
-    "1",
-    " ",
-    "\t",
-    "\n",
-    "\r\n",
-    "\r",
-    "[",
-    "]",
-    "(",
-    ")",
-    "{",
-    "}",
-    "<",
-    ">",
-    "!",
-    "*",
-    "_",
-    "`",
-    "~",
-    "|",
-    "&",
-    "#",
-    "\\",
-    "\"",
-    "'",
-    "$",
-    "%",
-    "=",
-    ":",
-    ";",
-    ",",
-    ".",
-    "/",
-    "-",
-    "+",
-    "?",
-    "@",
-    "^",
-    "é",
-    "日",
-    "🙂",
-    "\u{301}",
-    "\u{200b}",
-    "\u{200d}",
-    "\u{fe0f}",
-    "\u{e0041}",
-    "\u{202e}",
-    "\u{430}",
-    "://",
-    "->",
-    "=>",
-    "```",
-    "---",
-    "- ",
-    "> ",
-    "1. ",
-    "# ",
-    "<!--",
-    "-->",
-    "](",
-    "![",
-    "[^",
-    "]:",
-    "<a ",
-    "=\"",
-    "='",
-    "&#",
-    "$(",
-    "%%",
-    "==",
-    "lambda",
-    "http",
-    "token",
-    "password",
-    "bearer ",
-    "scripts/",
-    "assets/a.b",
-    "eyJ",
-    "sk-",
-    "ghp_",
-    "your",
-    "\\u",
-];
-
-fn fragments() -> impl Strategy<Value = String> {
-    proptest::collection::vec(prop::sample::select(PARTS), 1..=4).prop_map(|parts| parts.concat())
-}
-
-fn repeated(fragment: &str) -> String {
-    fragment.repeat(BYTES.div_ceil(fragment.len()))
-}
-
-/// A test for each scanner, with the named fragments and some others.
-macro_rules! linear {
-    ($($name:ident: $scan:expr;)+) => {$(
-        #[test]
-        fn $name() {
-            let scan: fn(&str) = $scan;
-            NAMED.iter().for_each(|fragment| scan(&repeated(fragment)));
-            proptest!(ProptestConfig::with_cases(4), |(fragment in fragments())| {
-                scan(&repeated(&fragment));
-            });
-        }
-    )+};
-}
-
-linear! {
-    se_04_tokens_are_counted_in_linear_time: |text| {
-        black_box(tokens::count(text));
-    };
-    se_04_secrets_are_found_in_linear_time: |text| {
-        black_box(secrets::has_secret(text));
-    };
-    se_04_values_behind_a_telling_name_are_found_in_linear_time: |text| {
-        black_box(secrets::has_secret(&format!("password: {text}")));
-        black_box(bag::secret("value", text));
-    };
-    se_04_hidden_characters_are_found_in_linear_time: |text| {
-        black_box(hidden::search(text));
-        black_box(hidden::mark(text));
-    };
-    se_04_lookalikes_are_found_in_linear_time: |text| {
-        black_box(hidden::lookalikes(&format!("{text}\u{430}")));
-        black_box(hidden::lookalikes(&format!("#!{text}\u{430}")));
-    };
+linear_scans! {
     se_04_references_are_checked_in_linear_time: |text| {
         let files = SkillFiles { names: &["scripts/run.py"], exists: &|_| false };
         let mut report = Report::new("SKILL.md", text);
@@ -177,12 +42,6 @@ linear! {
         black_box(printable::printable(text));
         black_box(printable::printable_text(text));
         black_box(printable::masked(text));
-    };
-    se_04_hosts_and_words_are_found_in_linear_time: |text| {
-        black_box(hosts::hosts(text).filter_map(|range| hosts::outside(&text[range])).count());
-        let mut sum = 0_u64;
-        words::each_word(text, &mut |hash| sum ^= hash);
-        black_box(sum);
     };
     se_04_files_of_a_workspace_are_read_in_linear_time: |text| {
         black_box(bag::read_agents("", text));

@@ -7,6 +7,7 @@
 mod browser;
 mod faults;
 mod files;
+pub mod fragments;
 mod git;
 mod gzip;
 mod hang;

@@ -86,7 +86,7 @@ fn run_id() -> String {
 /// Debug builds let a test break a file-system call: `SP_FAULT=kill@17`, `28@3`, `5@9+`.
 #[cfg(debug_assertions)]
 fn arm_faults(env: &BTreeMap<String, String>) -> Result<()> {
-    use sp_tree::fault::{Plan, Strike, arm, trace};
+    use sp_engine::fault::{Plan, Strike, arm, trace};
     let wrong = || Error::new(Kind::Usage, "SP_FAULT is not of the form `kill@N` or `ERRNO@N[+]`");
     if let Some(path) = env.get("SP_FAULT_TRACE") {
         trace(&PathBuf::from(path))

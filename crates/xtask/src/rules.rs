@@ -1,7 +1,7 @@
 //! `docs/rules.md`: every rule that `sp check` can report, as `sp explain` tells it.
 
+use sp_analyze::hidden::mark;
 use sp_formats::checks::{CHECKS, Check, Content, ExampleFile, files, shortened};
-use sp_formats::hidden::mark;
 use sp_formats::printable::printable;
 
 /// The page.

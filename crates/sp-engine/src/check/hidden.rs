@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sp_formats::hidden::{check_json, check_name, check_text, check_value, find};
+use sp_analyze::hidden::{check_json, check_name, check_text, check_value, find};
 use sp_formats::json::Json;
 use sp_formats::report::Report;
 use sp_formats::skill::Skill;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use sp_analyze::audit::SkillFacts;
+use sp_analyze::hidden::{check_json, check_part, check_text};
 use sp_formats::checks::PK_13;
-use sp_formats::facts::SkillFacts;
-use sp_formats::hidden::{check_json, check_part, check_text};
 use sp_formats::output::AuditedPackage;
 use sp_formats::package::{Outcome, Package, check_level, read};
 use sp_formats::report::{Report, Severity};

@@ -1,11 +1,11 @@
 //! What came of a check, as it is printed.
 
+use sp_analyze::tokens::TOKENIZER;
 use sp_formats::FileFindings;
 use sp_formats::output::{
     AuditReport, AuditSummary, CheckReport, CheckSummary, FindingItem, FixedItem, UnreadableItem,
 };
 use sp_formats::report::Severity;
-use sp_formats::tokens::TOKENIZER;
 
 use super::Checked;
 use crate::error::Error;

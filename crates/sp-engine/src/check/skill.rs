@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use sp_analyze::audit::SkillFacts;
+use sp_analyze::hidden::check_text;
 use sp_formats::checks::{Check, SE_03, SE_04, SP_21};
-use sp_formats::facts::SkillFacts;
-use sp_formats::hidden::check_text;
 use sp_formats::output::SkillCost;
 use sp_formats::printable::printable;
 use sp_formats::report::{Place as At, Report, Severity};

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use sp_analyze::knowledge::Brief;
+use sp_analyze::tokens;
 use sp_formats::context_pack::{Entries, Entry, MANIFEST};
 use sp_formats::output::{ContextBuilt, ContextBuiltFile, FileChange};
-use sp_formats::tokens;
-use sp_knowledge::Brief;
 use sp_tree::Dir;
 
 use super::archive::{ZipRequest, valid, zip};

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::{Span, Timestamp, ToSpan, tz::TimeZone};
+use sp_analyze::knowledge::{Brief, Choosable, Composed, Left, Pick, Pool, Ranking, Source, compose, gather, rank};
 use sp_formats::context_pack::{
     Draft, Entries, Entry, Generator, Manifest, Project, SPEC_VERSION, Window, is_pack_id, pack_id, read,
 };
 use sp_formats::output::{ContextLeft, ContextModel, ContextRefused, ContextSource, KbSkipped};
 use sp_formats::package::time;
-use sp_knowledge::{Brief, Choosable, Composed, Left, Pick, Pool, Ranking, Source, compose, gather, rank};
 use sp_tree::Digest;
 
 use super::archive::refused;
@@ -317,7 +317,7 @@ fn ask_model(
 
 /// What a model may choose from.
 fn offers(pool: &Pool) -> Vec<Offer> {
-    let span = |span: sp_knowledge::Span| model::Span { number: span.number, text: span.text };
+    let span = |span: sp_analyze::knowledge::Span| model::Span { number: span.number, text: span.text };
     let offer = |one: Choosable| Offer {
         place: one.list.into(),
         most: one.most,

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use sp_analyze::tokens;
 use sp_formats::Severity;
 use sp_formats::context_pack::{Entry, read};
 use sp_formats::output::{ContextPackFile, ContextPackView, ContextSource};
-use sp_formats::tokens;
 
 use super::archive::refused;
 use super::entries::{PackAt, read_entries};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ignore::{DirEntry, WalkBuilder};
-use sp_knowledge::{FOLDER_FILE, Folder, Skipped, most_bytes, sidecars};
+use sp_analyze::knowledge::{FOLDER_FILE, Folder, Skipped, most_bytes, sidecars};
 use sp_tree::{Digest, Dir, Follow, RelPath, Stamp};
 
 use crate::config::Session;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
-use sp_knowledge::{File, Skipped, most_bytes, read, words};
+use sp_analyze::knowledge::{File, Skipped, most_bytes, read, words};
 use sp_tree::{Digest, Dir};
 
 use super::files::{Found, list, read_file};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use sp_analyze::knowledge::{Candidate, Document, Question, Ranking, best_sentence, join, rank};
 use sp_formats::output::{KbHit, KbSearch, KbState};
-use sp_knowledge::{Candidate, Document, Question, Ranking, best_sentence, join, rank};
 
 use super::store::Store;
 use super::view::{Now, day, stores};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
-use sp_knowledge::{Document, Skipped, identity};
+use sp_analyze::knowledge::{Document, Skipped, identity};
 use sp_tree::{Digest, Dir, Name};
 
 use crate::context::Context;

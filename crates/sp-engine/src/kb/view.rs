@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
+use sp_analyze::knowledge::Skipped;
 use sp_formats::output::{KbAdded, KbBase, KbDocument, KbKind, KbList, KbRemoved, KbSkipped, KbState, KbStats};
-use sp_knowledge::Skipped;
 use sp_tree::{Digest, Dir};
 
 use super::files::list as list_files;

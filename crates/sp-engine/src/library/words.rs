@@ -1,6 +1,6 @@
 //! Looking for words in what is served.
 
-use sp_knowledge::{Block, Candidate, Document, Question, Section, Sort, rank, words};
+use sp_analyze::knowledge::{Block, Candidate, Document, Question, Section, Sort, rank, words};
 
 use crate::error::{Error, Kind, Result};
 

@@ -12,8 +12,8 @@ mod reply;
 use std::fmt;
 use std::time::Duration;
 
+use sp_analyze::knowledge::Brief;
 use sp_formats::printable::printable;
-use sp_knowledge::Brief;
 
 pub use reply::{ReplyError, judge};
 

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 
+use sp_analyze::graph::{Brought, Contradiction, brought};
 use sp_formats::json::Json;
 use sp_formats::output::{ContextChange, ContradictionItem, SupersededItem};
 use sp_formats::package::lock::{Lock, LockedContext};
-use sp_formats::package::{Brought, Contradiction, Graph, Package, PackageKind, brought, read};
+use sp_formats::package::{Graph, Package, PackageKind, read};
 use sp_tree::{Digest, Limits};
 
 use super::gathered::Gathered;
@@ -99,7 +100,7 @@ fn installed(session: &Session<'_>, project: &Project, lock: &Lock) -> Result<Ve
 fn merged(session: &Session<'_>, mut packages: Vec<Package>) -> Result<(String, Json)> {
     let mut seen = BTreeSet::new();
     packages.retain(|package| seen.insert(package.digest()));
-    let mut text = Gathered::of(&session.limits, packages)?.merge().graph;
+    let mut text = Gathered::of(&session.limits, packages)?.merge().graph.text;
     let json = parse(session, text.clone())?;
     text.push('\n');
     Ok((text, json))

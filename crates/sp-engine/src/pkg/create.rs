@@ -6,8 +6,8 @@ use std::sync::Arc;
 use sp_formats::output::{PackageStored, PackagesStored};
 use sp_formats::package::store::StoredPackage;
 use sp_formats::package::{
-    self, Dependency, Draft, Input, InputFile, Merged, Package, PackageKind, PackageName, PackageVersion, Range,
-    WriteError, read_input, write_documents,
+    self, CanonicalGraph, Dependency, Draft, Input, InputFile, Package, PackageKind, PackageName, PackageVersion,
+    Range, WriteError, read_input, write_documents,
 };
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::atomic::{Delivery, Existing, Readers};
@@ -38,7 +38,7 @@ pub enum Material {
     /// The documents of a project.
     Project(PathBuf),
     /// A graph that was merged.
-    Merged(Arc<Merged>),
+    Merged(Arc<CanonicalGraph>),
     /// What somebody might have written by hand, as JSON.
     Text(String),
 }

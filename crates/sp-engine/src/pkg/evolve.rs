@@ -1,8 +1,9 @@
 //! `sp pkg touch`, `reinforce` and `prune`: a new version of a package, and never a change of the old one.
 
+use sp_analyze::graph::{Evolution, evolve as evolved};
 use sp_formats::json::{Json, quoted};
 use sp_formats::output::PackagesStored;
-use sp_formats::package::{Evolution, Graph, Level, Package, evolve as evolved};
+use sp_formats::package::{Graph, Level, Package};
 
 use super::create::{CreateRequest, Material, create};
 use super::shelf::read_shelf;

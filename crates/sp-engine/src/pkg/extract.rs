@@ -1,4 +1,4 @@
-//! The files and the history of a project, given to `sp-extract` to be read. No network, no model, no guess.
+//! The files and the history of a project, given to `sp_analyze::extract` to be read. No network, no model, no guess.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -9,7 +9,9 @@ use ignore::{DirEntry, WalkBuilder};
 use jiff::Timestamp;
 use rayon::prelude::*;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use sp_extract::{Extracted, File, FileHistory, Found, History, Noise, Options, assemble, is_foreign, is_wanted, read};
+use sp_analyze::extract::{
+    Extracted, File, FileHistory, Found, History, Noise, Options, assemble, is_foreign, is_wanted, read,
+};
 use sp_formats::package::NewGraph;
 use sp_tree::{Dir, Follow, RelPath};
 

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use sp_analyze::graph::{Ids, Merged, Voice, merge};
 use sp_formats::json::Json;
-use sp_formats::package::{Graph, Ids, Merged, Package, Voice, merge, to_graph};
+use sp_formats::package::{Graph, Package, to_graph};
 use sp_tree::Limits;
 
 use super::context::stored;
@@ -94,7 +95,7 @@ impl Gathered {
         if let Some(graph) = self.only() {
             return at(&graph);
         }
-        let merged = format!("{{\"context_graph\":{}}}", self.merge().graph);
+        let merged = format!("{{\"context_graph\":{}}}", self.merge().graph.text);
         let limits = Limits { json_values: u64::MAX, ..limits.clone() };
         let json = Json::parse(merged, &limits).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
         at(&Graph::of(json.root()))

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use sp_analyze::graph::{Question, Reading, Reason, Selection, Shape, reading};
+use sp_analyze::tokens::TOKENIZER;
 use sp_formats::output::{LeftOut, LoadedNode, PackageLoaded};
-use sp_formats::package::{Graph, Package, Question, Reading, Reason, Selection, Shape, reading};
-use sp_formats::tokens::TOKENIZER;
+use sp_formats::package::{Graph, Package};
 use sp_tree::Limits;
 
 use super::gathered::Gathered;
@@ -37,7 +38,7 @@ pub struct LoadRequest {
 /// Chooses what an agent should know.
 pub fn load(context: &Context<'_>, request: &LoadRequest) -> Result<PackageLoaded> {
     // The tables of the tokenizer take as long as a large package, and can be loaded beside it.
-    rayon::spawn(sp_formats::tokens::prepare);
+    rayon::spawn(sp_analyze::tokens::prepare);
     let session = Session::begin(context)?;
     let gathered = Gathered::read(&session, &request.packages, request.root.as_deref())?;
     let question = Question { budget: request.budget, focus: &request.focus, at: moment(context, request)? };

@@ -37,8 +37,7 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
         let gathered = Gathered::read(&session, &request.packages, None)?;
         (gathered.merge(), gathered.labels())
     };
-    let merged = Arc::new(merged);
-    let material = Material::Merged(Arc::clone(&merged));
+    let material = Material::Merged(Arc::new(merged.graph));
     let stored = create(
         context,
         &CreateRequest {
@@ -55,9 +54,9 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
     Ok(PackageMerged {
         stored,
         sources,
-        shared: merged.shared.clone(),
-        added: merged.added.clone(),
-        updated: merged.updated.clone(),
+        shared: merged.shared,
+        added: merged.added,
+        updated: merged.updated,
         superseded: superseded(&merged.superseded),
         contradictions: contradictions(&merged.contradictions),
     })

@@ -49,7 +49,7 @@ pub use manage::{
 };
 pub use merge::{MergeRequest, merge};
 pub use query::{Drawing, Query, QueryRequest, draw, keep_drawing, query, query_packages};
-pub use receive::{Approval, EnvelopeSignature, Incoming, ReceiveRequest, Until, receive};
+pub use receive::{Approval, EnvelopeSignature, PackageReceiver, ReceiveError, ReceiveRequest, ReceivedPackage};
 pub use registry::{
     KnownPast, LoginRequest, PublishRequest, YankRequest, Yanking, info as registry_info, login, logout, publish,
     search, yank,

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use sp_analyze::graph::{Filter, activation_at, dot, find, mermaid, near, page, path};
 use sp_formats::json::Value;
 use sp_formats::output::{EdgeItem, GraphView, NodeItem};
-use sp_formats::package::{Edge, Filter, Graph, Package, activation_at, dot, find, mermaid, near, page, path};
+use sp_formats::package::{Edge, Graph, Package};
 use sp_formats::suggest::nearest;
 use sp_tree::Limits;
 use sp_tree::atomic::{Delivery, Existing, Readers};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sp_extract::{History, Lines, Standing, standing};
+use sp_analyze::extract::{History, Lines, Standing, standing};
 use sp_formats::json::Value;
 use sp_formats::output::{PackageStale, StaleNode, StaleState};
 use sp_formats::package::{Graph, Node, time};

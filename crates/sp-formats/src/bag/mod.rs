@@ -22,7 +22,7 @@ pub use parameters::{
     Blocked, Layer, Level, Origin, OriginOf, Parameter, Parameters, Resolved, read_parameters, resolve,
 };
 pub use secret::secret;
-pub(crate) use secret::{is_secret_name, is_worth_hiding};
+pub use secret::{is_secret_name, is_worth_hiding};
 pub use skill::{BagSkill, read_bag_skill};
 pub use source::{LockedArchive, SourceError, SourceRef, WebSource};
 pub use tags::{TagChange, Tags, tags_in};

@@ -109,12 +109,12 @@ pub fn secret(name: &str, value: &str) -> Option<&'static str> {
 }
 
 /// Whether a value says anything: a secret is never one of these.
-pub(crate) fn is_worth_hiding(value: &str) -> bool {
+pub fn is_worth_hiding(value: &str) -> bool {
     !matches!(value.trim(), "" | "true" | "false" | "none" | "null")
 }
 
 /// Whether the name of a value says that it is a secret.
-pub(crate) fn is_secret_name(name: &str) -> bool {
+pub fn is_secret_name(name: &str) -> bool {
     let letters = || name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
     // A text may have millions of names, and most have no two letters with which a telling word begins.
     if !letters().zip(letters().skip(1)).any(|(first, second)| BEGINNINGS.contains(&[first, second])) {

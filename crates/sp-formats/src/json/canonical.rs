@@ -71,7 +71,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// Writes text in quotes.
-pub(crate) fn quote(written: &str, text: &mut String) {
+pub fn quote(written: &str, text: &mut String) {
     let special = |text: &str| {
         let passed = plain(text.as_bytes());
         let found = text.as_bytes()[passed..].iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'));

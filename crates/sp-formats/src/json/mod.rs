@@ -12,9 +12,9 @@ mod number;
 mod parser;
 mod text;
 
-pub(crate) use canonical::quote;
+pub use canonical::quote;
 pub use canonical::{Numbers, canonical, quoted};
 pub use comments::without_comments;
 pub(crate) use members::Members;
-pub(crate) use number::{is_canonical, push_number};
+pub use number::{is_canonical, push_number};
 pub use text::{Compact, Json, JsonError, Kind, Value};

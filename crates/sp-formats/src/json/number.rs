@@ -6,7 +6,7 @@ const SURE: usize = 15;
 const PARTS: f64 = 10_000.0;
 
 /// Writes a number as short as it can be; a whole one has a point.
-pub(crate) fn push_number(number: f64, text: &mut String) {
+pub fn push_number(number: f64, text: &mut String) {
     if let Some(digits) = short(number) {
         return text.push_str(digits.as_str());
     }
@@ -46,7 +46,7 @@ fn short(number: f64) -> Option<Short> {
 }
 
 /// Whether a number is written as [`push_number`] would write it, or is a whole one, which stays as it is.
-pub(crate) fn is_canonical(raw: &str) -> bool {
+pub fn is_canonical(raw: &str) -> bool {
     let plain = raw.strip_prefix('-').unwrap_or(raw);
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match plain.split_once('.') {

@@ -28,11 +28,7 @@ use crate::json::{Compact, Json, JsonError, Kind, Numbers, Value, canonical};
 use crate::report::{MOST_FINDINGS, Report, Severity};
 
 pub use documents::write as write_documents;
-pub use graph::{
-    Brought, Chosen, Contradiction, Edge, Evolution, Filter, GRAPH_FORMAT, Graph, Ids, Level, Merged, Node, Picture,
-    Question, Reading, Reason, Selection, Shape, Strictness, Voice, activation_at, brought, check_level, dot, evolve,
-    find, merge, mermaid, near, page, path, picture, reading, select,
-};
+pub use graph::{CanonicalGraph, Edge, GRAPH_FORMAT, Graph, Level, Node, Strictness, check_level};
 pub use input::{Input, read_input};
 pub use layers::{NewEdge, NewGraph, NewNode, is_layer, to_graph};
 pub use locate::InputFile;

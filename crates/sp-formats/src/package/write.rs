@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::json::{Compact, Json, JsonError, Kind, Numbers, Value, canonical, quoted};
 use crate::report::{Report, Severity};
 
-use super::graph::{self, GRAPH_FORMAT, Graph, Merged, Strictness};
+use super::graph::{self, CanonicalGraph, GRAPH_FORMAT, Graph, Strictness};
 use super::layers::{self, NewEdge, NewGraph, POLICIES};
 use super::manifest::{Dependency, PackageKind};
 use super::name::{PackageName, PackageVersion};
@@ -44,7 +44,7 @@ pub struct Draft {
     /// The content, as JSON in any form.
     pub content: String,
     /// In place of the content: a graph that was merged, which is canonical and whole as it is.
-    pub merged: Option<Arc<Merged>>,
+    pub merged: Option<Arc<CanonicalGraph>>,
 }
 
 /// The content of a package in the parts of which its text is made: what is large is not copied for it.
@@ -124,7 +124,7 @@ pub fn build(draft: &Draft, key: Option<&PrivateKey>, limits: &Limits) -> Result
             layers: Vec::new(),
             graph: Some((merged.nodes, merged.edges, merged.types.iter().cloned().collect())),
         };
-        let content = Parts::canonical(["{\"context_graph\":", &merged.graph, "}"]);
+        let content = Parts::canonical(["{\"context_graph\":", &merged.text, "}"]);
         return finish(&manifest(draft, &summary, content.compact), &content, key, limits);
     }
     let json = Json::parse(complete(draft, limits)?, limits)?;

@@ -335,8 +335,8 @@ fn parse_set(text: &str) -> Result<(String, String), String> {
 
 fn parse_limit(text: &str) -> Result<(String, u64), String> {
     let (name, value) = text.split_once('=').ok_or("write it as NAME=NUMBER")?;
-    if !sp_tree::LIMIT_NAMES.contains(&name) {
-        return Err(format!("the limits are: {}", sp_tree::LIMIT_NAMES.join(", ")));
+    if !sp_engine::LIMIT_NAMES.contains(&name) {
+        return Err(format!("the limits are: {}", sp_engine::LIMIT_NAMES.join(", ")));
     }
     let value = value.parse().map_err(|_| format!("`{value}` is not a whole number"))?;
     Ok((name.into(), value))

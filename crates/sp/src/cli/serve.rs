@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use sp_server::Rate;
+use sp_serve::registry::Rate;
 
 /// How a registry is to run.
 #[derive(Debug, Args)]

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use sp_engine::TOKENIZER;
 use sp_engine::{CheckRequest, Checked, Context, Fixed, Imports, Mode, Result, Strictness};
 use sp_formats::FileFindings;
 use sp_formats::output::{CheckReport, FindingItem, FixedItem};
 use sp_formats::printable::printable;
 use sp_formats::report::{Severity, annotation, sarif};
-use sp_formats::tokens::TOKENIZER;
 
 use super::{count, mode};
 use crate::cli::{self, Format};

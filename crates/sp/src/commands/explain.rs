@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
+use sp_engine::hidden::mark;
 use sp_engine::{Error, Kind, Result};
 use sp_formats::checks::{CHECKS, Check, Content, ExampleFile, files, find, shortened};
-use sp_formats::hidden::mark;
 use sp_formats::output::{ExampleItem, RuleItem, RuleList};
 use sp_formats::printable::{printable, printable_lines};
 use sp_formats::suggest::nearest;

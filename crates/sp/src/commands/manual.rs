@@ -1,12 +1,11 @@
 //! `sp completions` and `sp man`
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
 use clap::CommandFactory;
-use sp_engine::{Context, Error, Kind, Result};
-use sp_tree::atomic::{self, Durability, Temp};
-use sp_tree::{Dir, Fixed, Name};
+use sp_engine::{Context, Error, Kind, Result, write_files};
 
 use crate::cli::Cli;
 
@@ -25,8 +24,7 @@ pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
         clap_mangen::Man::new(command).render(&mut page).map_err(failed)?;
         return print(&page);
     };
-    let dir = Dir::create_all(&context.current_dir.join(dir))?;
-    let mut commands = Vec::new();
+    let (mut commands, mut pages) = (Vec::new(), BTreeMap::new());
     gather("sp", &command, &mut commands);
     for (typed, command) in commands {
         let mut page = Vec::new();
@@ -38,10 +36,9 @@ pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
             .version(env!("CARGO_PKG_VERSION"))
             .disable_version_flag(true);
         clap_mangen::Man::new(command).render(&mut page).map_err(failed)?;
-        let file = Name::new(&format!("{name}.1")).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
-        atomic::replace(&dir, &file, Temp { dir: &dir, name: Fixed(".sp-man.tmp") }, &page, Durability::Durable)?;
+        pages.insert(format!("{name}.1"), page);
     }
-    Ok(())
+    write_files(&context.current_dir.join(dir), &pages)
 }
 
 /// A command as it is typed, and all commands below it.

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sp_engine::Limits;
 use sp_engine::{Context, Error, Kind, Result};
 use sp_formats::output::{RegistryCopied, RegistryStarted};
-use sp_server::{CopyError, Log, NoAddress, PostgresAddress, ServeError, Settings, Started, Surroundings};
-use sp_tree::Limits;
+use sp_serve::ServeError;
+use sp_serve::registry::{CopyError, Log, NoAddress, PostgresAddress, Settings, Started, Surroundings};
 
 use crate::cli::{LogForm, Serve, ServeCopy};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING};
@@ -45,7 +46,7 @@ pub(super) fn run(context: &Context<'_>, wanted: &Serve, terminal: &Terminal) ->
             "{WARNING}warning{WARNING:#}: it speaks plain http beyond this machine; put a proxy with TLS before it"
         ));
     }
-    sp_server::serve(&settings, |started| tell(context, &data, started, terminal)).map_err(failed)
+    sp_serve::registry::serve(&settings, |started| tell(context, &data, started, terminal)).map_err(failed)
 }
 
 fn data(context: &Context<'_>, wanted: Option<&Path>) -> PathBuf {
@@ -61,7 +62,7 @@ fn copy(context: &Context<'_>, wish: &ServeCopy, terminal: &Terminal) -> Result<
         let what = format!("`{DATABASE}` is set, and what stands in PostgreSQL is not copied by `sp`");
         return Err(Error::new(Kind::Usage, what).hint(OTHERWISE));
     }
-    let copied = sp_server::copy(&from, &to).map_err(not_copied)?;
+    let copied = sp_serve::registry::copy(&from, &to).map_err(not_copied)?;
     let view = RegistryCopied { from, to, objects: copied.objects, bytes: copied.bytes };
     terminal.print(&view, |out| {
         let packages = if view.objects == 1 { "package" } else { "packages" };

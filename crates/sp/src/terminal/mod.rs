@@ -14,10 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
-use sp_engine::{Error, Event, Kind, Listener, Result};
+use sp_engine::{Error, Event, Kind, Listener, RecoveryOutcome, Result};
 use sp_formats::printable::printable_lines;
 use sp_formats::report::{Report, Severity};
-use sp_tree::transaction::Outcome;
 
 use crate::cli::Format;
 pub(crate) use diff::{coloured, plain};
@@ -175,8 +174,8 @@ impl Listener for Terminal {
             Event::Waiting => self.labelled(HINT, "waiting", "another `sp` is at work"),
             Event::Recovered(recovery) => {
                 let what = match recovery.outcome {
-                    Outcome::TakenBack => "an earlier run was interrupted: what it had begun was taken back",
-                    Outcome::Finished => "an earlier run was interrupted at its very end: it was completed",
+                    RecoveryOutcome::TakenBack => "an earlier run was interrupted: what it had begun was taken back",
+                    RecoveryOutcome::Finished => "an earlier run was interrupted at its very end: it was completed",
                 };
                 self.labelled(HINT, "recovered", what);
                 for kept in &recovery.kept {

@@ -2,8 +2,8 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use sp_engine::Error;
+use sp_engine::hidden::mark;
 use sp_formats::checks::SE_09;
-use sp_formats::hidden::mark;
 use sp_formats::output::{ErrorItem, ErrorReport, FindingItem};
 use sp_formats::printable::{printable, printable_lines, printable_tabs};
 use sp_formats::report::{Placed, Position, Report, Severity};

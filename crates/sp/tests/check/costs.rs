@@ -1,6 +1,6 @@
 //! What skills cost: `sp cost`, the same numbers in `sp check`, and what is remembered of them.
 
-use sp_formats::tokens;
+use sp_analyze::tokens;
 
 use super::*;
 

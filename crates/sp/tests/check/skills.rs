@@ -76,7 +76,7 @@ fn as_06_a_body_of_500_lines_is_no_finding_and_one_more_is() {
 fn as_06_a_body_of_5000_tokens_is_no_finding_and_one_more_is() {
     let world = world!();
     let text = |words: usize| format!("---\nname: a\ndescription: Does a.\n---\nthe{}\n", " the".repeat(words - 1));
-    assert_eq!(sp_formats::tokens::count(&format!("the{}", " the".repeat(4999))), 5000);
+    assert_eq!(sp_analyze::tokens::count(&format!("the{}", " the".repeat(4999))), 5000);
     assert_eq!(found(&world, &text(5000)), [""; 0]);
     let over = found(&world, &text(5001));
     assert!(over.len() == 1 && over[0].starts_with("5:1 warning[AS-06] the body has 5001 tokens, more than 5000;"));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::Timestamp;
-use sp_extract::{Commit, FileHistory, History};
+use sp_analyze::extract::{Commit, FileHistory, History};
 use sp_tree::Limits;
 
 use super::command::{Git, bounded};

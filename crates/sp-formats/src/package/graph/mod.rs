@@ -1,42 +1,20 @@
 //! The knowledge graph of a package: nodes and edges as they stand in its text.
 
-mod brought;
-mod decay;
-mod draw;
-mod evolve;
 mod level;
-mod merge;
-mod page;
-mod query;
-mod reading;
-mod relevance;
-mod render;
-mod select;
-mod svg;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use foldhash::fast::RandomState;
 
 use crate::checks::{PK_02, PK_15};
-use crate::fast::Texts;
 use crate::json::{Kind, Value};
 use crate::printable::printable;
 use crate::report::{Report, Severity};
 
 use super::manifest::{cut, described, start};
 
-pub use brought::{Brought, brought};
-pub use decay::activation_at;
-pub use draw::{dot, mermaid};
-pub use evolve::{Evolution, evolve};
 pub use level::{Level, check_level};
-pub use merge::{Contradiction, Ids, Merged, Voice, merge};
-pub use page::page;
-pub use query::{Filter, find, near, path};
-pub use reading::{Reading, reading};
-pub use render::Shape;
-pub use select::{Chosen, Question, Reason, Selection, select};
-pub use svg::{Picture, picture};
 
 /// The format that a graph states.
 pub const GRAPH_FORMAT: &str = "ctxpkg-graph-v2";
@@ -67,6 +45,19 @@ pub struct Edge<'j> {
     pub kind: Cow<'j, str>,
     /// All of it.
     pub value: Value<'j>,
+}
+
+/// A graph that is written already.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CanonicalGraph {
+    /// Canonical JSON.
+    pub text: String,
+    /// The number of nodes in it.
+    pub nodes: usize,
+    /// The number of edges in it.
+    pub edges: usize,
+    /// The types of its nodes.
+    pub types: BTreeSet<String>,
 }
 
 /// A graph.
@@ -236,8 +227,12 @@ const RANGES: [(&str, f64); 3] = [("activation", 1.0), ("confidence", 1.0), ("de
 /// The members of a node that are looked at.
 const CHECKED: [&str; 6] = ["id", "type", "content", RANGES[0].0, RANGES[1].0, RANGES[2].0];
 
-fn check_nodes<'j>(graph: Value<'j>, figures: &mut Figures<'j>, few: &mut Few<'_>) -> Texts {
-    let mut ids = Texts::with_room(graph.get("nodes").into_iter().flat_map(Value::items).count());
+/// Hashed with a seed of this process: nobody can write a file whose IDs collide.
+type NodeIds<'j> = HashSet<Cow<'j, str>, RandomState>;
+
+fn check_nodes<'j>(graph: Value<'j>, figures: &mut Figures<'j>, few: &mut Few<'_>) -> NodeIds<'j> {
+    let count = graph.get("nodes").into_iter().flat_map(Value::items).count();
+    let mut ids = NodeIds::with_capacity_and_hasher(count, RandomState::default());
     for value in graph.get("nodes").into_iter().flat_map(Value::items) {
         let [id, kind, content, found @ ..] = value.pick(CHECKED);
         let Some(node) = node_of(value, [id, kind, content]) else {
@@ -258,17 +253,19 @@ fn check_nodes<'j>(graph: Value<'j>, figures: &mut Figures<'j>, few: &mut Few<'_
                 few.tell(sort, &PK_15, member, message);
             }
         }
-        if !ids.number(&node.id).1 {
+        if ids.contains(&node.id) {
             let at = value.get("id").unwrap_or(value);
             few.tell("every id belongs to one node", &PK_15, at, || {
                 format!("the id `{}` belongs to two nodes", short(&node.id))
             });
+        } else {
+            ids.insert(node.id);
         }
     }
     ids
 }
 
-fn check_edges(graph: Value<'_>, ids: &Texts, figures: &mut Figures<'_>, few: &mut Few<'_>) {
+fn check_edges(graph: Value<'_>, ids: &NodeIds<'_>, figures: &mut Figures<'_>, few: &mut Few<'_>) {
     for value in graph.get("edges").into_iter().flat_map(Value::items) {
         let [from, to, kind, weight] = value.pick(["from", "to", "type", "weight"]);
         let Some(edge) = edge_of(value, [from, to, kind]) else {
@@ -279,7 +276,7 @@ fn check_edges(graph: Value<'_>, ids: &Texts, figures: &mut Figures<'_>, few: &m
         };
         figures.edges += 1;
         for (key, end) in [("from", &edge.from), ("to", &edge.to)] {
-            if ids.find(end).is_none() {
+            if !ids.contains(end.as_ref()) {
                 let at = value.get(key).unwrap_or(value);
                 few.tell("an edge leads from a node to a node", &PK_15, at, || {
                     format!("an edge names the node `{}`, which is not there", short(end))

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use sp_engine::library::{Shelves, context_pack};
 use sp_engine::{Error, Kind, Result};
 use sp_formats::output::McpStarted;
-use sp_mcp::{Local, LocalSettings, Only, Silent, Writing, serve_stdio};
-use sp_server::{McpSettings, serve_mcp};
+use sp_serve::mcp::{Local, LocalSettings, Only, Silent, Writing, serve_stdio};
+use sp_serve::mcp::{McpSettings, serve_mcp};
 
 use crate::cli::{Mcp, Options, Origin};
 use crate::commands::serve::failed;

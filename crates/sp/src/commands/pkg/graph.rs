@@ -1,9 +1,9 @@
 //! What is known: put together, and chosen for an agent.
 
+use sp_engine::graph::{Evolution, Filter, Shape};
 use sp_engine::pkg::{self, Drawing, LoadRequest, MergeRequest, Query, QueryRequest};
 use sp_engine::{Context, Result};
 use sp_formats::output::{ContradictionItem, GraphView, PackageLoaded, PackageMerged, PackagesStored};
-use sp_formats::package::{Evolution, Filter, Shape};
 use sp_formats::printable::printable;
 
 use super::super::{count, size, thousands};

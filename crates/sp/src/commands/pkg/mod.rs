@@ -11,12 +11,12 @@ mod verify;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use sp_engine::graph::Evolution;
 use sp_engine::pkg::{
     self, Acceptance, Compat, CreateRequest, Downgrade, ExportRequest, InstallPackages, Material, NewKey, Optional,
     Overwrite, Packages, StaleRequest, Unsigned,
 };
 use sp_engine::{Context, Error, Kind, Result, SinkRequest};
-use sp_formats::package::Evolution;
 
 use super::{mode, scope_of};
 use crate::cli::{self, Options, Pkg, PkgKind};

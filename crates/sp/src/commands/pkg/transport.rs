@@ -1,12 +1,11 @@
 //! Packages on their way between machines.
 
-use sp_engine::pkg::{
-    self, Answer, Approval, EnvelopeSignature, Incoming, ReceiveRequest, SecretFrom, SendRequest, Until,
-};
+use sp_engine::pkg::{self, Answer, Approval, EnvelopeSignature, ReceiveRequest, SecretFrom, SendRequest};
 use sp_engine::{Context, Result};
 use sp_formats::output::{PackageList, PackageReceived};
 use sp_formats::package::envelope::Form;
 use sp_formats::printable::printable;
+use sp_serve::receiver::{self, Incoming, ListenRequest, Until};
 
 use super::accepted;
 use super::show::{imported, waiting};
@@ -51,17 +50,17 @@ pub(super) fn receive(context: &Context<'_>, command: &Pkg, terminal: &Terminal)
     let Pkg::Receive { listen, recipient, secret: from, allow_unsigned, queue, once, trust } = command else {
         return Ok(());
     };
-    let request = ReceiveRequest {
-        listen: listen.clone(),
+    let package = ReceiveRequest {
         secret: secret(from),
         token_env: from.token_env.clone(),
         signature: if *allow_unsigned { EnvelopeSignature::Optional } else { EnvelopeSignature::Required },
         recipient: recipient.clone(),
         approval: if *queue { Approval::Queue } else { Approval::Import },
-        until: if *once { Until::One } else { Until::Forever },
         accepted: accepted(trust),
     };
-    pkg::receive(context, &request, &|incoming| {
+    let until = if *once { Until::One } else { Until::Forever };
+    let request = ListenRequest { listen: listen.clone(), until, package };
+    receiver::receive(context, &request, &|incoming| {
         // A line that cannot be printed is nobody's loss but the reader's.
         let _ = tell(&incoming, terminal);
     })

@@ -1,0 +1,105 @@
+//! What somebody should know of a skill before trusting it: what it brings, asks for, and names.
+//!
+//! Facts, not judgements: a script may be just what a skill is for. Everything is bounded, however
+//! large the skill is.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use crate::hosts::{hosts, outside};
+use crate::secrets::has_secret;
+use sp_formats::output::{AuditedSkill, FactList};
+use sp_formats::skill::Skill;
+
+/// So many of a sort are listed.
+const MOST_LISTED: usize = 50;
+/// So many of a sort are told apart; then counting ends.
+const MOST_COUNTED: usize = 1_000;
+
+/// Endings of files that are made to be run.
+const SCRIPTS: &[&str] = &[
+    "bash", "bat", "cjs", "cmd", "com", "dll", "dylib", "exe", "fish", "jar", "js", "ksh", "lua", "mjs", "php", "pl",
+    "ps1", "psm1", "py", "pyc", "rb", "sh", "so", "ts", "vbs", "wasm", "zsh",
+];
+
+/// The facts of a skill, gathered file by file.
+#[derive(Debug, Default)]
+pub struct SkillFacts {
+    name: Option<String>,
+    tools: Vec<String>,
+    scripts: BTreeSet<String>,
+    hosts: BTreeSet<String>,
+    secrets: BTreeSet<String>,
+}
+
+impl SkillFacts {
+    /// What the `SKILL.md` says.
+    pub fn of(skill: &Skill) -> Self {
+        Self { name: skill.name.clone(), tools: skill.allowed_tools.clone(), ..Self::default() }
+    }
+
+    /// Adds a file, by its path in the skill; the text only of one that is text.
+    pub fn add(&mut self, path: &str, executable: bool, text: Option<&str>) {
+        if executable || is_script(path) || text.is_some_and(|text| text.starts_with("#!")) {
+            insert(&mut self.scripts, path.into());
+        }
+        let Some(text) = text else { return };
+        for host in hosts(text).filter_map(|range| outside(&text[range])) {
+            insert(&mut self.hosts, host);
+        }
+        if has_secret(text) {
+            insert(&mut self.secrets, path.into());
+        }
+    }
+
+    /// The facts of the skill at a place.
+    pub fn at(self, path: PathBuf) -> AuditedSkill {
+        AuditedSkill {
+            path,
+            name: self.name,
+            allowed_tools: list(self.tools.into_iter().collect()),
+            scripts: list(self.scripts),
+            hosts: list(self.hosts),
+            secrets: list(self.secrets),
+        }
+    }
+}
+
+fn is_script(path: &str) -> bool {
+    let ending = path.rsplit('/').next().unwrap_or_default().rsplit_once('.').map(|(_, ending)| ending);
+    ending.is_some_and(|ending| SCRIPTS.iter().any(|known| known.eq_ignore_ascii_case(ending)))
+}
+
+fn insert(all: &mut BTreeSet<String>, one: String) {
+    if all.len() < MOST_COUNTED {
+        all.insert(one);
+    }
+}
+
+fn list(all: BTreeSet<String>) -> FactList {
+    FactList { count: all.len(), listed: all.into_iter().take(MOST_LISTED).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn se_09_scripts_hosts_and_secrets_are_gathered_and_bounded() {
+        let mut facts = SkillFacts::default();
+        facts.add(
+            "SKILL.md",
+            false,
+            Some("See https://Docs.example/a and http://localhost:1/ and https://docs.example."),
+        );
+        facts.add("bin/tool", true, None);
+        facts.add("run", false, Some("#!/bin/sh\n"));
+        facts.add("a.PY", false, Some("TOKEN = 'ghp_0123456789abcdefghijABCDEFGHIJ012345'\n"));
+        facts.add("notes.md", false, Some(&(0..2000).map(|n| format!("https://h{n}.example/ ")).collect::<String>()));
+        let audited = facts.at("x".into());
+        assert_eq!(audited.scripts.listed, ["a.PY", "bin/tool", "run"]);
+        assert_eq!(audited.secrets.listed, ["a.PY"]);
+        assert_eq!((audited.hosts.count, audited.hosts.listed.len()), (MOST_COUNTED, MOST_LISTED));
+        assert_eq!(audited.hosts.listed[0], "docs.example");
+    }
+}

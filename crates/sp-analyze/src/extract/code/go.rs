@@ -1,0 +1,120 @@
+//! Go: functions, methods by their receivers, types and imports.
+
+use tree_sitter::Node;
+
+use super::{Definition, Import, Rules, Through, field, is_boilerplate, last_name, text_of};
+use crate::extract::comment::plain;
+use crate::extract::note::Source;
+
+pub(super) struct Go;
+
+impl Rules for Go {
+    fn definition<'t>(&self, node: Node<'t>, source: Source<'_>) -> Option<Definition<'t>> {
+        let kind = match node.kind() {
+            "function_declaration" => "function",
+            "method_declaration" => "method",
+            "type_spec" => match node.child_by_field_name("type").map(|kind| kind.kind()) {
+                Some("struct_type") => "struct",
+                Some("interface_type") => "interface",
+                _ => "type",
+            },
+            "type_alias" => "type",
+            _ => return None,
+        };
+        let name = field(node, "name", source)?.to_owned();
+        let receiver = field(node, "receiver", source).map(|text| {
+            let inside = text.trim_matches(['(', ')']);
+            last_name(inside.rsplit(' ').next().unwrap_or(inside).trim_start_matches('*')).to_owned()
+        });
+        // `type X struct` is documented before `type`.
+        let outer =
+            node.parent().filter(|parent| parent.kind() == "type_declaration" && parent.named_child_count() == 1);
+        let is_test_file = source.path.ends_with("_test.go");
+        let body = node.child_by_field_name("body").or_else(|| {
+            node.child_by_field_name("type")
+                .filter(|kind| matches!(kind.kind(), "struct_type" | "interface_type"))
+                .and_then(|kind| kind.named_child(0))
+        });
+        Some(Definition {
+            kind,
+            is_visible: name.starts_with(char::is_uppercase)
+                && receiver.as_ref().is_none_or(|owner| owner.starts_with(char::is_uppercase)),
+            is_test: is_test_file
+                && kind == "function"
+                && ["Test", "Benchmark", "Fuzz", "Example"].iter().any(|start| name.starts_with(start)),
+            name,
+            owner: receiver,
+            body,
+            outer: outer.unwrap_or(node),
+            doc: None,
+        })
+    }
+
+    fn call(&self, node: Node<'_>, source: Source<'_>) -> Option<(Through, String)> {
+        let function = (node.kind() == "call_expression").then(|| node.child_by_field_name("function")).flatten()?;
+        match function.kind() {
+            "identifier" => Some((Through::Nothing, text_of(function, source).to_owned())),
+            "selector_expression" => {
+                let operand = function.child_by_field_name("operand")?;
+                let through = match operand.kind() {
+                    "identifier" => Through::Name(text_of(operand, source).to_owned()),
+                    _ => Through::Value,
+                };
+                Some((through, field(function, "field", source)?.to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    fn imports(&self, node: Node<'_>, source: Source<'_>) -> Vec<Import> {
+        if node.kind() != "import_spec" {
+            return Vec::new();
+        }
+        let path = field(node, "path", source).unwrap_or_default().trim_matches(['"', '`']);
+        // The one name that an import of Go gives is that of the package.
+        let name = field(node, "name", source).unwrap_or_else(|| path.rsplit('/').next().unwrap_or(path));
+        vec![Import { names: vec![name.to_owned()], ..Import::of(path) }]
+    }
+
+    fn package(&self, node: Node<'_>, source: Source<'_>) -> Option<String> {
+        (node.kind() == "package_clause")
+            .then(|| node.named_child(0))
+            .flatten()
+            .map(|name| text_of(name, source).to_owned())
+    }
+
+    fn is_member(&self, kind: &str) -> bool {
+        matches!(kind, "field_declaration" | "method_elem")
+    }
+
+    fn is_doc(&self, comment: &str) -> bool {
+        !comment.starts_with("//go:") && !comment.starts_with("//nolint")
+    }
+
+    fn file_doc(&self, root: Node<'_>, source: Source<'_>) -> String {
+        let mut cursor = root.walk();
+        let mut texts: Vec<&str> = Vec::new();
+        let mut last = 0;
+        for child in root.children(&mut cursor) {
+            let row = child.start_position().row;
+            match child.kind() {
+                "comment" => {
+                    if row > last + 1 {
+                        texts.clear();
+                    }
+                    texts.push(text_of(child, source));
+                    last = child.end_position().row;
+                }
+                // The package's comment stands right before its clause.
+                "package_clause" if row > last + 1 => return String::new(),
+                _ => break,
+            }
+        }
+        let doc = texts.into_iter().filter(|text| !text.starts_with("//go:")).map(plain).collect::<Vec<_>>().join("\n");
+        if is_boilerplate(&doc) { String::new() } else { doc }
+    }
+
+    fn is_test_file(&self, path: &str) -> bool {
+        path.ends_with("_test.go")
+    }
+}

@@ -1,0 +1,106 @@
+//! Java: types, methods, packages and imports.
+
+use tree_sitter::Node;
+
+use super::{Definition, Import, Rules, Through, field, last_name, text_of};
+use crate::extract::note::Source;
+
+pub(super) struct Java;
+
+impl Rules for Java {
+    fn definition<'t>(&self, node: Node<'t>, source: Source<'_>) -> Option<Definition<'t>> {
+        let kind = match node.kind() {
+            "class_declaration" => "class",
+            "interface_declaration" => "interface",
+            "enum_declaration" => "enum",
+            "record_declaration" => "record",
+            "annotation_type_declaration" => "annotation",
+            "method_declaration" | "constructor_declaration" => "method",
+            _ => return None,
+        };
+        let modifiers = modifiers(node, source);
+        let is_in_interface = node.parent().is_some_and(|parent| parent.kind() == "interface_body");
+        let is_test = kind == "method"
+            && ["@Test", "@ParameterizedTest", "@RepeatedTest", "@TestFactory"]
+                .iter()
+                .any(|mark| modifiers.contains(mark));
+        let is_override = modifiers.contains("@Override");
+        Some(Definition {
+            kind,
+            name: field(node, "name", source)?.to_owned(),
+            owner: None,
+            body: node.child_by_field_name("body"),
+            outer: node,
+            // What overrides something is known from what it overrides.
+            is_visible: (modifiers.split_whitespace().any(|word| word == "public" || word == "protected")
+                || is_in_interface)
+                && !is_override,
+            is_test,
+            doc: None,
+        })
+    }
+
+    fn call(&self, node: Node<'_>, source: Source<'_>) -> Option<(Through, String)> {
+        match node.kind() {
+            "method_invocation" => {
+                let name = field(node, "name", source)?.to_owned();
+                let through = match node.child_by_field_name("object") {
+                    None => Through::Itself,
+                    Some(object) if matches!(object.kind(), "this" | "super") => Through::Itself,
+                    Some(object) if object.kind() == "identifier" => Through::Name(text_of(object, source).to_owned()),
+                    Some(_) => Through::Value,
+                };
+                Some((through, name))
+            }
+            "object_creation_expression" => {
+                let name = last_name(field(node, "type", source)?).to_owned();
+                Some((Through::Name(name.clone()), name))
+            }
+            _ => None,
+        }
+    }
+
+    fn imports(&self, node: Node<'_>, source: Source<'_>) -> Vec<Import> {
+        if node.kind() != "import_declaration" {
+            return Vec::new();
+        }
+        let text = text_of(node, source).trim_start_matches("import").trim_end_matches(';').trim();
+        match text.strip_prefix("static ") {
+            Some(text) => {
+                let (class, member) = text.trim().rsplit_once('.').unwrap_or((text, ""));
+                vec![Import { names: vec![member.to_owned()], ..Import::of(class) }]
+            }
+            None => vec![Import::of(text)],
+        }
+    }
+
+    fn package(&self, node: Node<'_>, source: Source<'_>) -> Option<String> {
+        (node.kind() == "package_declaration")
+            .then(|| text_of(node, source).trim_start_matches("package").trim_end_matches(';').trim().to_owned())
+    }
+
+    fn is_member(&self, kind: &str) -> bool {
+        kind == "enum_constant"
+    }
+
+    fn is_doc(&self, comment: &str) -> bool {
+        comment.starts_with("/**")
+    }
+
+    fn file_doc(&self, _root: Node<'_>, _source: Source<'_>) -> String {
+        String::new()
+    }
+
+    fn is_test_file(&self, path: &str) -> bool {
+        path.contains("src/test/")
+            || path.ends_with("Test.java")
+            || path.ends_with("Tests.java")
+            || path.ends_with("IT.java")
+    }
+}
+
+fn modifiers<'s>(node: Node<'_>, source: Source<'s>) -> &'s str {
+    let mut cursor = node.walk();
+    let found = node.children(&mut cursor).find(|child| child.kind() == "modifiers");
+    found.map_or("", |modifiers| text_of(modifiers, source))
+}

@@ -1,0 +1,278 @@
+//! One walk over a tree, whatever its language: depth first, without recursion.
+
+use tree_sitter::{Node, Tree};
+
+use super::{Block, Code, Definition, Rules, Symbol, is_boilerplate, text_of};
+use crate::extract::comment::{Comment, plain};
+use crate::extract::note::{Lines, Source, on_one_line, shortened};
+
+const MOST_SIGNATURE: usize = 280;
+const MOST_DOC: usize = 700;
+/// More than these of one type are not named.
+const MOST_MEMBERS: usize = 24;
+/// Nobody nests definitions as deep as this, and what is deeper is not looked at.
+const DEEPEST: usize = 24;
+/// What stands deeper in the tree is not looked at: to ask for a neighbour costs the more the deeper it is.
+const MOST_DEPTH: usize = 1_000;
+/// Types that a file speaks of; more than these tell nothing apart.
+const MOST_TYPES: usize = 2_000;
+
+/// A part of the tree that has not ended yet.
+struct Open {
+    end: usize,
+    symbol: Option<usize>,
+    block: Block,
+}
+
+struct Walk<'a> {
+    rules: &'a dyn Rules,
+    source: Source<'a>,
+    code: Code,
+    comments: Vec<Comment>,
+    open: Vec<Open>,
+}
+
+/// Everything that a tree defines, calls and imports, and its comments.
+pub(super) fn walk(rules: &dyn Rules, tree: &Tree, source: Source<'_>) -> (Code, Vec<Comment>) {
+    let root = tree.root_node();
+    let code = Code { is_test: rules.is_test_file(source.path), ..Code::default() };
+    let mut walk = Walk { rules, source, code, comments: Vec::new(), open: Vec::new() };
+    let mut cursor = tree.walk();
+    let mut depth = 0;
+    'all: loop {
+        walk.visit(cursor.node());
+        if depth < MOST_DEPTH && cursor.goto_first_child() {
+            depth += 1;
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                break 'all;
+            }
+            depth -= 1;
+        }
+    }
+    let mut code = walk.code;
+    let exported = rules.exported(source);
+    for symbol in code.symbols.iter_mut().filter(|symbol| symbol.owner.is_none() && symbol.parent.is_none()) {
+        symbol.is_visible |= exported.contains(symbol.name.as_str());
+    }
+    code.doc = shortened(&rules.file_doc(root, source), MOST_DOC);
+    code.calls.sort_unstable();
+    code.calls.dedup();
+    (code, walk.comments)
+}
+
+impl Walk<'_> {
+    fn visit(&mut self, node: Node<'_>) {
+        while self.open.last().is_some_and(|open| open.end <= node.start_byte()) {
+            self.open.pop();
+        }
+        if !node.is_named() {
+            return;
+        }
+        if node.is_extra() && node.kind().contains("comment") {
+            self.comments
+                .push(Comment { text: text_of(node, self.source).to_owned(), line: node.start_position().row + 1 });
+            return;
+        }
+        if matches!(node.kind(), "type_identifier" | "identifier") {
+            self.remember_type(text_of(node, self.source));
+            return;
+        }
+        if self.rules.is_member(node.kind()) {
+            self.member(node);
+        }
+        let shallow = (self.open.len() < DEEPEST).then_some(self.rules);
+        if let Some(block) = shallow.and_then(|rules| rules.block(node, self.source)) {
+            self.open.push(Open { end: node.end_byte(), symbol: None, block });
+        } else if let Some(definition) = shallow.and_then(|rules| rules.definition(node, self.source)) {
+            self.define(node, &definition);
+        } else if let Some((through, name)) = self.rules.call(node, self.source) {
+            let from = self.caller();
+            self.code.calls.push(super::Call { from, name, through });
+        }
+        self.code.imports.extend(self.rules.imports(node, self.source));
+        if self.code.package.is_none() {
+            self.code.package = self.rules.package(node, self.source);
+        }
+    }
+
+    fn remember_type(&mut self, name: &str) {
+        let is_type = name.starts_with(char::is_uppercase) && name.len() > 1;
+        if is_type && self.code.types.len() < MOST_TYPES && !self.code.types.contains(name) {
+            self.code.types.insert(name.to_owned());
+        }
+    }
+
+    /// The innermost symbol that is open.
+    fn inside(&self) -> Option<usize> {
+        self.open.iter().rev().find_map(|open| open.symbol)
+    }
+
+    /// The outermost function that is open: what a function has inside it is part of it.
+    fn caller(&self) -> Option<usize> {
+        self.open
+            .iter()
+            .filter_map(|open| open.symbol)
+            .find(|at| self.code.symbols[*at].is_callable() || self.code.symbols[*at].is_test)
+            .or_else(|| self.inside())
+    }
+
+    fn member(&mut self, node: Node<'_>) {
+        let Some(at) = self.inside() else { return };
+        let symbol = &mut self.code.symbols[at];
+        let is_of_variant = symbol.kind == "enum" && node.kind() == "field_declaration";
+        if symbol.is_callable() || is_of_variant || symbol.members.len() > MOST_MEMBERS {
+            return;
+        }
+        let Some(name) = node.child_by_field_name("name").or_else(|| node.named_child(0)) else { return };
+        let name = on_one_line(text_of(name, self.source));
+        if name.len() < 60 && !name.is_empty() {
+            symbol.members.push(name);
+        }
+    }
+
+    fn define(&mut self, node: Node<'_>, definition: &Definition<'_>) {
+        let block = self.open.last().map(|open| &open.block);
+        let is_hidden = block.is_some_and(|block| block.is_hidden);
+        let in_test = self.open.iter().any(|open| open.block.is_test);
+        let parent = self.inside();
+        let in_function = parent.is_some_and(|at| self.code.symbols[at].is_callable() || self.code.symbols[at].is_test);
+        let is_part = (in_function || is_hidden) && !definition.is_test;
+        let symbol = if is_part {
+            None
+        } else {
+            let symbol = self.symbol(node, definition, parent);
+            self.code.symbols.push(Symbol { is_visible: symbol.is_visible && !in_test, ..symbol });
+            Some(self.code.symbols.len() - 1)
+        };
+        let is_type = !matches!(definition.kind, "function" | "method" | "macro" | "module" | "constant" | "test");
+        let owner = if is_type { Some(definition.name.clone()) } else { block.and_then(|block| block.owner.clone()) };
+        let block = Block { owner, is_hidden: is_hidden && !is_type, is_test: in_test };
+        self.open.push(Open { end: node.end_byte(), symbol, block });
+    }
+
+    fn symbol(&self, node: Node<'_>, definition: &Definition<'_>, parent: Option<usize>) -> Symbol {
+        let end = definition.body.map_or(node.end_byte(), |body| body.start_byte());
+        let head = self.source.text.get(definition.outer.start_byte()..end).unwrap_or_default();
+        let signature = on_one_line(head);
+        let signature = signature.trim_end_matches("=>").trim_end_matches(['{', ':', '=', ' ', ';']);
+        let doc = definition.doc.clone().unwrap_or_else(|| self.doc_before(definition.outer));
+        let owner = definition.owner.clone().or_else(|| self.open.last().and_then(|open| open.block.owner.clone()));
+        let lines = Lines { first: definition.outer.start_position().row + 1, last: last_row(node, self.source) };
+        Symbol {
+            kind: definition.kind,
+            name: definition.name.clone(),
+            owner,
+            parent,
+            signature: shortened(signature, MOST_SIGNATURE),
+            doc: shortened(&first_paragraphs(&doc), MOST_DOC),
+            members: Vec::new(),
+            lines,
+            is_visible: definition.is_visible,
+            is_test: definition.is_test,
+            lines_hash: String::new(),
+        }
+    }
+
+    /// The comments that stand right before a node, as one text.
+    fn doc_before(&self, node: Node<'_>) -> String {
+        let mut texts: Vec<&str> = Vec::new();
+        let mut below = node.start_position().row;
+        let mut before = node.prev_sibling();
+        while let Some(sibling) = before {
+            let text = text_of(sibling, self.source);
+            let is_comment = sibling.is_extra() && sibling.kind().contains("comment");
+            let last = sibling.start_position().row + text.trim_end().matches('\n').count();
+            if last + 1 < below
+                || !(is_comment || sibling.kind().contains("attribute") || sibling.kind() == "decorator")
+            {
+                break;
+            }
+            // A comment behind the line before is that line's.
+            let is_behind = sibling.prev_sibling().is_some_and(|other| {
+                other.end_position().row == sibling.start_position().row && other.end_position().column > 0
+            });
+            if is_comment && is_behind {
+                break;
+            }
+            if is_comment && self.rules.is_doc(text) {
+                texts.push(text);
+            }
+            below = sibling.start_position().row;
+            before = sibling.prev_sibling();
+        }
+        texts.reverse();
+        let doc = texts.iter().map(|text| plain(text)).collect::<Vec<_>>().join("\n");
+        if is_boilerplate(&doc) { String::new() } else { doc }
+    }
+}
+
+/// The last line of a node; a comment or a definition may hold the end of its line.
+fn last_row(node: Node<'_>, source: Source<'_>) -> usize {
+    node.start_position().row + 1 + text_of(node, source).trim_end().matches('\n').count()
+}
+
+/// What is said of something, without its examples and the list of its parameters.
+fn first_paragraphs(doc: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    for line in doc.lines() {
+        let start = line.trim_start();
+        let ends = start.starts_with("```") || start.starts_with("# ") || start.starts_with(">>>") || is_tag(start);
+        if ends {
+            break;
+        }
+        kept.push(line);
+    }
+    without_markup(kept.join("\n").trim())
+}
+
+/// `@param`, `:param`, `Args:` and the like.
+fn is_tag(line: &str) -> bool {
+    const TAGS: &[&str] = &[
+        "@",
+        ":param",
+        ":return",
+        ":raise",
+        ":type",
+        ":rtype",
+        "Args:",
+        "Arguments:",
+        "Parameters",
+        "Returns:",
+        "Raises:",
+        "Example",
+        "Usage:",
+    ];
+    !line.starts_with("@link") && TAGS.iter().any(|tag| line.starts_with(tag))
+}
+
+/// The text without tags of HTML, and `{@code x}` as what is in it.
+fn without_markup(doc: &str) -> String {
+    if !doc.contains(['<', '{']) {
+        return doc.to_owned();
+    }
+    const TAGS: &[&str] =
+        &["p", "b", "i", "em", "strong", "ul", "ol", "li", "code", "pre", "br", "br/", "br /", "tt", "h2", "h3"];
+    let mut text = doc.to_owned();
+    for tag in TAGS {
+        for mark in [format!("<{tag}>"), format!("</{tag}>")] {
+            if text.contains(&mark) {
+                text = text.replace(&mark, "");
+            }
+        }
+    }
+    for word in ["{@code ", "{@link ", "{@linkplain ", "{@literal "] {
+        while let Some(start) = text.find(word) {
+            let Some(end) = text[start..].find('}').map(|end| start + end) else { break };
+            text = format!(
+                "{}`{}`{}",
+                &text[..start],
+                text[start + word.len()..end].trim_start_matches('#'),
+                &text[end + 1..]
+            );
+        }
+    }
+    text
+}

@@ -1,0 +1,422 @@
+//! Prose: a section is a piece of knowledge, and its title says of which kind.
+
+use std::ops::Range;
+
+use sp_formats::markdown::{Section, sections};
+
+use crate::extract::note::{Found, Lines, Note, Source, on_one_line, shortened};
+
+/// A section that is longer becomes several pieces.
+const MOST_CHARACTERS: usize = 1_400;
+/// More pieces than these are a book, and not a section.
+const MOST_PIECES: usize = 8;
+/// Less is a heading's rest.
+const FEWEST_CHARACTERS: usize = 6;
+const MOST_MENTIONS: usize = 40;
+
+/// Words in the title of a section, and what it is then: the first that fits.
+const TITLES: &[(&[&str], &str, &str)] = &[
+    (
+        &[
+            "gotcha",
+            "pitfall",
+            "caveat",
+            "known issue",
+            "troubleshoot",
+            "limitation",
+            "common mistake",
+            "common error",
+            "common problem",
+            "warning",
+            "watch out",
+            "quirk",
+            "footgun",
+            "known problem",
+        ],
+        "gotcha",
+        "warning",
+    ),
+    (&["rationale", "decision", "why ", "alternatives", "trade-off", "tradeoff", "non-goal"], "decision", "design"),
+    (
+        &[
+            "convention",
+            "style",
+            "guideline",
+            "naming",
+            "commit message",
+            "pull request",
+            "code review",
+            "best practice",
+            "rules",
+            "how we work",
+            "do not",
+            "don't",
+            "principle",
+        ],
+        "convention",
+        "practice",
+    ),
+    (&["security", "vulnerab", "disclosure", "supported versions", "threat model"], "policy", "security"),
+    (
+        &[
+            "install",
+            "setup",
+            "set up",
+            "getting started",
+            "quick start",
+            "quickstart",
+            "usage",
+            "build",
+            "running",
+            "how to run",
+            "test",
+            "develop",
+            "deploy",
+            "release",
+            "commands",
+            "debug",
+            "lint",
+        ],
+        "fact",
+        "command",
+    ),
+    (
+        &[
+            "structure",
+            "layout",
+            "architecture",
+            "director",
+            "modules",
+            "crates",
+            "packages",
+            "overview",
+            "components",
+            "design",
+            "how it works",
+            "internals",
+        ],
+        "fact",
+        "layout",
+    ),
+    (&["requirement", "dependenc", "prerequisite", "stack", "compatib", "platform"], "fact", "stack"),
+    (&["config", "environment variable", "options", "settings", "flags"], "fact", "configuration"),
+];
+/// Sections that say nothing of the project to whoever works on it.
+const IDLE: &[&str] = &[
+    "license",
+    "licence",
+    "contributors",
+    "acknowledg",
+    "table of contents",
+    "contents",
+    "sponsor",
+    "credits",
+    "authors",
+    "star history",
+    "thanks",
+    "code of conduct",
+    "donat",
+    "community",
+    "backers",
+    "copyright",
+    "badges",
+    "who uses",
+    "used by",
+    "see also",
+    "changelog",
+    "question",
+    "filing ",
+    "getting help",
+    "need help",
+    "get help",
+    "reporting bugs",
+    "reporting a bug",
+    "report a bug",
+    "help wanted",
+    "contact",
+];
+
+/// Adds the sections of a document.
+pub(crate) fn read(source: Source<'_>, kind: &'static str, found: &mut Found) {
+    if source.path.ends_with(".rst") {
+        let text = as_markdown(source.text);
+        return read_markdown(Source { text: &text, ..source }, kind, found);
+    }
+    read_markdown(source, kind, found);
+}
+
+/// reStructuredText with headings that Markdown has too; every byte stays in its place.
+pub(crate) fn as_markdown(text: &str) -> String {
+    let is_rule = |line: &str| {
+        let line = line.trim_end();
+        let first = line.bytes().next();
+        line.len() >= 3
+            && first.is_some_and(|first| b"=-~^\"'`*+#:._".contains(&first) && line.bytes().all(|byte| byte == first))
+    };
+    let mut out = String::with_capacity(text.len());
+    // The first sort of line below a title is that of the document's own title.
+    let mut highest: Option<u8> = None;
+    let mut before = "";
+    for line in text.split_inclusive('\n') {
+        let is_below_title = is_rule(line) && !before.trim().is_empty() && !is_rule(before);
+        if is_below_title {
+            let own = line.as_bytes()[0];
+            let mark = if *highest.get_or_insert(own) == own { "=" } else { "-" };
+            out += &mark.repeat(line.trim_end().len());
+            out += &line[line.trim_end().len()..];
+        } else if is_rule(line) {
+            // A line above a title is no paragraph.
+            out += &" ".repeat(line.trim_end().len());
+            out += &line[line.trim_end().len()..];
+        } else {
+            out += line;
+        }
+        before = line;
+    }
+    out
+}
+
+fn read_markdown(source: Source<'_>, kind: &'static str, found: &mut Found) {
+    let start = front_matter(source.text);
+    for piece in pieces(source.text, start) {
+        let title = piece.titles.last().map_or(String::new(), |title| title.to_lowercase());
+        if IDLE.iter().any(|idle| title.starts_with(idle)) {
+            continue;
+        }
+        let (kind, category) = kind_of(&title, kind);
+        for (number, range) in split(source.text, piece.body.clone()).into_iter().enumerate().take(MOST_PIECES) {
+            let text = cleaned(&source.text[range.clone()]);
+            if text.chars().filter(|c| c.is_alphanumeric()).count() < FEWEST_CHARACTERS {
+                continue;
+            }
+            let heading = heading(&piece.titles, number);
+            let content = if heading.is_empty() { text.clone() } else { format!("{heading}\n\n{text}") };
+            let mut lines = source.lines(&range);
+            if number == 0 {
+                lines.first = source.lines(&piece.heading).first;
+            }
+            let mut note = Note::new(kind, category, content, lines);
+            note.mentions = mentions(&text);
+            found.add(note);
+        }
+    }
+    admonitions(source, found);
+    directives(source, found);
+}
+
+/// What a title makes of a section of a document.
+fn kind_of(title: &str, document: &'static str) -> (&'static str, &'static str) {
+    let found = TITLES.iter().find(|(words, ..)| words.iter().any(|word| title.contains(word)));
+    match (found, document) {
+        // A document of rules has rules, whatever their titles are; but its warnings are warnings.
+        (Some((_, "gotcha", category)), _) => ("gotcha", category),
+        (Some((_, _, category)), "convention" | "policy" | "gotcha") => (document, category),
+        (Some((_, kind, category)), _) => (kind, category),
+        (None, "policy") => (document, "security"),
+        (None, "convention") => (document, "practice"),
+        (None, "gotcha") => (document, "warning"),
+        (None, _) => (document, "overview"),
+    }
+}
+
+/// A section's own text, and the titles that lead to it.
+struct Piece<'t> {
+    titles: Vec<&'t str>,
+    heading: Range<usize>,
+    body: Range<usize>,
+}
+
+/// Every section with its own text only, in the order of the document.
+fn pieces(text: &str, start: usize) -> Vec<Piece<'_>> {
+    let found: Vec<Section> = sections(text, start);
+    let shown = |range: Range<usize>| {
+        text[range]
+            .trim()
+            .trim_start_matches('#')
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .trim_end_matches('#')
+            .trim()
+    };
+    let first = found.first().map_or(text.len(), |section| section.heading.start);
+    let mut pieces = vec![Piece { titles: Vec::new(), heading: start..start, body: start..first.max(start) }];
+    let mut above: Vec<usize> = Vec::new();
+    for (at, section) in found.iter().enumerate() {
+        above.retain(|over| found[*over].body.end > section.heading.start);
+        above.push(at);
+        let next = found.get(at + 1).map_or(text.len(), |next| next.heading.start);
+        let titles = above.iter().map(|at| shown(found[*at].heading.clone())).collect();
+        let body = section.body.start..next.max(section.body.start);
+        pieces.push(Piece { titles, heading: section.heading.clone(), body });
+    }
+    pieces
+}
+
+/// The title of the document says nothing where there are others below it.
+fn heading(titles: &[&str], number: usize) -> String {
+    let told = if titles.len() > 1 { &titles[1..] } else { titles };
+    let more = if number > 0 { " (continued)" } else { "" };
+    let text = told.join(" › ");
+    if text.is_empty() { text } else { format!("{text}{more}") }
+}
+
+/// Where the text begins after what stands between `---` at its top.
+pub(crate) fn front_matter(text: &str) -> usize {
+    let mut at = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        at += line.len();
+        match (number, line.trim_end() == "---") {
+            (0, false) => return 0,
+            (0, true) | (_, false) => {}
+            (_, true) => return at,
+        }
+    }
+    0
+}
+
+/// Pieces of a text that end where a paragraph does, and never inside of a fence.
+fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    if range.len() <= MOST_CHARACTERS {
+        return vec![range];
+    }
+    let (mut pieces, mut start, mut at, mut fenced, mut last_stop) =
+        (Vec::new(), range.start, range.start, false, None);
+    for line in text[range.clone()].split_inclusive('\n') {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        }
+        at += line.len();
+        if line.trim().is_empty() && !fenced {
+            last_stop = Some(at);
+        }
+        if at - start > MOST_CHARACTERS
+            && let Some(stop) = last_stop.take().filter(|stop| *stop > start)
+        {
+            pieces.push(start..stop);
+            start = stop;
+        }
+    }
+    pieces.push(start..range.end);
+    // What has no paragraphs is cut where it is too long, at the end of a line.
+    pieces.into_iter().flat_map(|piece| cut(text, piece)).collect()
+}
+
+fn cut(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let (mut pieces, mut start, mut at) = (Vec::new(), range.start, range.start);
+    for line in text[range.clone()].split_inclusive('\n') {
+        if at + line.len() - start > 2 * MOST_CHARACTERS && at > start {
+            pieces.push(start..at);
+            start = at;
+        }
+        at += line.len();
+    }
+    pieces.push(start..range.end);
+    pieces
+}
+
+/// The text without badges, comments and marks that only a browser needs.
+fn cleaned(text: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let (mut fenced, mut hidden) = (false, false);
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if trimmed.starts_with("```") {
+            fenced = !fenced;
+        }
+        if !fenced {
+            hidden |= trimmed.starts_with("<!--");
+            let was_hidden = hidden;
+            hidden &= !trimmed.contains("-->");
+            if was_hidden || is_decoration(trimmed) {
+                continue;
+            }
+        }
+        if trimmed.is_empty() && kept.last().is_none_or(|last| last.trim().is_empty()) {
+            continue;
+        }
+        kept.push(line.trim_end());
+    }
+    shortened(&kept.join("\n"), 2 * MOST_CHARACTERS)
+}
+
+/// Badges, images, rules and HTML that places them.
+fn is_decoration(line: &str) -> bool {
+    let is_rule = line.len() >= 3 && (line.bytes().all(|byte| byte == b'-') || line.bytes().all(|byte| byte == b'='));
+    let is_tag =
+        line.starts_with('<') && line.ends_with('>') && !line.starts_with("<details") && !line.contains("</summary");
+    line.starts_with("[![")
+        || line.starts_with("![")
+        || (line.starts_with('[') && line.contains("]: http"))
+        || is_rule
+        || is_tag
+}
+
+/// Names and paths between backticks.
+fn mentions(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        if fenced {
+            continue;
+        }
+        for word in line.split('`').skip(1).step_by(2) {
+            let word = word.trim_end_matches("()").trim_start_matches("./").trim_end_matches('/');
+            let is_name = (3..=100).contains(&word.len()) && !word.contains(char::is_whitespace);
+            if is_name && found.len() < MOST_MENTIONS && !found.iter().any(|known| known == word) {
+                found.push(word.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// `> [!WARNING]` and the like.
+fn admonitions(source: Source<'_>, found: &mut Found) {
+    let lines: Vec<&str> = source.text.lines().collect();
+    let mut at = 0;
+    while at < lines.len() {
+        let start = at;
+        at += 1;
+        let Some(rest) = lines[start].trim_start().strip_prefix("> [!") else { continue };
+        let Some((word, _)) = rest.split_once(']') else { continue };
+        while lines.get(at).is_some_and(|line| line.trim_start().starts_with('>')) {
+            at += 1;
+        }
+        if !matches!(word, "WARNING" | "CAUTION" | "IMPORTANT") {
+            continue;
+        }
+        let said: Vec<&str> =
+            lines[start + 1..at].iter().map(|line| line.trim_start().trim_start_matches('>').trim()).collect();
+        let text = said.join(" ");
+        if text.split_whitespace().count() > 3 {
+            let mut note = Note::new("gotcha", "warning", text.trim(), Lines { first: start + 1, last: at });
+            note.mentions = mentions(&note.content);
+            found.add(note);
+        }
+    }
+}
+
+/// `.. warning::` and the like, with what is indented below.
+fn directives(source: Source<'_>, found: &mut Found) {
+    let lines: Vec<&str> = source.text.lines().collect();
+    for (start, line) in lines.iter().enumerate() {
+        let words = [".. warning::", ".. caution::", ".. danger::", ".. important::", ".. attention::"];
+        let Some(rest) = words.iter().find_map(|word| line.trim_start().strip_prefix(word)) else { continue };
+        let depth = line.len() - line.trim_start().len();
+        let is_below = |line: &&&str| line.trim().is_empty() || line.len() - line.trim_start().len() > depth;
+        let below: Vec<&str> = lines[start + 1..].iter().take_while(is_below).map(|line| line.trim()).collect();
+        let text = format!("{rest} {}", below.join(" "));
+        let text = on_one_line(&text);
+        if text.split_whitespace().count() > 3 {
+            let last = start + 1 + below.iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1);
+            let content = shortened(&text, MOST_CHARACTERS);
+            found.add(Note::new("gotcha", "warning", content, Lines { first: start + 1, last }));
+        }
+    }
+}

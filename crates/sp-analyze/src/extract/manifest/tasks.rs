@@ -1,0 +1,69 @@
+//! Makefiles and justfiles.
+
+use crate::extract::note::{Found, Note, Source, shortened};
+
+const MOST: usize = 50;
+
+/// The targets that people call, with what is said of them.
+pub(super) fn make(source: Source<'_>, found: &mut Found) {
+    let lines: Vec<&str> = source.text.lines().collect();
+    let mut list = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some((target, rest)) = line.split_once(':') else { continue };
+        let is_target = !target.is_empty()
+            && !rest.starts_with('=')
+            && target.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+        if !is_target {
+            continue;
+        }
+        let said = rest.split_once("##").map(|(_, said)| said.trim()).or_else(|| above(&lines, at));
+        let first =
+            lines.get(at + 1).and_then(|line| line.strip_prefix('\t')).map(|line| line.trim_start_matches(['@', '-']));
+        list.push(task("make", target, said, first));
+    }
+    add(source, list, found);
+}
+
+/// The recipes of a justfile.
+pub(super) fn just(source: Source<'_>, found: &mut Found) {
+    let lines: Vec<&str> = source.text.lines().collect();
+    let mut list = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some((head, rest)) = line.split_once(':') else { continue };
+        let name = head.split_whitespace().next().unwrap_or_default().trim_start_matches('@');
+        let is_recipe = line.starts_with(|c: char| c.is_alphabetic() || c == '@')
+            && !rest.starts_with('=')
+            && !name.starts_with('_')
+            && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+        if is_recipe && !matches!(name, "set" | "alias" | "export" | "import" | "mod") {
+            let first = lines
+                .get(at + 1)
+                .filter(|line| line.starts_with([' ', '\t']))
+                .map(|line| line.trim().trim_start_matches(['@', '-']));
+            list.push(task("just", name, above(&lines, at), first));
+        }
+    }
+    add(source, list, found);
+}
+
+/// The comment right above a line.
+fn above<'t>(lines: &[&'t str], at: usize) -> Option<&'t str> {
+    let line = lines.get(at.checked_sub(1)?)?.strip_prefix('#')?.trim_start_matches('#').trim();
+    Some(line).filter(|line| !line.is_empty())
+}
+
+fn task(tool: &str, name: &str, said: Option<&str>, first: Option<&str>) -> String {
+    match (said, first) {
+        (Some(said), _) => format!("- `{tool} {name}`: {}", shortened(said, 160)),
+        (None, Some(first)) if !first.is_empty() => format!("- `{tool} {name}`: `{}`", shortened(first, 120)),
+        _ => format!("- `{tool} {name}`"),
+    }
+}
+
+fn add(source: Source<'_>, mut list: Vec<String>, found: &mut Found) {
+    list.truncate(MOST);
+    if !list.is_empty() {
+        let content = format!("Commands of `{}`:\n{}", source.path, list.join("\n"));
+        found.add(Note::fact("command", content, source.whole()));
+    }
+}

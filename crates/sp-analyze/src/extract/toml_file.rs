@@ -1,0 +1,106 @@
+//! TOML with the place of everything in it.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::extract::note::{Lines, Source};
+
+/// A file of TOML.
+pub(crate) struct Toml<'s> {
+    source: Source<'s>,
+    root: Spanned<DeTable<'s>>,
+}
+
+impl<'s> Toml<'s> {
+    /// Reads a text; none if it is no TOML.
+    pub(crate) fn read(source: Source<'s>) -> Option<Self> {
+        Some(Self { source, root: DeTable::parse(source.text).ok()? })
+    }
+
+    /// The table at a path of keys; the whole file at an empty one.
+    pub(crate) fn table(&self, path: &[&str]) -> Option<&DeTable<'s>> {
+        let mut table = self.root.get_ref();
+        for key in path {
+            match table.get(*key)?.get_ref() {
+                DeValue::Table(inner) => table = inner,
+                _ => return None,
+            }
+        }
+        Some(table)
+    }
+
+    /// The value at a path of keys.
+    pub(crate) fn value(&self, path: &[&str]) -> Option<&Spanned<DeValue<'s>>> {
+        let (last, tables) = path.split_last()?;
+        self.table(tables)?.get(*last)
+    }
+
+    /// The text at a path of keys.
+    pub(crate) fn text(&self, path: &[&str]) -> Option<String> {
+        self.value(path).and_then(|value| text(value.get_ref()))
+    }
+
+    /// The texts of a list at a path of keys.
+    pub(crate) fn texts(&self, path: &[&str]) -> Vec<String> {
+        match self.value(path).map(Spanned::get_ref) {
+            Some(DeValue::Array(list)) => list.iter().filter_map(|item| text(item.get_ref())).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The keys and values of a table.
+    pub(crate) fn entries(&self, path: &[&str]) -> Vec<(String, &DeValue<'s>)> {
+        let table = self.table(path).into_iter().flat_map(|table| table.iter());
+        let mut entries: Vec<(usize, String, &DeValue<'s>)> =
+            table.map(|(key, value)| (key.span().start, key.get_ref().to_string(), value.get_ref())).collect();
+        // As they stand in the file.
+        entries.sort_by_key(|(at, ..)| *at);
+        entries.into_iter().map(|(_, key, value)| (key, value)).collect()
+    }
+
+    /// The lines of a table, from its first key to the end of its last value.
+    pub(crate) fn lines(&self, path: &[&str]) -> Lines {
+        match self.table(path).and_then(extent) {
+            Some(range) => self.source.lines(&range),
+            None => self.source.whole(),
+        }
+    }
+}
+
+fn extent(table: &DeTable<'_>) -> Option<Range<usize>> {
+    let start = table.iter().map(|(key, _)| key.span().start).min()?;
+    let end = table.iter().map(|(_, value)| value.span().end).max()?;
+    (start < end).then_some(start..end)
+}
+
+/// A value that is one text, number or truth.
+pub(crate) fn text(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) => Some(number.to_string()),
+        DeValue::Float(number) => Some(number.to_string()),
+        DeValue::Boolean(truth) => Some(truth.to_string()),
+        _ => None,
+    }
+}
+
+/// A value on one line, tables and lists in short.
+pub(crate) fn shown(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::Array(list) => {
+            let items: Vec<String> = list.iter().take(12).map(|item| shown(item.get_ref())).collect();
+            format!("[{}{}]", items.join(", "), if list.len() > 12 { ", …" } else { "" })
+        }
+        DeValue::Table(table) => {
+            let items: Vec<String> = table
+                .iter()
+                .take(8)
+                .map(|(key, value)| format!("{} = {}", key.get_ref(), shown(value.get_ref())))
+                .collect();
+            format!("{{ {} }}", items.join(", "))
+        }
+        other => text(other).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,84 @@
+//! How active a node is at a time: what is known fades, by half in each half-life.
+//!
+//! Reading changes nothing: what is stored is what somebody said, and this is worked out from it.
+
+use jiff::Timestamp;
+
+use sp_formats::json::Value;
+use sp_formats::package::time;
+
+const NANOSECONDS_A_DAY: f64 = 86_400e9;
+
+/// The activation that a node has at a time.
+///
+/// A node that does not say since when it is known, or how fast it fades, does not fade; and before
+/// it was known nothing was stronger than it is.
+pub fn activation_at(node: Value<'_>, at: Timestamp) -> f64 {
+    let [activation, half_life, since] = node.pick(["activation", "decay_half_life_days", "created_at"]);
+    let number = |value: Option<Value<'_>>| value.and_then(Value::number).filter(|number| number.is_finite());
+    let stored = number(activation).unwrap_or(1.0).clamp(0.0, 1.0);
+    // Reading a time takes longer than all else, and most nodes do not fade.
+    let Some(half_life) = number(half_life).filter(|days| *days > 0.0) else { return stored };
+    let since = since.and_then(Value::text).and_then(|text| time::parse(&text));
+    since.map_or(stored, |since| stored * faded(since, at, half_life))
+}
+
+/// What is left of something after some time.
+fn faded(since: Timestamp, at: Timestamp, half_life: f64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "of 53 bits of days the last is some microseconds")]
+    let days = (at.as_nanosecond() - since.as_nanosecond()) as f64 / NANOSECONDS_A_DAY;
+    0.5f64.powf(days.max(0.0) / half_life)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sp_formats::json::Json;
+    use sp_tree::Limits;
+
+    fn active(members: &str, at: &str) -> f64 {
+        let json = Json::parse(format!("{{{members}}}"), &Limits::default()).unwrap();
+        activation_at(json.root(), at.parse().unwrap())
+    }
+
+    const HALVING: &str = r#""activation":0.8,"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":10"#;
+
+    #[test]
+    fn pk_17_what_is_known_fades_by_half_in_each_half_life_and_by_fractions_in_between() {
+        assert_eq!(active(HALVING, "2026-01-01T00:00:00Z"), 0.8);
+        assert_eq!(active(HALVING, "2026-01-11T00:00:00Z"), 0.4);
+        assert_eq!(active(HALVING, "2026-01-21T00:00:00Z"), 0.2);
+        assert_eq!(active(HALVING, "2026-01-06T00:00:00Z"), 0.8 * 0.5f64.sqrt());
+        assert_eq!(active(HALVING, "2026-01-01T12:00:00Z"), 0.8 * 0.5f64.powf(0.05));
+    }
+
+    #[test]
+    fn pk_17_a_clock_before_the_beginning_makes_nothing_stronger() {
+        assert_eq!(active(HALVING, "2020-01-01T00:00:00Z"), 0.8);
+    }
+
+    #[test]
+    fn pk_17_what_says_no_time_or_no_half_life_does_not_fade() {
+        let late = "2046-01-01T00:00:00Z";
+        assert_eq!(active("", late), 1.0);
+        assert_eq!(active(r#""activation":0.3,"decay_half_life_days":1"#, late), 0.3);
+        assert_eq!(active(r#""activation":0.3,"created_at":"2026-01-01T00:00:00Z""#, late), 0.3);
+        assert_eq!(active(r#""created_at":"soon","decay_half_life_days":1"#, late), 1.0);
+        assert_eq!(active(r#""created_at":"2026-01-01T00:00:00Z","decay_half_life_days":0"#, late), 1.0);
+        assert_eq!(active(r#""activation":7"#, late), 1.0, "what is out of range is brought into it");
+    }
+
+    proptest! {
+        #[test]
+        fn pk_17_it_never_grows_and_stays_between_nothing_and_what_was_stored(
+            activation in 0.0..=1.0f64, half_life in 0.001..10_000.0f64, first in -1_000_000_000i64..4_000_000_000, later in 0i64..4_000_000_000,
+        ) {
+            let text = format!(r#"{{"activation":{activation},"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":{half_life}}}"#);
+            let json = Json::parse(text, &Limits::default()).unwrap();
+            let at = |second: i64| activation_at(json.root(), Timestamp::from_second(second).unwrap());
+            let (a, b) = (at(first), at(first + later));
+            prop_assert!(b <= a && a <= activation && b >= 0.0, "{a} then {b}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A graph as a page that draws itself: one file, which asks nobody for anything.
+//!
+//! Whatever stands in a package is somebody else's. It goes into the page as data that no text can
+//! leave, the page puts it on the screen as text, and its policy lets nothing run but our own script.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use serde::Serialize;
+use sp_tree::Digest;
+
+use super::activation_at;
+use super::select::is_superseded;
+use sp_formats::json::Value;
+use sp_formats::package::{Graph, Node};
+use sp_formats::printable::{printable, printable_text};
+
+const HTML: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str =
+    concat!(include_str!("graph.js"), include_str!("layout.js"), include_str!("view.js"), include_str!("page.js"));
+
+/// The graph as a page, with each node as active as it is at a time.
+pub fn page(graph: &Graph<'_>, title: &str, at: Timestamp) -> String {
+    let title = printable(title);
+    filled(&|part| match part {
+        "policy" => policy(),
+        "title" => in_html(&title),
+        "style" => STYLE.into(),
+        "script" => SCRIPT.into(),
+        "data" => in_script(&Drawn::of(graph, &title, at)),
+        _ => String::new(),
+    })
+}
+
+/// The page with each `{{part}}` put in; what is put in is not looked at again.
+fn filled(part: &dyn Fn(&str) -> String) -> String {
+    let mut pieces = HTML.split("{{");
+    let mut page = String::from(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let (name, rest) = piece.split_once("}}").unwrap_or((piece, ""));
+        page += &part(name);
+        page += rest;
+    }
+    page
+}
+
+/// Nothing is fetched, and nothing runs or styles but what is named here by its hash.
+fn policy() -> String {
+    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Digest::of(text.as_bytes()).as_bytes()));
+    format!(
+        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    )
+}
+
+/// A text that is no markup, in an element or in an attribute.
+pub(super) fn in_html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// JSON in which nothing can end the element that it stands in, or a line of a script.
+fn in_script(value: &impl Serialize) -> String {
+    let json = serde_json::to_string(value).unwrap_or_else(|_| "null".into());
+    let mut safe = String::with_capacity(json.len() + json.len() / 16);
+    for c in json.chars() {
+        match c {
+            '<' => safe.push_str("\\u003c"),
+            '>' => safe.push_str("\\u003e"),
+            '&' => safe.push_str("\\u0026"),
+            '\u{2028}' => safe.push_str("\\u2028"),
+            '\u{2029}' => safe.push_str("\\u2029"),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// What the page's script reads.
+#[derive(Serialize)]
+struct Drawn<'a> {
+    title: &'a str,
+    /// When nodes are as active as it says.
+    at: String,
+    nodes: Vec<DrawnNode<'a>>,
+    /// From which place among the nodes, to which, and what it says.
+    edges: Vec<(usize, usize, Cow<'a, str>)>,
+}
+
+#[derive(Serialize)]
+struct DrawnNode<'a> {
+    id: Cow<'a, str>,
+    #[serde(rename = "type")]
+    kind: Cow<'a, str>,
+    text: String,
+    /// How active it is at that time, and how active it was stored.
+    now: f64,
+    stored: Option<f64>,
+    confidence: Option<f64>,
+    file: Option<String>,
+    /// Its first line and its last.
+    lines: (Option<u64>, Option<u64>),
+    created: Option<String>,
+    superseded: bool,
+}
+
+impl<'a> Drawn<'a> {
+    fn of(graph: &'a Graph<'_>, title: &'a str, at: Timestamp) -> Self {
+        let places: HashMap<&str, usize> = graph.nodes.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();
+        let mut nodes: Vec<_> = graph.nodes.iter().map(|node| DrawnNode::of(node, at)).collect();
+        for (node, is_old) in nodes.iter_mut().zip(is_superseded(graph)) {
+            node.superseded = is_old;
+        }
+        let edges = graph
+            .edges
+            .iter()
+            .filter_map(|edge| Some((*places.get(&*edge.from)?, *places.get(&*edge.to)?, printable(&edge.kind))));
+        Self { title, at: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(), nodes, edges: edges.collect() }
+    }
+}
+
+impl<'a> DrawnNode<'a> {
+    fn of(node: &'a Node<'_>, at: Timestamp) -> Self {
+        let number = |key: &str| node.value.get(key).and_then(Value::number).filter(|number| number.is_finite());
+        let text = |key: &str| node.value.get(key).and_then(Value::text).map(|text| printable(&text).into_owned());
+        let whole = |key: &str| node.value.get(key).and_then(Value::whole);
+        Self {
+            id: printable(&node.id),
+            kind: printable(&node.kind),
+            text: printable_text(&node.content),
+            now: activation_at(node.value, at),
+            stored: number("activation"),
+            confidence: number("confidence"),
+            file: text("file_path"),
+            lines: (whole("line_start"), whole("line_end")),
+            created: text("created_at"),
+            superseded: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sp_formats::json::Json;
+    use sp_tree::Limits;
+
+    const AT: &str = "2026-01-11T00:00:00Z";
+
+    fn drawn(content: &str, title: &str) -> String {
+        let json = Json::parse(format!("{{\"context_graph\":{content}}}"), &Limits::default()).unwrap();
+        page(&Graph::of(json.root()), title, AT.parse().unwrap())
+    }
+
+    fn data(page: &str) -> serde_json::Value {
+        let (_, rest) = page.split_once("type=\"application/json\">").unwrap();
+        serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+    }
+
+    #[test]
+    fn pk_15_a_page_holds_every_node_and_every_edge_between_nodes() {
+        let page = drawn(
+            r#"{"nodes":[{"id":"a","type":"fact","content":"one\n\ttwo","file_path":"src/a.rs","line_start":3,"line_end":9},
+                {"id":"b","type":"fact","content":"x"}],
+              "edges":[{"from":"b","to":"a","type":"supersedes"},{"from":"b","to":"gone","type":"supports"}]}"#,
+            "shop 1.0.0",
+        );
+        let data = data(&page);
+        assert_eq!(data["nodes"][0]["text"], "one\n\ttwo");
+        assert_eq!(data["nodes"][0]["lines"], serde_json::json!([3, 9]));
+        assert_eq!((&data["nodes"][0]["superseded"], &data["nodes"][1]["superseded"]), (&true.into(), &false.into()));
+        assert_eq!(data["edges"], serde_json::json!([[1, 0, "supersedes"]]));
+    }
+
+    #[test]
+    fn pk_17_a_page_shows_how_active_a_node_is_at_the_time_and_how_active_it_was_stored() {
+        let page = drawn(
+            r#"{"nodes":[{"id":"a","type":"fact","content":"","activation":0.8,"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":10}],"edges":[]}"#,
+            "",
+        );
+        let data = data(&page);
+        assert_eq!((&data["nodes"][0]["now"], &data["nodes"][0]["stored"]), (&0.4.into(), &0.8.into()));
+        assert_eq!(data["at"], AT);
+    }
+
+    #[test]
+    fn nothing_that_a_package_says_leaves_the_data_of_a_page() {
+        let hostile = "</script><script>alert(1)</script><!--&amp;\\u2028]]>{{script}}";
+        let node = serde_json::json!({"id": hostile, "type": hostile, "content": hostile, "file_path": hostile});
+        let page = drawn(&format!("{{\"nodes\":[{node}],\"edges\":[]}}"), hostile);
+        assert_eq!(page.matches("<script").count(), 2, "the data and our own");
+        assert_eq!(page.matches("</script>").count(), 2);
+        assert!(!page.contains("alert(1)</"));
+        assert_eq!(data(&page)["nodes"][0]["text"], hostile);
+    }
+
+    #[test]
+    fn the_policy_names_the_style_and_the_script_as_they_stand_in_the_page() {
+        let page = drawn("{}", "");
+        for (start, end) in [("<style>", "</style>"), ("<script type=\"module\">", "</script>")] {
+            let text = page.split_once(start).unwrap().1.split_once(end).unwrap().0;
+            let hash = STANDARD.encode(Digest::of(text.as_bytes()).as_bytes());
+            assert!(page.contains(&format!("'sha256-{hash}'")), "{start}");
+        }
+        assert!(!page.contains("://") && !page.contains("{{"), "nothing is fetched, and every part is there");
+    }
+}

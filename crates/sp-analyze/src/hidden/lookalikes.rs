@@ -1,0 +1,222 @@
+//! Words that are not what they look like: Latin mixed with letters of other scripts that look Latin.
+//!
+//! Only where the difference matters: in the hosts of addresses, and in commands.
+
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Tag, TagEnd};
+
+use super::{MOST_HIDDEN, position::Position};
+use crate::hosts::hosts;
+use sp_formats::markdown::events;
+
+/// A word that is not what it looks like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lookalike {
+    /// The bytes: a host, or a word of a command.
+    pub range: Range<usize>,
+    /// The line on which it begins, from 1.
+    pub line: u32,
+    /// The column at which it begins, from 1, in characters.
+    pub column: u32,
+    /// Where it stands.
+    pub pretence: Pretence,
+    /// The ASCII that it looks like.
+    pub looks_like: String,
+}
+
+/// Where a word stands that is not what it looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pretence {
+    /// The host of an address.
+    Host,
+    /// A command: inline code, a block of a shell, a script.
+    Command,
+}
+
+/// The words of a text that are not what they look like, in order; at most [`MOST_HIDDEN`].
+///
+/// A text that begins with `#!` is a script, any other is read as Markdown.
+pub fn lookalikes(text: &str) -> Vec<Lookalike> {
+    if !may_disguise(text) {
+        return Vec::new();
+    }
+    let disguised = hosts(text).filter(|range| is_disguised_host(&text[range.clone()]));
+    let hosts = disguised.take(MOST_HIDDEN).map(|range| (range, Pretence::Host));
+    let words = disguised_words(text).into_iter().map(|range| (range, Pretence::Command));
+    let mut found: Vec<(Range<usize>, Pretence)> = hosts.chain(words).collect();
+    found.sort_by_key(|(range, pretence)| (range.start, *pretence == Pretence::Command));
+    let mut position = Position::default();
+    let mut told: Vec<Lookalike> = Vec::new();
+    for (range, pretence) in found {
+        // A host inside of code is a host.
+        if told.last().is_some_and(|last| range.start < last.range.end) {
+            continue;
+        }
+        if told.len() == MOST_HIDDEN {
+            break;
+        }
+        position.advance(text, range.start);
+        let looks_like = text[range.clone()].chars().map(|c| latin(c).unwrap_or(c)).collect();
+        told.push(Lookalike { range, line: position.line(), column: position.column(), pretence, looks_like });
+    }
+    told
+}
+
+/// Whether a text has any letter that looks Latin: most have none, so only few bytes are looked at twice.
+fn may_disguise(text: &str) -> bool {
+    let mut leads = text.bytes().enumerate().filter(|(_, byte)| may_begin(*byte));
+    leads.any(|(at, _)| text[at..].chars().next().is_some_and(|c| latin(c).is_some()))
+}
+
+/// Whether a letter of [`latin`] may begin with this byte. None of these stands inside a character.
+fn may_begin(byte: u8) -> bool {
+    matches!(byte, 0xC9 | 0xCD..=0xD6 | 0xE2 | 0xEF)
+}
+
+fn is_disguised_host(host: &str) -> bool {
+    // Before an ending in ASCII, a label needs no Latin letter to pass for one.
+    let ends_in_ascii = host.trim_end_matches('.').rsplit('.').next().is_some_and(str::is_ascii);
+    host.split('.').any(|label| is_disguised(label, usize::from(!ends_in_ascii)))
+}
+
+/// Whether every letter of a word is in ASCII or looks like it, with at least so many of the former
+/// and one of the latter.
+fn is_disguised(word: &str, fewest_ascii: usize) -> bool {
+    let (mut plain, mut disguised) = (0, 0);
+    for c in word.chars().filter(|c| c.is_alphabetic()) {
+        match latin(c) {
+            Some(_) => disguised += 1,
+            None if c.is_ascii() => plain += 1,
+            None => return false,
+        }
+    }
+    disguised > 0 && plain >= fewest_ascii
+}
+
+/// The first words of commands that are not what they look like, of a script, of inline code, and of
+/// blocks in the language of a shell.
+fn disguised_words(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    if text.starts_with("#!") {
+        add_disguised(text, 0..text.len(), &mut found);
+        return found;
+    }
+    let mut is_shell = false;
+    let mut events = events(text, 0, Options::empty());
+    for (event, range) in events.by_ref() {
+        match event {
+            Event::Code(_) => add_disguised(text, range, &mut found),
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => is_shell = names_shell(&info),
+            Event::End(TagEnd::CodeBlock) => is_shell = false,
+            Event::Text(_) if is_shell => add_disguised(text, range, &mut found),
+            _ => {}
+        }
+    }
+    // What is not read may be a command.
+    if let Some(unread_from) = events.unread_from() {
+        add_disguised(text, unread_from..text.len(), &mut found);
+    }
+    found
+}
+
+fn add_disguised(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
+    let is_separator = |c: char| !c.is_alphanumeric() && c != '_';
+    let mut at = within.start;
+    for piece in text[within].split_inclusive(is_separator) {
+        let word = piece.trim_end_matches(is_separator);
+        // One foreign letter beside one of Latin is a name in mathematics.
+        if !word.is_ascii() && found.len() < MOST_HIDDEN && is_disguised(word, 2) {
+            found.push(at..at + word.len());
+        }
+        at += piece.len();
+    }
+}
+
+fn names_shell(info: &str) -> bool {
+    const SHELLS: [&str; 16] = [
+        "bash",
+        "bat",
+        "cmd",
+        "console",
+        "fish",
+        "ksh",
+        "powershell",
+        "ps1",
+        "pwsh",
+        "sh",
+        "shell",
+        "shell-session",
+        "shellscript",
+        "shellsession",
+        "terminal",
+        "zsh",
+    ];
+    let language = info.split(|c: char| !c.is_alphanumeric() && c != '-').find(|word| !word.is_empty());
+    language.is_some_and(|language| SHELLS.iter().any(|shell| shell.eq_ignore_ascii_case(language)))
+}
+
+/// The Latin letter that a letter of Cyrillic, Greek, Armenian and others looks like in many fonts.
+fn latin(c: char) -> Option<char> {
+    Some(match c {
+        // Fullwidth forms stand in the order of ASCII.
+        '\u{FF21}'..='\u{FF3A}' | '\u{FF41}'..='\u{FF5A}' => return char::from_u32(u32::from(c) - 0xFF01 + 0x21),
+        '\u{0430}' | '\u{03B1}' | '\u{0251}' => 'a',
+        '\u{0441}' | '\u{03F2}' | '\u{217D}' => 'c',
+        '\u{0501}' | '\u{217E}' => 'd',
+        '\u{0435}' => 'e',
+        '\u{0261}' | '\u{0581}' => 'g',
+        '\u{04BB}' | '\u{0570}' => 'h',
+        '\u{0456}' | '\u{03B9}' | '\u{2170}' => 'i',
+        '\u{0458}' | '\u{03F3}' => 'j',
+        '\u{04CF}' | '\u{217C}' => 'l',
+        '\u{217F}' => 'm',
+        '\u{0578}' => 'n',
+        '\u{043E}' | '\u{03BF}' | '\u{0585}' => 'o',
+        '\u{0440}' | '\u{03C1}' => 'p',
+        '\u{051B}' | '\u{0566}' => 'q',
+        '\u{0455}' => 's',
+        '\u{03C5}' | '\u{057D}' => 'u',
+        '\u{03BD}' | '\u{0475}' | '\u{2174}' => 'v',
+        '\u{051D}' | '\u{0461}' => 'w',
+        '\u{0445}' | '\u{2179}' => 'x',
+        '\u{0443}' | '\u{04AF}' => 'y',
+        '\u{0410}' | '\u{0391}' => 'A',
+        '\u{0412}' | '\u{0392}' => 'B',
+        '\u{0421}' | '\u{03F9}' | '\u{216D}' => 'C',
+        '\u{216E}' => 'D',
+        '\u{0415}' | '\u{0395}' => 'E',
+        '\u{050C}' => 'G',
+        '\u{041D}' | '\u{0397}' => 'H',
+        '\u{0406}' | '\u{0399}' | '\u{04C0}' | '\u{2160}' => 'I',
+        '\u{0408}' | '\u{037F}' => 'J',
+        '\u{041A}' | '\u{039A}' | '\u{212A}' => 'K',
+        '\u{216C}' => 'L',
+        '\u{041C}' | '\u{039C}' | '\u{216F}' => 'M',
+        '\u{039D}' => 'N',
+        '\u{041E}' | '\u{039F}' | '\u{0555}' => 'O',
+        '\u{0420}' | '\u{03A1}' => 'P',
+        '\u{051A}' => 'Q',
+        '\u{0405}' => 'S',
+        '\u{0422}' | '\u{03A4}' => 'T',
+        '\u{0474}' | '\u{2164}' => 'V',
+        '\u{051C}' => 'W',
+        '\u{0425}' | '\u{03A7}' | '\u{2169}' => 'X',
+        '\u{0423}' | '\u{03A5}' | '\u{04AE}' => 'Y',
+        '\u{0396}' => 'Z',
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn se_09_no_lookalike_begins_with_a_byte_that_is_passed_over() {
+        for c in ('\u{80}'..=char::MAX).filter(|c| latin(*c).is_some()) {
+            assert!(may_begin(c.to_string().as_bytes()[0]), "{}", c.escape_unicode());
+            assert!(latin(c).is_some_and(|latin| latin.is_ascii_alphabetic()));
+        }
+    }
+}

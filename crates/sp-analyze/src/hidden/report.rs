@@ -1,0 +1,113 @@
+//! SE-09: what is hidden, as findings with their places, in words that can be shown.
+
+use std::ops::Range;
+
+use super::mark::{push_code_points, push_said};
+use super::{Hidden, HiddenSort, Lookalike, Pretence, find, lookalikes};
+use sp_formats::checks::SE_09;
+use sp_formats::json::{Kind, Value};
+use sp_formats::report::{Report, Severity};
+
+/// Reports what is hidden in a text, and which words of it are not what they look like.
+pub fn check_text(text: &str, report: &mut Report) {
+    check_part(text, 0..text.len(), report);
+}
+
+/// As [`check_text`], of a part of the text.
+pub fn check_part(text: &str, part: Range<usize>, report: &mut Report) {
+    let (text, shift) = (&text[part.clone()], part.start);
+    let moved = |range: &Range<usize>| range.start + shift..range.end + shift;
+    for hidden in find(text) {
+        add(severity(&hidden, text), moved(&hidden.range), format!("hidden {}", told(&hidden, text)), report);
+    }
+    for word in lookalikes(text) {
+        let (message, help) = disguised(&word, text);
+        report.warning(&SE_09, moved(&word.range), message).help(help);
+    }
+}
+
+/// Reports what is hidden in the name of a file or a folder.
+pub fn check_name(name: &str, report: &mut Report) {
+    for hidden in find(name) {
+        let message = format!("its name has hidden {}", told(&hidden, name));
+        report.whole(severity(&hidden, name), &SE_09, message).help("rename it");
+    }
+}
+
+/// Reports what is hidden in a value only by its escapes: what the text itself hides is told of the text.
+pub fn check_value(value: &str, span: &Range<usize>, report: &mut Report) {
+    for hidden in find(value) {
+        let message = format!("its escapes make hidden {}", told(&hidden, value));
+        add(severity(&hidden, value), span.clone(), message, report);
+    }
+}
+
+/// Reports what the texts in some JSON hide by their escapes.
+pub fn check_json(value: Value<'_>, report: &mut Report) {
+    match value.kind() {
+        Kind::Object => value.members().for_each(|(key, value)| {
+            check_json(key, report);
+            check_json(value, report);
+        }),
+        Kind::Array => value.items().for_each(|item| check_json(item, report)),
+        Kind::Text if value.raw().contains("\\u") && find(value.raw()).is_empty() => {
+            check_value(&value.text().unwrap_or_default(), &value.span(), report);
+        }
+        _ => {}
+    }
+}
+
+fn add(severity: Severity, span: Range<usize>, message: String, report: &mut Report) {
+    let finding = match severity {
+        Severity::Error => report.error(&SE_09, span, message),
+        Severity::Warning => report.warning(&SE_09, span, message),
+        Severity::Note => report.note(&SE_09, span, message),
+    };
+    finding.help("take it out: an agent reads it, and nobody sees it");
+}
+
+/// What carries a message or turns a line round is an error; what may have come by a slip is a warning,
+/// and a note where it only ends a line.
+fn severity(hidden: &Hidden, text: &str) -> Severity {
+    let is_line_end = |c: char| matches!(c, '\u{2028}' | '\u{2029}');
+    let is_alone = || text[hidden.range.clone()].chars().nth(1).is_none();
+    match hidden.sort {
+        HiddenSort::Tag | HiddenSort::Bidi => Severity::Error,
+        HiddenSort::VariationSelector if !is_alone() => Severity::Error,
+        _ if hidden.decoded.is_some() => Severity::Error,
+        HiddenSort::Format if text[hidden.range.clone()].chars().all(is_line_end) => Severity::Note,
+        _ => Severity::Warning,
+    }
+}
+
+/// `tag characters say "ignore all"`, or which characters they are.
+fn told(hidden: &Hidden, text: &str) -> String {
+    let mut told = String::from(hidden.sort.name());
+    match &hidden.decoded {
+        Some(said) => {
+            told += " that say ";
+            push_said(&mut told, said);
+        }
+        None => {
+            told += ": ";
+            push_code_points(&mut told, &text[hidden.range.clone()]);
+        }
+    }
+    told
+}
+
+fn disguised(word: &Lookalike, text: &str) -> (String, String) {
+    let written = &text[word.range.clone()];
+    let mut odd = String::new();
+    let others: String = written.chars().zip(word.looks_like.chars()).filter(|(a, b)| a != b).map(|(a, _)| a).collect();
+    push_code_points(&mut odd, &others);
+    let what = match word.pretence {
+        Pretence::Host => "the host",
+        Pretence::Command => "the word",
+    };
+    let looks_like = &word.looks_like;
+    (
+        format!("{what} `{written}` looks like `{looks_like}`, and is not: it has {odd}"),
+        format!("write `{looks_like}`, if that is meant"),
+    )
+}

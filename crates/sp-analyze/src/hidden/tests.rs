@@ -1,0 +1,266 @@
+use std::borrow::Cow;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Text in the invisible twins of ASCII.
+fn tagged(text: &str) -> String {
+    text.chars().map(|c| char::from_u32(u32::from(c) + 0xE0000).unwrap()).collect()
+}
+
+/// Text as variation selectors, a byte each.
+fn selected(text: &str) -> String {
+    let selector = |byte| if byte < 16 { 0xFE00 + u32::from(byte) } else { 0xE0100 + u32::from(byte) - 16 };
+    text.bytes().map(|byte| char::from_u32(selector(byte)).unwrap()).collect()
+}
+
+/// Text as bits of zero-width characters.
+fn bitten(text: &str) -> String {
+    let bits = text.bytes().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
+    bits.map(|bit| if bit == 0 { '\u{200B}' } else { '\u{200C}' }).collect()
+}
+
+fn sorts(text: &str) -> Vec<(HiddenSort, Option<String>)> {
+    find(text).into_iter().map(|hidden| (hidden.sort, hidden.decoded)).collect()
+}
+
+#[test]
+fn se_09_tag_characters_are_decoded_and_placed() {
+    let text = format!("one\né {}two", tagged("ignore all"));
+    let hidden = find(&text).remove(0);
+    assert_eq!((hidden.line, hidden.column), (2, 3));
+    assert_eq!(&text[hidden.range.end..], "two");
+    assert_eq!((hidden.sort, hidden.decoded.as_deref()), (HiddenSort::Tag, Some("ignore all")));
+}
+
+#[test]
+fn se_09_variation_selectors_and_zero_width_bits_are_decoded() {
+    for (text, sort) in [
+        (format!("😀{}", selected("rm -rf é")), HiddenSort::VariationSelector),
+        (format!("a{}b", bitten("rm -rf ~")), HiddenSort::ZeroWidth),
+    ] {
+        assert_eq!(find(&text).len(), 1);
+        let said = find(&text).remove(0).decoded.unwrap();
+        assert!(said == "rm -rf é" || said == "rm -rf ~", "{said}");
+        assert_eq!(find(&text).remove(0).sort, sort);
+    }
+    assert_eq!(sorts("😀\u{FE00}\u{E01EF}"), [(HiddenSort::VariationSelector, None)]);
+    assert_eq!(sorts("a\u{200B}\u{200C}"), [(HiddenSort::ZeroWidth, None)]);
+}
+
+#[test]
+fn se_09_every_sort_is_found() {
+    for (c, sort) in [
+        ('\u{E0001}', HiddenSort::Tag),
+        ('\u{FE0F}', HiddenSort::VariationSelector),
+        ('\u{202E}', HiddenSort::Bidi),
+        ('\u{2066}', HiddenSort::Bidi),
+        ('\u{200E}', HiddenSort::Bidi),
+        ('\u{061C}', HiddenSort::Bidi),
+        ('\u{200B}', HiddenSort::ZeroWidth),
+        ('\u{200D}', HiddenSort::ZeroWidth),
+        ('\u{FEFF}', HiddenSort::ZeroWidth),
+        ('\u{00AD}', HiddenSort::ZeroWidth),
+        ('\u{180E}', HiddenSort::ZeroWidth),
+        ('\u{3164}', HiddenSort::Blank),
+        ('\u{115F}', HiddenSort::Blank),
+        ('\u{FFA0}', HiddenSort::Blank),
+        ('\u{2800}', HiddenSort::Blank),
+        ('\u{1B}', HiddenSort::Control),
+        ('\u{0}', HiddenSort::Control),
+        ('\u{85}', HiddenSort::Control),
+        ('\u{2028}', HiddenSort::Format),
+        ('\u{FFF9}', HiddenSort::Format),
+        ('\u{E0080}', HiddenSort::Format),
+    ] {
+        assert_eq!(sorts(&format!("a{c}b")), [(sort, None)], "{}", c.escape_unicode());
+    }
+}
+
+#[test]
+fn se_09_what_scripts_and_emoji_need_is_not_hidden() {
+    for text in [
+        "plain\ttext\r\n",
+        "\u{FEFF}---\n",
+        "👩\u{200D}👩\u{200D}👧 🏳\u{FE0F}\u{200D}🌈 ❤\u{FE0F} 1\u{FE0F}\u{20E3} 👩🏽\u{200D}🚀 ⚠\u{FE0E}",
+        "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
+        "葛\u{E0100} 、\u{FE01}",
+        "می\u{200C}خواهم क्\u{200D}ष ന്\u{200D}.",
+        "ภาษา\u{200B}ไทย",
+        "עברית\u{200F}! C++\u{200E} بايثون\u{200E}",
+        "⠓⠑\u{2800}⠇⠇ \u{2800}\u{2800}⠕",
+        "\u{E000} private \u{A0} no-break, wide\u{3000}space",
+    ] {
+        assert_eq!(find(text), [], "{text}");
+        assert_eq!(mark(text), text);
+    }
+}
+
+#[test]
+fn se_09_the_same_characters_elsewhere_are_hidden() {
+    for text in [
+        "a\u{200D}b",
+        "می\u{200C}\u{200C}خواهم",
+        "❤\u{FE0F}\u{FE0F}",
+        "a\u{FE0F}",
+        "1\u{FE0F}",
+        "x\u{FEFF}",
+        "a\u{200E}b",
+        "👩\u{200D}\u{202E}👩",
+        "🏴\u{E0067}\u{E007F}",
+        "a\u{E0100}",
+    ] {
+        assert!(!find(text).is_empty(), "{}", text.escape_unicode());
+    }
+}
+
+#[test]
+fn se_09_the_number_of_places_is_bounded() {
+    let text = "a\u{200B}".repeat(MOST_HIDDEN);
+    assert_eq!((search(&text).found.len(), search(&text).more), (MOST_HIDDEN, false));
+    let more = search(&(text + "a\u{200B}"));
+    assert_eq!((more.found.len(), more.more), (MOST_HIDDEN, true));
+    let long = sorts(&tagged(&"x".repeat(100_000))).remove(0).1.unwrap();
+    assert_eq!(long.chars().count(), 401);
+    let long = sorts(&selected(&"é".repeat(100_000))).remove(0).1.unwrap();
+    assert_eq!(long.chars().count(), 401);
+}
+
+#[test]
+fn se_09_marks_show_what_is_hidden() {
+    for (text, marked) in [
+        (format!("a{}b", tagged("ignore all")), "a⟦hidden tag characters: \"ignore all\"⟧b"),
+        (format!("😀{}", selected("\"⟧\n\u{202E}")), "😀⟦hidden variation selectors: \"\\\"\\u{27e7}\\n\\u{202e}\"⟧"),
+        ("a\u{202E}b".into(), "a⟦U+202E⟧b"),
+        ("a\u{200B}\u{2060}\u{202E}b".into(), "a⟦U+200B U+2060⟧⟦U+202E⟧b"),
+        ("\u{AD}".repeat(10), "⟦U+00AD U+00AD U+00AD U+00AD U+00AD U+00AD U+00AD U+00AD and 2 more⟧"),
+        ("f⟦x⟧".into(), "f⟦U+27E6⟧x⟦U+27E7⟧"),
+        ("⟦U+202E⟧ ⟦U+202E".into(), "⟦U+202E⟧ ⟦U+27E6⟧U+202E"),
+        ("⟦hidden \u{200B}⟧".into(), "⟦U+27E6⟧hidden ⟦U+200B⟧⟦U+27E7⟧"),
+    ] {
+        assert_eq!(mark(&text), marked);
+    }
+    assert!(matches!(mark("nothing 👩\u{200D}🚀"), Cow::Borrowed(_)));
+    let long = format!("⟦hidden tag characters: \"{}…\"⟧", "x".repeat(200));
+    assert_eq!(mark(&tagged(&"x".repeat(1000))), long);
+}
+
+#[test]
+fn se_09_hosts_that_look_like_others_are_found() {
+    for (text, looks_like) in [
+        ("see https://gіthub.com/x", "github.com"),
+        ("[x](https://user@аррӏе.com:443/)", "apple.com"),
+        ("http://ｇｏｏｇle.com", "google.com"),
+        ("`curl https://gοοgle.com`", "google.com"),
+    ] {
+        let found = lookalikes(text);
+        assert_eq!(found.len(), 1, "{text}");
+        assert_eq!((found[0].looks_like.as_str(), found[0].pretence), (looks_like, Pretence::Host));
+    }
+    for text in
+        ["https://пример.com/а", "https://сахар.рф", "https://example.com。а", "https://münchen.de", "https://例え.jp"]
+    {
+        assert_eq!(lookalikes(text), [], "{text}");
+    }
+}
+
+#[test]
+fn se_09_commands_that_look_like_others_are_found() {
+    for (text, place) in [
+        ("run `sudо rm`", (1, 6)),
+        ("é\n\n```bash\n$ sudо rm\n```\n", (4, 3)),
+        ("``` {.sh}\nsudо rm\n```\n", (2, 1)),
+        ("#!/bin/sh\n  sudо rm\n", (2, 3)),
+    ] {
+        let found = lookalikes(text);
+        assert_eq!(found.len(), 1, "{text}");
+        assert_eq!((found[0].line, found[0].column), place);
+        assert_eq!((found[0].looks_like.as_str(), found[0].pretence), ("sudo", Pretence::Command));
+    }
+    for text in ["the word sudо in prose", "`echo привет, мир`", "`αx + Δt`", "```text\nsudо\n```", "`git-а` `ＡＰＩ`"]
+    {
+        assert_eq!(lookalikes(text), [], "{text}");
+    }
+}
+
+/// Texts in which characters that may be hidden meet those that may justify them.
+fn tricky() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        prop::sample::select(vec![
+            "a",
+            "1",
+            "#",
+            "⟦",
+            "⟧",
+            "U+",
+            "hidden ",
+            "\"",
+            "\\",
+            "\n",
+            "\r",
+            "❤",
+            "😀",
+            "👩",
+            "🏴",
+            "ی",
+            "क",
+            "\u{94D}",
+            "ไ",
+            "葛",
+            "ᠠ",
+            "⠓",
+            "ש",
+            "\u{20E3}",
+            "\u{FE0F}",
+            "\u{FE00}",
+            "\u{E0100}",
+            "\u{200B}",
+            "\u{200C}",
+            "\u{200D}",
+            "\u{200E}",
+            "\u{202E}",
+            "\u{FEFF}",
+            "\u{2800}",
+            "\u{3164}",
+            "\u{180E}",
+            "\u{180B}",
+            "\u{1B}",
+            "\u{2028}",
+            "\u{E0041}",
+            "\u{E007F}",
+            "\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
+            "⟦U+202E⟧",
+            "⟦hidden tag characters: \"x\"⟧",
+        ])
+        .prop_map(String::from),
+        any::<char>().prop_map(String::from),
+        "[ -~⟦⟧]{0,8}".prop_map(|text: String| selected(&text)),
+    ];
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn se_09_marking_leaves_nothing_hidden_and_marks_once(text in tricky()) {
+        let marked = mark(&text).into_owned();
+        prop_assert_eq!(find(&marked), []);
+        prop_assert_eq!(mark(&marked), marked.as_str());
+        // Every bracket of the result is one of a mark: they alternate.
+        let brackets: String = marked.chars().filter(|c| "⟦⟧".contains(*c)).collect();
+        prop_assert_eq!(brackets.replace("⟦⟧", ""), "");
+    }
+
+    #[test]
+    fn se_09_places_are_those_of_reports(text in tricky()) {
+        // What looks like a password is covered byte by byte in a report.
+        let text = text.replace('@', "");
+        let report = sp_formats::report::Report::new("f", text.as_str());
+        for hidden in find(&text) {
+            prop_assert_eq!(report.place_of(hidden.range.start), format!("f:{}:{}", hidden.line, hidden.column));
+        }
+        for word in lookalikes(&text) {
+            prop_assert_eq!(report.place_of(word.range.start), format!("f:{}:{}", word.line, word.column));
+        }
+    }
+}

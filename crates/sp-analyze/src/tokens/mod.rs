@@ -1,0 +1,255 @@
+//! How many tokens a text has, by the tokenizer of OpenAI's current models.
+//!
+//! No tokenizer of the current Claude models is public, so a count is an estimate for them;
+//! [`TOKENIZER`] says whose it is.
+//!
+//! Counting is linear in the length of the text. The count is exact, except for a run of more than
+//! 4 KiB without white space (or of nothing else): such a run is counted in pieces of that length, and a
+//! token that would cross the end of a piece counts as two.
+
+mod split;
+
+use std::cell::RefCell;
+use std::sync::LazyLock;
+
+use tiktoken_rs::CoreBPE;
+
+use crate::interner::Map;
+
+/// The tokenizer that counts.
+pub const TOKENIZER: &str = "o200k_base";
+
+/// A run of blanks, or of anything else, that is longer than this is counted in pieces: the
+/// tokenizer's own search needs memory and time out of proportion for a longer one.
+const MAX_RUN: usize = 4096;
+/// A token of slashes and line ends has no runs, and may be as long as the text: it is cut here.
+const MAX_PIECE: usize = 4 * MAX_RUN;
+
+/// Words that are longer than this hardly come twice.
+const MAX_KNOWN: usize = 32;
+/// How many words a thread remembers.
+const MAX_WORDS: usize = 50_000;
+/// How many of the longer pieces a thread remembers: a run that repeats itself has few different ones.
+const MAX_LONG_PIECES: usize = 64;
+
+/// Loading takes a tenth of a second, so it is done by whoever counts first.
+static ENCODING: LazyLock<Option<CoreBPE>> = LazyLock::new(|| tiktoken_rs::o200k_base().ok());
+
+thread_local! {
+    /// What this thread has counted before.
+    static COUNTED: RefCell<Counted> = RefCell::default();
+}
+
+/// Token counts of texts that were counted before.
+#[derive(Default)]
+struct Counted {
+    /// Words of at most [`MAX_KNOWN`] bytes: a few make up most of any text.
+    words: Map<Box<str>, usize>,
+    /// Pieces of long runs, at most [`MAX_LONG_PIECES`].
+    long_pieces: Map<Box<str>, usize>,
+}
+
+impl Counted {
+    /// The number of tokens in a text that the tokenizer may split further.
+    fn count(&mut self, encoding: &CoreBPE, text: &str) -> usize {
+        if text.len() > MAX_KNOWN {
+            return pieces(text).map(|piece| self.count_piece(encoding, piece)).sum();
+        }
+        if let Some(count) = self.words.get(text) {
+            return *count;
+        }
+        let count = encoding.count_ordinary(text);
+        if self.words.len() < MAX_WORDS {
+            self.words.insert(text.into(), count);
+        }
+        count
+    }
+
+    fn count_piece(&mut self, encoding: &CoreBPE, piece: &str) -> usize {
+        if piece.len() < MAX_RUN {
+            return encoding.count_ordinary(piece);
+        }
+        if let Some(count) = self.long_pieces.get(piece) {
+            return *count;
+        }
+        let count = encoding.count_ordinary(piece);
+        if self.long_pieces.len() >= MAX_LONG_PIECES {
+            self.long_pieces.clear();
+        }
+        self.long_pieces.insert(piece.into(), count);
+        count
+    }
+
+    /// The number of tokens in a text of ASCII.
+    fn count_ascii(&mut self, encoding: &CoreBPE, mut text: &str) -> usize {
+        let mut tokens = 0;
+        while !text.is_empty() {
+            let (word, rest) = text.split_at(split::word(text.as_bytes()));
+            text = rest;
+            tokens += self.count(encoding, word);
+        }
+        tokens
+    }
+}
+
+/// Loads the tables, so that whoever counts later need not wait for them.
+pub fn prepare() {
+    LazyLock::force(&ENCODING);
+}
+
+/// The number of tokens in a text.
+pub fn count(text: &str) -> usize {
+    let Some(encoding) = &*ENCODING else {
+        // The tables are part of the program, so this is not reached; four bytes a token is usual.
+        return text.len().div_ceil(4);
+    };
+    COUNTED.with_borrow_mut(|counted| {
+        // Text of ASCII is split into words in one go.
+        if text.is_ascii() {
+            return counted.count_ascii(encoding, text);
+        }
+        let count_part = |part: &str| match part.is_ascii() {
+            true => counted.count_ascii(encoding, part),
+            false => spaced(part).map(|word| counted.count(encoding, word)).sum(),
+        };
+        lines(text).map(count_part).sum()
+    })
+}
+
+/// The text, cut where no token can cross: behind a line end, unless white space or a slash follows.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let is_cut = |at: &usize| rest[*at..].starts_with(|c: char| !c.is_whitespace() && c != '/');
+        let cut = rest.match_indices(['\n', '\r']).map(|(at, _)| at + 1).find(is_cut);
+        let (line, more) = rest.split_at(cut.unwrap_or(rest.len()));
+        rest = more;
+        Some(line)
+    })
+}
+
+/// The text, cut where no token can cross: between anything but white space and white space that ends no line.
+fn spaced(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut behind_word = false;
+        let cut = rest.char_indices().find(|(_, c)| {
+            let is_cut = behind_word && c.is_whitespace() && !matches!(c, '\n' | '\r');
+            behind_word = !c.is_whitespace();
+            is_cut
+        });
+        let (word, more) = rest.split_at(cut.map_or(rest.len(), |(at, _)| at));
+        rest = more;
+        Some(word)
+    })
+}
+
+/// The text, cut only inside runs that are too long.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (piece, more) = rest.split_at(end_of_piece(rest));
+        rest = more;
+        Some(piece)
+    })
+}
+
+fn end_of_piece(text: &str) -> usize {
+    if text.len() <= MAX_RUN {
+        return text.len();
+    }
+    let mut run_start = 0;
+    let mut blank = None;
+    for (at, c) in text.char_indices() {
+        if blank != Some(c.is_whitespace()) {
+            blank = Some(c.is_whitespace());
+            run_start = at;
+        }
+        if at - run_start >= MAX_RUN || at >= MAX_PIECE {
+            return at;
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn as_06_any_short_text_has_no_more_tokens_than_bytes(text in "(\\PC|\\s){0,60}") {
+            let count = count(&text);
+            prop_assert!(count <= text.len() && (count == 0) == text.is_empty());
+        }
+    }
+
+    #[test]
+    fn as_06_counts_are_those_of_the_named_tokenizer() {
+        // Worked out with the reference implementation of o200k_base.
+        assert_eq!(count(""), 0);
+        assert_eq!(count("hello world"), 2);
+        assert_eq!(count("tiktoken is great!"), 6);
+        assert_eq!(count("お誕生日おめでとう"), 8);
+    }
+
+    #[test]
+    fn se_04_runs_without_end_are_counted_and_not_a_crash() {
+        for text in [
+            " ".repeat(1_000_000),
+            "a".repeat(1_000_000),
+            "\n".repeat(1_000_000),
+            "é".repeat(500_000),
+            "!".repeat(1_000_000),
+            "\na".repeat(500_000),
+            " \n".repeat(500_000),
+            "7".repeat(4_000_000),
+            "/\n".repeat(500_000),
+            "é\t".repeat(200_000),
+            "日本 ".repeat(200_000),
+            "🙂\n".repeat(200_000),
+        ] {
+            let tokens = count(&text);
+            assert!(tokens > 0 && tokens <= text.len());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn as_06_counting_word_by_word_is_counting_the_whole(
+            text in "([a-z]{1,6}|[A-Z]{1,3}|[0-9]{1,5}|[ \\t]{1,3}|\\r|\\n|[/.,!#*`'-]{1,3}|é|日本|\u{301}|🙂|'[sStTdD]|'re|'LL|[\\x00-\\x7f]){0,40}",
+        ) {
+            let encoding = ENCODING.as_ref().unwrap();
+            prop_assert_eq!(count(&text), encoding.count_ordinary(&text));
+        }
+    }
+
+    #[test]
+    fn as_06_the_words_of_this_very_file_are_those_of_the_tokenizer() {
+        let encoding = ENCODING.as_ref().unwrap();
+        for text in [include_str!("mod.rs"), include_str!("split.rs"), include_str!("../audit.rs")] {
+            assert_eq!(count(text), encoding.count_ordinary(text));
+        }
+    }
+
+    #[test]
+    fn pieces_are_the_text() {
+        let text = format!("a b {} {}", "x".repeat(10_000), " ".repeat(9_000));
+        assert_eq!(pieces(&text).collect::<String>(), text);
+        assert_eq!(pieces("a b\nc").count(), 1);
+        assert_eq!(lines(&text).collect::<String>(), text);
+        assert_eq!(spaced(&text).collect::<String>(), text);
+    }
+}

@@ -1,0 +1,252 @@
+//! What looks like a secret never enters a graph, wherever it stands; what only resembles one stays.
+
+use sp_analyze::extract::Commit;
+
+use super::*;
+
+/// Text that no service has ever given anybody, in the shapes of well-known services.
+const RANDOM: &str = "k7Qz9XbR2mVt4LwPs8YcJ3nHd6Fg";
+
+/// Secrets in one word, by what they are.
+fn words() -> Vec<(&'static str, String)> {
+    let of = |prefix: &str| format!("{prefix}{RANDOM}");
+    vec![
+        ("a token of GitHub", of("ghp_")),
+        ("a fine-grained token of GitHub", of("github_pat_")),
+        ("a token of an app of GitHub", of("ghs_")),
+        ("a token of GitLab", of("glpat-")),
+        ("a key of OpenAI", of("sk-proj-")),
+        ("a key of Anthropic", of("sk-ant-api03-")),
+        ("a live key of Stripe", of("sk_live_")),
+        ("a webhook of Stripe", of("whsec_")),
+        ("a bot of Slack", format!("xoxb-1234567890-{RANDOM}")),
+        ("a key id of AWS", "AKIAIOSFODNN7Q3RKLMX".into()),
+        ("a secret key of AWS", "wJalrXUtnFEMIxK7MDENGxbPxRfiCYq3Z8TkLmNpQ".into()),
+        ("a key of Google", of("AIzaSy")),
+        ("a token of Google", of("ya29.")),
+        ("a token of npm", of("npm_")),
+        ("a token of PyPI", of("pypi-AgEIcHlwaS5vcmc")),
+        ("a token of Hugging Face", of("hf_")),
+        ("a key of SendGrid", format!("SG.{RANDOM}.{RANDOM}")),
+        ("a token of Shopify", of("shpat_")),
+        ("a token of DigitalOcean", of("dop_v1_")),
+        ("a token of Docker", of("dckr_pat_")),
+        ("a token of Vault", of("hvs.")),
+        ("a key of age", "AGE-SECRET-KEY-1QQPQZRRY9X8GF2TVDW0S3JN54KHCE6MUA7L".into()),
+        ("a token of Linear", of("lin_api_")),
+        ("a token of Sentry", of("sntrys_")),
+        ("a signed token", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N".into()),
+        ("an address of a database", "postgres://app:hunter2hunter2@db.internal:5432/app".into()),
+        ("an address of a queue", "amqps://worker:Tr0ub4dor@queue.internal/v".into()),
+        ("random text", format!("{RANDOM}{RANDOM}")),
+        ("random text in base64", "dGhpcyBpcyBhIHNlY3JldCBrZXkgMTIzNDU2Nzg5MA==".into()),
+        ("a key of New Relic", of("NRAK-")),
+        ("a key of Postman", of("PMAK-")),
+    ]
+}
+
+/// Where a secret can stand: a path, and a text around `{}`, with the line on which the secret is.
+const PLACES: &[(&str, &str, usize)] = &[
+    ("README.md", "# A\n\n## Usage\n\nCall it with {} and see.\n", 5),
+    ("README.md", "# A\n\n## Usage\n\nCall it with `{}` and see.\n", 5),
+    ("README.md", "# A\n\n## Usage\n\nIt is **{}**, [{}]({}), <{}>, ({}) or \"{}\".\n", 5),
+    ("README.md", "# A\n\n## Usage\n\n```sh\nexport API={}\n```\n", 6),
+    ("README.md", "# A\n\n## Usage\n\n| a | b |\n|---|---|\n|key|{}|\n", 7),
+    ("README.md", "# About {}\n\nWords of it, and more.\n", 1),
+    ("AGENTS.md", "# A\n\n- Use the key {}.\n", 3),
+    ("SECURITY.md", "> [!WARNING]\n> Never use the key {} in here.\n", 2),
+    ("docs/a.rst", "A\n=\n\n.. warning::\n\n   Never use the key {} in here.\n", 6),
+    ("CHANGELOG.md", "# Changelog\n\n## 1.0.0 - 2024-05-06\n\n### Removed\n\n- The key {}.\n", 7),
+    ("CHANGELOG.md", "# Changelog\n\n## 1.0.0 - 2024-05-06\n\n- Remove the key {}.\n", 5),
+    ("docs/adr/0001-a.md", "# 1. A\n\n## Decision\n\nThe key is {}.\n", 5),
+    ("docs/adr/0001-a.md", "# 1. A\n\nStatus: {}\n\n## Decision\n\nWords of it.\n", 3),
+    ("src/a.rs", "// FIXME: the key {} is in here\npub fn a() {}\n", 1),
+    ("src/a.rs", "//! Speaks to {} only.\n\npub fn a() {}\n", 1),
+    ("src/a.rs", "/// Speaks to {} only.\npub fn a() {}\n", 1),
+    ("src/a.rs", "pub const KEY: &str = \"{}\";\n", 1),
+    ("src/a.rs", "#[doc = \"{}\"]\npub fn a() {}\n", 1),
+    ("src/a.py", "def a(x=1, key=\"{}\"):\n    return key\n", 1),
+    ("src/a.py", "def a(x=1, key='{}'):\n    \"\"\"Says {}.\"\"\"\n    return key\n", 1),
+    ("src/a.py", "KEY = \"{}\"\n\n\ndef a():\n    return KEY\n", 1),
+    ("src/a.py", "@given(\"{}\")\ndef a():\n    return 1\n", 1),
+    ("src/a.ts", "export type Key = \"{}\";\n", 1),
+    ("src/a.ts", "export function a(key = \"{}\") {}\n", 1),
+    ("src/a.test.ts", "import { b } from \"./b\";\nit(\"uses {}\", () => {\n  b();\n});\n", 2),
+    ("src/a.go", "package a\n\n// A speaks to {} only.\nfunc A() {}\n", 3),
+    ("src/A.java", "@Key(\"{}\")\npublic class A {\n}\n", 1),
+    ("src/A.java", "/** Speaks to {} only. */\npublic class A {\n}\n", 1),
+    ("run.sh", "#!/bin/sh\n# Runs it with {} and more.\n", 2),
+    ("run.sh", "# HACK: it needs the key {} to run\n", 1),
+    ("package.json", "{\n  \"scripts\": {\n    \"deploy\": \"KEY={} node deploy.js\"\n  }\n}\n", 3),
+    ("package.json", "{\n  \"name\": \"a\",\n  \"description\": \"Uses {}.\"\n}\n", 3),
+    ("package.json", "{\n  \"dependencies\": {\n    \"a\": \"{}\"\n  }\n}\n", 3),
+    ("pyproject.toml", "[project]\nname = \"a\"\ndependencies = [\n  \"a @ {}\",\n]\n", 4),
+    ("Cargo.toml", "[package]\nname = \"a\"\ndescription = \"Uses {}\"\n", 3),
+    ("requirements.txt", "flask\na {}\n", 2),
+    ("Makefile", "deploy:\n\tcurl -H {} https://example.com\n", 2),
+    ("justfile", "# Uses {}.\ndeploy:\n  curl https://example.com\n", 1),
+    ("Dockerfile", "FROM alpine\nENV KEY={}\nCMD run {}\n", 3),
+    ("compose.yaml", "services:\n  a:\n    image: registry.example.com/a:{}\n    environment:\n      KEY: {}\n", 3),
+    (".github/workflows/a.yml", "name: A\nenv:\n  KEY: {}\njobs:\n  a:\n    steps:\n      - run: deploy {}\n", 7),
+    (".gitlab-ci.yml", "a:\n  script:\n    - deploy --key={}\n", 3),
+    (".editorconfig", "[*]\nkey = {}\n", 2),
+    ("CODEOWNERS", "/a @b\n/{} @c\n", 2),
+    ("clippy.toml", "disallowed-methods = [\n  { path = \"a\", reason = \"{}\" },\n]\n", 2),
+    ("rust-toolchain", "{}\n", 1),
+];
+
+#[test]
+fn pk_21_no_secret_of_any_kind_enters_from_any_place() {
+    let mut leaks = Vec::new();
+    for (path, template, line) in PLACES {
+        for (what, secret) in words() {
+            let text = template.replace("{}", &secret);
+            let with = [(*path, text.as_str()), ("src/b.ts", "export function b() {}\n")];
+            let graph = json(&graph(&with));
+            let withheld = one(path, &text).withheld;
+            let plain = one(path, template.replace("{}", "something"));
+            let says_anything = json(&assemble(vec![plain], &History::default(), ROOMY)).contains("something");
+            if graph.contains(&secret) || graph.contains(RANDOM) {
+                leaks.push(format!("{path}: {template:?}: {what}"));
+            } else if says_anything && withheld.is_empty() {
+                leaks.push(format!("{path}: {template:?}: {what} was left out without a word"));
+            } else if says_anything && !withheld.iter().any(|at| *at <= line + 1) {
+                leaks.push(format!("{path}: {template:?}: {what} is on line {line}, and not on {withheld:?}"));
+            }
+        }
+    }
+    assert!(leaks.is_empty(), "{} leaks:\n{}", leaks.len(), leaks.join("\n"));
+}
+
+#[test]
+fn pk_21_no_value_beside_a_telling_name_enters() {
+    let mut leaks = Vec::new();
+    let value = "Winter-is-coming-42";
+    for (path, text) in [
+        ("README.md", "# A\n\n## Setup\n\nexport DB_PASSWORD={}\n"),
+        ("README.md", "# A\n\n## Setup\n\nSet `DB_PASSWORD={}` first.\n"),
+        ("README.md", "# A\n\n## Setup\n\n```yaml\ndb:\n  password: {}\n```\n"),
+        ("README.md", "# A\n\n## Setup\n\n```json\n{ \"user\": \"me\", \"password\": \"{}\" }\n```\n"),
+        ("README.md", "# A\n\n## Setup\n\n`curl -H 'Authorization: Bearer {}' https://example.com`\n"),
+        ("src/a.py", "def connect(host: str = \"a\", password: str = \"{}\"):\n    return 1\n"),
+        ("src/a.ts", "export function connect(host = \"a\", apiKey = '{}') {}\n"),
+        ("src/a.rs", "// FIXME: the build has password = \"{}\" in it\npub fn a() {}\n"),
+        ("package.json", "{\n  \"scripts\": {\n    \"deploy\": \"API_TOKEN={} node deploy.js\"\n  }\n}\n"),
+        ("package.json", "{\n  \"scripts\": {\n    \"deploy\": \"node deploy.js --token={}\"\n  }\n}\n"),
+        ("Makefile", "deploy:\n\tDB_PASSWORD={} ./deploy\n"),
+        (".github/workflows/a.yml", "jobs:\n  a:\n    steps:\n      - run: deploy --password={}\n"),
+        (".editorconfig", "[*]\npassword = {}\n"),
+        ("Dockerfile", "FROM alpine\nCMD run --password={}\n"),
+    ] {
+        let text = text.replace("{}", value);
+        if json(&graph(&[(path, text.as_str())])).contains(value) {
+            leaks.push(format!("{path}: {text:?}"));
+        }
+    }
+    assert!(leaks.is_empty(), "{} leaks:\n{}", leaks.len(), leaks.join("\n"));
+}
+
+#[test]
+fn pk_21_private_keys_never_enter_not_even_in_part() {
+    for kind in ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PRIVATE KEY", "EC PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
+        let lines: String = (0..60).map(|at| format!("{RANDOM}{at:02}+/Zq8{RANDOM}\n")).collect();
+        let key = format!("-----BEGIN {kind}-----\n{lines}-----END {kind}-----\n");
+        for (path, text) in [
+            ("README.md", format!("# A\n\n## Setup\n\n```\n{key}```\n")),
+            ("README.md", format!("# A\n\n## Setup\n\n{key}")),
+            ("src/a.py", format!("def a():\n    \"\"\"Signs with\n\n{key}\"\"\"\n")),
+            ("src/a.rs", format!("/* FIXME: not this key\n{key}*/\npub fn a() {{}}\n")),
+        ] {
+            let graph = json(&graph(&[(path, text.as_str())]));
+            assert!(!graph.contains("-----BEGIN") && !graph.contains(RANDOM), "{kind} in {path}: {graph}");
+            let found = one(path, &text);
+            assert!(!found.withheld.is_empty() || found.noise.is_some(), "{kind} in {path}");
+        }
+    }
+}
+
+#[test]
+fn pk_21_names_that_are_secrets_do_not_enter() {
+    let secret = format!("ghp_{RANDOM}");
+    for (path, text) in [
+        ("src/a.rs", "pub fn @@() {}\n"),
+        ("src/a.rs", "pub struct @@ {\n    pub field: u8,\n}\n\nimpl @@ {\n    pub fn method(&self) {}\n}\n"),
+        ("src/a.rs", "pub enum A {\n    @@,\n}\n"),
+        ("src/a.py", "class @@:\n    def method(self):\n        return 1\n"),
+        ("src/a.ts", "export const @@ = () => 1;\n"),
+        ("src/@@.rs", "//! A file.\n\npub fn a() {}\n"),
+        ("@@/a.rs", "pub fn a() {}\n"),
+        ("docs/@@.md", "# A\n\nWords of it.\n"),
+        ("docs/adr/@@.md", "# A\n\nWords of it.\n"),
+        ("@@/package.json", "{ \"name\": \"a\" }\n"),
+    ] {
+        let (path, text) = (path.replace("@@", &secret), text.replace("@@", &secret));
+        let files =
+            [(path.as_str(), text.as_str()), ("lib/b.py", "def b():\n    return 1\n"), ("src/c.rs", "pub fn c() {}\n")];
+        let graph = json(&graph(&files));
+        assert!(!graph.contains(RANDOM), "{path}: {text:?}: {graph}");
+    }
+}
+
+#[test]
+fn pk_21_commits_that_were_taken_back_do_not_bring_secrets() {
+    for (what, secret) in words() {
+        for (subject, body) in
+            [(format!("Use {secret}"), "It broke.".into()), ("Use it".into(), format!("Key: `{secret}`"))]
+        {
+            let files = vec!["src/a.rs".into()];
+            let at = "2024-05-06T00:00:00Z".parse().unwrap();
+            let history = History::new(Default::default(), vec![Commit { at, subject, body, files }]);
+            let graph = json(&assemble(vec![one("src/a.rs", "pub fn a() {}\n")], &history, ROOMY));
+            assert!(!graph.contains(&secret), "{what}: {graph}");
+        }
+    }
+}
+
+#[test]
+fn pk_21_a_secret_that_is_cut_off_does_not_enter_in_part() {
+    let secret = format!("ghp_{RANDOM}");
+    for length in 850..920 {
+        let text = format!("// FIXME: {}{secret}\npub fn a() {{}}\n", "a,".repeat(length / 2));
+        let graph = json(&graph(&[("src/a.rs", text.as_str())]));
+        assert!(!graph.contains("ghp_k7"), "{length}");
+    }
+}
+
+#[test]
+fn pk_21_what_only_resembles_a_secret_stays() {
+    let mut gone = Vec::new();
+    for (path, text) in [
+        ("README.md", "# A\n\n## Setup\n\nSet `GITHUB_TOKEN=<your token>` first.\n"),
+        ("README.md", "# A\n\n## Setup\n\nSet `API_KEY=$MY_KEY` and `password: ${DB_PASSWORD}`.\n"),
+        ("README.md", "# A\n\n## Setup\n\nThe commit is 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b.\n"),
+        ("README.md", "# A\n\n## Setup\n\nSee https://example.com/docs/getting-started?version=2#tokens.\n"),
+        ("README.md", "# A\n\n## Setup\n\nThe id is 123e4567-e89b-12d3-a456-426614174000.\n"),
+        ("README.md", "# A\n\n## Tokens\n\nA token: it is given once. The secret: patience.\n"),
+        ("README.md", "# A\n\n## Setup\n\nTokens are read from `~/.config/acme/token`.\n"),
+        ("src/a.rs", "pub fn token(secret: &Secret, password: Option<String>) -> Token {\n    1\n}\n"),
+        ("src/a.py", "def login(user: str, password: str = None, token: str = \"\") -> Token:\n    return 1\n"),
+        ("src/a.ts", "export interface Login {\n  password: string;\n  token?: string;\n}\n"),
+        ("src/a.ts", "export function login(password: string, token = getToken()): void {}\n"),
+        (
+            "src/a.go",
+            "package a\n\n// Token is what a login gives.\nfunc Token(secret []byte) string { return \"\" }\n",
+        ),
+        ("src/A.java", "public class AbstractSingletonProxyFactoryBeanTokenProvider {\n}\n"),
+        ("src/a.rs", "// SAFETY: the token is checked before it is used\npub fn a() {}\n"),
+        ("package.json", "{\n  \"scripts\": {\n    \"deploy\": \"node deploy.js --token $TOKEN\"\n  }\n}\n"),
+        (
+            "package.json",
+            "{\n  \"dependencies\": {\n    \"token-types\": \"^6.0.0\",\n    \"cookie\": \"1.0.2\"\n  }\n}\n",
+        ),
+        (".github/workflows/a.yml", "jobs:\n  a:\n    steps:\n      - run: deploy --token=${{ secrets.TOKEN }}\n"),
+        ("README.md", "# A\n\n## Setup\n\nStart it with `--tokenizer=gpt2-large --max-tokens=128000`.\n"),
+        ("SECURITY.md", "# Security\n\nNever commit a password: write to security@example.com.\n"),
+    ] {
+        let found = one(path, text);
+        if !found.withheld.is_empty() {
+            gone.push(format!("{path}: {text:?}"));
+        }
+    }
+    assert!(gone.is_empty(), "{} are gone:\n{}", gone.len(), gone.join("\n"));
+}

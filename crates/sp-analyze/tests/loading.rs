@@ -1,0 +1,190 @@
+//! What an agent reads of a graph: within the budget whatever the graph, and the best of it.
+#![expect(clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+
+use proptest::prelude::*;
+use sp_analyze::graph::{Filter, Question, Reading, Reason, Shape, dot, find, mermaid, near, path, reading};
+use sp_analyze::tokens;
+use sp_formats::json::{Json, quoted};
+use sp_formats::package::{Graph, Level};
+use sp_tree::Limits;
+
+fn graph(nodes: &str, edges: &str) -> Json {
+    let text = format!("{{\"context_graph\":{{\"nodes\":[{nodes}],\"edges\":[{edges}]}}}}");
+    Json::parse(text, &Limits::default()).unwrap()
+}
+
+fn read(json: &Json, budget: usize, focus: &str, at: &str) -> Reading {
+    let question = Question { budget, focus, at: at.parse().unwrap() };
+    reading(&Graph::of(json.root()), &question, Shape::Markdown)
+}
+
+const NOW: &str = "2026-06-01T00:00:00Z";
+
+fn ids(json: &Json, reading: &Reading) -> Vec<String> {
+    let graph = Graph::of(json.root());
+    reading.selection.chosen.iter().map(|one| graph.nodes[one.node].id.clone().into_owned()).collect()
+}
+
+fn left(json: &Json, reading: &Reading, why: Reason) -> Vec<String> {
+    let graph = Graph::of(json.root());
+    let left = reading.selection.left.iter().filter(|(_, reason)| *reason == why);
+    left.map(|(one, _)| graph.nodes[one.node].id.clone().into_owned()).collect()
+}
+
+#[test]
+fn pk_18_the_more_active_and_certain_come_first_and_what_faded_last() {
+    let json = graph(
+        r#"{"id":"weak","type":"fact","content":"a","activation":0.2},
+           {"id":"strong","type":"fact","content":"b","activation":0.9},
+           {"id":"unsure","type":"fact","content":"c","activation":0.9,"confidence":0.1},
+           {"id":"old","type":"fact","content":"d","created_at":"2026-01-01T00:00:00Z","decay_half_life_days":10}"#,
+        "",
+    );
+    assert_eq!(ids(&json, &read(&json, 1000, "", NOW)), ["strong", "weak", "unsure", "old"]);
+    assert_eq!(ids(&json, &read(&json, 1000, "", "2026-01-01T00:00:00Z"))[0], "old", "it depends on when one asks");
+}
+
+#[test]
+fn pk_18_what_is_asked_for_comes_first_and_brings_its_neighbours() {
+    let json = graph(
+        r#"{"id":"db","type":"fact","content":"PostgreSQL 16 with a pool of 20"},
+           {"id":"auth","type":"decision","content":"Auth tokens are JWT, signed with RS256"},
+           {"id":"keys","type":"gotcha","content":"Rotating keys logs everybody out"},
+           {"id":"ui","type":"fact","content":"The pages are rendered on the server"}"#,
+        r#"{"from":"auth","to":"keys","type":"depends_on","weight":1.0}"#,
+    );
+    assert_eq!(ids(&json, &read(&json, 1000, "auth token", NOW))[..2], ["auth", "keys"]);
+}
+
+#[test]
+fn pk_18_a_contradicted_pair_is_shown_together_or_not_at_all() {
+    let json = graph(
+        r#"{"id":"a","type":"fact","content":"Uses PostgreSQL 16 in every environment that there is"},
+           {"id":"b","type":"fact","content":"Uses MySQL 8 in every environment that there is","activation":0.1},
+           {"id":"c","type":"fact","content":"Short","activation":0.01}"#,
+        r#"{"from":"a","to":"b","type":"contradicts"}"#,
+    );
+    let all = read(&json, 1000, "", NOW);
+    assert!(all.text.contains("contradict each other") && all.selection.chosen.len() == 3);
+    for budget in 0..all.tokens + 5 {
+        let some = ids(&json, &read(&json, budget, "", NOW));
+        assert_eq!(some.contains(&"a".to_owned()), some.contains(&"b".to_owned()), "{budget}: {some:?}");
+    }
+}
+
+#[test]
+fn pk_18_what_was_superseded_is_left_out_and_told() {
+    let json = graph(
+        r#"{"id":"old","type":"fact","content":"15"},{"id":"new","type":"fact","content":"16","supersedes":"old"},
+           {"id":"older","type":"fact","content":"14"}"#,
+        r#"{"from":"new","to":"older","type":"supersedes"}"#,
+    );
+    let all = read(&json, 1000, "", NOW);
+    assert_eq!(ids(&json, &all), ["new"]);
+    assert_eq!(left(&json, &all, Reason::Superseded), ["old", "older"]);
+    assert_eq!(left(&json, &read(&json, 1, "", NOW), Reason::Full), ["new"]);
+}
+
+#[test]
+fn pk_16_the_level_that_a_graph_reaches_and_what_it_lacks() {
+    let level = |nodes: &str, edges: &str| {
+        let json = graph(nodes, edges);
+        let level = Level::of(&Graph::of(json.root()));
+        (level.reached, level.missing.join("; "))
+    };
+    let node = r#"{"id":"a","type":"t","content":"c"}"#;
+    let edge = r#"{"from":"a","to":"a","type":"t"}"#;
+    assert_eq!(level("", ""), (1, "there is no edge".into()));
+    assert_eq!(level(node, ""), (1, "there is no edge".into()));
+    let (reached, missing) = level(node, edge);
+    assert_eq!(reached, 2);
+    assert!(
+        missing.contains("1 node has no `activation`; 1 edge has no `weight`; no node has `created_at`"),
+        "{missing}"
+    );
+    let full = r#"{"id":"a","type":"t","content":"c","activation":1,"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":9}"#;
+    assert_eq!(level(full, r#"{"from":"a","to":"a","type":"t","weight":1}"#), (3, String::new()));
+}
+
+#[test]
+fn pk_22_nodes_are_found_by_type_file_and_words_and_ways_between_them_are_shortest() {
+    let json = graph(
+        r#"{"id":"a","type":"fact","content":"The Pool","file_path":"src/db/pool.rs"},{"id":"b","type":"gotcha","content":"x","file_path":"src/dbx.rs"},
+           {"id":"c","type":"fact","content":"y"},{"id":"d","type":"fact","content":"z"}"#,
+        r#"{"from":"a","to":"b","type":"t"},{"from":"c","to":"b","type":"t"},{"from":"a","to":"a","type":"t"}"#,
+    );
+    let graph = Graph::of(json.root());
+    let filter = |kind: Option<&str>, file: Option<&str>, says: Option<&str>| {
+        find(&graph, &Filter { kind: kind.map(Into::into), file: file.map(Into::into), says: says.map(Into::into) })
+    };
+    assert_eq!(filter(Some("fact"), None, None), [0, 2, 3]);
+    assert_eq!(filter(None, Some("src/db"), None), [0], "a folder is not the beginning of a name");
+    assert_eq!(filter(None, Some("src/dbx.rs"), None), [1]);
+    assert_eq!(filter(None, None, Some("pool")), [0]);
+    assert_eq!(near(&graph, "a", 1), Some(vec![0, 1]));
+    assert_eq!(near(&graph, "a", 2), Some(vec![0, 1, 2]));
+    assert_eq!(near(&graph, "nobody", 1), None);
+    assert_eq!(path(&graph, "a", "c"), Some((vec![0, 1, 2], vec![0, 1])));
+    assert_eq!(path(&graph, "a", "a"), Some((vec![0], Vec::new())));
+    assert_eq!(path(&graph, "a", "d"), None);
+}
+
+#[test]
+fn pk_22_a_drawing_holds_nothing_that_its_language_takes_for_a_sign() {
+    let json = graph(
+        r#"{"id":"a\"]; x","type":"fact","content":"say \"hi\" <b> \\ \u202e"},{"id":"b","type":"t","content":"c"}"#,
+        r#"{"from":"a\"]; x","to":"b","type":"contradicts"}"#,
+    );
+    let graph = Graph::of(json.root());
+    let dot = dot(&graph);
+    assert!(dot.contains(r#""a\"]; x" -> "b" [label="contradicts", color=red];"#), "{dot}");
+    assert!(dot.contains(r#"say \"hi\" <b>"#) && !dot.contains('\u{202e}'), "{dot}");
+    let mermaid = mermaid(&graph);
+    assert!(
+        mermaid.contains("n0[\"fact: say #34;hi#34; #60;b#62;") && mermaid.contains("n0 -->|\"contradicts\"| n1"),
+        "{mermaid}"
+    );
+}
+
+prop_compose! {
+    fn nodes()(all in prop::collection::vec((".{0,40}", 0..4usize, 0..=10u32), 0..12)) -> Vec<String> {
+        let kinds = ["fact", "gotcha", "policy", "odd type\n# x"];
+        all.into_iter()
+            .enumerate()
+            .map(|(at, (content, kind, tenths))| {
+                format!(
+                    r#"{{"id":"n{at}","type":{},"content":{},"activation":{}}}"#,
+                    quoted(kinds[kind]), quoted(&content), f64::from(tenths) / 10.0
+                )
+            })
+            .collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn pk_18_never_more_than_the_budget_and_every_node_is_chosen_or_told(
+        nodes in nodes(),
+        odds in prop::collection::vec((0..12usize, 0..12usize, 0..3usize), 0..6),
+        budget in 0..200usize,
+        focus in "[a-c ]{0,6}",
+        xml: bool,
+    ) {
+        let kinds = ["contradicts", "supports", "supersedes"];
+        let edges: Vec<String> = odds
+            .iter()
+            .map(|(from, to, kind)| format!(r#"{{"from":"n{from}","to":"n{to}","type":"{}"}}"#, kinds[*kind]))
+            .collect();
+        let json = graph(&nodes.join(","), &edges.join(","));
+        let question = Question { budget, focus: &focus, at: NOW.parse().unwrap() };
+        let shape = if xml { Shape::Xml } else { Shape::Markdown };
+        let graph = Graph::of(json.root());
+        let result = reading(&graph, &question, shape);
+        prop_assert!(result.tokens <= budget, "{} of {budget}", result.tokens);
+        prop_assert_eq!(tokens::count(&result.text), result.tokens);
+        prop_assert_eq!(result.selection.chosen.len() + result.selection.left.len(), graph.nodes.len());
+        prop_assert_eq!(reading(&graph, &question, shape), result);
+    }
+}

@@ -1,0 +1,48 @@
+//! Every scanner of text is linear: a short fragment, repeated, costs no more than other text of its
+//! length. See `sp_testkit::fragments`.
+
+use std::hint::black_box;
+
+use sp_analyze::audit::SkillFacts;
+use sp_analyze::knowledge::{File, Folder, plain, read, words};
+use sp_analyze::{hidden, secrets, tokens};
+use sp_formats::bag;
+use sp_testkit::linear_scans;
+
+fn scan_document(path: &str, text: &str) {
+    let read = read(File { path, bytes: text.as_bytes(), sidecar: None, folder: &Folder::default() });
+    read.documents.iter().for_each(|document| drop(black_box(words(document))));
+    black_box(plain(text));
+}
+
+linear_scans! {
+    se_04_tokens_are_counted_in_linear_time: |text| {
+        black_box(tokens::count(text));
+    };
+    se_04_secrets_are_found_in_linear_time: |text| {
+        black_box(secrets::has_secret(text));
+    };
+    se_04_values_behind_a_telling_name_are_found_in_linear_time: |text| {
+        black_box(secrets::has_secret(&format!("password: {text}")));
+        black_box(bag::secret("value", text));
+    };
+    se_04_hidden_characters_are_found_in_linear_time: |text| {
+        black_box(hidden::search(text));
+        black_box(hidden::mark(text));
+    };
+    se_04_lookalikes_are_found_in_linear_time: |text| {
+        black_box(hidden::lookalikes(&format!("{text}\u{430}")));
+        black_box(hidden::lookalikes(&format!("#!{text}\u{430}")));
+    };
+    se_04_hosts_are_found_in_linear_time: |text| {
+        let mut facts = SkillFacts::default();
+        facts.add("SKILL.md", false, Some(text));
+        black_box(facts);
+    };
+    se_04_notes_are_read_in_linear_time: |text| scan_document("notes/a.md", text);
+    se_04_pages_are_read_in_linear_time: |text| scan_document("pages/a.html", text);
+    se_04_bookmarks_are_read_in_linear_time: |text| scan_document("bookmarks.html", text);
+    se_04_captures_are_read_in_linear_time: |text| scan_document("captures.jsonl", text);
+    se_04_lists_of_pages_are_read_in_linear_time: |text| scan_document("llms.txt", text);
+    se_04_skills_are_read_as_documents_in_linear_time: |text| scan_document("tidy/SKILL.md", text);
+}

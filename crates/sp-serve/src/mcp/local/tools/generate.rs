@@ -1,0 +1,153 @@
+//! `generate_pack`: what `sp context build` would write, to the letter.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sp_engine::context_pack::{BuildRequest, Explain, Zipped, make};
+use sp_engine::hidden;
+use sp_engine::pkg::Overwrite;
+use sp_engine::{Brief, Error, Kind, Result, kb};
+use sp_formats::output::ContextSource;
+use sp_tree::Digest;
+
+use super::Local;
+use crate::mcp::answer::base64_of;
+use crate::mcp::tools::knowledge::LARGEST_BUDGET;
+use crate::mcp::tools::{About, Call, Tool};
+
+/// So many tokens each file has if nothing is said.
+const USUAL_BUDGET: usize = 6_000;
+
+const GENERATE_PACK: About = About::reads(
+    "generate_pack",
+    "Generate a context pack",
+    "Make a context pack for a project from the user's knowledge bases: conventions, skills, prompts and tasks, each \
+     statement with its source. Gives the files; nothing is written.",
+);
+
+pub(super) fn tools() -> Vec<Tool<Local>> {
+    vec![Tool::new(GENERATE_PACK, generate_pack)]
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Wanted {
+    /// What the project is called.
+    name: String,
+    /// What is intended, in one to three sentences.
+    description: String,
+    /// What the user asked for.
+    prompt: Option<String>,
+    /// What it is built with.
+    #[serde(default)]
+    stack: Vec<String>,
+    /// Knowledge bases, by their folders; all that were added if nothing is said.
+    #[serde(default)]
+    kb: Vec<String>,
+    /// Only what was captured since: `90d`, `12w`, `6m`, `1y` or a day.
+    since: Option<String>,
+    /// How many tokens each file has at the most; 6,000 if nothing is said.
+    #[serde(default = "usual_budget")]
+    budget: usize,
+    /// When it is made, as `2026-04-24T14:22:03Z`; now if nothing is said.
+    generated_at: Option<String>,
+    /// What tells it from every other, a ULID or a UUID; it follows from the rest if nothing is said.
+    pack_id: Option<String>,
+}
+
+fn usual_budget() -> usize {
+    USUAL_BUDGET
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Generated {
+    /// What tells it from every other.
+    pack_id: String,
+    /// When it was made.
+    generated_at: String,
+    /// Its files, with `pack.json`.
+    files: Vec<GeneratedFile>,
+    /// Its sources, the most needed first.
+    sources: Vec<ContextSource>,
+    /// How many documents there are.
+    documents: usize,
+    /// How many of them have something of what is asked for.
+    relevant: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct GeneratedFile {
+    /// Its name in the folder of the pack.
+    path: String,
+    /// The hash of its bytes.
+    digest: String,
+    /// How many bytes it has.
+    size: usize,
+    /// What it says, to the letter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// Its bytes in base64, where they could not be shown to the letter as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blob: Option<String>,
+}
+
+fn generate_pack(local: &Local, wanted: Wanted, call: &Call) -> Result<Generated> {
+    if wanted.budget > LARGEST_BUDGET {
+        let message = format!("{} tokens are more than {LARGEST_BUDGET}", wanted.budget);
+        return Err(Error::new(Kind::Usage, message).hint("ask for fewer"));
+    }
+    let request = BuildRequest {
+        kb: local.bases(&wanted.kb)?,
+        brief: Brief { name: wanted.name, description: wanted.description, prompt: wanted.prompt, stack: wanted.stack },
+        since: wanted.since,
+        out: None,
+        zip: Zipped::No,
+        budget: wanted.budget,
+        explain: Explain::No,
+        generated_at: wanted.generated_at,
+        pack_id: wanted.pack_id,
+        overwrite: Overwrite::Refuse,
+        // A client must not choose where what the user collected is sent.
+        model: None,
+    };
+    let made = local.with(Some(call), |context| make(context, &request))?;
+    Ok(Generated {
+        pack_id: made.pack_id,
+        generated_at: made.generated_at,
+        files: made.files.into_iter().map(file).collect(),
+        sources: made.sources,
+        documents: made.documents.0,
+        relevant: made.documents.2,
+    })
+}
+
+fn file((path, bytes): (String, Vec<u8>)) -> GeneratedFile {
+    let (digest, size) = (format!("sha256:{}", Digest::of(&bytes).hex()), bytes.len());
+    // Whatever would be marked on its way is not to the letter any more.
+    let is_plain = |text: &String| matches!(hidden::mark(text), std::borrow::Cow::Borrowed(_));
+    let (text, blob) = match String::from_utf8(bytes) {
+        Ok(text) if is_plain(&text) => (Some(text), None),
+        Ok(text) => (None, Some(base64_of(text.as_bytes()))),
+        Err(other) => (None, Some(base64_of(other.as_bytes()))),
+    };
+    GeneratedFile { path, digest, size, text, blob }
+}
+
+impl Local {
+    /// Knowledge bases that the user added, or that lie where this server looks.
+    fn bases(&self, wanted: &[String]) -> Result<Vec<PathBuf>> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known = self.with(None, |context| kb::list(context, None)).map(|list| list.bases).unwrap_or_default();
+        let base = |path: &String| {
+            let named = self.settings.context.current_dir.join(path);
+            let real = named.canonicalize().unwrap_or(named);
+            match known.iter().any(|base| base.dir == real) {
+                true => Ok(real),
+                false => self.inside(path),
+            }
+        };
+        wanted.iter().map(base).collect()
+    }
+}

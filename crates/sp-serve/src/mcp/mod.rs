@@ -1,0 +1,110 @@
+//! What Skillpack knows and does, for agents that ask for themselves: MCP over stdio and HTTP.
+//!
+//! ```text
+//! transport ──▶ Server (methods, pages, marks) ──▶ Shelf (what there is) ──▶ engine, or a registry
+//! ```
+//!
+//! No verb lives here alone: every tool calls the engine as a command does, and everything that is served can be
+//! had on the command line. What comes from files is data; nothing hidden in it reaches an agent unmarked.
+
+mod answer;
+mod cursor;
+mod extension;
+mod http;
+mod local;
+mod pages;
+mod pending;
+mod prompts;
+mod resources;
+mod schema;
+pub(crate) mod serve_http;
+mod server;
+mod shelf;
+mod stdio;
+mod tools;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::service::{RoleServer, RunningService};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::signal::unix::{SignalKind, signal};
+
+pub use crate::mcp::http::{Door, Endpoint, endpoint};
+pub use crate::mcp::local::{Local, LocalSettings, Silent, Writing};
+pub use crate::mcp::serve_http::{McpSettings, serve_mcp};
+pub use crate::mcp::server::Server;
+pub use crate::mcp::shelf::{Desk, Only, PackCard, PackageCard, Paged, Shelf, SkillCard};
+pub use crate::mcp::stdio::{MOST_BYTES, no_message};
+pub use crate::mcp::tools::{About, Call, Effect, Progress, Reach, Tool, common, knowledge};
+pub use rmcp::model::Extensions;
+
+use crate::mcp::stdio::Lines;
+
+/// Maximum time that a process spends on running requests after it was asked to stop.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Serves one client that writes lines and reads lines, until its input has ended and every request has its response,
+/// until it closes the output, or until `shutdown` completes. On shutdown, running requests are cancelled.
+pub async fn serve_lines<D, R, W>(desk: Arc<D>, input: R, output: W, shutdown: impl Future<Output = ()>)
+where
+    D: Desk,
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let transport = Lines::new(input, output);
+    let pending = transport.pending().clone();
+    let mut shutdown = std::pin::pin!(shutdown);
+    let running = tokio::select! {
+        running = begin(Server::new(desk), transport) => running,
+        () = &mut shutdown => return,
+    };
+    let Some(running) = running else { return };
+    let cancellation = running.cancellation_token();
+    let mut ended = std::pin::pin!(running.waiting());
+    tokio::select! {
+        _ = &mut ended => {}
+        // Nobody waits for what a cancelled request is still doing.
+        () = pending.completed() => {}
+        () = shutdown => {
+            cancellation.cancel();
+            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
+        }
+    }
+}
+
+/// Waits for the message that starts a session. A message that cannot start one was answered, or needs no answer, so
+/// the next one is tried. Returns `None` if the connection ends before.
+async fn begin<D, R, W>(server: Server<D>, transport: Lines<R, W>) -> Option<RunningService<RoleServer, Server<D>>>
+where
+    D: Desk,
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    while !transport.pending().is_complete() {
+        if let Ok(running) = rmcp::service::serve_server(server.clone(), transport.clone()).await {
+            return Some(running);
+        }
+    }
+    None
+}
+
+/// Serves this process's parent over stdin and stdout, until stdin ends or the process is asked to end.
+pub fn serve_stdio<D: Desk>(desk: Arc<D>) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let mut terminated = signal(SignalKind::terminate())?;
+        let mut interrupted = signal(SignalKind::interrupt())?;
+        let shutdown = async {
+            tokio::select! {
+                _ = terminated.recv() => {}
+                _ = interrupted.recv() => {}
+            }
+        };
+        serve_lines(desk, tokio::io::stdin(), tokio::io::stdout(), shutdown).await;
+        std::io::Result::Ok(())
+    })?;
+    // A thread may still wait for stdin, and nobody waits for it.
+    runtime.shutdown_background();
+    Ok(())
+}

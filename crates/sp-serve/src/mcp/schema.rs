@@ -1,0 +1,132 @@
+//! Schemas of tools as every client reads them: no references, no types that may be several, no numbers with a
+//! format. What is optional is simply not required, and never null.
+
+use std::sync::Arc;
+
+use rmcp::model::JsonObject;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+use sp_engine::hidden::mark;
+
+/// The schema of a type.
+pub(crate) fn schema_of<T: JsonSchema>() -> Arc<JsonObject> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    simplify(&mut schema);
+    let mut object = match schema {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    };
+    object.remove("title");
+    object.entry("type").or_insert_with(|| "object".into());
+    object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    Arc::new(object)
+}
+
+fn simplify(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            without_null(object);
+            object.remove("format");
+            if object.get("default").is_some_and(Value::is_null) {
+                object.remove("default");
+            }
+            for (key, value) in object.iter_mut() {
+                match (key.as_str(), value) {
+                    // What stands here are names of members, whatever they are called.
+                    ("properties", Value::Object(members)) => members.values_mut().for_each(simplify),
+                    (_, value) => simplify(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(simplify),
+        _ => {}
+    }
+}
+
+/// `["integer", "null"]` is an integer, and so is what is one of an integer and null.
+fn without_null(object: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|one| one != "null");
+        if let [one] = types.as_slice() {
+            let one = one.clone();
+            object.insert("type".into(), one);
+        }
+    }
+    let is_null = |one: &Value| one.get("type").is_some_and(|kind| kind == "null");
+    let only = match object.get_mut("anyOf") {
+        Some(Value::Array(some)) => {
+            some.retain(|one| !is_null(one));
+            if let [Value::Object(only)] = some.as_slice() { Some(only.clone()) } else { None }
+        }
+        _ => None,
+    };
+    if let Some(only) = only {
+        object.remove("anyOf");
+        for (key, value) in only {
+            object.entry(key).or_insert(value);
+        }
+        without_null(object);
+    }
+}
+
+/// A value without members that are null, as its schema has it, and with nothing hidden in its texts.
+pub(crate) fn cleaned(value: Value) -> Value {
+    match value {
+        Value::Object(object) => Value::Object(
+            object
+                .into_iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(key, value)| (mark(&key).into_owned(), cleaned(value)))
+                .collect(),
+        ),
+        Value::Array(items) => items.into_iter().map(cleaned).collect(),
+        Value::String(text) => Value::String(mark(&text).into_owned()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Inner {
+        deep: Option<bool>,
+    }
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Outer {
+        count: Option<u32>,
+        inner: Option<Inner>,
+        list: Option<Vec<Inner>>,
+        name: String,
+    }
+
+    #[test]
+    fn mc_06_schemas_are_plain() {
+        let schema = serde_json::to_value(&*schema_of::<Outer>()).unwrap();
+        let text = schema.to_string();
+        for odd in ["null", "$ref", "$defs", "anyOf", "format", "$schema"] {
+            assert!(!text.contains(odd), "{odd}: {text}");
+        }
+        assert_eq!(schema["properties"]["count"]["type"], "integer");
+        assert_eq!(schema["properties"]["inner"]["type"], "object");
+        assert_eq!(schema["required"], serde_json::json!(["name"]));
+    }
+
+    #[test]
+    fn mc_06_what_is_null_is_left_out() {
+        let value = serde_json::json!({"a": null, "b": [{"c": null, "d": 1}], "e": "x\u{202e}y"});
+        let cleaned = cleaned(value);
+        assert_eq!(cleaned["b"], serde_json::json!([{"d": 1}]));
+        assert!(cleaned.get("a").is_none());
+        assert!(!cleaned["e"].as_str().unwrap().contains('\u{202e}'));
+    }
+}

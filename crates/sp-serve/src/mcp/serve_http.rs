@@ -1,0 +1,94 @@
+//! MCP over HTTP, as `sp mcp --http` serves it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State as Extracted};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use sp_tree::Digest;
+use tokio::net::TcpListener;
+use tower::limit::GlobalConcurrencyLimitLayer;
+
+use crate::connections::{self, bearer_token, shutdown_signal};
+use crate::error::ServeError;
+use crate::mcp::http::{Door, Endpoint, endpoint};
+use crate::mcp::shelf::Desk;
+use crate::mcp::stdio::{MOST_BYTES, no_message};
+
+/// The path at which MCP is spoken.
+pub(crate) const PATH: &str = "/mcp";
+/// How many requests are answered at once; the others wait.
+const AT_ONCE: usize = 256;
+/// How long a request may take to come.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How MCP is served over HTTP.
+pub struct McpSettings {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// What opens it; without one only this machine may ask.
+    pub token: Option<String>,
+}
+
+/// Serves a desk until it is told to stop.
+pub fn serve_mcp<D: Desk>(
+    settings: &McpSettings,
+    desk: Arc<D>,
+    started: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let door = match &settings.token {
+        None => Door::Loopback,
+        Some(_) => Door::Opened,
+    };
+    let endpoint = endpoint(desk, door);
+    let wanted = settings.token.as_deref().map(|token| Digest::of(token.as_bytes()));
+    let router = Router::new()
+        .route(PATH, any(async move |request: Request| ask(&endpoint, request).await))
+        .layer(from_fn_with_state(wanted, only_with_token))
+        .layer(GlobalConcurrencyLimitLayer::new(AT_ONCE));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Run)?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(settings.listen).await.map_err(|e| ServeError::Listen(settings.listen, e))?;
+        started(listener.local_addr().map_err(ServeError::Run)?);
+        connections::run(listener, router, PATIENCE, shutdown_signal()).await;
+        Ok(())
+    })
+}
+
+/// Asks an endpoint. What is no message is refused as JSON-RPC asks, where the endpoint would say so in a text.
+pub(crate) async fn ask<D: Desk>(endpoint: &Endpoint<D>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let bytes = match tokio::time::timeout(PATIENCE, to_bytes(body, MOST_BYTES)).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => return (StatusCode::PAYLOAD_TOO_LARGE, "that is more than is taken here\n").into_response(),
+        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "that takes too long to come\n").into_response(),
+    };
+    let response = endpoint.handle(Request::from_parts(parts, Body::from(bytes.clone()))).await.map(Body::new);
+    let told = (response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE).then(|| no_message(&bytes)).flatten();
+    match told {
+        Some(told) => (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], told).into_response(),
+        None => response,
+    }
+}
+
+/// Lets nobody in without the token, if there is one. Hashes are compared, which tell nothing by their time.
+async fn only_with_token(Extracted(wanted): Extracted<Option<Digest>>, request: Request, next: Next) -> Response {
+    let given = bearer_token(request.headers()).flatten().map(|token| Digest::of(token.as_bytes()));
+    if wanted.is_some_and(|wanted| given != Some(wanted)) {
+        return refused();
+    }
+    next.run(request).await
+}
+
+/// What whoever has no token is told.
+fn refused() -> Response {
+    let mut response = (StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`\n").into_response();
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
+}

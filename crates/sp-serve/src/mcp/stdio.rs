@@ -1,0 +1,225 @@
+//! Lines of JSON in and out. A line that is no message is answered as JSON-RPC asks, and nothing ends because of it.
+//!
+//! The service ends when [`Lines::receive`] returns `None`, and drops the requests that it is working on. So the end of
+//! the input is held back until every request that was read has its response written: see [`Pending`].
+
+use std::io;
+use std::sync::Arc;
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ErrorCode, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
+use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::Mutex;
+
+use crate::mcp::pending::Pending;
+
+/// A message has so many bytes at the most.
+pub const MOST_BYTES: usize = 4 * 1024 * 1024;
+
+/// The transport of one client. Clones share the connection, so that a handshake that failed can be tried again.
+pub(crate) struct Lines<R, W> {
+    input: Arc<Mutex<LineReader<R>>>,
+    output: Arc<Mutex<W>>,
+    pending: Pending,
+}
+
+impl<R, W> Clone for Lines<R, W> {
+    fn clone(&self) -> Self {
+        Self { input: Arc::clone(&self.input), output: Arc::clone(&self.output), pending: self.pending.clone() }
+    }
+}
+
+/// Reads lines of bounded length. A read that is given up loses nothing.
+struct LineReader<R> {
+    input: BufReader<R>,
+    /// What was read of the next line.
+    line: Vec<u8>,
+    /// Whether the line exceeds [`MOST_BYTES`], so that the rest of it is skipped.
+    too_long: bool,
+    ended: bool,
+}
+
+/// What came in.
+enum Incoming {
+    Message(Box<ClientJsonRpcMessage>),
+    Refused(ErrorData, Option<RequestId>),
+    Nothing,
+}
+
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    /// Reads the next line. Returns `None` at the end of the input; the last line needs no line feed.
+    async fn next(&mut self) -> Option<Incoming> {
+        while !self.ended {
+            // An input that cannot be read any further has ended.
+            let here = self.input.fill_buf().await.unwrap_or_default();
+            self.ended = here.is_empty();
+            let end = here.iter().position(|byte| *byte == b'\n');
+            let taken = end.unwrap_or(here.len());
+            self.too_long |= self.line.len() + taken > MOST_BYTES;
+            match self.too_long {
+                true => self.line.clear(),
+                false => self.line.extend_from_slice(&here[..taken]),
+            }
+            self.input.consume(taken + usize::from(end.is_some()));
+            if end.is_some() || self.ended {
+                let line = std::mem::take(&mut self.line);
+                return Some(match std::mem::take(&mut self.too_long) {
+                    true => Incoming::Refused(too_long(), None),
+                    false => read(&line),
+                });
+            }
+        }
+        None
+    }
+}
+
+impl<R, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
+    pub(crate) fn new(input: R, output: W) -> Self
+    where
+        R: AsyncRead,
+    {
+        let input = BufReader::with_capacity(64 * 1024, input);
+        Self {
+            input: Arc::new(Mutex::new(LineReader { input, line: Vec::new(), too_long: false, ended: false })),
+            output: Arc::new(Mutex::new(output)),
+            pending: Pending::new(),
+        }
+    }
+
+    /// What this connection still owes its client.
+    pub(crate) fn pending(&self) -> &Pending {
+        &self.pending
+    }
+
+    /// Registers a message, and the request that it answers, at once; it is written when the future runs.
+    fn write(
+        &self,
+        message: ServerJsonRpcMessage,
+        answered: Option<&RequestId>,
+    ) -> impl Future<Output = io::Result<()>> + Send + use<R, W> {
+        let write = self.pending.begin_write(answered);
+        let (output, pending) = (Arc::clone(&self.output), self.pending.clone());
+        async move {
+            let result = write_line(&output, &message).await;
+            if result.is_err() {
+                pending.fail_output();
+            }
+            drop(write);
+            result
+        }
+    }
+
+    /// Keeps account of a message that was read. Returns the error that answers it if it cannot be passed on.
+    fn accept(&self, message: &ClientJsonRpcMessage) -> Option<(ErrorData, RequestId)> {
+        match message {
+            JsonRpcMessage::Request(request) if !self.pending.begin(&request.id) => {
+                let error = ErrorData::invalid_request("a request with this ID is still in progress", None);
+                return Some((error, request.id.clone()));
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.pending.cancel(id);
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+}
+
+async fn write_line<W: AsyncWrite + Unpin>(output: &Mutex<W>, message: &ServerJsonRpcMessage) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec(message)?;
+    bytes.push(b'\n');
+    let mut output = output.lock().await;
+    output.write_all(&bytes).await?;
+    output.flush().await
+}
+
+fn too_long() -> ErrorData {
+    ErrorData::invalid_request(format!("a message has {MOST_BYTES} bytes at the most"), None)
+}
+
+/// Reads a line. What is JSON but no message is refused with the id that it has.
+fn read(line: &[u8]) -> Incoming {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Incoming::Nothing;
+    }
+    let why = match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
+        Ok(message) => return Incoming::Message(Box::new(message)),
+        Err(why) => why,
+    };
+    let Ok(value) = serde_json::from_slice::<Value>(line) else {
+        let message = format!("this is no JSON: {why}");
+        return Incoming::Refused(ErrorData::new(ErrorCode::PARSE_ERROR, message, None), None);
+    };
+    if value.is_array() {
+        return Incoming::Refused(ErrorData::invalid_request("messages come one by one, not in a list", None), None);
+    }
+    let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
+    // A notification gets no answer, whatever is wrong with it.
+    match value.get("method").is_some() && value.get("id").is_none() {
+        true => Incoming::Nothing,
+        false => Incoming::Refused(ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None), id),
+    }
+}
+
+/// What a body that is no message is answered, as JSON-RPC asks; none if it is one.
+pub fn no_message(body: &[u8]) -> Option<Vec<u8>> {
+    let (error, id) = match read(body) {
+        Incoming::Message(_) => return None,
+        Incoming::Refused(error, id) => (error, id),
+        // Over HTTP everything is answered.
+        Incoming::Nothing => (ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None), None),
+    };
+    serde_json::to_vec(&ServerJsonRpcMessage::error(error, id)).ok()
+}
+
+impl<R, W> Transport<RoleServer> for Lines<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let answered = match &message {
+            JsonRpcMessage::Response(response) => Some(response.id.clone()),
+            JsonRpcMessage::Error(error) => error.id.clone(),
+            _ => None,
+        };
+        self.write(message, answered.as_ref())
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let mut input = self.input.lock().await;
+        loop {
+            let (error, id) = match input.next().await {
+                None => {
+                    self.pending.end_input();
+                    self.pending.completed().await;
+                    return None;
+                }
+                Some(Incoming::Nothing) => continue,
+                Some(Incoming::Refused(error, id)) => (error, id),
+                Some(Incoming::Message(message)) => match self.accept(&message) {
+                    None => return Some(*message),
+                    Some((error, id)) => (error, Some(id)),
+                },
+            };
+            // This future may be dropped at any time, and half a line must not be written. The ID may be that of
+            // another request, which still gets its own response.
+            tokio::spawn(self.write(ServerJsonRpcMessage::error(error, id), None));
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.output.lock().await.flush().await
+    }
+}

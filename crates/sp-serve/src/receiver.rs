@@ -1,0 +1,295 @@
+//! `sp pkg receive`: takes envelopes, and imports what is in them or lets it wait.
+//!
+//! One path, one method, bodies of a known length: what is needed of HTTP, and no more. Whatever
+//! comes is judged by `sp_engine::pkg::PackageReceiver`.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use sp_engine::pkg::{EnvelopeSignature, PackageReceiver, ReceiveError, ReceiveRequest, ReceivedPackage};
+use sp_engine::{Context, Error, Event, Kind};
+use sp_formats::json::quoted;
+use sp_formats::package::envelope::PATH;
+
+/// Heads of requests that are longer are not ours.
+const MAX_HEAD: usize = 16 * 1024;
+const MAX_HEADERS: usize = 64;
+/// How long a whole request may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How many requests are read at a time.
+const AT_ONCE: usize = 16;
+
+/// How long is listened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// Until the process ends.
+    Forever,
+    /// Until one package was taken.
+    One,
+}
+
+/// Where packages are received.
+#[derive(Debug, Clone)]
+pub struct ListenRequest {
+    /// The address to listen on.
+    pub listen: String,
+    /// How long is listened.
+    pub until: Until,
+    /// What is received.
+    pub package: ReceiveRequest,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Incoming {
+    /// It listens.
+    Listening(String),
+    /// A package went into the store.
+    Imported {
+        /// Which.
+        package: String,
+        /// Who sent it, as they say.
+        sender: String,
+    },
+    /// A package waits.
+    Waiting {
+        /// Which.
+        package: String,
+        /// Who sent it, as they say.
+        sender: String,
+        /// By which it is taken or refused.
+        id: String,
+    },
+    /// Something was refused.
+    Refused(String),
+}
+
+/// Listens, and tells what happens.
+pub fn receive(
+    context: &Context<'_>,
+    request: &ListenRequest,
+    tell: &(dyn Fn(Incoming) + Sync),
+) -> sp_engine::Result<()> {
+    let receiver = PackageReceiver::open(context, &request.package)?;
+    let unheard = |e: std::io::Error| {
+        Error::new(Kind::Environment, format!("cannot listen on `{}`", request.listen))
+            .because(e)
+            .hint("choose another address; port 0 takes any that is free")
+    };
+    let listener = TcpListener::bind(&request.listen).map_err(unheard)?;
+    let address = listener.local_addr().map_err(unheard)?;
+    if !address.ip().is_loopback() {
+        context.tell(Event::Warning(format!(
+            "{address} can be reached from other machines, and what comes is not encrypted: put a TLS proxy before it"
+        )));
+    }
+    if request.package.signature == EnvelopeSignature::Optional {
+        context.tell(Event::Warning(format!(
+            "unsigned envelopes are accepted: anyone who can connect to {address} can send packages under any name"
+        )));
+    }
+    tell(Incoming::Listening(address.to_string()));
+    let open = AtomicUsize::new(0);
+    let taken = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { continue };
+            if open.load(Ordering::Acquire) >= AT_ONCE {
+                refuse_unread(stream);
+                continue;
+            }
+            open.fetch_add(1, Ordering::AcqRel);
+            let handle = || {
+                if serve(&receiver, stream, tell) {
+                    taken.fetch_add(1, Ordering::AcqRel);
+                }
+                open.fetch_sub(1, Ordering::AcqRel);
+            };
+            match request.until {
+                Until::One => handle(),
+                Until::Forever => drop(scope.spawn(handle)),
+            }
+            if request.until == Until::One && taken.load(Ordering::Acquire) > 0 {
+                break;
+            }
+        }
+    });
+    Ok(())
+}
+
+fn refuse_unread(mut stream: TcpStream) {
+    let _ = stream.set_write_timeout(Some(Duration::from_secs(1)));
+    let _ = stream.write_all(b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+}
+
+/// Reads one request and answers it; whether a package was taken, is told.
+fn serve(receiver: &PackageReceiver<'_>, mut stream: TcpStream, tell: &(dyn Fn(Incoming) + Sync)) -> bool {
+    let outcome = read(receiver, &mut stream).and_then(|body| receiver.accept(&body));
+    let (status, body, event) = match outcome {
+        Ok(ReceivedPackage::Imported { package, sender }) => {
+            (200, said("imported", &package), Incoming::Imported { package, sender })
+        }
+        Ok(ReceivedPackage::Queued { package, sender, id }) => {
+            (202, said("waiting", &package), Incoming::Waiting { package, sender, id })
+        }
+        Err(ReceiveError { status, reason }) => {
+            (status, format!("{{\"error\":{}}}", quoted(&reason)), Incoming::Refused(reason))
+        }
+    };
+    let taken = !matches!(event, Incoming::Refused(_));
+    answer(&mut stream, status, &body);
+    tell(event);
+    taken
+}
+
+/// The body of a request that is for us.
+fn read(receiver: &PackageReceiver<'_>, stream: &mut TcpStream) -> Result<String, ReceiveError> {
+    let limit = receiver.max_bytes();
+    let mut reader = Deadline { stream, until: Instant::now() + PATIENCE };
+    let mut bytes = Vec::new();
+    let mut block = [0; 8192];
+    let head = loop {
+        if let Some(head) = head(receiver, &bytes)? {
+            break head;
+        }
+        if bytes.len() > MAX_HEAD {
+            return Err(ReceiveError::new(431, "the head of the request is too long"));
+        }
+        let count = reader.read(&mut block).map_err(|e| lost(&e))?;
+        if count == 0 {
+            return Err(ReceiveError::new(400, "the request ended before it was whole"));
+        }
+        bytes.extend_from_slice(&block[..count]);
+    };
+    if head.length > limit {
+        return Err(ReceiveError::new(413, format!("an envelope has {limit} bytes at the most")));
+    }
+    if head.expects {
+        reader.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").map_err(|e| lost(&e))?;
+    }
+    let mut body = bytes.split_off(head.size);
+    let wanted = usize::try_from(head.length).unwrap_or(usize::MAX);
+    while body.len() < wanted {
+        let count = reader.read(&mut block).map_err(|e| lost(&e))?;
+        if count == 0 {
+            return Err(ReceiveError::new(400, "the request ended before it was whole"));
+        }
+        body.extend_from_slice(&block[..count]);
+    }
+    body.truncate(wanted);
+    String::from_utf8(body).map_err(|_| ReceiveError::new(400, "the envelope is not UTF-8"))
+}
+
+/// The head of a request, once it is whole. A request that is not for us is refused.
+fn head(receiver: &PackageReceiver<'_>, bytes: &[u8]) -> Result<Option<Head>, ReceiveError> {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    let size = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(size)) => size,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(_) => return Err(ReceiveError::new(400, "this is no HTTP request")),
+    };
+    if request.path.map(|path| path.split('?').next().unwrap_or_default()) != Some(PATH) {
+        return Err(ReceiveError::new(404, format!("there is only `{PATH}` here")));
+    }
+    if request.method != Some("POST") {
+        return Err(ReceiveError::new(405, "only POST is taken"));
+    }
+    let all = |name: &str| {
+        request
+            .headers
+            .iter()
+            .filter(|header| header.name.eq_ignore_ascii_case(name))
+            .map(|header| header.value)
+            .collect::<Vec<_>>()
+    };
+    receiver.authorize(&all("authorization"))?;
+    if !all("transfer-encoding").is_empty() {
+        return Err(ReceiveError::new(411, "a request says how long it is: `content-length`"));
+    }
+    let length = match all("content-length").as_slice() {
+        [one] => std::str::from_utf8(one)
+            .ok()
+            .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+            .and_then(|text| text.parse().ok()),
+        _ => None,
+    };
+    let length = length.ok_or_else(|| ReceiveError::new(411, "a request says how long it is: `content-length`"))?;
+    let expects = all("expect").iter().any(|value| value.eq_ignore_ascii_case(b"100-continue"));
+    Ok(Some(Head { size, length, expects }))
+}
+
+struct Head {
+    /// How many bytes it has.
+    size: usize,
+    /// How many bytes the body has.
+    length: u64,
+    /// Whether the sender waits to be asked for the body.
+    expects: bool,
+}
+
+/// A stream that is read until an instant, and no longer.
+struct Deadline<'a> {
+    stream: &'a mut TcpStream,
+    until: Instant,
+}
+
+impl Read for Deadline<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
+}
+
+fn lost(error: &std::io::Error) -> ReceiveError {
+    match error.kind() {
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => ReceiveError::new(408, "the request took too long"),
+        _ => ReceiveError::new(400, format!("the connection broke: {error}")),
+    }
+}
+
+fn said(status: &str, package: &str) -> String {
+    format!("{{\"status\":{},\"package\":{}}}", quoted(status), quoted(package))
+}
+
+fn answer(stream: &mut TcpStream, status: u16, body: &str) {
+    let reason = match status {
+        200 => "OK",
+        202 => "Accepted",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        411 => "Length Required",
+        413 => "Content Too Large",
+        422 => "Unprocessable Content",
+        431 => "Request Header Fields Too Large",
+        _ => "Internal Server Error",
+    };
+    let text = format!(
+        "HTTP/1.1 {status} {reason}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    // The other side may be gone; that is its own affair.
+    let _ = stream.set_write_timeout(Some(Duration::from_secs(5)));
+    let _ = stream.write_all(text.as_bytes());
+    let _ = stream.shutdown(std::net::Shutdown::Write);
+    // What was sent and not read would reset the connection before the answer arrives.
+    let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
+    let mut rest = [0; 8192];
+    for _ in 0..64 {
+        match stream.read(&mut rest) {
+            Ok(count) if count > 0 => {}
+            _ => break,
+        }
+    }
+}

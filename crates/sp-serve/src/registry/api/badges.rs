@@ -1,0 +1,95 @@
+//! Badges: a version or a number of downloads, as a small picture for somebody's own page.
+//!
+//! They are as strangers see the registry, whoever asks: so they may be kept by those in between.
+
+use axum::extract::{Path, State as Shared};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use sp_formats::registry::{PackageIndex, Place};
+
+use crate::registry::metadata::Reader;
+use crate::registry::refusal::Refusal;
+use crate::registry::state::State;
+
+const BLUE: &str = "#2a53bf";
+const GREY: &str = "#5c6470";
+
+pub(super) async fn version(
+    shared: Shared<State>,
+    Path((namespace, file)): Path<(String, String)>,
+) -> Result<Response, Refusal> {
+    let Some(name) = file.strip_suffix(".svg") else { return Err(Refusal::not_found()) };
+    badge(shared, (&namespace, name), |index| {
+        let version = index.latest.map_or_else(|| "yanked".into(), |version| format!("v{version}"));
+        (format!("@{}/{}", index.namespace, index.name), version)
+    })
+    .await
+}
+
+pub(super) async fn downloads(
+    shared: Shared<State>,
+    Path((namespace, name)): Path<(String, String)>,
+) -> Result<Response, Refusal> {
+    badge(shared, (&namespace, &name), |index| ("downloads".into(), short(index.downloads))).await
+}
+
+async fn badge(
+    Shared(state): Shared<State>,
+    (namespace, name): (&str, &str),
+    said: impl Fn(PackageIndex) -> (String, String),
+) -> Result<Response, Refusal> {
+    let found = match Place::new(namespace, name) {
+        Ok(place) => state.metadata.with(move |database| database.versions(&place, &Reader::Stranger)).await?,
+        Err(_) => None,
+    };
+    let (status, picture) = match found.map(said) {
+        Some((label, value)) => (StatusCode::OK, drawn(&label, &value, BLUE)),
+        None => (StatusCode::NOT_FOUND, drawn("package", "not found", GREY)),
+    };
+    let told = [(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=300")];
+    Ok((status, told, picture).into_response())
+}
+
+fn drawn(label: &str, value: &str, colour: &str) -> String {
+    // No font is at hand to measure: most letters at this size are as wide as this or less.
+    let width = |text: &str| text.chars().count() * 7 + 14;
+    let (left, all) = (width(label), width(label) + width(value));
+    let (label_at, value_at) = (left / 2, left + width(value) / 2);
+    let (label, value) = (escaped(label), escaped(value));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{all}\" height=\"20\" role=\"img\" aria-label=\"{label}: {value}\">\
+         <title>{label}: {value}</title>\
+         <clipPath id=\"r\"><rect width=\"{all}\" height=\"20\" rx=\"4\"/></clipPath>\
+         <g clip-path=\"url(#r)\"><rect width=\"{left}\" height=\"20\" fill=\"#30363f\"/>\
+         <rect x=\"{left}\" width=\"{}\" height=\"20\" fill=\"{colour}\"/></g>\
+         <g fill=\"#fff\" text-anchor=\"middle\" font-family=\"Verdana,DejaVu Sans,sans-serif\" font-size=\"11\">\
+         <text x=\"{label_at}\" y=\"14\">{label}</text><text x=\"{value_at}\" y=\"14\">{value}</text></g></svg>\n",
+        all - left
+    )
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+/// A number in few letters: `999`, `1.2k`, `3.4M`.
+fn short(number: u64) -> String {
+    let tenths = |unit: u64, letter: char| format!("{}.{}{letter}", number / unit, number % unit * 10 / unit);
+    match number {
+        0..1000 => number.to_string(),
+        1000..1_000_000 => tenths(1000, 'k'),
+        _ => tenths(1_000_000, 'M'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_badge_is_a_picture_and_says_only_text() {
+        let picture = drawn("</text><script>", "\" onload=\"x", BLUE);
+        assert!(!picture.contains("<script") && !picture.contains("\" onload"), "{picture}");
+        assert_eq!((short(999), short(1234), short(5_600_000)), ("999".into(), "1.2k".into(), "5.6M".into()));
+    }
+}

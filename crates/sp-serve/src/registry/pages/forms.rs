@@ -1,0 +1,71 @@
+//! What a form must have before anything is done for it.
+
+use axum::http::{HeaderMap, header};
+use sp_tree::Digest;
+
+use super::visit::Visit;
+use crate::registry::refusal::Refusal;
+
+/// Whether a form was sent from a page of ours. Every browser says so for a form; what does not is refused.
+pub(super) fn from_here(headers: &HeaderMap) -> Result<(), Refusal> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let from = text(header::ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+    match (from, text(header::HOST)) {
+        (Some(from), Some(host)) if from.eq_ignore_ascii_case(host) => Ok(()),
+        _ => Err(Refusal::foreign_form()),
+    }
+}
+
+/// Whether a form was made for this session, and sent from here.
+pub(super) fn of_session(visit: &Visit, headers: &HeaderMap, token: &str) -> Result<(), Refusal> {
+    from_here(headers)?;
+    let expected = &visit.frame.form_token;
+    // Hashes are compared, so that the time tells nothing of what was expected.
+    let fits = Digest::of(token.as_bytes()) == Digest::of(expected.as_bytes());
+    match fits && visit.session.is_some() {
+        true => Ok(()),
+        false => Err(Refusal::foreign_form()),
+    }
+}
+
+/// Where one goes after a login: a path of this registry, whatever was asked for.
+pub(super) fn local(next: Option<&str>) -> &str {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
+    match next {
+        Some(next)
+            if next.len() <= 512 && next.starts_with('/') && !next.starts_with("//") && next.bytes().all(is_plain) =>
+        {
+            next
+        }
+        _ => "/",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_login_one_stays_here() {
+        for next in ["/", "/packages/acme/notes?x=1#y", "/search?q=a%0d%0ab"] {
+            assert_eq!(local(Some(next)), next);
+        }
+        let long = format!("/{}", "x".repeat(600));
+        for next in [
+            "",
+            "//evil",
+            "/\\evil",
+            "https://evil",
+            "javascript:x",
+            "evil",
+            "/a\r\nb",
+            "/\t/evil",
+            "/ä",
+            "\\\\evil",
+            &long,
+        ] {
+            assert_eq!(local(Some(next)), "/", "{next}");
+        }
+        assert_eq!(local(None), "/");
+    }
+}
