@@ -18,10 +18,12 @@ use rawzip::{
 };
 use thiserror::Error;
 
-use crate::dir::{Dir, DirEntry, EntryKind, FileError, Follow, escape_bytes, stamp_of};
+use crate::dir::{Dir, DirEntry, EntryKind, Follow, escape_bytes, stamp_of};
+use crate::file_error::FileError;
 use crate::limits::Limits;
 use crate::listing::{Listing, ListingBuilder, ListingError};
-use crate::path::{PathError, RelPath};
+use crate::path::RelPath;
+use crate::zip_error::Refusal;
 use crate::zip_layout::{End, Extent, check_disk, record_len};
 
 /// An archive that unpacks to less than this may be packed as tightly as it likes.
@@ -69,50 +71,6 @@ pub enum ArchiveError {
         /// Its name.
         name: &'static str,
     },
-}
-
-/// Why a member cannot be taken.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
-    /// A name that no tree can hold.
-    #[error(transparent)]
-    Name(#[from] PathError),
-    /// Too deep, too large, or a name that collides with another.
-    #[error(transparent)]
-    Listing(#[from] ListingError),
-    /// A link.
-    #[error("it is a link")]
-    Link,
-    /// A device, pipe or socket.
-    #[error("it is neither a file nor a folder")]
-    Special,
-    /// Encrypted.
-    #[error("it is encrypted")]
-    Encrypted,
-    /// A method that nobody uses for text.
-    #[error("it is compressed by a method that is not supported")]
-    Method,
-    /// Its two headers say different things.
-    #[error("its local header and the directory of the archive have a different {field}")]
-    Headers {
-        /// What differs.
-        field: &'static str,
-    },
-    /// An extra field gives it another name.
-    #[error("an extra field gives it another name")]
-    OtherName,
-    /// It is said to be in another part of a split archive.
-    #[error("its disk number is not 0")]
-    OtherDisk,
-    /// A folder that has bytes.
-    #[error("it is a folder with content")]
-    FolderContent,
-    /// Its bytes are those of another member too.
-    #[error("it shares its bytes with another member")]
-    Overlap,
-    /// Its bytes are not what was announced.
-    #[error("its bytes are not what its header says")]
-    Lies,
 }
 
 impl ArchiveError {

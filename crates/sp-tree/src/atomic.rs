@@ -3,7 +3,8 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::dir::{Dir, DirEntry, EntryKind, FileError, Fixed, Follow, Segment, Stamp};
+use crate::dir::{Dir, DirEntry, EntryKind, Fixed, Follow, Segment, Stamp};
+use crate::file_error::FileError;
 use crate::path::Name;
 
 /// Whether the new bytes must survive a power cut.

@@ -18,47 +18,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
-use thiserror::Error;
 
 use crate::fault::{self, Op};
+use crate::file_error::FileError;
 use crate::new_file::NewFile;
 use crate::path::{Name, RelPath};
 use crate::stamp::entry_kind;
 pub use crate::stamp::{EntryKind, Stamp};
 pub(crate) use crate::stamp::{stamp_link, stamp_of};
-
-/// A file-system call that failed, and where.
-#[derive(Debug, Error)]
-#[error("cannot {action} `{}`", path.display())]
-pub struct FileError {
-    /// What was tried: a verb.
-    pub action: &'static str,
-    /// On what.
-    pub path: PathBuf,
-    /// What the system said.
-    pub source: io::Error,
-}
-
-impl FileError {
-    /// Makes the error.
-    pub fn new(action: &'static str, path: impl Into<PathBuf>, source: impl Into<io::Error>) -> Self {
-        Self { action, path: path.into(), source: source.into() }
-    }
-
-    /// What kind of failure it was.
-    pub fn kind(&self) -> io::ErrorKind {
-        self.source.kind()
-    }
-
-    fn is(&self, errno: Errno) -> bool {
-        self.source.raw_os_error() == Some(errno.raw_os_error())
-    }
-
-    /// Whether a path could not be opened because it no longer leads to a directory, or leads there over a link.
-    pub(crate) fn is_another_directory(&self) -> bool {
-        [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].iter().any(|errno| self.is(*errno))
-    }
-}
 
 type Result<T, E = FileError> = std::result::Result<T, E>;
 

@@ -8,7 +8,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::path::fold;
+use crate::fold::fold;
 
 /// Returns whether some file system opens `.git` for this segment of a path.
 pub(crate) fn is_git_dir(segment: &str) -> bool {

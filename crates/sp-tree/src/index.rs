@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::digest::Digest;
 use crate::dir::{Dir, EntryKind, Follow, Stamp};
-use crate::scan::Stamps;
+use crate::stamp::Stamps;
 use crate::walk::{Found, FoundLink};
 
 const MAGIC: &[u8; 8] = b"sp-idx-1";

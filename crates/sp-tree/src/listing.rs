@@ -7,8 +7,9 @@ use std::collections::HashMap;
 
 use thiserror::Error;
 
+use crate::fold::fold;
 use crate::limits::Limits;
-use crate::path::{RelPath, fold};
+use crate::path::RelPath;
 
 /// Why a set of files cannot become a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

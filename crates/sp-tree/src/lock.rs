@@ -3,7 +3,8 @@
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 
-use crate::dir::{Dir, FileError, Fixed, Follow};
+use crate::dir::{Dir, Fixed, Follow};
+use crate::file_error::FileError;
 
 const LOCK: Fixed = Fixed("lock");
 

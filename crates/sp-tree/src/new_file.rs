@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use rustix::fs::Mode;
 
-use crate::dir::FileError;
 use crate::fault::{self, Op};
+use crate::file_error::FileError;
 use crate::stamp::{Stamp, stamp_of};
 
 /// A file that was just created and is being written.

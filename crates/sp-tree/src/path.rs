@@ -7,7 +7,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use unicode_normalization::{UnicodeNormalization, is_nfc_quick};
 
 use crate::git_name::is_git_dir;
 
@@ -188,18 +187,6 @@ fn is_device(segment: &str) -> bool {
     }
 }
 
-/// The form in which two names are one on a file system that folds case or normalizes Unicode.
-pub fn fold(text: &str) -> String {
-    if text.is_ascii() {
-        return text.to_ascii_lowercase();
-    }
-    let folded: String = text.nfd().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
-    match is_nfc_quick(folded.chars()) {
-        unicode_normalization::IsNormalized::Yes => folded,
-        _ => folded.nfc().collect(),
-    }
-}
-
 macro_rules! text_conversions {
     ($type:ident) => {
         impl TryFrom<String> for $type {
@@ -287,13 +274,5 @@ mod tests {
     #[test]
     fn a_name_is_one_segment() {
         assert_eq!(Name::new("a/b"), Err(PathError::Separator('/')));
-    }
-
-    #[test]
-    fn sp_19_folding_joins_case_and_normalization_twins() {
-        assert_eq!(fold("README"), fold("readme"));
-        assert_eq!(fold("caf\u{e9}"), fold("CAFE\u{301}"));
-        assert_eq!(fold("stra\u{df}e"), fold("STRASSE"));
-        assert_ne!(fold("a"), fold("b"));
     }
 }

@@ -13,7 +13,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::dir::{Access, Dir, DirEntry, FileError, Follow, Stamp, stamp_link};
+use crate::dir::{Access, Dir, DirEntry, Follow, Stamp, stamp_link};
+use crate::file_error::FileError;
 
 /// A directory by its real path, with a handle on the part of it that exists.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::digest::{Digest, Hasher};
-pub use crate::dir::FileError;
 use crate::dir::{Dir, DirEntry, EntryKind, Follow, stamp_of};
+use crate::file_error::FileError;
 use crate::path::RelPath;
 
 /// Reads a regular file that a user or a package gave, `limit` bytes at the most.

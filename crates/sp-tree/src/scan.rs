@@ -8,11 +8,13 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::digest::Digest;
-use crate::dir::{Dir, DirEntry, EntryKind, FileError, Follow, Stamp, escape_bytes};
+use crate::dir::{Dir, DirEntry, EntryKind, Follow, Stamp, escape_bytes};
+use crate::file_error::FileError;
 use crate::limits::Limits;
 use crate::listing::{Listing, ListingBuilder, ListingError, ListingKind};
 use crate::path::{PathError, RelPath};
 use crate::read::read_open;
+use crate::stamp::Stamps;
 use crate::tree::{Content, Tree, TreeEntry, TreeKind};
 use crate::write::TreeWriter;
 
@@ -60,9 +62,6 @@ pub struct Scanned {
     /// What each directory in it looked like before it was listed; the top has the path "".
     dirs: Stamps,
 }
-
-/// What each file and folder looked like, by path; the top has the path "".
-pub type Stamps = Vec<(Box<str>, Stamp)>;
 
 /// A directory of the disk that was read.
 #[derive(Debug, Clone)]

@@ -76,3 +76,6 @@ pub(crate) fn stamp_link(path: &Path) -> Option<Stamp> {
     let stat = rustix::fs::lstat(path).ok()?;
     Some(Stamp::of(&stat)).filter(|stamp| stamp.kind() == EntryKind::Link)
 }
+
+/// What each file and folder looked like, by path; the top has the path "".
+pub type Stamps = Vec<(Box<str>, Stamp)>;

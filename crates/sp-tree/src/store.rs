@@ -11,7 +11,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::digest::Digest;
-use crate::dir::{Dir, FileError, Fixed, Follow};
+use crate::dir::{Dir, Fixed, Follow};
+use crate::file_error::FileError;
 use crate::path::{Name, PathError};
 use crate::read::read_open;
 

@@ -1,7 +1,7 @@
 //! Files by safe path, each with the digest of its bytes, and one digest over them all.
 
 use crate::digest::{Digest, Hasher};
-use crate::dir::FileError;
+use crate::file_error::FileError;
 use crate::path::RelPath;
 use crate::write::TreeWriter;
 

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
 
-use crate::dir::{Dir, DirEntry, EntryKind, FileError, Follow, escape_bytes};
+use crate::dir::{Dir, DirEntry, EntryKind, Follow, escape_bytes};
+use crate::file_error::FileError;
 use crate::limits::Limits;
 use crate::path::{Name, PathError, check_not_git};
-use crate::scan::Stamps;
+use crate::stamp::Stamps;
 
 /// Why a walk ended before its end.
 #[derive(Debug, Error)]

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::dir::{Dir, FileError, Follow};
+use crate::dir::{Dir, Follow};
+use crate::file_error::FileError;
 use crate::path::{Name, PathError, RelPath};
-use crate::scan::Stamps;
+use crate::stamp::Stamps;
 
 /// Writes files and folders beneath a directory that holds nothing else.
 pub struct TreeWriter {

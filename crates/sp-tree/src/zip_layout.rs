@@ -17,7 +17,7 @@ use std::ops::Range;
 use rawzip::extra_fields::{ExtraFieldId, ExtraFields};
 use rawzip::{ReaderAt, ZipFileHeaderRecord};
 
-use crate::archive::Refusal;
+use crate::zip_error::Refusal;
 
 const LOCAL_SIGNATURE: [u8; 4] = *b"PK\x03\x04";
 const DESCRIPTOR_SIGNATURE: [u8; 4] = *b"PK\x07\x08";

@@ -8,7 +8,8 @@ use thiserror::Error;
 
 use crate::atomic::{self, Durability, Temp};
 use crate::digest::Digest;
-use crate::dir::{Dir, FileError, Fixed, Follow, Stamp};
+use crate::dir::{Dir, Fixed, Follow, Stamp};
+use crate::file_error::FileError;
 use crate::path::Name;
 use crate::read::read_open;
 

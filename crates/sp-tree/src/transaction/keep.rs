@@ -1,9 +1,9 @@
 //! What becomes of a folder that was replaced: deleted if it is as we left it, else kept.
 
 use super::journal::{Journal, JournalChange};
-use super::recover::inode;
 use super::{Kept, TRASH, coming, doomed, going};
-use crate::dir::{Dir, EntryKind, FileError, Follow, Segment};
+use crate::dir::{Dir, EntryKind, Follow, Segment};
+use crate::file_error::FileError;
 use crate::limits::Limits;
 use crate::path::Name;
 use crate::read::digest_open;
@@ -119,4 +119,8 @@ fn copy(
         EntryKind::Link => to.create_link(as_name, &from.read_link(name)?),
         EntryKind::Special => Ok(()),
     }
+}
+
+pub(super) fn inode(dir: &Dir, name: &Name) -> Result<Option<u64>, FileError> {
+    Ok(dir.look(name, Follow::Never)?.map(|stamp| stamp.inode))
 }

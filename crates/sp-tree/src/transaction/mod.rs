@@ -34,7 +34,8 @@ pub use recover::{Outcome, Recovery, pending, recover};
 
 use crate::atomic::Readers;
 use crate::digest::Digest;
-use crate::dir::{Dir, EntryKind, FileError, Fixed, Follow, Stamp};
+use crate::dir::{Dir, EntryKind, Fixed, Follow, Stamp};
+use crate::file_error::FileError;
 use crate::limits::Limits;
 use crate::path::Name;
 use crate::pinned::PinnedDir;

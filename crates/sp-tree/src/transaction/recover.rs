@@ -5,9 +5,10 @@ use std::io::ErrorKind;
 use rayon::prelude::*;
 
 use super::journal::{Journal, JournalChange, JournalRoot, Phase};
-use super::keep::Disposal;
+use super::keep::{Disposal, inode};
 use super::{Kept, TransactionError, coming, doomed, going};
-use crate::dir::{Dir, DirEntry, FileError, Follow};
+use crate::dir::{Dir, DirEntry, Follow};
+use crate::file_error::FileError;
 use crate::limits::Limits;
 use crate::path::Name;
 
@@ -169,10 +170,6 @@ fn put_back(index: usize, change: &JournalChange, dir: &Dir, stage: &Dir) -> Res
         }
     }
     dir.sync()
-}
-
-pub(super) fn inode(dir: &Dir, name: &Name) -> Result<Option<u64>, FileError> {
-    Ok(dir.look(name, Follow::Never)?.map(|stamp| stamp.inode))
 }
 
 /// A root and its stage, or `None` where somebody has removed either.

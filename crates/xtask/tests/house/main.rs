@@ -1,7 +1,9 @@
-//! The shape of the code base: what may depend on what.
+//! The shape of the code base: what may depend on what, how things are named, how long they are.
 //!
 //! A failure names what to change. The limits are constants at the top of each file.
 
 mod crates;
-#[expect(dead_code)]
+mod cycles;
+mod names;
+mod shape;
 mod source;

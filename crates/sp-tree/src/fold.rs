@@ -1,0 +1,28 @@
+//! Names that a file system may take for one.
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+/// The form in which two names are one on a file system that folds case or normalizes Unicode.
+pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let folded: String = text.nfd().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
+    match is_nfc_quick(folded.chars()) {
+        IsNormalized::Yes => folded,
+        _ => folded.nfc().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sp_19_folding_joins_case_and_normalization_twins() {
+        assert_eq!(fold("README"), fold("readme"));
+        assert_eq!(fold("caf\u{e9}"), fold("CAFE\u{301}"));
+        assert_eq!(fold("stra\u{df}e"), fold("STRASSE"));
+        assert_ne!(fold("a"), fold("b"));
+    }
+}
