@@ -46,6 +46,15 @@ pub(crate) struct Meta {
 }
 
 impl Meta {
+    /// Every value in a fixed order, without names: see [`Folder::values`](crate::knowledge::Folder::values).
+    pub(crate) fn values(&self) -> serde_json::Value {
+        serde_json::json!([
+            [self.url, self.title, self.kind, self.captured, self.published],
+            [self.tags, self.highlights],
+            [self.text, self.html, self.about, self.bad_date],
+        ])
+    }
+
     /// What an object says.
     pub(crate) fn of(value: &Value) -> Self {
         let Value::Object(members) = value else { return Self::default() };

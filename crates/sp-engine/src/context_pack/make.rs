@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::{Span, Timestamp, ToSpan, tz::TimeZone};
+use serde_json::json;
 use sp_analyze::knowledge::{Brief, Choosable, Composed, Left, Pick, Pool, Ranking, Source, compose, gather, rank};
 use sp_formats::context_pack::{
     Draft, Entries, Entry, Generator, Manifest, Project, SPEC_VERSION, Window, is_pack_id, pack_id, read,
@@ -371,11 +372,15 @@ fn draft(request: &BuildRequest, brief: Brief, composed: &Composed, made_of: &Ma
 
 /// The hash of all that a pack is made of.
 fn inputs(request: &BuildRequest, brief: &Brief, made_of: &MadeOf<'_>) -> Result<Digest> {
-    let mut all = format!("{brief:?} {:?} {}\n", request.since, request.budget);
-    made_of.picks.iter().for_each(|pick| all.push_str(&format!("{pick:?}\n")));
+    let mut all = json!([
+        [brief.name, brief.description, brief.prompt, brief.stack],
+        [request.since.map(|since| since.to_string()), request.budget],
+        made_of.picks.iter().map(|pick| json!([pick.number, pick.quote])).collect::<Vec<_>>(),
+    ])
+    .to_string();
     for base in made_of.bases {
         for (path, digest) in base.store.inputs()? {
-            all.push_str(&format!("{path:?} {digest:?}\n"));
+            all.push_str(&json!([path, digest]).to_string());
         }
     }
     Ok(Digest::of(all.as_bytes()))

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ignore::{DirEntry, WalkBuilder};
+use serde_json::json;
 use sp_analyze::knowledge::{FOLDER_FILE, Folder, Skipped, most_bytes, sidecars};
 use sp_tree::{Digest, Dir, Follow, RelPath, Stamp};
 
@@ -30,7 +31,7 @@ impl Found {
     /// What changes when the file, the one beside it or what holds for its folder does.
     pub(super) fn fingerprint(&self) -> Digest {
         let beside = self.sidecar.as_ref().map(|(_, stamp)| times(stamp));
-        Digest::of(format!("{:?} {beside:?} {:?}", times(&self.stamp), self.folder).as_bytes())
+        Digest::of(json!([times(&self.stamp), beside, self.folder.values()]).to_string().as_bytes())
     }
 
     /// When the file, or the one beside it, last changed.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
+use serde_json::json;
 use sp_analyze::knowledge::{File, Skipped, most_bytes, read, words};
 use sp_tree::{Digest, Dir};
 
@@ -114,7 +115,7 @@ impl Reading<'_> {
             Err(error) => return Some(unreadable(path, &error)),
         };
         let beside = file.sidecar.as_ref().and_then(|(path, _)| read_file(self.root, path, MOST_BESIDE).ok());
-        let digest = Digest::of(format!("{} {:?} {:?}", Digest::of(&bytes).hex(), beside, file.folder).as_bytes());
+        let digest = Digest::of(json!([Digest::of(&bytes).hex(), beside, file.folder.values()]).to_string().as_bytes());
         let is_recent = file.changed() > (self.session.context.wall_clock)() - RECENT;
         let stamp = if is_recent { Vec::new() } else { file.fingerprint().as_bytes().to_vec() };
         let is_known = self.known.get(path).is_some_and(|known| known.digest == digest.as_bytes());

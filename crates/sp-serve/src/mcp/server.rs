@@ -30,7 +30,7 @@ type Wanted = RequestContext<RoleServer>;
 /// One server for all clients of a desk.
 pub struct Server<D: Desk> {
     desk: Arc<D>,
-    tools: Arc<Tools<D::Shelf>>,
+    tools: Arc<Tools<D::Backend>>,
     room: Arc<Semaphore>,
     queue: Arc<Semaphore>,
 }
@@ -61,7 +61,7 @@ impl<D: Desk> Server<D> {
     async fn ask<T: Send + 'static>(
         &self,
         context: &Wanted,
-        ask: impl FnOnce(&D::Shelf) -> Result<T, ErrorData> + Send + 'static,
+        ask: impl FnOnce(&D::Backend) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let given_up = || ErrorData::internal_error("the request was given up", None);
         let _place = self.queue.try_acquire().map_err(|_| ErrorData::internal_error("too many requests wait", None))?;
@@ -186,7 +186,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = move |shelf: &D::Shelf| resources::read(shelf, &request.uri);
+        let read = move |shelf: &D::Backend| resources::read(shelf, &request.uri);
         self.ask(&context, read).await.map(Into::into)
     }
 
@@ -204,7 +204,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let get = move |shelf: &D::Shelf| prompts::get(shelf, &request.name);
+        let get = move |shelf: &D::Backend| prompts::get(shelf, &request.name);
         self.ask(&context, get).await.map(Into::into)
     }
 
@@ -220,7 +220,7 @@ impl<D: Desk> ServerHandler for Server<D> {
         if !extension::METHODS.contains(&method.as_str()) {
             return Err(unanswered(&method));
         }
-        let answer = move |shelf: &D::Shelf| {
+        let answer = move |shelf: &D::Backend| {
             extension::answer(shelf, &method, params).unwrap_or_else(|| Err(unanswered(&method)))
         };
         self.ask(&context, answer).await.map(CustomResult::new)

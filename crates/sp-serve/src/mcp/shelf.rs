@@ -14,10 +14,10 @@ use crate::mcp::tools::Tool;
 /// Decides which shelf somebody sees.
 pub trait Desk: Send + Sync + 'static {
     /// The shelves behind it.
-    type Shelf: Shelf;
+    type Backend: Shelf;
 
     /// The shelf for a request; what the transport knows of the client stands in its extensions.
-    fn shelf(&self, extensions: &Extensions) -> Arc<Self::Shelf>;
+    fn shelf(&self, extensions: &Extensions) -> Arc<Self::Backend>;
 
     /// What an agent is told before anything else.
     fn instructions(&self) -> String;
@@ -27,7 +27,7 @@ pub trait Desk: Send + Sync + 'static {
 pub struct Only<S>(pub Arc<S>, pub String);
 
 impl<S: Shelf> Desk for Only<S> {
-    type Shelf = S;
+    type Backend = S;
 
     fn shelf(&self, _: &Extensions) -> Arc<S> {
         Arc::clone(&self.0)

@@ -70,6 +70,11 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// Everything that it holds, in a fixed order: for a digest that changes when any of it does.
+    pub fn values(&self) -> serde_json::Value {
+        serde_json::json!([self.from, self.base_url, self.meta.values()])
+    }
+
     /// What holds for a whole knowledge base.
     pub fn new(base_url: Option<String>, captured_at: Option<String>) -> Self {
         Self { from: 0, base_url, meta: Meta { captured: captured_at, ..Meta::default() } }

@@ -95,7 +95,7 @@ pub(crate) struct RegistryShelf {
 }
 
 impl Desk for RegistryDesk {
-    type Shelf = RegistryShelf;
+    type Backend = RegistryShelf;
 
     fn shelf(&self, extensions: &Extensions) -> Arc<RegistryShelf> {
         let client = extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Client>()).cloned();
