@@ -17,9 +17,9 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
-use sp_analyze::graph::{Question, Shape, activation_at, reading};
+use sp_analyze::graph::{ContextFormat, SelectionQuery, activation_at, load_context};
 use sp_analyze::tokens;
-use sp_formats::json::{Json, Value};
+use sp_formats::json::{JsonDocument, JsonValue};
 use sp_formats::package::Graph;
 use sp_tree::Limits;
 
@@ -32,17 +32,30 @@ fn main() {
     let text = std::fs::read_to_string(format!("{folder}/graph.json")).expect("the graph");
     let graph = format!("{{\"context_graph\":{text}}}");
     let limits = Limits { json_values: u64::MAX, ..Limits::default() };
-    let json = Json::parse(graph, &limits).expect("JSON");
-    let questions = std::fs::read_to_string(format!("{folder}/questions.json")).expect("the questions");
-    let questions = Json::parse(questions, &limits).expect("JSON");
+    let json = JsonDocument::parse(graph, &limits).expect("JSON");
+    let questions =
+        std::fs::read_to_string(format!("{folder}/questions.json")).expect("the questions");
+    let questions = JsonDocument::parse(questions, &limits).expect("JSON");
     let asked: Vec<Asked> = questions.root().items().map(asked).collect();
-    let graph = Graph::of(json.root());
-    let bench =
-        Bench { words: words_of(&graph), costs: costs(&graph), graph: &graph, now: NOW.parse().expect("a time") };
-    println!("{} nodes, {} edges, {} questions\n", graph.nodes.len(), graph.edges.len(), asked.len());
+    let graph = Graph::from_content(json.root());
+    let bench = Bench {
+        words: words_of(&graph),
+        costs: costs(&graph),
+        graph: &graph,
+        now: NOW.parse().expect("a time"),
+    };
+    println!(
+        "{} nodes, {} edges, {} questions\n",
+        graph.nodes.len(),
+        graph.edges.len(),
+        asked.len()
+    );
     println!("{:<28} {:>8} {:>8} {:>8}", "wanted knowledge within", "1k", "4k", "16k");
-    let ways: [(&str, Way<'_>); 3] =
-        [("sp pkg load", Bench::ours), ("the most active first", Bench::most_active), ("BM25", Bench::bm25)];
+    let ways: [(&str, Way<'_>); 3] = [
+        ("sp pkg load", Bench::ours),
+        ("the most active first", Bench::most_active),
+        ("BM25", Bench::bm25),
+    ];
     for (name, way) in ways {
         let shares = BUDGETS.map(|budget| bench.share(&asked, |focus| way(&bench, focus, budget)));
         println!("{name:<28} {:>8.3} {:>8.3} {:>8.3}", shares[0], shares[1], shares[2]);
@@ -61,8 +74,8 @@ struct Asked {
     wanted: Vec<String>,
 }
 
-fn asked(value: Value<'_>) -> Asked {
-    let text = |value: Value<'_>| value.text().expect("a text").into_owned();
+fn asked(value: JsonValue<'_>) -> Asked {
+    let text = |value: JsonValue<'_>| value.text().expect("a text").into_owned();
     let wanted = value.get("wanted").expect("wanted nodes").items().map(text).collect();
     Asked { focus: text(value.get("focus").expect("a focus")), wanted }
 }
@@ -88,9 +101,9 @@ impl<'b> Bench<'b> {
     }
 
     fn ours(&self, focus: &str, budget: usize) -> HashSet<usize> {
-        let question = Question { budget, focus, at: self.now };
-        let reading = reading(self.graph, &question, Shape::Markdown);
-        reading.selection.chosen.iter().map(|one| one.node).collect()
+        let question = SelectionQuery { budget, focus, at: self.now };
+        let reading = load_context(self.graph, &question, ContextFormat::Markdown);
+        reading.selection.selected.iter().map(|one| one.node_index).collect()
     }
 
     fn most_active(&self, _focus: &str, budget: usize) -> HashSet<usize> {
@@ -121,7 +134,8 @@ impl<'b> Bench<'b> {
 
     /// The best by a score, as many as fit.
     fn fill(&self, budget: usize, score: impl Fn(usize) -> f64) -> HashSet<usize> {
-        let mut ranked: Vec<(f64, usize)> = (0..self.costs.len()).map(|at| (score(at), at)).collect();
+        let mut ranked: Vec<(f64, usize)> =
+            (0..self.costs.len()).map(|at| (score(at), at)).collect();
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut room = budget;
         let fits = |(_, at): &(f64, usize)| {
@@ -143,9 +157,12 @@ impl<'b> Bench<'b> {
 }
 
 fn words_of(graph: &Graph<'_>) -> Vec<Vec<String>> {
-    let text = |value: Value<'_>, key: &str| value.get(key).and_then(Value::text).unwrap_or_default().into_owned();
-    let all =
-        |value: Value<'_>, content: &str| format!("{content} {} {}", text(value, "key"), text(value, "file_path"));
+    let text = |value: JsonValue<'_>, key: &str| {
+        value.get(key).and_then(JsonValue::text).unwrap_or_default().into_owned()
+    };
+    let all = |value: JsonValue<'_>, content: &str| {
+        format!("{content} {} {}", text(value, "key"), text(value, "file_path"))
+    };
     graph.nodes.iter().map(|node| split(&all(node.value, &node.content)).collect()).collect()
 }
 
@@ -155,5 +172,9 @@ fn split(text: &str) -> impl Iterator<Item = String> {
 
 /// What each node costs where it is shown.
 fn costs(graph: &Graph<'_>) -> Vec<usize> {
-    graph.nodes.iter().map(|node| tokens::count(&Shape::Markdown.node(node))).collect()
+    graph
+        .nodes
+        .iter()
+        .map(|node| tokens::count(&ContextFormat::Markdown.render_node(node)))
+        .collect()
 }

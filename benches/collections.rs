@@ -83,8 +83,20 @@ impl Bench {
         let again = time(&mut self.sp(&add)).as_secs_f64();
         write(&root, DOCUMENTS);
         let changed = time(&mut self.sp(&add)).as_secs_f64();
-        let brief = "Keep tenants apart in a shared database with signed addresses and short locks.";
-        let build = ["context", "build", "--kb", "kb", "--name", "Tenants", "--description", brief, "--out", "pack"];
+        let brief =
+            "Keep tenants apart in a shared database with signed addresses and short locks.";
+        let build = [
+            "context",
+            "build",
+            "--kb",
+            "kb",
+            "--name",
+            "Tenants",
+            "--description",
+            brief,
+            "--out",
+            "pack",
+        ];
         let built = time(&mut self.sp(&build)).as_secs_f64();
         let memory = peak_memory(&mut self.sp(&build));
         self.remove("home");
@@ -103,7 +115,10 @@ impl Bench {
         ] {
             println!("{what:<44} {taken:>8.2} s {limit:>21.0}");
         }
-        println!("{:<44} {first_memory:>8} kB {memory:>7} kB", "  peak memory of the first index and the pack");
+        println!(
+            "{:<44} {first_memory:>8} kB {memory:>7} kB",
+            "  peak memory of the first index and the pack"
+        );
     }
 }
 
@@ -134,7 +149,8 @@ fn sentence(document: usize, at: usize) -> String {
 
 fn paragraphs(document: usize, open: &str, close: &str) -> String {
     let one = |paragraph: usize| {
-        let sentences: Vec<String> = (0..4).map(|at| sentence(document, paragraph * 4 + at)).collect();
+        let sentences: Vec<String> =
+            (0..4).map(|at| sentence(document, paragraph * 4 + at)).collect();
         format!("{open}{}{close}", sentences.join(" "))
     };
     (0..SENTENCES / 4).map(one).collect()

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use sp_analyze::graph::{Ids, Voice, merge};
-use sp_formats::package::{Draft, Package, PackageKind, PackageName, PackageVersion, build, read};
+use sp_analyze::graph::{MergeInput, NodeIdScheme, merge};
+use sp_formats::package::{
+    Package, PackageDraft, PackageKind, PackageName, PackageVersion, build, read,
+};
 use sp_tree::Limits;
 
 use super::{Bench, median, peak_memory, time};
@@ -46,7 +48,8 @@ fn limits() -> Limits {
     Limits { package_bytes: 1 << 32, json_values: 1 << 32, ..Limits::default() }
 }
 
-const RAISED: [&str; 4] = ["--limit", "package-bytes=4294967296", "--limit", "json-values=4294967296"];
+const RAISED: [&str; 4] =
+    ["--limit", "package-bytes=4294967296", "--limit", "json-values=4294967296"];
 
 /// A number that looks like chance and is the same each time.
 fn chance(seed: usize) -> usize {
@@ -83,11 +86,15 @@ fn package(name: &str, from: usize, nodes: usize) -> Package {
     let edge = |at: usize| {
         let (one, other) = (from + at / 2, from + chance(at + from) % nodes);
         let weight = (chance(at) % 100) as f64 / 100.0;
-        format!("{{\"from\":\"{}\",\"to\":\"{}\",\"type\":\"supports\",\"weight\":{weight:?}}}", id(one), id(other))
+        format!(
+            "{{\"from\":\"{}\",\"to\":\"{}\",\"type\":\"supports\",\"weight\":{weight:?}}}",
+            id(one),
+            id(other)
+        )
     };
     let all: Vec<String> = (from..from + nodes).map(node).collect();
     let edges: Vec<String> = (0..nodes * 2).map(edge).collect();
-    let draft = Draft {
+    let draft = PackageDraft {
         name: PackageName::new(name).expect("a name"),
         version: PackageVersion::new("1.0.0").expect("a version"),
         description: "A graph.".into(),
@@ -99,9 +106,13 @@ fn package(name: &str, from: usize, nodes: usize) -> Package {
         dependencies: Vec::new(),
         conflicts: Vec::new(),
         tool_version: "0".into(),
-        more: Vec::new(),
-        content: format!("{{\"context_graph\":{{\"nodes\":[{}],\"edges\":[{}]}}}}", all.join(","), edges.join(",")),
-        merged: None,
+        extra_members: Vec::new(),
+        content: format!(
+            "{{\"context_graph\":{{\"nodes\":[{}],\"edges\":[{}]}}}}",
+            all.join(","),
+            edges.join(",")
+        ),
+        merged_graph: None,
     };
     build(&draft, None, &limits()).expect("a package")
 }
@@ -124,8 +135,8 @@ impl Bench {
             "merge, nodes a side", "function", "a node", "sp", "a node", "memory"
         );
         for nodes in CURVE {
-            let [one, other] =
-                [("one", 0), ("other", nodes / 2)].map(|(name, from)| self.put(&package(name, from, nodes)));
+            let [one, other] = [("one", 0), ("other", nodes / 2)]
+                .map(|(name, from)| self.put(&package(name, from, nodes)));
             let function = self.merge_in_process(&[&one, &other]);
             let (one, other) = (one.to_string_lossy(), other.to_string_lossy());
             let command = || {
@@ -135,7 +146,8 @@ impl Bench {
             };
             let whole = (0..runs(nodes)).map(|_| time(&mut command())).min().unwrap_or_default();
             let memory = peak_memory(&mut command()) / 1024;
-            let each = |time: Duration| format!("{:.2} µs", time.as_secs_f64() * 1e6 / (nodes * 2) as f64);
+            let each =
+                |time: Duration| format!("{:.2} µs", time.as_secs_f64() * 1e6 / (nodes * 2) as f64);
             let limit = if nodes == LIMITED { "  limit: 500 ms, 500 MB" } else { "" };
             println!(
                 "{nodes:<28} {:>10} {:>10} {:>10} {:>10} {memory:>7} MB{limit}",
@@ -153,20 +165,20 @@ impl Bench {
             let bytes = std::fs::read(file).expect("a package");
             read("a package", bytes, &limits()).package.expect("a package that holds")
         });
-        let voices = packages.each_ref().map(|package| Voice {
+        let voices = packages.each_ref().map(|package| MergeInput {
             source: package.manifest.integrity.content_hash[..16].to_owned(),
             label: package.manifest.name.to_string(),
-            ids: Ids::Global,
+            id_scheme: NodeIdScheme::Global,
             content: package.content(),
         });
         let once = |_| {
             let start = Instant::now();
             let merged = merge(&voices);
             let taken = start.elapsed();
-            assert!(merged.shared.len() * 2 == packages[0].nodes());
+            assert!(merged.shared.len() * 2 == packages[0].node_count());
             taken
         };
-        (0..runs(packages[0].nodes())).map(once).min().unwrap_or_default()
+        (0..runs(packages[0].node_count())).map(once).min().unwrap_or_default()
     }
 
     /// The best of 50,000 nodes within a budget.
@@ -179,8 +191,14 @@ impl Bench {
             for budget in ["1000", "4000", "16000"] {
                 let load = ["pkg", "load", &*file, "--budget", budget, "--focus", focus];
                 let taken = median(|| time(&mut self.sp(&[&RAISED[..], &load].concat())));
-                let asked = if focus.is_empty() { "everything".into() } else { format!("about `{focus}`") };
-                println!("{:<44} {:>10} {:>10}", format!("{budget} tokens, {asked}"), ms(taken), "200 ms");
+                let asked =
+                    if focus.is_empty() { "everything".into() } else { format!("about `{focus}`") };
+                println!(
+                    "{:<44} {:>10} {:>10}",
+                    format!("{budget} tokens, {asked}"),
+                    ms(taken),
+                    "200 ms"
+                );
             }
         }
     }

@@ -18,9 +18,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sp_analyze::knowledge::{
-    Brief, Candidate, Document, File, Folder, identity, join, plain, rank, read, sidecars, words,
+    Brief, FolderDefaults, IndexedDocument, KnowledgeDocument, KnowledgeFile, index_words,
+    merge_words, parse_file, rank, sidecar_paths, to_plain_text, url_identity,
 };
-use sp_analyze::stemming::{each_word, idle};
+use sp_analyze::stemming::{for_each_word, stop_words};
 
 /// How many of the first documents are looked at.
 const FIRST: usize = 10;
@@ -36,7 +37,10 @@ fn main() {
     let ways: [(&str, Way); 2] = [("sp context build", Base::ours), ("BM25", Base::bm25)];
     for (name, way) in ways {
         let [tune, held_out] = ["tune", "held-out"].map(|set| base.measure(&queries, set, way));
-        println!("{name:<24} {:>9.3} {:>9.3} {:>9.3} {:>9.3}", tune.0, tune.1, held_out.0, held_out.1);
+        println!(
+            "{name:<24} {:>9.3} {:>9.3} {:>9.3} {:>9.3}",
+            tune.0, tune.1, held_out.0, held_out.1
+        );
     }
     if std::env::args().any(|arg| arg == "each") {
         base.each(&queries);
@@ -47,7 +51,7 @@ fn main() {
 type Way = fn(&Base, &Brief) -> Vec<usize>;
 
 struct Base {
-    candidates: Vec<Candidate>,
+    candidates: Vec<IndexedDocument>,
     /// The words of each document, one after the other, for plain BM25.
     texts: Vec<Vec<u64>>,
 }
@@ -57,24 +61,29 @@ impl Base {
         let mut files = Vec::new();
         files_below(folder, &mut files);
         files.sort();
-        let mut documents: BTreeMap<String, (Document, Vec<u8>)> = BTreeMap::new();
+        let mut documents: BTreeMap<String, (KnowledgeDocument, Vec<u8>)> = BTreeMap::new();
         for path in files {
             for document in documents_of(folder, &path) {
-                let of_document = words(&document);
-                match documents.get_mut(identity(&document.url)) {
-                    None => drop(documents.insert(identity(&document.url).to_owned(), (document, of_document))),
+                let of_document = index_words(&document);
+                match documents.get_mut(url_identity(&document.url)) {
+                    None => {
+                        drop(documents.insert(
+                            url_identity(&document.url).to_owned(),
+                            (document, of_document),
+                        ))
+                    }
                     Some((known, words)) => {
-                        *words = join(words, &of_document);
-                        known.absorb(document);
+                        *words = merge_words(words, &of_document);
+                        known.merge(document);
                     }
                 }
             }
         }
         let texts = documents.values().map(|(document, _)| text_of(document)).collect();
-        let candidate = |(identity, (document, words)): (String, (Document, Vec<u8>))| {
+        let candidate = |(identity, (document, words)): (String, (KnowledgeDocument, Vec<u8>))| {
             let date: jiff::civil::Date = document.captured_at[..10].parse().expect("a day");
             let day = date.since(jiff::civil::Date::ZERO).expect("a span").get_days();
-            Candidate { identity, day, words }
+            IndexedDocument { identity, day, words }
         };
         Self { candidates: documents.into_iter().map(candidate).collect(), texts }
     }
@@ -83,7 +92,9 @@ impl Base {
         let of_set: Vec<&Value> = queries.iter().filter(|query| query["set"] == set).collect();
         let figures: Vec<(f64, f64)> =
             of_set.iter().map(|query| self.figures(query, &way(self, &brief(query)))).collect();
-        let mean = |pick: fn(&(f64, f64)) -> f64| figures.iter().map(pick).sum::<f64>() / figures.len().max(1) as f64;
+        let mean = |pick: fn(&(f64, f64)) -> f64| {
+            figures.iter().map(pick).sum::<f64>() / figures.len().max(1) as f64
+        };
         (mean(|figure| figure.0), mean(|figure| figure.1))
     }
 
@@ -93,11 +104,15 @@ impl Base {
             .as_object()
             .expect("judgements")
             .iter()
-            .map(|(url, grade)| (identity(url).to_owned(), grade.as_f64().expect("a grade")))
+            .map(|(url, grade)| (url_identity(url).to_owned(), grade.as_f64().expect("a grade")))
             .collect();
-        let grade = |at: &usize| judged.get(&self.candidates[*at].identity).copied().unwrap_or_default();
+        let grade =
+            |at: &usize| judged.get(&self.candidates[*at].identity).copied().unwrap_or_default();
         let gain = |grades: &mut dyn Iterator<Item = f64>| -> f64 {
-            (2..).zip(grades).map(|(place, grade)| (grade.exp2() - 1.0) / f64::from(place).log2()).sum()
+            (2..)
+                .zip(grades)
+                .map(|(place, grade)| (grade.exp2() - 1.0) / f64::from(place).log2())
+                .sum()
         };
         let found: Vec<f64> = ranked.iter().take(FIRST).map(grade).collect();
         let mut ideal: Vec<f64> = judged.values().copied().collect();
@@ -109,15 +124,17 @@ impl Base {
     }
 
     fn ours(&self, brief: &Brief) -> Vec<usize> {
-        rank(&self.candidates, &brief.question()).places.into_iter().map(|(at, _)| at).collect()
+        rank(&self.candidates, &brief.to_query()).hits.into_iter().map(|(at, _)| at).collect()
     }
 
     /// BM25 with the constants that everybody uses, over the same words: title, tags and text are one text.
     fn bm25(&self, brief: &Brief) -> Vec<usize> {
-        let idle = idle();
+        let idle = stop_words();
         let mut asked = Vec::new();
-        for text in [&brief.name, &brief.description].into_iter().chain(&brief.prompt).chain(&brief.stack) {
-            each_word(text, &mut |word| asked.push(word));
+        for text in
+            [&brief.name, &brief.description].into_iter().chain(&brief.prompt).chain(&brief.stack)
+        {
+            for_each_word(text, &mut |word| asked.push(word));
         }
         asked.sort_unstable();
         asked.dedup();
@@ -126,7 +143,8 @@ impl Base {
         let mean = self.texts.iter().map(Vec::len).sum::<usize>() as f64 / total;
         let mut scores: Vec<(f64, usize)> = (0..self.texts.len()).map(|at| (0.0, at)).collect();
         for word in asked {
-            let often = |text: &Vec<u64>| text.iter().filter(|known| **known == word).count() as f64;
+            let often =
+                |text: &Vec<u64>| text.iter().filter(|known| **known == word).count() as f64;
             let holders = self.texts.iter().filter(|text| text.contains(&word)).count() as f64;
             let rarity = (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln();
             for (score, at) in &mut scores {
@@ -145,17 +163,30 @@ impl Base {
             let ranked = self.ours(&brief(query));
             let (gain, recall) = self.figures(query, &ranked);
             let plain = self.figures(query, &self.bm25(&brief(query))).0;
-            println!("\n{gain:.3} {recall:.3} (BM25 {plain:.3})  {}: {}", query["name"], query["description"]);
+            println!(
+                "\n{gain:.3} {recall:.3} (BM25 {plain:.3})  {}: {}",
+                query["name"], query["description"]
+            );
             let judged = query["judged"].as_object().expect("judgements");
             let grade = |at: &usize| {
-                let identity_of = |url: &&String| identity(url) == self.candidates[*at].identity;
-                judged.keys().find(identity_of).map_or(0, |url| judged[url].as_u64().unwrap_or_default())
+                let identity_of =
+                    |url: &&String| url_identity(url) == self.candidates[*at].identity;
+                judged
+                    .keys()
+                    .find(identity_of)
+                    .map_or(0, |url| judged[url].as_u64().unwrap_or_default())
             };
             for at in ranked.iter().take(FIRST) {
                 println!("  {} {}", grade(at), self.candidates[*at].identity);
             }
-            for (place, at) in ranked.iter().enumerate().skip(FIRST).filter(|(_, at)| grade(at) > 1) {
-                println!("    missed {} at {}: {}", grade(at), place + 1, self.candidates[*at].identity);
+            for (place, at) in ranked.iter().enumerate().skip(FIRST).filter(|(_, at)| grade(at) > 1)
+            {
+                println!(
+                    "    missed {} at {}: {}",
+                    grade(at),
+                    place + 1,
+                    self.candidates[*at].identity
+                );
             }
         }
     }
@@ -163,30 +194,52 @@ impl Base {
 
 fn brief(query: &Value) -> Brief {
     let text = |key: &str| query[key].as_str().unwrap_or_default().to_owned();
-    let stack = query["stack"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-    Brief { name: text("name"), description: text("description"), prompt: Some(text("prompt")), stack }
+    let stack = query["stack"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect();
+    Brief {
+        name: text("name"),
+        description: text("description"),
+        prompt: Some(text("prompt")),
+        stack,
+    }
 }
 
-fn text_of(document: &Document) -> Vec<u64> {
+fn text_of(document: &KnowledgeDocument) -> Vec<u64> {
     let mut words = Vec::new();
-    let mut add = |text: &str| each_word(text, &mut |word| words.push(word));
+    let mut add = |text: &str| for_each_word(text, &mut |word| words.push(word));
     add(&document.title);
     document.tags.iter().for_each(|tag| add(tag));
     add(&document.code);
     document.sections.iter().for_each(|section| add(&section.title));
-    document.sentences().for_each(|sentence| add(&plain(sentence)));
+    document.sentences().for_each(|sentence| add(&to_plain_text(sentence)));
     words
 }
 
-fn documents_of(folder: &Path, path: &Path) -> Vec<Document> {
+fn documents_of(folder: &Path, path: &Path) -> Vec<KnowledgeDocument> {
     let below = path.strip_prefix(folder).expect("a file below").to_str().expect("UTF-8");
     let bytes = std::fs::read(path).expect("a file");
-    let beside = sidecars(below).into_iter().find_map(|name| std::fs::read(folder.join(name)).ok());
-    read(File { path: below, bytes: &bytes, sidecar: beside.as_deref(), folder: &Folder::default() }).documents
+    let beside =
+        sidecar_paths(below).into_iter().find_map(|name| std::fs::read(folder.join(name)).ok());
+    parse_file(KnowledgeFile {
+        path: below,
+        bytes: &bytes,
+        sidecar: beside.as_deref(),
+        defaults: &FolderDefaults::default(),
+    })
+    .documents
 }
 
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-        if entry.path().is_dir() { files_below(&entry.path(), files) } else { files.push(entry.path()) }
+        if entry.path().is_dir() {
+            files_below(&entry.path(), files)
+        } else {
+            files.push(entry.path())
+        }
     }
 }

@@ -32,8 +32,18 @@ impl Bench {
             McpChild::start(self.mcp_server(&[])).result(method, json!({}));
             start.elapsed()
         };
-        row("start to server/discover : limit", median(|| first("server/discover")), LIMIT, Some(1.0));
-        row("start to the first page of skills : 50 ms", median(|| first("skills/list")), LIMIT, None);
+        row(
+            "start to server/discover : limit",
+            median(|| first("server/discover")),
+            LIMIT,
+            Some(1.0),
+        );
+        row(
+            "start to the first page of skills : 50 ms",
+            median(|| first("skills/list")),
+            LIMIT,
+            None,
+        );
         let mut server = McpChild::start(self.mcp_server(&[]));
         pages(&mut server, &root);
         asked_one_by_one(&mut server);
@@ -53,14 +63,20 @@ fn shelve(root: &Path) {
     for number in 0..SKILLS {
         let dir = root.join(format!("skills/g{}/s{number}", number / 50));
         std::fs::create_dir_all(dir.join("references")).expect("a directory");
-        let line = |line| format!("{number}.{line} A line of the body of a skill, about as long as lines are.\n");
+        let line = |line| {
+            format!("{number}.{line} A line of the body of a skill, about as long as lines are.\n")
+        };
         let body: String = (0..60).map(line).collect();
-        let skill = format!("---\nname: s{number}\ndescription: Does thing {number}.\n---\n\n{body}");
+        let skill =
+            format!("---\nname: s{number}\ndescription: Does thing {number}.\n---\n\n{body}");
         let steps = format!("{number} and what is to be done then\n").repeat(50);
         let script = format!("echo {number}\n").repeat(20);
-        for (file, text) in
-            [("SKILL.md", &skill), ("references/steps.md", &steps), ("references/notes.md", &body), ("run.sh", &script)]
-        {
+        for (file, text) in [
+            ("SKILL.md", &skill),
+            ("references/steps.md", &steps),
+            ("references/notes.md", &body),
+            ("run.sh", &script),
+        ] {
             std::fs::write(dir.join(file), text).expect("a file");
         }
     }
@@ -98,7 +114,8 @@ fn files_of(page: &Value, root: &Path) -> Vec<PathBuf> {
     let files = skills.flat_map(|skill| skill["resources"].as_array().expect("files"));
     let path = |file: &Value| {
         let uri = file["uri"].as_str().expect("an address");
-        root.join("skills").join(uri.strip_prefix("skill://repo/").expect("an address of the repository"))
+        root.join("skills")
+            .join(uri.strip_prefix("skill://repo/").expect("an address of the repository"))
     };
     files.map(path).collect()
 }
@@ -108,7 +125,9 @@ fn asked_one_by_one(server: &mut McpChild) {
         let number = turn * 7919 % SKILLS;
         format!("skill://repo/g{}/s{number}/SKILL.md", number / 50)
     };
-    let tool = |name: &str, arguments: Value| ("tools/call", json!({"name": name, "arguments": arguments}));
+    let tool = |name: &str, arguments: Value| {
+        ("tools/call", json!({"name": name, "arguments": arguments}))
+    };
     let mut asked = |what: &str, wish: &dyn Fn(usize) -> (&'static str, Value)| {
         let one = |turn| {
             let (method, params) = wish(turn);
@@ -124,15 +143,20 @@ fn asked_one_by_one(server: &mut McpChild) {
     };
     asked("resources/read", &|turn| ("resources/read", json!({"uri": uri(turn)})));
     asked("read_skill by address", &|turn| tool("read_skill", json!({"skill": uri(turn)})));
-    asked("read_skill by name", &|turn| tool("read_skill", json!({"skill": format!("s{}", turn * 7919 % SKILLS)})));
+    asked("read_skill by name", &|turn| {
+        tool("read_skill", json!({"skill": format!("s{}", turn * 7919 % SKILLS)}))
+    });
     asked("search", &|turn| tool("search", json!({"query": format!("thing {turn}")})));
 }
 
 /// Many clients at once over HTTP.
 fn crowd(server: &McpServing) {
-    let seconds = std::env::var("SP_BENCH_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+    let seconds =
+        std::env::var("SP_BENCH_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
     let length = Duration::from_secs(seconds);
-    println!("\n{CLIENTS} clients over HTTP for {seconds} s: pages, skills, files, `read_skill` and tools in turn");
+    println!(
+        "\n{CLIENTS} clients over HTTP for {seconds} s: pages, skills, files, `read_skill` and tools in turn"
+    );
     let open = server.descriptors();
     let (crowd, early, late) = std::thread::scope(|scope| {
         let asking = scope.spawn(|| Crowd::ask(&server.address, CLIENTS, length));
@@ -150,7 +174,10 @@ fn crowd(server: &McpServing) {
     println!("{:<44} {:>10} {:>18} {:>7}", "errors", crowd.wrong.len(), "", 0);
     crowd.wrong.iter().take(5).for_each(|wrong| println!("  {wrong}"));
     let growth = late as f64 / early as f64;
-    println!("{:<44} {late:>7} kB {early:>7} kB {growth:>7.3} {GROWTH:>7.2}", "memory at the end : when settled");
+    println!(
+        "{:<44} {late:>7} kB {early:>7} kB {growth:>7.3} {GROWTH:>7.2}",
+        "memory at the end : when settled"
+    );
     let left = server.descriptors_down_to(open);
     println!(
         "{:<44} {left:>10} {open:>10} {:>7.3} {:>7.2}",

@@ -96,5 +96,8 @@ fn java(file: usize) -> String {
             "    /** Works out part {at} of {file}. */\n    public static String part{at}(String value, int count) {{\n        String[] all = value.split(\",\");\n        if (count > all.length) {{\n            return null;\n        }}\n        return String.join(\"-\", java.util.Arrays.copyOf(all, count));\n    }}\n\n"
         )
     };
-    format!("package parts;\n\n/** File {file}. */\npublic class file{file} {{\n{}}}\n", functions(one))
+    format!(
+        "package parts;\n\n/** File {file}. */\npublic class file{file} {{\n{}}}\n",
+        functions(one)
+    )
 }

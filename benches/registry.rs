@@ -25,7 +25,8 @@ const LARGE: usize = 100_000;
 impl Bench {
     pub(super) fn registry(&self) {
         let data = self.path("registry");
-        let arguments = ["serve", "--listen", "127.0.0.1:0", "--format", "json", "--rate", "off", "--data"];
+        let arguments =
+            ["serve", "--listen", "127.0.0.1:0", "--format", "json", "--rate", "off", "--data"];
         let mut command = self.sp(&arguments);
         command.arg(&data);
         let registry = Registry::start(command);
@@ -34,7 +35,9 @@ impl Bench {
         self.downloads(&registry);
         metadata(&registry);
         fill(&registry, &admin);
-        println!("\n{PACKAGES} packages, {RATE} requests a second for {SECONDS} s; the limit is a p99 of 50 ms");
+        println!(
+            "\n{PACKAGES} packages, {RATE} requests a second for {SECONDS} s; the limit is a p99 of 50 ms"
+        );
         for (what, path) in [
             ("index of everything, gzip", "/api/v1/index.json".to_owned()),
             ("index of a package", "/api/v1/packages/load/p4711/index.json".into()),
@@ -58,7 +61,8 @@ impl Bench {
         };
         let root = self.path("nginx");
         std::fs::create_dir_all(&root).expect("a directory");
-        std::fs::write(root.join("large"), registry.ask(&format!("GET {path}"), None, b"").body).expect("a file");
+        std::fs::write(root.join("large"), registry.ask(&format!("GET {path}"), None, b"").body)
+            .expect("a file");
         match nginx(&root) {
             Some((_running, address)) => {
                 let limit = wrk(&format!("http://{address}/large")).unwrap_or(f64::NAN);
@@ -70,11 +74,17 @@ impl Bench {
 }
 
 fn metadata(registry: &Registry) {
-    let Some(ours) = wrk(&format!("http://{}/api/v1/packages/load/large/index.json", registry.address)) else { return };
+    let Some(ours) =
+        wrk(&format!("http://{}/api/v1/packages/load/large/index.json", registry.address))
+    else {
+        return;
+    };
     // Started by hand, with one package in it: `VERDACCIO=http://127.0.0.1:4873/one`.
     match std::env::var("VERDACCIO").ok().and_then(|url| wrk(&url)) {
         Some(theirs) => rates("metadata of a package : verdaccio", ours, theirs, 10.0),
-        None => println!("VERDACCIO names no package of a running one; metadata a second: {ours:.0}"),
+        None => {
+            println!("VERDACCIO names no package of a running one; metadata a second: {ours:.0}")
+        }
     }
 }
 
@@ -111,7 +121,8 @@ fn nginx(root: &Path) -> Option<(Running, String)> {
     let file = root.join("nginx.conf");
     std::fs::write(&file, config).ok()?;
     let mut command = Command::new("nginx");
-    let child = command.arg("-c").arg(&file).arg("-p").arg(root).stderr(Stdio::null()).spawn().ok()?;
+    let child =
+        command.arg("-c").arg(&file).arg("-p").arg(root).stderr(Stdio::null()).spawn().ok()?;
     let running = Running(child);
     let address = format!("127.0.0.1:{port}");
     for _ in 0..100 {
@@ -130,23 +141,31 @@ fn fill(registry: &Registry, admin: &str) {
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < PACKAGES) {
+                while let Some(number) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < PACKAGES)
+                {
                     publish(registry, admin, &format!("p{number}"), 100);
                 }
             });
         }
     });
     let seconds = start.elapsed().as_secs_f64();
-    println!("published {PACKAGES} packages in {seconds:.0} s: {:.0} a second", PACKAGES as f64 / seconds);
+    println!(
+        "published {PACKAGES} packages in {seconds:.0} s: {:.0} a second",
+        PACKAGES as f64 / seconds
+    );
 }
 
-const TOPICS: [&str; 6] = ["postgres", "kubernetes", "react", "terraform", "payments", "accessibility"];
+const TOPICS: [&str; 6] =
+    ["postgres", "kubernetes", "react", "terraform", "payments", "accessibility"];
 
 fn publish(registry: &Registry, token: &str, name: &str, bytes: usize) {
     let (full, version) = (format!("@load/{name}"), "1.0.0");
     let text = "A sentence that stands here so that there is something. ".repeat(bytes / 56 + 1);
     let node = json!({"id": "n1", "type": "fact", "content": text, "activation": 1.0});
-    let content = format!(r#"{{"context_graph":{{"format":"ctxpkg-graph-v2","nodes":[{node}],"edges":[]}}}}"#);
+    let content = format!(
+        r#"{{"context_graph":{{"format":"ctxpkg-graph-v2","nodes":[{node}],"edges":[]}}}}"#
+    );
     let hash = Digest::of(content.as_bytes()).hex();
     let sha256 = Digest::of(format!("{full}:{version}:{hash}").as_bytes()).hex();
     let topic = TOPICS[name.bytes().map(usize::from).sum::<usize>() % TOPICS.len()];
@@ -157,7 +176,11 @@ fn publish(registry: &Registry, token: &str, name: &str, bytes: usize) {
         "integrity": {"sha256": sha256, "content_hash": hash, "byte_size": content.len()},
     });
     let body = format!("{{\"manifest\":{manifest},\"content\":{content}}}");
-    let answer = registry.ask(&format!("PUT /api/v1/packages/load/{name}/{version}"), Some(token), body.as_bytes());
+    let answer = registry.ask(
+        &format!("PUT /api/v1/packages/load/{name}/{version}"),
+        Some(token),
+        body.as_bytes(),
+    );
     assert_eq!(answer.status, 201, "{answer:?}");
 }
 
@@ -168,7 +191,8 @@ fn paced(address: &str, what: &str, path: &str) {
     let mut times: Vec<Duration> = std::thread::scope(|scope| {
         let client = |number: u32| {
             scope.spawn(move || {
-                let mut connection = BufReader::new(TcpStream::connect(address).expect("a connection"));
+                let mut connection =
+                    BufReader::new(TcpStream::connect(address).expect("a connection"));
                 let due = (number..RATE * SECONDS).step_by(CLIENTS as usize);
                 due.map(|at| {
                     let due = begin + Duration::from_secs(1) * at / RATE;
@@ -183,7 +207,9 @@ fn paced(address: &str, what: &str, path: &str) {
         clients.into_iter().flat_map(|client| client.join().expect("a client")).collect()
     });
     times.sort();
-    let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)].as_secs_f64() * 1000.0;
+    let at = |share: usize| {
+        times[(times.len() * share / 100).min(times.len() - 1)].as_secs_f64() * 1000.0
+    };
     println!("{what:<44} p50 {:>7.1} ms   p99 {:>7.1} ms", at(50), at(99));
 }
 
@@ -216,18 +242,30 @@ fn hidden(registry: &Registry, admin: &str) {
         registry.ask(&format!("GET /api/v1/packages/load/{name}/index.json"), None, b"");
         begin.elapsed()
     };
-    let mut pairs: Vec<(Duration, Duration)> = (0..2_000).map(|_| (time("p1"), time("zz"))).collect();
+    let mut pairs: Vec<(Duration, Duration)> =
+        (0..2_000).map(|_| (time("p1"), time("zz"))).collect();
     let mut median = |of: fn(&(Duration, Duration)) -> Duration| {
         pairs.sort_by_key(of);
         of(&pairs[pairs.len() / 2])
     };
     let (private, unknown) = (median(|pair| pair.0), median(|pair| pair.1));
-    println!("{:<44} {private:>10.1?} {unknown:>10.1?}", "private : what never was, medians of 2,000");
+    println!(
+        "{:<44} {private:>10.1?} {unknown:>10.1?}",
+        "private : what never was, medians of 2,000"
+    );
 }
 
 /// What the registry holds in memory now, and at the most.
 fn memory(registry: &Registry) {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", registry.id())).unwrap_or_default();
-    let of = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim().to_owned();
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", registry.id())).unwrap_or_default();
+    let of = |name: &str| {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
     println!("memory: {} now, {} at the most", of("VmRSS:"), of("VmHWM:"));
 }

@@ -70,7 +70,10 @@ const TOKENS: &[&str] = &[
 impl Bench {
     /// The slowest and the largest of the tokens, for each command and each place.
     pub(super) fn repeated(&self) {
-        println!("\n16 MiB of one of {} tokens: less than {MAX_SECONDS} s and {MAX_MIB} MiB", TOKENS.len());
+        println!(
+            "\n16 MiB of one of {} tokens: less than {MAX_SECONDS} s and {MAX_MIB} MiB",
+            TOKENS.len()
+        );
         println!("{:<24} {:>8} {:<16} {:>8} {:<16}", "what", "seconds", "token", "MiB", "token");
         for verb in ["check", "audit", "cost"] {
             for file in ["SKILL.md", "notes.md", "run.sh"] {
@@ -95,7 +98,10 @@ impl Bench {
         let (mib, large_token) = (largest.0, format!("{:?}", largest.1));
         let is_over = seconds > MAX_SECONDS || mib > MAX_MIB;
         let mark = if is_over { "over the limit" } else { "" };
-        println!("{:<24} {seconds:>8.2} {slow_token:<16} {mib:>8} {large_token:<16} {mark}", format!("{verb} {file}"));
+        println!(
+            "{:<24} {seconds:>8.2} {slow_token:<16} {mib:>8} {large_token:<16} {mark}",
+            format!("{verb} {file}")
+        );
     }
 
     fn write_repeated(&self, file: &str, token: &str) {
@@ -104,7 +110,11 @@ impl Bench {
         std::fs::create_dir_all(&dir).expect("a directory");
         let head = "---\nname: tidy\ndescription: Tidies up.\n---\n";
         let repeated = token.repeat((SIZE - head.len()) / token.len());
-        write(&dir.join("SKILL.md"), head, if file == "SKILL.md" { &repeated } else { "Remove it.\n" });
+        write(
+            &dir.join("SKILL.md"),
+            head,
+            if file == "SKILL.md" { &repeated } else { "Remove it.\n" },
+        );
         if file != "SKILL.md" {
             write(&dir.join(file), "", &repeated);
         }

@@ -29,10 +29,18 @@ const SKILLS: usize = 2_000;
 const RUNS: usize = 7;
 
 fn main() {
-    let base = std::env::var_os("SP_BENCH_DIR").map_or_else(|| PathBuf::from("/dev/shm"), PathBuf::from);
-    let temp = tempfile::Builder::new().prefix("sp-bench-").tempdir_in(&base).expect("a directory to work in");
+    let base =
+        std::env::var_os("SP_BENCH_DIR").map_or_else(|| PathBuf::from("/dev/shm"), PathBuf::from);
+    let temp = tempfile::Builder::new()
+        .prefix("sp-bench-")
+        .tempdir_in(&base)
+        .expect("a directory to work in");
     let bench = Bench { root: temp.path().into() };
-    println!("{SKILLS} skills, {} files, in {}; medians of {RUNS} runs\n", SKILLS * 5, base.display());
+    println!(
+        "{SKILLS} skills, {} files, in {}; medians of {RUNS} runs\n",
+        SKILLS * 5,
+        base.display()
+    );
     println!("{:<44} {:>10} {:>10} {:>7} {:>7}", "what", "sp", "beside", "ratio", "limit");
     let all: [(&str, Run); 13] = [
         ("install", Bench::install),
@@ -100,8 +108,11 @@ impl Bench {
         let again = median(|| time(&mut self.sp(&args)));
         row("reinstall without changes : cold install", again, cold, Some(0.1));
         row("reinstall without changes : cp -r", again, copy, None);
-        std::fs::write(self.path("repo/skills/g0/s0/SKILL.md"), "---\nname: s0\ndescription: other\n---\n")
-            .expect("a file");
+        std::fs::write(
+            self.path("repo/skills/g0/s0/SKILL.md"),
+            "---\nname: s0\ndescription: other\n---\n",
+        )
+        .expect("a file");
         let one = time(&mut self.sp(&args));
         row("reinstall with one skill changed : cp -r", one, copy, None);
         println!("{:<44} {:>8} kB {:>21} 100000", "peak memory of a cold install", memory, "");
@@ -109,7 +120,12 @@ impl Bench {
 
     fn list(&self) {
         let find = median(|| {
-            time(Command::new("find").arg(self.path("repo/skills")).args(["-name", "SKILL.md"]).stdout(Stdio::null()))
+            time(
+                Command::new("find")
+                    .arg(self.path("repo/skills"))
+                    .args(["-name", "SKILL.md"])
+                    .stdout(Stdio::null()),
+            )
         });
         let list = median(|| time(&mut self.sp(&["--root", "repo", "list"])));
         row("sp list : find -name SKILL.md", list, find, Some(1.5));
@@ -119,7 +135,11 @@ impl Bench {
         let files = self.path("repo/skills");
         let hash = median(|| {
             let mut find = Command::new("find");
-            time(find.arg(&files).args(["-type", "f", "-exec", "sha256sum", "{}", "+"]).stdout(Stdio::null()))
+            time(
+                find.arg(&files)
+                    .args(["-type", "f", "-exec", "sha256sum", "{}", "+"])
+                    .stdout(Stdio::null()),
+            )
         });
         let args = ["--root", "repo", "check"];
         let forget = || self.remove("home/.skillpack/index");
@@ -139,10 +159,16 @@ impl Bench {
     fn import(&self) {
         let repo = Repo::new(self.path("git/remote"));
         for number in 0..4_000 {
-            repo.write(&format!("src/d{}/f{number}.txt", number / 50), format!("{number}\n").repeat(200));
+            repo.write(
+                &format!("src/d{}/f{number}.txt", number / 50),
+                format!("{number}\n").repeat(200),
+            );
         }
         for number in 0..16_000 {
-            repo.write(&format!("docs/d{}/f{number}.md", number / 50), format!("text {number}\n").repeat(20));
+            repo.write(
+                &format!("docs/d{}/f{number}.md", number / 50),
+                format!("text {number}\n").repeat(20),
+            );
         }
         for name in ["one", "two", "three"] {
             repo.skill(&format!("skills/{name}"));
@@ -164,7 +190,8 @@ impl Bench {
         });
         let pack = format!("name: remote\nimports:\n  - repo: {url}\n    include: ['skills/*']\n");
         std::fs::write(self.path("repo/packs/remote.yaml"), pack).expect("a pack");
-        let args = ["--root", "repo", "install", "remote", "--agent", "custom", "--path", "imported"];
+        let args =
+            ["--root", "repo", "install", "remote", "--agent", "custom", "--path", "imported"];
         let import = median(|| {
             self.remove("imported");
             self.remove("home");
@@ -179,18 +206,33 @@ impl Bench {
     /// A signed package of nearly 10 MiB, as we write it and with the white space that others write.
     fn verify(&self) {
         let node = |at: usize| {
-            let words = "what the service does when the queue is full and nobody reads it ".repeat(2);
-            format!("{{\"id\":\"N{at}\",\"type\":\"fact\",\"content\":\"{words}{at}\",\"confidence\":0.9}}")
+            let words =
+                "what the service does when the queue is full and nobody reads it ".repeat(2);
+            format!(
+                "{{\"id\":\"N{at}\",\"type\":\"fact\",\"content\":\"{words}{at}\",\"confidence\":0.9}}"
+            )
         };
-        let edge = |at: usize| format!("{{\"from\":\"N{at}\",\"to\":\"N{}\",\"type\":\"supports\"}}", at + 1);
+        let edge = |at: usize| {
+            format!("{{\"from\":\"N{at}\",\"to\":\"N{}\",\"type\":\"supports\"}}", at + 1)
+        };
         let count = 38_000;
         let nodes: Vec<String> = (0..=count).map(node).collect();
         let edges: Vec<String> = (0..count).map(edge).collect();
         let input = format!("{{\"nodes\":[{}],\"edges\":[{}]}}", nodes.join(","), edges.join(","));
         std::fs::create_dir_all(self.path("home")).expect("a home");
         std::fs::write(self.path("input.json"), input).expect("a file");
-        let create =
-            ["pkg", "create", "--name", "big", "--input", "input.json", "--sign", "-o", "big.ctxpkg", "--force"];
+        let create = [
+            "pkg",
+            "create",
+            "--name",
+            "big",
+            "--input",
+            "input.json",
+            "--sign",
+            "-o",
+            "big.ctxpkg",
+            "--force",
+        ];
         time(&mut self.sp(&create));
         let text = std::fs::read_to_string(self.path("big.ctxpkg")).expect("a package");
         let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -203,7 +245,9 @@ impl Bench {
             let size = std::fs::metadata(self.path(file)).expect("a package").len();
             let args = ["pkg", "verify", file, "--max-size", "40000000"];
             let ours = median(|| time(&mut self.sp(&args)));
-            let theirs = median(|| time(Command::new("sha256sum").arg(self.path(file)).stdout(Stdio::null())));
+            let theirs = median(|| {
+                time(Command::new("sha256sum").arg(self.path(file)).stdout(Stdio::null()))
+            });
             row(what, ours, theirs, Some(3.0));
             let memory = peak_memory(&mut self.sp(&args));
             println!(
@@ -221,7 +265,10 @@ impl Bench {
         let empty = median(|| time(&mut Command::new("true")));
         let version = median(|| time(&mut self.sp(&["--version"])));
         row("sp --version : true", version, empty, None);
-        println!("\nsp --version takes {:.1} ms in all; the limit is 5 ms", version.as_secs_f64() * 1000.0);
+        println!(
+            "\nsp --version takes {:.1} ms in all; the limit is 5 ms",
+            version.as_secs_f64() * 1000.0
+        );
     }
 }
 
@@ -235,15 +282,24 @@ fn author(root: &Path) {
             std::fs::create_dir_all(dir.join(below)).expect("a directory");
         }
         // No two lines alike, so that nothing can be counted once for all.
-        let line = |line| format!("{number}.{line} A line of the body of a skill, about as long as lines are.\n");
+        let line = |line| {
+            format!("{number}.{line} A line of the body of a skill, about as long as lines are.\n")
+        };
         let body: String = (0..60).map(line).collect();
-        let skill = format!("---\nname: s{number}\ndescription: Does thing {number}.\n---\n\n{body}");
+        let skill =
+            format!("---\nname: s{number}\ndescription: Does thing {number}.\n---\n\n{body}");
         std::fs::write(dir.join("SKILL.md"), skill).expect("a file");
         for part in 0..2 {
-            std::fs::write(dir.join(format!("references/r{part}.md")), format!("{number} {part}\n").repeat(300))
-                .expect("a file");
-            std::fs::write(dir.join(format!("scripts/x{part}.sh")), format!("echo {number}\n").repeat(20))
-                .expect("a file");
+            std::fs::write(
+                dir.join(format!("references/r{part}.md")),
+                format!("{number} {part}\n").repeat(300),
+            )
+            .expect("a file");
+            std::fs::write(
+                dir.join(format!("scripts/x{part}.sh")),
+                format!("echo {number}\n").repeat(20),
+            )
+            .expect("a file");
         }
     }
 }

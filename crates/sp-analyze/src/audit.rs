@@ -6,20 +6,20 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::hosts::{hosts, outside};
+use crate::hosts::{external_host, host_ranges};
 use crate::secrets::has_secret;
 use sp_formats::output::{AuditedSkill, FactList};
-use sp_formats::skill::Skill;
+use sp_formats::skill::SkillMetadata;
 
 /// So many of a sort are listed.
-const MOST_LISTED: usize = 50;
+const MAX_LISTED: usize = 50;
 /// So many of a sort are told apart; then counting ends.
-const MOST_COUNTED: usize = 1_000;
+const MAX_COUNTED: usize = 1_000;
 
 /// Endings of files that are made to be run.
-const SCRIPTS: &[&str] = &[
-    "bash", "bat", "cjs", "cmd", "com", "dll", "dylib", "exe", "fish", "jar", "js", "ksh", "lua", "mjs", "php", "pl",
-    "ps1", "psm1", "py", "pyc", "rb", "sh", "so", "ts", "vbs", "wasm", "zsh",
+const SCRIPT_EXTENSIONS: &[&str] = &[
+    "bash", "bat", "cjs", "cmd", "com", "dll", "dylib", "exe", "fish", "jar", "js", "ksh", "lua",
+    "mjs", "php", "pl", "ps1", "psm1", "py", "pyc", "rb", "sh", "so", "ts", "vbs", "wasm", "zsh",
 ];
 
 /// The facts of a skill, gathered file by file.
@@ -34,50 +34,53 @@ pub struct SkillFacts {
 
 impl SkillFacts {
     /// What the `SKILL.md` says.
-    pub fn of(skill: &Skill) -> Self {
+    pub fn of(skill: &SkillMetadata) -> Self {
         Self { name: skill.name.clone(), tools: skill.allowed_tools.clone(), ..Self::default() }
     }
 
     /// Adds a file, by its path in the skill; the text only of one that is text.
-    pub fn add(&mut self, path: &str, executable: bool, text: Option<&str>) {
+    pub fn add_file(&mut self, path: &str, executable: bool, text: Option<&str>) {
         if executable || is_script(path) || text.is_some_and(|text| text.starts_with("#!")) {
-            insert(&mut self.scripts, path.into());
+            insert_bounded(&mut self.scripts, path.into());
         }
         let Some(text) = text else { return };
-        for host in hosts(text).filter_map(|range| outside(&text[range])) {
-            insert(&mut self.hosts, host);
+        for host in host_ranges(text).filter_map(|range| external_host(&text[range])) {
+            insert_bounded(&mut self.hosts, host);
         }
         if has_secret(text) {
-            insert(&mut self.secrets, path.into());
+            insert_bounded(&mut self.secrets, path.into());
         }
     }
 
     /// The facts of the skill at a place.
-    pub fn at(self, path: PathBuf) -> AuditedSkill {
+    pub fn into_audited_skill(self, path: PathBuf) -> AuditedSkill {
         AuditedSkill {
             path,
             name: self.name,
-            allowed_tools: list(self.tools.into_iter().collect()),
-            scripts: list(self.scripts),
-            hosts: list(self.hosts),
-            secrets: list(self.secrets),
+            allowed_tools: to_fact_list(self.tools.into_iter().collect()),
+            scripts: to_fact_list(self.scripts),
+            hosts: to_fact_list(self.hosts),
+            secrets: to_fact_list(self.secrets),
         }
     }
 }
 
 fn is_script(path: &str) -> bool {
-    let ending = path.rsplit('/').next().unwrap_or_default().rsplit_once('.').map(|(_, ending)| ending);
-    ending.is_some_and(|ending| SCRIPTS.iter().any(|known| known.eq_ignore_ascii_case(ending)))
+    let ending =
+        path.rsplit('/').next().unwrap_or_default().rsplit_once('.').map(|(_, ending)| ending);
+    ending.is_some_and(|ending| {
+        SCRIPT_EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(ending))
+    })
 }
 
-fn insert(all: &mut BTreeSet<String>, one: String) {
-    if all.len() < MOST_COUNTED {
+fn insert_bounded(all: &mut BTreeSet<String>, one: String) {
+    if all.len() < MAX_COUNTED {
         all.insert(one);
     }
 }
 
-fn list(all: BTreeSet<String>) -> FactList {
-    FactList { count: all.len(), listed: all.into_iter().take(MOST_LISTED).collect() }
+fn to_fact_list(all: BTreeSet<String>) -> FactList {
+    FactList { count: all.len(), listed: all.into_iter().take(MAX_LISTED).collect() }
 }
 
 #[cfg(test)]
@@ -87,19 +90,23 @@ mod tests {
     #[test]
     fn se_09_scripts_hosts_and_secrets_are_gathered_and_bounded() {
         let mut facts = SkillFacts::default();
-        facts.add(
+        facts.add_file(
             "SKILL.md",
             false,
             Some("See https://Docs.example/a and http://localhost:1/ and https://docs.example."),
         );
-        facts.add("bin/tool", true, None);
-        facts.add("run", false, Some("#!/bin/sh\n"));
-        facts.add("a.PY", false, Some("TOKEN = 'ghp_0123456789abcdefghijABCDEFGHIJ012345'\n"));
-        facts.add("notes.md", false, Some(&(0..2000).map(|n| format!("https://h{n}.example/ ")).collect::<String>()));
-        let audited = facts.at("x".into());
+        facts.add_file("bin/tool", true, None);
+        facts.add_file("run", false, Some("#!/bin/sh\n"));
+        facts.add_file("a.PY", false, Some("TOKEN = 'ghp_0123456789abcdefghijABCDEFGHIJ012345'\n"));
+        facts.add_file(
+            "notes.md",
+            false,
+            Some(&(0..2000).map(|n| format!("https://h{n}.example/ ")).collect::<String>()),
+        );
+        let audited = facts.into_audited_skill("x".into());
         assert_eq!(audited.scripts.listed, ["a.PY", "bin/tool", "run"]);
         assert_eq!(audited.secrets.listed, ["a.PY"]);
-        assert_eq!((audited.hosts.count, audited.hosts.listed.len()), (MOST_COUNTED, MOST_LISTED));
+        assert_eq!((audited.hosts.count, audited.hosts.listed.len()), (MAX_COUNTED, MAX_LISTED));
         assert_eq!(audited.hosts.listed[0], "docs.example");
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Where the host of each `scheme://…` of a text stands; one that is a placeholder may be empty.
-pub(crate) fn hosts(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+pub(crate) fn host_ranges(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     text.match_indices("://").map(|(at, separator)| {
         let start = at + separator.len();
         let is_end = |c: char| c.is_whitespace() || "/?#\"'`<>()[]{}|\\,;*".contains(c);
@@ -16,7 +16,7 @@ pub(crate) fn hosts(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
 }
 
 /// The host as it is compared, if it is one outside of this machine: it has a dot, and is not `127.0.0.1`.
-pub(crate) fn outside(host: &str) -> Option<String> {
+pub(crate) fn external_host(host: &str) -> Option<String> {
     let host = host.trim_end_matches(['.', '-', '_']).to_lowercase();
     let is_here = host.starts_with("127.") || host == "0.0.0.0" || host.ends_with(".localhost");
     (host.contains('.') && !host.starts_with('.') && !is_here).then_some(host)
@@ -28,12 +28,14 @@ mod tests {
 
     #[test]
     fn se_09_a_host_is_what_stands_between_the_slashes_without_user_and_port() {
-        let text =
-            "<https://a.example/x> git+ssh://me:pw@B.example:22/r, `http://c.example` (http://$HOST/) http://[::1]/";
-        let found: Vec<&str> = hosts(text).map(|range| &text[range]).collect();
+        let text = "<https://a.example/x> git+ssh://me:pw@B.example:22/r, `http://c.example` (http://$HOST/) http://[::1]/";
+        let found: Vec<&str> = host_ranges(text).map(|range| &text[range]).collect();
         assert_eq!(found, ["a.example", "B.example", "c.example", "", ""]);
-        let outside: Vec<String> = found.into_iter().filter_map(outside).collect();
+        let outside: Vec<String> = found.into_iter().filter_map(external_host).collect();
         assert_eq!(outside, ["a.example", "b.example", "c.example"]);
-        assert_eq!(["localhost", "127.0.0.1", "host", "x.localhost"].map(super::outside), [const { None }; 4]);
+        assert_eq!(
+            ["localhost", "127.0.0.1", "host", "x.localhost"].map(super::external_host),
+            [const { None }; 4]
+        );
     }
 }

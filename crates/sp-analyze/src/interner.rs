@@ -6,49 +6,52 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 
 /// A map with the fast hash.
-pub(crate) type Map<K, V> = std::collections::HashMap<K, V, RandomState>;
+pub(crate) type FastMap<K, V> = std::collections::HashMap<K, V, RandomState>;
 
 /// Numbers by hashes. What a number stands for is known to whoever asks.
-pub(crate) struct Table {
+pub(crate) struct HashIndex {
     /// A hash, and the number that has it and one more; a zero is an empty place.
-    places: Vec<(u32, u32)>,
+    slots: Vec<(u32, u32)>,
     used: usize,
 }
 
-impl Table {
+impl HashIndex {
     /// A table with room for so many.
-    pub(crate) fn with_room(room: usize) -> Self {
-        Self { places: vec![(0, 0); (room * 2).next_power_of_two().max(16)], used: 0 }
+    pub(crate) fn with_capacity(room: usize) -> Self {
+        Self { slots: vec![(0, 0); (room * 2).next_power_of_two().max(16)], used: 0 }
     }
 
     /// The number with this hash that is the one.
     pub(crate) fn find(&self, hash: u32, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
-        let mut at = hash as usize & (self.places.len() - 1);
+        let mut at = hash as usize & (self.slots.len() - 1);
         loop {
-            match self.places[at] {
+            match self.slots[at] {
                 (_, 0) => return None,
                 (known, number) if known == hash && is(number - 1) => return Some(number - 1),
-                _ => at = (at + 1) & (self.places.len() - 1),
+                _ => at = (at + 1) & (self.slots.len() - 1),
             }
         }
     }
 
     /// Adds a number that is not there.
     pub(crate) fn insert(&mut self, hash: u32, number: u32) {
-        if (self.used + 1) * 2 > self.places.len() {
-            let room = self.places.len();
-            let old = std::mem::replace(self, Self::with_room(room));
-            old.places.into_iter().filter(|(_, number)| *number > 0).for_each(|(hash, number)| self.put(hash, number));
+        if (self.used + 1) * 2 > self.slots.len() {
+            let room = self.slots.len();
+            let old = std::mem::replace(self, Self::with_capacity(room));
+            old.slots
+                .into_iter()
+                .filter(|(_, number)| *number > 0)
+                .for_each(|(hash, number)| self.fill_slot(hash, number));
         }
-        self.put(hash, number + 1);
+        self.fill_slot(hash, number + 1);
     }
 
-    fn put(&mut self, hash: u32, number: u32) {
-        let mut at = hash as usize & (self.places.len() - 1);
-        while self.places[at].1 > 0 {
-            at = (at + 1) & (self.places.len() - 1);
+    fn fill_slot(&mut self, hash: u32, number: u32) {
+        let mut at = hash as usize & (self.slots.len() - 1);
+        while self.slots[at].1 > 0 {
+            at = (at + 1) & (self.slots.len() - 1);
         }
-        self.places[at] = (hash, number);
+        self.slots[at] = (hash, number);
         self.used += 1;
     }
 }
@@ -60,26 +63,26 @@ pub(crate) fn hash_of(hasher: &RandomState, value: impl std::hash::Hash) -> u32 
 }
 
 /// Texts with numbers, close together in memory.
-pub(crate) struct Texts {
+pub(crate) struct StringInterner {
     hasher: RandomState,
-    table: Table,
+    table: HashIndex,
     joined: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Texts {
+impl StringInterner {
     /// Room for so many.
-    pub(crate) fn with_room(room: usize) -> Self {
+    pub(crate) fn with_capacity(room: usize) -> Self {
         Self {
             hasher: RandomState::default(),
-            table: Table::with_room(room),
+            table: HashIndex::with_capacity(room),
             joined: Vec::with_capacity(room * 16),
             ends: Vec::with_capacity(room),
         }
     }
 
     /// Whether a text has this number.
-    fn is(&self, number: u32, text: &str) -> bool {
+    fn has_text(&self, number: u32, text: &str) -> bool {
         let number = number as usize;
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
         self.joined[start..self.ends[number]] == *text.as_bytes()
@@ -87,13 +90,13 @@ impl Texts {
 
     /// The number of a text.
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
-        self.table.find(hash_of(&self.hasher, text), |number| self.is(number, text))
+        self.table.find(hash_of(&self.hasher, text), |number| self.has_text(number, text))
     }
 
     /// The number of a text, which it has or gets; and whether it is new.
-    pub(crate) fn number(&mut self, text: &str) -> (u32, bool) {
+    pub(crate) fn intern(&mut self, text: &str) -> (u32, bool) {
         let hash = hash_of(&self.hasher, text);
-        if let Some(number) = self.table.find(hash, |number| self.is(number, text)) {
+        if let Some(number) = self.table.find(hash, |number| self.has_text(number, text)) {
             return (number, false);
         }
         let number = self.ends.len() as u32;
@@ -110,13 +113,13 @@ mod tests {
 
     #[test]
     fn texts_are_found_by_what_they_say_however_many_there_are() {
-        let mut texts = Texts::with_room(0);
+        let mut texts = StringInterner::with_capacity(0);
         for turn in [true, false] {
             for at in 0..5000u32 {
-                assert_eq!(texts.number(&format!("text {at}")), (at, turn));
+                assert_eq!(texts.intern(&format!("text {at}")), (at, turn));
             }
         }
-        assert_eq!(texts.number(""), (5000, true));
+        assert_eq!(texts.intern(""), (5000, true));
         assert_eq!(texts.find(""), Some(5000));
         assert_eq!(texts.find("text 4999"), Some(4999));
         assert_eq!(texts.find("text 5000"), None);
@@ -124,7 +127,7 @@ mod tests {
 
     #[test]
     fn numbers_with_one_hash_are_told_apart() {
-        let mut table = Table::with_room(2);
+        let mut table = HashIndex::with_capacity(2);
         (0..100).for_each(|number| table.insert(7, number));
         assert_eq!(table.find(7, |number| number == 99), Some(99));
         assert_eq!(table.find(7, |_| false), None);

@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 
 /// Words that say nothing of what is asked for.
-const IDLE: &[&str] = &[
-    "the", "an", "of", "to", "in", "is", "it", "and", "or", "for", "on", "with", "by", "my", "do", "does", "how",
-    "what", "why", "which", "who", "where", "when", "that", "this", "be", "are", "was", "not", "no", "can", "should",
-    "may", "me", "you", "your", "from", "at", "as", "into", "so", "use", "used", "using", "get", "its", "if", "there",
-    "has", "have", "will", "would", "we", "our", "all", "any",
+const STOP_WORDS: &[&str] = &[
+    "the", "an", "of", "to", "in", "is", "it", "and", "or", "for", "on", "with", "by", "my", "do",
+    "does", "how", "what", "why", "which", "who", "where", "when", "that", "this", "be", "are",
+    "was", "not", "no", "can", "should", "may", "me", "you", "your", "from", "at", "as", "into",
+    "so", "use", "used", "using", "get", "its", "if", "there", "has", "have", "will", "would",
+    "we", "our", "all", "any",
 ];
 /// Endings that do not change what a word is about, by their last letters; the longer before the shorter.
-const ENDINGS: &[(u8, &[&str])] = &[
+const SUFFIXES: &[(u8, &[&str])] = &[
     (b's', &["izations", "ations", "ments", "ings", "ions", "ers", "es", "s"]),
     (b'n', &["ization", "ation", "ion"]),
     (b't', &["ment"]),
@@ -21,53 +22,53 @@ const ENDINGS: &[(u8, &[&str])] = &[
     (b'e', &["able", "e"]),
 ];
 /// What is left of a word without its ending has at least so many letters.
-const SHORTEST: usize = 4;
+const MIN_STEM_LEN: usize = 4;
 /// Of a longer word the first so many bytes count.
-const LONGEST: usize = 48;
+const MAX_WORD_LEN: usize = 48;
 
 /// The words that say nothing.
-pub fn idle() -> HashSet<u64> {
-    IDLE.iter().map(|word| hash(word.as_bytes())).collect()
+pub fn stop_words() -> HashSet<u64> {
+    STOP_WORDS.iter().map(|word| hash_stem(word.as_bytes())).collect()
 }
 
 /// Gives the hash of every word of a text, and of the parts of a name in code such as `ReadWriteLock`.
-pub fn each_word(text: &str, give: &mut impl FnMut(u64)) {
+pub fn for_each_word(text: &str, give: &mut impl FnMut(u64)) {
     for word in text.split(|c: char| !c.is_alphanumeric()) {
         if word.len() < 2 {
             continue;
         }
         if !word.is_ascii() {
-            each_foreign(word, give);
+            for_each_non_ascii_word(word, give);
             continue;
         }
-        give(hash(word.as_bytes()));
+        give(hash_stem(word.as_bytes()));
         // Most words are of one sort of letters.
         if word.bytes().skip(1).any(|byte| !byte.is_ascii_lowercase()) {
-            each_part(word.as_bytes(), give);
+            for_each_name_part(word.as_bytes(), give);
         }
     }
 }
 
 /// Words outside of ASCII. Where no blanks stand between words, every two characters are one.
-fn each_foreign(word: &str, give: &mut impl FnMut(u64)) {
+fn for_each_non_ascii_word(word: &str, give: &mut impl FnMut(u64)) {
     let lower = word.to_lowercase();
-    if !lower.contains(is_unspaced) {
-        give(hash(lower.as_bytes()));
+    if !lower.contains(is_unspaced_script) {
+        give(hash_stem(lower.as_bytes()));
         return;
     }
     let chars: Vec<char> = lower.chars().collect();
     for pair in chars.windows(2) {
-        give(hash(pair.iter().collect::<String>().as_bytes()));
+        give(hash_stem(pair.iter().collect::<String>().as_bytes()));
     }
 }
 
 /// Characters of scripts that put no blanks between words.
-fn is_unspaced(c: char) -> bool {
+fn is_unspaced_script(c: char) -> bool {
     matches!(c, '\u{0E00}'..='\u{0E7F}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}')
 }
 
 /// The parts of a name, where its letters become capitals or digits; nothing if there is one only.
-fn each_part(word: &[u8], give: &mut impl FnMut(u64)) {
+fn for_each_name_part(word: &[u8], give: &mut impl FnMut(u64)) {
     let is_start = |at: usize| {
         let (before, here) = (word[at - 1], word[at]);
         let next_is_small = word.get(at + 1).is_some_and(u8::is_ascii_lowercase);
@@ -78,40 +79,46 @@ fn each_part(word: &[u8], give: &mut impl FnMut(u64)) {
     for at in (1..word.len()).filter(|at| is_start(*at)).chain([word.len()]) {
         let part = &word[start..at];
         if part.len() > 1 && part.len() < word.len() {
-            give(hash(part));
+            give(hash_stem(part));
         }
         start = at;
     }
 }
 
 /// The hash of a word, in lower case and without its ending. It is the same everywhere and for ever.
-pub fn hash(word: &[u8]) -> u64 {
-    let mut buffer = [0_u8; LONGEST];
-    let length = word.len().min(LONGEST);
+pub fn hash_stem(word: &[u8]) -> u64 {
+    let mut buffer = [0_u8; MAX_WORD_LEN];
+    let length = word.len().min(MAX_WORD_LEN);
     buffer[..length].copy_from_slice(&word[..length]);
     buffer[..length].make_ascii_lowercase();
     let stem = stem(&buffer[..length]);
     // FNV-1a: words are short, and nobody's table can be filled with them.
-    stem.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    stem.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 fn stem(word: &[u8]) -> &[u8] {
-    let without = |end: &&str| word.strip_suffix(end.as_bytes()).filter(|stem| stem.len() >= SHORTEST);
+    let without =
+        |end: &&str| word.strip_suffix(end.as_bytes()).filter(|stem| stem.len() >= MIN_STEM_LEN);
     // `keys` is short, and more than one key all the same.
     let plural = || match word {
-        [rest @ .., last, b's'] if rest.len() > 1 && !b"sui".contains(last) => Some(&word[..word.len() - 1]),
+        [rest @ .., last, b's'] if rest.len() > 1 && !b"sui".contains(last) => {
+            Some(&word[..word.len() - 1])
+        }
         _ => None,
     };
     let last = word.last().copied().unwrap_or_default();
-    let endings = ENDINGS.iter().find(|(letter, _)| *letter == last).map_or(&[][..], |(_, endings)| endings);
+    let endings =
+        SUFFIXES.iter().find(|(letter, _)| *letter == last).map_or(&[][..], |(_, endings)| endings);
     let mut stem = endings.iter().find_map(without).or_else(plural).unwrap_or(word);
-    if stem.len() > SHORTEST
+    if stem.len() > MIN_STEM_LEN
         && let Some(shorter) = stem.strip_suffix(b"i").or_else(|| stem.strip_suffix(b"y"))
     {
         stem = shorter;
     }
     match stem {
-        [rest @ .., a, b] if a == b && stem.len() > SHORTEST => &stem[..=rest.len()],
+        [rest @ .., a, b] if a == b && stem.len() > MIN_STEM_LEN => &stem[..=rest.len()],
         _ => stem,
     }
 }
@@ -129,17 +136,18 @@ mod tests {
             &["run", "runs"],
             &["key", "keys"],
         ] {
-            let hashes: HashSet<u64> = forms.iter().map(|form| hash(form.as_bytes())).collect();
+            let hashes: HashSet<u64> =
+                forms.iter().map(|form| hash_stem(form.as_bytes())).collect();
             assert_eq!(hashes.len(), 1, "{forms:?}");
         }
-        assert_ne!(hash(b"read"), hash(b"write"));
+        assert_ne!(hash_stem(b"read"), hash_stem(b"write"));
     }
 
     #[test]
     fn a_name_in_code_is_its_words_too() {
         let words = |text: &str| {
             let mut found = HashSet::new();
-            each_word(text, &mut |word| {
+            for_each_word(text, &mut |word| {
                 found.insert(word);
             });
             found

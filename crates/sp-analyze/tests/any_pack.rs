@@ -3,9 +3,14 @@
 
 use proptest::prelude::*;
 use sp_analyze::knowledge::{
-    Brief, Candidate, Composed, Document, File, Folder, Pick, Source, compose, gather, identity, rank, read, words,
+    Brief, ComposedFiles, FolderDefaults, IndexedDocument, KnowledgeDocument, KnowledgeFile,
+    RankedSource, SelectedQuote, collect_claims, compose, index_words, parse_file, rank,
+    url_identity,
 };
-use sp_formats::context_pack::{Draft, Entries, Entry, Generator, Manifest, Project, SPEC_VERSION, read as judge};
+use sp_formats::context_pack::{
+    ContextPackDraft, ContextPackEntries, ContextPackEntry, ContextPackGenerator,
+    ContextPackManifest, ContextPackProject, SPEC_VERSION, read as judge,
+};
 use sp_tree::Limits;
 
 const TIME: &str = "2026-04-24T14:22:03Z";
@@ -87,51 +92,70 @@ fn text(most: usize) -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(PIECES), 0..most).prop_map(|pieces| pieces.concat())
 }
 
-fn note(title: &str, body: &str, number: usize) -> Vec<Document> {
+fn note(title: &str, body: &str, number: usize) -> Vec<KnowledgeDocument> {
     let url = format!("https://example.com/{number}");
     let front = serde_json::json!({ "url": url, "title": title, "captured_at": "2026-01-01", "highlights": [body] });
     let html = format!("<article><h1>{title}</h1><p>{body}</p><ul><li>{body}</li></ul></article>");
     let page = serde_json::json!({ "url": format!("{url}/page"), "captured_at": "2026-01-01", "html": html });
     let skill = format!("---\n{front}\n---\n\n{body}\n");
-    let folder = Folder::default();
-    let of =
-        |path: &str, text: &str| read(File { path, bytes: text.as_bytes(), sidecar: None, folder: &folder }).documents;
+    let folder = FolderDefaults::default();
+    let of = |path: &str, text: &str| {
+        parse_file(KnowledgeFile { path, bytes: text.as_bytes(), sidecar: None, defaults: &folder })
+            .documents
+    };
     [of("a.md", &skill), of("a.jsonl", &page.to_string())].concat()
 }
 
-fn composed(documents: Vec<Document>, brief: &Brief, (budget, part): (usize, usize)) -> Option<Composed> {
-    let candidate = |one: &Document| Candidate { identity: identity(&one.url).into(), day: 1, words: words(one) };
-    let candidates: Vec<Candidate> = documents.iter().map(candidate).collect();
-    let ranking = rank(&candidates, &brief.question());
-    let sources = documents.into_iter().map(|document| Source::new(document, 1000));
-    let mut pool = gather(sources.collect(), ranking.worth);
-    let offered = pool.offers().into_iter().flat_map(|offer| offer.spans).step_by(2);
+fn composed(
+    documents: Vec<KnowledgeDocument>,
+    brief: &Brief,
+    (budget, part): (usize, usize),
+) -> Option<ComposedFiles> {
+    let candidate = |one: &KnowledgeDocument| IndexedDocument {
+        identity: url_identity(&one.url).into(),
+        day: 1,
+        words: index_words(one),
+    };
+    let candidates: Vec<IndexedDocument> = documents.iter().map(candidate).collect();
+    let ranking = rank(&candidates, &brief.to_query());
+    let sources = documents.into_iter().map(|document| RankedSource::new(document, 1000));
+    let mut pool = collect_claims(sources.collect(), ranking.word_weights);
+    let offered = pool.candidate_lists().into_iter().flat_map(|offer| offer.sentences).step_by(2);
     let picks = offered.map(|span| {
         let words: Vec<&str> = span.text.split(' ').collect();
         let from = part.min(words.len());
-        Pick { number: span.number, quote: words[from..].join(" ") }
+        SelectedQuote { number: span.number, quote: words[from..].join(" ") }
     });
-    pool.choose(&picks.collect::<Vec<_>>());
+    pool.apply_selection(&picks.collect::<Vec<_>>());
     compose(brief, pool, budget).ok().filter(|composed| !composed.sources.is_empty())
 }
 
-fn errors(brief: Brief, composed: Composed) -> (Vec<String>, String) {
-    let manifest = Manifest {
+fn errors(brief: Brief, composed: ComposedFiles) -> (Vec<String>, String) {
+    let manifest = ContextPackManifest {
         spec_version: SPEC_VERSION.into(),
         pack_id: "pk_01KPZXWZQR5NRHCGNQ4TR480B2".into(),
         generated_at: TIME.into(),
-        generator: Generator { name: "test".into(), ..Generator::default() },
-        project: Project { name: brief.name, description: brief.description, stack: brief.stack, ..Project::default() },
+        generator: ContextPackGenerator { name: "test".into(), ..ContextPackGenerator::default() },
+        project: ContextPackProject {
+            name: brief.name,
+            description: brief.description,
+            stack: brief.stack,
+            ..ContextPackProject::default()
+        },
         user_prompt: brief.prompt,
         sources: composed.sources,
-        ..Manifest::default()
+        ..ContextPackManifest::default()
     };
-    let files = Draft { manifest, documents: composed.documents }.files();
+    let files = ContextPackDraft { manifest, documents: composed.documents }.files();
     let texts: String = files.values().map(|bytes| std::str::from_utf8(bytes).unwrap()).collect();
-    let entries: Entries = files.into_iter().map(|(path, bytes)| (path, Entry::File(bytes))).collect();
+    let entries: ContextPackEntries =
+        files.into_iter().map(|(path, bytes)| (path, ContextPackEntry::File(bytes))).collect();
     let judged = judge(&entries, &Limits::default());
     let broken = judged.reports.iter().filter(|report| !report.is_usable());
-    (broken.flat_map(|report| &report.findings).map(|finding| finding.message.clone()).collect(), texts)
+    (
+        broken.flat_map(|report| &report.findings).map(|finding| finding.message.clone()).collect(),
+        texts,
+    )
 }
 
 /// What `sp context build` takes: something, on one line, and nothing in it that does not show.

@@ -3,30 +3,30 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
 use sp_analyze::tokens;
-use sp_formats::report::{Report, edited};
-use sp_formats::skill::{self, Skill};
+use sp_formats::report::{Report, apply_edits};
+use sp_formats::skill::{self, SkillMetadata};
 use sp_tree::Limits;
 
 /// Everything that a check does with a text.
-fn checked(text: &str) -> (Skill, Report) {
+fn checked(text: &str) -> (SkillMetadata, Report) {
     let (skill, mut report) = skill::read("SKILL.md", "tidy", text.as_bytes(), &Limits::default());
     let skill = skill.unwrap_or_else(|| panic!("{:?}", report.findings));
-    assert!(text.is_char_boundary(skill.body));
-    let body = tokens::count(&text[skill.body..]);
-    skill::check_body(&(skill.body..text.len()), body, &mut report);
-    let found = skill::references(text, skill.body);
+    assert!(text.is_char_boundary(skill.body_start));
+    let body = tokens::count(&text[skill.body_start..]);
+    skill::check_body_size(&(skill.body_start..text.len()), body, &mut report);
+    let found = skill::references(text, skill.body_start);
     skill::check_references(
         &found,
-        skill::Place::Skill,
+        skill::ReferencingFile::SkillMd,
         &["references/list.md"],
         &|path| path == "notes.md",
         &mut report,
     );
-    let placed = report.placed();
+    let placed = report.located_findings();
     // One more stands for all that are too many.
     assert!((report.findings.len()..=report.findings.len() + 1).contains(&placed.len()));
     let edits = report.findings.iter().flat_map(|finding| finding.fix.iter().cloned()).collect();
-    edited(text, edits);
+    apply_edits(text, edits);
     (skill, report)
 }
 
@@ -94,14 +94,30 @@ const LANGUAGES: [(&str, &str); 40] = [
 fn as_04_descriptions_in_forty_languages_are_read_to_the_letter() {
     for (language, sentence) in LANGUAGES {
         let rules: &[&str] = if sentence.contains(": ") { &["AS-04"] } else { &[] };
-        assert_read(&format!("---\nname: tidy\ndescription: {sentence}\n---\nBody.\n"), sentence, rules);
-        assert_read(&format!("---\r\nname: tidy\r\ndescription: {sentence}\r\n---\r\n"), sentence, rules);
+        assert_read(
+            &format!("---\nname: tidy\ndescription: {sentence}\n---\nBody.\n"),
+            sentence,
+            rules,
+        );
+        assert_read(
+            &format!("---\r\nname: tidy\r\ndescription: {sentence}\r\n---\r\n"),
+            sentence,
+            rules,
+        );
         let single = sentence.replace('\'', "''");
         assert_read(&format!("---\nname: tidy\ndescription: '{single}'\n---\n"), sentence, &[]);
         let double = sentence.replace('\\', "\\\\").replace('"', "\\\"");
         assert_read(&format!("---\ndescription: \"{double}\"\nname: tidy\n---\n"), sentence, &[]);
-        assert_read(&format!("---\nname: tidy\ndescription: >-\n  {sentence}\n---\n"), sentence, &[]);
-        assert_read(&format!("---\nname: tidy\ndescription: |-\n  {sentence}\n---\n{sentence}\n"), sentence, &[]);
+        assert_read(
+            &format!("---\nname: tidy\ndescription: >-\n  {sentence}\n---\n"),
+            sentence,
+            &[],
+        );
+        assert_read(
+            &format!("---\nname: tidy\ndescription: |-\n  {sentence}\n---\n{sentence}\n"),
+            sentence,
+            &[],
+        );
         assert!(sentence.chars().count() > 20, "{language}");
     }
 }
@@ -111,9 +127,14 @@ fn as_04_every_fix_of_a_description_keeps_its_words() {
     for (language, sentence) in LANGUAGES {
         let text = format!("---\nname: tidy\ndescription: {sentence}\n---\nBody.\n");
         let (_, report) = checked(&text);
-        let edits = report.findings.iter().flat_map(|finding| finding.fix.iter().cloned()).collect();
-        let (_, description, rules) = read(&edited(&text, edits));
-        assert_eq!((description.as_deref(), rules.as_slice()), (Some(sentence), &[][..]), "{language}");
+        let edits =
+            report.findings.iter().flat_map(|finding| finding.fix.iter().cloned()).collect();
+        let (_, description, rules) = read(&apply_edits(&text, edits));
+        assert_eq!(
+            (description.as_deref(), rules.as_slice()),
+            (Some(sentence), &[][..]),
+            "{language}"
+        );
     }
 }
 
@@ -121,29 +142,64 @@ fn as_04_every_fix_of_a_description_keeps_its_words() {
 fn as_01_as_04_what_people_write_between_the_dashes() {
     let b = "A: b";
     for (what, text, description, rules) in [
-        ("a byte-order mark", "\u{feff}---\nname: tidy\ndescription: d\n---\nBody", "d", &["AS-01"][..]),
+        (
+            "a byte-order mark",
+            "\u{feff}---\nname: tidy\ndescription: d\n---\nBody",
+            "d",
+            &["AS-01"][..],
+        ),
         ("carriage returns", "---\r\nname: tidy\r\ndescription: d\r\n---\r\nBody\r\n", "d", &[]),
         ("mixed line ends", "---\r\nname: tidy\ndescription: d\r\n---\nBody\r\nmore\n", "d", &[]),
         ("blanks behind the dashes", "--- \nname: tidy\ndescription: d\n---\t \nBody\n", "d", &[]),
         ("blanks behind values", "---\nname: tidy   \ndescription: d \t\n---\n", "d", &[]),
         ("blank lines inside", "---\n\nname: tidy\n\n\ndescription: d\n\n---\n", "d", &[]),
         ("blank lines first", "\n\n---\nname: tidy\ndescription: d\n---\n", "d", &["AS-01"]),
-        ("a comment first", "---\n# what this is\nname: tidy\n# and this\ndescription: d # why\n---\n", "d", &[]),
+        (
+            "a comment first",
+            "---\n# what this is\nname: tidy\n# and this\ndescription: d # why\n---\n",
+            "d",
+            &[],
+        ),
         ("no body", "---\nname: tidy\ndescription: d\n---", "d", &[]),
-        ("dashes in the body", "---\nname: tidy\ndescription: d\n---\na\n\n---\n\nb: c\n---\n", "d", &[]),
-        ("dashes in quotes", "---\nname: tidy\ndescription: \"one\n---\n  two\"\n---\nBody", "one --- two", &[]),
+        (
+            "dashes in the body",
+            "---\nname: tidy\ndescription: d\n---\na\n\n---\n\nb: c\n---\n",
+            "d",
+            &[],
+        ),
+        (
+            "dashes in quotes",
+            "---\nname: tidy\ndescription: \"one\n---\n  two\"\n---\nBody",
+            "one --- two",
+            &[],
+        ),
         ("a document end", "---\nname: tidy\ndescription: d\n...\n---\nBody", "d", &[]),
         ("a tag", "---\nname: !!str tidy\ndescription: !!str d\n---\n", "d", &[]),
         ("an anchor", "---\nname: &n tidy\ndescription: *n\n---\n", "tidy", &[]),
         ("a flow map", "---\n{name: tidy, description: d}\n---\n", "d", &["AS-03"]),
-        ("a flow map of metadata", "---\nname: tidy\ndescription: d\nmetadata: {a: b}\n---\n", "d", &["AS-03"]),
+        (
+            "a flow map of metadata",
+            "---\nname: tidy\ndescription: d\nmetadata: {a: b}\n---\n",
+            "d",
+            &["AS-03"],
+        ),
         ("JSON", "---\n{\"name\": \"tidy\", \"description\": \"A: b\"}\n---\n", b, &["AS-03"]),
         ("keys in quotes", "---\n\"name\": tidy\n'description': 'A: b'\n---\n", b, &[]),
         ("an unquoted colon", "---\nname: tidy\ndescription: A: b\n---\n", b, &["AS-04"]),
         ("a colon at the end", "---\nname: tidy\ndescription: A b:\n---\n", "A b:", &["AS-04"]),
         ("a value of two lines", "---\nname: tidy\ndescription: A:\n  b\n---\n", b, &["AS-04"]),
-        ("a quote first", "---\nname: tidy\ndescription: \"A\" or b\n---\n", "\"A\" or b", &["AS-04"]),
-        ("an apostrophe first", "---\nname: tidy\ndescription: 'A' or b\n---\n", "'A' or b", &["AS-04"]),
+        (
+            "a quote first",
+            "---\nname: tidy\ndescription: \"A\" or b\n---\n",
+            "\"A\" or b",
+            &["AS-04"],
+        ),
+        (
+            "an apostrophe first",
+            "---\nname: tidy\ndescription: 'A' or b\n---\n",
+            "'A' or b",
+            &["AS-04"],
+        ),
         ("a bracket first", "---\nname: tidy\ndescription: [A] b\n---\n", "[A] b", &["AS-04"]),
         ("a brace first", "---\nname: tidy\ndescription: {A} b\n---\n", "{A} b", &["AS-04"]),
         ("a star first", "---\nname: tidy\ndescription: *A* b\n---\n", "*A* b", &["AS-04"]),
@@ -169,7 +225,11 @@ fn as_01_as_04_what_people_write_between_the_dashes() {
         ("a tab behind the colon", "---\nname:\ttidy\ndescription:\td\n---\n", "d", &[]),
     ] {
         let (name, found, broken) = read(text);
-        assert_eq!((name.as_deref(), found.as_deref()), (Some("tidy"), Some(description)), "{what}: {text:?}");
+        assert_eq!(
+            (name.as_deref(), found.as_deref()),
+            (Some("tidy"), Some(description)),
+            "{what}: {text:?}"
+        );
         assert_eq!(broken, rules, "{what}: {text:?}");
     }
 }
@@ -216,7 +276,9 @@ fn as_01_what_cannot_be_frontmatter_is_said_once_and_never_worse() {
 
 #[test]
 fn as_02_right_to_left_text_and_marks_are_text() {
-    for mark in ['\u{202b}', '\u{202e}', '\u{2067}', '\u{200f}', '\u{200d}', '\u{feff}', '\u{ad}', '\u{301}'] {
+    for mark in [
+        '\u{202b}', '\u{202e}', '\u{2067}', '\u{200f}', '\u{200d}', '\u{feff}', '\u{ad}', '\u{301}',
+    ] {
         let description = format!("מסיר {mark}קוד{mark} מת");
         assert_read(
             &format!("---\nname: tidy\ndescription: \"{description}\"\n---\n{description}\n"),
@@ -229,13 +291,18 @@ fn as_02_right_to_left_text_and_marks_are_text() {
 #[test]
 fn as_02_a_description_may_be_as_long_as_it_likes() {
     for (letter, length) in [("x", 1024), ("é", 1024), ("日", 1024), ("🧹", 1024)] {
-        let text = |length: usize| format!("---\nname: tidy\ndescription: {}\n---\n", letter.repeat(length));
+        let text = |length: usize| {
+            format!("---\nname: tidy\ndescription: {}\n---\n", letter.repeat(length))
+        };
         assert_eq!(read(&text(length)).2, [""; 0], "{letter}: characters are counted, not bytes");
         assert_eq!(read(&text(length + 1)).2, ["AS-02"], "{letter}");
     }
     let words = "word ".repeat(10_000);
     let (_, description, rules) = read(&format!("---\nname: tidy\ndescription: {words}\n---\n"));
-    assert_eq!((description.as_deref(), rules.as_slice()), (Some(words.trim_end()), &["AS-02"][..]));
+    assert_eq!(
+        (description.as_deref(), rules.as_slice()),
+        (Some(words.trim_end()), &["AS-02"][..])
+    );
     let (_, description, _) = read(&format!("---\nname: tidy\ndescription: so: {words}\n---\n"));
     assert_eq!(description, Some(format!("so: {}", words.trim_end())));
 }
@@ -254,7 +321,10 @@ fn se_04_large_bodies_are_no_trouble() {
         ("a megabyte of line ends", "\r\n".repeat(500_000)),
         ("a megabyte of emoji", "🧹".repeat(250_000)),
         ("a megabyte of list", "- [ ] one: two\n".repeat(66_000)),
-        ("a megabyte of table", format!("| a | b |\n|---|---|\n{}", "| one | two |\n".repeat(70_000))),
+        (
+            "a megabyte of table",
+            format!("| a | b |\n|---|---|\n{}", "| one | two |\n".repeat(70_000)),
+        ),
     ] {
         checked(&with_body(&body));
     }
@@ -317,9 +387,13 @@ fn se_04_markdown_made_to_take_for_ever_does_not() {
         checked(&with_body(&piece.repeat(times)));
         checked(&with_body(&format!("{}\n", piece.repeat(40)).repeat(times / 40)));
     }
-    for (open, inside, close) in
-        [("[", "a", "](b)"), ("![", "a", "](b&amp;c)"), ("*", "a", "*"), ("> ", "a", "\n"), ("(", "a", ")")]
-    {
+    for (open, inside, close) in [
+        ("[", "a", "](b)"),
+        ("![", "a", "](b&amp;c)"),
+        ("*", "a", "*"),
+        ("> ", "a", "\n"),
+        ("(", "a", ")"),
+    ] {
         let depth = 100_000 / (open.len() + close.len());
         checked(&with_body(&format!("{}{inside}{}", open.repeat(depth), close.repeat(depth))));
     }
@@ -375,8 +449,9 @@ fn se_04_every_cut_of_a_text_is_read() {
     }
     // Cut inside a character it is no text, and that is said.
     for at in 0..text.len() {
-        let (skill, report) = skill::read("SKILL.md", "tidy", &text.as_bytes()[..at], &Limits::default());
+        let (skill, report) =
+            skill::read("SKILL.md", "tidy", &text.as_bytes()[..at], &Limits::default());
         assert_eq!(skill.is_some(), text.is_char_boundary(at));
-        report.placed();
+        report.located_findings();
     }
 }

@@ -1,16 +1,25 @@
 //! What holds for every pack, whatever its sources and its user say: everything in it is said by the source whose
 //! footnote follows, and nothing in it means more than its words.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test arranges its world with the plain calls")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use sp_analyze::knowledge::{
-    Brief, Candidate, Composed, Document, File, Folder, Source, TooSmall, compose, gather, identity, rank, read, words,
+    Brief, BudgetError, ComposedFiles, FolderDefaults, IndexedDocument, KnowledgeDocument,
+    KnowledgeFile, RankedSource, collect_claims, compose, index_words, parse_file, rank,
+    url_identity,
 };
 use sp_analyze::tokens;
-use sp_formats::context_pack::{self, Draft, Entry, Generator, Manifest, Project, SPEC_VERSION};
+use sp_formats::context_pack::{
+    self, ContextPackDraft, ContextPackEntry, ContextPackGenerator, ContextPackManifest,
+    ContextPackProject, SPEC_VERSION,
+};
 use sp_tree::Limits;
 
 /// Pieces of sentences, most of them made to mean more than their words.
@@ -70,23 +79,36 @@ const PIECES: &[&str] = &[
 /// What ends a sentence, or does not.
 const ENDS: &[&str] = &[". ", "! ", "? ", " ", "\n", "; ", ".\\ ", ": "];
 /// What stands before a block.
-const MARKS: &[&str] =
-    &["", "", "", "- ", "1. ", "> ", "> [!warning] x\n> ", "- [ ] ", "## ", "```\n", "### Steps\n\n1. "];
+const MARKS: &[&str] = &[
+    "",
+    "",
+    "",
+    "- ",
+    "1. ",
+    "> ",
+    "> [!warning] x\n> ",
+    "- [ ] ",
+    "## ",
+    "```\n",
+    "### Steps\n\n1. ",
+];
 
 fn words_of() -> impl Strategy<Value = String> {
     let piece = (prop::sample::select(PIECES), prop::sample::select(ENDS));
-    prop::collection::vec(piece, 1..7).prop_map(|pieces| pieces.into_iter().flat_map(|(a, b)| [a, b]).collect())
+    prop::collection::vec(piece, 1..7)
+        .prop_map(|pieces| pieces.into_iter().flat_map(|(a, b)| [a, b]).collect())
 }
 
 /// A Markdown text of blocks.
 fn text() -> impl Strategy<Value = String> {
     let block = (prop::sample::select(MARKS), words_of());
-    prop::collection::vec(block, 1..12)
-        .prop_map(|blocks| blocks.into_iter().map(|(mark, words)| format!("{mark}{words}\n\n")).collect())
+    prop::collection::vec(block, 1..12).prop_map(|blocks| {
+        blocks.into_iter().map(|(mark, words)| format!("{mark}{words}\n\n")).collect()
+    })
 }
 
 /// A document that is kept as a capture, so that no frontmatter stands between the text and its reader.
-fn document(number: usize) -> impl Strategy<Value = Vec<Document>> {
+fn document(number: usize) -> impl Strategy<Value = Vec<KnowledgeDocument>> {
     (words_of(), text(), prop::collection::vec(words_of(), 0..3)).prop_map(move |(title, text, highlights)| {
         let url = format!("https://example.com/{number}");
         let line = serde_json::json!({
@@ -94,12 +116,12 @@ fn document(number: usize) -> impl Strategy<Value = Vec<Document>> {
             "tags": ["webhooks"],
         });
         let line = line.to_string();
-        let folder = Folder::default();
-        read(File { path: "a.jsonl", bytes: line.as_bytes(), sidecar: None, folder: &folder }).documents
+        let folder = FolderDefaults::default();
+        parse_file(KnowledgeFile { path: "a.jsonl", bytes: line.as_bytes(), sidecar: None, defaults: &folder }).documents
     })
 }
 
-fn documents() -> impl Strategy<Value = Vec<Document>> {
+fn documents() -> impl Strategy<Value = Vec<KnowledgeDocument>> {
     (document(1), document(2), document(3)).prop_map(|(a, b, c)| [a, b, c].concat())
 }
 
@@ -107,41 +129,60 @@ fn documents() -> impl Strategy<Value = Vec<Document>> {
 fn brief() -> impl Strategy<Value = Brief> {
     let line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let stack = prop::collection::vec(prop::sample::select(PIECES), 0..4);
-    let prompt = prop::option::of(prop_oneof![words_of(), Just("How?\n````\n## Evil [^src_x]\n```".to_owned())]);
-    (words_of(), words_of(), prompt, stack).prop_map(move |(name, description, prompt, stack)| Brief {
-        name: line(name),
-        description: format!("Deliver webhooks. {}", line(description)),
-        prompt,
-        stack: stack.into_iter().map(str::to_owned).collect(),
+    let prompt = prop::option::of(prop_oneof![
+        words_of(),
+        Just("How?\n````\n## Evil [^src_x]\n```".to_owned())
+    ]);
+    (words_of(), words_of(), prompt, stack).prop_map(move |(name, description, prompt, stack)| {
+        Brief {
+            name: line(name),
+            description: format!("Deliver webhooks. {}", line(description)),
+            prompt,
+            stack: stack.into_iter().map(str::to_owned).collect(),
+        }
     })
 }
 
-fn composed(brief: &Brief, documents: &[Document], budget: usize) -> Result<Composed, TooSmall> {
-    let candidate =
-        |document: &Document| Candidate { identity: identity(&document.url).into(), day: 0, words: words(document) };
-    let candidates: Vec<Candidate> = documents.iter().map(candidate).collect();
-    let ranking = rank(&candidates, &brief.question());
-    let sources = ranking.places.iter().map(|(at, score)| Source::new(documents[*at].clone(), *score)).collect();
-    compose(brief, gather(sources, ranking.worth), budget)
+fn composed(
+    brief: &Brief,
+    documents: &[KnowledgeDocument],
+    budget: usize,
+) -> Result<ComposedFiles, BudgetError> {
+    let candidate = |document: &KnowledgeDocument| IndexedDocument {
+        identity: url_identity(&document.url).into(),
+        day: 0,
+        words: index_words(document),
+    };
+    let candidates: Vec<IndexedDocument> = documents.iter().map(candidate).collect();
+    let ranking = rank(&candidates, &brief.to_query());
+    let sources = ranking
+        .hits
+        .iter()
+        .map(|(at, score)| RankedSource::new(documents[*at].clone(), *score))
+        .collect();
+    compose(brief, collect_claims(sources, ranking.word_weights), budget)
 }
 
-fn draft(brief: &Brief, composed: &Composed) -> Draft {
-    let manifest = Manifest {
+fn draft(brief: &Brief, composed: &ComposedFiles) -> ContextPackDraft {
+    let manifest = ContextPackManifest {
         spec_version: SPEC_VERSION.into(),
         pack_id: "5f0c7a0e-2a3b-4c5d-8e9f-0a1b2c3d4e5f".into(),
         generated_at: "2026-04-24T14:22:03Z".into(),
-        generator: Generator { name: "skillpack".into(), ..Generator::default() },
-        project: Project {
+        generator: ContextPackGenerator {
+            name: "skillpack".into(),
+            ..ContextPackGenerator::default()
+        },
+        project: ContextPackProject {
             name: brief.name.clone(),
             description: brief.description.clone(),
             stack: brief.stack.clone(),
-            ..Project::default()
+            ..ContextPackProject::default()
         },
         user_prompt: brief.prompt.clone(),
         sources: composed.sources.clone(),
-        ..Manifest::default()
+        ..ContextPackManifest::default()
     };
-    Draft { manifest, documents: composed.documents.clone() }
+    ContextPackDraft { manifest, documents: composed.documents.clone() }
 }
 
 /// The letters and digits of a text: what is left when every mark is taken off.
@@ -164,8 +205,10 @@ fn shown(markdown: &str) -> Shown {
     // The line without what is code, to see whether it calls for a file.
     let mut spoken = String::from("\n");
     let mut in_code = false;
-    let options =
-        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_MATH;
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_MATH;
     for event in Parser::new_ext(markdown, options) {
         match &event {
             Event::Text(words) if !in_code => spoken.push_str(words),
@@ -174,13 +217,16 @@ fn shown(markdown: &str) -> Shown {
         }
         match event {
             Event::Start(Tag::Heading { .. }) => line.clear(),
-            Event::End(TagEnd::Heading(level)) => shown.headings.push((level as usize, std::mem::take(&mut line))),
+            Event::End(TagEnd::Heading(level)) => {
+                shown.headings.push((level as usize, std::mem::take(&mut line)))
+            }
             Event::Start(Tag::CodeBlock(_)) => in_code = true,
             Event::End(TagEnd::CodeBlock) => in_code = false,
             Event::Text(_) if in_code => {}
             Event::Text(words) | Event::Code(words) => line.push_str(&words),
             Event::SoftBreak | Event::HardBreak => line.push(' '),
-            Event::Start(Tag::Item | Tag::Paragraph) | Event::End(TagEnd::Item | TagEnd::Paragraph) => {
+            Event::Start(Tag::Item | Tag::Paragraph)
+            | Event::End(TagEnd::Item | TagEnd::Paragraph) => {
                 if !line.trim().is_empty() {
                     shown.lines.push(std::mem::take(&mut line).trim().to_owned());
                 }
@@ -198,7 +244,8 @@ fn shown(markdown: &str) -> Shown {
     }
     let calls = |(at, _): (usize, &str)| {
         let next = spoken[at + 1..].chars().next();
-        spoken[..at].ends_with(char::is_whitespace) && next.is_some_and(|c| !c.is_whitespace() && c != '`')
+        spoken[..at].ends_with(char::is_whitespace)
+            && next.is_some_and(|c| !c.is_whitespace() && c != '`')
     };
     if spoken.match_indices('@').any(calls) {
         shown.strange.push(format!("an agent would read a file: {spoken}"));
@@ -223,8 +270,8 @@ const FIXED: &[&str] = &[
 const DONE: &str = "Every step above is done as the source says.";
 
 /// What each source says, as bare letters: its sentences, one after the other, and its title.
-fn said(documents: &[Document]) -> BTreeMap<String, (BTreeSet<String>, String)> {
-    let one = |document: &Document| {
+fn said(documents: &[KnowledgeDocument]) -> BTreeMap<String, (BTreeSet<String>, String)> {
+    let one = |document: &KnowledgeDocument| {
         let sentences = document.sentences().map(|sentence| bare(&rendered(sentence))).collect();
         (sp_analyze::knowledge::source_id(&document.url), (sentences, bare(&document.title)))
     };
@@ -259,7 +306,9 @@ fn lines(body: &str) -> Vec<&str> {
 
 /// Whether sentences stand one after the other, and nothing else.
 fn is_made_of(text: &str, sentences: &BTreeSet<String>) -> bool {
-    let follows = |one: &String| !one.is_empty() && text.starts_with(one) && is_made_of(&text[one.len()..], sentences);
+    let follows = |one: &String| {
+        !one.is_empty() && text.starts_with(one) && is_made_of(&text[one.len()..], sentences)
+    };
     text.is_empty() || sentences.iter().any(follows)
 }
 
@@ -286,7 +335,7 @@ proptest! {
         let Ok(composed) = composed(&brief, &documents, 6000) else { panic!("6000 tokens are enough") };
         prop_assume!(!composed.sources.is_empty());
         let files = draft(&brief, &composed).files();
-        let entries = files.iter().map(|(path, bytes)| (path.clone(), Entry::File(bytes.clone()))).collect();
+        let entries = files.iter().map(|(path, bytes)| (path.clone(), ContextPackEntry::File(bytes.clone()))).collect();
         let judged = context_pack::read(&entries, &Limits::default());
         prop_assert!(judged.is_valid(), "{:?}", judged.reports);
         let said = said(&documents);
@@ -335,13 +384,13 @@ proptest! {
                     prop_assert!(cost <= budget, "{path} costs {cost} of {budget}");
                 }
             }
-            Err(TooSmall { needs, .. }) => {
-                prop_assert!(needs > budget);
+            Err(BudgetError { required_tokens, .. }) => {
+                prop_assert!(required_tokens > budget);
                 // What is said to be needed leads on: each answer asks for more, and in the end it is enough.
-                let (mut needs, mut asked) = (needs, 0);
+                let (mut needs, mut asked) = (required_tokens, 0);
                 while let Err(more) = composed(&brief, &documents, needs) {
-                    prop_assert!(more.needs > needs);
-                    (needs, asked) = (more.needs, asked + 1);
+                    prop_assert!(more.required_tokens > needs);
+                    (needs, asked) = (more.required_tokens, asked + 1);
                     prop_assert!(asked < 4);
                 }
             }

@@ -2,33 +2,41 @@
 #![expect(clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
 
 use proptest::prelude::*;
-use sp_analyze::graph::{Filter, Question, Reading, Reason, Shape, dot, find, mermaid, near, path, reading};
+use sp_analyze::graph::{
+    ContextFormat, LoadedContext, NodeFilter, OmitReason, SelectionQuery, find_nodes, load_context,
+    neighborhood, shortest_path, to_dot, to_mermaid,
+};
 use sp_analyze::tokens;
-use sp_formats::json::{Json, quoted};
-use sp_formats::package::{Graph, Level};
+use sp_formats::json::{JsonDocument, quoted};
+use sp_formats::package::{ConformanceLevel, Graph};
 use sp_tree::Limits;
 
-fn graph(nodes: &str, edges: &str) -> Json {
+fn graph(nodes: &str, edges: &str) -> JsonDocument {
     let text = format!("{{\"context_graph\":{{\"nodes\":[{nodes}],\"edges\":[{edges}]}}}}");
-    Json::parse(text, &Limits::default()).unwrap()
+    JsonDocument::parse(text, &Limits::default()).unwrap()
 }
 
-fn read(json: &Json, budget: usize, focus: &str, at: &str) -> Reading {
-    let question = Question { budget, focus, at: at.parse().unwrap() };
-    reading(&Graph::of(json.root()), &question, Shape::Markdown)
+fn read(json: &JsonDocument, budget: usize, focus: &str, at: &str) -> LoadedContext {
+    let question = SelectionQuery { budget, focus, at: at.parse().unwrap() };
+    load_context(&Graph::from_content(json.root()), &question, ContextFormat::Markdown)
 }
 
 const NOW: &str = "2026-06-01T00:00:00Z";
 
-fn ids(json: &Json, reading: &Reading) -> Vec<String> {
-    let graph = Graph::of(json.root());
-    reading.selection.chosen.iter().map(|one| graph.nodes[one.node].id.clone().into_owned()).collect()
+fn ids(json: &JsonDocument, reading: &LoadedContext) -> Vec<String> {
+    let graph = Graph::from_content(json.root());
+    reading
+        .selection
+        .selected
+        .iter()
+        .map(|one| graph.nodes[one.node_index].id.clone().into_owned())
+        .collect()
 }
 
-fn left(json: &Json, reading: &Reading, why: Reason) -> Vec<String> {
-    let graph = Graph::of(json.root());
-    let left = reading.selection.left.iter().filter(|(_, reason)| *reason == why);
-    left.map(|(one, _)| graph.nodes[one.node].id.clone().into_owned()).collect()
+fn left(json: &JsonDocument, reading: &LoadedContext, why: OmitReason) -> Vec<String> {
+    let graph = Graph::from_content(json.root());
+    let left = reading.selection.omitted.iter().filter(|(_, reason)| *reason == why);
+    left.map(|(one, _)| graph.nodes[one.node_index].id.clone().into_owned()).collect()
 }
 
 #[test]
@@ -41,7 +49,11 @@ fn pk_18_the_more_active_and_certain_come_first_and_what_faded_last() {
         "",
     );
     assert_eq!(ids(&json, &read(&json, 1000, "", NOW)), ["strong", "weak", "unsure", "old"]);
-    assert_eq!(ids(&json, &read(&json, 1000, "", "2026-01-01T00:00:00Z"))[0], "old", "it depends on when one asks");
+    assert_eq!(
+        ids(&json, &read(&json, 1000, "", "2026-01-01T00:00:00Z"))[0],
+        "old",
+        "it depends on when one asks"
+    );
 }
 
 #[test]
@@ -65,10 +77,14 @@ fn pk_18_a_contradicted_pair_is_shown_together_or_not_at_all() {
         r#"{"from":"a","to":"b","type":"contradicts"}"#,
     );
     let all = read(&json, 1000, "", NOW);
-    assert!(all.text.contains("contradict each other") && all.selection.chosen.len() == 3);
+    assert!(all.text.contains("contradict each other") && all.selection.selected.len() == 3);
     for budget in 0..all.tokens + 5 {
         let some = ids(&json, &read(&json, budget, "", NOW));
-        assert_eq!(some.contains(&"a".to_owned()), some.contains(&"b".to_owned()), "{budget}: {some:?}");
+        assert_eq!(
+            some.contains(&"a".to_owned()),
+            some.contains(&"b".to_owned()),
+            "{budget}: {some:?}"
+        );
     }
 }
 
@@ -81,15 +97,15 @@ fn pk_18_what_was_superseded_is_left_out_and_told() {
     );
     let all = read(&json, 1000, "", NOW);
     assert_eq!(ids(&json, &all), ["new"]);
-    assert_eq!(left(&json, &all, Reason::Superseded), ["old", "older"]);
-    assert_eq!(left(&json, &read(&json, 1, "", NOW), Reason::Full), ["new"]);
+    assert_eq!(left(&json, &all, OmitReason::Superseded), ["old", "older"]);
+    assert_eq!(left(&json, &read(&json, 1, "", NOW), OmitReason::OverBudget), ["new"]);
 }
 
 #[test]
 fn pk_16_the_level_that_a_graph_reaches_and_what_it_lacks() {
     let level = |nodes: &str, edges: &str| {
         let json = graph(nodes, edges);
-        let level = Level::of(&Graph::of(json.root()));
+        let level = ConformanceLevel::of(&Graph::from_content(json.root()));
         (level.reached, level.missing.join("; "))
     };
     let node = r#"{"id":"a","type":"t","content":"c"}"#;
@@ -99,7 +115,9 @@ fn pk_16_the_level_that_a_graph_reaches_and_what_it_lacks() {
     let (reached, missing) = level(node, edge);
     assert_eq!(reached, 2);
     assert!(
-        missing.contains("1 node has no `activation`; 1 edge has no `weight`; no node has `created_at`"),
+        missing.contains(
+            "1 node has no `activation`; 1 edge has no `weight`; no node has `created_at`"
+        ),
         "{missing}"
     );
     let full = r#"{"id":"a","type":"t","content":"c","activation":1,"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":9}"#;
@@ -113,20 +131,27 @@ fn pk_22_nodes_are_found_by_type_file_and_words_and_ways_between_them_are_shorte
            {"id":"c","type":"fact","content":"y"},{"id":"d","type":"fact","content":"z"}"#,
         r#"{"from":"a","to":"b","type":"t"},{"from":"c","to":"b","type":"t"},{"from":"a","to":"a","type":"t"}"#,
     );
-    let graph = Graph::of(json.root());
+    let graph = Graph::from_content(json.root());
     let filter = |kind: Option<&str>, file: Option<&str>, says: Option<&str>| {
-        find(&graph, &Filter { kind: kind.map(Into::into), file: file.map(Into::into), says: says.map(Into::into) })
+        find_nodes(
+            &graph,
+            &NodeFilter {
+                kind: kind.map(Into::into),
+                file: file.map(Into::into),
+                contains: says.map(Into::into),
+            },
+        )
     };
     assert_eq!(filter(Some("fact"), None, None), [0, 2, 3]);
     assert_eq!(filter(None, Some("src/db"), None), [0], "a folder is not the beginning of a name");
     assert_eq!(filter(None, Some("src/dbx.rs"), None), [1]);
     assert_eq!(filter(None, None, Some("pool")), [0]);
-    assert_eq!(near(&graph, "a", 1), Some(vec![0, 1]));
-    assert_eq!(near(&graph, "a", 2), Some(vec![0, 1, 2]));
-    assert_eq!(near(&graph, "nobody", 1), None);
-    assert_eq!(path(&graph, "a", "c"), Some((vec![0, 1, 2], vec![0, 1])));
-    assert_eq!(path(&graph, "a", "a"), Some((vec![0], Vec::new())));
-    assert_eq!(path(&graph, "a", "d"), None);
+    assert_eq!(neighborhood(&graph, "a", 1), Some(vec![0, 1]));
+    assert_eq!(neighborhood(&graph, "a", 2), Some(vec![0, 1, 2]));
+    assert_eq!(neighborhood(&graph, "nobody", 1), None);
+    assert_eq!(shortest_path(&graph, "a", "c"), Some((vec![0, 1, 2], vec![0, 1])));
+    assert_eq!(shortest_path(&graph, "a", "a"), Some((vec![0], Vec::new())));
+    assert_eq!(shortest_path(&graph, "a", "d"), None);
 }
 
 #[test]
@@ -135,13 +160,14 @@ fn pk_22_a_drawing_holds_nothing_that_its_language_takes_for_a_sign() {
         r#"{"id":"a\"]; x","type":"fact","content":"say \"hi\" <b> \\ \u202e"},{"id":"b","type":"t","content":"c"}"#,
         r#"{"from":"a\"]; x","to":"b","type":"contradicts"}"#,
     );
-    let graph = Graph::of(json.root());
-    let dot = dot(&graph);
+    let graph = Graph::from_content(json.root());
+    let dot = to_dot(&graph);
     assert!(dot.contains(r#""a\"]; x" -> "b" [label="contradicts", color=red];"#), "{dot}");
     assert!(dot.contains(r#"say \"hi\" <b>"#) && !dot.contains('\u{202e}'), "{dot}");
-    let mermaid = mermaid(&graph);
+    let mermaid = to_mermaid(&graph);
     assert!(
-        mermaid.contains("n0[\"fact: say #34;hi#34; #60;b#62;") && mermaid.contains("n0 -->|\"contradicts\"| n1"),
+        mermaid.contains("n0[\"fact: say #34;hi#34; #60;b#62;")
+            && mermaid.contains("n0 -->|\"contradicts\"| n1"),
         "{mermaid}"
     );
 }
@@ -178,13 +204,13 @@ proptest! {
             .map(|(from, to, kind)| format!(r#"{{"from":"n{from}","to":"n{to}","type":"{}"}}"#, kinds[*kind]))
             .collect();
         let json = graph(&nodes.join(","), &edges.join(","));
-        let question = Question { budget, focus: &focus, at: NOW.parse().unwrap() };
-        let shape = if xml { Shape::Xml } else { Shape::Markdown };
-        let graph = Graph::of(json.root());
-        let result = reading(&graph, &question, shape);
+        let question = SelectionQuery { budget, focus: &focus, at: NOW.parse().unwrap() };
+        let shape = if xml { ContextFormat::Xml } else { ContextFormat::Markdown };
+        let graph = Graph::from_content(json.root());
+        let result = load_context(&graph, &question, shape);
         prop_assert!(result.tokens <= budget, "{} of {budget}", result.tokens);
         prop_assert_eq!(tokens::count(&result.text), result.tokens);
-        prop_assert_eq!(result.selection.chosen.len() + result.selection.left.len(), graph.nodes.len());
-        prop_assert_eq!(reading(&graph, &question, shape), result);
+        prop_assert_eq!(result.selection.selected.len() + result.selection.omitted.len(), graph.nodes.len());
+        prop_assert_eq!(load_context(&graph, &question, shape), result);
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use sp_analyze::graph::{Ids, Merged, Voice, merge};
-use sp_formats::json::{Json, Value};
+use sp_analyze::graph::{MergeInput, MergedGraph, NodeIdScheme, merge};
+use sp_formats::json::{JsonDocument, JsonValue};
 use sp_formats::package::Graph;
 use sp_tree::{Digest, Limits};
 
@@ -13,22 +13,22 @@ use sp_tree::{Digest, Limits};
 #[derive(Debug, Clone)]
 struct Source {
     content: String,
-    ids: Ids,
+    ids: NodeIdScheme,
 }
 
-fn read(text: &str) -> Json {
-    Json::parse(text, &Limits::default()).unwrap()
+fn read(text: &str) -> JsonDocument {
+    JsonDocument::parse(text, &Limits::default()).unwrap()
 }
 
-fn merged(sources: &[Source]) -> Merged {
-    let texts: Vec<Json> = sources.iter().map(|source| read(&source.content)).collect();
-    let voices: Vec<Voice<'_>> = sources
+fn merged(sources: &[Source]) -> MergedGraph {
+    let texts: Vec<JsonDocument> = sources.iter().map(|source| read(&source.content)).collect();
+    let voices: Vec<MergeInput<'_>> = sources
         .iter()
         .zip(&texts)
-        .map(|(source, json)| Voice {
+        .map(|(source, json)| MergeInput {
             source: Digest::of(source.content.as_bytes()).hex()[..16].to_owned(),
             label: "a package".into(),
-            ids: source.ids,
+            id_scheme: source.ids,
             content: json.root(),
         })
         .collect();
@@ -36,35 +36,51 @@ fn merged(sources: &[Source]) -> Merged {
 }
 
 /// A merged graph as the content of a package, to be merged again.
-fn again(merged: &Merged) -> Source {
-    Source { content: format!("{{\"context_graph\":{}}}", merged.graph.text), ids: Ids::Global }
+fn again(merged: &MergedGraph) -> Source {
+    Source {
+        content: format!("{{\"context_graph\":{}}}", merged.graph.json),
+        ids: NodeIdScheme::Global,
+    }
 }
 
 fn source(nodes: &str, edges: &str) -> Source {
     let content = format!("{{\"context_graph\":{{\"nodes\":[{nodes}],\"edges\":[{edges}]}}}}");
-    Source { content, ids: Ids::Global }
+    Source { content, ids: NodeIdScheme::Global }
 }
 
 /// Every node of a merged graph, by what it says.
-fn node<'j>(json: &'j Json, content: &str) -> Value<'j> {
-    Graph::of(json.root()).nodes.into_iter().find(|node| node.content == content).unwrap().value
+fn node<'j>(json: &'j JsonDocument, content: &str) -> JsonValue<'j> {
+    Graph::from_content(json.root())
+        .nodes
+        .into_iter()
+        .find(|node| node.content == content)
+        .unwrap()
+        .value
 }
 
-fn number(value: Value<'_>, key: &str) -> f64 {
-    value.get(key).and_then(Value::number).unwrap()
+fn number(value: JsonValue<'_>, key: &str) -> f64 {
+    value.get(key).and_then(JsonValue::as_f64).unwrap()
 }
 
 #[test]
 fn pk_19_a_shared_node_keeps_the_higher_activation_and_confidence_and_missing_members_are_filled() {
-    let a = source(r#"{"id":"F","type":"fact","content":"x","activation":0.3,"confidence":0.9,"source":"a"}"#, "");
-    let b = source(r#"{"id":"F","type":"fact","content":"x","activation":0.7,"category":"db","custom":[1.0,1e0]}"#, "");
+    let a = source(
+        r#"{"id":"F","type":"fact","content":"x","activation":0.3,"confidence":0.9,"source":"a"}"#,
+        "",
+    );
+    let b = source(
+        r#"{"id":"F","type":"fact","content":"x","activation":0.7,"category":"db","custom":[1.0,1e0]}"#,
+        "",
+    );
     let all = merged(&[a, b]);
     let json = read(&again(&all).content);
     let shared = node(&json, "x");
     assert_eq!((number(shared, "activation"), number(shared, "confidence")), (0.7, 0.9));
-    assert!(shared.get("category").unwrap().is("db") && shared.get("source").unwrap().is("a"));
+    assert!(
+        shared.get("category").unwrap().eq_str("db") && shared.get("source").unwrap().eq_str("a")
+    );
     assert!(shared.get("custom").is_some());
-    assert_eq!((all.graph.nodes, all.shared), (1, vec!["F".to_owned()]));
+    assert_eq!((all.graph.node_count, all.shared), (1, vec!["F".to_owned()]));
 }
 
 #[test]
@@ -77,30 +93,41 @@ fn pk_19_one_id_with_two_contents_is_kept_twice_and_contradicts_itself() {
     let all = merged(&[a, b]);
     let json = read(&again(&all).content);
     let (mysql, postgres) = (node(&json, "Uses MySQL"), node(&json, "Uses PostgreSQL"));
-    assert!(postgres.get("id").unwrap().is("F"), "the more active keeps the id");
-    assert!(mysql.get("variant_of").unwrap().is("F"));
-    let graph = Graph::of(json.root());
-    let edges: Vec<_> = graph.edges.iter().map(|edge| (&*edge.from, &*edge.kind, edge.to.starts_with("F~"))).collect();
+    assert!(postgres.get("id").unwrap().eq_str("F"), "the more active keeps the id");
+    assert!(mysql.get("variant_of").unwrap().eq_str("F"));
+    let graph = Graph::from_content(json.root());
+    let edges: Vec<_> = graph
+        .edges
+        .iter()
+        .map(|edge| (&*edge.from, &*edge.kind, edge.to.starts_with("F~")))
+        .collect();
     assert_eq!(edges, [("F", "contradicts", true), ("F", "supports", false)]);
     let told = &all.contradictions[0];
-    assert_eq!((told.from_content.as_str(), told.to_content.as_str()), ("Uses PostgreSQL", "Uses MySQL"));
+    assert_eq!(
+        (told.from_content.as_str(), told.to_content.as_str()),
+        ("Uses PostgreSQL", "Uses MySQL")
+    );
     assert!(told.same_id);
 }
 
 #[test]
 fn pk_19_shared_edges_average_their_weights_over_all_and_sum_what_was_used_together() {
     let edge = |weight: f64, count: u32| {
-        let nodes = r#"{"id":"A","type":"fact","content":"a"},{"id":"B","type":"fact","content":"b"}"#;
+        let nodes =
+            r#"{"id":"A","type":"fact","content":"a"},{"id":"B","type":"fact","content":"b"}"#;
         source(
             nodes,
-            &format!(r#"{{"from":"A","to":"B","type":"supports","weight":{weight},"coactivations":{count}}}"#),
+            &format!(
+                r#"{{"from":"A","to":"B","type":"supports","weight":{weight},"coactivations":{count}}}"#
+            ),
         )
     };
     let [a, b, c] = [edge(0.2, 1), edge(0.4, 2), edge(0.9, 4)];
     let pair = again(&merged(&[a.clone(), b.clone()]));
-    for sources in [vec![a.clone(), b, c.clone()], vec![pair.clone(), c.clone()], vec![c, pair, a]] {
+    for sources in [vec![a.clone(), b, c.clone()], vec![pair.clone(), c.clone()], vec![c, pair, a]]
+    {
         let json = read(&again(&merged(&sources)).content);
-        let edge = Graph::of(json.root()).edges[0].value;
+        let edge = Graph::from_content(json.root()).edges[0].value;
         assert!((number(edge, "weight") - 0.5).abs() < 1e-12);
         assert_eq!(number(edge, "coactivations"), 7.0);
     }
@@ -127,18 +154,26 @@ fn pk_19_what_is_superseded_stays_and_is_no_longer_active() {
 
 #[test]
 fn pk_19_counted_ids_mean_nothing_elsewhere_unless_type_and_content_agree() {
-    let counted = |nodes: &str| Source { ids: Ids::Counted, ..source(nodes, "") };
-    let a = counted(r#"{"id":"N1","type":"fact","content":"x"},{"id":"N2","type":"fact","content":"y"}"#);
-    let b = counted(r#"{"id":"N1","type":"fact","content":"y"},{"id":"N2","type":"fact","content":"z"}"#);
+    let counted = |nodes: &str| Source { ids: NodeIdScheme::Sequential, ..source(nodes, "") };
+    let a = counted(
+        r#"{"id":"N1","type":"fact","content":"x"},{"id":"N2","type":"fact","content":"y"}"#,
+    );
+    let b = counted(
+        r#"{"id":"N1","type":"fact","content":"y"},{"id":"N2","type":"fact","content":"z"}"#,
+    );
     let all = merged(&[a, b]);
-    assert_eq!((all.graph.nodes, all.shared.len(), all.contradictions.len()), (3, 1, 0));
+    assert_eq!((all.graph.node_count, all.shared.len(), all.contradictions.len()), (3, 1, 0));
     assert_eq!(
-        Ids::of(&Graph::of(read(r#"{"context_graph":{"nodes":[{"id":"N1","type":"t","content":"c"}]}}"#).root())),
-        Ids::Counted
+        NodeIdScheme::of(&Graph::from_content(
+            read(r#"{"context_graph":{"nodes":[{"id":"N1","type":"t","content":"c"}]}}"#).root()
+        )),
+        NodeIdScheme::Sequential
     );
     assert_eq!(
-        Ids::of(&Graph::of(read(r#"{"context_graph":{"nodes":[{"id":"N1a","type":"t","content":"c"}]}}"#).root())),
-        Ids::Global
+        NodeIdScheme::of(&Graph::from_content(
+            read(r#"{"context_graph":{"nodes":[{"id":"N1a","type":"t","content":"c"}]}}"#).root()
+        )),
+        NodeIdScheme::Global
     );
 }
 
@@ -194,7 +229,7 @@ prop_compose! {
             })
             .collect();
         let nodes: Vec<String> = nodes.into_iter().map(|(_, text)| text).collect();
-        let ids = if counted { Ids::Counted } else { Ids::Global };
+        let ids = if counted { NodeIdScheme::Sequential } else { NodeIdScheme::Global };
         Source { ids, ..source(&nodes.join(","), &edges.join(",")) }
     }
 }
@@ -203,16 +238,22 @@ type Nodes = BTreeSet<(String, String)>;
 type Edges = BTreeSet<(String, String, String)>;
 
 /// Type and content of every node, and both ends' contents and the type of every edge.
-fn said(json: &Json) -> (Nodes, Edges) {
-    let graph = Graph::of(json.root());
-    let content =
-        |id: &str| graph.nodes.iter().find(|node| node.id == id).map(|node| node.content.clone().into_owned());
-    let nodes =
-        graph.nodes.iter().map(|node| (node.kind.clone().into_owned(), node.content.clone().into_owned())).collect();
+fn said(json: &JsonDocument) -> (Nodes, Edges) {
+    let graph = Graph::from_content(json.root());
+    let content = |id: &str| {
+        graph.nodes.iter().find(|node| node.id == id).map(|node| node.content.clone().into_owned())
+    };
+    let nodes = graph
+        .nodes
+        .iter()
+        .map(|node| (node.kind.clone().into_owned(), node.content.clone().into_owned()))
+        .collect();
     let edges = graph
         .edges
         .iter()
-        .filter_map(|edge| Some((content(&edge.from)?, edge.kind.clone().into_owned(), content(&edge.to)?)))
+        .filter_map(|edge| {
+            Some((content(&edge.from)?, edge.kind.clone().into_owned(), content(&edge.to)?))
+        })
         .collect();
     (nodes, edges)
 }

@@ -4,15 +4,22 @@
 use std::hint::black_box;
 
 use sp_analyze::audit::SkillFacts;
-use sp_analyze::knowledge::{File, Folder, plain, read, words};
+use sp_analyze::knowledge::{
+    FolderDefaults, KnowledgeFile, index_words, parse_file, to_plain_text,
+};
 use sp_analyze::{hidden, secrets, tokens};
-use sp_formats::bag;
+use sp_formats::workspace;
 use sp_testkit::linear_scans;
 
 fn scan_document(path: &str, text: &str) {
-    let read = read(File { path, bytes: text.as_bytes(), sidecar: None, folder: &Folder::default() });
-    read.documents.iter().for_each(|document| drop(black_box(words(document))));
-    black_box(plain(text));
+    let read = parse_file(KnowledgeFile {
+        path,
+        bytes: text.as_bytes(),
+        sidecar: None,
+        defaults: &FolderDefaults::default(),
+    });
+    read.documents.iter().for_each(|document| drop(black_box(index_words(document))));
+    black_box(to_plain_text(text));
 }
 
 linear_scans! {
@@ -24,19 +31,19 @@ linear_scans! {
     };
     se_04_values_behind_a_telling_name_are_found_in_linear_time: |text| {
         black_box(secrets::has_secret(&format!("password: {text}")));
-        black_box(bag::secret("value", text));
+        black_box(workspace::detect_secret("value", text));
     };
     se_04_hidden_characters_are_found_in_linear_time: |text| {
         black_box(hidden::search(text));
         black_box(hidden::mark(text));
     };
     se_04_lookalikes_are_found_in_linear_time: |text| {
-        black_box(hidden::lookalikes(&format!("{text}\u{430}")));
-        black_box(hidden::lookalikes(&format!("#!{text}\u{430}")));
+        black_box(hidden::find_lookalikes(&format!("{text}\u{430}")));
+        black_box(hidden::find_lookalikes(&format!("#!{text}\u{430}")));
     };
     se_04_hosts_are_found_in_linear_time: |text| {
         let mut facts = SkillFacts::default();
-        facts.add("SKILL.md", false, Some(text));
+        facts.add_file("SKILL.md", false, Some(text));
         black_box(facts);
     };
     se_04_notes_are_read_in_linear_time: |text| scan_document("notes/a.md", text);

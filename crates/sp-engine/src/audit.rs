@@ -5,13 +5,13 @@
 
 use std::path::PathBuf;
 
-use sp_formats::checks::SAFETY;
+use sp_formats::checks::SECURITY_CHECKS;
 
-use crate::check::{CheckRequest, Checked, Imports, Strictness, check_and_gather};
+use crate::check::{CheckRequest, CheckResults, CheckStrictness, ImportPolicy, check_with_facts};
 use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
-use crate::sinks::{SinkRequest, find};
+use crate::sinks::{SinkRequest, resolve_sink};
 
 /// What is to be audited.
 #[derive(Debug, Clone)]
@@ -25,23 +25,29 @@ pub struct AuditRequest {
 }
 
 /// Audits. Where nothing is named it is what the current directory is in.
-pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<Checked> {
+pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<CheckResults> {
     let session = Session::begin(context)?;
     let mut paths = request.paths.clone();
     for wanted in &request.sinks {
-        let sink = find(&session, wanted)?.path;
+        let sink = resolve_sink(&session, wanted)?.path;
         // An agent that has no skills has none that must be known.
         let is_empty = sink.read_dir().map_or(true, |mut entries| entries.next().is_none());
         paths.extend((!is_empty).then_some(sink));
     }
     if paths.is_empty() && !request.sinks.is_empty() {
-        return Ok(Checked::default());
+        return Ok(CheckResults::default());
     }
-    let request =
-        CheckRequest { paths, root: request.root.clone(), strictness: Strictness::Lenient, imports: Imports::Leave };
-    let mut checked = check_and_gather(&session, &request)?;
+    let request = CheckRequest {
+        paths,
+        root: request.root.clone(),
+        strictness: CheckStrictness::Lenient,
+        imports: ImportPolicy::Skip,
+    };
+    let mut checked = check_with_facts(&session, &request)?;
     for file in &mut checked.files {
-        file.findings.retain(|placed| SAFETY.iter().any(|check| check.id == placed.finding.check.id));
+        file.findings.retain(|placed| {
+            SECURITY_CHECKS.iter().any(|check| check.id == placed.finding.check.id)
+        });
     }
     checked.files.retain(|file| !file.findings.is_empty());
     Ok(checked)

@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use sp_formats::Report;
 use sp_formats::printable::printable;
 use sp_tree::transaction::Recovery;
-use sp_tree::{Dir, FileError, Lock};
+use sp_tree::{Dir, DirLock, FileError};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, FailureKind, Result};
 
 /// How often somebody who waits looks whether the waiting is over.
-pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(20);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Whether the network may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,9 +107,9 @@ pub enum Event<'a> {
 }
 
 /// Takes what is worth telling, and says when to stop. Called from several threads.
-pub trait Listener: Sync {
+pub trait EventListener: Sync {
     /// Tells one thing.
-    fn tell(&self, event: Event<'_>);
+    fn on_event(&self, event: Event<'_>);
 
     /// Whether nobody wants the result any more. Asked often: work then ends soon, with nothing half-done.
     fn is_cancelled(&self) -> bool {
@@ -143,7 +143,7 @@ pub struct Context<'a> {
     /// Whether the network may be used.
     pub network: Network,
     /// Who is told what happens.
-    pub listener: &'a dyn Listener,
+    pub listener: &'a dyn EventListener,
 }
 
 impl Context<'_> {
@@ -154,8 +154,8 @@ impl Context<'_> {
 
     /// Opens a directory in the home or in the cache, and makes it first where it is missing. It is private: what is
     /// created beneath it belongs to the user alone.
-    pub(crate) fn private_dir(&self, path: &Path) -> std::result::Result<Dir, FileError> {
-        Dir::create_private(path)
+    pub(crate) fn open_private_dir(&self, path: &Path) -> std::result::Result<Dir, FileError> {
+        Dir::create_all_private(path)
     }
 
     /// The time that goes into packages and records: whole seconds, in RFC 3339.
@@ -166,45 +166,48 @@ impl Context<'_> {
     /// Says that it is worth to go on: an error once nobody wants the result any more.
     ///
     /// Asked before each piece of long work, and never once something is being changed for good.
-    pub(crate) fn go_on(&self) -> Result<()> {
+    pub(crate) fn check_cancelled(&self) -> Result<()> {
         match self.listener.is_cancelled() {
-            true => Err(Error::new(Kind::Cancelled, "it was cancelled").hint("nothing was changed: ask again")),
+            true => Err(Error::new(FailureKind::Cancelled, "it was cancelled")
+                .hint("nothing was changed: ask again")),
             false => Ok(()),
         }
     }
 
     /// Takes the lock of a directory, as soon as whoever has it lets go.
-    pub(crate) fn lock(&self, dir: &Dir) -> Result<Lock> {
-        match Lock::try_take(dir)? {
+    pub(crate) fn lock(&self, dir: &Dir) -> Result<DirLock> {
+        match DirLock::try_acquire(dir)? {
             Some(lock) => Ok(lock),
             None => {
-                self.tell(Event::Waiting);
-                self.lock_quietly(dir)
+                self.emit(Event::Waiting);
+                self.lock_silently(dir)
             }
         }
     }
 
     /// Takes the lock of a directory without a word about the waiting.
-    pub(crate) fn lock_quietly(&self, dir: &Dir) -> Result<Lock> {
+    pub(crate) fn lock_silently(&self, dir: &Dir) -> Result<DirLock> {
         loop {
-            if let Some(lock) = Lock::try_take(dir)? {
+            if let Some(lock) = DirLock::try_acquire(dir)? {
                 return Ok(lock);
             }
-            self.go_on()?;
-            std::thread::sleep(LOOK_AGAIN);
+            self.check_cancelled()?;
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
     /// Tells the listener.
-    pub fn tell(&self, event: Event<'_>) {
-        self.listener.tell(event);
+    pub fn emit(&self, event: Event<'_>) {
+        self.listener.on_event(event);
     }
 
     /// A path as a user writes it: `~` is the home, and what is relative starts at the current directory.
     pub(crate) fn expand(&self, path: &str) -> PathBuf {
         match path.strip_prefix('~') {
             Some("") => self.user_home.clone(),
-            Some(rest) if rest.starts_with('/') => self.user_home.join(rest.trim_start_matches('/')),
+            Some(rest) if rest.starts_with('/') => {
+                self.user_home.join(rest.trim_start_matches('/'))
+            }
             _ => self.absolute(Path::new(path)),
         }
     }
@@ -215,15 +218,17 @@ impl Context<'_> {
     }
 
     /// A path as it is shown where it is likely to be near: from the current directory, if it lies below it.
-    pub fn show_near(&self, path: &Path) -> String {
+    pub fn display_relative_path(&self, path: &Path) -> String {
         match path.strip_prefix(&self.current_dir) {
-            Ok(relative) if !relative.as_os_str().is_empty() => printable(&relative.to_string_lossy()).into_owned(),
-            _ => self.show(path),
+            Ok(relative) if !relative.as_os_str().is_empty() => {
+                printable(&relative.to_string_lossy()).into_owned()
+            }
+            _ => self.display_path(path),
         }
     }
 
     /// A path as it is shown: below the user's home with `~`, and nothing hidden in it.
-    pub fn show(&self, path: &Path) -> String {
+    pub fn display_path(&self, path: &Path) -> String {
         let shown = match path.strip_prefix(&self.user_home) {
             Ok(rest) if rest.as_os_str().is_empty() => "~".into(),
             Ok(rest) => format!("~/{}", rest.display()),

@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What sort of failure it is; each has its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FailureKind {
     /// The request cannot be done.
     Request,
     /// The command was used wrongly.
@@ -29,7 +29,7 @@ pub enum Kind {
     Cancelled,
 }
 
-impl Kind {
+impl FailureKind {
     /// The exit code of the process.
     pub fn exit_code(self) -> u8 {
         match self {
@@ -46,7 +46,7 @@ impl Kind {
 #[derive(Debug)]
 pub struct Error {
     /// What sort of failure it is.
-    pub kind: Kind,
+    pub kind: FailureKind,
     /// What failed: a fragment without a period.
     pub message: String,
     /// Why.
@@ -56,18 +56,25 @@ pub struct Error {
     /// Problems in files that led here.
     pub reports: Vec<Report>,
     /// Whether nothing was changed because a file changed after it was read.
-    pub(crate) overtaken: bool,
+    pub(crate) concurrent_change: bool,
 }
 
 impl Error {
     /// An error of this kind.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), source: None, hints: Vec::new(), reports: Vec::new(), overtaken: false }
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            source: None,
+            hints: Vec::new(),
+            reports: Vec::new(),
+            concurrent_change: false,
+        }
     }
 
     /// An error because of problems in a file.
     pub fn in_file(message: impl Into<String>, report: Report) -> Self {
-        let mut error = Self::new(Kind::Data, message);
+        let mut error = Self::new(FailureKind::Data, message);
         error.reports.push(report);
         error
     }
@@ -85,8 +92,8 @@ impl Error {
     }
 
     /// Whether nothing was changed because something else changed a file after it was read: a retry may succeed.
-    pub(crate) fn is_overtaken(&self) -> bool {
-        self.overtaken
+    pub(crate) fn is_concurrent_change(&self) -> bool {
+        self.concurrent_change
     }
 
     /// Why, outermost first.
@@ -122,10 +129,16 @@ impl From<FileError> for Error {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
                 "nothing was changed: make the place writable, or choose another with `--path`"
             }
-            ErrorKind::FileTooLarge => "raise the limit with `--limit file-bytes=<bytes>` if you trust the file",
+            ErrorKind::FileTooLarge => {
+                "raise the limit with `--limit file-bytes=<bytes>` if you trust the file"
+            }
             _ => "nothing was changed; run it again when the cause is mended",
         };
-        let kind = if error.kind() == ErrorKind::FileTooLarge { Kind::Data } else { Kind::Environment };
+        let kind = if error.kind() == ErrorKind::FileTooLarge {
+            FailureKind::Data
+        } else {
+            FailureKind::Environment
+        };
         let message = error.to_string();
         Self::new(kind, message).because(error.source).hint(hint)
     }
@@ -137,17 +150,18 @@ impl From<ScanError> for Error {
         match error {
             ScanError::File(error) => error.into(),
             ScanError::Listing { why, .. } => match why.limit_name() {
-                Some(name) => Self::new(Kind::Data, message)
-                    .hint(format!("raise it with `--limit {name}=<number>` if you trust the source")),
-                None => Self::new(Kind::Data, message).hint("rename one of the two"),
+                Some(name) => Self::new(FailureKind::Data, message).hint(format!(
+                    "raise it with `--limit {name}=<number>` if you trust the source"
+                )),
+                None => Self::new(FailureKind::Data, message).hint("rename one of the two"),
             },
-            ScanError::Name { .. } => Self::new(Kind::Data, message).hint("rename it"),
+            ScanError::Name { .. } => Self::new(FailureKind::Data, message).hint("rename it"),
             ScanError::Dangling(_) | ScanError::Cycle(_) | ScanError::Link(_) => {
-                Self::new(Kind::Data, message).hint("remove the link, or put a copy in its place")
+                Self::new(FailureKind::Data, message)
+                    .hint("remove the link, or put a copy in its place")
             }
-            ScanError::Special(_) => {
-                Self::new(Kind::Data, message).hint("remove it: only files and folders can be installed")
-            }
+            ScanError::Special(_) => Self::new(FailureKind::Data, message)
+                .hint("remove it: only files and folders can be installed"),
         }
     }
 }
@@ -158,11 +172,11 @@ impl From<ArchiveError> for Error {
         match error {
             ArchiveError::File(error) => error.into(),
             other => match other.limit_name() {
-                Some(name) => Self::new(Kind::Data, message)
-                    .hint(format!("raise it with `--limit {name}=<number>` if you trust the archive")),
-                None => {
-                    Self::new(Kind::Data, message).hint("nothing was changed: ask whoever made the archive to mend it")
-                }
+                Some(name) => Self::new(FailureKind::Data, message).hint(format!(
+                    "raise it with `--limit {name}=<number>` if you trust the archive"
+                )),
+                None => Self::new(FailureKind::Data, message)
+                    .hint("nothing was changed: ask whoever made the archive to mend it"),
             },
         }
     }
@@ -173,9 +187,8 @@ impl From<WalkError> for Error {
         let message = error.to_string();
         match error {
             WalkError::File(error) => error.into(),
-            WalkError::TooMany { .. } => {
-                Self::new(Kind::Data, message).hint("raise it with `--limit repo-entries=<number>`")
-            }
+            WalkError::TooMany { .. } => Self::new(FailureKind::Data, message)
+                .hint("raise it with `--limit repo-entries=<number>`"),
         }
     }
 }
@@ -185,11 +198,11 @@ impl From<JournalError> for Error {
         let message = error.to_string();
         match error {
             JournalError::File(error) => error.into(),
-            JournalError::Broken { path, source } => Self::new(Kind::Data, message).because(source).hint(format!(
+            JournalError::Broken { path, source } => Self::new(FailureKind::Data, message).because(source).hint(format!(
                 "an earlier run was interrupted and its record is damaged: look for folders called `.skillpack-…` in your sinks, then remove `{}`",
                 path.display()
             )),
-            JournalError::Newer { .. } => Self::new(Kind::Data, message).hint("run the newer `sp` that wrote it"),
+            JournalError::UnsupportedVersion { .. } => Self::new(FailureKind::Data, message).hint("run the newer `sp` that wrote it"),
         }
     }
 }
@@ -201,31 +214,36 @@ impl From<TransactionError> for Error {
             TransactionError::File(error) => error.into(),
             TransactionError::Journal(error) => error.into(),
             TransactionError::Appeared(_) => {
-                let error = Self::new(Kind::Trust, message)
-                    .hint("nothing was changed: move it away, or give the pack another `install.prefix`");
-                Self { overtaken: true, ..error }
+                let error = Self::new(FailureKind::Trust, message).hint(
+                    "nothing was changed: move it away, or give the pack another `install.prefix`",
+                );
+                Self { concurrent_change: true, ..error }
             }
             TransactionError::Changed(_) => {
-                let error = Self::new(Kind::Request, message).hint("nothing was changed: run the command again");
-                Self { overtaken: true, ..error }
+                let error = Self::new(FailureKind::Request, message)
+                    .hint("nothing was changed: run the command again");
+                Self { concurrent_change: true, ..error }
             }
-            TransactionError::Incomplete(error) => Self::new(Kind::Environment, message)
+            TransactionError::CleanupFailed(error) => Self::new(FailureKind::Environment, message)
                 .because(error)
                 .hint("fix the cause, then run `sp installed`: it finishes the cleanup"),
-            TransactionError::Replaced(_) => Self::new(Kind::Trust, message)
+            TransactionError::RootReplaced(_) => Self::new(FailureKind::Trust, message)
                 .hint("nothing was changed: find out what replaced it, then run the command again"),
-            TransactionError::Misplaced { path, journal } => Self::new(Kind::Trust, message)
-                .hint(format!(
-                    "nothing was changed: move the directory back to `{}`, then run the command again",
-                    path.display()
-                ))
-                .hint(format!(
-                    "if the directory was deleted, remove `{}` to give up the interrupted change",
-                    journal.display()
-                )),
-            TransactionError::Unfinished(error) => {
+            TransactionError::RootMismatch { path, journal } => Self::new(
+                FailureKind::Trust,
+                message,
+            )
+            .hint(format!(
+                "nothing was changed: move the directory back to `{}`, then run the command again",
+                path.display()
+            ))
+            .hint(format!(
+                "if the directory was deleted, remove `{}` to give up the interrupted change",
+                journal.display()
+            )),
+            TransactionError::RollbackFailed(error) => {
                 let hint = "mend the cause, then run `sp installed`: it completes or takes back what was begun";
-                Self::new(Kind::Environment, message).because(error).hint(hint)
+                Self::new(FailureKind::Environment, message).because(error).hint(hint)
             }
         }
     }

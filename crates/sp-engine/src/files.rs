@@ -4,34 +4,35 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use sp_tree::atomic::{self, Durability, Temp};
-use sp_tree::transaction::Before;
-use sp_tree::{Digest, Dir, FileError, Fixed, Follow, Name, read_optional};
+use sp_tree::atomic::{self, Durability, TempFile};
+use sp_tree::transaction::PriorState;
+use sp_tree::{Digest, Dir, FileError, Follow, Name, StaticName, read_optional};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, FailureKind, Result};
 
 /// Reads a file that may be replaced: its bytes, and what the transaction then has to find in its place.
-pub(crate) fn read_before(path: &Path, limit: u64) -> Result<(Option<Vec<u8>>, Before)> {
-    let (dir, name) = place_of(path)?;
+pub(crate) fn read_for_update(path: &Path, limit: u64) -> Result<(Option<Vec<u8>>, PriorState)> {
+    let (dir, name) = parent_and_name(path)?;
     // The look comes first: a change while the file is read is a change after the look.
     let stamp = match Dir::open(dir) {
-        Ok(dir) => dir.look(&name, Follow::Never)?,
+        Ok(dir) => dir.stat(&name, Follow::Never)?,
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
         Err(e) => return Err(e.into()),
     };
     let bytes = read_optional(path, limit)?;
     let before = match (stamp, &bytes) {
-        (Some(stamp), Some(bytes)) => Before::Seen(stamp, Digest::of(bytes)),
-        _ => Before::Nothing,
+        (Some(stamp), Some(bytes)) => PriorState::UserFile(stamp, Digest::of(bytes)),
+        _ => PriorState::Absent,
     };
     Ok((bytes, before))
 }
 
 /// The directory of a file, and its name in it.
-pub(crate) fn place_of(path: &Path) -> Result<(&Path, Name)> {
-    let name = path.file_name().ok_or_else(|| FileError::new("write", path, ErrorKind::IsADirectory))?;
+pub(crate) fn parent_and_name(path: &Path) -> Result<(&Path, Name)> {
+    let name =
+        path.file_name().ok_or_else(|| FileError::new("write", path, ErrorKind::IsADirectory))?;
     let name = Name::new(&name.to_string_lossy()).map_err(|why| {
-        Error::new(Kind::Usage, format!("invalid file name in `{}`", path.display()))
+        Error::new(FailureKind::Usage, format!("invalid file name in `{}`", path.display()))
             .because(why)
             .hint("choose another file name")
     })?;
@@ -39,7 +40,7 @@ pub(crate) fn place_of(path: &Path) -> Result<(&Path, Name)> {
 }
 
 /// The path of a directory with every link in it resolved, as far as it exists.
-pub(crate) fn real_dir(path: &Path) -> PathBuf {
+pub(crate) fn canonicalize_existing(path: &Path) -> PathBuf {
     let resolved = path.ancestors().find_map(|existing| {
         let rest = path.strip_prefix(existing).ok()?;
         let real = existing.canonicalize().ok()?;
@@ -52,8 +53,8 @@ pub(crate) fn real_dir(path: &Path) -> PathBuf {
 pub fn write_files(dir: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let dir = Dir::create_all(dir)?;
     for (name, bytes) in files {
-        let name = Name::new(name).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
-        let temp = Temp { dir: &dir, name: Fixed(".sp-new") };
+        let name = Name::new(name).map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+        let temp = TempFile { dir: &dir, name: StaticName(".sp-new") };
         atomic::replace(&dir, &name, temp, bytes, Durability::Durable)?;
     }
     Ok(())

@@ -4,35 +4,37 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use sp_formats::state::State;
-use sp_tree::atomic::{self, Durability, Temp};
+use sp_formats::state::InstallState;
+use sp_tree::atomic::{self, Durability, TempFile};
 use sp_tree::transaction;
-use sp_tree::{Digest, Dir, FileError, Fixed, Follow, Index, Limits, Lock, Name, read_limited};
+use sp_tree::{
+    Digest, DigestIndex, Dir, DirLock, FileError, Follow, Limits, Name, StaticName, read_limited,
+};
 
 use crate::context::{Context, Event};
-use crate::error::{Error, Kind, Result};
-use crate::install::Mode;
+use crate::error::{Error, FailureKind, Result};
+use crate::install::ApplyMode;
 
-const STATE: Fixed = Fixed("state.json");
-const STATE_TEMP: Fixed = Fixed("state.json.tmp");
-const INDEX: Fixed = Fixed("index");
-const INDEX_TEMP: Fixed = Fixed("index.tmp");
+const STATE_FILE: StaticName = StaticName("state.json");
+const STATE_TEMP: StaticName = StaticName("state.json.tmp");
+const INDEX_DIR: StaticName = StaticName("index");
+const INDEX_TEMP: StaticName = StaticName("index.tmp");
 const MAX_STATE_BYTES: u64 = 256 * 1024 * 1024;
 const MAX_INDEX_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// The home, locked, with nothing left over from an earlier run.
-pub(crate) struct Home<'a> {
+pub(crate) struct LockedHome<'a> {
     context: &'a Context<'a>,
     pub dir: Dir,
-    _lock: Lock,
+    _lock: DirLock,
 }
 
-impl<'a> Home<'a> {
+impl<'a> LockedHome<'a> {
     /// Makes the home if it is missing, takes its lock, and ends what an earlier run left.
     pub(crate) fn open(context: &'a Context<'a>, limits: &Limits) -> Result<Self> {
-        let dir = context.private_dir(&context.home)?;
+        let dir = context.open_private_dir(&context.home)?;
         // One that an earlier version made may be open to others. Somebody else's is left alone.
-        let _ = dir.restrict();
+        let _ = dir.restrict_to_owner();
         let lock = context.lock(&dir)?;
         let home = Self { context, dir, _lock: lock };
         home.recover(limits)?;
@@ -40,18 +42,22 @@ impl<'a> Home<'a> {
     }
 
     /// The home, unless it is a dry run, which changes nothing and waits for nobody.
-    pub(crate) fn open_for(context: &'a Context<'a>, limits: &Limits, mode: Mode) -> Result<Option<Self>> {
+    pub(crate) fn open_unless_dry_run(
+        context: &'a Context<'a>,
+        limits: &Limits,
+        mode: ApplyMode,
+    ) -> Result<Option<Self>> {
         match mode {
-            Mode::Apply => Self::open(context, limits).map(Some),
-            Mode::DryRun => Ok(None),
+            ApplyMode::Apply => Self::open(context, limits).map(Some),
+            ApplyMode::DryRun => Ok(None),
         }
     }
 
     fn recover(&self, limits: &Limits) -> Result<()> {
-        if transaction::pending(&self.dir)? {
+        if transaction::is_pending(&self.dir)? {
             let generation = self.state()?.generation;
             if let Some(recovery) = transaction::recover(&self.dir, generation, limits)? {
-                self.context.tell(Event::Recovered(&recovery));
+                self.context.emit(Event::Recovered(&recovery));
             }
         }
         self.dir.remove_tree(&STATE_TEMP)?;
@@ -59,83 +65,98 @@ impl<'a> Home<'a> {
     }
 
     /// The state that is stored.
-    pub(crate) fn state(&self) -> Result<State> {
+    pub(crate) fn state(&self) -> Result<InstallState> {
         read_state(self.context)
     }
 
     /// The generation that a change of this state gets.
-    pub(crate) fn next_generation(&self, state: &State) -> Result<u64> {
+    pub(crate) fn next_generation(&self, state: &InstallState) -> Result<u64> {
         state.next_generation().ok_or_else(|| {
-            let path = self.context.show(&self.context.home.join(STATE.0));
-            Error::new(Kind::Data, format!("the state file `{path}` cannot be changed"))
+            let path = self.context.display_path(&self.context.home.join(STATE_FILE.0));
+            Error::new(FailureKind::Data, format!("the state file `{path}` cannot be changed"))
                 .because(format!("its `generation` is {}, the largest number that there is", state.generation))
                 .hint(format!("nothing was changed. Set `generation` to 1 in `{path}`, then run the command again"))
         })
     }
 
     /// Stores the state, durably and at one instant.
-    pub(crate) fn store_state(&self, state: &State) -> Result<()> {
-        let bytes = state.to_json().map_err(|e| Error::new(Kind::Data, "the state cannot be written").because(e))?;
-        Ok(atomic::replace(&self.dir, &STATE, Temp { dir: &self.dir, name: STATE_TEMP }, &bytes, Durability::Durable)?)
+    pub(crate) fn store_state(&self, state: &InstallState) -> Result<()> {
+        let bytes = state
+            .to_json()
+            .map_err(|e| Error::new(FailureKind::Data, "the state cannot be written").because(e))?;
+        Ok(atomic::replace(
+            &self.dir,
+            &STATE_FILE,
+            TempFile { dir: &self.dir, name: STATE_TEMP },
+            &bytes,
+            Durability::Durable,
+        )?)
     }
 
     /// The home, if nobody else is changing it and it can be changed at all.
     fn try_open(context: &'a Context<'a>) -> Option<Self> {
-        let dir = context.private_dir(&context.home).ok()?;
-        let lock = Lock::try_take(&dir).ok()??;
+        let dir = context.open_private_dir(&context.home).ok()?;
+        let lock = DirLock::try_acquire(&dir).ok()??;
         Some(Self { context, dir, _lock: lock })
     }
 
     /// Remembers something that makes the next run faster. A failure costs that run its time.
-    fn remember(&self, name: &str, bytes: &[u8]) {
+    fn store_index_file(&self, name: &str, bytes: &[u8]) {
         let store = || -> std::result::Result<(), FileError> {
-            let dir = match self.dir.create_dir(&INDEX) {
+            let dir = match self.dir.create_dir(&INDEX_DIR) {
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
-                _ => self.dir.open_dir(&INDEX, Follow::Never)?,
+                _ => self.dir.open_dir(&INDEX_DIR, Follow::Never)?,
             };
-            let name = Name::new(name).map_err(|e| FileError::new("name", name, std::io::Error::other(e)))?;
-            atomic::replace(&dir, &name, Temp { dir: &self.dir, name: INDEX_TEMP }, bytes, Durability::Cache)
+            let name = Name::new(name)
+                .map_err(|e| FileError::new("name", name, std::io::Error::other(e)))?;
+            atomic::replace(
+                &dir,
+                &name,
+                TempFile { dir: &self.dir, name: INDEX_TEMP },
+                bytes,
+                Durability::Cache,
+            )
         };
         if let Err(error) = store() {
-            self.context.tell(Event::Detail(format!("the index was not kept: {error}")));
+            self.context.emit(Event::Detail(format!("the index was not kept: {error}")));
         }
     }
 }
 
 /// What was remembered under this name; nothing if nothing was.
-pub(crate) fn recall(context: &Context<'_>, name: &str) -> Vec<u8> {
-    read_limited(&context.home.join(INDEX.0).join(name), MAX_INDEX_BYTES).unwrap_or_default()
+pub(crate) fn read_index_file(context: &Context<'_>, name: &str) -> Vec<u8> {
+    read_limited(&context.home.join(INDEX_DIR.0).join(name), MAX_INDEX_BYTES).unwrap_or_default()
 }
 
 /// Remembers something that makes the next run faster, unless another run is at work.
 pub(crate) fn remember(context: &Context<'_>, name: &str, bytes: &[u8]) {
-    if let Some(home) = Home::try_open(context) {
-        home.remember(name, bytes);
+    if let Some(home) = LockedHome::try_open(context) {
+        home.store_index_file(name, bytes);
     }
 }
 
 /// What is remembered of directories, read once each.
-pub(crate) struct Indexes<'a> {
+pub(crate) struct DigestIndexes<'a> {
     context: &'a Context<'a>,
-    known: HashMap<PathBuf, Index>,
+    by_root: HashMap<PathBuf, DigestIndex>,
 }
 
-impl<'a> Indexes<'a> {
+impl<'a> DigestIndexes<'a> {
     /// Nothing is read yet.
     pub(crate) fn new(context: &'a Context<'a>) -> Self {
-        Self { context, known: HashMap::new() }
+        Self { context, by_root: HashMap::new() }
     }
 
     /// What is remembered beneath `root`.
-    pub(crate) fn of(&mut self, root: &Path) -> &mut Index {
-        let read = || Index::decode(recall(self.context, &index_name(root)));
-        self.known.entry(root.into()).or_insert_with(read)
+    pub(crate) fn for_dir(&mut self, root: &Path) -> &mut DigestIndex {
+        let read = || DigestIndex::decode(read_index_file(self.context, &index_name(root)));
+        self.by_root.entry(root.into()).or_insert_with(read)
     }
 
     /// Keeps what was learnt for the next run.
-    pub(crate) fn store(&self, home: &Home<'_>) {
-        for (root, index) in self.known.iter().filter(|(_, index)| index.is_changed()) {
-            home.remember(&index_name(root), &index.encode());
+    pub(crate) fn store(&self, home: &LockedHome<'_>) {
+        for (root, index) in self.by_root.iter().filter(|(_, index)| index.is_changed()) {
+            home.store_index_file(&index_name(root), &index.encode());
         }
     }
 }
@@ -145,25 +166,28 @@ fn index_name(root: &Path) -> String {
 }
 
 /// Reads the state without the lock: it is replaced at one instant, so it is always whole.
-pub(crate) fn read_state(context: &Context<'_>) -> Result<State> {
-    let path = context.home.join(STATE.0);
+pub(crate) fn read_state(context: &Context<'_>) -> Result<InstallState> {
+    let path = context.home.join(STATE_FILE.0);
     let bytes = match read_limited(&path, MAX_STATE_BYTES) {
         Ok(bytes) => bytes,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(State::default()),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(InstallState::default()),
         Err(e) => {
             let error = Error::from(e);
             return Err(Error { hints: vec![repair_hint(context, &path)], ..error });
         }
     };
-    State::parse(&bytes).map_err(|why| {
-        Error::new(Kind::Data, format!("the state file `{}` cannot be used", context.show(&path)))
-            .because(why)
-            .hint(repair_hint(context, &path))
+    InstallState::parse(&bytes).map_err(|why| {
+        Error::new(
+            FailureKind::Data,
+            format!("the state file `{}` cannot be used", context.display_path(&path)),
+        )
+        .because(why)
+        .hint(repair_hint(context, &path))
     })
 }
 
 fn repair_hint(context: &Context<'_>, path: &Path) -> String {
-    let shown = context.show(path);
+    let shown = context.display_path(path);
     format!(
         "nothing was changed. Mend the file, or move it away (`mv {shown} {shown}.broken`): `sp` then starts afresh, \
          and folders that it installed before must be removed by hand before they can be installed again"
@@ -171,18 +195,18 @@ fn repair_hint(context: &Context<'_>, path: &Path) -> String {
 }
 
 /// Ends what an earlier run left, if it left anything and there is a home at all.
-pub(crate) fn settle(context: &Context<'_>, limits: &Limits) -> Result<()> {
+pub(crate) fn recover_interrupted(context: &Context<'_>, limits: &Limits) -> Result<()> {
     let left_over = match Dir::open(&context.home) {
         Ok(dir) => {
-            let temp = |name| Ok::<_, FileError>(dir.look(&name, Follow::Never)?.is_some());
-            transaction::pending(&dir)? || temp(STATE_TEMP)? || temp(INDEX_TEMP)?
+            let temp = |name| Ok::<_, FileError>(dir.stat(&name, Follow::Never)?.is_some());
+            transaction::is_pending(&dir)? || temp(STATE_TEMP)? || temp(INDEX_TEMP)?
         }
         Err(e) if e.kind() == ErrorKind::NotFound => false,
         Err(e) => return Err(e.into()),
     };
     if left_over {
-        Home::open(context, limits)?;
+        LockedHome::open(context, limits)?;
     }
-    crate::source::web::sweep(context);
+    crate::source::web::remove_stale_downloads(context);
     Ok(())
 }

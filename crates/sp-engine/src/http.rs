@@ -11,11 +11,11 @@ use ureq::http::{Response, Uri};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
 
-use crate::context::{Context, LOOK_AGAIN};
-use crate::error::{Error, Kind};
+use crate::context::{Context, POLL_INTERVAL};
+use crate::error::{Error, FailureKind};
 
 /// What every client has: the name that it gives, and whom it trusts, a company's own authority included.
-pub(crate) fn settings() -> ConfigBuilder<AgentScope> {
+pub(crate) fn client_config() -> ConfigBuilder<AgentScope> {
     ureq::Agent::config_builder()
         .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
         .user_agent("sp")
@@ -24,9 +24,10 @@ pub(crate) fn settings() -> ConfigBuilder<AgentScope> {
 /// A client for what is meant for one server and no other: a token, a key, a package.
 ///
 /// It follows no redirect, and plain http stays on this machine, where no proxy carries it all to another.
-pub(crate) fn for_one_server(url: &str, timeout: Duration) -> ureq::Agent {
-    let is_here = url.parse::<Uri>().is_ok_and(|uri| uri.host().is_some_and(is_here));
-    let config = settings().timeout_global(Some(timeout)).max_redirects(0).http_status_as_error(false);
+pub(crate) fn single_server_client(url: &str, timeout: Duration) -> ureq::Agent {
+    let is_here = url.parse::<Uri>().is_ok_and(|uri| uri.host().is_some_and(is_loopback));
+    let config =
+        client_config().timeout_global(Some(timeout)).max_redirects(0).http_status_as_error(false);
     let config = config.https_only(!is_here);
     if is_here { config.proxy(None).build().into() } else { config.build().into() }
 }
@@ -75,7 +76,12 @@ impl ResponseBody {
     pub(crate) fn new(response: Response<ureq::Body>, max_bytes: u64) -> Self {
         let body = response.into_body();
         let content_length = body.content_length();
-        Self { reader: body.into_with_config().limit(u64::MAX).reader(), content_length, max_bytes, received: 0 }
+        Self {
+            reader: body.into_with_config().limit(u64::MAX).reader(),
+            content_length,
+            max_bytes,
+            received: 0,
+        }
     }
 
     /// The length that the server announced, unless the body is compressed.
@@ -98,7 +104,8 @@ impl ResponseBody {
     /// Reads the body to its end as UTF-8.
     pub(crate) fn read_text(self) -> Result<String, BodyError> {
         let bytes = self.read_all()?;
-        String::from_utf8(bytes).map_err(|e| BodyError::Io(io::Error::new(io::ErrorKind::InvalidData, e)))
+        String::from_utf8(bytes)
+            .map_err(|e| BodyError::Io(io::Error::new(io::ErrorKind::InvalidData, e)))
     }
 }
 
@@ -118,29 +125,30 @@ impl Read for ResponseBody {
 }
 
 /// Waits for a server as long as the answer is wanted. What is given up ends by itself, at its own limit of time.
-pub(crate) fn while_wanted<T: Send + 'static>(
+pub(crate) fn call_cancellable<T: Send + 'static>(
     context: &Context<'_>,
     ask: impl FnOnce() -> Result<T, ureq::Error> + Send + 'static,
 ) -> crate::error::Result<Result<T, ureq::Error>> {
-    context.go_on()?;
+    context.check_cancelled()?;
     let (answer, answers) = mpsc::channel();
     // If nobody waits any more, nobody hears the answer either.
     std::thread::spawn(move || drop(answer.send(ask())));
     loop {
-        match answers.recv_timeout(LOOK_AGAIN) {
+        match answers.recv_timeout(POLL_INTERVAL) {
             Ok(answer) => return Ok(answer),
-            Err(RecvTimeoutError::Timeout) => context.go_on()?,
+            Err(RecvTimeoutError::Timeout) => context.check_cancelled()?,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Error::new(Kind::Environment, "a request ended unexpectedly"));
+                return Err(Error::new(FailureKind::Environment, "a request ended unexpectedly"));
             }
         }
     }
 }
 
 /// Whether a host is this machine.
-pub(crate) fn is_here(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    bare.eq_ignore_ascii_case("localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -158,7 +166,10 @@ mod tests {
             let length = usize::try_from(limit).unwrap();
             assert_eq!(body(length, limit).read_all().unwrap().len(), length);
             let error = body(length + 1, limit).read_all().unwrap_err();
-            assert!(matches!(error, BodyError::TooLarge { max_bytes } if max_bytes == limit), "{error:?}");
+            assert!(
+                matches!(error, BodyError::TooLarge { max_bytes } if max_bytes == limit),
+                "{error:?}"
+            );
         }
     }
 

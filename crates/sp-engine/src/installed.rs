@@ -1,30 +1,30 @@
 //! `sp installed`: which packs are where.
 
 use sp_formats::output::{ImportItem, InstalledItem, InstalledList};
-use sp_formats::state::Install;
+use sp_formats::state::InstallRecord;
 
 use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::read_state;
-use crate::sinks::{SinkRequest, find};
+use crate::sinks::{SinkRequest, resolve_sink};
 
 /// The packs that are installed, in one sink or in all.
 pub fn installed(context: &Context<'_>, sink: Option<&SinkRequest>) -> Result<InstalledList> {
     let session = Session::begin(context)?;
-    let wanted = sink.map(|request| find(&session, request)).transpose()?;
+    let wanted = sink.map(|request| resolve_sink(&session, request)).transpose()?;
     let state = read_state(context)?;
     let mut installs: Vec<InstalledItem> = state
         .installs
         .iter()
-        .filter(|install| wanted.as_ref().is_none_or(|sink| sink.has(install)))
-        .map(item)
+        .filter(|install| wanted.as_ref().is_none_or(|sink| sink.matches_record(install)))
+        .map(installed_item)
         .collect();
     installs.sort_by(|a, b| (&a.sink, &a.path, &a.pack).cmp(&(&b.sink, &b.path, &b.pack)));
     Ok(InstalledList { installs })
 }
 
-fn item(install: &Install) -> InstalledItem {
+fn installed_item(install: &InstallRecord) -> InstalledItem {
     let leaf = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
     InstalledItem {
         sink: install.sink.clone(),

@@ -12,15 +12,13 @@
 mod agents;
 mod apply;
 mod audit;
-mod authoring;
-pub mod bag;
-mod changes;
 mod check;
 mod clean;
 mod config;
 mod context;
 pub mod context_pack;
 mod cost;
+mod diff;
 mod error;
 mod files;
 mod home;
@@ -36,34 +34,41 @@ pub mod model;
 pub mod pkg;
 mod plan;
 mod plan_id;
+mod repository;
 mod resolve;
 mod show;
 mod sinks;
 mod source;
 mod stage;
-mod tokens;
+mod token_counter;
 mod uninstall;
+pub mod workspace;
 
 pub use agents::{Agent, agents};
 pub use audit::{AuditRequest, audit};
-pub use check::{CheckRequest, Checked, Facts, Fixed, FixedFile, Imports, Strictness, Watch, check, fix, watch};
-pub use clean::{Cleaning, clean};
+pub use check::{
+    AuditFacts, CheckRequest, CheckResults, CheckStrictness, CheckWatcher, FixResults, FixedFile,
+    ImportPolicy, check, fix, watch,
+};
+pub use clean::{CleanScope, clean};
 pub use config::config;
-pub use context::{Context, Event, Listener, Network};
+pub use context::{Context, Event, EventListener, Network};
 pub use cost::{CostRequest, cost};
-pub use error::{Error, Kind, Result};
+pub use error::{Error, FailureKind, Result};
 pub use files::write_files;
 pub use init::init;
-pub use install::{InstallRequest, Mode, Others, Replace, install};
+pub use install::{ApplyMode, InstallRequest, OtherPacks, ReplacePolicy, install};
 pub use installed::installed;
 pub use list::{packs, skills};
-pub use mcp_config::{DEFAULT_MCP_NAME, MCP_AGENTS, McpAgent, McpServer, McpTarget, install_mcp, uninstall_mcp};
+pub use mcp_config::{
+    DEFAULT_MCP_NAME, MCP_AGENTS, McpAgent, McpConfigTarget, McpServer, install_mcp, uninstall_mcp,
+};
 pub use plan_id::PlanId;
 pub use show::show;
-pub use sinks::{Scope, SinkRequest};
+pub use sinks::{SinkRequest, SinkScope};
 pub use sp_analyze::knowledge::Brief;
 pub use sp_analyze::tokens::TOKENIZER;
 pub use sp_analyze::{graph, hidden};
-pub use sp_tree::transaction::Outcome as RecoveryOutcome;
+pub use sp_tree::transaction::RecoveryOutcome;
 pub use sp_tree::{LIMIT_NAMES, Limits, fault};
 pub use uninstall::{UninstallRequest, uninstall};

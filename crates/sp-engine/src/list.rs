@@ -4,29 +4,29 @@ use std::path::Path;
 
 use sp_formats::output::{PackItem, PackList, SkillItem, SkillList};
 
-use crate::authoring::{Authoring, pack_name};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::Result;
+use crate::repository::{SkillRepository, pack_name};
 
 /// The skills below `skills/`.
 pub fn skills(context: &Context<'_>, root: Option<&Path>) -> Result<SkillList> {
     let session = Session::begin(context)?;
-    let authoring = Authoring::find(context, root)?;
+    let authoring = SkillRepository::find(context, root)?;
     let found = authoring.skills(&session, None)?;
     let dir = authoring.skills_dir();
     let skills = found.ids.into_iter().map(|id| SkillItem { path: dir.join(&id), id }).collect();
-    Ok(SkillList { root: authoring.root, skills, hidden: found.hidden })
+    Ok(SkillList { root: authoring.root, skills, hidden: found.shadowed })
 }
 
 /// The packs below `packs/`, good and bad.
 pub fn packs(context: &Context<'_>, root: Option<&Path>) -> Result<PackList> {
     let session = Session::begin(context)?;
-    let authoring = Authoring::find(context, root)?;
+    let authoring = SkillRepository::find(context, root)?;
     let mut packs = Vec::new();
     for (path, pack, report) in authoring.pack_files(&session)? {
         if pack.is_none() {
-            context.tell(Event::Findings(&report));
+            context.emit(Event::Findings(&report));
         }
         packs.push(PackItem { name: pack_name(&path, pack.as_ref()), path, valid: pack.is_some() });
     }

@@ -8,16 +8,16 @@ use std::path::Path;
 use std::str::FromStr;
 
 use sp_formats::output::FolderAction;
-use sp_tree::transaction::Before;
+use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, DigestError, Hasher};
 
-use crate::error::{Error, Kind, Result};
-use crate::plan::{FilePlan, FolderPlan, Plan, SinkPlan};
-use crate::resolve::Origin;
-use crate::show::Chosen;
+use crate::error::{Error, FailureKind, Result};
+use crate::plan::{ChangePlan, FilePlan, FolderPlan, SinkPlan};
+use crate::resolve::SkillSource;
+use crate::show::ResolvedPack;
 
 /// Goes up whenever the same plan is written in another way.
-const FORM: &str = "sp plan 1";
+const PLAN_ID_VERSION: &str = "sp plan 1";
 
 /// What tells a plan from every other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +39,9 @@ impl fmt::Display for PlanId {
 
 impl PlanId {
     /// Refuses a plan that is not the one that was shown, where one was.
-    pub(crate) fn must_be(self, shown: Option<Self>) -> Result<()> {
+    pub(crate) fn ensure_matches(self, shown: Option<Self>) -> Result<()> {
         match shown {
-            Some(shown) if shown != self => Err(Error::new(Kind::Trust, "this is not what was shown")
+            Some(shown) if shown != self => Err(Error::new(FailureKind::Trust, "this is not what was shown")
                 .because(format!("the plan that was shown is `{shown}`, and by now it is `{self}`"))
                 .hint("nothing was changed: look at it again with `--dry-run`, and give the id that it tells")),
             _ => Ok(()),
@@ -50,37 +50,37 @@ impl PlanId {
 }
 
 /// A plan, and how to learn what it puts into folders.
-pub(crate) struct Identified<'a> {
-    pub plan: &'a Plan,
-    pub packs: &'a [Chosen],
+pub(crate) struct PlanIdInput<'a> {
+    pub plan: &'a ChangePlan,
+    pub packs: &'a [ResolvedPack],
     /// The digest of a skill that is to be written, by pack and skill.
-    pub digest: &'a dyn Fn((usize, usize)) -> Option<Digest>,
+    pub skill_digest: &'a dyn Fn((usize, usize)) -> Option<Digest>,
 }
 
-impl Identified<'_> {
+impl PlanIdInput<'_> {
     /// The id.
-    pub(crate) fn id(&self) -> PlanId {
-        let mut form = Form::default();
-        form.text(FORM);
-        form.each(self.packs.iter(), pack);
-        form.each(self.plan.sinks.iter(), |form, sink| self.sink(form, sink));
-        form.each(self.plan.files.iter(), file);
+    pub(crate) fn plan_id(&self) -> PlanId {
+        let mut form = PlanHasher::default();
+        form.text(PLAN_ID_VERSION);
+        form.list(self.packs.iter(), hash_pack);
+        form.list(self.plan.sinks.iter(), |form, sink| self.hash_sink(form, sink));
+        form.list(self.plan.files.iter(), hash_file);
         PlanId(form.0.finish())
     }
 
-    fn sink(&self, form: &mut Form, sink: &SinkPlan) {
+    fn hash_sink(&self, form: &mut PlanHasher, sink: &SinkPlan) {
         form.path(&sink.sink.path);
         form.text(&sink.sink.name);
-        form.each(sink.packs.iter(), |form, number| form.number(*number));
-        form.each(sink.removed_packs.iter(), |form, pack| form.text(pack));
-        form.each(sink.recorded.iter(), |form, (pack, file)| {
+        form.list(sink.packs.iter(), |form, number| form.number(*number));
+        form.list(sink.removed_packs.iter(), |form, pack| form.text(pack));
+        form.list(sink.recorded_packs.iter(), |form, (pack, file)| {
             form.text(pack);
             form.text(file);
         });
-        form.each(sink.folders.iter(), |form, folder| self.folder(form, folder));
+        form.list(sink.folders.iter(), |form, folder| self.hash_folder(form, folder));
     }
 
-    fn folder(&self, form: &mut Form, folder: &FolderPlan) {
+    fn hash_folder(&self, form: &mut PlanHasher, folder: &FolderPlan) {
         form.text(folder.name.as_str());
         form.text(&folder.pack);
         form.text(folder.id.as_deref().unwrap_or_default());
@@ -92,44 +92,44 @@ impl Identified<'_> {
         });
         form.text(if folder.edited { "edited" } else { "as it was left" });
         form.before(folder.before);
-        form.digest(folder.seen);
-        self.content(form, folder);
+        form.digest(folder.current_digest);
+        self.hash_content(form, folder);
     }
 
     /// What the folder is to hold.
-    fn content(&self, form: &mut Form, folder: &FolderPlan) {
+    fn hash_content(&self, form: &mut PlanHasher, folder: &FolderPlan) {
         let Some((pack, at)) = folder.skill else { return form.text("nothing") };
-        match self.packs[pack].skills[at].origin {
+        match self.packs[pack].skills[at].source {
             // The commit, which stands with the pack, names every byte of it.
-            Origin::Import(number) => {
+            SkillSource::Import(number) => {
                 form.text("import");
                 form.number(number);
             }
-            Origin::Local | Origin::Packed(_) => {
+            SkillSource::Local | SkillSource::Package(_) => {
                 form.text("bytes");
-                form.digest(folder.digest.or_else(|| (self.digest)((pack, at))));
+                form.digest(folder.unchanged_digest.or_else(|| (self.skill_digest)((pack, at))));
             }
         }
     }
 }
 
 /// Where a pack comes from.
-fn pack(form: &mut Form, chosen: &Chosen) {
+fn hash_pack(form: &mut PlanHasher, chosen: &ResolvedPack) {
     let (pack, path) = (&chosen.file.pack, &chosen.file.path);
     form.text(&pack.name);
     form.path(&path.canonicalize().unwrap_or_else(|_| path.clone()));
-    form.each(pack.imports.iter().zip(&chosen.checkouts), |form, (import, checkout)| {
-        form.text(&import.repo.written);
+    form.list(pack.imports.iter().zip(&chosen.checkouts), |form, (import, checkout)| {
+        form.text(&import.repo.display_url);
         form.text(&import.git_ref.as_ref().map(ToString::to_string).unwrap_or_default());
         form.text(&checkout.commit);
     });
-    form.each(chosen.packed.iter(), |form, packed| {
+    form.list(chosen.packaged_skills.iter(), |form, packed| {
         form.text(&packed.version);
         form.text(&packed.sha256);
     });
 }
 
-fn file(form: &mut Form, file: &FilePlan) {
+fn hash_file(form: &mut PlanHasher, file: &FilePlan) {
     form.path(&file.dir);
     form.text(file.name.as_str());
     form.before(file.before);
@@ -138,9 +138,9 @@ fn file(form: &mut Form, file: &FilePlan) {
 
 /// Takes values one after another. Each has its length before it, so no two rows of values are the same bytes.
 #[derive(Default)]
-struct Form(Hasher);
+struct PlanHasher(Hasher);
 
-impl Form {
+impl PlanHasher {
     fn number(&mut self, number: usize) {
         self.0.update(&(number as u64).to_le_bytes());
     }
@@ -162,21 +162,25 @@ impl Form {
         self.bytes(digest.as_ref().map_or(&[], |digest| digest.as_bytes()));
     }
 
-    fn before(&mut self, before: Before) {
+    fn before(&mut self, before: PriorState) {
         match before {
-            Before::Nothing => self.text("nothing"),
-            Before::Seen(_, digest) => {
+            PriorState::Absent => self.text("nothing"),
+            PriorState::UserFile(_, digest) => {
                 self.text("seen");
                 self.digest(Some(digest));
             }
-            Before::Ours(digest) => {
+            PriorState::Ours(digest) => {
                 self.text("ours");
                 self.digest(digest);
             }
         }
     }
 
-    fn each<T>(&mut self, items: impl ExactSizeIterator<Item = T>, mut take: impl FnMut(&mut Self, T)) {
+    fn list<T>(
+        &mut self,
+        items: impl ExactSizeIterator<Item = T>,
+        mut take: impl FnMut(&mut Self, T),
+    ) {
         self.number(items.len());
         items.for_each(|item| take(self, item));
     }

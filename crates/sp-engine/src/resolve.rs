@@ -3,61 +3,71 @@
 use std::collections::HashMap;
 
 use sp_formats::checks::{SP_13, SP_17, SP_19};
-use sp_formats::pack::{Import, Pack, PatternAt};
+use sp_formats::pack::{Pack, PackImport, SpannedPattern};
 use sp_formats::report::Report;
 use sp_formats::suggest::nearest_few;
-use sp_tree::{Name, fold};
+use sp_tree::{Name, fold_name};
 
 /// Where a selected skill comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Origin {
+pub(crate) enum SkillSource {
     /// The authoring repository.
     Local,
     /// The import with this number.
     Import(usize),
     /// The skill with this number of a package.
-    Packed(usize),
+    Package(usize),
 }
 
 /// A selected skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Selected {
-    pub origin: Origin,
+pub(crate) struct SelectedSkill {
+    pub source: SkillSource,
     pub id: String,
     pub folder: Name,
 }
 
 /// What an import offers.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Offer {
+pub(crate) struct ImportableSkills {
     /// The repository and the commit, equal for imports that read the same tree.
-    pub tree: String,
+    pub tree_key: String,
     /// The ids, sorted.
     pub ids: Vec<String>,
 }
 
 /// Applies a pack to what there is. Problems go to the report, errors too.
-pub(crate) fn resolve(pack: &Pack, local: &[String], offers: &[Offer], report: &mut Report) -> Vec<Selected> {
-    let mut picked: Vec<(Origin, &str)> = Vec::new();
-    let mine = pick(&pack.include, local, "local skill", report);
-    picked.extend(mine.into_iter().map(|id| (Origin::Local, id)));
+pub(crate) fn select_skills(
+    pack: &Pack,
+    local: &[String],
+    offers: &[ImportableSkills],
+    report: &mut Report,
+) -> Vec<SelectedSkill> {
+    let mut picked: Vec<(SkillSource, &str)> = Vec::new();
+    let mine = matching_ids(&pack.include, local, "local skill", report);
+    picked.extend(mine.into_iter().map(|id| (SkillSource::Local, id)));
     for (number, (import, offer)) in pack.imports.iter().zip(offers).enumerate() {
-        let ids = pick_import(import, offer, report);
-        picked.extend(ids.into_iter().map(|id| (Origin::Import(number), id)));
+        let ids = matching_import_ids(import, offer, report);
+        picked.extend(ids.into_iter().map(|id| (SkillSource::Import(number), id)));
     }
     for exclude in &pack.exclude {
         let before = picked.len();
         picked.retain(|(_, id)| !exclude.pattern.matches(id));
-        warn_if_idle(exclude, picked.len() < before, report);
+        warn_if_unused(exclude, picked.len() < before, report);
     }
     // Where prefix or separator cannot be used, no folder name can.
     if report.findings.iter().any(|finding| finding.check.id == SP_13.id) {
         return Vec::new();
     }
-    name_folders(pack, &one_of_each(picked, offers), report)
+    assign_folders(pack, &dedup_imported(picked, offers), report)
 }
 
-fn pick<'a>(include: &[PatternAt], ids: &'a [String], what: &str, report: &mut Report) -> Vec<&'a str> {
+fn matching_ids<'a>(
+    include: &[SpannedPattern],
+    ids: &'a [String],
+    what: &str,
+    report: &mut Report,
+) -> Vec<&'a str> {
     let mut chosen = vec![false; ids.len()];
     for include in include {
         let mut matched = false;
@@ -68,13 +78,18 @@ fn pick<'a>(include: &[PatternAt], ids: &'a [String], what: &str, report: &mut R
             }
         }
         if !matched {
-            report_idle_include(include, ids, what, report);
+            report_unmatched_include(include, ids, what, report);
         }
     }
     ids.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(id, _)| id.as_str()).collect()
 }
 
-fn report_idle_include(include: &PatternAt, ids: &[String], what: &str, report: &mut Report) {
+fn report_unmatched_include(
+    include: &SpannedPattern,
+    ids: &[String],
+    what: &str,
+    report: &mut Report,
+) {
     let text = include.pattern.as_str();
     let is_skill = |stem: &str| ids.iter().any(|id| id == stem);
     let stem = text.strip_suffix("/**").filter(|stem| is_skill(stem));
@@ -82,72 +97,93 @@ fn report_idle_include(include: &PatternAt, ids: &[String], what: &str, report: 
     let help = match (stem, &near[..]) {
         (Some(stem), _) => format!("`{stem}` is itself a skill: write `{stem}`"),
         (None, []) if ids.is_empty() => "there are no skills there".into(),
-        (None, []) => format!("ids look like: {}", sample(ids)),
+        (None, []) => format!("ids look like: {}", sample_ids(ids)),
         (None, near) => format!("the nearest are: {}", near.join(", ")),
     };
     let written = report.text.get(include.span.clone()).and_then(|written| written.rfind("/**"));
-    let finding = report.error(&SP_17, include.span.clone(), format!("`{text}` matches no {what}")).help(help);
+    let finding = report
+        .error(&SP_17, include.span.clone(), format!("`{text}` matches no {what}"))
+        .help(help);
     if let (Some(_), Some(at)) = (stem, written) {
         finding.fix(include.span.start + at..include.span.start + at + 3, "");
     }
 }
 
-fn sample(ids: &[String]) -> String {
+fn sample_ids(ids: &[String]) -> String {
     let first: Vec<&str> = ids.iter().take(3).map(String::as_str).collect();
     first.join(", ")
 }
 
-fn pick_import<'a>(import: &Import, offer: &'a Offer, report: &mut Report) -> Vec<&'a str> {
+fn matching_import_ids<'a>(
+    import: &PackImport,
+    offer: &'a ImportableSkills,
+    report: &mut Report,
+) -> Vec<&'a str> {
     let what = format!("skill of `{}`", import.repo);
-    let mut ids = pick(&import.include, &offer.ids, &what, report);
+    let mut ids = matching_ids(&import.include, &offer.ids, &what, report);
     for exclude in &import.exclude {
         let before = ids.len();
         ids.retain(|id| !exclude.pattern.matches(id));
-        warn_if_idle(exclude, ids.len() < before, report);
+        warn_if_unused(exclude, ids.len() < before, report);
     }
     ids
 }
 
-fn warn_if_idle(exclude: &PatternAt, did_something: bool, report: &mut Report) {
+fn warn_if_unused(exclude: &SpannedPattern, did_something: bool, report: &mut Report) {
     if !did_something {
         report
-            .warning(&SP_17, exclude.span.clone(), format!("the exclude `{}` takes nothing out", exclude.pattern))
+            .warning(
+                &SP_17,
+                exclude.span.clone(),
+                format!("the exclude `{}` takes nothing out", exclude.pattern),
+            )
             .help("remove it, or mend the pattern");
     }
 }
 
 /// The same skill picked by two imports of one tree is one skill.
-fn one_of_each<'a>(picked: Vec<(Origin, &'a str)>, offers: &[Offer]) -> Vec<(Origin, &'a str)> {
+fn dedup_imported<'a>(
+    picked: Vec<(SkillSource, &'a str)>,
+    offers: &[ImportableSkills],
+) -> Vec<(SkillSource, &'a str)> {
     let mut seen = std::collections::HashSet::new();
     picked
         .into_iter()
         .filter(|(origin, id)| match origin {
-            Origin::Local | Origin::Packed(_) => true,
-            Origin::Import(number) => seen.insert((offers[*number].tree.clone(), *id)),
+            SkillSource::Local | SkillSource::Package(_) => true,
+            SkillSource::Import(number) => seen.insert((offers[*number].tree_key.clone(), *id)),
         })
         .collect()
 }
 
-fn name_folders(pack: &Pack, picked: &[(Origin, &str)], report: &mut Report) -> Vec<Selected> {
-    let mut selected: Vec<Selected> = Vec::new();
+fn assign_folders(
+    pack: &Pack,
+    picked: &[(SkillSource, &str)],
+    report: &mut Report,
+) -> Vec<SelectedSkill> {
+    let mut selected: Vec<SelectedSkill> = Vec::new();
     let mut taken: HashMap<String, usize> = HashMap::new();
     for &(origin, id) in picked {
-        let folder = match pack.naming.folder(id) {
+        let folder = match pack.naming.folder_name(id) {
             Ok(folder) => folder,
             Err(error) => {
                 report
-                    .error(&SP_13, pack.name_span.clone(), format!("`{id}` cannot be installed: {error}"))
+                    .error(
+                        &SP_13,
+                        pack.name_span.clone(),
+                        format!("`{id}` cannot be installed: {error}"),
+                    )
                     .help("change `install.prefix`, `install.sep` or the skill's folder");
                 continue;
             }
         };
-        let folded = fold(folder.as_str());
+        let folded = fold_name(folder.as_str());
         if let Some(&other) = taken.get(&folded) {
             let first = &selected[other];
             let message = format!(
                 "{} and {} would both be installed as `{folder}`",
-                describe(pack, first.origin, &first.id),
-                describe(pack, origin, id)
+                describe_skill(pack, first.source, &first.id),
+                describe_skill(pack, origin, id)
             );
             let help = match pack.naming.flatten {
                 true => "exclude one of the two, or set `install.flatten: false`",
@@ -157,15 +193,15 @@ fn name_folders(pack: &Pack, picked: &[(Origin, &str)], report: &mut Report) -> 
             continue;
         }
         taken.insert(folded, selected.len());
-        selected.push(Selected { origin, id: id.into(), folder });
+        selected.push(SelectedSkill { source: origin, id: id.into(), folder });
     }
     selected
 }
 
-fn describe(pack: &Pack, origin: Origin, id: &str) -> String {
+fn describe_skill(pack: &Pack, origin: SkillSource, id: &str) -> String {
     match origin {
-        Origin::Local | Origin::Packed(_) => format!("the local `{id}`"),
-        Origin::Import(number) => format!("`{id}` of `{}`", pack.imports[number].repo),
+        SkillSource::Local | SkillSource::Package(_) => format!("the local `{id}`"),
+        SkillSource::Import(number) => format!("`{id}` of `{}`", pack.imports[number].repo),
     }
 }
 
@@ -180,11 +216,16 @@ mod tests {
 
     fn run(text: &str, local: &[&str], offers: &[(&str, &[&str])]) -> (Vec<String>, Vec<String>) {
         let (pack, mut report) = sp_formats::pack::read("p.yaml", text, &Limits::default());
-        let offers: Vec<Offer> =
-            offers.iter().map(|(tree, list)| Offer { tree: (*tree).into(), ids: ids(list) }).collect();
-        let selected = resolve(&pack.unwrap(), &ids(local), &offers, &mut report);
+        let offers: Vec<ImportableSkills> = offers
+            .iter()
+            .map(|(tree, list)| ImportableSkills { tree_key: (*tree).into(), ids: ids(list) })
+            .collect();
+        let selected = select_skills(&pack.unwrap(), &ids(local), &offers, &mut report);
         let folders = selected.into_iter().map(|skill| skill.folder.to_string()).collect();
-        let findings = report.findings.iter().map(|f| format!("{} {} {}", report.place(f), f.check.id, f.message));
+        let findings = report
+            .findings
+            .iter()
+            .map(|f| format!("{} {} {}", report.format_location(f), f.check.id, f.message));
         (folders, findings.collect())
     }
 
@@ -193,7 +234,8 @@ mod tests {
     #[test]
     fn sp_16_excludes_of_the_pack_reach_local_and_imported_skills() {
         let text = format!("name: p\ninclude: ['a/*']\nexclude: ['**/beta']\n{IMPORT}");
-        let (folders, findings) = run(&text, &["a/beta", "a/one", "b/two"], &[("x@1", &["r/beta", "r/new", "r/old"])]);
+        let (folders, findings) =
+            run(&text, &["a/beta", "a/one", "b/two"], &[("x@1", &["r/beta", "r/new", "r/old"])]);
         assert_eq!(folders, ["p__a__one", "p__r__new"]);
         assert_eq!(findings, [""; 0]);
     }
@@ -202,8 +244,9 @@ mod tests {
     fn sp_17_an_include_that_matches_nothing_is_an_error_with_the_nearest_ids() {
         let (_, findings) = run("name: p\ninclude:\n  - genral/x\n  - '**'\n", &["general/x"], &[]);
         assert_eq!(findings, ["p.yaml:3:5 SP-17 `genral/x` matches no local skill"]);
-        let (pack, mut report) = sp_formats::pack::read("p.yaml", "name: p\ninclude: [genral/x]\n", &Limits::default());
-        resolve(&pack.unwrap(), &ids(&["general/x"]), &[], &mut report);
+        let (pack, mut report) =
+            sp_formats::pack::read("p.yaml", "name: p\ninclude: [genral/x]\n", &Limits::default());
+        select_skills(&pack.unwrap(), &ids(&["general/x"]), &[], &mut report);
         assert_eq!(report.findings[0].help.as_deref(), Some("the nearest are: general/x"));
     }
 
@@ -216,8 +259,7 @@ mod tests {
 
     #[test]
     fn sp_18_local_ids_come_first_then_imports_in_file_order() {
-        let text =
-            "name: p\ninclude: ['**']\nimports:\n- {repo: ./z, include: ['**']}\n- {repo: ./a, include: ['**']}\n";
+        let text = "name: p\ninclude: ['**']\nimports:\n- {repo: ./z, include: ['**']}\n- {repo: ./a, include: ['**']}\n";
         let (folders, _) = run(text, &["b", "c"], &[("z@1", &["z1", "z2"]), ("a@1", &["a1"])]);
         assert_eq!(folders, ["p__b", "p__c", "p__z1", "p__z2", "p__a1"]);
     }
@@ -228,9 +270,12 @@ mod tests {
         let (_, findings) = run(text, &["a/x", "b/X"], &[]);
         assert_eq!(
             findings,
-            ["p.yaml:1:7 SP-19 the local `a/x` and the local `b/X` would both be installed as `p__X`"]
+            [
+                "p.yaml:1:7 SP-19 the local `a/x` and the local `b/X` would both be installed as `p__X`"
+            ]
         );
-        let text = "name: p\nimports:\n- {repo: ./x, include: [a]}\n- {repo: ./x, include: ['*']}\n";
+        let text =
+            "name: p\nimports:\n- {repo: ./x, include: [a]}\n- {repo: ./x, include: ['*']}\n";
         let (folders, findings) = run(text, &[], &[("x@1", &["a", "b"]), ("x@1", &["a", "b"])]);
         assert_eq!((folders, findings), (ids(&["p__a", "p__b"]), vec![]));
         let (_, findings) = run(text, &[], &[("x@1", &["a", "b"]), ("x@2", &["a", "b"])]);

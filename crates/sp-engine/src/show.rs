@@ -2,54 +2,54 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::output::{ImportItem, PackView, SelectedItem};
+use sp_formats::output::{ImportItem, PackView, SelectedSkillItem};
 use sp_formats::report::Severity;
-use sp_tree::{Check, Content};
+use sp_tree::{LoadedTree, StampScope};
 
-use crate::authoring::{Authoring, PackFile, find_pack};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, Result};
-use crate::home::Indexes;
-use crate::resolve::{Offer, Origin, Selected, resolve};
-use crate::source::git::{Checkout, Checkouts};
+use crate::home::DigestIndexes;
+use crate::repository::{SkillRepository, ValidPackFile, find_pack};
+use crate::resolve::{ImportableSkills, SelectedSkill, SkillSource, select_skills};
+use crate::source::git::{CheckoutOpener, GitCheckout};
 
 /// A pack with everything that it selects.
-pub(crate) struct Chosen {
-    pub authoring: Authoring,
-    pub file: PackFile,
-    pub skills: Vec<Selected>,
+pub(crate) struct ResolvedPack {
+    pub repository: SkillRepository,
+    pub file: ValidPackFile,
+    pub skills: Vec<SelectedSkill>,
     /// One for each import, in order.
-    pub checkouts: Vec<Checkout>,
+    pub checkouts: Vec<GitCheckout>,
     /// What the index must still look at to know a local skill unchanged.
-    pub check: Check,
+    pub stamp_scope: StampScope,
     /// The skills that a package carries, if it is one.
-    pub packed: Option<PackedSkills>,
+    pub packaged_skills: Option<PackagedSkills>,
 }
 
 /// The skills that a package carries.
-pub(crate) struct PackedSkills {
+pub(crate) struct PackagedSkills {
     pub version: String,
     /// What name, version and content hash to.
     pub sha256: String,
     /// One for each skill, in order.
-    pub contents: Vec<Content>,
+    pub contents: Vec<LoadedTree>,
 }
 
-impl Chosen {
+impl ResolvedPack {
     /// The directory of a local skill.
-    pub(crate) fn local_dir(&self, id: &str) -> PathBuf {
-        self.authoring.skills_dir().join(id)
+    pub(crate) fn local_skill_dir(&self, id: &str) -> PathBuf {
+        self.repository.skills_dir().join(id)
     }
 }
 
 /// What the pack called `named` would install.
 pub fn show(context: &Context<'_>, root: Option<&Path>, named: &str) -> Result<PackView> {
     let session = Session::begin(context)?;
-    let chosen = choose(&session, root, named, None)?;
+    let chosen = resolve_pack(&session, root, named, None)?;
     let import = |origin| match origin {
-        Origin::Local | Origin::Packed(_) => None,
-        Origin::Import(number) => Some(number),
+        SkillSource::Local | SkillSource::Package(_) => None,
+        SkillSource::Import(number) => Some(number),
     };
     Ok(PackView {
         pack: chosen.file.pack.name.clone(),
@@ -57,9 +57,9 @@ pub fn show(context: &Context<'_>, root: Option<&Path>, named: &str) -> Result<P
         skills: chosen
             .skills
             .iter()
-            .map(|skill| SelectedItem {
+            .map(|skill| SelectedSkillItem {
                 id: skill.id.clone(),
-                import: import(skill.origin),
+                import: import(skill.source),
                 folder: skill.folder.to_string(),
             })
             .collect(),
@@ -70,7 +70,7 @@ pub fn show(context: &Context<'_>, root: Option<&Path>, named: &str) -> Result<P
             .iter()
             .zip(&chosen.checkouts)
             .map(|(import, checkout)| ImportItem {
-                repo: import.repo.written.clone(),
+                repo: import.repo.display_url.clone(),
                 git_ref: import.git_ref.as_ref().map(ToString::to_string),
                 commit: checkout.commit.clone(),
             })
@@ -79,54 +79,77 @@ pub fn show(context: &Context<'_>, root: Option<&Path>, named: &str) -> Result<P
 }
 
 /// Reads a pack, brings its imports here, and selects.
-pub(crate) fn choose(
+pub(crate) fn resolve_pack(
     session: &Session<'_>,
     root: Option<&Path>,
     named: &str,
-    indexes: Option<&mut Indexes<'_>>,
-) -> Result<Chosen> {
+    indexes: Option<&mut DigestIndexes<'_>>,
+) -> Result<ResolvedPack> {
     let (context, limits) = (session.context, &session.limits);
     let (authoring, mut file) = find_pack(session, root, named)?;
     // A pack that only imports needs no `skills/`.
     let (local, check) = match file.pack.include.is_empty() {
-        true => (Vec::new(), Check::All),
+        true => (Vec::new(), StampScope::All),
         false => {
-            let index = indexes.map(|indexes| indexes.of(&authoring.skills_dir()));
+            let index = indexes.map(|indexes| indexes.for_dir(&authoring.skills_dir()));
             let found = authoring.skills(session, index)?;
-            (found.ids, found.check)
+            (found.ids, found.stamp_scope)
         }
     };
-    let checkouts = Checkouts { context, limits, root: &authoring.root }.open(&file.pack.imports)?;
-    let offers: Vec<Offer> = checkouts.iter().map(|checkout| offer(context, checkout)).collect();
-    let skills = resolve(&file.pack, &local, &offers, &mut file.report);
+    let checkouts =
+        CheckoutOpener { context, limits, root: &authoring.root }.open(&file.pack.imports)?;
+    let offers: Vec<ImportableSkills> =
+        checkouts.iter().map(|checkout| importable_skills(context, checkout)).collect();
+    let skills = select_skills(&file.pack, &local, &offers, &mut file.report);
     file.report.sort();
     if !file.report.is_usable() {
-        let errors = file.report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+        let errors = file
+            .report
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .count();
         let what = if errors == 1 { "a problem".into() } else { format!("{errors} problems") };
-        return Err(Error::in_file(format!("the pack `{}` has {what}", file.pack.name), file.report));
+        return Err(Error::in_file(
+            format!("the pack `{}` has {what}", file.pack.name),
+            file.report,
+        ));
     }
     if !file.report.findings.is_empty() {
-        context.tell(Event::Findings(&file.report));
+        context.emit(Event::Findings(&file.report));
     }
     if skills.is_empty() {
-        context.tell(Event::Warning(format!(
+        context.emit(Event::Warning(format!(
             "the pack `{}` selects no skill: its excludes take everything out",
             file.pack.name
         )));
     }
-    Ok(Chosen { authoring, file, skills, checkouts, check, packed: None })
+    Ok(ResolvedPack {
+        repository: authoring,
+        file,
+        skills,
+        checkouts,
+        stamp_scope: check,
+        packaged_skills: None,
+    })
 }
 
 /// What a repository at a commit offers to an import.
-pub(crate) fn offer(context: &Context<'_>, checkout: &Checkout) -> Offer {
-    if checkout.tree.root_skill {
-        context.tell(Event::Warning(format!("`{}` has a `SKILL.md` at its root, which is ignored", checkout.repo)));
+pub(crate) fn importable_skills(context: &Context<'_>, checkout: &GitCheckout) -> ImportableSkills {
+    if checkout.tree.has_root_skill {
+        context.emit(Event::Warning(format!(
+            "`{}` has a `SKILL.md` at its root, which is ignored",
+            checkout.repo
+        )));
     }
-    for hidden in &checkout.tree.hidden {
-        context.tell(Event::Detail(format!(
+    for hidden in &checkout.tree.shadowed {
+        context.emit(Event::Detail(format!(
             "`{hidden}` of `{}` is no skill: another `SKILL.md` stands below it",
             checkout.repo
         )));
     }
-    Offer { tree: format!("{}@{}", checkout.url, checkout.commit), ids: checkout.tree.ids.clone() }
+    ImportableSkills {
+        tree_key: format!("{}@{}", checkout.url, checkout.commit),
+        ids: checkout.tree.ids.clone(),
+    }
 }

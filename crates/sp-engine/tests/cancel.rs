@@ -13,12 +13,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sp_engine::context_pack::{BuildRequest, Explain, Zipped, build};
-use sp_engine::model::Endpoint;
-use sp_engine::pkg::{self, CreateRequest, Material, Overwrite};
+use sp_engine::context_pack::{ContextPackBuildRequest, ExplainOmitted, ZipOutput, build};
+use sp_engine::model::ModelEndpoint;
+use sp_engine::pkg::{self, CreateRequest, CreateSource, Overwrite};
 use sp_engine::{
-    Brief, CheckRequest, Context, Event, Imports, InstallRequest, Kind, Listener, Mode, Network, Others, Replace,
-    Result, Scope, SinkRequest, Strictness, check, install,
+    ApplyMode, Brief, CheckRequest, CheckStrictness, Context, Event, EventListener, FailureKind,
+    ImportPolicy, InstallRequest, Network, OtherPacks, ReplacePolicy, Result, SinkRequest,
+    SinkScope, check, install,
 };
 use sp_testkit::{Files, Model, ModelServer, World, files};
 
@@ -43,7 +44,12 @@ impl Client {
     /// Says so often that the work is wanted, and then that it is not.
     fn asked(questions: usize) -> Self {
         let questions_left = AtomicUsize::new(questions);
-        Self { cancels_at: None, questions_left, cancelled: AtomicBool::default(), told: Mutex::default() }
+        Self {
+            cancels_at: None,
+            questions_left,
+            cancelled: AtomicBool::default(),
+            told: Mutex::default(),
+        }
     }
 
     fn cancel(&self) {
@@ -53,14 +59,16 @@ impl Client {
     /// Work ended because of this client.
     #[track_caller]
     fn ended<T>(&self, done: Result<T>) {
-        let Err(error) = done else { panic!("it was done: {:?}", self.told.lock().unwrap().last()) };
-        assert_eq!(error.kind, Kind::Cancelled, "{error}: {:?}", error.causes());
+        let Err(error) = done else {
+            panic!("it was done: {:?}", self.told.lock().unwrap().last())
+        };
+        assert_eq!(error.kind, FailureKind::Cancelled, "{error}: {:?}", error.causes());
         assert!(self.cancelled.load(Ordering::SeqCst));
     }
 }
 
-impl Listener for Client {
-    fn tell(&self, event: Event<'_>) {
+impl EventListener for Client {
+    fn on_event(&self, event: Event<'_>) {
         if self.cancels_at.is_some_and(|cancels| cancels(&event)) {
             self.cancel();
         }
@@ -112,12 +120,12 @@ fn team(skills: usize) -> World {
 fn install_team(world: &World, client: &Client) -> Result<()> {
     let request = InstallRequest {
         packs: vec!["team".into()],
-        sinks: vec![SinkRequest { name: "claude".into(), path: None, scope: Scope::Global }],
+        sinks: vec![SinkRequest { name: "claude".into(), path: None, scope: SinkScope::Global }],
         root: None,
-        others: Others::Stay,
-        replace: Replace::Refuse,
-        mode: Mode::Apply,
-        plan: None,
+        other_packs: OtherPacks::Keep,
+        replace: ReplacePolicy::Refuse,
+        mode: ApplyMode::Apply,
+        expected_plan: None,
     };
     install(&context(world, client), &request).map(drop)
 }
@@ -135,7 +143,10 @@ fn mc_03_an_install_that_is_cancelled_at_any_moment_changes_nothing() {
     let world = team(6);
     let remote = world.git("shared");
     remote.skill("tools/one").skill("tools/two").commit("one");
-    let pack = format!("name: team\ninclude: ['**']\nimports:\n  - repo: {}\n    include: ['tools/*']\n", remote.url());
+    let pack = format!(
+        "name: team\ninclude: ['**']\nimports:\n  - repo: {}\n    include: ['tools/*']\n",
+        remote.url()
+    );
     world.pack("team", &pack);
     // First where nothing is, then over what was installed.
     for round in 0..2 {
@@ -171,7 +182,7 @@ fn mc_03_a_large_install_is_cancelled_while_it_stages() {
 fn mc_03_who_waits_for_another_sp_can_be_cancelled() {
     let world = team(1);
     let home = sp_tree::Dir::create_all(&world.path("home/.skillpack")).unwrap();
-    let held = sp_tree::Lock::try_take(&home).unwrap().unwrap();
+    let held = sp_tree::DirLock::try_acquire(&home).unwrap().unwrap();
     let client = Client::until(|event| matches!(event, Event::Waiting));
     client.ended(install_team(&world, &client));
     drop(held);
@@ -184,7 +195,9 @@ fn mc_03_a_fetch_from_a_server_that_says_nothing_can_be_cancelled() {
     let port = server.local_addr().unwrap().port();
     for scheme in ["git", "http"] {
         let world = world();
-        let pack = format!("name: team\nimports:\n  - repo: {scheme}://127.0.0.1:{port}/shared\n    include: ['**']\n");
+        let pack = format!(
+            "name: team\nimports:\n  - repo: {scheme}://127.0.0.1:{port}/shared\n    include: ['**']\n"
+        );
         world.pack("team", &pack);
         let client = Client::patient();
         let (done, is_done) = std::sync::mpsc::channel::<()>();
@@ -207,8 +220,12 @@ fn mc_03_a_fetch_from_a_server_that_says_nothing_can_be_cancelled() {
 fn mc_03_a_check_can_be_cancelled() {
     let world = team(200);
     let client = Client::until(|event| matches!(event, Event::Checking { .. }));
-    let request =
-        CheckRequest { paths: Vec::new(), root: None, strictness: Strictness::Lenient, imports: Imports::Leave };
+    let request = CheckRequest {
+        paths: Vec::new(),
+        root: None,
+        strictness: CheckStrictness::Lenient,
+        imports: ImportPolicy::Skip,
+    };
     client.ended(check(&context(&world, &client), &request));
     assert!(check(&context(&world, &Client::patient()), &request).unwrap().unreadable.is_empty());
 }
@@ -217,13 +234,16 @@ fn mc_03_a_check_can_be_cancelled() {
 fn mc_03_a_package_of_a_project_can_be_cancelled() {
     let world = world();
     for number in 0..300 {
-        world.write(&format!("docs/page-{number}.md"), format!("# Page {number}\n\nIt says what {number} is for.\n"));
+        world.write(
+            &format!("docs/page-{number}.md"),
+            format!("# Page {number}\n\nIt says what {number} is for.\n"),
+        );
     }
     let client = Client::until(|event| matches!(event, Event::Reading { .. }));
     let request = CreateRequest {
         name: Some("notes".into()),
         version: Some("1.0.0".into()),
-        ..CreateRequest::of(Material::Project(world.repo()))
+        ..CreateRequest::of(CreateSource::Project(world.repo()))
     };
     client.ended(pkg::create(&context(&world, &client), &request));
     assert!(!world.path("home/.skillpack").exists());
@@ -246,8 +266,8 @@ fn knowledge(notes: usize) -> World {
     world
 }
 
-fn build_request(world: &World) -> BuildRequest {
-    BuildRequest {
+fn build_request(world: &World) -> ContextPackBuildRequest {
+    ContextPackBuildRequest {
         kb: vec![world.repo().join("kb")],
         brief: Brief {
             name: "Relay".into(),
@@ -257,9 +277,9 @@ fn build_request(world: &World) -> BuildRequest {
         },
         since: None,
         out: None,
-        zip: Zipped::Yes,
+        zip: ZipOutput::Yes,
         budget: 4000,
-        explain: Explain::No,
+        explain: ExplainOmitted::No,
         generated_at: None,
         pack_id: None,
         overwrite: Overwrite::Refuse,
@@ -269,8 +289,12 @@ fn build_request(world: &World) -> BuildRequest {
 
 /// Nothing of a pack is there, not even the beginning of one.
 fn is_untouched(world: &World) -> bool {
-    let rest = |dir: &Path| std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
-    rest(&world.repo()).iter().all(|name| ["kb", "packs", "skills"].contains(&name.to_str().unwrap()))
+    let rest = |dir: &Path| {
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
+    };
+    rest(&world.repo())
+        .iter()
+        .all(|name| ["kb", "packs", "skills"].contains(&name.to_str().unwrap()))
 }
 
 #[test]
@@ -328,8 +352,13 @@ fn cp_17_a_build_tells_how_far_it_is() {
 fn cp_17_a_build_does_not_wait_for_a_model_that_nobody_wants_any_more() {
     let world = knowledge(8);
     let server = ModelServer::start(Model::Slow);
-    let endpoint = Endpoint { url: server.url(), name: "tiny".into(), key: None, timeout: Duration::from_secs(60) };
-    let request = BuildRequest { model: Some(endpoint), ..build_request(&world) };
+    let endpoint = ModelEndpoint {
+        url: server.url(),
+        name: "tiny".into(),
+        key: None,
+        timeout: Duration::from_secs(60),
+    };
+    let request = ContextPackBuildRequest { model: Some(endpoint), ..build_request(&world) };
     let client = Client::until(|event| matches!(event, Event::Fetching { .. }));
     client.ended(build(&context(&world, &client), &request));
     assert!(is_untouched(&world));

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use sp_engine::model::{Answer, Endpoint, Offer, Span, choose};
-use sp_engine::{Brief, Context, Error, Event, Kind, Listener, Network};
+use sp_engine::model::{
+    ModelEndpoint, ModelSelection, PromptList, PromptSentence, select_sentences,
+};
+use sp_engine::{Brief, Context, Error, Event, EventListener, FailureKind, Network};
 use sp_testkit::{Model, ModelServer};
 
 const KEY: &str = "sk-test-0123456789abcdef";
@@ -15,8 +17,8 @@ const KEY: &str = "sk-test-0123456789abcdef";
 #[derive(Default)]
 struct Told(Mutex<String>);
 
-impl Listener for Told {
-    fn tell(&self, event: Event<'_>) {
+impl EventListener for Told {
+    fn on_event(&self, event: Event<'_>) {
         *self.0.lock().unwrap() += &format!("{event:?}\n");
     }
 }
@@ -38,8 +40,13 @@ fn context(listener: &Told, network: Network) -> Context<'_> {
     }
 }
 
-fn endpoint(url: &str) -> Endpoint {
-    Endpoint { url: url.into(), name: "tiny".into(), key: Some(KEY.into()), timeout: Duration::from_secs(5) }
+fn endpoint(url: &str) -> ModelEndpoint {
+    ModelEndpoint {
+        url: url.into(),
+        name: "tiny".into(),
+        key: Some(KEY.into()),
+        timeout: Duration::from_secs(5),
+    }
 }
 
 fn brief() -> Brief {
@@ -51,51 +58,58 @@ fn brief() -> Brief {
     }
 }
 
-fn offers() -> Vec<Offer> {
-    let span = |number, text: &str| Span { number, text: text.into() };
+fn offers() -> Vec<PromptList> {
+    let span = |number, text: &str| PromptSentence { number, text: text.into() };
     vec![
-        Offer {
-            place: "conventions".into(),
-            most: 2,
-            spans: vec![
+        PromptList {
+            name: "conventions".into(),
+            limit: 2,
+            sentences: vec![
                 span(1, "Use `cargo fmt` before a commit."),
-                span(2, "Name tests for what they prove, so that a failure explains itself — “quoted” or not é."),
+                span(
+                    2,
+                    "Name tests for what they prove, so that a failure explains itself — “quoted” or not é.",
+                ),
                 span(3, "Keep functions short."),
             ],
         },
-        Offer {
-            place: "summary of src_1".into(),
-            most: 1,
-            spans: vec![span(10, "The engine never\nprints, exits or parses.")],
+        PromptList {
+            name: "summary of src_1".into(),
+            limit: 1,
+            sentences: vec![span(10, "The engine never\nprints, exits or parses.")],
         },
     ]
 }
 
 /// Asks, and sees to it that the key is told nobody but the endpoint.
-fn asked(endpoint: &Endpoint, network: Network) -> Result<Answer, Error> {
+fn asked(endpoint: &ModelEndpoint, network: Network) -> Result<ModelSelection, Error> {
     let told = Told::default();
-    let result = choose(&context(&told, network), endpoint, &brief(), &offers());
+    let result = select_sentences(&context(&told, network), endpoint, &brief(), &offers());
     let causes = result.as_ref().err().map(Error::causes);
     let all = format!("{result:?} {causes:?} {endpoint:?} {}", told.0.lock().unwrap());
     assert!(!all.contains(KEY) && !all.contains("0123456789"), "the key is told: {all}");
     if let Err(error) = &result {
-        assert!(error.hints.iter().any(|hint| hint.contains("--model")) || error.kind == Kind::Usage, "{error:?}");
+        assert!(
+            error.hints.iter().any(|hint| hint.contains("--model"))
+                || error.kind == FailureKind::Usage,
+            "{error:?}"
+        );
     }
     result
 }
 
-fn answer(model: Model) -> Result<Answer, Error> {
+fn answer(model: Model) -> Result<ModelSelection, Error> {
     asked(&endpoint(&ModelServer::start(model).url()), Network::Allowed)
 }
 
 /// Kind and cause.
-fn failure(model: Model) -> (Kind, String) {
+fn failure(model: Model) -> (FailureKind, String) {
     let error = answer(model).unwrap_err();
     (error.kind, error.causes().join("; "))
 }
 
-fn chosen(answer: &Answer) -> Vec<(&str, usize, &str)> {
-    answer.chosen.iter().map(|one| (one.place.as_str(), one.number, one.quote.as_str())).collect()
+fn chosen(answer: &ModelSelection) -> Vec<(&str, usize, &str)> {
+    answer.chosen.iter().map(|one| (one.list.as_str(), one.number, one.quote.as_str())).collect()
 }
 
 const HONEST: &[(&str, usize, &str)] = &[
@@ -110,13 +124,20 @@ fn an_honest_model_chooses_and_shortens() {
     let offers = {
         let mut offers = offers();
         // What is cut away here limits nothing.
-        offers[0].spans[1].text = "Name tests for what they prove, so that a failure explains itself.".into();
+        offers[0].sentences[1].text =
+            "Name tests for what they prove, so that a failure explains itself.".into();
         offers
     };
     let told = Told::default();
-    let answer = choose(&context(&told, Network::Allowed), &endpoint(&server.url()), &brief(), &offers).unwrap();
+    let answer = select_sentences(
+        &context(&told, Network::Allowed),
+        &endpoint(&server.url()),
+        &brief(),
+        &offers,
+    )
+    .unwrap();
     assert_eq!(chosen(&answer), HONEST);
-    assert_eq!(answer.refused, []);
+    assert_eq!(answer.rejected, []);
 
     let requests = server.requests();
     assert_eq!(requests.len(), 1);
@@ -124,7 +145,8 @@ fn an_honest_model_chooses_and_shortens() {
     assert_eq!(requests[0].authorization.as_deref(), Some(format!("Bearer {KEY}").as_str()));
     let body: serde_json::Value = serde_json::from_str(&requests[0].body).unwrap();
     assert_eq!(body["model"], "tiny");
-    let said: serde_json::Value = serde_json::from_str(body["messages"][1]["content"].as_str().unwrap()).unwrap();
+    let said: serde_json::Value =
+        serde_json::from_str(body["messages"][1]["content"].as_str().unwrap()).unwrap();
     assert_eq!(said["brief"]["prompt"], "prefer\nshort");
     assert_eq!(said["offers"][1]["sentences"][0]["span"], 10);
 }
@@ -133,15 +155,15 @@ fn an_honest_model_chooses_and_shortens() {
 fn a_part_whose_rest_limits_it_is_refused_and_told() {
     let answer = answer(Model::Honest(2)).unwrap();
     assert_eq!(chosen(&answer), [HONEST[0], HONEST[2]]);
-    assert_eq!(answer.refused[0].why, "what was left out limits or reverses the sense");
-    assert_eq!(answer.refused[0].quote, "Name tests for what they prove");
+    assert_eq!(answer.rejected[0].reason, "what was left out limits or reverses the sense");
+    assert_eq!(answer.rejected[0].quote, "Name tests for what they prove");
 }
 
 #[test]
 fn without_a_key_none_is_sent() {
     let server = ModelServer::start(Model::Honest(1));
     for key in [None, Some(String::new())] {
-        let endpoint = Endpoint { key, ..endpoint(&server.url()) };
+        let endpoint = ModelEndpoint { key, ..endpoint(&server.url()) };
         asked(&endpoint, Network::Allowed).unwrap();
     }
     assert!(server.requests().iter().all(|request| request.authorization.is_none()));
@@ -152,8 +174,13 @@ fn what_a_model_invents_or_rewrites_is_refused() {
     for model in [Model::Invents, Model::Paraphrases] {
         let answer = answer(model).unwrap();
         assert_eq!(answer.chosen, []);
-        assert_eq!(answer.refused.len(), 4);
-        assert!(answer.refused.iter().all(|one| one.why == "the quote does not stand in the sentence"));
+        assert_eq!(answer.rejected.len(), 4);
+        assert!(
+            answer
+                .rejected
+                .iter()
+                .all(|one| one.reason == "the quote does not stand in the sentence")
+        );
     }
 }
 
@@ -161,10 +188,13 @@ fn what_a_model_invents_or_rewrites_is_refused() {
 fn places_and_sentences_of_its_own_are_refused() {
     let answer = answer(Model::Injects).unwrap();
     assert_eq!(chosen(&answer), [HONEST[0], ("summary of src_1", 10, "The engine never\nprints")]);
-    let whys: Vec<_> = answer.refused.iter().map(|one| (one.place.as_str(), one.why)).collect();
+    let whys: Vec<_> = answer.rejected.iter().map(|one| (one.list.as_str(), one.reason)).collect();
     assert_eq!(
         whys,
-        [("sources", "there is no such place"), ("conventions", "no such sentence was offered for this place"),]
+        [
+            ("sources", "there is no such place"),
+            ("conventions", "no such sentence was offered for this place"),
+        ]
     );
     assert!(!format!("{answer:?}").contains("evil"));
 }
@@ -172,13 +202,27 @@ fn places_and_sentences_of_its_own_are_refused() {
 #[test]
 fn an_answer_that_cannot_be_read_is_an_error() {
     let (kind, why) = failure(Model::WrongJson);
-    assert_eq!((kind, why.starts_with("the model did not write JSON: expected a value")), (Kind::Data, true), "{why}");
+    assert_eq!(
+        (kind, why.starts_with("the model did not write JSON: expected a value")),
+        (FailureKind::Data, true),
+        "{why}"
+    );
     let (kind, why) = failure(Model::Html);
-    assert_eq!((kind, why.as_str()), (Kind::Data, "it is not JSON: expected a value, found `<` (byte 0)"));
+    assert_eq!(
+        (kind, why.as_str()),
+        (FailureKind::Data, "it is not JSON: expected a value, found `<` (byte 0)")
+    );
     let (kind, why) = failure(Model::Says("I choose the first two.".into()));
-    assert_eq!((kind, why.starts_with("the model did not write JSON")), (Kind::Data, true), "{why}");
-    assert_eq!(failure(Model::Says("{}".into())), (Kind::Data, "the model wrote no list at `chosen`".into()));
-    assert_eq!(answer(Model::WrongTypes).unwrap().refused.len(), 4);
+    assert_eq!(
+        (kind, why.starts_with("the model did not write JSON")),
+        (FailureKind::Data, true),
+        "{why}"
+    );
+    assert_eq!(
+        failure(Model::Says("{}".into())),
+        (FailureKind::Data, "the model wrote no list at `chosen`".into())
+    );
+    assert_eq!(answer(Model::WrongTypes).unwrap().rejected.len(), 4);
 }
 
 #[test]
@@ -187,10 +231,13 @@ fn se_07_what_a_provider_says_of_a_failure_is_shown_without_the_key() {
     let (kind, why) = failure(Model::Fails(401, said));
     assert_eq!(
         (kind, why.as_str()),
-        (Kind::Environment, "it answered 401: Incorrect key: ***\\u{1b}[31m. See the page.")
+        (FailureKind::Environment, "it answered 401: Incorrect key: ***\\u{1b}[31m. See the page.")
     );
     let (kind, why) = failure(Model::Fails(500, format!("{}{KEY}", "x".repeat(190))));
-    assert_eq!((kind, why), (Kind::Environment, format!("it answered 500: {}***", "x".repeat(190))));
+    assert_eq!(
+        (kind, why),
+        (FailureKind::Environment, format!("it answered 500: {}***", "x".repeat(190)))
+    );
     let hints = |status| answer(Model::Fails(status, "no".into())).unwrap_err().hints.remove(0);
     assert_eq!(hints(401), "check the key, and that it may use this model");
     assert_eq!(hints(404), "check the address and the model's name");
@@ -201,25 +248,28 @@ fn se_07_what_a_provider_says_of_a_failure_is_shown_without_the_key() {
 fn se_07_an_answer_that_repeats_the_key_does_not_make_us_tell_it() {
     let item = format!("{{\"place\":\"{KEY}\",\"span\":1,\"quote\":\"{}{KEY}\"}}", "x".repeat(150));
     let answer = answer(Model::Says(format!("{{\"chosen\":[{item}]}}"))).unwrap();
-    assert_eq!(answer.refused[0].place, "***");
-    assert!(answer.refused[0].quote.ends_with("x***"));
+    assert_eq!(answer.rejected[0].list, "***");
+    assert!(answer.rejected[0].quote.ends_with("x***"));
     failure(Model::Says(format!("{{\"{KEY}\":1,\"{KEY}\":2}}")));
 }
 
 #[test]
 fn se_14_slow_and_endless_answers_end() {
     let server = ModelServer::start(Model::Slow);
-    let slow = Endpoint { timeout: Duration::from_millis(300), ..endpoint(&server.url()) };
+    let slow = ModelEndpoint { timeout: Duration::from_millis(300), ..endpoint(&server.url()) };
     let error = asked(&slow, Network::Allowed).unwrap_err();
-    assert_eq!((error.kind, error.causes()), (Kind::Environment, vec!["it did not answer within 0.3 s".into()]));
+    assert_eq!(
+        (error.kind, error.causes()),
+        (FailureKind::Environment, vec!["it did not answer within 0.3 s".into()])
+    );
     let (kind, why) = failure(Model::Endless);
-    assert_eq!((kind, why.as_str()), (Kind::Data, "it has more than 4194304 bytes"));
+    assert_eq!((kind, why.as_str()), (FailureKind::Data, "it has more than 4194304 bytes"));
 }
 
 #[test]
 fn se_14_an_answer_that_is_packed_is_no_longer_than_any_other() {
     let (kind, why) = failure(Model::Packed(64 << 20));
-    assert_eq!((kind, why.as_str()), (Kind::Data, "it has more than 4194304 bytes"));
+    assert_eq!((kind, why.as_str()), (FailureKind::Data, "it has more than 4194304 bytes"));
 }
 
 #[test]
@@ -228,9 +278,14 @@ fn a_model_that_cannot_be_asked_so_is_asked_once_more_without() {
         let server = ModelServer::start(Model::Picky(status));
         let answer = asked(&endpoint(&server.url()), Network::Allowed).unwrap();
         assert_eq!(chosen(&answer), [HONEST[0], HONEST[2]]);
-        let bodies: Vec<serde_json::Value> =
-            server.requests().iter().map(|request| serde_json::from_str(&request.body).unwrap()).collect();
-        let has = |body: &serde_json::Value| body.get("temperature").is_some() || body.get("response_format").is_some();
+        let bodies: Vec<serde_json::Value> = server
+            .requests()
+            .iter()
+            .map(|request| serde_json::from_str(&request.body).unwrap())
+            .collect();
+        let has = |body: &serde_json::Value| {
+            body.get("temperature").is_some() || body.get("response_format").is_some()
+        };
         assert_eq!(bodies.iter().map(has).collect::<Vec<_>>(), [true, false]);
         assert_eq!(bodies[0]["messages"], bodies[1]["messages"]);
     }
@@ -254,35 +309,54 @@ fn an_answer_that_was_cut_off_says_so() {
 #[test]
 fn se_07_nobody_is_sent_elsewhere_with_a_key() {
     let other = ModelServer::start(Model::Honest(1));
-    let (kind, why) = failure(Model::Redirect(format!("{}/chat/completions?key={KEY}", other.url())));
-    assert_eq!(kind, Kind::Environment);
-    assert!(why.starts_with("it answered 307: http://127.0.0.1:") && why.ends_with("/chat/completions"), "{why}");
+    let (kind, why) =
+        failure(Model::Redirect(format!("{}/chat/completions?key={KEY}", other.url())));
+    assert_eq!(kind, FailureKind::Environment);
+    assert!(
+        why.starts_with("it answered 307: http://127.0.0.1:") && why.ends_with("/chat/completions"),
+        "{why}"
+    );
     assert_eq!(other.requests(), []);
 }
 
 #[test]
 fn an_endpoint_that_hangs_up_or_is_not_there_is_an_error() {
-    assert_eq!(failure(Model::HangsUp).0, Kind::Environment);
+    assert_eq!(failure(Model::HangsUp).0, FailureKind::Environment);
     let gone = ModelServer::start(Model::Slow).url();
-    assert_eq!(asked(&endpoint(&gone), Network::Allowed).unwrap_err().kind, Kind::Environment);
+    assert_eq!(
+        asked(&endpoint(&gone), Network::Allowed).unwrap_err().kind,
+        FailureKind::Environment
+    );
 }
 
 #[test]
 fn se_07_se_13_nobody_is_asked_offline_or_over_open_http() {
     let server = ModelServer::start(Model::Honest(1));
     let error = asked(&endpoint(&server.url()), Network::Offline).unwrap_err();
-    assert_eq!((error.kind, error.message.ends_with("cannot be asked with `--offline`")), (Kind::Environment, true));
+    assert_eq!(
+        (error.kind, error.message.ends_with("cannot be asked with `--offline`")),
+        (FailureKind::Environment, true)
+    );
     assert_eq!(server.requests(), []);
     let error = asked(&endpoint("http://models.example/v1"), Network::Allowed).unwrap_err();
-    assert_eq!(error.kind, Kind::Usage);
-    assert_eq!(error.causes(), ["http would show your sources and the key to everybody on the way"]);
+    assert_eq!(error.kind, FailureKind::Usage);
+    assert_eq!(
+        error.causes(),
+        ["http would show your sources and the key to everybody on the way"]
+    );
 }
 
 #[test]
 fn se_13_where_nothing_is_offered_nobody_is_asked() {
     let server = ModelServer::start(Model::Honest(1));
     let told = Told::default();
-    let empty = [Offer { place: "dont".into(), most: 3, spans: Vec::new() }];
-    let answer = choose(&context(&told, Network::Allowed), &endpoint(&server.url()), &brief(), &empty).unwrap();
-    assert_eq!((answer, server.requests().len()), (Answer::default(), 0));
+    let empty = [PromptList { name: "dont".into(), limit: 3, sentences: Vec::new() }];
+    let answer = select_sentences(
+        &context(&told, Network::Allowed),
+        &endpoint(&server.url()),
+        &brief(),
+        &empty,
+    )
+    .unwrap();
+    assert_eq!((answer, server.requests().len()), (ModelSelection::default(), 0));
 }

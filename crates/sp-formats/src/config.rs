@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use sp_tree::{LIMIT_NAMES, Limits, PublicKey};
 
 use crate::checks::{PK_13, SE_04, SP_27, SP_28};
-use crate::pack::{Fields, What};
-use crate::printable::{masked, printable};
-use crate::registry::Place;
+use crate::pack::{YamlMapping, YamlMappingSpec};
+use crate::printable::{mask_secrets, printable};
+use crate::registry::RegistryPackageName;
 use crate::report::Report;
 use crate::suggest::nearest;
-use crate::yaml::{self, Node, Value};
+use crate::yaml::{self, YamlNode, YamlValue};
 
-const KEYS: &[&str] = &["sinks", "limits", "packages", "registries"];
+const CONFIG_KEYS: &[&str] = &["sinks", "limits", "packages", "registries"];
 const REGISTRY_KEYS: &[&str] = &["url", "namespaces"];
 const PACKAGE_KEYS: &[&str] = &["require-signed", "trusted-keys"];
 
@@ -20,16 +20,16 @@ const PACKAGE_KEYS: &[&str] = &["require-signed", "trusted-keys"];
 #[schemars(deny_unknown_fields)]
 pub struct Config {
     /// Sinks and their absolute paths, in the order of the file.
-    #[schemars(with = "Option<crate::schema::SinkPaths>")]
+    #[schemars(with = "Option<crate::schema::SinkPathsSchema>")]
     pub sinks: Vec<(String, String)>,
     /// Limits by name.
-    #[schemars(with = "Option<crate::schema::LimitNumbers>")]
+    #[schemars(with = "Option<crate::schema::LimitsSchema>")]
     pub limits: Vec<(String, u64)>,
     /// What is asked of packages before they are taken.
     #[schemars(with = "Option<PackagePolicy>")]
     pub packages: PackagePolicy,
     /// Where packages are looked for, in this order.
-    #[schemars(with = "Option<Vec<crate::schema::RegistryEntry>>")]
+    #[schemars(with = "Option<Vec<crate::schema::RegistryEntrySchema>>")]
     pub registries: Vec<RegistryConfig>,
 }
 
@@ -50,7 +50,7 @@ pub struct PackagePolicy {
     #[schemars(with = "Option<bool>")]
     pub require_signed: bool,
     /// The only keys that are trusted; none means every key that is pinned or new.
-    #[schemars(with = "Option<Vec<crate::schema::KeyDigits>>")]
+    #[schemars(with = "Option<Vec<crate::schema::PublicKeySchema>>")]
     pub trusted_keys: Vec<PublicKey>,
 }
 
@@ -61,7 +61,9 @@ pub fn read_bytes(file: &str, bytes: &[u8], limits: &Limits) -> (Option<Config>,
         Err(error) => {
             let at = error.valid_up_to();
             let mut report = Report::new(file, String::from_utf8_lossy(&bytes[..at]));
-            report.error(&SP_28, at..at, "it is not UTF-8 text from here on").help("save it as UTF-8");
+            report
+                .error(&SP_28, at..at, "it is not UTF-8 text from here on")
+                .help("save it as UTF-8");
             (None, report)
         }
     }
@@ -86,10 +88,15 @@ pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Config>, Report)
     (config.filter(|_| report.is_usable()), report)
 }
 
-fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
-    let fields = Fields::of(root, What { name: "the config", check: &SP_28 }, KEYS, report)?;
+fn read_config(root: &YamlNode, report: &mut Report) -> Option<Config> {
+    let fields = YamlMapping::of(
+        root,
+        YamlMappingSpec { name: "the config", check: &SP_28 },
+        CONFIG_KEYS,
+        report,
+    )?;
     let mut config = Config::default();
-    for (key, node) in pairs(&fields, "sinks", report) {
+    for (key, node) in mapping_pairs(&fields, "sinks", report) {
         let name = key.text().unwrap_or_default();
         match node.text() {
             Some(path) if is_absolute(path) => config.sinks.push((name.into(), path.into())),
@@ -107,13 +114,17 @@ fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
                     .error(
                         &SP_27,
                         node.span.clone(),
-                        format!("the sink `{}` must have a path, not {}", printable(name), node.kind()),
+                        format!(
+                            "the sink `{}` must have a path, not {}",
+                            printable(name),
+                            node.kind()
+                        ),
                     )
                     .help("write `<sink>: ~/<directory>`");
             }
         }
     }
-    for (key, node) in pairs(&fields, "limits", report) {
+    for (key, node) in mapping_pairs(&fields, "limits", report) {
         let name = key.text().unwrap_or_default();
         if !LIMIT_NAMES.contains(&name) {
             let help = match nearest(name, LIMIT_NAMES.iter().copied()) {
@@ -131,38 +142,48 @@ fn read_config(root: &Node, report: &mut Report) -> Option<Config> {
             }
         }
     }
-    config.packages = packages(&fields, report);
-    config.registries = registries(&fields, report);
+    config.packages = read_package_policy(&fields, report);
+    config.registries = read_registries(&fields, report);
     Some(config)
 }
 
-fn registries(fields: &Fields<'_>, report: &mut Report) -> Vec<RegistryConfig> {
+fn read_registries(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<RegistryConfig> {
     let items = match fields.get("registries") {
-        Some(Node { value: Value::Seq(items), .. }) => items,
+        Some(YamlNode { value: YamlValue::Seq(items), .. }) => items,
         Some(node) if !node.is_null() => {
             report
-                .error(&SP_28, node.span.clone(), format!("`registries` must be a list, not {}", node.kind()))
+                .error(
+                    &SP_28,
+                    node.span.clone(),
+                    format!("`registries` must be a list, not {}", node.kind()),
+                )
                 .help("write each address on its own line, with `- ` before it");
             return Vec::new();
         }
         _ => return Vec::new(),
     };
-    items.iter().filter_map(|item| registry(item, report)).collect()
+    items.iter().filter_map(|item| read_registry(item, report)).collect()
 }
 
 /// An address alone, or an address with the namespaces that are bound to it.
-fn registry(item: &Node, report: &mut Report) -> Option<RegistryConfig> {
+fn read_registry(item: &YamlNode, report: &mut Report) -> Option<RegistryConfig> {
     if let Some(url) = item.text() {
-        return address(url, item, report).map(|url| RegistryConfig { url, namespaces: Vec::new() });
+        return read_registry_url(url, item, report)
+            .map(|url| RegistryConfig { url, namespaces: Vec::new() });
     }
-    let fields = Fields::of(item, What { name: "a registry", check: &SP_28 }, REGISTRY_KEYS, report)?;
+    let fields = YamlMapping::of(
+        item,
+        YamlMappingSpec { name: "a registry", check: &SP_28 },
+        REGISTRY_KEYS,
+        report,
+    )?;
     let Some(node) = fields.get("url") else {
         report.error(&SP_28, item.span.clone(), "`url` is missing").help("write `url: https://…`");
         return None;
     };
-    let url = address(node.text().unwrap_or_default(), node, report)?;
+    let url = read_registry_url(node.text().unwrap_or_default(), node, report)?;
     let namespaces = match fields.get("namespaces") {
-        Some(Node { value: Value::Seq(items), .. }) => items.as_slice(),
+        Some(YamlNode { value: YamlValue::Seq(items), .. }) => items.as_slice(),
         Some(node) if !node.is_null() => {
             let message = format!("`namespaces` must be a list, not {}", node.kind());
             report.error(&SP_28, node.span.clone(), message).help("write `namespaces: [team]`");
@@ -173,37 +194,46 @@ fn registry(item: &Node, report: &mut Report) -> Option<RegistryConfig> {
     let mut bound = Vec::new();
     for node in namespaces {
         let text = node.text().unwrap_or_default().trim_start_matches('@');
-        match Place::new(text, "name") {
+        match RegistryPackageName::new(text, "name") {
             Ok(_) => bound.push(text.to_owned()),
             Err(why) => {
-                report.error(&SP_28, node.span.clone(), why.to_string()).help("write it without `@`: `team`");
+                report
+                    .error(&SP_28, node.span.clone(), why.to_string())
+                    .help("write it without `@`: `team`");
             }
         }
     }
     Some(RegistryConfig { url, namespaces: bound })
 }
 
-fn address(text: &str, node: &Node, report: &mut Report) -> Option<String> {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).unwrap_or_default();
-    let is_plain = !rest.is_empty() && !rest.contains(['@', '?', '#']) && !rest.contains(char::is_whitespace);
+fn read_registry_url(text: &str, node: &YamlNode, report: &mut Report) -> Option<String> {
+    let rest =
+        text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).unwrap_or_default();
+    let is_plain =
+        !rest.is_empty() && !rest.contains(['@', '?', '#']) && !rest.contains(char::is_whitespace);
     if is_plain {
         return Some(text.trim_end_matches('/').to_owned());
     }
-    let message = format!("`{}` is no address of a registry", printable(&masked(text)));
+    let message = format!("`{}` is no address of a registry", printable(&mask_secrets(text)));
     report
         .error(&SP_28, node.span.clone(), message)
         .help("write `https://…`, without a user or a token: `sp login` keeps tokens");
     None
 }
 
-fn packages(fields: &Fields<'_>, report: &mut Report) -> PackagePolicy {
+fn read_package_policy(fields: &YamlMapping<'_>, report: &mut Report) -> PackagePolicy {
     let mut policy = PackagePolicy::default();
     let Some(node) = fields.get("packages").filter(|node| !node.is_null()) else { return policy };
-    let Some(fields) = Fields::of(node, What { name: "`packages`", check: &SP_28 }, PACKAGE_KEYS, report) else {
+    let Some(fields) = YamlMapping::of(
+        node,
+        YamlMappingSpec { name: "`packages`", check: &SP_28 },
+        PACKAGE_KEYS,
+        report,
+    ) else {
         return policy;
     };
     if let Some(node) = fields.get("require-signed") {
-        match node.truth() {
+        match node.as_bool() {
             Some(truth) => policy.require_signed = truth,
             None => {
                 report
@@ -213,13 +243,15 @@ fn packages(fields: &Fields<'_>, report: &mut Report) -> PackagePolicy {
         }
     }
     match fields.get("trusted-keys") {
-        Some(Node { value: Value::Seq(items), .. }) => {
+        Some(YamlNode { value: YamlValue::Seq(items), .. }) => {
             for item in items {
                 match PublicKey::from_hex(item.text().unwrap_or_default()) {
                     Ok(key) => policy.trusted_keys.push(key),
                     Err(why) => {
                         let message = format!("this is no key that can be trusted: {why}");
-                        report.error(&PK_13, item.span.clone(), message).help("`sp key export` prints one");
+                        report
+                            .error(&PK_13, item.span.clone(), message)
+                            .help("`sp key export` prints one");
                     }
                 }
             }
@@ -239,12 +271,20 @@ fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || path.starts_with("~/") || path == "~"
 }
 
-fn pairs<'a>(fields: &Fields<'a>, key: &str, report: &mut Report) -> &'a [(Node, Node)] {
+fn mapping_pairs<'a>(
+    fields: &YamlMapping<'a>,
+    key: &str,
+    report: &mut Report,
+) -> &'a [(YamlNode, YamlNode)] {
     match fields.get(key) {
-        Some(Node { value: Value::Map(pairs), .. }) => pairs,
+        Some(YamlNode { value: YamlValue::Map(pairs), .. }) => pairs,
         Some(node) if !node.is_null() => {
             report
-                .error(&SP_28, node.span.clone(), format!("`{key}` must be a mapping, not {}", node.kind()))
+                .error(
+                    &SP_28,
+                    node.span.clone(),
+                    format!("`{key}` must be a mapping, not {}", node.kind()),
+                )
                 .help(format!("write `{key}:` and below it `  <name>: <value>`"));
             &[]
         }
@@ -279,10 +319,12 @@ mod tests {
 
     #[test]
     fn the_config_says_where_packages_are_looked_for() {
-        let text =
-            "registries:\n  - https://a.example/\n  - url: http://localhost:1\n    namespaces: [acme, '@tools']\n";
+        let text = "registries:\n  - https://a.example/\n  - url: http://localhost:1\n    namespaces: [acme, '@tools']\n";
         let registries = read("config.yaml", text, &Limits::default()).0.unwrap().registries;
-        assert_eq!(registries[0], RegistryConfig { url: "https://a.example".into(), namespaces: Vec::new() });
+        assert_eq!(
+            registries[0],
+            RegistryConfig { url: "https://a.example".into(), namespaces: Vec::new() }
+        );
         assert_eq!(registries[1].namespaces, ["acme", "tools"]);
         let wrong = "registries:\n  - ftp://a\n  - https://me:secret@a.example\n  - {namespaces: [a]}\n  - \
                      {url: https://a, namespaces: [A]}\n  - {url: https://a, namespaces: x, more: 1}\n";
@@ -296,7 +338,8 @@ mod tests {
         let text = "sink: {}\nlimits: {skill-entires: 1, depth: many}\nsinks: {x: [1]}\n";
         let (config, report) = read("config.yaml", text, &Limits::default());
         assert_eq!(config, None);
-        let messages: Vec<&str> = report.findings.iter().map(|finding| finding.message.as_str()).collect();
+        let messages: Vec<&str> =
+            report.findings.iter().map(|finding| finding.message.as_str()).collect();
         assert_eq!(
             messages,
             [

@@ -6,15 +6,15 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sp_tree::{Content, Digest, Limits, zip_of};
+use sp_tree::{Digest, Limits, LoadedTree, zip_tree};
 
-use crate::registry::Place;
+use crate::registry::RegistryPackageName;
 use crate::skill::{self, SKILL_FILE, SkillName};
 
 /// What an index says that it is.
-const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
-const LONGEST_DESCRIPTION: usize = 1024;
-const LONGEST_NAME: usize = 64;
+const SCHEMA_URL: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
+const MAX_DESCRIPTION_LEN: usize = 1024;
+const MAX_NAME_LEN: usize = 64;
 
 /// `/.well-known/agent-skills/index.json`, version 0.2.0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct DiscoveredSkill {
     pub name: String,
     /// Whether it is one file, or an archive.
     #[serde(rename = "type")]
-    pub sort: Artifact,
+    pub sort: SkillArtifact,
     /// What it does, and when it helps.
     pub description: String,
     /// Where it is, from the address of the index.
@@ -44,7 +44,7 @@ pub struct DiscoveredSkill {
 
 /// What is fetched of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Artifact {
+pub enum SkillArtifact {
     /// Its `SKILL.md`, if it is nothing but that.
     #[serde(rename = "skill-md")]
     SkillMd,
@@ -55,14 +55,14 @@ pub enum Artifact {
 
 /// `/.well-known/skills/index.json`, version 0.1.0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LegacyIndex {
+pub struct LegacyDiscoveryIndex {
     /// The skills, by name.
-    pub skills: Vec<LegacySkill>,
+    pub skills: Vec<LegacyDiscoveredSkill>,
 }
 
 /// A skill in an older index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LegacySkill {
+pub struct LegacyDiscoveredSkill {
     /// What it is called.
     pub name: String,
     /// What it does, and when it helps.
@@ -73,7 +73,7 @@ pub struct LegacySkill {
 
 /// A skill that a package offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offered {
+pub struct DiscoverableSkill {
     /// Where it is in its package.
     pub path: String,
     /// What it would be called.
@@ -81,7 +81,7 @@ pub struct Offered {
     /// What it does, and when it helps.
     pub description: String,
     /// What is fetched of it.
-    pub sort: Artifact,
+    pub artifact: SkillArtifact,
     /// The hash of that.
     pub digest: Digest,
     /// Its files.
@@ -89,22 +89,29 @@ pub struct Offered {
 }
 
 /// Those of a package's skills, by path, that can be offered. One that does not say what it does cannot.
-pub fn offers(skills: &[(String, Content)], limits: &Limits) -> Vec<Offered> {
-    skills.iter().filter_map(|(path, content)| offered(path, content, limits)).collect()
+pub fn discoverable_skills(
+    skills: &[(String, LoadedTree)],
+    limits: &Limits,
+) -> Vec<DiscoverableSkill> {
+    skills.iter().filter_map(|(path, content)| discoverable_skill(path, content, limits)).collect()
 }
 
-fn offered(path: &str, content: &Content, limits: &Limits) -> Option<Offered> {
+fn discoverable_skill(
+    path: &str,
+    content: &LoadedTree,
+    limits: &Limits,
+) -> Option<DiscoverableSkill> {
     let folder = path.rsplit('/').next().unwrap_or(path);
     let (skill, _) = skill::read(SKILL_FILE, folder, content.get(SKILL_FILE)?, limits);
     let skill = skill?;
     let own = skill.name.as_deref().and_then(|name| SkillName::new(name).ok());
     let name = own.or_else(|| slug(&[skill.name.as_deref()?])).or_else(|| slug(&[folder]))?;
     let description = skill.description.filter(|text| !text.trim().is_empty())?;
-    let (sort, bytes) = artifact(content)?;
-    Some(Offered {
+    let (sort, bytes) = build_artifact(content)?;
+    Some(DiscoverableSkill {
         name,
-        description: cut(&description),
-        sort,
+        description: truncate_description(&description),
+        artifact: sort,
         digest: Digest::of(&bytes),
         files: content.files().map(|(path, ..)| path.to_string()).collect(),
         path: path.into(),
@@ -112,22 +119,22 @@ fn offered(path: &str, content: &Content, limits: &Limits) -> Option<Offered> {
 }
 
 /// What is fetched of a skill: the same skill gives the same bytes.
-pub fn artifact(content: &Content) -> Option<(Artifact, Vec<u8>)> {
+pub fn build_artifact(content: &LoadedTree) -> Option<(SkillArtifact, Vec<u8>)> {
     let skill = content.get(SKILL_FILE)?;
     match content.files().count() {
-        1 => Some((Artifact::SkillMd, skill.to_vec())),
-        _ => Some((Artifact::Archive, zip_of(content).ok()?)),
+        1 => Some((SkillArtifact::SkillMd, skill.to_vec())),
+        _ => Some((SkillArtifact::Archive, zip_tree(content).ok()?)),
     }
 }
 
 /// A description that is no longer than may be, where whoever reads it counts in UTF-16.
-fn cut(text: &str) -> String {
+fn truncate_description(text: &str) -> String {
     let mut units = 0;
     let fits = |c: &char| {
         units += c.len_utf16();
-        units < LONGEST_DESCRIPTION
+        units < MAX_DESCRIPTION_LEN
     };
-    match text.encode_utf16().count() > LONGEST_DESCRIPTION {
+    match text.encode_utf16().count() > MAX_DESCRIPTION_LEN {
         true => text.chars().take_while(fits).chain(['…']).collect(),
         false => text.into(),
     }
@@ -136,16 +143,22 @@ fn cut(text: &str) -> String {
 /// A name made of texts; none if nothing is left of them.
 fn slug(parts: &[&str]) -> Option<SkillName> {
     let lower = parts.join("-").to_lowercase();
-    let words = lower.split(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit()).filter(|word| !word.is_empty());
+    let words = lower
+        .split(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit())
+        .filter(|word| !word.is_empty());
     let joined = words.collect::<Vec<_>>().join("-");
-    let short = joined.get(..LONGEST_NAME).unwrap_or(&joined);
+    let short = joined.get(..MAX_NAME_LEN).unwrap_or(&joined);
     SkillName::new(short.trim_end_matches('-')).ok()
 }
 
 /// How far a name is told apart from others: by itself, its namespace, its package, and at last by a hash.
-const LEVELS: usize = 4;
+const NAME_LEVELS: usize = 4;
 
-fn candidate(place: &Place, skill: &Offered, level: usize) -> Option<SkillName> {
+fn candidate_name(
+    place: &RegistryPackageName,
+    skill: &DiscoverableSkill,
+    level: usize,
+) -> Option<SkillName> {
     let name = skill.name.as_str();
     match level {
         0 => Some(skill.name.clone()),
@@ -161,17 +174,23 @@ fn candidate(place: &Place, skill: &Offered, level: usize) -> Option<SkillName> 
 }
 
 /// A name for each skill, unlike that of every other. What several claim goes to none of them.
-pub fn names(skills: &[(&Place, &Offered)]) -> Vec<Option<SkillName>> {
+pub fn assign_names(
+    skills: &[(&RegistryPackageName, &DiscoverableSkill)],
+) -> Vec<Option<SkillName>> {
     let mut levels = vec![0; skills.len()];
     loop {
-        let name = |at: usize| (levels[at] < LEVELS).then(|| candidate(skills[at].0, skills[at].1, levels[at]))?;
+        let name = |at: usize| {
+            (levels[at] < NAME_LEVELS)
+                .then(|| candidate_name(skills[at].0, skills[at].1, levels[at]))?
+        };
         let mut claims: BTreeMap<SkillName, Vec<usize>> = BTreeMap::new();
         for at in 0..skills.len() {
             if let Some(name) = name(at) {
                 claims.entry(name).or_default().push(at);
             }
         }
-        let contested: Vec<usize> = claims.into_values().filter(|claimed| claimed.len() > 1).flatten().collect();
+        let contested: Vec<usize> =
+            claims.into_values().filter(|claimed| claimed.len() > 1).flatten().collect();
         if contested.is_empty() {
             return (0..skills.len()).map(name).collect();
         }
@@ -180,60 +199,70 @@ pub fn names(skills: &[(&Place, &Offered)]) -> Vec<Option<SkillName>> {
 }
 
 /// The index of skills with their names, and the older one.
-pub fn indexes(skills: &[(SkillName, &Offered)]) -> (DiscoveryIndex, LegacyIndex) {
-    let mut sorted: Vec<&(SkillName, &Offered)> = skills.iter().collect();
+pub fn build_indexes(
+    skills: &[(SkillName, &DiscoverableSkill)],
+) -> (DiscoveryIndex, LegacyDiscoveryIndex) {
+    let mut sorted: Vec<&(SkillName, &DiscoverableSkill)> = skills.iter().collect();
     sorted.sort_by(|a, b| a.0.cmp(&b.0));
-    let new = |(name, skill): &&(SkillName, &Offered)| DiscoveredSkill {
+    let new = |(name, skill): &&(SkillName, &DiscoverableSkill)| DiscoveredSkill {
         name: name.to_string(),
-        sort: skill.sort,
+        sort: skill.artifact,
         description: skill.description.clone(),
-        url: match skill.sort {
-            Artifact::SkillMd => format!("{name}/{SKILL_FILE}"),
-            Artifact::Archive => format!("{name}.zip"),
+        url: match skill.artifact {
+            SkillArtifact::SkillMd => format!("{name}/{SKILL_FILE}"),
+            SkillArtifact::Archive => format!("{name}.zip"),
         },
         digest: format!("sha256:{}", skill.digest.hex()),
     };
-    let old = |(name, skill): &&(SkillName, &Offered)| LegacySkill {
+    let old = |(name, skill): &&(SkillName, &DiscoverableSkill)| LegacyDiscoveredSkill {
         name: name.to_string(),
         description: skill.description.clone(),
         files: skill.files.clone(),
     };
     // There names are put into addresses as they are: a skill that would arrive in part is left out.
-    let arrives = |(_, skill): &&&(SkillName, &Offered)| skill.files.iter().all(|path| is_plain(path));
+    let arrives = |(_, skill): &&&(SkillName, &DiscoverableSkill)| {
+        skill.files.iter().all(|path| is_url_safe(path))
+    };
     (
-        DiscoveryIndex { schema: SCHEMA.into(), skills: sorted.iter().map(new).collect() },
-        LegacyIndex { skills: sorted.iter().filter(arrives).map(old).collect() },
+        DiscoveryIndex { schema: SCHEMA_URL.into(), skills: sorted.iter().map(new).collect() },
+        LegacyDiscoveryIndex { skills: sorted.iter().filter(arrives).map(old).collect() },
     )
 }
 
-fn is_plain(path: &str) -> bool {
-    path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte)) && !path.contains("..")
+fn is_url_safe(path: &str) -> bool {
+    path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte))
+        && !path.contains("..")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn skill(path: &str, name: &str) -> Offered {
-        Offered {
+    fn skill(path: &str, name: &str) -> DiscoverableSkill {
+        DiscoverableSkill {
             path: path.into(),
             name: SkillName::new(name).unwrap(),
             description: "x".into(),
-            sort: Artifact::SkillMd,
+            artifact: SkillArtifact::SkillMd,
             digest: Digest::of(b""),
             files: vec![SKILL_FILE.into()],
         }
     }
 
     fn named(skills: &[(&str, &str, &str)]) -> Vec<String> {
-        let places: Vec<Place> = skills
+        let places: Vec<RegistryPackageName> = skills
             .iter()
             .map(|(place, ..)| place.split_once('/').unwrap())
-            .map(|(a, b)| Place::new(a, b).unwrap())
+            .map(|(a, b)| RegistryPackageName::new(a, b).unwrap())
             .collect();
-        let offered: Vec<Offered> = skills.iter().map(|(_, path, name)| skill(path, name)).collect();
-        let all: Vec<(&Place, &Offered)> = places.iter().zip(&offered).collect();
-        names(&all).into_iter().map(|name| name.map(|name| name.to_string()).unwrap_or_default()).collect()
+        let offered: Vec<DiscoverableSkill> =
+            skills.iter().map(|(_, path, name)| skill(path, name)).collect();
+        let all: Vec<(&RegistryPackageName, &DiscoverableSkill)> =
+            places.iter().zip(&offered).collect();
+        assign_names(&all)
+            .into_iter()
+            .map(|name| name.map(|name| name.to_string()).unwrap_or_default())
+            .collect()
     }
 
     #[test]
@@ -252,10 +281,17 @@ mod tests {
             ["acme-a-review", "acme-b-review"]
         );
         // Who is called as another would be takes nothing from it.
-        let taken = named(&[("acme/a", "r", "review"), ("evil/x", "r", "review"), ("evil/y", "r", "acme-review")]);
+        let taken = named(&[
+            ("acme/a", "r", "review"),
+            ("evil/x", "r", "review"),
+            ("evil/y", "r", "acme-review"),
+        ]);
         assert_eq!(taken, ["acme-a-review", "evil-review", "evil-acme-review"]);
         let twins = named(&[("acme/a", "x/review", "review"), ("acme/a", "y/review", "review")]);
-        assert!(twins[0] != twins[1] && twins.iter().all(|name| name.starts_with("review-")), "{twins:?}");
+        assert!(
+            twins[0] != twins[1] && twins.iter().all(|name| name.starts_with("review-")),
+            "{twins:?}"
+        );
     }
 
     #[test]
@@ -266,20 +302,25 @@ mod tests {
             ("é", None),
             ("--", None),
             ("", None),
-            (&"ab-".repeat(40), Some("ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-a")),
+            (
+                &"ab-".repeat(40),
+                Some("ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-a"),
+            ),
         ] {
             assert_eq!(slug(&[text]).map(|name| name.to_string()).as_deref(), expected, "{text}");
         }
         let long = "x".repeat(64);
-        for name in named(&[("acme/a", "a", &long), ("acme/b", "b", &long), ("other/c", "c", &long)]) {
+        for name in
+            named(&[("acme/a", "a", &long), ("acme/b", "b", &long), ("other/c", "c", &long)])
+        {
             assert!(SkillName::new(&name).is_ok(), "{name}");
         }
     }
 
     #[test]
     fn mc_09_a_description_is_cut_where_the_format_ends() {
-        assert_eq!(cut(&"x".repeat(1024)).len(), 1024);
-        assert_eq!(cut(&"👩".repeat(600)).encode_utf16().count(), 1023);
-        assert_eq!(cut(&"x".repeat(1025)).encode_utf16().count(), 1024);
+        assert_eq!(truncate_description(&"x".repeat(1024)).len(), 1024);
+        assert_eq!(truncate_description(&"👩".repeat(600)).encode_utf16().count(), 1023);
+        assert_eq!(truncate_description(&"x".repeat(1025)).encode_utf16().count(), 1024);
     }
 }

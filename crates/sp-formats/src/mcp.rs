@@ -9,22 +9,22 @@ use sp_tree::{Digest, Limits, RelPath};
 use thiserror::Error;
 
 use crate::printable::printable;
-use crate::skill::{self, NameError, SKILL_FILE, SkillName};
+use crate::skill::{self, SKILL_FILE, SkillName, SkillNameError};
 
 /// What the extension is called.
-pub const EXTENSION: &str = "io.modelcontextprotocol/skills";
+pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
 /// So many files every host takes in a skill.
-pub const MOST_FILES: usize = 512;
+pub const MAX_SKILL_FILES: usize = 512;
 /// So many bytes every host takes in a skill.
-pub const MOST_BYTES: u64 = 16 * 1024 * 1024;
+pub const MAX_SKILL_BYTES: u64 = 16 * 1024 * 1024;
 /// So many characters a description has at the most.
-const LONGEST_DESCRIPTION: usize = 1024;
+const MAX_DESCRIPTION_LEN: usize = 1024;
 /// How the addresses of skills start.
-pub const SCHEME: &str = "skill://";
+pub const SKILL_URI_SCHEME: &str = "skill://";
 
 /// A file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SkillResource {
+pub struct McpSkillResource {
     /// Where it is read.
     pub uri: String,
     /// The hash of its bytes: `sha256:…`.
@@ -35,18 +35,18 @@ pub struct SkillResource {
 
 /// A skill with all that belongs to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SkillEntry {
+pub struct McpSkillEntry {
     /// Where its `SKILL.md` is read.
     pub uri: String,
     /// What the `SKILL.md` says of itself, every field.
     pub frontmatter: Map<String, Json>,
     /// All files, each once.
-    pub resources: Vec<SkillResource>,
+    pub resources: Vec<McpSkillResource>,
 }
 
 /// What the top of a `SKILL.md` says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Front {
+pub struct McpSkillFrontmatter {
     /// The skill's name.
     pub name: SkillName,
     /// What it does, and when it helps.
@@ -57,41 +57,46 @@ pub struct Front {
 
 /// Why a skill cannot be served: no host would take it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Unserved {
+pub enum McpSkillError {
     /// Its frontmatter cannot be read as it stands.
     #[error("its `{SKILL_FILE}` {0}")]
-    Front(String),
+    Frontmatter(String),
     /// Its name is none.
     #[error("its name {0}")]
-    Name(#[from] NameError),
+    InvalidName(#[from] SkillNameError),
     /// It does not say what it does.
     #[error("it has no description")]
-    Description,
+    MissingDescription,
     /// It says too much of what it does.
-    #[error("its description has {0} characters, and hosts take {LONGEST_DESCRIPTION}")]
-    Long(usize),
+    #[error("its description has {0} characters, and hosts take {MAX_DESCRIPTION_LEN}")]
+    DescriptionTooLong(usize),
     /// Too many files.
-    #[error("it has {0} files, and hosts take {MOST_FILES}")]
-    Files(usize),
+    #[error("it has {0} files, and hosts take {MAX_SKILL_FILES}")]
+    TooManyFiles(usize),
     /// Too many bytes.
-    #[error("it has {0} bytes, and hosts take {MOST_BYTES}")]
-    Bytes(u64),
+    #[error("it has {0} bytes, and hosts take {MAX_SKILL_BYTES}")]
+    TooManyBytes(u64),
     /// Its files cannot be read.
     #[error("{0}")]
     Unreadable(String),
 }
 
 /// Reads the top of a `SKILL.md`.
-pub fn front(bytes: &[u8], limits: &Limits) -> Result<Front, Unserved> {
-    let fields = skill::fields_as_written(bytes, limits).map_err(Unserved::Front)?;
+pub fn read_frontmatter(
+    bytes: &[u8],
+    limits: &Limits,
+) -> Result<McpSkillFrontmatter, McpSkillError> {
+    let fields = skill::frontmatter_json(bytes, limits).map_err(McpSkillError::Frontmatter)?;
     let text = |name: &str| fields.get(name).and_then(Json::as_str);
     let name = SkillName::new(text("name").unwrap_or_default())?;
-    let description = text("description").filter(|text| !text.trim().is_empty()).ok_or(Unserved::Description)?;
+    let description = text("description")
+        .filter(|text| !text.trim().is_empty())
+        .ok_or(McpSkillError::MissingDescription)?;
     let length = description.chars().count();
-    if length > LONGEST_DESCRIPTION {
-        return Err(Unserved::Long(length));
+    if length > MAX_DESCRIPTION_LEN {
+        return Err(McpSkillError::DescriptionTooLong(length));
     }
-    Ok(Front { name, description: description.into(), fields })
+    Ok(McpSkillFrontmatter { name, description: description.into(), fields })
 }
 
 /// Where a skill stands among those that are served: its last part is its name.
@@ -105,48 +110,57 @@ pub fn skill_path(folder: &str, name: &SkillName) -> String {
 }
 
 /// Refuses a skill that is larger than hosts take.
-pub fn must_fit(files: usize, bytes: u64) -> Result<(), Unserved> {
+pub fn check_size(files: usize, bytes: u64) -> Result<(), McpSkillError> {
     match (files, bytes) {
-        (files, _) if files > MOST_FILES => Err(Unserved::Files(files)),
-        (_, bytes) if bytes > MOST_BYTES => Err(Unserved::Bytes(bytes)),
+        (files, _) if files > MAX_SKILL_FILES => Err(McpSkillError::TooManyFiles(files)),
+        (_, bytes) if bytes > MAX_SKILL_BYTES => Err(McpSkillError::TooManyBytes(bytes)),
         _ => Ok(()),
     }
 }
 
 /// The entry of a skill, whose files are given with their digests and sizes.
-pub fn entry<'a>(
+pub fn skill_entry<'a>(
     path: &str,
-    front: Front,
+    front: McpSkillFrontmatter,
     files: impl Iterator<Item = (&'a RelPath, Digest, u64)>,
-) -> Result<SkillEntry, Unserved> {
-    let resource = |(file, digest, size): (&RelPath, Digest, u64)| SkillResource {
+) -> Result<McpSkillEntry, McpSkillError> {
+    let resource = |(file, digest, size): (&RelPath, Digest, u64)| McpSkillResource {
         uri: skill_uri(path, file.as_str()),
         digest: format!("sha256:{}", digest.hex()),
         size,
     };
-    let resources: Vec<SkillResource> = files.map(resource).collect();
-    must_fit(resources.len(), resources.iter().map(|one| one.size).sum())?;
-    Ok(SkillEntry { uri: skill_uri(path, SKILL_FILE), frontmatter: front.fields, resources })
+    let resources: Vec<McpSkillResource> = files.map(resource).collect();
+    check_size(resources.len(), resources.iter().map(|one| one.size).sum())?;
+    Ok(McpSkillEntry { uri: skill_uri(path, SKILL_FILE), frontmatter: front.fields, resources })
 }
 
 /// The address of a file of a skill; that of the skill's folder where no file is named.
 pub fn skill_uri(path: &str, file: &str) -> String {
-    let file = if file.is_empty() { String::new() } else { format!("/{}", escaped(file)) };
-    format!("{SCHEME}{}{file}", escaped(path))
+    let file = if file.is_empty() { String::new() } else { format!("/{}", percent_encode(file)) };
+    format!("{SKILL_URI_SCHEME}{}{file}", percent_encode(path))
 }
 
 /// What an address below `skill://` means: a path without escapes, or nothing.
-pub fn path_of(uri: &str) -> Option<RelPath> {
-    let path = uri.strip_prefix(SCHEME)?;
-    RelPath::new(&unescaped(path)?).ok()
+pub fn parse_skill_uri(uri: &str) -> Option<RelPath> {
+    let path = uri.strip_prefix(SKILL_URI_SCHEME)?;
+    RelPath::new(&percent_decode(path)?).ok()
 }
 
 /// A path as it stands in an address.
-pub fn escaped(path: &str) -> String {
+pub fn percent_encode(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     for byte in path.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'@' | b'+' => {
+            b'a'..=b'z'
+            | b'A'..=b'Z'
+            | b'0'..=b'9'
+            | b'-'
+            | b'.'
+            | b'_'
+            | b'~'
+            | b'/'
+            | b'@'
+            | b'+' => {
                 text.push(byte.into());
             }
             _ => {
@@ -159,7 +173,7 @@ pub fn escaped(path: &str) -> String {
 }
 
 /// A path without the escapes of an address; none if it has a query or is not text.
-pub fn unescaped(path: &str) -> Option<String> {
+pub fn percent_decode(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.bytes();
     while let Some(byte) = rest.next() {
@@ -201,7 +215,7 @@ pub fn media_type(path: &str) -> &'static str {
 }
 
 /// What a reader is told of a place that is not served.
-pub fn not_served(uri: &str) -> String {
+pub fn not_served_message(uri: &str) -> String {
     format!("nothing is served at `{}`", printable(uri))
 }
 
@@ -209,8 +223,8 @@ pub fn not_served(uri: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<Front, String> {
-        front(text.as_bytes(), &Limits::default()).map_err(|why| why.to_string())
+    fn of(text: &str) -> Result<McpSkillFrontmatter, String> {
+        read_frontmatter(text.as_bytes(), &Limits::default()).map_err(|why| why.to_string())
     }
 
     #[test]
@@ -228,7 +242,10 @@ mod tests {
     #[test]
     fn mc_02_a_skill_that_no_host_would_take_is_not_served() {
         for (text, why) in [
-            ("# No frontmatter\n", "its `SKILL.md` has no frontmatter that can be read as it stands"),
+            (
+                "# No frontmatter\n",
+                "its `SKILL.md` has no frontmatter that can be read as it stands",
+            ),
             ("---\nname: A\ndescription: x\n---\n", "its name has `A` in it"),
             ("---\nname: a\n---\n", "it has no description"),
             (
@@ -236,9 +253,18 @@ mod tests {
                 "its `SKILL.md` has no frontmatter that can be read as it stands",
             ),
             ("---\nname: 12\ndescription: x\n---\n", "its name is empty"),
-            ("---\nname: a\ndescription: x\nsize: .inf\n---\n", "its `SKILL.md` says what JSON cannot"),
-            ("---\nname: a\ndescription: x\nsize: 1e400\n---\n", "its `SKILL.md` says what JSON cannot"),
-            ("---\nname: a\ndescription: x\nnull: y\n---\n", "its `SKILL.md` says what JSON cannot"),
+            (
+                "---\nname: a\ndescription: x\nsize: .inf\n---\n",
+                "its `SKILL.md` says what JSON cannot",
+            ),
+            (
+                "---\nname: a\ndescription: x\nsize: 1e400\n---\n",
+                "its `SKILL.md` says what JSON cannot",
+            ),
+            (
+                "---\nname: a\ndescription: x\nnull: y\n---\n",
+                "its `SKILL.md` says what JSON cannot",
+            ),
         ] {
             assert_eq!(of(text).unwrap_err(), why, "{text}");
         }
@@ -248,7 +274,10 @@ mod tests {
     fn mc_02_the_last_part_of_a_path_is_the_name() {
         let name = SkillName::new("review").unwrap();
         assert_eq!(skill_path("repo/team/review", &name), "repo/team/review");
-        assert_eq!(skill_path("sink/claude/team__review", &name), "sink/claude/team__review/review");
+        assert_eq!(
+            skill_path("sink/claude/team__review", &name),
+            "sink/claude/team__review/review"
+        );
     }
 
     #[test]
@@ -256,7 +285,7 @@ mod tests {
         for path in ["a/SKILL.md", "a/with space.md", "a/100%.md", "a/ä#.md"] {
             let uri = skill_uri("repo/x", path);
             assert!(uri.bytes().all(|byte| byte.is_ascii_graphic()), "{uri}");
-            assert_eq!(path_of(&uri).unwrap().as_str(), format!("repo/x/{path}"));
+            assert_eq!(parse_skill_uri(&uri).unwrap().as_str(), format!("repo/x/{path}"));
         }
         for hostile in [
             "skill://../x",
@@ -271,7 +300,7 @@ mod tests {
             "skill:///etc/passwd",
             "skill://a/%ff",
         ] {
-            assert_eq!(path_of(hostile), None, "{hostile}");
+            assert_eq!(parse_skill_uri(hostile), None, "{hostile}");
         }
     }
 }

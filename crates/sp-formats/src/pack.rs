@@ -5,13 +5,13 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use sp_tree::Limits;
 
-use crate::checks::{Check, SP_08, SP_10, SP_11, SP_13, SP_33};
-use crate::folder::Naming;
+use crate::checks::{CheckRule, SP_08, SP_10, SP_11, SP_13, SP_33};
+use crate::git_repo::{GitRef, GitRepo};
+use crate::naming::FolderNaming;
 use crate::pattern::Pattern;
-use crate::repo::{GitRef, Repo};
 use crate::report::Report;
 use crate::suggest::nearest;
-use crate::yaml::{self, Node, Value};
+use crate::yaml::{self, YamlNode, YamlValue};
 
 /// The separator where a pack names none.
 pub const DEFAULT_SEP: &str = "__";
@@ -25,28 +25,28 @@ const INSTALL_KEYS: &[&str] = &["prefix", "sep", "flatten"];
 #[schemars(deny_unknown_fields, extend("anyOf" = [{ "required": ["include"] }, { "required": ["imports"] }]))]
 pub struct Pack {
     /// The pack's name.
-    #[schemars(with = "crate::schema::Text")]
+    #[schemars(with = "crate::schema::TextSchema")]
     pub name: String,
     /// Where the name stands in the file.
     #[schemars(skip)]
     pub name_span: Range<usize>,
     /// The local skills that it picks, by patterns over their ids.
-    #[schemars(with = "Option<Vec<PatternAt>>")]
-    pub include: Vec<PatternAt>,
+    #[schemars(with = "Option<Vec<SpannedPattern>>")]
+    pub include: Vec<SpannedPattern>,
     /// What is taken out of all that was picked.
-    #[schemars(with = "Option<Vec<PatternAt>>")]
-    pub exclude: Vec<PatternAt>,
+    #[schemars(with = "Option<Vec<SpannedPattern>>")]
+    pub exclude: Vec<SpannedPattern>,
     /// What it takes from other repositories.
-    #[schemars(with = "Option<Vec<Import>>")]
-    pub imports: Vec<Import>,
+    #[schemars(with = "Option<Vec<PackImport>>")]
+    pub imports: Vec<PackImport>,
     /// How it names the folders.
-    #[schemars(with = "Option<Naming>", rename = "install")]
-    pub naming: Naming,
+    #[schemars(with = "Option<FolderNaming>", rename = "install")]
+    pub naming: FolderNaming,
 }
 
 /// A pattern and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PatternAt {
+pub struct SpannedPattern {
     /// The pattern.
     pub pattern: Pattern,
     /// Its bytes in the file.
@@ -56,9 +56,9 @@ pub struct PatternAt {
 /// What a pack takes from another repository.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Import {
+pub struct PackImport {
     /// The repository.
-    pub repo: Repo,
+    pub repo: GitRepo,
     /// Where the repository stands in the file.
     #[schemars(skip)]
     pub span: Range<usize>,
@@ -67,20 +67,20 @@ pub struct Import {
     pub git_ref: Option<GitRef>,
     /// The skills that it picks there.
     #[schemars(length(min = 1))]
-    pub include: Vec<PatternAt>,
+    pub include: Vec<SpannedPattern>,
     /// What is taken out of those.
-    #[schemars(with = "Option<Vec<PatternAt>>")]
-    pub exclude: Vec<PatternAt>,
+    #[schemars(with = "Option<Vec<SpannedPattern>>")]
+    pub exclude: Vec<SpannedPattern>,
 }
 
 /// Reads a pack file. The pack is `Some` exactly if the report has no error.
 pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Pack>, Report) {
-    let (pack, report) = read_partly(file, text, limits);
+    let (pack, report) = read_partial(file, text, limits);
     (pack.filter(|_| report.is_usable()), report)
 }
 
 /// Reads as much of a pack file as can be read, so that the rest of it can be checked too.
-pub fn read_partly(file: &str, text: &str, limits: &Limits) -> (Option<Pack>, Report) {
+pub fn read_partial(file: &str, text: &str, limits: &Limits) -> (Option<Pack>, Report) {
     let mut report = Report::new(file, text);
     let root = match yaml::parse(text, limits) {
         Ok(root) => root,
@@ -95,8 +95,8 @@ pub fn read_partly(file: &str, text: &str, limits: &Limits) -> (Option<Pack>, Re
     (pack, report)
 }
 
-fn read_pack(root: &Node, report: &mut Report) -> Option<Pack> {
-    let fields = Fields::of(root, part_of_a_pack("a pack"), PACK_KEYS, report)?;
+fn read_pack(root: &YamlNode, report: &mut Report) -> Option<Pack> {
+    let fields = YamlMapping::of(root, pack_mapping("a pack"), PACK_KEYS, report)?;
     let name = match fields.text("name", report) {
         Some((name, span)) if !name.trim().is_empty() => Some((name, span)),
         Some((_, span)) => {
@@ -104,8 +104,8 @@ fn read_pack(root: &Node, report: &mut Report) -> Option<Pack> {
             None
         }
         None => {
-            if fields.get("name").is_none_or(Node::is_null) {
-                fields.missing("name", "add `name: <the pack's name>`", report);
+            if fields.get("name").is_none_or(YamlNode::is_null) {
+                fields.report_missing("name", "add `name: <the pack's name>`", report);
             }
             None
         }
@@ -125,24 +125,30 @@ fn read_pack(root: &Node, report: &mut Report) -> Option<Pack> {
     Some(Pack { name, name_span, include, exclude, imports, naming })
 }
 
-fn read_imports(fields: &Fields<'_>, report: &mut Report) -> Vec<Import> {
+fn read_imports(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<PackImport> {
     let items = fields.list("imports", report);
     items.iter().filter_map(|item| read_import(item, report)).collect()
 }
 
-fn read_import(node: &Node, report: &mut Report) -> Option<Import> {
-    let fields = Fields::of(node, part_of_a_pack("an import"), IMPORT_KEYS, report)?;
+fn read_import(node: &YamlNode, report: &mut Report) -> Option<PackImport> {
+    let fields = YamlMapping::of(node, pack_mapping("an import"), IMPORT_KEYS, report)?;
     let repo = match fields.text("repo", report) {
-        Some((text, span)) => match Repo::new(&text) {
+        Some((text, span)) => match GitRepo::new(&text) {
             Ok(repo) => Some((repo, span)),
             Err(error) => {
-                report.error(&SP_08, span, format!("the repository cannot be used: {error}")).help(error.hint());
+                report
+                    .error(&SP_08, span, format!("the repository cannot be used: {error}"))
+                    .help(error.hint());
                 None
             }
         },
         None => {
-            if fields.get("repo").is_none_or(Node::is_null) {
-                fields.missing("repo", "add `repo: <a git URL, a shorthand or a path>`", report);
+            if fields.get("repo").is_none_or(YamlNode::is_null) {
+                fields.report_missing(
+                    "repo",
+                    "add `repo: <a git URL, a shorthand or a path>`",
+                    report,
+                );
             }
             None
         }
@@ -157,39 +163,48 @@ fn read_import(node: &Node, report: &mut Report) -> Option<Import> {
                 None
             }
         },
-        None => fields.get("ref").is_none_or(Node::is_null).then_some(None),
+        None => fields.get("ref").is_none_or(YamlNode::is_null).then_some(None),
     };
     let include = fields.patterns("include", report);
     if include.is_empty() && fields.list_is_empty("include") {
-        fields.missing("include", "add `include:` with a list of patterns; `\"**\"` picks every skill", report);
+        fields.report_missing(
+            "include",
+            "add `include:` with a list of patterns; `\"**\"` picks every skill",
+            report,
+        );
     }
     let exclude = fields.patterns("exclude", report);
     // An import with a bad ref is none, so that nobody says that it has no ref.
     let ((repo, span), git_ref) = (repo?, git_ref?);
-    Some(Import { repo, span, git_ref, include, exclude })
+    Some(PackImport { repo, span, git_ref, include, exclude })
 }
 
-fn read_naming(fields: &Fields<'_>, name: &str, name_span: &Range<usize>, report: &mut Report) -> Option<Naming> {
-    let mut naming = Naming { prefix: name.into(), sep: DEFAULT_SEP.into(), flatten: false };
+fn read_naming(
+    fields: &YamlMapping<'_>,
+    name: &str,
+    name_span: &Range<usize>,
+    report: &mut Report,
+) -> Option<FolderNaming> {
+    let mut naming = FolderNaming { prefix: name.into(), sep: DEFAULT_SEP.into(), flatten: false };
     let mut prefix_span = name_span.clone();
     if let Some(node) = fields.get("install").filter(|node| !node.is_null()) {
-        let install = Fields::of(node, part_of_a_pack("`install`"), INSTALL_KEYS, report)?;
+        let install = YamlMapping::of(node, pack_mapping("`install`"), INSTALL_KEYS, report)?;
         if let Some((text, span)) = install.text("prefix", report) {
             naming.prefix = text;
             prefix_span = span;
         }
         if let Some((text, span)) = install.text("sep", report) {
-            check_part("separator", &text, &span, report);
+            check_folder_part("separator", &text, &span, report);
             naming.sep = text;
         }
         if let Some(node) = install.get("flatten").filter(|node| !node.is_null()) {
-            match node.truth() {
+            match node.as_bool() {
                 Some(flatten) => naming.flatten = flatten,
-                None => report_flatten(node, report),
+                None => report_invalid_flatten(node, report),
             }
         }
     }
-    check_part("prefix", &naming.prefix, &prefix_span, report);
+    check_folder_part("prefix", &naming.prefix, &prefix_span, report);
     if naming.prefix.starts_with(['.', ' ']) {
         report
             .error(&SP_13, prefix_span, "the prefix must not start with a dot or a space")
@@ -198,7 +213,7 @@ fn read_naming(fields: &Fields<'_>, name: &str, name_span: &Range<usize>, report
     Some(naming)
 }
 
-fn report_flatten(node: &Node, report: &mut Report) {
+fn report_invalid_flatten(node: &YamlNode, report: &mut Report) {
     let meant = match node.text().unwrap_or_default().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "y" => Some("true"),
         "false" | "no" | "off" | "n" => Some("false"),
@@ -213,9 +228,10 @@ fn report_flatten(node: &Node, report: &mut Report) {
 }
 
 /// A prefix or separator may hold nothing that ends a folder's name.
-fn check_part(what: &str, text: &str, span: &Range<usize>, report: &mut Report) {
-    let bad =
-        text.chars().find(|c| matches!(c, '/' | '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*') || c.is_control());
+fn check_folder_part(what: &str, text: &str, span: &Range<usize>, report: &mut Report) {
+    let bad = text.chars().find(|c| {
+        matches!(c, '/' | '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*') || c.is_control()
+    });
     if let Some(c) = bad {
         let shown = crate::printable::printable(c.encode_utf8(&mut [0; 4])).into_owned();
         report
@@ -226,27 +242,36 @@ fn check_part(what: &str, text: &str, span: &Range<usize>, report: &mut Report) 
 
 /// What a mapping is, and the rule that says what may be in it.
 #[derive(Clone, Copy)]
-pub(crate) struct What {
+pub(crate) struct YamlMappingSpec {
     pub name: &'static str,
-    pub check: &'static Check,
+    pub check: &'static CheckRule,
 }
 
-const fn part_of_a_pack(name: &'static str) -> What {
-    What { name, check: &SP_11 }
+const fn pack_mapping(name: &'static str) -> YamlMappingSpec {
+    YamlMappingSpec { name, check: &SP_11 }
 }
 
 /// The members of a mapping, and what is said of those that are wrong.
-pub(crate) struct Fields<'a> {
-    node: &'a Node,
-    pairs: &'a [(Node, Node)],
+pub(crate) struct YamlMapping<'a> {
+    node: &'a YamlNode,
+    pairs: &'a [(YamlNode, YamlNode)],
 }
 
-impl<'a> Fields<'a> {
-    pub(crate) fn of(node: &'a Node, what: What, known: &[&str], report: &mut Report) -> Option<Self> {
-        let What { name: what, check } = what;
-        let Value::Map(pairs) = &node.value else {
+impl<'a> YamlMapping<'a> {
+    pub(crate) fn of(
+        node: &'a YamlNode,
+        what: YamlMappingSpec,
+        known: &[&str],
+        report: &mut Report,
+    ) -> Option<Self> {
+        let YamlMappingSpec { name: what, check } = what;
+        let YamlValue::Map(pairs) = &node.value else {
             report
-                .error(check, node.span.clone(), format!("{what} must be a mapping, not {}", node.kind()))
+                .error(
+                    check,
+                    node.span.clone(),
+                    format!("{what} must be a mapping, not {}", node.kind()),
+                )
                 .help(format!("write `{}: …`", known[0]));
             return None;
         };
@@ -264,11 +289,11 @@ impl<'a> Fields<'a> {
         Some(Self { node, pairs })
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<&'a Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'a YamlNode> {
         self.pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
     }
 
-    fn missing(&self, key: &str, help: &str, report: &mut Report) {
+    fn report_missing(&self, key: &str, help: &str, report: &mut Report) {
         let at = self.node.span.start;
         report.error(&SP_11, at..at, format!("`{key}` is missing")).help(help);
     }
@@ -280,20 +305,30 @@ impl<'a> Fields<'a> {
             Some(text) => Some((text.into(), node.span.clone())),
             None => {
                 report
-                    .error(&SP_11, node.span.clone(), format!("`{key}` must be text, not {}", node.kind()))
+                    .error(
+                        &SP_11,
+                        node.span.clone(),
+                        format!("`{key}` must be text, not {}", node.kind()),
+                    )
                     .help(format!("write `{key}: …`"));
                 None
             }
         }
     }
 
-    fn list(&self, key: &str, report: &mut Report) -> &'a [Node] {
+    fn list(&self, key: &str, report: &mut Report) -> &'a [YamlNode] {
         match self.get(key) {
-            Some(Node { value: Value::Seq(items), .. }) => items,
+            Some(YamlNode { value: YamlValue::Seq(items), .. }) => items,
             Some(node) if !node.is_null() => {
                 report
-                    .error(&SP_11, node.span.clone(), format!("`{key}` must be a list, not {}", node.kind()))
-                    .help(format!("write each item on its own line below `{key}:`, with `- ` before it"));
+                    .error(
+                        &SP_11,
+                        node.span.clone(),
+                        format!("`{key}` must be a list, not {}", node.kind()),
+                    )
+                    .help(format!(
+                        "write each item on its own line below `{key}:`, with `- ` before it"
+                    ));
                 &[]
             }
             _ => &[],
@@ -302,20 +337,20 @@ impl<'a> Fields<'a> {
 
     fn list_is_empty(&self, key: &str) -> bool {
         match self.get(key) {
-            Some(Node { value: Value::Seq(items), .. }) => items.is_empty(),
-            other => other.is_none_or(Node::is_null),
+            Some(YamlNode { value: YamlValue::Seq(items), .. }) => items.is_empty(),
+            other => other.is_none_or(YamlNode::is_null),
         }
     }
 
-    fn patterns(&self, key: &str, report: &mut Report) -> Vec<PatternAt> {
+    fn patterns(&self, key: &str, report: &mut Report) -> Vec<SpannedPattern> {
         let items = self.list(key, report);
         items.iter().filter_map(|item| read_pattern(key, item, report)).collect()
     }
 }
 
-fn read_pattern(key: &str, node: &Node, report: &mut Report) -> Option<PatternAt> {
+fn read_pattern(key: &str, node: &YamlNode, report: &mut Report) -> Option<SpannedPattern> {
     let text = match &node.value {
-        Value::Scalar { text, plain: false } => text.as_str(),
+        YamlValue::Scalar { text, plain: false } => text.as_str(),
         _ => match node.text() {
             Some(text) => text,
             None => {
@@ -331,10 +366,10 @@ fn read_pattern(key: &str, node: &Node, report: &mut Report) -> Option<PatternAt
         },
     };
     match Pattern::new(text) {
-        Ok(pattern) => Some(PatternAt { pattern, span: node.span.clone() }),
+        Ok(pattern) => Some(SpannedPattern { pattern, span: node.span.clone() }),
         Err(error) => {
             let hint = error.hint(text);
-            let too_much = leading(node, text, report);
+            let too_much = leading_slash_span(node, text, report);
             let finding = report.error(&SP_33, node.span.clone(), error.to_string()).help(hint);
             if let Some(too_much) = too_much {
                 finding.fix(too_much, "");
@@ -345,7 +380,7 @@ fn read_pattern(key: &str, node: &Node, report: &mut Report) -> Option<PatternAt
 }
 
 /// The `/` or `./` at the start of a pattern, where it is written as it reads.
-fn leading(node: &Node, text: &str, report: &Report) -> Option<Range<usize>> {
+fn leading_slash_span(node: &YamlNode, text: &str, report: &Report) -> Option<Range<usize>> {
     let rest = text.trim_start_matches('/');
     let rest = if rest.len() < text.len() { rest } else { text.trim_start_matches("./") };
     let too_much = &text[..text.len() - rest.len()];
@@ -354,15 +389,21 @@ fn leading(node: &Node, text: &str, report: &Report) -> Option<Range<usize>> {
     let found = report.text.get(start..start + too_much.len()) == Some(too_much);
     // Without quotes, what is left must still be read as the text that it is.
     let quoted = start > node.span.start;
-    let reads_so = quoted || yaml::parse(rest, &Limits::default()).is_ok_and(|node| node.text() == Some(rest));
-    (found && reads_so && !too_much.is_empty() && !rest.is_empty()).then(|| start..start + too_much.len())
+    let reads_so =
+        quoted || yaml::parse(rest, &Limits::default()).is_ok_and(|node| node.text() == Some(rest));
+    (found && reads_so && !too_much.is_empty() && !rest.is_empty())
+        .then(|| start..start + too_much.len())
 }
 
 /// Reports what a pack may do but hardly should: it is not wrong, so installing says nothing of it.
-pub fn advise(pack: &Pack, report: &mut Report) {
+pub fn report_advisories(pack: &Pack, report: &mut Report) {
     for import in pack.imports.iter().filter(|import| import.git_ref.is_none()) {
         report
-            .warning(&SP_10, import.span.clone(), format!("the import of `{}` has no `ref`", import.repo))
+            .warning(
+                &SP_10,
+                import.span.clone(),
+                format!("the import of `{}` has no `ref`", import.repo),
+            )
             .help("add `ref: <tag or commit>`, so that everyone gets the same skills");
     }
 }
@@ -381,7 +422,7 @@ mod tests {
         let (pack, report) = read("packs/x.yaml", text, &Limits::default());
         assert_eq!(pack, None, "{text}");
         let show = |finding: &crate::Finding| {
-            let place = report.place(finding).replace("packs/x.yaml:", "");
+            let place = report.format_location(finding).replace("packs/x.yaml:", "");
             match &finding.help {
                 Some(help) => format!("{place} {} {}; {help}", finding.check.id, finding.message),
                 None => format!("{place} {} {}", finding.check.id, finding.message),
@@ -402,15 +443,18 @@ mod tests {
         assert_eq!(pack.imports[0].repo.url, "https://github.com/acme/shared-skills.git");
         assert_eq!(pack.imports[0].git_ref.as_ref().unwrap().as_str(), "v1.3.0");
         assert_eq!(pack.imports[0].exclude[0].pattern.as_str(), "**/deprecated/**");
-        assert_eq!(pack.naming, Naming { prefix: "group-x".into(), sep: "__".into(), flatten: false });
+        assert_eq!(
+            pack.naming,
+            FolderNaming { prefix: "group-x".into(), sep: "__".into(), flatten: false }
+        );
     }
 
     #[test]
     fn sp_13_naming_has_its_defaults_and_a_prefix_may_be_empty() {
         let naming = good("name: p\ninclude: [a]\n").naming;
-        assert_eq!(naming, Naming { prefix: "p".into(), sep: "__".into(), flatten: false });
+        assert_eq!(naming, FolderNaming { prefix: "p".into(), sep: "__".into(), flatten: false });
         let naming = good("name: p\ninclude: [a]\ninstall: {prefix: \"\", flatten: true}\n").naming;
-        assert_eq!(naming, Naming { prefix: String::new(), sep: "__".into(), flatten: true });
+        assert_eq!(naming, FolderNaming { prefix: String::new(), sep: "__".into(), flatten: true });
     }
 
     #[test]
@@ -442,11 +486,14 @@ mod tests {
 
     #[test]
     fn sp_13_separators_in_prefix_and_sep_are_refused_where_they_stand() {
-        assert!(bad("name: x\ninclude: [a]\ninstall: {prefix: ../x}\n")[0].starts_with("3:19 SP-13"));
+        assert!(
+            bad("name: x\ninclude: [a]\ninstall: {prefix: ../x}\n")[0].starts_with("3:19 SP-13")
+        );
         assert!(bad("name: x\ninclude: [a]\ninstall: {sep: /}\n")[0].starts_with("3:16 SP-13"));
         assert!(bad("name: a/b\ninclude: [a]\n")[0].starts_with("1:7 SP-13"));
         assert!(
-            bad("name: x\ninclude: [a]\ninstall: {flatten: yes}\n")[0].contains("`flatten` must be `true` or `false`")
+            bad("name: x\ninclude: [a]\ninstall: {flatten: yes}\n")[0]
+                .contains("`flatten` must be `true` or `false`")
         );
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use thiserror::Error;
 
 /// The longest pattern that is taken.
-const MAX_BYTES: usize = 4096;
+const MAX_PATTERN_BYTES: usize = 4096;
 
 /// Why a text is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -26,7 +26,7 @@ pub enum PatternError {
     #[error("a pattern must not end with `/`")]
     TrailingSlash,
     /// It is too long.
-    #[error("a pattern must not be longer than {MAX_BYTES} bytes")]
+    #[error("a pattern must not be longer than {MAX_PATTERN_BYTES} bytes")]
     TooLong,
 }
 
@@ -41,29 +41,32 @@ impl PatternError {
                 rest => format!("ids are relative: write `{rest}`"),
             },
             Self::TrailingSlash => {
-                format!("write `{0}` for that skill, `{0}/**` for all below it", text.trim_end_matches('/'))
+                format!(
+                    "write `{0}` for that skill, `{0}/**` for all below it",
+                    text.trim_end_matches('/')
+                )
             }
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token {
+enum PatternToken {
     /// This byte.
     Byte(u8),
     /// `*`: any bytes but `/`.
     Star,
     /// `**`: any bytes.
-    Stars,
+    DoubleStar,
     /// `**/` at the start of a segment: nothing, or any bytes up to and with a `/`.
-    Dirs,
+    DoubleStarSlash,
 }
 
 /// A checked pattern.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pattern {
     text: Box<str>,
-    tokens: Vec<Token>,
+    tokens: Vec<PatternToken>,
 }
 
 impl Pattern {
@@ -71,11 +74,11 @@ impl Pattern {
     pub fn new(text: &str) -> Result<Self, PatternError> {
         match text {
             "" => Err(PatternError::Empty),
-            _ if text.len() > MAX_BYTES => Err(PatternError::TooLong),
+            _ if text.len() > MAX_PATTERN_BYTES => Err(PatternError::TooLong),
             _ if text.starts_with('/') => Err(PatternError::LeadingSlash),
             _ if text.starts_with("./") => Err(PatternError::LeadingDot),
             _ if text.ends_with('/') => Err(PatternError::TrailingSlash),
-            _ => Ok(Self { text: text.into(), tokens: tokens(text.as_bytes()) }),
+            _ => Ok(Self { text: text.into(), tokens: tokenize(text.as_bytes()) }),
         }
     }
 
@@ -86,9 +89,9 @@ impl Pattern {
 
     /// Whether the whole of `id` matches.
     pub fn matches(&self, id: &str) -> bool {
-        let mut states = States::new(self.tokens.len() + 1);
-        let mut next = States::new(self.tokens.len() + 1);
-        self.enter(&mut states, 0);
+        let mut states = StateSet::new(self.tokens.len() + 1);
+        let mut next = StateSet::new(self.tokens.len() + 1);
+        self.add_reachable(&mut states, 0);
         for &byte in id.as_bytes() {
             self.step(&states, byte, &mut next);
             std::mem::swap(&mut states, &mut next);
@@ -96,23 +99,25 @@ impl Pattern {
                 return false;
             }
         }
-        states.has(self.tokens.len())
+        states.contains(self.tokens.len())
     }
 
     /// Makes `next` the states after one more byte.
-    fn step(&self, states: &States, byte: u8, next: &mut States) {
+    fn step(&self, states: &StateSet, byte: u8, next: &mut StateSet) {
         next.0.fill(0);
         for at in states.iter().take_while(|&at| at < self.tokens.len()) {
             match self.tokens[at] {
-                Token::Byte(expected) if expected == byte => self.enter(next, at + 1),
-                Token::Star if byte != b'/' => self.enter(next, at),
-                Token::Stars => self.enter(next, at),
-                Token::Byte(_) | Token::Star => {}
-                Token::Dirs => {
+                PatternToken::Byte(expected) if expected == byte => {
+                    self.add_reachable(next, at + 1)
+                }
+                PatternToken::Star if byte != b'/' => self.add_reachable(next, at),
+                PatternToken::DoubleStar => self.add_reachable(next, at),
+                PatternToken::Byte(_) | PatternToken::Star => {}
+                PatternToken::DoubleStarSlash => {
                     // Once begun, it ends only behind a `/`.
-                    next.set(at);
+                    next.insert(at);
                     if byte == b'/' {
-                        self.enter(next, at + 1);
+                        self.add_reachable(next, at + 1);
                     }
                 }
             }
@@ -120,16 +125,16 @@ impl Pattern {
     }
 
     /// Adds a state, and those behind it that wildcards reach by matching nothing.
-    fn enter(&self, states: &mut States, mut at: usize) {
-        states.set(at);
-        while !matches!(self.tokens.get(at), None | Some(Token::Byte(_))) {
+    fn add_reachable(&self, states: &mut StateSet, mut at: usize) {
+        states.insert(at);
+        while !matches!(self.tokens.get(at), None | Some(PatternToken::Byte(_))) {
             at += 1;
-            states.set(at);
+            states.insert(at);
         }
     }
 }
 
-fn tokens(text: &[u8]) -> Vec<Token> {
+fn tokenize(text: &[u8]) -> Vec<PatternToken> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while at < text.len() {
@@ -137,34 +142,34 @@ fn tokens(text: &[u8]) -> Vec<Token> {
         let starts_segment = at == 0 || text[at - 1] == b'/';
         at += stars.max(1);
         match stars {
-            0 => tokens.push(Token::Byte(text[at - 1])),
-            1 => tokens.push(Token::Star),
+            0 => tokens.push(PatternToken::Byte(text[at - 1])),
+            1 => tokens.push(PatternToken::Star),
             _ if starts_segment && text.get(at) == Some(&b'/') => {
                 // `**/**/` says no more than `**/`, and runs of wildcards stay short.
-                if tokens.last() != Some(&Token::Dirs) {
-                    tokens.push(Token::Dirs);
+                if tokens.last() != Some(&PatternToken::DoubleStarSlash) {
+                    tokens.push(PatternToken::DoubleStarSlash);
                 }
                 at += 1;
             }
-            _ => tokens.push(Token::Stars),
+            _ => tokens.push(PatternToken::DoubleStar),
         }
     }
     tokens
 }
 
 /// A set of small numbers.
-struct States(Vec<u64>);
+struct StateSet(Vec<u64>);
 
-impl States {
+impl StateSet {
     fn new(count: usize) -> Self {
         Self(vec![0; count.div_ceil(64)])
     }
 
-    fn set(&mut self, at: usize) {
+    fn insert(&mut self, at: usize) {
         self.0[at / 64] |= 1 << (at % 64);
     }
 
-    fn has(&self, at: usize) -> bool {
+    fn contains(&self, at: usize) -> bool {
         self.0[at / 64] >> (at % 64) & 1 == 1
     }
 
@@ -270,12 +275,13 @@ mod tests {
             [] => id.is_empty(),
             [b'*', b'*', rest @ ..] => {
                 let rest = &rest[rest.iter().take_while(|&&byte| byte == b'*').count()..];
-                let empty_prefix = starts_segment && matches!(rest, [b'/', tail @ ..] if oracle(tail, id, true));
+                let empty_prefix =
+                    starts_segment && matches!(rest, [b'/', tail @ ..] if oracle(tail, id, true));
                 empty_prefix || (0..=id.len()).any(|n| oracle(rest, &id[n..], false))
             }
-            [b'*', rest @ ..] => {
-                (0..=id.len()).take_while(|&n| !id[..n].contains(&b'/')).any(|n| oracle(rest, &id[n..], false))
-            }
+            [b'*', rest @ ..] => (0..=id.len())
+                .take_while(|&n| !id[..n].contains(&b'/'))
+                .any(|n| oracle(rest, &id[n..], false)),
             [byte, rest @ ..] => id.first() == Some(byte) && oracle(rest, &id[1..], *byte == b'/'),
         }
     }

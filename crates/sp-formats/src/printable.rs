@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-pub use crate::address::masked;
+pub use crate::redact::mask_secrets;
 
 /// The text with every control, bidi and invisible formatting character escaped.
 ///

@@ -9,40 +9,42 @@ use thiserror::Error;
 use crate::package::{PackageName, PackageVersion};
 
 /// Under which path the first version of the surface is.
-pub const API: &str = "/api/v1";
+pub const API_PREFIX: &str = "/api/v1";
 /// The hash of the bytes that are downloaded.
 pub const SHA256_HEADER: &str = "x-ctxpkg-sha256";
 /// Whether they were yanked.
 pub const YANKED_HEADER: &str = "x-ctxpkg-yanked";
 /// How a token begins that may publish, and one that may read.
-pub const PUBLISH_PREFIX: &str = "ctxp_";
+pub const PUBLISH_TOKEN_PREFIX: &str = "ctxp_";
 /// See [`PUBLISH_PREFIX`].
-pub const READ_PREFIX: &str = "ctxr_";
+pub const READ_TOKEN_PREFIX: &str = "ctxr_";
 
 /// Why a package cannot be in a registry under its name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum PlaceError {
+pub enum RegistryNameError {
     /// It has no namespace.
     #[error("a package in a registry has a namespace: `@namespace/name`")]
     NoNamespace,
     /// The namespace is not one.
     #[error("a namespace has 2 to 32 of a-z, 0-9 and `-`, and neither begins nor ends with `-`")]
-    Namespace,
+    InvalidNamespace,
     /// The name is not one.
-    #[error("a name in a registry has 1 to 64 of a-z, 0-9, `.`, `_` and `-`, and begins with a letter or a digit")]
-    Name,
+    #[error(
+        "a name in a registry has 1 to 64 of a-z, 0-9, `.`, `_` and `-`, and begins with a letter or a digit"
+    )]
+    InvalidName,
 }
 
 /// Where a package is in a registry: its namespace and its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct RegistryPackageName {
     namespace: Box<str>,
     name: Box<str>,
 }
 
-impl Place {
+impl RegistryPackageName {
     /// Checks a namespace and a name.
-    pub fn new(namespace: &str, name: &str) -> Result<Self, PlaceError> {
+    pub fn new(namespace: &str, name: &str) -> Result<Self, RegistryNameError> {
         let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let is_namespace = (2..=32).contains(&namespace.len())
             && namespace.bytes().all(|byte| is_small(byte) || byte == b'-')
@@ -53,16 +55,16 @@ impl Place {
             && name.bytes().next().is_some_and(is_small)
             && !name.ends_with('.');
         match (is_namespace, is_name) {
-            (false, _) => Err(PlaceError::Namespace),
-            (_, false) => Err(PlaceError::Name),
+            (false, _) => Err(RegistryNameError::InvalidNamespace),
+            (_, false) => Err(RegistryNameError::InvalidName),
             _ => Ok(Self { namespace: namespace.into(), name: name.into() }),
         }
     }
 
     /// The place that the name of a package claims.
-    pub fn of(name: &PackageName) -> Result<Self, PlaceError> {
+    pub fn from_package_name(name: &PackageName) -> Result<Self, RegistryNameError> {
         let scoped = name.as_str().strip_prefix('@').and_then(|rest| rest.split_once('/'));
-        let (namespace, name) = scoped.ok_or(PlaceError::NoNamespace)?;
+        let (namespace, name) = scoped.ok_or(RegistryNameError::NoNamespace)?;
         Self::new(namespace, name)
     }
 
@@ -77,7 +79,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RegistryPackageName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "@{}/{}", self.namespace, self.name)
     }
@@ -87,12 +89,12 @@ impl fmt::Display for Place {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RegistryIndex {
     /// By namespace and name.
-    pub packages: Vec<IndexItem>,
+    pub packages: Vec<RegistryIndexItem>,
 }
 
 /// A package in an index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct IndexItem {
+pub struct RegistryIndexItem {
     /// Whose it is.
     pub namespace: String,
     /// What it is called.
@@ -111,11 +113,11 @@ pub struct IndexItem {
 
 /// `GET /api/v1/search?q=`: the packages that fit, the best first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SearchAnswer {
+pub struct RegistrySearchResponse {
     /// What was looked for.
     pub query: String,
     /// What was found.
-    pub packages: Vec<IndexItem>,
+    pub packages: Vec<RegistryIndexItem>,
 }
 
 /// `GET /api/v1/packages/{ns}/{name}/index.json`
@@ -134,15 +136,15 @@ pub struct PackageIndex {
     #[serde(default)]
     pub downloads: u64,
     /// The versions, the newest first.
-    pub versions: Vec<VersionItem>,
+    pub versions: Vec<PackageVersionItem>,
 }
 
 /// The version of the layout of [`PublishedIndex`].
-const INDEX_SCHEMA: u32 = 1;
+const INDEX_SCHEMA_VERSION: u32 = 1;
 
 /// [`PackageIndex`] as a registry returns it: with the members that other clients of the same API read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PublishedIndex {
+pub struct PublishedPackageIndex {
     /// The version of the layout: 1.
     schema: u32,
     /// Whose it is.
@@ -164,23 +166,26 @@ pub struct PublishedIndex {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 struct PublishedVersion {
     #[serde(flatten)]
-    item: VersionItem,
+    item: PackageVersionItem,
     /// The SHA-256 of the file in hex: the same as `sha256`.
     artifact_sha256: String,
 }
 
-impl From<PackageIndex> for PublishedIndex {
+impl From<PackageIndex> for PublishedPackageIndex {
     fn from(index: PackageIndex) -> Self {
         let PackageIndex { namespace, name, latest, private, downloads, versions } = index;
-        let version = |item: VersionItem| PublishedVersion { artifact_sha256: item.sha256.clone(), item };
+        let version = |item: PackageVersionItem| PublishedVersion {
+            artifact_sha256: item.sha256.clone(),
+            item,
+        };
         let versions = versions.into_iter().map(version).collect();
-        Self { schema: INDEX_SCHEMA, namespace, name, latest, private, downloads, versions }
+        Self { schema: INDEX_SCHEMA_VERSION, namespace, name, latest, private, downloads, versions }
     }
 }
 
 /// A version of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct VersionItem {
+pub struct PackageVersionItem {
     /// The version.
     pub version: String,
     /// The hash of its bytes.
@@ -195,7 +200,7 @@ pub struct VersionItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
     /// What it needs.
-    pub dependencies: Vec<NeededItem>,
+    pub dependencies: Vec<RegistryDependencyItem>,
     /// What it cannot be together with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
@@ -203,7 +208,7 @@ pub struct VersionItem {
 
 /// A package that a version needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NeededItem {
+pub struct RegistryDependencyItem {
     /// Which package.
     pub name: String,
     /// Which versions of it.
@@ -258,7 +263,7 @@ pub struct TrustFinding {
 
 /// What a registry says when it refuses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Refused {
+pub struct RegistryErrorResponse {
     /// A word for programs: `not_found`, `exists`, `invalid`, `unauthorized`, `forbidden`, `too_large`.
     pub code: String,
     /// What is wrong.
@@ -272,7 +277,9 @@ pub struct Refused {
 }
 
 /// The newest of some versions that were not yanked. One that is no release is the newest only if there is none.
-pub fn latest<'v>(versions: impl Iterator<Item = &'v PackageVersion>) -> Option<&'v PackageVersion> {
+pub fn latest_version<'v>(
+    versions: impl Iterator<Item = &'v PackageVersion>,
+) -> Option<&'v PackageVersion> {
     versions.max_by_key(|version| (!version.is_pre_release(), *version))
 }
 
@@ -283,7 +290,7 @@ mod tests {
     #[test]
     fn pk_25_a_place_has_a_namespace_and_a_name() {
         for (namespace, name) in [("acme", "tools"), ("a1", "x"), ("a-b", "x.y_z-1")] {
-            assert!(Place::new(namespace, name).is_ok(), "{namespace}/{name}");
+            assert!(RegistryPackageName::new(namespace, name).is_ok(), "{namespace}/{name}");
         }
         let long = "a".repeat(65);
         for (namespace, name) in [
@@ -300,20 +307,31 @@ mod tests {
             ("acme", &long),
             ("acme", "../x"),
         ] {
-            assert!(Place::new(namespace, name).is_err(), "{namespace}/{name}");
+            assert!(RegistryPackageName::new(namespace, name).is_err(), "{namespace}/{name}");
         }
         let name = PackageName::new("plain").unwrap();
-        assert_eq!(Place::of(&name), Err(PlaceError::NoNamespace));
+        assert_eq!(
+            RegistryPackageName::from_package_name(&name),
+            Err(RegistryNameError::NoNamespace)
+        );
         let name = PackageName::new("@acme/tools").unwrap();
-        assert_eq!(Place::of(&name).unwrap().to_string(), "@acme/tools");
+        assert_eq!(
+            RegistryPackageName::from_package_name(&name).unwrap().to_string(),
+            "@acme/tools"
+        );
     }
 
     #[test]
     fn pk_25_the_latest_is_the_newest_release() {
-        let versions: Vec<PackageVersion> =
-            ["1.0.0", "2.0.0-beta", "1.10.0", "1.9.0"].iter().map(|text| PackageVersion::new(text).unwrap()).collect();
-        assert_eq!(latest(versions.iter()).map(PackageVersion::as_str), Some("1.10.0"));
-        assert_eq!(latest(versions[1..2].iter()).map(PackageVersion::as_str), Some("2.0.0-beta"));
-        assert_eq!(latest(std::iter::empty()), None);
+        let versions: Vec<PackageVersion> = ["1.0.0", "2.0.0-beta", "1.10.0", "1.9.0"]
+            .iter()
+            .map(|text| PackageVersion::new(text).unwrap())
+            .collect();
+        assert_eq!(latest_version(versions.iter()).map(PackageVersion::as_str), Some("1.10.0"));
+        assert_eq!(
+            latest_version(versions[1..2].iter()).map(PackageVersion::as_str),
+            Some("2.0.0-beta")
+        );
+        assert_eq!(latest_version(std::iter::empty()), None);
     }
 }

@@ -7,28 +7,28 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sp_tree::LIMIT_NAMES;
 
 use crate::config::Config;
-use crate::pack::{Pack, PatternAt};
-use crate::repo::{GitRef, Repo};
+use crate::git_repo::{GitRef, GitRepo};
+use crate::pack::{Pack, SpannedPattern};
 
 /// The files that have a schema.
-pub const SCHEMAS: &[&str] = &["pack", "config"];
+pub const SCHEMA_FILES: &[&str] = &["pack", "config"];
 
 /// The schema of a file.
-pub fn schema(file: &str) -> Option<Schema> {
+pub fn file_schema(file: &str) -> Option<Schema> {
     match file {
-        "pack" => Some(of::<Pack>()),
-        "config" => Some(of::<Config>()),
+        "pack" => Some(draft07_schema::<Pack>()),
+        "config" => Some(draft07_schema::<Config>()),
         _ => None,
     }
 }
 
 /// Editors read this draft best.
-fn of<T: JsonSchema>() -> Schema {
+fn draft07_schema<T: JsonSchema>() -> Schema {
     SchemaSettings::draft07().into_generator().into_root_schema_for::<T>()
 }
 
 /// The schema of a type whose form in a file is not that of its fields.
-macro_rules! schema_of {
+macro_rules! impl_json_schema {
     ($type:ty, $name:literal, $schema:expr) => {
         impl JsonSchema for $type {
             fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -42,8 +42,8 @@ macro_rules! schema_of {
     };
 }
 
-schema_of!(
-    PatternAt,
+impl_json_schema!(
+    SpannedPattern,
     "Pattern",
     json_schema!({
         "type": ["string", "number", "boolean"],
@@ -53,8 +53,8 @@ schema_of!(
     })
 );
 
-schema_of!(
-    Repo,
+impl_json_schema!(
+    GitRepo,
     "Repository",
     json_schema!({
         "type": "string",
@@ -63,7 +63,7 @@ schema_of!(
     })
 );
 
-schema_of!(
+impl_json_schema!(
     GitRef,
     "Ref",
     json_schema!({
@@ -74,24 +74,28 @@ schema_of!(
 );
 
 /// Text, which YAML may take for a number or a truth value; `sp` takes it as it is written.
-pub(crate) struct Text;
+pub(crate) struct TextSchema;
 
-schema_of!(Text, "Text", json_schema!({ "type": ["string", "number", "boolean"], "minLength": 1 }));
+impl_json_schema!(
+    TextSchema,
+    "Text",
+    json_schema!({ "type": ["string", "number", "boolean"], "minLength": 1 })
+);
 
 /// Text that is part of a folder's name.
-pub(crate) struct FolderPart;
+pub(crate) struct FolderPartSchema;
 
-schema_of!(
-    FolderPart,
+impl_json_schema!(
+    FolderPartSchema,
     "FolderPart",
     json_schema!({ "type": ["string", "number", "boolean"], "pattern": "^[^/\\\\:<>\"|?*\\x00-\\x1f]*$" })
 );
 
 /// Where sinks are, by name.
-pub(crate) struct SinkPaths;
+pub(crate) struct SinkPathsSchema;
 
-schema_of!(
-    SinkPaths,
+impl_json_schema!(
+    SinkPathsSchema,
     "Sinks",
     json_schema!({
         "type": "object",
@@ -100,9 +104,9 @@ schema_of!(
 );
 
 /// A registry: its address, or its address with the namespaces that are bound to it.
-pub(crate) struct RegistryEntry;
+pub(crate) struct RegistryEntrySchema;
 
-schema_of!(RegistryEntry, "Registry", {
+impl_json_schema!(RegistryEntrySchema, "Registry", {
     let url = serde_json::json!({ "type": "string", "pattern": "^https?://[^@?#\\s]+$" });
     json_schema!({
         "anyOf": [
@@ -121,15 +125,20 @@ schema_of!(RegistryEntry, "Registry", {
 });
 
 /// Numbers by the names of limits.
-pub(crate) struct LimitNumbers;
+pub(crate) struct LimitsSchema;
 
-schema_of!(LimitNumbers, "Limits", {
-    let number = |name: &&str| ((*name).to_owned(), serde_json::json!({ "type": "integer", "minimum": 0 }));
+impl_json_schema!(LimitsSchema, "Limits", {
+    let number =
+        |name: &&str| ((*name).to_owned(), serde_json::json!({ "type": "integer", "minimum": 0 }));
     let properties: serde_json::Map<_, _> = LIMIT_NAMES.iter().map(number).collect();
     json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
 });
 
 /// A public key.
-pub(crate) struct KeyDigits;
+pub(crate) struct PublicKeySchema;
 
-schema_of!(KeyDigits, "Key", json_schema!({ "type": "string", "pattern": "^[0-9a-f]{64}$" }));
+impl_json_schema!(
+    PublicKeySchema,
+    "Key",
+    json_schema!({ "type": "string", "pattern": "^[0-9a-f]{64}$" })
+);

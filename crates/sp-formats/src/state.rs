@@ -11,22 +11,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sp_tree::Digest;
 use thiserror::Error;
 
-use crate::json::Members;
+use crate::json::JsonMembers;
 
 const VERSION: u64 = 1;
 
 /// Why a text is not a state that we can use.
 #[derive(Debug, Error)]
-pub enum StateError {
+pub enum InstallStateError {
     /// It is not JSON of the right form.
     #[error("it cannot be read as state")]
     Parse(#[from] serde_json::Error),
     /// A newer program wrote it.
     #[error("it has version {0}, and this `sp` knows versions up to {VERSION}")]
-    Newer(u64),
+    NewerVersion(u64),
     /// Two records for one pack in one sink.
     #[error("it has two records of `{pack}` in `{sink_path}`")]
-    Twice {
+    DuplicateInstall {
         /// The pack.
         pack: String,
         /// The sink.
@@ -36,17 +36,17 @@ pub enum StateError {
 
 /// All that is installed.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct State {
+pub struct InstallState {
     /// Grows by one with every change.
     pub generation: u64,
     /// The records.
-    pub installs: Vec<Install>,
-    extra: Members,
+    pub installs: Vec<InstallRecord>,
+    extra: JsonMembers,
 }
 
 /// One pack in one sink.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Install {
+pub struct InstallRecord {
     /// The sink's name.
     pub sink: String,
     /// The sink's real path.
@@ -72,12 +72,12 @@ pub struct Install {
     /// When, in RFC 3339.
     pub installed_at: String,
     /// Members that we do not know.
-    pub extra: Extra,
+    pub extra: UnknownRecordMembers,
 }
 
 /// Members of a record that we do not know, kept to the letter.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Extra(Members);
+pub struct UnknownRecordMembers(JsonMembers);
 
 /// One import of a pack.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -89,7 +89,7 @@ pub struct ImportRecord {
     /// The commit that it was.
     pub commit: String,
     /// Members that we do not know.
-    pub extra: Extra,
+    pub extra: UnknownRecordMembers,
 }
 
 /// What one installed folder holds.
@@ -106,16 +106,16 @@ pub struct SkillRecord {
     /// The git tree that it was, where that alone decides what it holds.
     pub git_tree: Option<String>,
     /// Members that we do not know.
-    pub extra: Extra,
+    pub extra: UnknownRecordMembers,
 }
 
-impl State {
+impl InstallState {
     /// Reads a state.
-    pub fn parse(text: &[u8]) -> Result<Self, StateError> {
-        let mut members: Members = serde_json::from_slice(text)?;
-        let version = members.need("version")?;
+    pub fn parse(text: &[u8]) -> Result<Self, InstallStateError> {
+        let mut members: JsonMembers = serde_json::from_slice(text)?;
+        let version = members.take_required("version")?;
         if version > VERSION {
-            return Err(StateError::Newer(version));
+            return Err(InstallStateError::NewerVersion(version));
         }
         let state = Self {
             generation: members.take("generation")?.unwrap_or(0),
@@ -125,7 +125,7 @@ impl State {
         for (at, install) in state.installs.iter().enumerate() {
             if state.installs[..at].iter().any(|other| other.key() == install.key()) {
                 let (sink_path, pack) = (install.sink_path.clone(), install.pack.clone());
-                return Err(StateError::Twice { pack, sink_path });
+                return Err(InstallStateError::DuplicateInstall { pack, sink_path });
             }
         }
         Ok(state)
@@ -138,7 +138,7 @@ impl State {
     }
 
     /// The state of a later generation, with these records.
-    pub fn followed_by(&self, generation: u64, installs: Vec<Install>) -> Self {
+    pub fn with_installs(&self, generation: u64, installs: Vec<InstallRecord>) -> Self {
         Self { generation, installs, extra: self.extra.clone() }
     }
 
@@ -150,13 +150,13 @@ impl State {
     }
 }
 
-impl Install {
+impl InstallRecord {
     fn key(&self) -> (&str, &str) {
         (&self.sink_path, &self.pack)
     }
 }
 
-impl Serialize for State {
+impl Serialize for InstallState {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("version", &VERSION)?;
@@ -167,7 +167,7 @@ impl Serialize for State {
     }
 }
 
-impl Serialize for Install {
+impl Serialize for InstallRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("sink", &self.sink)?;
@@ -189,30 +189,30 @@ impl Serialize for Install {
     }
 }
 
-impl<'de> Deserialize<'de> for Install {
+impl<'de> Deserialize<'de> for InstallRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut members = Members::deserialize(deserializer)?;
+        let mut members = JsonMembers::deserialize(deserializer)?;
         let mut read = || {
-            let pack: String = members.need("pack")?;
+            let pack: String = members.take_required("pack")?;
             Ok(Self {
-                sink: members.need("sink")?,
-                sink_path: members.need("sink_path")?,
+                sink: members.take_required("sink")?,
+                sink_path: members.take_required("sink_path")?,
                 sink_id: members.take("sink_id")?,
                 pack_file: members.take("pack_file")?.unwrap_or_default(),
                 prefix: members.take("prefix")?.unwrap_or_else(|| pack.clone()),
                 sep: members.take("sep")?.unwrap_or_else(|| "__".into()),
                 flatten: members.take("flatten")?.unwrap_or(false),
                 imports: members.take("imports")?.unwrap_or_default(),
-                installed_paths: members.need("installed_paths")?,
+                installed_paths: members.take_required("installed_paths")?,
                 skills: members.take("skills")?.unwrap_or_default(),
                 installed_at: members.take("installed_at")?.unwrap_or_default(),
-                extra: Extra::default(),
+                extra: UnknownRecordMembers::default(),
                 pack,
             })
         };
         let install: serde_json::Result<Self> = read();
         let install = install.map_err(D::Error::custom)?;
-        Ok(Self { extra: Extra(members), ..install })
+        Ok(Self { extra: UnknownRecordMembers(members), ..install })
     }
 }
 
@@ -231,17 +231,17 @@ impl Serialize for ImportRecord {
 
 impl<'de> Deserialize<'de> for ImportRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut members = Members::deserialize(deserializer)?;
+        let mut members = JsonMembers::deserialize(deserializer)?;
         let mut read = || -> serde_json::Result<Self> {
             Ok(Self {
-                repo: members.need("repo")?,
+                repo: members.take_required("repo")?,
                 git_ref: members.take("ref")?,
                 commit: members.take("commit")?.unwrap_or_default(),
-                extra: Extra::default(),
+                extra: UnknownRecordMembers::default(),
             })
         };
         let import = read().map_err(D::Error::custom)?;
-        Ok(Self { extra: Extra(members), ..import })
+        Ok(Self { extra: UnknownRecordMembers(members), ..import })
     }
 }
 
@@ -265,13 +265,13 @@ impl Serialize for SkillRecord {
 /// There may be thousands of these, so they are read without a detour through raw text.
 impl<'de> Deserialize<'de> for SkillRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(SkillVisitor)
+        deserializer.deserialize_map(SkillRecordVisitor)
     }
 }
 
-struct SkillVisitor;
+struct SkillRecordVisitor;
 
-impl<'de> Visitor<'de> for SkillVisitor {
+impl<'de> Visitor<'de> for SkillRecordVisitor {
     type Value = SkillRecord;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -279,8 +279,9 @@ impl<'de> Visitor<'de> for SkillVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SkillRecord, A::Error> {
-        let (mut folder, mut id, mut import, mut digest, mut git_tree) = (None, None, None, None, None);
-        let mut extra = Members::default();
+        let (mut folder, mut id, mut import, mut digest, mut git_tree) =
+            (None, None, None, None, None);
+        let mut extra = JsonMembers::default();
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             match &*key {
                 "folder" => folder = Some(map.next_value()?),
@@ -298,7 +299,7 @@ impl<'de> Visitor<'de> for SkillVisitor {
             import,
             digest: digest.ok_or_else(|| missing("digest"))?,
             git_tree,
-            extra: Extra(extra),
+            extra: UnknownRecordMembers(extra),
         })
     }
 }
@@ -321,11 +322,11 @@ mod tests {
 
     #[test]
     fn sp_29_the_sketch_is_read_and_written_without_loss() {
-        let state = State::parse(SKETCH.as_bytes()).unwrap();
+        let state = InstallState::parse(SKETCH.as_bytes()).unwrap();
         assert_eq!(state.generation, 0);
         assert_eq!(state.installs[0].imports[0].commit, "9f2c1d3");
         assert!(state.installs[0].skills.is_empty());
-        let again = State::parse(&state.to_json().unwrap()).unwrap();
+        let again = InstallState::parse(&state.to_json().unwrap()).unwrap();
         assert_eq!(again.to_json().unwrap(), state.to_json().unwrap());
     }
 
@@ -338,11 +339,13 @@ mod tests {
             )
             .replace(r#""sep": "__","#, r#""sep": "__", "note": "\u00e9","#)
             .replace(r#""commit": "9f2c1d3""#, r#""commit": "9f2c1d3", "depth": 1e0"#);
-        let written = State::parse(text.as_bytes()).unwrap().to_json().unwrap();
+        let written = InstallState::parse(text.as_bytes()).unwrap().to_json().unwrap();
         let written = String::from_utf8(written).unwrap();
-        for kept in
-            [r#"{"n": 1.0, "big": 123456789012345678901, "e": 1E400}"#, r#""note": "\u00e9""#, r#""depth": 1e0"#]
-        {
+        for kept in [
+            r#"{"n": 1.0, "big": 123456789012345678901, "e": 1E400}"#,
+            r#""note": "\u00e9""#,
+            r#""depth": 1e0"#,
+        ] {
             assert!(written.contains(kept), "{kept} in {written}");
         }
     }
@@ -361,12 +364,15 @@ mod tests {
             r#"{"version": 1, "installs": [{}]}"#,
             "\u{0}\u{0}",
         ] {
-            assert!(State::parse(text.as_bytes()).is_err(), "{text}");
+            assert!(InstallState::parse(text.as_bytes()).is_err(), "{text}");
         }
         let twice = SKETCH.replace(
             "}]\n    }",
             r#"}, {"sink": "x", "sink_path": "/Users/me/.codex/skills", "pack": "group-x", "installed_paths": []}] }"#,
         );
-        assert!(matches!(State::parse(twice.as_bytes()), Err(StateError::Twice { .. })));
+        assert!(matches!(
+            InstallState::parse(twice.as_bytes()),
+            Err(InstallStateError::DuplicateInstall { .. })
+        ));
     }
 }

@@ -6,7 +6,11 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 }
 
 /// The `count` nearest of `known` to `word`, nearest first, as far as they are near enough.
-pub fn nearest_few<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
+pub fn nearest_few<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    count: usize,
+) -> Vec<&'a str> {
     // What is longer was not typed by hand, and would cost its length squared.
     if word.len() > 200 {
         return Vec::new();
@@ -16,7 +20,9 @@ pub fn nearest_few<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, cou
         .into_iter()
         .filter(|candidate| candidate.len() <= 200)
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= near_enough || word.len() > 2 && candidate.contains(word))
+        .filter(|(distance, candidate)| {
+            *distance <= near_enough || word.len() > 2 && candidate.contains(word)
+        })
         .collect();
     near.sort_unstable();
     near.truncate(count);

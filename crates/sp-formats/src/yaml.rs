@@ -45,25 +45,29 @@ impl YamlError {
 }
 
 /// Text as a YAML value that reads as just this text; for text of one line without odd characters.
-pub(crate) fn as_value(text: &str) -> String {
-    let node = Node::scalar(0..0, text.into(), true);
-    if node.is_null() || node.other_type().is_some() { format!("\"{text}\"") } else { text.into() }
+pub(crate) fn to_yaml_scalar(text: &str) -> String {
+    let node = YamlNode::scalar(0..0, text.into(), true);
+    if node.is_null() || node.implicit_type().is_some() {
+        format!("\"{text}\"")
+    } else {
+        text.into()
+    }
 }
 
 /// A node and the bytes it stands on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct YamlNode {
     /// The bytes of the node; for an alias, of the place where it is used.
     pub span: Range<usize>,
     /// What it is.
-    pub value: Value,
+    pub value: YamlValue,
     /// Whether it is a collection in brackets or braces.
-    pub flow: bool,
+    pub is_flow: bool,
 }
 
 /// What a node is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum YamlValue {
     /// A piece of text; `plain` if it was written without quotes.
     Scalar {
         /// The text.
@@ -72,25 +76,26 @@ pub enum Value {
         plain: bool,
     },
     /// A list.
-    Seq(Vec<Node>),
+    Seq(Vec<YamlNode>),
     /// Keys and values, in the order in which they stand; no key twice.
-    Map(Vec<(Node, Node)>),
+    Map(Vec<(YamlNode, YamlNode)>),
 }
 
-impl Node {
+impl YamlNode {
     fn scalar(span: Range<usize>, text: String, plain: bool) -> Self {
-        Self { span, value: Value::Scalar { text, plain }, flow: false }
+        Self { span, value: YamlValue::Scalar { text, plain }, is_flow: false }
     }
 
     /// The items of a list; none of anything else.
     pub fn items(&self) -> impl Iterator<Item = &Self> {
-        let items = if let Value::Seq(items) = &self.value { items.as_slice() } else { &[] };
+        let items = if let YamlValue::Seq(items) = &self.value { items.as_slice() } else { &[] };
         items.iter()
     }
 
     /// The keys that are text, with their values; none of anything but a map.
     pub fn members(&self) -> impl Iterator<Item = (&str, &Self)> {
-        let members = if let Value::Map(members) = &self.value { members.as_slice() } else { &[] };
+        let members =
+            if let YamlValue::Map(members) = &self.value { members.as_slice() } else { &[] };
         members.iter().filter_map(|(key, value)| Some((key.text()?, value)))
     }
 
@@ -102,22 +107,22 @@ impl Node {
     /// The text of a scalar that is not null.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
-            Value::Scalar { .. } if self.is_null() => None,
-            Value::Scalar { text, .. } => Some(text),
+            YamlValue::Scalar { .. } if self.is_null() => None,
+            YamlValue::Scalar { text, .. } => Some(text),
             _ => None,
         }
     }
 
     /// Whether it is empty, `~` or `null`.
     pub fn is_null(&self) -> bool {
-        matches!(&self.value, Value::Scalar { text, plain: true }
+        matches!(&self.value, YamlValue::Scalar { text, plain: true }
             if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
 
     /// The truth value of an unquoted `true` or `false`.
-    pub fn truth(&self) -> Option<bool> {
+    pub fn as_bool(&self) -> Option<bool> {
         match &self.value {
-            Value::Scalar { text, plain: true } => match text.as_str() {
+            YamlValue::Scalar { text, plain: true } => match text.as_str() {
                 "true" | "True" | "TRUE" => Some(true),
                 "false" | "False" | "FALSE" => Some(false),
                 _ => None,
@@ -127,8 +132,8 @@ impl Node {
     }
 
     /// What YAML takes unquoted text for where it does not take it for text: `1.0`, `yes`, `0x1F`.
-    pub fn other_type(&self) -> Option<&'static str> {
-        let Value::Scalar { text, plain: true } = &self.value else {
+    pub fn implicit_type(&self) -> Option<&'static str> {
+        let YamlValue::Scalar { text, plain: true } = &self.value else {
             return None;
         };
         let lower = text.to_ascii_lowercase();
@@ -136,27 +141,35 @@ impl Node {
             return Some("a truth value");
         }
         let digits = lower.strip_prefix(['+', '-']).unwrap_or(&lower);
-        let radix = digits.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
-            || digits.strip_prefix("0o").is_some_and(|octal| octal.bytes().all(|byte| matches!(byte, b'0'..=b'7')));
-        let decimal = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') && digits.parse::<f64>().is_ok();
-        (radix && digits.len() > 2 || decimal || matches!(digits, ".inf" | ".nan")).then_some("a number")
+        let radix = digits
+            .strip_prefix("0x")
+            .is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            || digits
+                .strip_prefix("0o")
+                .is_some_and(|octal| octal.bytes().all(|byte| matches!(byte, b'0'..=b'7')));
+        let decimal = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+            && digits.parse::<f64>().is_ok();
+        (radix && digits.len() > 2 || decimal || matches!(digits, ".inf" | ".nan"))
+            .then_some("a number")
     }
 
     /// The node as a JSON value: unquoted text as what YAML takes it for.
     pub fn to_json(&self) -> serde_json::Value {
         match &self.value {
-            Value::Scalar { .. } if self.is_null() => serde_json::Value::Null,
-            Value::Scalar { text, plain } => match self.truth() {
+            YamlValue::Scalar { .. } if self.is_null() => serde_json::Value::Null,
+            YamlValue::Scalar { text, plain } => match self.as_bool() {
                 Some(truth) => truth.into(),
                 // A number stays as it is written only if JSON writes it so too.
                 None => Some(text)
-                    .filter(|_| *plain && self.other_type() == Some("a number"))
+                    .filter(|_| *plain && self.implicit_type() == Some("a number"))
                     .and_then(|text| serde_json::from_str::<serde_json::Number>(text).ok())
                     .map_or_else(|| text.as_str().into(), serde_json::Value::Number),
             },
-            Value::Seq(items) => items.iter().map(Self::to_json).collect(),
-            Value::Map(pairs) => {
-                let pair = |(key, value): &(Self, Self)| (key.text().unwrap_or_default().to_owned(), value.to_json());
+            YamlValue::Seq(items) => items.iter().map(Self::to_json).collect(),
+            YamlValue::Map(pairs) => {
+                let pair = |(key, value): &(Self, Self)| {
+                    (key.text().unwrap_or_default().to_owned(), value.to_json())
+                };
                 serde_json::Value::Object(pairs.iter().map(pair).collect())
             }
         }
@@ -166,11 +179,15 @@ impl Node {
     /// None if JSON has nothing for it.
     pub fn to_core_json(&self) -> Option<serde_json::Value> {
         match &self.value {
-            Value::Scalar { text, .. } if self.other_type() == Some("a number") => core_number(text),
-            Value::Scalar { .. } => Some(self.to_json()),
-            Value::Seq(items) => items.iter().map(Self::to_core_json).collect(),
-            Value::Map(pairs) => {
-                let pair = |(key, value): &(Self, Self)| Some((key.text()?.to_owned(), value.to_core_json()?));
+            YamlValue::Scalar { text, .. } if self.implicit_type() == Some("a number") => {
+                parse_core_number(text)
+            }
+            YamlValue::Scalar { .. } => Some(self.to_json()),
+            YamlValue::Seq(items) => items.iter().map(Self::to_core_json).collect(),
+            YamlValue::Map(pairs) => {
+                let pair = |(key, value): &(Self, Self)| {
+                    Some((key.text()?.to_owned(), value.to_core_json()?))
+                };
                 pairs.iter().map(pair).collect::<Option<_>>().map(serde_json::Value::Object)
             }
         }
@@ -180,9 +197,9 @@ impl Node {
     pub(crate) fn map_spans(&mut self, to: &impl Fn(&Range<usize>) -> Range<usize>) {
         self.span = to(&self.span);
         match &mut self.value {
-            Value::Scalar { .. } => {}
-            Value::Seq(items) => items.iter_mut().for_each(|item| item.map_spans(to)),
-            Value::Map(pairs) => pairs.iter_mut().for_each(|(key, value)| {
+            YamlValue::Scalar { .. } => {}
+            YamlValue::Seq(items) => items.iter_mut().for_each(|item| item.map_spans(to)),
+            YamlValue::Map(pairs) => pairs.iter_mut().for_each(|(key, value)| {
                 key.map_spans(to);
                 value.map_spans(to);
             }),
@@ -193,35 +210,40 @@ impl Node {
     pub fn kind(&self) -> &'static str {
         match &self.value {
             _ if self.is_null() => "nothing",
-            Value::Scalar { .. } => "text",
-            Value::Seq(_) => "a list",
-            Value::Map(_) => "a mapping",
+            YamlValue::Scalar { .. } => "text",
+            YamlValue::Seq(_) => "a list",
+            YamlValue::Map(_) => "a mapping",
         }
     }
 }
 
 /// A number, also one that JSON writes otherwise: `0x1F`, `+1`, `.5`; none if it is none in JSON.
-fn core_number(text: &str) -> Option<serde_json::Value> {
+fn parse_core_number(text: &str) -> Option<serde_json::Value> {
     let whole = match (text.strip_prefix("0x"), text.strip_prefix("0o")) {
         (Some(digits), _) => i64::from_str_radix(digits, 16).ok(),
         (_, Some(digits)) => i64::from_str_radix(digits, 8).ok(),
         _ => text.parse().ok(),
     };
-    let number = || text.parse().ok().and_then(serde_json::Number::from_f64).map(serde_json::Value::Number);
+    let number =
+        || text.parse().ok().and_then(serde_json::Number::from_f64).map(serde_json::Value::Number);
     whole.map(Into::into).or_else(number)
 }
 
 /// Reads the one document of `text`. An empty text is a null node.
-pub fn parse(text: &str, limits: &Limits) -> Result<Node, YamlError> {
+pub fn parse(text: &str, limits: &Limits) -> Result<YamlNode, YamlError> {
     if text.len() as u64 > limits.yaml_bytes {
         return Err(YamlError {
             span: 0..0,
-            message: format!("it has {} bytes, more than the limit of {}", text.len(), limits.yaml_bytes),
+            message: format!(
+                "it has {} bytes, more than the limit of {}",
+                text.len(),
+                limits.yaml_bytes
+            ),
         });
     }
     // A byte-order mark is no part of the text; spans still count it.
     let skipped = text.len() - text.trim_start_matches('\u{feff}').len();
-    let mut builder = Builder::new(&text[skipped..], limits);
+    let mut builder = YamlBuilder::new(&text[skipped..], limits);
     let options = granit_parser::options! {
         flow_nesting_limit: MAX_DEPTH,
         block_nesting_limit: MAX_DEPTH,
@@ -231,13 +253,13 @@ pub fn parse(text: &str, limits: &Limits) -> Result<Node, YamlError> {
     while let Some(event) = parser.next_event() {
         let result = event
             .map_err(|e| scan_error(&e, text.len() - skipped))
-            .and_then(|(event, span)| builder.event(event, &span));
+            .and_then(|(event, span)| builder.handle_event(event, &span));
         result.map_err(|mut e| {
             e.span = shift(&e.span, skipped);
             e
         })?;
     }
-    let mut root = builder.root.unwrap_or(Node::scalar(0..0, String::new(), true));
+    let mut root = builder.root.unwrap_or(YamlNode::scalar(0..0, String::new(), true));
     if skipped > 0 {
         root.map_spans(&|span| shift(span, skipped));
     }
@@ -255,74 +277,95 @@ fn shift(span: &Range<usize>, by: usize) -> Range<usize> {
 
 /// What a collection is when it starts.
 #[derive(Clone, Copy)]
-struct Opened {
-    map: bool,
+struct CollectionStart {
+    is_map: bool,
     style: StructureStyle,
 }
 
 /// A collection whose end has not come yet.
-struct Open {
+struct OpenCollection {
     start: usize,
     anchor: usize,
-    map: bool,
-    flow: bool,
-    key: Option<Node>,
-    items: Vec<Node>,
-    pairs: Vec<(Node, Node)>,
+    is_map: bool,
+    is_flow: bool,
+    key: Option<YamlNode>,
+    items: Vec<YamlNode>,
+    pairs: Vec<(YamlNode, YamlNode)>,
     keys: HashMap<String, Range<usize>>,
 }
 
-struct Builder<'a> {
+struct YamlBuilder<'a> {
     text: &'a str,
     limits: &'a Limits,
-    stack: Vec<Open>,
-    anchors: HashMap<usize, (Rc<Node>, u64)>,
+    stack: Vec<OpenCollection>,
+    anchors: HashMap<usize, (Rc<YamlNode>, u64)>,
     nodes: u64,
     aliases: u64,
-    root: Option<Node>,
+    root: Option<YamlNode>,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> YamlBuilder<'a> {
     fn new(text: &'a str, limits: &'a Limits) -> Self {
-        Self { text, limits, stack: Vec::new(), anchors: HashMap::new(), nodes: 0, aliases: 0, root: None }
+        Self {
+            text,
+            limits,
+            stack: Vec::new(),
+            anchors: HashMap::new(),
+            nodes: 0,
+            aliases: 0,
+            root: None,
+        }
     }
 
-    fn event(&mut self, event: Event<'_>, span: &Span) -> Result<(), YamlError> {
+    fn handle_event(&mut self, event: Event<'_>, span: &Span) -> Result<(), YamlError> {
         let range = span.byte_range().unwrap_or(0..0);
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let range = match style {
-                    ScalarStyle::Literal | ScalarStyle::Folded => self.with_header(range),
+                    ScalarStyle::Literal | ScalarStyle::Folded => self.block_scalar_span(range),
                     _ => range,
                 };
                 // A tag says what it is, as quotes do.
                 let plain = style == ScalarStyle::Plain && tag.is_none();
-                let node = Node::scalar(range, text.into_owned(), plain);
-                self.remember(anchor, &node, 1);
-                self.spend(1, &node.span)?;
-                self.place(node)
+                let node = YamlNode::scalar(range, text.into_owned(), plain);
+                self.store_anchor(anchor, &node, 1);
+                self.charge_nodes(1, &node.span)?;
+                self.attach(node)
             }
-            Event::SequenceStart(style, anchor, _) => self.open(range, anchor, Opened { map: false, style }),
-            Event::MappingStart(style, anchor, _) => self.open(range, anchor, Opened { map: true, style }),
+            Event::SequenceStart(style, anchor, _) => {
+                self.open(range, anchor, CollectionStart { is_map: false, style })
+            }
+            Event::MappingStart(style, anchor, _) => {
+                self.open(range, anchor, CollectionStart { is_map: true, style })
+            }
             Event::SequenceEnd | Event::MappingEnd => self.close(range.end),
-            Event::Alias(anchor) => self.alias(anchor, range),
-            Event::DocumentStart(..) if self.root.is_some() => {
-                Err(YamlError { span: range, message: "a second document starts here; one is wanted".into() })
-            }
+            Event::Alias(anchor) => self.expand_alias(anchor, range),
+            Event::DocumentStart(..) if self.root.is_some() => Err(YamlError {
+                span: range,
+                message: "a second document starts here; one is wanted".into(),
+            }),
             _ => Ok(()),
         }
     }
 
-    fn open(&mut self, range: Range<usize>, anchor: usize, what: Opened) -> Result<(), YamlError> {
+    fn open(
+        &mut self,
+        range: Range<usize>,
+        anchor: usize,
+        what: CollectionStart,
+    ) -> Result<(), YamlError> {
         if self.stack.len() >= MAX_DEPTH {
-            return Err(YamlError { span: range, message: format!("it is nested more than {MAX_DEPTH} deep") });
+            return Err(YamlError {
+                span: range,
+                message: format!("it is nested more than {MAX_DEPTH} deep"),
+            });
         }
-        self.spend(1, &range)?;
-        self.stack.push(Open {
+        self.charge_nodes(1, &range)?;
+        self.stack.push(OpenCollection {
             start: range.start,
             anchor,
-            map: what.map,
-            flow: what.style == StructureStyle::Flow,
+            is_map: what.is_map,
+            is_flow: what.style == StructureStyle::Flow,
             key: None,
             items: Vec::new(),
             pairs: Vec::new(),
@@ -335,23 +378,32 @@ impl<'a> Builder<'a> {
         let Some(open) = self.stack.pop() else {
             return Ok(());
         };
-        let span = self.extent(&open, end);
-        let value = if open.map { Value::Map(open.pairs) } else { Value::Seq(open.items) };
-        let node = Node { span, value, flow: open.flow };
-        let weight = weight(&node);
-        self.remember(open.anchor, &node, weight);
-        self.place(node)
+        let span = self.collection_span(&open, end);
+        let value =
+            if open.is_map { YamlValue::Map(open.pairs) } else { YamlValue::Seq(open.items) };
+        let node = YamlNode { span, value, is_flow: open.is_flow };
+        let weight = count_nodes(&node);
+        self.store_anchor(open.anchor, &node, weight);
+        self.attach(node)
     }
 
     /// From the first to the last character of a collection. The events of one without brackets
     /// start behind its first `-` and end behind the blank lines that follow it.
-    fn extent(&self, open: &Open, end: usize) -> Range<usize> {
-        let items = || open.items.first().zip(open.items.last()).map(|(first, last)| (&first.span, &last.span));
-        let pairs = || open.pairs.first().zip(open.pairs.last()).map(|(first, last)| (&first.0.span, &last.1.span));
-        match if open.map { pairs() } else { items() } {
-            Some((first, last)) if !open.flow => {
-                let at_dash = open.map || self.text[open.start..].starts_with('-');
-                let start = if at_dash { None } else { self.text[..first.start].rfind('-') }.unwrap_or(open.start);
+    fn collection_span(&self, open: &OpenCollection, end: usize) -> Range<usize> {
+        let items = || {
+            open.items.first().zip(open.items.last()).map(|(first, last)| (&first.span, &last.span))
+        };
+        let pairs = || {
+            open.pairs
+                .first()
+                .zip(open.pairs.last())
+                .map(|(first, last)| (&first.0.span, &last.1.span))
+        };
+        match if open.is_map { pairs() } else { items() } {
+            Some((first, last)) if !open.is_flow => {
+                let at_dash = open.is_map || self.text[open.start..].starts_with('-');
+                let start = if at_dash { None } else { self.text[..first.start].rfind('-') }
+                    .unwrap_or(open.start);
                 start..last.end.max(start)
             }
             _ => open.start..end.max(open.start),
@@ -359,7 +411,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A block scalar from its `|` or `>` to its last character.
-    fn with_header(&self, content: Range<usize>) -> Range<usize> {
+    fn block_scalar_span(&self, content: Range<usize>) -> Range<usize> {
         let before = self.text[..content.start].trim_end_matches([' ', '\t']);
         let line_end = before.trim_end_matches(['\n', '\r']).len();
         let line_start = self.text[..line_end].rfind('\n').map_or(0, |at| at + 1);
@@ -371,26 +423,29 @@ impl<'a> Builder<'a> {
         start..end.max(start)
     }
 
-    fn alias(&mut self, anchor: usize, span: Range<usize>) -> Result<(), YamlError> {
+    fn expand_alias(&mut self, anchor: usize, span: Range<usize>) -> Result<(), YamlError> {
         self.aliases += 1;
         if self.aliases > self.limits.yaml_aliases {
             let message = format!("it has more than {} aliases", self.limits.yaml_aliases);
             return Err(YamlError { span, message });
         }
         let Some((node, weight)) = self.anchors.get(&anchor).cloned() else {
-            return Err(YamlError { span, message: "the alias stands inside what it refers to".into() });
+            return Err(YamlError {
+                span,
+                message: "the alias stands inside what it refers to".into(),
+            });
         };
-        self.spend(weight, &span)?;
-        self.place(Node { span, value: node.value.clone(), flow: node.flow })
+        self.charge_nodes(weight, &span)?;
+        self.attach(YamlNode { span, value: node.value.clone(), is_flow: node.is_flow })
     }
 
-    fn remember(&mut self, anchor: usize, node: &Node, weight: u64) {
+    fn store_anchor(&mut self, anchor: usize, node: &YamlNode, weight: u64) {
         if anchor != 0 {
             self.anchors.insert(anchor, (Rc::new(node.clone()), weight));
         }
     }
 
-    fn spend(&mut self, nodes: u64, span: &Range<usize>) -> Result<(), YamlError> {
+    fn charge_nodes(&mut self, nodes: u64, span: &Range<usize>) -> Result<(), YamlError> {
         self.nodes += nodes;
         if self.nodes > self.limits.yaml_nodes {
             let message = format!("it has more than {} nodes", self.limits.yaml_nodes);
@@ -399,18 +454,18 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn place(&mut self, node: Node) -> Result<(), YamlError> {
+    fn attach(&mut self, node: YamlNode) -> Result<(), YamlError> {
         let Some(open) = self.stack.last_mut() else {
             self.root = Some(node);
             return Ok(());
         };
-        if !open.map {
+        if !open.is_map {
             open.items.push(node);
             return Ok(());
         }
         match open.key.take() {
             None => {
-                let Value::Scalar { text, .. } = &node.value else {
+                let YamlValue::Scalar { text, .. } = &node.value else {
                     return Err(YamlError {
                         message: format!("a key must be text, not {}", node.kind()),
                         span: node.span,
@@ -432,11 +487,13 @@ impl<'a> Builder<'a> {
 }
 
 /// How many nodes a node is made of.
-pub(crate) fn weight(node: &Node) -> u64 {
+pub(crate) fn count_nodes(node: &YamlNode) -> u64 {
     1 + match &node.value {
-        Value::Scalar { .. } => 0,
-        Value::Seq(items) => items.iter().map(weight).sum(),
-        Value::Map(pairs) => pairs.iter().map(|(key, value)| weight(key) + weight(value)).sum(),
+        YamlValue::Scalar { .. } => 0,
+        YamlValue::Seq(items) => items.iter().map(count_nodes).sum(),
+        YamlValue::Map(pairs) => {
+            pairs.iter().map(|(key, value)| count_nodes(key) + count_nodes(value)).sum()
+        }
     }
 }
 
@@ -444,7 +501,7 @@ pub(crate) fn weight(node: &Node) -> u64 {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Node {
+    fn read(text: &str) -> YamlNode {
         parse(text, &Limits::default()).unwrap()
     }
 
@@ -452,8 +509,8 @@ mod tests {
         parse(text, &Limits::default()).unwrap_err()
     }
 
-    fn pairs(node: &Node) -> Vec<(&str, Option<&str>)> {
-        let Value::Map(pairs) = &node.value else { panic!("{node:?}") };
+    fn pairs(node: &YamlNode) -> Vec<(&str, Option<&str>)> {
+        let YamlValue::Map(pairs) = &node.value else { panic!("{node:?}") };
         pairs.iter().map(|(key, value)| (key.text().unwrap(), value.text())).collect()
     }
 
@@ -480,7 +537,7 @@ mod tests {
             "a: &anchor x\nb: *anchor\n",
         ] {
             let node = read(text);
-            let Value::Map(pairs) = &node.value else { panic!() };
+            let YamlValue::Map(pairs) = &node.value else { panic!() };
             for (key, value) in pairs {
                 assert_eq!(&text[key.span.clone()], key.text().unwrap());
                 if let Some(scalar) = value.text() {
@@ -491,7 +548,7 @@ mod tests {
         }
         let text = "include:\n  - general/**\n  - coding/*\n\nname: x\n";
         let node = read(text);
-        let Value::Map(pairs) = &node.value else { panic!() };
+        let YamlValue::Map(pairs) = &node.value else { panic!() };
         assert_eq!(&text[pairs[0].1.span.clone()], "- general/**\n  - coding/*");
     }
 
@@ -511,7 +568,7 @@ mod tests {
             ("a: >\n\n  one\n", ">\n\n  one"),
         ] {
             let node = read(text);
-            let Value::Map(pairs) = &node.value else { panic!() };
+            let YamlValue::Map(pairs) = &node.value else { panic!() };
             assert_eq!(&text[pairs[0].1.span.clone()], cut, "{text:?}");
         }
     }
@@ -527,11 +584,17 @@ mod tests {
     fn se_04_yaml_bombs_are_refused_at_once() {
         let mut aliases = String::from("a: &a [x, x, x, x, x, x, x, x, x, x]\n");
         for (last, next) in ('a'..'i').zip('b'..='i') {
-            aliases +=
-                &format!("{next}: &{next} [*{last}, *{last}, *{last}, *{last}, *{last}, *{last}, *{last}, *{last}]\n");
+            aliases += &format!(
+                "{next}: &{next} [*{last}, *{last}, *{last}, *{last}, *{last}, *{last}, *{last}, *{last}]\n"
+            );
         }
         assert!(fails(&aliases).message.contains("nodes"));
-        for bomb in ["[".repeat(400_000), "{a: ".repeat(100_000), "- ".repeat(300_000), "? ".repeat(300_000)] {
+        for bomb in [
+            "[".repeat(400_000),
+            "{a: ".repeat(100_000),
+            "- ".repeat(300_000),
+            "? ".repeat(300_000),
+        ] {
             fails(&bomb);
         }
         let wide = format!("[{}]", "x,".repeat(20_000));

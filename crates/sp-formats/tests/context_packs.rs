@@ -5,25 +5,33 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sp_formats::context_pack::{
-    AGENTS, CURSOR, ContextPack, Draft, Entries, Entry, FILES, FileEntry, Generator, MANIFEST, Manifest, More, PROMPTS,
-    Project, Read, SOURCES, SourceEntry, Window, read, references,
+    AGENTS_FILE, CURSOR_FILE, ContextPack, ContextPackDraft, ContextPackEntries, ContextPackEntry,
+    ContextPackFileEntry, ContextPackGenerator, ContextPackManifest, ContextPackProject,
+    ContextPackReadResult, ContextPackSourceEntry, ContextPackWindow, KNOWN_FILES, MANIFEST_FILE,
+    PROMPTS_FILE, SOURCES_FILE, UnknownMembers, footnotes, read,
 };
 use sp_formats::report::Severity;
 use sp_tree::{Limits, RelPath};
 
 const PACK_ID: &str = "pk_01KPZXWZQR5NRHCGNQ4TR480B2";
 
-fn judge(files: &BTreeMap<String, Vec<u8>>) -> Read {
-    let entries: Entries = files.iter().map(|(path, bytes)| (path.clone(), Entry::File(bytes.clone()))).collect();
+fn judge(files: &BTreeMap<String, Vec<u8>>) -> ContextPackReadResult {
+    let entries: ContextPackEntries = files
+        .iter()
+        .map(|(path, bytes)| (path.clone(), ContextPackEntry::File(bytes.clone())))
+        .collect();
     let found = read(&entries, &Limits::default());
     for report in &found.reports {
-        for placed in report.placed() {
-            let place = placed.place.map(|place| place.span);
+        for placed in report.located_findings() {
+            let place = placed.location.map(|place| place.span);
             assert!(place.is_none_or(|span| report.text.get(span).is_some()), "{report:?}");
         }
     }
-    let has_errors =
-        found.reports.iter().flat_map(|report| &report.findings).any(|one| one.severity == Severity::Error);
+    let has_errors = found
+        .reports
+        .iter()
+        .flat_map(|report| &report.findings)
+        .any(|one| one.severity == Severity::Error);
     assert_eq!(found.is_valid(), !has_errors);
     found
 }
@@ -119,22 +127,28 @@ fn manifest_pieces() -> impl Strategy<Value = String> {
 
 /// A manifest that lists these files, whatever they hold, with its hashes as they are.
 fn listing(files: &BTreeMap<String, Vec<u8>>) -> String {
-    let draft = Draft { manifest: manifest(Vec::new()), documents: BTreeMap::new() };
-    let text = String::from_utf8(draft.files()[MANIFEST].clone()).unwrap();
+    let draft = ContextPackDraft { manifest: manifest(Vec::new()), documents: BTreeMap::new() };
+    let text = String::from_utf8(draft.files()[MANIFEST_FILE].clone()).unwrap();
     let hash = |bytes: &[u8]| sp_tree::Digest::of(bytes).hex();
-    let lines = files.iter().map(|(path, bytes)| format!("{{\"path\":\"{path}\",\"sha256\":\"{}\"}}", hash(bytes)));
+    let lines = files
+        .iter()
+        .map(|(path, bytes)| format!("{{\"path\":\"{path}\",\"sha256\":\"{}\"}}", hash(bytes)));
     text.replace("\"files\": []", &format!("\"files\": [{}]", lines.collect::<Vec<_>>().join(",")))
 }
 
-fn manifest(sources: Vec<SourceEntry>) -> Manifest {
-    Manifest {
+fn manifest(sources: Vec<ContextPackSourceEntry>) -> ContextPackManifest {
+    ContextPackManifest {
         spec_version: "0.1".into(),
         pack_id: PACK_ID.into(),
         generated_at: "2026-04-24T14:22:03Z".into(),
-        generator: Generator { name: "hand".into(), ..Generator::default() },
-        project: Project { name: "Shop".into(), description: "It sells.".into(), ..Project::default() },
+        generator: ContextPackGenerator { name: "hand".into(), ..ContextPackGenerator::default() },
+        project: ContextPackProject {
+            name: "Shop".into(),
+            description: "It sells.".into(),
+            ..ContextPackProject::default()
+        },
         sources,
-        ..Manifest::default()
+        ..ContextPackManifest::default()
     }
 }
 
@@ -144,12 +158,15 @@ fn words() -> impl Strategy<Value = String> {
 }
 
 fn moment() -> impl Strategy<Value = String> {
-    (0..9999_i32, 1..=12_u8, 1..=28_u8, 0..24_u8, 0..60_u8)
-        .prop_map(|(year, month, day, hour, minute)| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:07Z"))
+    (0..9999_i32, 1..=12_u8, 1..=28_u8, 0..24_u8, 0..60_u8).prop_map(
+        |(year, month, day, hour, minute)| {
+            format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:07Z")
+        },
+    )
 }
 
 /// Members that nobody knows, in any order, written in every way that JSON can be.
-fn more() -> impl Strategy<Value = More> {
+fn more() -> impl Strategy<Value = UnknownMembers> {
     let value = prop::sample::select(vec![
         "1e400",
         "-0.0",
@@ -166,17 +183,26 @@ fn more() -> impl Strategy<Value = More> {
     })
 }
 
-fn source() -> impl Strategy<Value = SourceEntry> {
+fn source() -> impl Strategy<Value = ContextPackSourceEntry> {
     let id = "src_[A-Za-z0-9][A-Za-z0-9_-]{0,6}";
     (id, words(), words(), prop::option::of(moment()), moment(), more()).prop_map(
         |(id, title, kind, published_at, captured_at, more)| {
             let url = format!("https://example.com/{id}");
-            SourceEntry { id, url, title, kind, published_at, captured_at, span: 0..0, more }
+            ContextPackSourceEntry {
+                id,
+                url,
+                title,
+                kind,
+                published_at,
+                captured_at,
+                span: 0..0,
+                unknown_members: more,
+            }
         },
     )
 }
 
-fn any_manifest() -> impl Strategy<Value = Manifest> {
+fn any_manifest() -> impl Strategy<Value = ContextPackManifest> {
     let id = prop::sample::select(vec![
         PACK_ID,
         "01234567890123456789012345",
@@ -184,7 +210,13 @@ fn any_manifest() -> impl Strategy<Value = Manifest> {
         "1e000000-0000-0000-0000-000000000000",
     ]);
     let version = prop::sample::select(vec!["0.1", "0.1.0", "0.1.27"]);
-    let texts = (words(), prop::option::of(words()), words(), words(), prop::collection::vec(words(), 0..3));
+    let texts = (
+        words(),
+        prop::option::of(words()),
+        words(),
+        words(),
+        prop::collection::vec(words(), 0..3),
+    );
     let window = prop::option::of((prop::option::of(moment()), prop::option::of(moment()), more()));
     let more = (more(), more(), more());
     let sources = prop::collection::vec(source(), 0..4);
@@ -199,70 +231,109 @@ fn any_manifest() -> impl Strategy<Value = Manifest> {
             (more, of_generator, of_project),
             sources,
         )| {
-            let ids: BTreeMap<String, SourceEntry> =
+            let ids: BTreeMap<String, ContextPackSourceEntry> =
                 sources.into_iter().map(|source| (source.id.clone(), source)).collect();
             let window = window.map(|(from, to, more)| match (from, to) {
-                (Some(a), Some(b)) => Window { from: Some(a.clone().min(b.clone())), to: Some(a.max(b)), more },
-                (from, to) => Window { from, to, more },
+                (Some(a), Some(b)) => ContextPackWindow {
+                    from: Some(a.clone().min(b.clone())),
+                    to: Some(a.max(b)),
+                    unknown_members: more,
+                },
+                (from, to) => ContextPackWindow { from, to, unknown_members: more },
             });
             let url = Some("https://example.com".into());
-            Manifest {
+            ContextPackManifest {
                 spec_version: spec_version.into(),
                 pack_id: pack_id.into(),
                 generated_at,
-                generator: Generator { name, version, url, more: of_generator },
-                project: Project { name: project, description, stack, more: of_project },
+                generator: ContextPackGenerator {
+                    name,
+                    version,
+                    url,
+                    unknown_members: of_generator,
+                },
+                project: ContextPackProject {
+                    name: project,
+                    description,
+                    stack,
+                    unknown_members: of_project,
+                },
                 user_prompt,
                 window,
                 files: Vec::new(),
                 sources: ids.into_values().collect(),
-                more,
+                unknown_members: more,
             }
         },
     )
 }
 
 /// A draft whose footnotes all have a source, in files of any name.
-fn draft() -> impl Strategy<Value = Draft> {
+fn draft() -> impl Strategy<Value = ContextPackDraft> {
     let name = prop_oneof![
-        prop::sample::select(vec![CURSOR, AGENTS, PROMPTS]).prop_map(str::to_owned),
+        prop::sample::select(vec![CURSOR_FILE, AGENTS_FILE, PROMPTS_FILE]).prop_map(str::to_owned),
         "[a-z#&!%@`\\[{' é-]{1,6}(/[a-z]{1,3})?x\\.md",
     ];
     let body = pieces().prop_map(|text| text.replace("src_", "no_"));
     let of_files = prop::collection::vec(more(), 5);
     (any_manifest(), prop::collection::btree_map(name, body, 0..4), of_files).prop_map(
         |(mut manifest, bodies, more)| {
-            let cited: String = manifest.sources.iter().map(|source| format!("[^{}]\n", source.id)).collect();
-            let headings = manifest.sources.iter().map(|source| format!("## [^{}]\n\n- Kind: {}\n\n", source.id, "x"));
+            let cited: String =
+                manifest.sources.iter().map(|source| format!("[^{}]\n", source.id)).collect();
+            let headings = manifest
+                .sources
+                .iter()
+                .map(|source| format!("## [^{}]\n\n- Kind: {}\n\n", source.id, "x"));
             let mut seen = BTreeSet::new();
             let mut documents: BTreeMap<RelPath, String> = bodies
                 .into_iter()
-                .filter_map(|(path, body)| Some((RelPath::new(&path).ok()?, format!("{cited}\n{body}"))))
-                .filter(|(path, _)| path.as_str() != SOURCES && seen.insert(sp_tree::fold(path.as_str())))
+                .filter_map(|(path, body)| {
+                    Some((RelPath::new(&path).ok()?, format!("{cited}\n{body}")))
+                })
+                .filter(|(path, _)| {
+                    path.as_str() != SOURCES_FILE && seen.insert(sp_tree::fold_name(path.as_str()))
+                })
                 .collect();
-            documents.insert(RelPath::new(SOURCES).unwrap(), headings.collect());
-            manifest.files = documents.keys().zip(more).map(|(path, more)| listed(path, more)).collect();
-            Draft { manifest, documents }
+            documents.insert(RelPath::new(SOURCES_FILE).unwrap(), headings.collect());
+            manifest.files =
+                documents.keys().zip(more).map(|(path, more)| listed(path, more)).collect();
+            ContextPackDraft { manifest, documents }
         },
     )
 }
 
-fn listed(path: &RelPath, more: More) -> FileEntry {
-    FileEntry { path: path.clone(), sha256: String::new(), span: 0..0, sha256_span: 0..0, more }
+fn listed(path: &RelPath, more: UnknownMembers) -> ContextPackFileEntry {
+    ContextPackFileEntry {
+        path: path.clone(),
+        sha256: String::new(),
+        span: 0..0,
+        sha256_span: 0..0,
+        unknown_members: more,
+    }
 }
 
 /// A manifest without the places at which its parts stand, the hashes, and the order of its files.
-fn without_places(manifest: &Manifest) -> Manifest {
-    let sources = manifest.sources.iter().map(|source| SourceEntry { span: 0..0, ..source.clone() }).collect();
-    let mut files: Vec<FileEntry> =
-        manifest.files.iter().map(|entry| listed(&entry.path, entry.more.clone())).collect();
+fn without_places(manifest: &ContextPackManifest) -> ContextPackManifest {
+    let sources = manifest
+        .sources
+        .iter()
+        .map(|source| ContextPackSourceEntry { span: 0..0, ..source.clone() })
+        .collect();
+    let mut files: Vec<ContextPackFileEntry> = manifest
+        .files
+        .iter()
+        .map(|entry| listed(&entry.path, entry.unknown_members.clone()))
+        .collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    Manifest { files, sources, ..manifest.clone() }
+    ContextPackManifest { files, sources, ..manifest.clone() }
 }
 
 fn bodies(pack: &ContextPack) -> BTreeMap<RelPath, String> {
     let body = |text: &str, start: usize| text[start..].trim_start_matches('\n').to_owned();
-    pack.documents.iter().map(|(path, document)| (path.clone(), body(&document.text, document.body))).collect()
+    pack.documents
+        .iter()
+        .map(|(path, document)| (path.clone(), body(&document.text, document.body_start)))
+        .collect()
 }
 
 /// The labels of footnotes in lines without any code, byte by byte.
@@ -272,8 +343,12 @@ fn oracle(text: &str) -> Vec<String> {
     for start in 0..bytes.len() {
         let escaped = (0..start).rev().take_while(|at| bytes[*at] == b'\\').count() % 2 == 1;
         let Some(rest) = bytes[start..].strip_prefix(b"[^src_") else { continue };
-        let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte)).count();
-        let is_id = rest.first().is_some_and(u8::is_ascii_alphanumeric) && rest.get(length) == Some(&b']');
+        let length = rest
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte))
+            .count();
+        let is_id =
+            rest.first().is_some_and(u8::is_ascii_alphanumeric) && rest.get(length) == Some(&b']');
         if is_id && !escaped {
             found.push(text[start + 2..start + 6 + length].to_owned());
         }
@@ -288,18 +363,18 @@ proptest! {
         files in prop::collection::btree_map("[a-zA-Z./]{1,8}", prop::collection::vec(any::<u8>(), 0..200), 0..4),
     ) {
         let mut files = files;
-        files.insert(MANIFEST.into(), manifest);
+        files.insert(MANIFEST_FILE.into(), manifest);
         judge(&files);
     }
 
     #[test]
-    fn cp_10_any_markdown_is_judged(bodies in prop::collection::vec(pieces(), FILES.len()), frame in any::<bool>()) {
+    fn cp_10_any_markdown_is_judged(bodies in prop::collection::vec(pieces(), KNOWN_FILES.len()), frame in any::<bool>()) {
         let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-        for (path, body) in FILES.iter().zip(bodies) {
+        for (path, body) in KNOWN_FILES.iter().zip(bodies) {
             let front = format!("---\nfile: {path}\npack_id: {PACK_ID}\nspec_version: \"0.1\"\n---\n");
             files.insert((*path).into(), if frame { format!("{front}{body}") } else { body }.into_bytes());
         }
-        files.insert(MANIFEST.into(), listing(&files).into_bytes());
+        files.insert(MANIFEST_FILE.into(), listing(&files).into_bytes());
         judge(&files);
     }
 
@@ -324,42 +399,59 @@ proptest! {
             .map(|(path, body)| (path.clone(), body.replace("\r\n", "\n").trim_start_matches(['\u{feff}', '\n']).to_owned()))
             .collect();
         prop_assert_eq!(bodies(&pack), written);
-        let again = Draft { manifest: pack.manifest.clone(), documents: bodies(&pack) };
+        let again = ContextPackDraft { manifest: pack.manifest.clone(), documents: bodies(&pack) };
         prop_assert_eq!(again.files(), files);
     }
 
     #[test]
     fn cp_10_footnotes_are_those_that_an_oracle_finds(text in "([^`~ \t]|\\[\\^src_|\\[\\^src_[a-z0-9_-]{0,3}\\]| x|\\\\){0,40}") {
         // Without backticks, tildes and indentation there is no code.
-        let ids: Vec<String> = references(&text, 0).into_iter().map(|one| one.id).collect();
+        let ids: Vec<String> = footnotes(&text, 0).into_iter().map(|one| one.id).collect();
         prop_assert_eq!(ids, oracle(&text));
     }
 }
 
 #[test]
 fn se_04_a_million_headings_and_footnotes_cost_little() {
-    for piece in
-        ["#\n", "# a\n## b\n", "## [^src_a]\n", "[^src_a] ", "- Title: x\n", "```text\n```\n", "> ", "`[^src_a]` "]
-    {
-        let text = format!("---\nfile: {SOURCES}\n---\n\n{}", piece.repeat(1_000_000 / piece.len()));
-        let mut files = BTreeMap::from([(SOURCES.to_owned(), text.into_bytes())]);
-        files.insert(MANIFEST.into(), listing(&files).into_bytes());
+    for piece in [
+        "#\n",
+        "# a\n## b\n",
+        "## [^src_a]\n",
+        "[^src_a] ",
+        "- Title: x\n",
+        "```text\n```\n",
+        "> ",
+        "`[^src_a]` ",
+    ] {
+        let text =
+            format!("---\nfile: {SOURCES_FILE}\n---\n\n{}", piece.repeat(1_000_000 / piece.len()));
+        let mut files = BTreeMap::from([(SOURCES_FILE.to_owned(), text.into_bytes())]);
+        files.insert(MANIFEST_FILE.into(), listing(&files).into_bytes());
         judge(&files);
     }
 }
 
 #[test]
 fn se_04_many_files_and_sources_that_are_nowhere_cost_little() {
-    let many: BTreeMap<String, Vec<u8>> = (0..50_000).map(|at| (format!("{at}.md"), Vec::new())).collect();
-    let source = |at: usize| SourceEntry { id: format!("src_{at}"), ..SourceEntry::default() };
-    let draft = Draft { manifest: manifest((0..50_000).map(source).collect()), documents: BTreeMap::new() };
-    let sources = String::from_utf8(draft.files()[MANIFEST].clone()).unwrap();
+    let many: BTreeMap<String, Vec<u8>> =
+        (0..50_000).map(|at| (format!("{at}.md"), Vec::new())).collect();
+    let source = |at: usize| ContextPackSourceEntry {
+        id: format!("src_{at}"),
+        ..ContextPackSourceEntry::default()
+    };
+    let draft = ContextPackDraft {
+        manifest: manifest((0..50_000).map(source).collect()),
+        documents: BTreeMap::new(),
+    };
+    let sources = String::from_utf8(draft.files()[MANIFEST_FILE].clone()).unwrap();
     let text: String = (0..50_000).map(|at| format!("[^src_{at}x]\n")).collect();
-    judge(&BTreeMap::from([(MANIFEST.to_owned(), listing(&many).into_bytes())]));
-    let mut files = BTreeMap::from([(SOURCES.to_owned(), text.into_bytes())]);
-    let hash = sp_tree::Digest::of(&files[SOURCES]).hex();
-    let listed =
-        sources.replace("\"files\": []", &format!("\"files\": [{{\"path\":\"{SOURCES}\",\"sha256\":\"{hash}\"}}]"));
-    files.insert(MANIFEST.into(), listed.into_bytes());
+    judge(&BTreeMap::from([(MANIFEST_FILE.to_owned(), listing(&many).into_bytes())]));
+    let mut files = BTreeMap::from([(SOURCES_FILE.to_owned(), text.into_bytes())]);
+    let hash = sp_tree::Digest::of(&files[SOURCES_FILE]).hex();
+    let listed = sources.replace(
+        "\"files\": []",
+        &format!("\"files\": [{{\"path\":\"{SOURCES_FILE}\",\"sha256\":\"{hash}\"}}]"),
+    );
+    files.insert(MANIFEST_FILE.into(), listed.into_bytes());
     judge(&files);
 }

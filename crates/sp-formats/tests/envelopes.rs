@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use sp_formats::package::envelope::{Envelope, EnvelopeError, Form, Sender};
+use sp_formats::package::envelope::{
+    Envelope, EnvelopeError, EnvelopeSender, EnvelopeSignatureScheme,
+};
 use sp_tree::Limits;
 
 const SECRET: &[u8] = b"a shared secret";
@@ -17,7 +19,7 @@ fn envelope(to: Option<&str>) -> Envelope {
             Some(_) => "2026-05-22T08:07:08Z".parse().unwrap(),
             None => "2026-05-22T10:07:08.5+02:00".parse().unwrap(),
         },
-        sender: Sender {
+        sender: EnvelopeSender {
             agent_id: "me".into(),
             agent_type: "skillpack".into(),
             daemon_fingerprint: "fp".into(),
@@ -30,11 +32,27 @@ fn envelope(to: Option<&str>) -> Envelope {
     }
 }
 
-const KNOWN: [(Option<&str>, Form, &str); 4] = [
-    (Some("peer"), Form::V2, "84f18e4fbb5effca4c9bed0f645695020866e5e92a102fbfcf58b763f35df896"),
-    (Some("peer"), Form::V3, "c771c6ad9c7e3d725ae937055ec539133469804783ef72f3e801a2d5ee82da45"),
-    (None, Form::V2, "9a2b709e7f001645695516458adc2dd8e336361254399adbe28d54cfeeb81fc7"),
-    (None, Form::V3, "a2fd9afff712d6688cb23838f1d10bd337592bcbf749a6505604138af2b6deef"),
+const KNOWN: [(Option<&str>, EnvelopeSignatureScheme, &str); 4] = [
+    (
+        Some("peer"),
+        EnvelopeSignatureScheme::V2,
+        "84f18e4fbb5effca4c9bed0f645695020866e5e92a102fbfcf58b763f35df896",
+    ),
+    (
+        Some("peer"),
+        EnvelopeSignatureScheme::V3,
+        "c771c6ad9c7e3d725ae937055ec539133469804783ef72f3e801a2d5ee82da45",
+    ),
+    (
+        None,
+        EnvelopeSignatureScheme::V2,
+        "9a2b709e7f001645695516458adc2dd8e336361254399adbe28d54cfeeb81fc7",
+    ),
+    (
+        None,
+        EnvelopeSignatureScheme::V3,
+        "a2fd9afff712d6688cb23838f1d10bd337592bcbf749a6505604138af2b6deef",
+    ),
 ];
 
 #[test]
@@ -53,7 +71,7 @@ fn pk_14_both_forms_give_the_known_answers() {
 #[test]
 fn pk_14_every_field_is_covered_by_the_third_form() {
     let mut good = envelope(Some("peer"));
-    good.sign(SECRET, Form::V3);
+    good.sign(SECRET, EnvelopeSignatureScheme::V3);
     let changes: [fn(&mut Envelope); 11] = [
         |one| one.sent_at = "2026-05-22T08:07:09Z".parse().unwrap(),
         |one| one.sender.agent_id = "you".into(),
@@ -81,7 +99,7 @@ fn pk_14_every_field_is_covered_by_the_third_form() {
 #[test]
 fn pk_14_an_envelope_is_not_more_than_two_million_bytes_and_says_what_it_must() {
     let mut good = envelope(Some("peer"));
-    good.sign(SECRET, Form::V3);
+    good.sign(SECRET, EnvelopeSignatureScheme::V3);
     let room = 2_000_000 - good.to_json().len();
     good.payload.push_str(&" ".repeat(room));
     assert_eq!(good.to_json().len(), 2_000_000);
@@ -101,6 +119,9 @@ fn pk_14_an_envelope_is_not_more_than_two_million_bytes_and_says_what_it_must() 
         ("\"a\":\"1\"", "\"a\":1"),
     ] {
         assert!(text.contains(from), "{from}");
-        assert!(Envelope::parse(&text.replacen(from, to, 1), &Limits::default()).is_err(), "{from} → {to}");
+        assert!(
+            Envelope::parse(&text.replacen(from, to, 1), &Limits::default()).is_err(),
+            "{from} → {to}"
+        );
     }
 }

@@ -4,10 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use proptest::prelude::*;
-use sp_formats::repo::Transport;
-use sp_formats::report::{Edit, Report, edited, text_digest};
-use sp_formats::state::State;
-use sp_formats::{config, pack, pattern, printable, repo, skill};
+use sp_formats::git_repo::GitTransport;
+use sp_formats::report::{Report, TextEdit, apply_edits, text_digest};
+use sp_formats::state::InstallState;
+use sp_formats::{config, git_repo, pack, pattern, printable, skill};
 use sp_tree::Limits;
 
 /// Pieces that YAML, frontmatter, URLs and patterns are made of, in any order.
@@ -67,7 +67,11 @@ fn hostile() -> impl Strategy<Value = String> {
         "\\",
         "\u{85}",
     ]);
-    prop_oneof![prop::collection::vec(pieces, 0..40).prop_map(|pieces| pieces.concat()), ".{0,200}", "\\PC{0,200}",]
+    prop_oneof![
+        prop::collection::vec(pieces, 0..40).prop_map(|pieces| pieces.concat()),
+        ".{0,200}",
+        "\\PC{0,200}",
+    ]
 }
 
 /// Pieces that Markdown is made of, in any order.
@@ -163,9 +167,11 @@ fn frontmatter() -> impl Strategy<Value = String> {
         "allowed-tools: ['*', \"#x\"]",
     ]);
     let end = prop::sample::select(vec!["\n", "\r\n"]);
-    let start = prop::sample::select(vec!["---\n", "\u{feff}---\n", "\n\n---\n", "\u{feff}\r\n---\r\n"]);
-    (start, end, prop::collection::vec(lines, 0..8))
-        .prop_map(|(start, end, lines)| format!("{start}{}{end}---{end}Body.{end}", lines.join(end)))
+    let start =
+        prop::sample::select(vec!["---\n", "\u{feff}---\n", "\n\n---\n", "\u{feff}\r\n---\r\n"]);
+    (start, end, prop::collection::vec(lines, 0..8)).prop_map(|(start, end, lines)| {
+        format!("{start}{}{end}---{end}Body.{end}", lines.join(end))
+    })
 }
 
 /// Packs with problems that can be mended, among others.
@@ -194,7 +200,7 @@ fn packs() -> impl Strategy<Value = String> {
     (end, prop::collection::vec(lines, 0..10)).prop_map(|(end, lines)| lines.join(end) + end)
 }
 
-fn edits(report: &Report) -> Vec<Edit> {
+fn edits(report: &Report) -> Vec<TextEdit> {
     report.findings.iter().flat_map(|finding| finding.fix.iter().cloned()).collect()
 }
 
@@ -211,8 +217,12 @@ fn settled(mut text: String, read: &dyn Fn(&str) -> Report) -> String {
             edits.iter().all(|edit| text.get(edit.span.clone()).is_some()),
             "an edit that stands nowhere: {edits:?}"
         );
-        assert_eq!(text_digest(&text), sp_tree::Digest::of(report.text.as_bytes()), "a fix knows its text");
-        text = edited(&text, edits);
+        assert_eq!(
+            text_digest(&text),
+            sp_tree::Digest::of(report.text.as_bytes()),
+            "a fix knows its text"
+        );
+        text = apply_edits(&text, edits);
     }
     assert!(edits(&read(&text)).is_empty(), "eight times mended, and still to mend: {text:?}");
     text
@@ -220,12 +230,12 @@ fn settled(mut text: String, read: &dyn Fn(&str) -> Report) -> String {
 
 fn read_skill(text: &str) -> Report {
     let (skill, report) = skill::read("f", "folder", text.as_bytes(), &Limits::default());
-    assert!(skill.is_some_and(|skill| skill.body <= text.len()));
+    assert!(skill.is_some_and(|skill| skill.body_start <= text.len()));
     report
 }
 
 fn read_pack(text: &str) -> Report {
-    pack::read_partly("f", text, &Limits::default()).1
+    pack::read_partial("f", text, &Limits::default()).1
 }
 
 /// Whether the YAML of a report could be read at all.
@@ -234,20 +244,35 @@ fn is_yaml(report: &Report) -> bool {
 }
 
 fn check(report: &Report) {
-    let placed = report.placed();
+    let placed = report.located_findings();
     assert_eq!(placed.len(), report.findings.len());
-    for place in placed.iter().filter_map(|placed| placed.place.as_ref()) {
-        assert!(place.span.start <= place.span.end && report.text.get(place.span.clone()).is_some(), "{place:?}");
-        assert!(place.start <= place.end && place.start.line >= 1 && place.start.column >= 1, "{place:?}");
-        assert!(place.excerpt.before.len() + place.excerpt.marked.len() + place.excerpt.after.len() < 700, "{place:?}");
+    for place in placed.iter().filter_map(|placed| placed.location.as_ref()) {
+        assert!(
+            place.span.start <= place.span.end && report.text.get(place.span.clone()).is_some(),
+            "{place:?}"
+        );
+        assert!(
+            place.start <= place.end && place.start.line >= 1 && place.start.column >= 1,
+            "{place:?}"
+        );
+        assert!(
+            place.excerpt.before.len() + place.excerpt.marked.len() + place.excerpt.after.len()
+                < 700,
+            "{place:?}"
+        );
     }
-    assert!(placed.is_sorted_by_key(|placed| placed.place.as_ref().map_or(0, |place| place.span.start)));
+    assert!(
+        placed.is_sorted_by_key(|placed| placed
+            .location
+            .as_ref()
+            .map_or(0, |place| place.span.start))
+    );
     for finding in &report.findings {
         let span = finding.span.clone().unwrap_or(0..0);
         assert!(span.start <= span.end, "{finding:?}");
         assert!(span.start <= report.text.len(), "{finding:?} in {:?}", report.text);
         assert!(!finding.message.is_empty());
-        report.place(finding);
+        report.format_location(finding);
     }
 }
 
@@ -275,7 +300,7 @@ proptest! {
         check(&report);
         prop_assert_eq!(skill.is_some(), std::str::from_utf8(&bytes).is_ok());
         if let Some(skill) = skill {
-            prop_assert!(skill.body <= bytes.len());
+            prop_assert!(skill.body_start <= bytes.len());
         }
     }
 
@@ -288,24 +313,24 @@ proptest! {
 
     #[test]
     fn se_14_state_of_any_bytes_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), text in hostile()) {
-        let _ = State::parse(&bytes);
-        let _ = State::parse(text.as_bytes());
+        let _ = InstallState::parse(&bytes);
+        let _ = InstallState::parse(text.as_bytes());
         let record = serde_json::json!({"version": 1, "installs": [{"sink": text, "sink_path": text, "pack": text, "installed_paths": [text]}]});
-        let state = State::parse(record.to_string().as_bytes()).unwrap();
-        let again = State::parse(&state.to_json().unwrap()).unwrap();
+        let state = InstallState::parse(record.to_string().as_bytes()).unwrap();
+        let again = InstallState::parse(&state.to_json().unwrap()).unwrap();
         prop_assert_eq!(state, again);
     }
 
     #[test]
     fn se_14_repos_refs_and_patterns_of_any_text_are_taken_or_refused(text in hostile()) {
-        if let Ok(repo) = repo::Repo::new(&text) {
+        if let Ok(repo) = git_repo::GitRepo::new(&text) {
             prop_assert!(!repo.url.starts_with('-'));
             // What git would take for the name of a helper program stands before the first `::`.
             // A path becomes absolute before git sees it.
-            let helper = repo.url.split_once("::").map(|(helper, _)| helper).filter(|_| repo.transport != Transport::Path);
+            let helper = repo.url.split_once("::").map(|(helper, _)| helper).filter(|_| repo.transport != GitTransport::Path);
             prop_assert!(helper.is_none_or(|helper| helper.contains(['/', ':'])), "{}", repo.url);
         }
-        if let Ok(git_ref) = repo::GitRef::new(&text) {
+        if let Ok(git_ref) = git_repo::GitRef::new(&text) {
             prop_assert!(!git_ref.as_str().starts_with('-') && !git_ref.as_str().contains(' '));
         }
         if let Ok(pattern) = pattern::Pattern::new(&text) {
@@ -318,7 +343,7 @@ proptest! {
     fn se_08_what_is_printable_has_no_control_character(text in hostile()) {
         let shown = printable::printable(&text);
         prop_assert!(!shown.chars().any(char::is_control));
-        prop_assert_eq!(printable::masked(&text).len(), text.len());
+        prop_assert_eq!(printable::mask_secrets(&text).len(), text.len());
     }
 
     #[test]
@@ -332,7 +357,7 @@ proptest! {
         prop_assert!(found.is_sorted_by_key(|reference| reference.span.start));
         for (from, exists) in [("", false), ("references/deep", false), ("references", true)] {
             let mut report = Report::new("f", text.as_str());
-            skill::check_references(&found, skill::Place::Other(from), &["a.md", "references/a.md"], &|_| exists, &mut report);
+            skill::check_references(&found, skill::ReferencingFile::OtherFile(from), &["a.md", "references/a.md"], &|_| exists, &mut report);
             check(&report);
             prop_assert!(report.findings.len() <= found.len());
             prop_assert!(!exists || report.findings.iter().all(|finding| finding.message.contains("leads out")));

@@ -3,14 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::package::envelope::{Envelope, Form};
-use sp_formats::package::{Coverage, Graph, Outcome, PackageKind, read, to_graph};
+use sp_formats::package::envelope::{Envelope, EnvelopeSignatureScheme};
+use sp_formats::package::{
+    Graph, PackageKind, SignatureCoverage, VerificationOutcome, layers_to_graph, read,
+};
 use sp_formats::report::Severity;
 use sp_tree::Limits;
 
 fn samples() -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "ctxpkg"));
     files.sort();
     assert_eq!(files.len(), 9);
@@ -23,14 +26,28 @@ fn pk_10_every_package_of_another_tool_is_read_and_verified() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let bytes = std::fs::read(&path).unwrap();
         let read = read(&name, bytes.clone(), &Limits::default());
-        let told: Vec<_> =
-            read.report.findings.iter().map(|f| format!("{} {:?} {}", f.check.id, f.severity, f.message)).collect();
+        let told: Vec<_> = read
+            .report
+            .findings
+            .iter()
+            .map(|f| format!("{} {:?} {}", f.check.id, f.severity, f.message))
+            .collect();
         let package = read.package.unwrap_or_else(|| panic!("{name}: {told:?}"));
-        assert!(read.steps.iter().all(|step| step.outcome != Outcome::Failed), "{name}: {:?}", read.steps);
+        assert!(
+            read.steps.iter().all(|step| step.outcome != VerificationOutcome::Failed),
+            "{name}: {:?}",
+            read.steps
+        );
         assert_eq!(package.text().as_bytes(), bytes, "{name} is kept to the letter");
-        let signed = name.contains("signed") && !name.contains("unsigned") || name.starts_with("vector");
-        assert_eq!(package.signer.map(|signer| signer.coverage), signed.then_some(Coverage::Whole), "{name}");
-        let unexpected: Vec<_> = told.iter().filter(|line| signed || !line.starts_with("PK-13")).collect();
+        let signed =
+            name.contains("signed") && !name.contains("unsigned") || name.starts_with("vector");
+        assert_eq!(
+            package.signer.map(|signer| signer.coverage),
+            signed.then_some(SignatureCoverage::Whole),
+            "{name}"
+        );
+        let unexpected: Vec<_> =
+            told.iter().filter(|line| signed || !line.starts_with("PK-13")).collect();
         assert!(unexpected.is_empty(), "{name}: {unexpected:?}");
         let kind = if name.contains("skills") { PackageKind::Skills } else { PackageKind::Context };
         assert_eq!(package.manifest.kind, kind, "{name}");
@@ -40,7 +57,8 @@ fn pk_10_every_package_of_another_tool_is_read_and_verified() {
 
 #[test]
 fn pk_24_the_documents_of_another_tool_are_unpacked() {
-    let path = samples().into_iter().find(|path| path.to_string_lossy().contains("skills")).unwrap();
+    let path =
+        samples().into_iter().find(|path| path.to_string_lossy().contains("skills")).unwrap();
     let package = read("skills", std::fs::read(path).unwrap(), &Limits::default()).package.unwrap();
     let documents = package.documents.unwrap();
     let text = String::from_utf8(documents.get("pr-review/SKILL.md").unwrap().to_vec()).unwrap();
@@ -51,8 +69,8 @@ fn pk_24_the_documents_of_another_tool_are_unpacked() {
 fn pk_20_layers_become_the_graph_that_the_other_tool_makes_of_them() {
     let path = samples().into_iter().find(|path| path.ends_with("l2-unsigned.ctxpkg")).unwrap();
     let package = read("l2", std::fs::read(path).unwrap(), &Limits::default()).package.unwrap();
-    let theirs = Graph::of(package.content());
-    let ours = to_graph(package.content());
+    let theirs = Graph::from_content(package.content());
+    let ours = layers_to_graph(package.content());
     let said = |kind: &str, content: &str| (kind.to_owned(), content.to_owned());
     let theirs: Vec<_> = theirs.nodes.iter().map(|node| said(&node.kind, &node.content)).collect();
     let ours: Vec<_> = ours.nodes.iter().map(|node| said(&node.kind, &node.content)).collect();
@@ -63,12 +81,18 @@ fn pk_20_layers_become_the_graph_that_the_other_tool_makes_of_them() {
 
 #[test]
 fn pk_14_the_envelope_of_another_tool_holds_with_its_secret_and_with_no_other() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/l2-signed.ctxpkg.envelope.json");
-    let envelope = Envelope::parse(&std::fs::read_to_string(path).unwrap(), &Limits::default()).unwrap();
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/l2-signed.ctxpkg.envelope.json");
+    let envelope =
+        Envelope::parse(&std::fs::read_to_string(path).unwrap(), &Limits::default()).unwrap();
     assert_eq!(envelope.recipient.as_deref(), Some("peer-agent"));
-    assert_eq!(envelope.verify(b"s3cret"), Some(Form::V3));
+    assert_eq!(envelope.verify(b"s3cret"), Some(EnvelopeSignatureScheme::V3));
     assert_eq!(envelope.verify(b"s3cre"), None);
-    assert!(read("payload", envelope.payload.clone().into_bytes(), &Limits::default()).package.is_some());
+    assert!(
+        read("payload", envelope.payload.clone().into_bytes(), &Limits::default())
+            .package
+            .is_some()
+    );
     let again = Envelope::parse(&envelope.to_json(), &Limits::default()).unwrap();
     assert_eq!(again, envelope);
 }

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use sp_formats::json::{Json, Numbers, canonical};
-use sp_formats::package::{Coverage, read};
+use sp_formats::json::{JsonDocument, JsonNumberFormat, canonicalize};
+use sp_formats::package::{SignatureCoverage, read};
 use sp_formats::yaml;
 use sp_tree::{Digest, Limits, PrivateKey};
 
@@ -63,7 +63,8 @@ fn shortest(number: f64) -> (String, i32) {
     // No finite number has more digits than this.
     let (exact, _) = parts(format!("{:.800e}", number.abs()));
     let (head, tail) = exact.split_at(digits.len());
-    let is_halfway = tail.strip_prefix('5').is_some_and(|rest| rest.bytes().all(|digit| digit == b'0'));
+    let is_halfway =
+        tail.strip_prefix('5').is_some_and(|rest| rest.bytes().all(|digit| digit == b'0'));
     let is_even = head.bytes().last().is_some_and(|digit| digit % 2 == 0);
     match is_halfway && is_even {
         true => (head.to_owned(), exponent),
@@ -76,7 +77,9 @@ fn with_point(digits: &str, whole: i32) -> (String, String) {
     let length = i32::try_from(digits.len()).unwrap();
     match whole {
         ..=0 => ("0".into(), format!("{}{digits}", "0".repeat(whole.unsigned_abs() as usize))),
-        _ if whole >= length => (format!("{digits}{}", "0".repeat((whole - length) as usize)), String::new()),
+        _ if whole >= length => {
+            (format!("{digits}{}", "0".repeat((whole - length) as usize)), String::new())
+        }
         _ => (digits[..whole as usize].into(), digits[whole as usize..].into()),
     }
 }
@@ -119,21 +122,27 @@ fn as_serde_json(number: f64) -> String {
 }
 
 /// Reads a number and writes it again.
-fn rewritten(text: &str, numbers: Numbers) -> String {
-    let json = Json::parse(text, &Limits::default()).unwrap();
-    canonical(json.root(), "", numbers).unwrap()
+fn rewritten(text: &str, numbers: JsonNumberFormat) -> String {
+    let json = JsonDocument::parse(text, &Limits::default()).unwrap();
+    canonicalize(json.root(), "", numbers).unwrap()
 }
 
 /// Asserts that every way of reading this text and writing it again keeps the number.
 fn assert_kept(text: &str) {
     let number: f64 = text.parse().unwrap();
-    let is_whole = text.parse::<i128>().is_ok_and(|whole| i64::try_from(whole).is_ok() || u64::try_from(whole).is_ok());
+    let is_whole = text
+        .parse::<i128>()
+        .is_ok_and(|whole| i64::try_from(whole).is_ok() || u64::try_from(whole).is_ok());
     let expected = if is_whole { text.to_owned() } else { as_serde_json(number) };
-    assert_eq!(rewritten(text, Numbers::Rounded), expected, "{text}");
-    let lossless = rewritten(text, Numbers::Lossless);
-    assert_eq!(lossless.parse::<f64>().unwrap().to_bits(), number.to_bits(), "{text} became {lossless}");
-    let json = Json::parse(text, &Limits::default()).unwrap();
-    assert_eq!(json.root().number().unwrap().to_bits(), number.to_bits(), "{text}");
+    assert_eq!(rewritten(text, JsonNumberFormat::Rounded), expected, "{text}");
+    let lossless = rewritten(text, JsonNumberFormat::Lossless);
+    assert_eq!(
+        lossless.parse::<f64>().unwrap().to_bits(),
+        number.to_bits(),
+        "{text} became {lossless}"
+    );
+    let json = JsonDocument::parse(text, &Limits::default()).unwrap();
+    assert_eq!(json.root().as_f64().unwrap().to_bits(), number.to_bits(), "{text}");
     let read: f64 = serde_json::from_str(text).unwrap();
     assert_eq!(read.to_bits(), number.to_bits(), "{text}");
     let yaml = yaml::parse(text, &Limits::default()).unwrap();
@@ -149,7 +158,10 @@ fn pk_12_numbers_of_rfc_8785_keep_their_value() {
         assert_eq!(ecmascript(number), text, "the notation of this test");
         assert_kept(text);
         assert_kept(&as_serde_json(number));
-        assert_eq!(rewritten(&as_serde_json(number), Numbers::Rounded), as_serde_json(number));
+        assert_eq!(
+            rewritten(&as_serde_json(number), JsonNumberFormat::Rounded),
+            as_serde_json(number)
+        );
     }
     for text in DIFFICULT {
         assert_kept(text);
@@ -214,17 +226,30 @@ fn signed_with_ratio(ratio: &str) -> String {
 
 #[test]
 fn pk_12_a_signature_over_a_long_fraction_holds() {
-    let long = ["0.22805621850967914", "0.2425281724644782", "1.448997445238699", "0.30000000000000004", "1e-7", "0.0"];
+    let long = [
+        "0.22805621850967914",
+        "0.2425281724644782",
+        "1.448997445238699",
+        "0.30000000000000004",
+        "1e-7",
+        "0.0",
+    ];
     let rfc = RFC_8785.into_iter().map(|(bits, _)| as_serde_json(f64::from_bits(bits)));
     for ratio in long.into_iter().map(str::to_owned).chain(rfc) {
         let read = read("vec", signed_with_ratio(&ratio).into_bytes(), &Limits::default());
         let signer = read.package.and_then(|package| package.signer);
-        assert_eq!(signer.map(|signer| signer.coverage), Some(Coverage::Whole), "{ratio}: {:?}", read.steps);
+        assert_eq!(
+            signer.map(|signer| signer.coverage),
+            Some(SignatureCoverage::Whole),
+            "{ratio}: {:?}",
+            read.steps
+        );
     }
     // Older releases of the other tool write the exponent without a sign.
     let older = read("vec", signed_with_ratio("1e22").into_bytes(), &Limits::default());
     assert!(older.package.is_some(), "{:?}", older.steps);
     // Another number in place of the one that was signed.
-    let changed = signed_with_ratio("0.22805621850967914").replace("0.22805621850967914", "0.22805621850967911");
+    let changed = signed_with_ratio("0.22805621850967914")
+        .replace("0.22805621850967914", "0.22805621850967911");
     assert!(read("vec", changed.into_bytes(), &Limits::default()).package.is_none());
 }

@@ -4,10 +4,11 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value as Plain, json};
-use sp_formats::json::{Json, Value};
+use sp_formats::json::{JsonDocument, JsonValue};
 use sp_formats::package::{
-    Coverage, Dependency, Draft, NewGraph, Outcome, Package, PackageKind, PackageName, PackageVersion, Range,
-    WriteError, compatible, read, read_input, to_graph, write, write_documents,
+    GraphBuilder, Package, PackageDependency, PackageDraft, PackageKind, PackageName,
+    PackageVersion, PackageWriteError, SignatureCoverage, VerificationOutcome, VersionRange,
+    layers_to_graph, read, read_input, write, write_documents, write_lean_ctx_compatible,
 };
 use sp_tree::{Limits, PrivateKey, RelPath};
 
@@ -22,8 +23,8 @@ fn key() -> PrivateKey {
     PrivateKey::from_seed(&[7; 32])
 }
 
-fn draft(content: impl Into<String>) -> Draft {
-    Draft {
+fn draft(content: impl Into<String>) -> PackageDraft {
+    PackageDraft {
         name: PackageName::new("notes").unwrap(),
         version: PackageVersion::new("1.2.3").unwrap(),
         description: "Notes.".into(),
@@ -35,9 +36,9 @@ fn draft(content: impl Into<String>) -> Draft {
         dependencies: Vec::new(),
         conflicts: Vec::new(),
         tool_version: "0".into(),
-        more: Vec::new(),
+        extra_members: Vec::new(),
         content: content.into(),
-        merged: None,
+        merged_graph: None,
     }
 }
 
@@ -45,16 +46,20 @@ fn draft(content: impl Into<String>) -> Draft {
 fn holds(text: &str) -> Package {
     let read = read("a package", text.as_bytes().to_vec(), &limits());
     let told: Vec<&String> = read.report.findings.iter().map(|finding| &finding.message).collect();
-    assert!(read.steps.iter().all(|step| step.outcome != Outcome::Failed), "{:?} {told:?}\n{text}", read.steps);
+    assert!(
+        read.steps.iter().all(|step| step.outcome != VerificationOutcome::Failed),
+        "{:?} {told:?}\n{text}",
+        read.steps
+    );
     assert!(read.package.is_some(), "{told:?}\n{text}");
     read.package.unwrap()
 }
 
-fn written(draft: &Draft) -> Package {
+fn written(draft: &PackageDraft) -> Package {
     holds(&write(draft, None, &limits()).unwrap())
 }
 
-fn plain(value: Value<'_>) -> Plain {
+fn plain(value: JsonValue<'_>) -> Plain {
     serde_json::from_str(value.raw()).unwrap()
 }
 
@@ -82,7 +87,8 @@ fn any_text() -> impl Strategy<Value = String> {
 
 /// Members that nobody knows.
 fn unknown() -> impl Strategy<Value = Map<String, Plain>> {
-    prop::collection::btree_map("x-[a-z]{1,3}", any_json(), 0..3).prop_map(|map| map.into_iter().collect())
+    prop::collection::btree_map("x-[a-z]{1,3}", any_json(), 0..3)
+        .prop_map(|map| map.into_iter().collect())
 }
 
 fn with(mut known: Plain, more: &Map<String, Plain>) -> Plain {
@@ -135,11 +141,12 @@ prop_compose! {
 /// Whether all of one value stands in the other: members may have come, and nothing may have gone.
 fn stands_in(one: &Plain, other: &Plain) -> bool {
     match (one, other) {
-        (Plain::Object(one), Plain::Object(other)) => {
-            one.iter().all(|(key, value)| other.get(key).is_some_and(|found| stands_in(value, found)))
-        }
+        (Plain::Object(one), Plain::Object(other)) => one
+            .iter()
+            .all(|(key, value)| other.get(key).is_some_and(|found| stands_in(value, found))),
         (Plain::Array(one), Plain::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| stands_in(one, other))
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| stands_in(one, other))
         }
         (one, other) => one == other,
     }
@@ -150,7 +157,8 @@ struct Scribe(u64);
 
 impl Scribe {
     fn draw(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % most
     }
 
@@ -162,7 +170,9 @@ impl Scribe {
         let mut quoted = String::from("\"");
         for c in text.chars() {
             if c < ' ' || matches!(c, '"' | '\\') || self.draw(3) == 0 {
-                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| quoted += &format!("\\u{unit:04X}"));
+                c.encode_utf16(&mut [0; 2])
+                    .iter()
+                    .for_each(|unit| quoted += &format!("\\u{unit:04X}"));
             } else if c == '/' {
                 quoted += "\\/";
             } else {
@@ -179,15 +189,26 @@ impl Scribe {
                 let turn = self.draw(members.len().max(1) as u64) as usize;
                 members.rotate_left(turn);
                 let member = |(key, value): (&String, &Plain)| {
-                    format!("{}{}{}:{}", self.white(), self.text(key), self.white(), self.value(value))
+                    format!(
+                        "{}{}{}:{}",
+                        self.white(),
+                        self.text(key),
+                        self.white(),
+                        self.value(value)
+                    )
                 };
                 format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
             }
             Plain::Array(items) => {
-                format!("[{}]", items.iter().map(|item| self.value(item)).collect::<Vec<_>>().join(","))
+                format!(
+                    "[{}]",
+                    items.iter().map(|item| self.value(item)).collect::<Vec<_>>().join(",")
+                )
             }
             Plain::String(text) => self.text(text),
-            Plain::Number(number) if number.is_f64() => format!("{number}{}", ["", "0", "00"][self.draw(3) as usize]),
+            Plain::Number(number) if number.is_f64() => {
+                format!("{number}{}", ["", "0", "00"][self.draw(3) as usize])
+            }
             other => other.to_string(),
         };
         format!("{}{text}{}", self.white(), self.white())
@@ -202,7 +223,7 @@ proptest! {
         let key = signed.then(key);
         let text = write(&draft(content.to_string()), key.as_ref(), &limits()).unwrap();
         let package = holds(&text);
-        prop_assert_eq!(package.signer.map(|signer| signer.coverage), signed.then_some(Coverage::Whole));
+        prop_assert_eq!(package.signer.map(|signer| signer.coverage), signed.then_some(SignatureCoverage::Whole));
         prop_assert_eq!(&**package.text(), text.as_str());
         let again = written(&draft(package.content().raw()));
         prop_assert_eq!(&again.manifest.integrity, &package.manifest.integrity);
@@ -220,7 +241,7 @@ proptest! {
     fn pk_02_members_that_nobody_knows_survive(content in any_content(), more in unknown()) {
         let mut draft = draft(content.to_string());
         // A manifest is signed, so its numbers must be such as every tool writes alike.
-        draft.more = more.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
+        draft.extra_members = more.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
         let package = written(&draft);
         prop_assert!(stands_in(&content, &plain(package.content())), "{}", package.text());
         prop_assert!(stands_in(&Plain::Object(more), &plain(package.raw_manifest())), "{}", package.text());
@@ -246,7 +267,7 @@ proptest! {
         let spaced = text.replacen(package.content().raw(), &spaced, 1);
         let again = holds(&spaced);
         prop_assert_eq!(again.manifest.integrity, package.manifest.integrity);
-        prop_assert_eq!(again.signer.unwrap().coverage, Coverage::Whole);
+        prop_assert_eq!(again.signer.unwrap().coverage, SignatureCoverage::Whole);
     }
 
     #[test]
@@ -273,8 +294,9 @@ proptest! {
 fn pk_11_the_known_answer_vector_is_signed_anew_to_the_same_bytes() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/vector.ctxpkg");
     let vector = holds(&std::fs::read_to_string(path).unwrap());
-    let again = holds(&compatible(&vector, Some(&key()), &limits()).unwrap());
-    let [known, made] = [&vector, &again].map(|package| plain(package.raw_manifest())["signature"].clone());
+    let again = holds(&write_lean_ctx_compatible(&vector, Some(&key()), &limits()).unwrap());
+    let [known, made] =
+        [&vector, &again].map(|package| plain(package.raw_manifest())["signature"].clone());
     for member in ["algorithm", "public_key", "value", "manifest_value"] {
         assert!(known[member].is_string(), "{member}");
         assert_eq!(made[member], known[member], "{member}");
@@ -284,14 +306,20 @@ fn pk_11_the_known_answer_vector_is_signed_anew_to_the_same_bytes() {
 
 #[test]
 fn pk_12_another_key_signs_otherwise_and_any_change_of_the_manifest_is_seen() {
-    let content = json!({"context_graph": {"nodes": [{"id": "a", "type": "fact", "content": "x"}]}}).to_string();
+    let content =
+        json!({"context_graph": {"nodes": [{"id": "a", "type": "fact", "content": "x"}]}})
+            .to_string();
     let text = write(&draft(content), Some(&key()), &limits()).unwrap();
     assert_eq!(holds(&text).signer.unwrap().key, key().public());
     let other = "0".repeat(128);
-    let value = plain(holds(&text).raw_manifest())["signature"]["value"].as_str().unwrap().to_owned();
-    for (from, to) in
-        [("Notes.", "Other."), (TIME, "2026-05-23T00:00:00Z"), ("\"tags\":[]", "\"tags\":[\"x\"]"), (&value, &other)]
-    {
+    let value =
+        plain(holds(&text).raw_manifest())["signature"]["value"].as_str().unwrap().to_owned();
+    for (from, to) in [
+        ("Notes.", "Other."),
+        (TIME, "2026-05-23T00:00:00Z"),
+        ("\"tags\":[]", "\"tags\":[\"x\"]"),
+        (&value, &other),
+    ] {
         let changed = text.replacen(from, to, 1);
         assert_ne!(changed, text, "{from}");
         let read = read("changed", changed.into_bytes(), &limits());
@@ -305,16 +333,21 @@ type Nodes = Vec<(String, String)>;
 type Edges = Vec<(String, String, String)>;
 
 /// What a graph says, without ids.
-fn said(graph: &NewGraph) -> (Nodes, Edges) {
-    let content = |id: &str| graph.nodes.iter().find(|node| node.id() == id).unwrap().content.clone();
+fn said(graph: &GraphBuilder) -> (Nodes, Edges) {
+    let content =
+        |id: &str| graph.nodes.iter().find(|node| node.id() == id).unwrap().content.clone();
     let nodes = graph.nodes.iter().map(|node| (node.kind.clone(), node.content.clone())).collect();
-    let edges = graph.edges.iter().map(|edge| (content(&edge.from), edge.kind.clone(), content(&edge.to))).collect();
+    let edges = graph
+        .edges
+        .iter()
+        .map(|edge| (content(&edge.from), edge.kind.clone(), content(&edge.to)))
+        .collect();
     (nodes, edges)
 }
 
-fn graph_of(content: &Plain) -> NewGraph {
-    let json = Json::parse(content.to_string(), &limits()).unwrap();
-    to_graph(json.root())
+fn graph_of(content: &Plain) -> GraphBuilder {
+    let json = JsonDocument::parse(content.to_string(), &limits()).unwrap();
+    layers_to_graph(json.root())
 }
 
 fn pairs(list: &[(&str, &str)]) -> Nodes {
@@ -337,7 +370,10 @@ fn pk_20_every_layer_becomes_nodes_of_its_types() {
                 ("insight", "Queries are slow"),
             ],
         ),
-        (json!({"patterns": {"patterns": [{"description": "One file a test"}]}}), vec![("pattern", "One file a test")]),
+        (
+            json!({"patterns": {"patterns": [{"description": "One file a test"}]}}),
+            vec![("pattern", "One file a test")],
+        ),
         (
             json!({"gotchas": {"gotchas": [{"trigger": "The build hangs", "resolution": "Remove the lock"}]}}),
             vec![("gotcha", "The build hangs\n---\nRemove the lock")],
@@ -365,11 +401,21 @@ fn pk_20_code_keeps_its_places_and_its_typed_edges() {
     }});
     let graph = graph_of(&content);
     let (nodes, edges) = said(&graph);
-    assert_eq!(nodes, pairs(&[("code_function", "main"), ("code_struct", "Shop"), ("code_function", "main")]));
+    assert_eq!(
+        nodes,
+        pairs(&[("code_function", "main"), ("code_struct", "Shop"), ("code_function", "main")])
+    );
     let edge = |to: &str, kind: &str| ("main".to_owned(), kind.to_owned(), to.to_owned());
-    assert_eq!(edges, [edge("Shop", "uses"), edge("main", "calls")], "an edge to what is not there is no edge");
+    assert_eq!(
+        edges,
+        [edge("Shop", "uses"), edge("main", "calls")],
+        "an edge to what is not there is no edge"
+    );
     let made: Plain = serde_json::from_str(&graph.nodes[1].to_json()).unwrap();
-    assert_eq!((&made["file_path"], &made["line_start"], &made["line_end"]), (&json!("b.rs"), &json!(3), &json!(9)));
+    assert_eq!(
+        (&made["file_path"], &made["line_start"], &made["line_end"]),
+        (&json!("b.rs"), &json!(3), &json!(9))
+    );
 }
 
 #[test]
@@ -389,8 +435,12 @@ fn pk_20_a_session_becomes_a_node_with_what_was_found_decided_and_left_to_do() {
         ("task", "Write the migration"),
     ];
     assert_eq!(nodes, pairs(&expected));
-    let linked: Vec<(&str, &str)> = edges.iter().map(|(from, _, to)| (from.as_str(), to.as_str())).collect();
-    assert_eq!(linked, expected[1..].iter().map(|(_, said)| ("Move to RS256", *said)).collect::<Vec<_>>());
+    let linked: Vec<(&str, &str)> =
+        edges.iter().map(|(from, _, to)| (from.as_str(), to.as_str())).collect();
+    assert_eq!(
+        linked,
+        expected[1..].iter().map(|(_, said)| ("Move to RS256", *said)).collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -399,8 +449,11 @@ fn pk_20_every_node_has_the_activation_1_and_what_its_entry_said() {
         "knowledge": {"facts": [{"category": "db", "key": "engine", "value": "PostgreSQL", "confidence": 0.5, "created_at": TIME}]},
         "gotchas": {"gotchas": [{"trigger": "t", "resolution": "r", "severity": "critical", "category": "build"}]}
     });
-    let nodes: Vec<Plain> =
-        graph_of(&content).nodes.iter().map(|node| serde_json::from_str(&node.to_json()).unwrap()).collect();
+    let nodes: Vec<Plain> = graph_of(&content)
+        .nodes
+        .iter()
+        .map(|node| serde_json::from_str(&node.to_json()).unwrap())
+        .collect();
     assert!(nodes.iter().all(|node| node["activation"] == json!(1.0)), "{nodes:?}");
     for (at, member, value) in [
         (0, "category", json!("db")),
@@ -443,7 +496,8 @@ fn pk_06_policies_are_declared_and_in_schema_2_they_are_nodes_too() {
         let new = written(&draft);
         assert_eq!((new.manifest.schema, declared(&new)), (2, vec!["policies"]), "{more}");
         let graph = new.graph();
-        let nodes: Vec<(&str, &str)> = graph.nodes.iter().map(|node| (&*node.kind, &*node.content)).collect();
+        let nodes: Vec<(&str, &str)> =
+            graph.nodes.iter().map(|node| (&*node.kind, &*node.content)).collect();
         assert_eq!(nodes, [("policy", "No secrets")], "{more}");
         assert!(new.content().get("policies").is_some(), "the layer stays");
     }
@@ -456,14 +510,25 @@ fn pk_06_what_another_tool_does_not_take_is_left_out_for_it() {
         let text = write(&draft(content.as_str()), signed.then(key).as_ref(), &limits()).unwrap();
         let package = holds(&text);
         assert_eq!(declared(&package), ["gotchas", "policies"]);
-        for (again, coverage) in [(None, Coverage::Content), (Some(key()), Coverage::Whole)] {
+        for (again, coverage) in
+            [(None, SignatureCoverage::Content), (Some(key()), SignatureCoverage::Whole)]
+        {
             let has_key = again.is_some();
-            let made = holds(&compatible(&package, again.as_ref(), &limits()).unwrap());
+            let made =
+                holds(&write_lean_ctx_compatible(&package, again.as_ref(), &limits()).unwrap());
             assert_eq!(declared(&made), ["gotchas"]);
-            assert_eq!(made.content().raw(), package.content().raw(), "the content stays to the letter");
+            assert_eq!(
+                made.content().raw(),
+                package.content().raw(),
+                "the content stays to the letter"
+            );
             assert_eq!(made.manifest.integrity, package.manifest.integrity);
             let expected = (signed || has_key).then_some(coverage);
-            assert_eq!(made.signer.map(|signer| signer.coverage), expected, "signed: {signed}, key: {has_key}");
+            assert_eq!(
+                made.signer.map(|signer| signer.coverage),
+                expected,
+                "signed: {signed}, key: {has_key}"
+            );
         }
     }
 }
@@ -492,9 +557,14 @@ fn pk_04_pk_16_a_package_states_the_level_that_was_asked_for_or_the_one_that_it_
         let mut draft = draft(content);
         draft.level = asked;
         let package = written(&draft);
-        assert_eq!((package.manifest.schema, package.manifest.level), (schema, level), "{content} at {asked:?}");
+        assert_eq!(
+            (package.manifest.schema, package.manifest.level),
+            (schema, level),
+            "{content} at {asked:?}"
+        );
         let summary = plain(package.raw_manifest())["graph_summary"].clone();
-        let (count, types) = (json!(package.graph().nodes.len()), json!(package.graph().node_types()));
+        let (count, types) =
+            (json!(package.graph().nodes.len()), json!(package.graph().node_types()));
         let expected = level.map_or(Plain::Null, |_| count);
         assert_eq!(summary["node_count"], expected, "{content} at {asked:?}");
         assert!(summary.is_null() || summary["node_types"] == types);
@@ -513,8 +583,12 @@ fn pk_04_a_scope_and_a_kind_make_it_schema_2_and_context_is_never_written() {
     assert!(manifest.get("kind").is_none());
 }
 
-fn dependency(name: &str, range: &str, optional: bool) -> Dependency {
-    Dependency { name: PackageName::new(name).unwrap(), range: Range::new(range), optional }
+fn dependency(name: &str, range: &str, optional: bool) -> PackageDependency {
+    PackageDependency {
+        name: PackageName::new(name).unwrap(),
+        range: VersionRange::new(range),
+        optional,
+    }
 }
 
 #[test]
@@ -544,9 +618,10 @@ fn pk_05_dependencies_are_read_in_both_shapes_and_written_as_a_list() {
 
 #[test]
 fn pk_05_a_range_that_is_missing_fits_every_release() {
-    let (input, _) = read_input("input", br#"{"dependencies": [{"name": "base"}], "nodes": []}"#, &limits());
+    let (input, _) =
+        read_input("input", br#"{"dependencies": [{"name": "base"}], "nodes": []}"#, &limits());
     let range = &input.unwrap().dependencies[0].range;
-    let fits = |version: &str| range.fits(&PackageVersion::new(version).unwrap());
+    let fits = |version: &str| range.matches(&PackageVersion::new(version).unwrap());
     assert!(fits("0.0.1") && fits("7.1.0") && !fits("1.0.0-rc.1"));
 }
 
@@ -563,13 +638,18 @@ fn pk_15_what_is_a_warning_to_a_reader_is_an_error_to_a_writer() {
             ),
             "not there",
         ),
-        (r#"{"context_graph":{"nodes":[{"id":"a","type":"t","content":"x","activation":1.5}]}}"#.into(), "1.5"),
+        (
+            r#"{"context_graph":{"nodes":[{"id":"a","type":"t","content":"x","activation":1.5}]}}"#
+                .into(),
+            "1.5",
+        ),
         (r#"{"gotchas":{"gotchas":[{"trigger":"t"}]}}"#.into(), "`resolution`"),
         (r#"{"policies":{"policies":[{}]}}"#.into(), "`rule`"),
     ] {
         match write(&draft(content.as_str()), None, &limits()) {
-            Err(WriteError::Content(report)) => {
-                let told: Vec<&String> = report.findings.iter().map(|finding| &finding.message).collect();
+            Err(PackageWriteError::InvalidContent(report)) => {
+                let told: Vec<&String> =
+                    report.findings.iter().map(|finding| &finding.message).collect();
                 assert!(told.iter().any(|message| message.contains(what)), "{content}: {told:?}");
             }
             other => panic!("{content}: {other:?}"),
@@ -588,9 +668,15 @@ fn pk_06_what_is_no_list_is_refused_and_never_lost() {
         r#"{"knowledge":[{"value":"x"}]}"#.into(),
     ] {
         match write(&draft(content.as_str()), None, &limits()) {
-            Err(WriteError::Content(report) | WriteError::Refused(report)) => {
-                let told: Vec<&String> = report.findings.iter().map(|finding| &finding.message).collect();
-                assert!(told.iter().any(|message| message.contains("must be")), "{content}: {told:?}");
+            Err(
+                PackageWriteError::InvalidContent(report) | PackageWriteError::Unreadable(report),
+            ) => {
+                let told: Vec<&String> =
+                    report.findings.iter().map(|finding| &finding.message).collect();
+                assert!(
+                    told.iter().any(|message| message.contains("must be")),
+                    "{content}: {told:?}"
+                );
             }
             other => panic!("{content}: {other:?}"),
         }
@@ -607,11 +693,14 @@ fn pk_02_a_member_of_the_content_that_is_null_survives() {
 fn pk_03_what_we_write_has_a_semver_version_and_something_in_it() {
     let mut odd = draft(r#"{"knowledge":{}}"#);
     odd.version = PackageVersion::new("1.0").unwrap();
-    assert!(matches!(write(&odd, None, &limits()), Err(WriteError::Version(_))));
+    assert!(matches!(write(&odd, None, &limits()), Err(PackageWriteError::InvalidVersion(_))));
     for nothing in ["{}", "[]", "1"] {
-        assert!(matches!(write(&draft(nothing), None, &limits()), Err(WriteError::Empty)), "{nothing}");
+        assert!(
+            matches!(write(&draft(nothing), None, &limits()), Err(PackageWriteError::Empty)),
+            "{nothing}"
+        );
     }
-    assert!(matches!(write(&draft("{"), None, &limits()), Err(WriteError::Json(_))));
+    assert!(matches!(write(&draft("{"), None, &limits()), Err(PackageWriteError::Json(_))));
 }
 
 #[test]
@@ -630,7 +719,9 @@ fn pk_07_what_we_write_has_every_member_that_other_tools_demand() {
     let written = plain(read.package.unwrap().content());
     assert!(stands_in(&content, &written), "{written}");
     let fact = &written["knowledge"]["facts"][0];
-    for member in ["category", "key", "source_session", "confidence", "created_at", "last_confirmed"] {
+    for member in
+        ["category", "key", "source_session", "confidence", "created_at", "last_confirmed"]
+    {
         assert!(fact.get(member).is_some(), "{member}");
     }
 }

@@ -14,7 +14,9 @@ use sp_tree::Limits;
 /// Rule and cut text of everything that was found.
 fn cuts(text: &str, report: &Report) -> Vec<(&'static str, String)> {
     let findings = report.findings.iter();
-    findings.map(|finding| (finding.check.id, text[finding.span.clone().unwrap()].to_owned())).collect()
+    findings
+        .map(|finding| (finding.check.id, text[finding.span.clone().unwrap()].to_owned()))
+        .collect()
 }
 
 fn in_skill(text: &str) -> Vec<(&'static str, String)> {
@@ -22,9 +24,9 @@ fn in_skill(text: &str) -> Vec<(&'static str, String)> {
 }
 
 fn in_pack(text: &str) -> Vec<(&'static str, String)> {
-    let (pack, mut report) = pack::read_partly("packs/a.yaml", text, &Limits::default());
+    let (pack, mut report) = pack::read_partial("packs/a.yaml", text, &Limits::default());
     if let Some(pack) = pack {
-        pack::advise(&pack, &mut report);
+        pack::report_advisories(&pack, &mut report);
     }
     cuts(text, &report)
 }
@@ -39,7 +41,8 @@ type Cases<'a> = &'a [(&'a str, &'a [(&'a str, &'a str)])];
 fn assert_cuts(read: impl Fn(&str) -> Vec<(&'static str, String)>, cases: Cases<'_>) {
     for (text, expected) in cases {
         let found = read(text);
-        let found: Vec<(&str, &str)> = found.iter().map(|(rule, cut)| (*rule, cut.as_str())).collect();
+        let found: Vec<(&str, &str)> =
+            found.iter().map(|(rule, cut)| (*rule, cut.as_str())).collect();
         assert_eq!(found, *expected, "in {text:?}");
     }
 }
@@ -56,19 +59,34 @@ fn as_02_a_value_is_cut_out_whatever_stands_round_it() {
             ("---  \n\n\nname: B\ndescription: x\n---\n", &[("AS-02", "B")]),
             // Quotes belong to the value.
             ("---\nname: \"B\"\ndescription: x\n---\n", &[("AS-02", "\"B\"")]),
-            ("---\n'name': 'B''s'\n\"description\": \"x: \\\"y\\\"\"\n---\n", &[("AS-02", "'B''s'")]),
+            (
+                "---\n'name': 'B''s'\n\"description\": \"x: \\\"y\\\"\"\n---\n",
+                &[("AS-02", "'B''s'")],
+            ),
             ("---\nname: b\n  c\ndescription: x\n---\n", &[("AS-02", "b\n  c")]),
             // Windows line ends, a byte-order mark, blank lines before it all.
             ("---\r\nname: B\r\ndescription: x\r\n---\r\n", &[("AS-02", "B")]),
-            ("\u{feff}---\nname: B\ndescription: x\n---\n", &[("AS-01", "\u{feff}"), ("AS-02", "B")]),
-            ("\r\n \n---\r\nname: B\r\ndescription: x\r\n---\r\n", &[("AS-01", "\r\n \n"), ("AS-02", "B")]),
+            (
+                "\u{feff}---\nname: B\ndescription: x\n---\n",
+                &[("AS-01", "\u{feff}"), ("AS-02", "B")],
+            ),
+            (
+                "\r\n \n---\r\nname: B\r\ndescription: x\r\n---\r\n",
+                &[("AS-01", "\r\n \n"), ("AS-02", "B")],
+            ),
             (
                 "\u{feff}\n---\nname: B\ndescription: x\n---\n",
                 &[("AS-01", "\u{feff}"), ("AS-01", "\n"), ("AS-02", "B")],
             ),
             // Characters of more than a byte, before it and in it.
-            ("---\n# 整理 🙂\nlicense: Größe\nname: é日🙂\ndescription: x\n---\n", &[("AS-02", "é日🙂")]),
-            ("---\nname: a\ndescription: x\nmetadata:\n  größe: 1.5 # é\n---\n", &[("AS-02", "1.5")]),
+            (
+                "---\n# 整理 🙂\nlicense: Größe\nname: é日🙂\ndescription: x\n---\n",
+                &[("AS-02", "é日🙂")],
+            ),
+            (
+                "---\nname: a\ndescription: x\nmetadata:\n  größe: 1.5 # é\n---\n",
+                &[("AS-02", "1.5")],
+            ),
         ],
     );
 }
@@ -89,15 +107,22 @@ fn as_02_a_value_is_cut_out_behind_scalars_of_several_lines() {
         "? description\n: x\n",
         "description: x\nlicense: {a: [b, {c: d}]}\n",
     ];
-    let planted =
-        [("name: B # c\n", "B"), ("name: a\nmetadata:\n  - 1\n\n", "- 1"), ("name: a\nversoin: 1\n", "versoin")];
+    let planted = [
+        ("name: B # c\n", "B"),
+        ("name: a\nmetadata:\n  - 1\n\n", "- 1"),
+        ("name: a\nversoin: 1\n", "versoin"),
+    ];
     for scalar in scalars {
         for (line, token) in planted {
             for ends in ["\n", "\r\n"] {
                 let text = format!("---\n{scalar}{line}---\nbody\n").replace('\n', ends);
                 let found = in_skill(&text);
                 let planted = |cut: &&(&str, String)| cut.1 == token;
-                assert_eq!(found.iter().filter(planted).count(), 1, "{token} in {text:?}: {found:?}");
+                assert_eq!(
+                    found.iter().filter(planted).count(),
+                    1,
+                    "{token} in {text:?}: {found:?}"
+                );
                 // The mapping as a license is wrong as well.
                 let others = usize::from(scalar.contains('{'));
                 assert_eq!(found.len(), 1 + others, "{text:?}: {found:?}");
@@ -131,7 +156,10 @@ fn as_03_braces_and_brackets_are_cut_out_whole() {
         in_skill,
         &[
             ("---\nname: a\ndescription: x\nmetadata: {a: b} # é\n---\n", &[("AS-03", "{a: b}")]),
-            ("---\nname: a\ndescription: x\nmetadata: {\"é}\": 'b]'}\r\n---\n", &[("AS-03", "{\"é}\": 'b]'}")]),
+            (
+                "---\nname: a\ndescription: x\nmetadata: {\"é}\": 'b]'}\r\n---\n",
+                &[("AS-03", "{\"é}\": 'b]'}")],
+            ),
             (
                 "---\nname: a\ndescription: x\ntags: [b,\"c\" , [d]]\n---\n",
                 &[("AS-05", "tags"), ("AS-03", "[b,\"c\" , [d]]")],
@@ -160,11 +188,23 @@ fn as_04_what_stands_behind_a_requoted_value_is_cut_out_still() {
     assert_cuts(
         in_skill,
         &[
-            ("---\ndescription: b: it's 'c'\nname: B\n---\n", &[("AS-04", "b: it's 'c'"), ("AS-02", "B")]),
-            ("---\ndescription: [é] ü: 'ö'\r\n# '\r\nname: B\r\n---\n", &[("AS-04", "[é] ü: 'ö'"), ("AS-02", "B")]),
+            (
+                "---\ndescription: b: it's 'c'\nname: B\n---\n",
+                &[("AS-04", "b: it's 'c'"), ("AS-02", "B")],
+            ),
+            (
+                "---\ndescription: [é] ü: 'ö'\r\n# '\r\nname: B\r\n---\n",
+                &[("AS-04", "[é] ü: 'ö'"), ("AS-02", "B")],
+            ),
             (
                 "---\ndescription: b: c\nname: B\ncompatibility: d: e\nmodel: f\nmetadata:\n  n: 1\n---\n",
-                &[("AS-04", "b: c"), ("AS-02", "B"), ("AS-04", "d: e"), ("AS-05", "model"), ("AS-02", "1")],
+                &[
+                    ("AS-04", "b: c"),
+                    ("AS-02", "B"),
+                    ("AS-04", "d: e"),
+                    ("AS-05", "model"),
+                    ("AS-02", "1"),
+                ],
             ),
             (
                 "\u{feff}---\ndescription: b: c\nname: B\n---\n",
@@ -199,8 +239,13 @@ fn as_01_what_is_no_yaml_is_shown_where_it_stops_being_yaml() {
         ("---\r\nname: a\r\ndescription: x\r\nmetadata:\r\n  é: *b\r\n---\r\n", "*b"),
     ] {
         let (_, report) = skill::read("SKILL.md", "a", text.as_bytes(), &Limits::default());
-        let [finding] = &report.findings[..] else { unreachable!("one finding in {text:?}: {:?}", report.findings) };
-        assert!(text[finding.span.clone().unwrap().start..].starts_with(at), "{finding:?} in {text:?}");
+        let [finding] = &report.findings[..] else {
+            unreachable!("one finding in {text:?}: {:?}", report.findings)
+        };
+        assert!(
+            text[finding.span.clone().unwrap().start..].starts_with(at),
+            "{finding:?} in {text:?}"
+        );
     }
 }
 
@@ -211,14 +256,20 @@ fn sp_11_the_parts_of_a_pack_are_cut_out_whatever_stands_round_them() {
         &[
             ("# é\nname: a\ninclde: [b]\n", &[("SP-11", "inclde")]),
             ("\u{feff}name: a\r\n'inclde': [b]\r\n", &[("SP-11", "'inclde'")]),
-            ("name: a\ninclude: [b]\nexclude:\n  - \"/é\" # c\n  - /d\n", &[("SP-33", "\"/é\""), ("SP-33", "/d")]),
+            (
+                "name: a\ninclude: [b]\nexclude:\n  - \"/é\" # c\n  - /d\n",
+                &[("SP-33", "\"/é\""), ("SP-33", "/d")],
+            ),
             ("{name: a, include: [./b, c/]}", &[("SP-33", "./b"), ("SP-33", "c/")]),
             ("name: a\ninclude: [&x b/, *x]\n", &[("SP-33", "b/"), ("SP-33", "*x")]),
             (
                 "name: a\ninclude: [b]\ninstall:\n  sep: '/'\t# c\n  flatten: \"yes\"\n",
                 &[("SP-13", "'/'"), ("SP-13", "\"yes\"")],
             ),
-            ("name: >-\n  ä\n\nimports:\n- repo: ext::é\n  include: ['**']\n", &[("SP-08", "ext::é")]),
+            (
+                "name: >-\n  ä\n\nimports:\n- repo: ext::é\n  include: ['**']\n",
+                &[("SP-08", "ext::é")],
+            ),
             ("name: a\nimports:\n- include: [b]\n  repo: \"./é\" # c\n", &[("SP-10", "\"./é\"")]),
             ("name: a\nname: b\n", &[("SP-11", "name")]),
             ("name: a\ninclude: [b]\n--- # é\nname: b\n", &[("SP-11", "---")]),
@@ -282,13 +333,20 @@ fn comment() -> impl Strategy<Value = Piece> {
 /// A description that is read as if it were quoted.
 fn unquoted() -> impl Strategy<Value = Piece> {
     (words(), words(), prop::bool::ANY).prop_map(|(one, two, comment)| {
-        wrong("description: ", "AS-04", &format!("{one}: it's {two}"), if comment { " # it's" } else { "" })
+        wrong(
+            "description: ",
+            "AS-04",
+            &format!("{one}: it's {two}"),
+            if comment { " # it's" } else { "" },
+        )
     })
 }
 
 /// The fields that are right, and a description that is right or is not.
 fn fields() -> impl Strategy<Value = Vec<Piece>> {
-    let field = |name: &'static str, forms| value(forms).prop_map(move |value| piece(format!("{name}: {value}\n")));
+    let field = |name: &'static str, forms| {
+        value(forms).prop_map(move |value| piece(format!("{name}: {value}\n")))
+    };
     prop_oneof![
         (field("description", 0..10), field("license", 0..10), field("compatibility", 0..10)),
         (unquoted(), field("license", 0..7), field("compatibility", 0..7)),
@@ -307,10 +365,19 @@ fn planted() -> impl Strategy<Value = Piece> {
         let token = if quoted { format!("\"{key} {value}\"") } else { key };
         wrong("name: a\n", "AS-05", &token, &format!(": '{value}'"))
     });
-    let number = (words(), "[0-9]{1,3}(\\.[0-9]{1,2})?|true|No|0x[0-9a-f]{1,3}").prop_map(|(text, token)| {
-        wrong(&format!("name: a\nmetadata:\n  größe: '{text}'\n  # {text}\n  n: "), "AS-02", &token, " # 1")
+    let number = (words(), "[0-9]{1,3}(\\.[0-9]{1,2})?|true|No|0x[0-9a-f]{1,3}").prop_map(
+        |(text, token)| {
+            wrong(
+                &format!("name: a\nmetadata:\n  größe: '{text}'\n  # {text}\n  n: "),
+                "AS-02",
+                &token,
+                " # 1",
+            )
+        },
+    );
+    let braces = words().prop_map(|text| {
+        wrong("name: a\nmetadata: ", "AS-03", &format!("{{é: '{text}'}}"), " # {}")
     });
-    let braces = words().prop_map(|text| wrong("name: a\nmetadata: ", "AS-03", &format!("{{é: '{text}'}}"), " # {}"));
     prop_oneof![name, field, number, braces]
 }
 
@@ -327,7 +394,10 @@ fn skill_file() -> impl Strategy<Value = (String, Vec<(&'static str, String)>)> 
             let text = format!("---\n{lines}---\n# Body\n");
             let text = if windows { text.replace('\n', "\r\n") } else { text };
             let mark = bom.then(|| ("AS-01", "\u{feff}".to_owned()));
-            let tokens = mark.into_iter().chain(pieces.into_iter().filter_map(|piece| piece.token)).collect();
+            let tokens = mark
+                .into_iter()
+                .chain(pieces.into_iter().filter_map(|piece| piece.token))
+                .collect();
             (format!("{}{text}", if bom { "\u{feff}" } else { "" }), tokens)
         })
 }
@@ -336,7 +406,8 @@ fn skill_file() -> impl Strategy<Value = (String, Vec<(&'static str, String)>)> 
 fn body() -> impl Strategy<Value = (String, Vec<String>)> {
     prop::collection::vec((words(), "[a-zé]{1,6}", 0..6_usize), 1..6).prop_map(|bits| {
         let bits = bits.into_iter().enumerate();
-        let bits = bits.map(|(number, (words, leaf, form))| bit(&words, format!("{leaf}-{number}.md"), form));
+        let bits = bits
+            .map(|(number, (words, leaf, form))| bit(&words, format!("{leaf}-{number}.md"), form));
         let (texts, gone): (Vec<String>, Vec<Option<String>>) = bits.unzip();
         (texts.concat(), gone.into_iter().flatten().collect())
     })
@@ -368,7 +439,7 @@ proptest! {
         let text = if windows { text.replace('\n', "\r\n") } else { text };
         let start = text.len() - if windows { body.replace('\n', "\r\n").len() } else { body.len() };
         let mut report = Report::new("SKILL.md", text.as_str());
-        check_references(&references(&text, start), sp_formats::skill::Place::Skill, &[], &|_| false, &mut report);
+        check_references(&references(&text, start), sp_formats::skill::ReferencingFile::SkillMd, &[], &|_| false, &mut report);
         let mut found: Vec<String> = cuts(&text, &report).into_iter().map(|(_, cut)| cut).collect();
         let mut gone = gone;
         found.sort();

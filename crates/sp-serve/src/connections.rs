@@ -21,26 +21,31 @@ use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 /// So many connections are open at once.
-const CONNECTIONS: usize = 4096;
+const MAX_CONNECTIONS: usize = 4096;
 /// How long a client may take to say what it wants, and how long its wish may be.
-const HEAD_PATIENCE: Duration = Duration::from_secs(10);
-const LONGEST_HEAD: usize = 32 * 1024;
-const MOST_HEADERS: usize = 64;
+const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_HEADER_BYTES: usize = 32 * 1024;
+const MAX_HEADERS: usize = 64;
 /// How long is waited for what is being answered when the registry ends, and after a connection could not be taken.
-const LAST_PATIENCE: Duration = Duration::from_secs(30);
-const PAUSE: Duration = Duration::from_millis(200);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// Who is at the other end of a connection.
 #[derive(Clone, Copy)]
-pub(crate) struct Peer(pub SocketAddr);
+pub(crate) struct PeerAddr(pub SocketAddr);
 
 /// Answers until told to stop. A request may take as long as `patience`, and its head no longer than that.
-pub(crate) async fn run(listener: TcpListener, router: Router, patience: Duration, stop: impl Future<Output = ()>) {
+pub(crate) async fn run(
+    listener: TcpListener,
+    router: Router,
+    patience: Duration,
+    stop: impl Future<Output = ()>,
+) {
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE.min(patience));
-    builder.max_header_size(LONGEST_HEAD).max_headers(MOST_HEADERS);
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_READ_TIMEOUT.min(patience));
+    builder.max_header_size(MAX_HEADER_BYTES).max_headers(MAX_HEADERS);
     let graceful = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     tokio::pin!(stop);
     loop {
         let taken = tokio::select! {
@@ -48,7 +53,10 @@ pub(crate) async fn run(listener: TcpListener, router: Router, patience: Duratio
             () = &mut stop => break,
         };
         let Some((stream, peer, place)) = taken else { continue };
-        let connection = builder.serve_connection(TokioIo::new(stream), service_fn(answer(router.clone(), peer)));
+        let connection = builder.serve_connection(
+            TokioIo::new(stream),
+            service_fn(router_service(router.clone(), peer)),
+        );
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             // A client that went away, or was cut off, is nobody's trouble.
@@ -57,28 +65,31 @@ pub(crate) async fn run(listener: TcpListener, router: Router, patience: Duratio
         });
     }
     drop(listener);
-    let _ = tokio::time::timeout(LAST_PATIENCE, graceful.shutdown()).await;
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown()).await;
 }
 
-type Taken = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+type AcceptedConnection = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
 
-async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<Taken> {
+async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<AcceptedConnection> {
     let place = Arc::clone(room).acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((stream, peer)) => Some((stream, peer, place)),
         Err(_) => {
             // The system has no room for another one just now.
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             None
         }
     }
 }
 
-type Answer = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+type ResponseFuture = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
 
-fn answer(router: Router, peer: SocketAddr) -> impl Fn(hyper::Request<Incoming>) -> Answer {
+fn router_service(
+    router: Router,
+    peer: SocketAddr,
+) -> impl Fn(hyper::Request<Incoming>) -> ResponseFuture {
     move |mut request| {
-        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(PeerAddr(peer));
         Box::pin(router.clone().oneshot(request.map(Body::new)))
     }
 }
@@ -93,7 +104,9 @@ pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<Option<&str>> {
 /// Until the process is asked to end. What is being answered is answered.
 pub(crate) async fn shutdown_signal() {
     let interrupted = tokio::signal::ctrl_c();
-    let Ok(mut terminated) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) else {
+    let Ok(mut terminated) =
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+    else {
         let _ = interrupted.await;
         return;
     };

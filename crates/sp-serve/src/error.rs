@@ -10,10 +10,10 @@ use thiserror::Error;
 pub enum ServeError {
     /// The folder cannot be used.
     #[error("cannot use `{}`", .0.display())]
-    Data(PathBuf, #[source] Box<dyn std::error::Error + Send + Sync>),
+    DataDir(PathBuf, #[source] Box<dyn std::error::Error + Send + Sync>),
     /// Another registry is at work there.
     #[error("another registry uses `{}`", .0.display())]
-    Used(PathBuf),
+    DataDirInUse(PathBuf),
     /// The database cannot be used. The address is shown without its password.
     #[error("cannot use the database `{0}`")]
     Database(String, #[source] Box<dyn std::error::Error + Send + Sync>),
@@ -22,5 +22,5 @@ pub enum ServeError {
     Listen(SocketAddr, #[source] std::io::Error),
     /// The system refused something else.
     #[error("the server cannot run")]
-    Run(#[source] std::io::Error),
+    Io(#[source] std::io::Error),
 }

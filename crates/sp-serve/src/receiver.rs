@@ -8,26 +8,28 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sp_engine::pkg::{EnvelopeSignature, PackageReceiver, ReceiveError, ReceiveRequest, ReceivedPackage};
-use sp_engine::{Context, Error, Event, Kind};
+use sp_engine::pkg::{
+    EnvelopeSignature, PackageReceiver, ReceiveError, ReceiveRequest, ReceivedPackage,
+};
+use sp_engine::{Context, Error, Event, FailureKind};
 use sp_formats::json::quoted;
-use sp_formats::package::envelope::PATH;
+use sp_formats::package::envelope::HANDOFF_PATH;
 
 /// Heads of requests that are longer are not ours.
-const MAX_HEAD: usize = 16 * 1024;
+const MAX_HEAD_BYTES: usize = 16 * 1024;
 const MAX_HEADERS: usize = 64;
 /// How long a whole request may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 /// How many requests are read at a time.
-const AT_ONCE: usize = 16;
+const MAX_CONNECTIONS: usize = 16;
 
 /// How long is listened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
+pub enum ListenMode {
     /// Until the process ends.
     Forever,
     /// Until one package was taken.
-    One,
+    Once,
 }
 
 /// Where packages are received.
@@ -36,14 +38,14 @@ pub struct ListenRequest {
     /// The address to listen on.
     pub listen: String,
     /// How long is listened.
-    pub until: Until,
+    pub mode: ListenMode,
     /// What is received.
     pub package: ReceiveRequest,
 }
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Incoming {
+pub enum ReceiverEvent {
     /// It listens.
     Listening(String),
     /// A package went into the store.
@@ -70,48 +72,48 @@ pub enum Incoming {
 pub fn receive(
     context: &Context<'_>,
     request: &ListenRequest,
-    tell: &(dyn Fn(Incoming) + Sync),
+    tell: &(dyn Fn(ReceiverEvent) + Sync),
 ) -> sp_engine::Result<()> {
     let receiver = PackageReceiver::open(context, &request.package)?;
     let unheard = |e: std::io::Error| {
-        Error::new(Kind::Environment, format!("cannot listen on `{}`", request.listen))
+        Error::new(FailureKind::Environment, format!("cannot listen on `{}`", request.listen))
             .because(e)
             .hint("choose another address; port 0 takes any that is free")
     };
     let listener = TcpListener::bind(&request.listen).map_err(unheard)?;
     let address = listener.local_addr().map_err(unheard)?;
     if !address.ip().is_loopback() {
-        context.tell(Event::Warning(format!(
+        context.emit(Event::Warning(format!(
             "{address} can be reached from other machines, and what comes is not encrypted: put a TLS proxy before it"
         )));
     }
     if request.package.signature == EnvelopeSignature::Optional {
-        context.tell(Event::Warning(format!(
+        context.emit(Event::Warning(format!(
             "unsigned envelopes are accepted: anyone who can connect to {address} can send packages under any name"
         )));
     }
-    tell(Incoming::Listening(address.to_string()));
+    tell(ReceiverEvent::Listening(address.to_string()));
     let open = AtomicUsize::new(0);
     let taken = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for stream in listener.incoming() {
             let Ok(stream) = stream else { continue };
-            if open.load(Ordering::Acquire) >= AT_ONCE {
-                refuse_unread(stream);
+            if open.load(Ordering::Acquire) >= MAX_CONNECTIONS {
+                reject_busy(stream);
                 continue;
             }
             open.fetch_add(1, Ordering::AcqRel);
             let handle = || {
-                if serve(&receiver, stream, tell) {
+                if handle_connection(&receiver, stream, tell) {
                     taken.fetch_add(1, Ordering::AcqRel);
                 }
                 open.fetch_sub(1, Ordering::AcqRel);
             };
-            match request.until {
-                Until::One => handle(),
-                Until::Forever => drop(scope.spawn(handle)),
+            match request.mode {
+                ListenMode::Once => handle(),
+                ListenMode::Forever => drop(scope.spawn(handle)),
             }
-            if request.until == Until::One && taken.load(Ordering::Acquire) > 0 {
+            if request.mode == ListenMode::Once && taken.load(Ordering::Acquire) > 0 {
                 break;
             }
         }
@@ -119,60 +121,69 @@ pub fn receive(
     Ok(())
 }
 
-fn refuse_unread(mut stream: TcpStream) {
+fn reject_busy(mut stream: TcpStream) {
     let _ = stream.set_write_timeout(Some(Duration::from_secs(1)));
-    let _ = stream.write_all(b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    let _ = stream.write_all(
+        b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+    );
 }
 
 /// Reads one request and answers it; whether a package was taken, is told.
-fn serve(receiver: &PackageReceiver<'_>, mut stream: TcpStream, tell: &(dyn Fn(Incoming) + Sync)) -> bool {
-    let outcome = read(receiver, &mut stream).and_then(|body| receiver.accept(&body));
+fn handle_connection(
+    receiver: &PackageReceiver<'_>,
+    mut stream: TcpStream,
+    tell: &(dyn Fn(ReceiverEvent) + Sync),
+) -> bool {
+    let outcome = read_body(receiver, &mut stream).and_then(|body| receiver.accept(&body));
     let (status, body, event) = match outcome {
         Ok(ReceivedPackage::Imported { package, sender }) => {
-            (200, said("imported", &package), Incoming::Imported { package, sender })
+            (200, status_json("imported", &package), ReceiverEvent::Imported { package, sender })
         }
         Ok(ReceivedPackage::Queued { package, sender, id }) => {
-            (202, said("waiting", &package), Incoming::Waiting { package, sender, id })
+            (202, status_json("waiting", &package), ReceiverEvent::Waiting { package, sender, id })
         }
         Err(ReceiveError { status, reason }) => {
-            (status, format!("{{\"error\":{}}}", quoted(&reason)), Incoming::Refused(reason))
+            (status, format!("{{\"error\":{}}}", quoted(&reason)), ReceiverEvent::Refused(reason))
         }
     };
-    let taken = !matches!(event, Incoming::Refused(_));
-    answer(&mut stream, status, &body);
+    let taken = !matches!(event, ReceiverEvent::Refused(_));
+    write_response(&mut stream, status, &body);
     tell(event);
     taken
 }
 
 /// The body of a request that is for us.
-fn read(receiver: &PackageReceiver<'_>, stream: &mut TcpStream) -> Result<String, ReceiveError> {
+fn read_body(
+    receiver: &PackageReceiver<'_>,
+    stream: &mut TcpStream,
+) -> Result<String, ReceiveError> {
     let limit = receiver.max_bytes();
-    let mut reader = Deadline { stream, until: Instant::now() + PATIENCE };
+    let mut reader = DeadlineReader { stream, deadline: Instant::now() + REQUEST_TIMEOUT };
     let mut bytes = Vec::new();
     let mut block = [0; 8192];
     let head = loop {
-        if let Some(head) = head(receiver, &bytes)? {
+        if let Some(head) = parse_head(receiver, &bytes)? {
             break head;
         }
-        if bytes.len() > MAX_HEAD {
+        if bytes.len() > MAX_HEAD_BYTES {
             return Err(ReceiveError::new(431, "the head of the request is too long"));
         }
-        let count = reader.read(&mut block).map_err(|e| lost(&e))?;
+        let count = reader.read(&mut block).map_err(|e| read_error(&e))?;
         if count == 0 {
             return Err(ReceiveError::new(400, "the request ended before it was whole"));
         }
         bytes.extend_from_slice(&block[..count]);
     };
-    if head.length > limit {
+    if head.body_len > limit {
         return Err(ReceiveError::new(413, format!("an envelope has {limit} bytes at the most")));
     }
-    if head.expects {
-        reader.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").map_err(|e| lost(&e))?;
+    if head.expects_continue {
+        reader.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").map_err(|e| read_error(&e))?;
     }
-    let mut body = bytes.split_off(head.size);
-    let wanted = usize::try_from(head.length).unwrap_or(usize::MAX);
+    let mut body = bytes.split_off(head.head_len);
+    let wanted = usize::try_from(head.body_len).unwrap_or(usize::MAX);
     while body.len() < wanted {
-        let count = reader.read(&mut block).map_err(|e| lost(&e))?;
+        let count = reader.read(&mut block).map_err(|e| read_error(&e))?;
         if count == 0 {
             return Err(ReceiveError::new(400, "the request ended before it was whole"));
         }
@@ -183,7 +194,10 @@ fn read(receiver: &PackageReceiver<'_>, stream: &mut TcpStream) -> Result<String
 }
 
 /// The head of a request, once it is whole. A request that is not for us is refused.
-fn head(receiver: &PackageReceiver<'_>, bytes: &[u8]) -> Result<Option<Head>, ReceiveError> {
+fn parse_head(
+    receiver: &PackageReceiver<'_>,
+    bytes: &[u8],
+) -> Result<Option<RequestHead>, ReceiveError> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let size = match request.parse(bytes) {
@@ -191,8 +205,8 @@ fn head(receiver: &PackageReceiver<'_>, bytes: &[u8]) -> Result<Option<Head>, Re
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(_) => return Err(ReceiveError::new(400, "this is no HTTP request")),
     };
-    if request.path.map(|path| path.split('?').next().unwrap_or_default()) != Some(PATH) {
-        return Err(ReceiveError::new(404, format!("there is only `{PATH}` here")));
+    if request.path.map(|path| path.split('?').next().unwrap_or_default()) != Some(HANDOFF_PATH) {
+        return Err(ReceiveError::new(404, format!("there is only `{HANDOFF_PATH}` here")));
     }
     if request.method != Some("POST") {
         return Err(ReceiveError::new(405, "only POST is taken"));
@@ -216,29 +230,30 @@ fn head(receiver: &PackageReceiver<'_>, bytes: &[u8]) -> Result<Option<Head>, Re
             .and_then(|text| text.parse().ok()),
         _ => None,
     };
-    let length = length.ok_or_else(|| ReceiveError::new(411, "a request says how long it is: `content-length`"))?;
+    let length = length
+        .ok_or_else(|| ReceiveError::new(411, "a request says how long it is: `content-length`"))?;
     let expects = all("expect").iter().any(|value| value.eq_ignore_ascii_case(b"100-continue"));
-    Ok(Some(Head { size, length, expects }))
+    Ok(Some(RequestHead { head_len: size, body_len: length, expects_continue: expects }))
 }
 
-struct Head {
+struct RequestHead {
     /// How many bytes it has.
-    size: usize,
+    head_len: usize,
     /// How many bytes the body has.
-    length: u64,
+    body_len: u64,
     /// Whether the sender waits to be asked for the body.
-    expects: bool,
+    expects_continue: bool,
 }
 
 /// A stream that is read until an instant, and no longer.
-struct Deadline<'a> {
+struct DeadlineReader<'a> {
     stream: &'a mut TcpStream,
-    until: Instant,
+    deadline: Instant,
 }
 
-impl Read for Deadline<'_> {
+impl Read for DeadlineReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let left = self.until.saturating_duration_since(Instant::now());
+        let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(ErrorKind::TimedOut.into());
         }
@@ -247,18 +262,20 @@ impl Read for Deadline<'_> {
     }
 }
 
-fn lost(error: &std::io::Error) -> ReceiveError {
+fn read_error(error: &std::io::Error) -> ReceiveError {
     match error.kind() {
-        ErrorKind::TimedOut | ErrorKind::WouldBlock => ReceiveError::new(408, "the request took too long"),
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => {
+            ReceiveError::new(408, "the request took too long")
+        }
         _ => ReceiveError::new(400, format!("the connection broke: {error}")),
     }
 }
 
-fn said(status: &str, package: &str) -> String {
+fn status_json(status: &str, package: &str) -> String {
     format!("{{\"status\":{},\"package\":{}}}", quoted(status), quoted(package))
 }
 
-fn answer(stream: &mut TcpStream, status: u16, body: &str) {
+fn write_response(stream: &mut TcpStream, status: u16, body: &str) {
     let reason = match status {
         200 => "OK",
         202 => "Accepted",

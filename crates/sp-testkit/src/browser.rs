@@ -7,7 +7,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// Names under which a browser may be found on the `PATH`.
-const NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+const NAMES: &[&str] =
+    &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 
 /// A browser that shows one page, and ends with this value.
 pub struct Browser {
@@ -58,7 +59,9 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         // It is asked first: then it ends its own children too.
-        if let Some(id) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        if let Some(id) =
+            i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw)
+        {
             let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
         }
         for _ in 0..100 {
@@ -103,6 +106,11 @@ fn program() -> PathBuf {
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let found = NAMES.iter().flat_map(|name| dirs.iter().map(move |dir| dir.join(name))).find(|file| file.is_file());
-    found.expect("a browser: `./test` installs Chromium, and SP_TEST_BROWSER names another of its kind")
+    let found = NAMES
+        .iter()
+        .flat_map(|name| dirs.iter().map(move |dir| dir.join(name)))
+        .find(|file| file.is_file());
+    found.expect(
+        "a browser: `./test` installs Chromium, and SP_TEST_BROWSER names another of its kind",
+    )
 }

@@ -61,7 +61,8 @@ impl FaultScenario {
         let trace = saved.path().join("trace");
         let before = self.state();
         self.run(&self.args, &[("SP_FAULT_TRACE", &trace.to_string_lossy())]).ok();
-        let calls = std::fs::read_to_string(&trace).expect("a trace").lines().map(Into::into).collect();
+        let calls =
+            std::fs::read_to_string(&trace).expect("a trace").lines().map(Into::into).collect();
         let after = self.state();
         assert_ne!(before, after, "the command changes something");
         assert_eq!(in_flight(&after), [""; 0], "the command leaves nothing over");
@@ -81,12 +82,20 @@ impl FaultScenario {
         let mut state: WorldState = files(&root)
             .into_iter()
             .map(|(name, entry)| {
-                let about = root.join(&name).symlink_metadata().expect("an entry that was just listed");
+                let about =
+                    root.join(&name).symlink_metadata().expect("an entry that was just listed");
                 (name, (about.permissions().mode() & 0o7777, entry))
             })
             .collect();
-        let own = ["home/.skillpack", "home/.skillpack/lock", "home/.skillpack/state.json", "home/.skillpack/index"];
-        state.retain(|name, _| !own.contains(&name.as_str()) && !name.starts_with("home/.skillpack/index/"));
+        let own = [
+            "home/.skillpack",
+            "home/.skillpack/lock",
+            "home/.skillpack/state.json",
+            "home/.skillpack/index",
+        ];
+        state.retain(|name, _| {
+            !own.contains(&name.as_str()) && !name.starts_with("home/.skillpack/index/")
+        });
         (self.normalize)(&self.world, &mut state);
         state
     }
@@ -121,12 +130,18 @@ impl FaultSweep {
         }
         assert!(old > 0 && new > 0, "both ends are seen: {old} old, {new} new");
         for errno in ERRNOS {
-            for (ending, call) in ["", "+"].into_iter().flat_map(|end| (1..=self.calls.len()).map(move |at| (end, at)))
+            for (ending, call) in ["", "+"]
+                .into_iter()
+                .flat_map(|end| (1..=self.calls.len()).map(move |at| (end, at)))
             {
                 self.strike(&format!("{errno}@{call}{ending}"), call);
             }
         }
-        println!("struck {} times at {} calls", self.calls.len() * (1 + 2 * ERRNOS.len()), self.calls.len());
+        println!(
+            "struck {} times at {} calls",
+            self.calls.len() * (1 + 2 * ERRNOS.len()),
+            self.calls.len()
+        );
     }
 
     /// Strikes one call. True if the world is as before then.
@@ -152,7 +167,11 @@ impl FaultSweep {
             let rerun = scenario.run(&scenario.args, &[]);
             assert_eq!(rerun.code, Some(0), "{what}the same again: {rerun}");
             let now = scenario.state();
-            assert!(now == self.after, "{what}a rerun does not converge\n{}", self.differences(&now));
+            assert!(
+                now == self.after,
+                "{what}a rerun does not converge\n{}",
+                self.differences(&now)
+            );
         }
         is_old
     }
@@ -163,11 +182,14 @@ impl FaultSweep {
         let mut now = self.scenario.state();
         let started = in_flight(&now);
         // A cache that could not be written is no change.
-        let is_at_rest = started.iter().all(|name| name.starts_with("home/.skillpack/") && name.ends_with(".tmp"));
+        let is_at_rest = started
+            .iter()
+            .all(|name| name.starts_with("home/.skillpack/") && name.ends_with(".tmp"));
         now.retain(|name, _| !started.contains(name));
         // A directory may be there before the file for which it is made, and after the one that it held.
         let expected = |name: &String| [&self.before, &self.after].map(|end| end.get(name));
-        let is_torn = |(name, entry): &(&String, &(u32, Entry))| !expected(name).contains(&Some(entry));
+        let is_torn =
+            |(name, entry): &(&String, &(u32, Entry))| !expected(name).contains(&Some(entry));
         let torn: Vec<_> = now.iter().filter(is_torn).collect();
         assert!(torn.is_empty(), "{what}\ntorn: {torn:#?}");
         let says = |words: &str| run.stderr.contains(words);
@@ -178,20 +200,34 @@ impl FaultSweep {
             }
             Some(0) => {
                 // Only what is remembered to save time may fail without a word.
-                assert!(is_at_rest && now == self.after, "{what}\n{started:?}\n{}", self.differences(&now));
+                assert!(
+                    is_at_rest && now == self.after,
+                    "{what}\n{started:?}\n{}",
+                    self.differences(&now)
+                );
                 return Claim::Made;
             }
             Some(5) => assert!(says("error:") && says("hint:"), "{what}"),
             _ => panic!("{what}"),
         }
-        match (says("nothing was changed"), says("the change was made"), says("could not be taken back")) {
+        match (
+            says("nothing was changed"),
+            says("the change was made"),
+            says("could not be taken back"),
+        ) {
             (true, false, false) => {
-                assert!(is_at_rest && now == self.before, "{what}\n{started:?}\n{}", self.differences(&now));
+                assert!(
+                    is_at_rest && now == self.before,
+                    "{what}\n{started:?}\n{}",
+                    self.differences(&now)
+                );
                 Claim::Unchanged
             }
             (false, true, false) => {
                 // Directories that are to go if they are empty go last.
-                now.retain(|name, (_, entry)| *entry != Entry::Dir || self.after.contains_key(name));
+                now.retain(|name, (_, entry)| {
+                    *entry != Entry::Dir || self.after.contains_key(name)
+                });
                 assert!(now == self.after, "{what}\n{}", self.differences(&now));
                 Claim::Made
             }
@@ -221,7 +257,11 @@ impl FaultSweep {
             names.sort();
             names.dedup();
             for name in names.into_iter().filter(|name| now.get(*name) != other.get(*name)) {
-                text += &format!("not as {what}: {name}: {:?}, expected {:?}\n", now.get(name), other.get(name));
+                text += &format!(
+                    "not as {what}: {name}: {:?}, expected {:?}\n",
+                    now.get(name),
+                    other.get(name)
+                );
             }
         }
         text
@@ -230,10 +270,14 @@ impl FaultSweep {
 
 /// What belongs to a transaction that has not ended.
 fn in_flight(state: &WorldState) -> Vec<String> {
-    let is_part = |segment: &str| segment.starts_with(".skillpack-") || segment.ends_with(".sp-new");
-    let is_own = |name: &str| name.ends_with(".tmp") || name.ends_with("journal.json") || name.contains("/trash");
-    let is_in_flight =
-        |name: &String| name.split('/').any(is_part) || name.starts_with("home/.skillpack/") && is_own(name);
+    let is_part =
+        |segment: &str| segment.starts_with(".skillpack-") || segment.ends_with(".sp-new");
+    let is_own = |name: &str| {
+        name.ends_with(".tmp") || name.ends_with("journal.json") || name.contains("/trash")
+    };
+    let is_in_flight = |name: &String| {
+        name.split('/').any(is_part) || name.starts_with("home/.skillpack/") && is_own(name)
+    };
     state.keys().filter(|name| is_in_flight(name)).cloned().collect()
 }
 

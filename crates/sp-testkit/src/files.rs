@@ -43,7 +43,10 @@ fn visit(dir: &Path, prefix: &str, found: &mut Files) {
             found.insert(name, Entry::Link(target.to_string_lossy().into_owned()));
         } else if metadata.is_file() {
             let executable = metadata.permissions().mode() & 0o100 != 0;
-            found.insert(name, Entry::File(content(&std::fs::read(&path).unwrap_or_default()), executable));
+            found.insert(
+                name,
+                Entry::File(content(&std::fs::read(&path).unwrap_or_default()), executable),
+            );
         } else {
             found.insert(name, Entry::Special);
         }

@@ -103,7 +103,11 @@ impl Repo {
             .expect("git");
         child.stdin.take().expect("a pipe").write_all(input).expect("git reads");
         let output = child.wait_with_output().expect("git ends");
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 }
@@ -114,7 +118,9 @@ pub(crate) fn git_command(dir: &Path) -> Command {
     command.current_dir(dir).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("HOME", "/nonexistent").env("GIT_CONFIG_NOSYSTEM", "1").env("LC_ALL", "C");
     for who in ["AUTHOR", "COMMITTER"] {
-        command.env(format!("GIT_{who}_NAME"), "A Tester").env(format!("GIT_{who}_EMAIL"), "tester@example.com");
+        command
+            .env(format!("GIT_{who}_NAME"), "A Tester")
+            .env(format!("GIT_{who}_EMAIL"), "tester@example.com");
         command.env(format!("GIT_{who}_DATE"), "2026-01-02T03:04:05Z");
     }
     command

@@ -20,7 +20,9 @@ pub(crate) fn output_of(child: Child) -> io::Result<Output> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let (ended, waits) = mpsc::channel::<()>();
     let guard = std::thread::spawn(move || {
-        if let (Err(mpsc::RecvTimeoutError::Timeout), Some(pid)) = (waits.recv_timeout(HANG_TIMEOUT), pid) {
+        if let (Err(mpsc::RecvTimeoutError::Timeout), Some(pid)) =
+            (waits.recv_timeout(HANG_TIMEOUT), pid)
+        {
             let _ = kill_process(pid, Signal::KILL);
         }
     });

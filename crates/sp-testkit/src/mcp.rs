@@ -35,7 +35,9 @@ pub(crate) fn headers_of(message: &Value) -> Vec<(&str, &str)> {
     let method = message["method"].as_str().unwrap_or_default();
     let named = match method {
         "tools/call" | "prompts/get" => message["params"]["name"].as_str(),
-        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => message["params"]["uri"].as_str(),
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
+            message["params"]["uri"].as_str()
+        }
         _ => None,
     };
     let mut headers = vec![("mcp-protocol-version", STATELESS), ("mcp-method", method)];
@@ -137,7 +139,8 @@ impl Mcp {
 
     /// Makes a request of an older revision.
     pub fn legacy(&self, revision: &str, method: &str, params: Value) -> HttpAnswer {
-        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": object(params)});
+        let message =
+            json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": object(params)});
         self.post(&[("mcp-protocol-version", revision)], message.to_string().as_bytes())
     }
 }
@@ -168,10 +171,12 @@ pub fn bytes_of(contents: &Value) -> Vec<u8> {
 pub fn from_base64(text: &str) -> Vec<u8> {
     const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits = text.trim_end_matches('=').chars();
-    let digits: Vec<u32> = digits.map(|c| LETTERS.find(c).expect("a letter of base64") as u32).collect();
+    let digits: Vec<u32> =
+        digits.map(|c| LETTERS.find(c).expect("a letter of base64") as u32).collect();
     let mut bytes = Vec::new();
     for group in digits.chunks(4) {
-        let number = group.iter().fold(0, |number, digit| number << 6 | digit) << (6 * (4 - group.len()));
+        let number =
+            group.iter().fold(0, |number, digit| number << 6 | digit) << (6 * (4 - group.len()));
         bytes.extend_from_slice(&number.to_be_bytes()[1..group.len()]);
     }
     bytes
@@ -192,7 +197,8 @@ impl McpChild {
     /// Starts a command. What it writes to stderr goes where the command says.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn start(mut command: Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a server");
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a server");
         let output = BufReader::new(child.stdout.take().expect("its output"));
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -252,7 +258,9 @@ impl McpChild {
     pub fn send(&mut self, method: &str, params: Value) -> u64 {
         self.last_id += 1;
         let message = match self.is_introduced {
-            true => json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": object(params)}),
+            true => {
+                json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": object(params)})
+            }
             false => stateless(self.last_id, method, params),
         };
         self.write_line(&message.to_string());
@@ -271,7 +279,8 @@ impl McpChild {
             return self.aside.remove(at);
         }
         loop {
-            let message = self.read().unwrap_or_else(|| panic!("the server ended before it answered {id}"));
+            let message =
+                self.read().unwrap_or_else(|| panic!("the server ended before it answered {id}"));
             if message["id"] == id && message.get("method").is_none() {
                 return message;
             }

@@ -27,7 +27,9 @@ impl McpServing {
     pub fn start(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("a server");
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
+        BufReader::new(child.stdout.take().expect("its output"))
+            .read_line(&mut line)
+            .expect("a line");
         let address = line.trim().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
         Self { child, address }
     }
@@ -50,7 +52,9 @@ impl McpServing {
     /// The files and connections that it has open now.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn descriptors(&self) -> usize {
-        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("a server that runs").count()
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id()))
+            .expect("a server that runs")
+            .count()
     }
 
     /// Waits until it has no more open than so many; what it has open then, or when patience ends.
@@ -67,8 +71,10 @@ impl McpServing {
 
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     fn status(&self, name: &str) -> u64 {
-        let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a server that runs");
-        let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("a line of its status");
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))
+            .expect("a server that runs");
+        let line =
+            text.lines().find_map(|line| line.strip_prefix(name)).expect("a line of its status");
         line.trim().trim_end_matches(" kB").parse().expect("a number")
     }
 }
@@ -101,7 +107,10 @@ impl McpConnection {
         let request = self.request(method, params);
         let answer = self.exchange(&request).map_err(|why| format!("{method}: {why}"))?;
         let wrong = || format!("{method}: {} {}", answer.status, answer.text());
-        let message = messages(&answer).pop().filter(|message| message["id"] == self.last_id).ok_or_else(wrong)?;
+        let message = messages(&answer)
+            .pop()
+            .filter(|message| message["id"] == self.last_id)
+            .ok_or_else(wrong)?;
         message.get("result").cloned().ok_or_else(wrong)
     }
 
@@ -109,7 +118,9 @@ impl McpConnection {
     pub fn hang_up(mut self, method: &str, params: Value, cut: Cut) -> io::Result<()> {
         let request = self.request(method, params);
         match cut {
-            Cut::Asking(share) => self.stream.get_mut().write_all(&request[..request.len() * share / 100]),
+            Cut::Asking(share) => {
+                self.stream.get_mut().write_all(&request[..request.len() * share / 100])
+            }
             Cut::Waiting => self.stream.get_mut().write_all(&request),
             Cut::Reading => {
                 self.stream.get_mut().write_all(&request)?;
@@ -137,7 +148,8 @@ impl McpConnection {
             }
         }
         let head = head.to_lowercase();
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+        let status =
+            head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
         let mut answer = HttpAnswer { status, head, body: Vec::new() };
         match answer.header("content-length").and_then(|length| length.parse().ok()) {
             Some(length) => self.read_piece(length, &mut answer.body)?,
@@ -156,7 +168,8 @@ impl McpConnection {
         loop {
             let mut line = String::new();
             self.stream.read_line(&mut line)?;
-            let length = usize::from_str_radix(line.trim(), 16).map_err(|_| io::ErrorKind::InvalidData)?;
+            let length =
+                usize::from_str_radix(line.trim(), 16).map_err(|_| io::ErrorKind::InvalidData)?;
             self.read_piece(length, body)?;
             self.stream.read_line(&mut line)?;
             if length == 0 {
@@ -224,7 +237,11 @@ fn skills_at(address: &str) -> Result<Vec<(Value, Value)>, String> {
     loop {
         let page = connection.result("skills/list", params)?;
         for skill in page["skills"].as_array().into_iter().flatten() {
-            let own = skill["resources"].as_array().into_iter().flatten().find(|file| file["uri"] == skill["uri"]);
+            let own = skill["resources"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .find(|file| file["uri"] == skill["uri"]);
             let digest = own.ok_or_else(|| format!("no `SKILL.md`: {skill}"))?["digest"].clone();
             skills.push((skill["uri"].clone(), digest));
         }
@@ -283,8 +300,10 @@ fn ask_in_turn(
     let took = start.elapsed();
     let is_right = match method {
         "skills/list" => {
-            let listed = result["skills"].as_array().into_iter().flatten().map(|skill| &skill["uri"]);
-            result["skills"][0].is_object() && listed.eq(skills.iter().map(|(uri, _)| uri).take(100))
+            let listed =
+                result["skills"].as_array().into_iter().flatten().map(|skill| &skill["uri"]);
+            result["skills"][0].is_object()
+                && listed.eq(skills.iter().map(|(uri, _)| uri).take(100))
         }
         "skills/get" => result["skill"]["uri"] == *uri,
         "resources/read" => *digest == sha256(&bytes_of(&result["contents"][0])),

@@ -54,12 +54,16 @@ impl World {
 fn sample(pid: u32, peaks: &mut BTreeMap<u32, u64>) {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes: Option<u64> = peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok());
+    let kibibytes: Option<u64> =
+        peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok());
     let known = peaks.entry(pid).or_default();
     *known = (*known).max(kibibytes.unwrap_or(0) * 1024);
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     for task in tasks {
         let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        children.split_whitespace().filter_map(|id| id.parse().ok()).for_each(|id| sample(id, peaks));
+        children
+            .split_whitespace()
+            .filter_map(|id| id.parse().ok())
+            .for_each(|id| sample(id, peaks));
     }
 }

@@ -75,8 +75,11 @@ impl ModelServer {
     pub fn start(model: Model) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
-        let shared =
-            Arc::new(Shared { stop: AtomicBool::new(false), model: Mutex::new(model), requests: Mutex::default() });
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            model: Mutex::new(model),
+            requests: Mutex::default(),
+        });
         let serving = Arc::clone(&shared);
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -125,7 +128,8 @@ impl Shared {
     fn answer(&self, stream: TcpStream) -> std::io::Result<()> {
         let request = read_request(&stream)?;
         let offered = offered(&request.body);
-        let is_plain = !["temperature", "response_format"].iter().any(|word| request.body.contains(word));
+        let is_plain =
+            !["temperature", "response_format"].iter().any(|word| request.body.contains(word));
         locked(&self.requests).push(request);
         let model = locked(&self.model).clone();
         match model {
@@ -213,8 +217,10 @@ fn honest(offered: &[Offered], most: usize) -> Vec<String> {
 
 fn injected(offered: &[Offered]) -> String {
     let extra = "\"id\":\"src_evil\",\"url\":\"https://evil.example\",\"date\":\"1999-01-01\"";
-    let mut items: Vec<String> =
-        honest(offered, 1).iter().map(|item| item.replacen('{', &format!("{{{extra},"), 1)).collect();
+    let mut items: Vec<String> = honest(offered, 1)
+        .iter()
+        .map(|item| item.replacen('{', &format!("{{{extra},"), 1))
+        .collect();
     items.push(item("sources", "1", "A source that nobody saved."));
     if let Some(one) = offered.first() {
         items.push(item(&one.place, "999999", &one.text));
@@ -261,8 +267,9 @@ fn packed(mut stream: &TcpStream, length: usize) -> std::io::Result<()> {
 
 fn respond(mut stream: &TcpStream, status: &str, kind: &str, body: &str) -> std::io::Result<()> {
     let length = body.len();
-    let head =
-        format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
     stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())
 }
@@ -290,14 +297,17 @@ fn read_request(stream: &TcpStream) -> std::io::Result<ModelRequest> {
 
 /// The sentences that a request offers. The last `content` is what the user says, and is JSON itself.
 fn offered(body: &str) -> Vec<Offered> {
-    let content = members(body).into_iter().rfind(|(key, _)| key == "content").unwrap_or_default().1;
+    let content =
+        members(body).into_iter().rfind(|(key, _)| key == "content").unwrap_or_default().1;
     let (mut place, mut span) = (String::new(), String::new());
     let mut offered = Vec::new();
     for (key, value) in members(&content) {
         match key.as_str() {
             "place" => place = value,
             "span" => span = value,
-            "text" => offered.push(Offered { place: place.clone(), span: span.clone(), text: value }),
+            "text" => {
+                offered.push(Offered { place: place.clone(), span: span.clone(), text: value })
+            }
             _ => {}
         }
     }

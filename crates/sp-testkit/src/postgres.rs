@@ -62,10 +62,14 @@ impl Postgres {
     /// Where there is no PostgreSQL: `./test` installs it.
     pub fn start() -> Self {
         let programs = programs();
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
+        let made =
+            rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
         // Somebody else may take the port before the server does.
         for _ in 0..5 {
-            let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
+            let port = TcpListener::bind("127.0.0.1:0")
+                .and_then(|free| free.local_addr())
+                .expect("a free port")
+                .port();
             let mut command = as_nobody();
             command.args(["sh", "-c", SCRIPT, "postgres.sh"]).arg(&programs).arg(port.to_string());
             command.env("SP_TEST_PASSWORD", PASSWORD).env("SP_TEST_CERTIFICATE", made.cert.pem());
@@ -76,7 +80,13 @@ impl Postgres {
             let mut running = Running { script, said };
             if running.is_ready() {
                 let certificate = made.cert.pem();
-                return Self { programs, port, certificate, running: running.into(), databases: AtomicU64::new(0) };
+                return Self {
+                    programs,
+                    port,
+                    certificate,
+                    running: running.into(),
+                    databases: AtomicU64::new(0),
+                };
             }
         }
         panic!("PostgreSQL does not start");
@@ -110,7 +120,10 @@ impl Postgres {
 
     fn client(&self, program: &str) -> Command {
         let mut command = Command::new(self.programs.join(program));
-        command.args(["-h", "127.0.0.1", "-U", "sp", "-p"]).arg(self.port.to_string()).env("PGPASSWORD", PASSWORD);
+        command
+            .args(["-h", "127.0.0.1", "-U", "sp", "-p"])
+            .arg(self.port.to_string())
+            .env("PGPASSWORD", PASSWORD);
         command
     }
 }
@@ -130,7 +143,13 @@ impl PostgresDatabase<'_> {
 
     /// What a query gives, as text.
     pub fn query(&self, sql: &str) -> String {
-        let asked = self.server.client("psql").args(["-qAt", "-c", sql]).arg(&self.name).output().expect("psql");
+        let asked = self
+            .server
+            .client("psql")
+            .args(["-qAt", "-c", sql])
+            .arg(&self.name)
+            .output()
+            .expect("psql");
         assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
         String::from_utf8_lossy(&asked.stdout).trim().to_owned()
     }
@@ -153,12 +172,16 @@ fn as_nobody() -> Command {
 fn programs() -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut found: Vec<(u32, PathBuf)> = versions
-        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .filter_map(|entry| {
+            Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin")))
+        })
         .collect();
     found.sort();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let dirs = found.into_iter().rev().map(|(_, dir)| dir).chain(std::env::split_paths(&path));
-    let has_all = |dir: &Path| ["initdb", "postgres", "psql", "pg_dump"].iter().all(|name| dir.join(name).is_file());
+    let has_all = |dir: &Path| {
+        ["initdb", "postgres", "psql", "pg_dump"].iter().all(|name| dir.join(name).is_file())
+    };
     let mut dirs = dirs.filter(|dir| has_all(dir));
     dirs.next().expect("PostgreSQL, which `./test` installs where it is missing")
 }

@@ -96,7 +96,10 @@ impl Shared {
                 break;
             }
             let lower = line.to_ascii_lowercase();
-            length = lower.strip_prefix("content-length:").and_then(|n| n.trim().parse().ok()).unwrap_or(length);
+            length = lower
+                .strip_prefix("content-length:")
+                .and_then(|n| n.trim().parse().ok())
+                .unwrap_or(length);
             // One request a connection: its end is the end of the answer.
             if !lower.starts_with("connection:") {
                 head.push_str(&line);
@@ -111,12 +114,23 @@ impl Shared {
         let mut answer = Vec::new();
         server.read_to_end(&mut answer)?;
         let mut passing = parse(&answer).ok_or_else(|| std::io::Error::other("no answer"))?;
-        (self.change.lock().unwrap_or_else(PoisonError::into_inner))(first.trim_end(), &mut passing);
+        (self.change.lock().unwrap_or_else(PoisonError::into_inner))(
+            first.trim_end(),
+            &mut passing,
+        );
         let mut head = format!("HTTP/1.1 {} .\r\n", passing.status);
-        passing.headers.iter().for_each(|(name, value)| head.push_str(&format!("{name}: {value}\r\n")));
-        head.push_str(&format!("content-length: {}\r\nconnection: close\r\n\r\n", passing.body.len()));
+        passing
+            .headers
+            .iter()
+            .for_each(|(name, value)| head.push_str(&format!("{name}: {value}\r\n")));
+        head.push_str(&format!(
+            "content-length: {}\r\nconnection: close\r\n\r\n",
+            passing.body.len()
+        ));
         client.write_all(head.as_bytes())?;
-        client.write_all(&passing.body[..passing.cut.unwrap_or(passing.body.len()).min(passing.body.len())])
+        client.write_all(
+            &passing.body[..passing.cut.unwrap_or(passing.body.len()).min(passing.body.len())],
+        )
     }
 }
 
@@ -125,10 +139,18 @@ fn parse(answer: &[u8]) -> Option<Passing> {
     let head = String::from_utf8_lossy(&answer[..end]).into_owned();
     let mut lines = head.lines();
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
-    let headers = lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.into(), value.into()));
+    let headers = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.into(), value.into()));
     let own = ["content-length", "connection", "transfer-encoding"];
-    let headers = headers.filter(|(name, _): &(String, String)| !own.contains(&name.to_ascii_lowercase().as_str()));
-    Some(Passing { status, headers: headers.collect(), body: answer[end + 4..].to_vec(), cut: None })
+    let headers = headers
+        .filter(|(name, _): &(String, String)| !own.contains(&name.to_ascii_lowercase().as_str()));
+    Some(Passing {
+        status,
+        headers: headers.collect(),
+        body: answer[end + 4..].to_vec(),
+        cut: None,
+    })
 }
 
 impl Drop for Proxy {

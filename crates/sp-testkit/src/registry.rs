@@ -40,7 +40,10 @@ impl HttpAnswer {
 
     /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).map(str::trim)
+        self.head
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+            .map(str::trim)
     }
 }
 
@@ -59,9 +62,13 @@ impl Registry {
         let out = child.stdout.take().expect("its output");
         let mut reader = BufReader::new(out);
         // JSON over several lines ends with a brace alone.
-        while !line.trim_end().ends_with("\n}") && reader.read_line(&mut line).expect("a line") > 0 {}
-        let told: serde_json::Value = serde_json::from_str(&line).expect("what it says when it listens");
-        let address = told["address"].as_str().expect("an address").trim_start_matches("http://").to_owned();
+        while !line.trim_end().ends_with("\n}") && reader.read_line(&mut line).expect("a line") > 0
+        {
+        }
+        let told: serde_json::Value =
+            serde_json::from_str(&line).expect("what it says when it listens");
+        let address =
+            told["address"].as_str().expect("an address").trim_start_matches("http://").to_owned();
         let admin = told["admin_token"].as_str().map(str::to_owned);
         Self { child: Mutex::new(child), address, admin }
     }
@@ -80,7 +87,11 @@ impl Registry {
 
     /// Asks for something.
     pub fn ask(&self, request: &str, token: Option<&str>, body: &[u8]) -> HttpAnswer {
-        self.try_ask(request, token, body).unwrap_or(HttpAnswer { status: 0, head: String::new(), body: Vec::new() })
+        self.try_ask(request, token, body).unwrap_or(HttpAnswer {
+            status: 0,
+            head: String::new(),
+            body: Vec::new(),
+        })
     }
 
     /// Asks for something; none if the registry went away.
@@ -94,24 +105,41 @@ impl Registry {
 
     /// Asks for something with headers of one's own.
     pub fn send(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
-        self.try_send(request, headers, body).unwrap_or(HttpAnswer { status: 0, head: String::new(), body: Vec::new() })
+        self.try_send(request, headers, body).unwrap_or(HttpAnswer {
+            status: 0,
+            head: String::new(),
+            body: Vec::new(),
+        })
     }
 
     /// The same; none if the registry went away.
-    pub fn try_send(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> Option<HttpAnswer> {
+    pub fn try_send(
+        &self,
+        request: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Option<HttpAnswer> {
         send(&self.address, request, headers, body)
     }
 }
 
 /// Asks whoever listens at an address; none if nobody does, or they went away.
-pub(crate) fn send(address: &str, request: &str, headers: &[(&str, &str)], body: &[u8]) -> Option<HttpAnswer> {
+pub(crate) fn send(
+    address: &str,
+    request: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Option<HttpAnswer> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
     let is_named = headers.iter().any(|(name, _)| *name == "host");
     let host = (!is_named).then_some(("host", address));
-    let headers: String = host.iter().chain(headers).map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let headers: String =
+        host.iter().chain(headers).map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = body.len();
-    let head = format!("{request} HTTP/1.1\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n");
+    let head = format!(
+        "{request} HTTP/1.1\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n"
+    );
     stream.write_all(head.as_bytes()).ok()?;
     // It may refuse before it has read all.
     let _ = stream.write_all(body);
@@ -135,7 +163,9 @@ fn parse(answer: &[u8]) -> Option<HttpAnswer> {
 fn unchunked(mut rest: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(end) = rest.windows(2).position(|bytes| bytes == b"\r\n") {
-        let length = std::str::from_utf8(&rest[..end]).ok().and_then(|hex| usize::from_str_radix(hex, 16).ok());
+        let length = std::str::from_utf8(&rest[..end])
+            .ok()
+            .and_then(|hex| usize::from_str_radix(hex, 16).ok());
         let Some(length @ 1..) = length else { break };
         let piece = &rest[end + 2..];
         body.extend_from_slice(&piece[..length.min(piece.len())]);

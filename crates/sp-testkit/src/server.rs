@@ -102,8 +102,11 @@ impl HttpServer {
         let port = listener.local_addr().expect("an address").port();
         let stop = Arc::new(AtomicBool::new(false));
         let requests = Arc::new(AtomicUsize::new(0));
-        let site =
-            Arc::new(Site { base: base.into(), authorization: authorization.map(Into::into), log: Mutex::new(()) });
+        let site = Arc::new(Site {
+            base: base.into(),
+            authorization: authorization.map(Into::into),
+            log: Mutex::new(()),
+        });
         let (stopped, counted) = (Arc::clone(&stop), Arc::clone(&requests));
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -208,7 +211,8 @@ fn read_request(stream: &TcpStream) -> std::io::Result<Request> {
     let mut line = String::new();
     reader.read_line(&mut line)?;
     let mut words = line.split_ascii_whitespace();
-    let mut request = Request { method: words.next().unwrap_or_default().into(), ..Request::default() };
+    let mut request =
+        Request { method: words.next().unwrap_or_default().into(), ..Request::default() };
     let target = words.next().unwrap_or_default();
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     (request.path, request.query) = (path.into(), query.into());
@@ -257,15 +261,23 @@ fn read_chunks(reader: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
 
 /// Turns what a CGI program printed into an HTTP answer.
 fn to_http(output: &[u8]) -> Vec<u8> {
-    let end = output.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(output.len().saturating_sub(4));
+    let end = output
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .unwrap_or(output.len().saturating_sub(4));
     let head = String::from_utf8_lossy(&output[..end]);
     let body = &output[(end + 4).min(output.len())..];
     let status = head.lines().find_map(|line| line.strip_prefix("Status: ")).unwrap_or("200 OK");
-    let headers: String =
-        head.lines().filter(|line| !line.starts_with("Status:")).map(|line| format!("{line}\r\n")).collect();
-    let mut answer =
-        format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len())
-            .into_bytes();
+    let headers: String = head
+        .lines()
+        .filter(|line| !line.starts_with("Status:"))
+        .map(|line| format!("{line}\r\n"))
+        .collect();
+    let mut answer = format!(
+        "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    )
+    .into_bytes();
     answer.extend(body);
     answer
 }

@@ -42,10 +42,20 @@ impl Tab {
             }
         });
         let (asked, complaints) = (Vec::new(), Vec::new());
-        let mut tab =
-            Self { input, told, session: String::new(), last: 0, asked, complaints, loads: 0, _browser: browser };
-        let target = tab.call("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
-        let attached = tab.call("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
+        let mut tab = Self {
+            input,
+            told,
+            session: String::new(),
+            last: 0,
+            asked,
+            complaints,
+            loads: 0,
+            _browser: browser,
+        };
+        let target =
+            tab.call("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
+        let attached =
+            tab.call("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
         tab.session = attached["sessionId"].as_str().expect("a session").into();
         for domain in ["Page", "Runtime", "Network", "Log"] {
             tab.call(&format!("{domain}.enable"), json!({}));
@@ -83,9 +93,13 @@ impl Tab {
         match told["method"].as_str().unwrap_or_default() {
             "Network.requestWillBeSent" => self.asked.push(text(&of["request"]["url"])),
             "Page.loadEventFired" => self.loads += 1,
-            "Log.entryAdded" if of["entry"]["level"] == "error" => self.complaints.push(text(&of["entry"]["text"])),
+            "Log.entryAdded" if of["entry"]["level"] == "error" => {
+                self.complaints.push(text(&of["entry"]["text"]))
+            }
             "Runtime.exceptionThrown" => self.complaints.push(of["exceptionDetails"].to_string()),
-            "Runtime.consoleAPICalled" if of["type"] == "error" => self.complaints.push(of["args"].to_string()),
+            "Runtime.consoleAPICalled" if of["type"] == "error" => {
+                self.complaints.push(of["args"].to_string())
+            }
             _ => {}
         }
     }
@@ -116,8 +130,7 @@ impl Tab {
 
     /// What an expression is on the page.
     pub fn eval(&mut self, expression: &str) -> Value {
-        let wanted =
-            json!({"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true});
+        let wanted = json!({"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true});
         let told = self.call("Runtime.evaluate", wanted);
         assert_eq!(told.get("exceptionDetails"), None, "{expression}");
         told["result"]["value"].clone()
@@ -130,9 +143,13 @@ impl Tab {
             "Tab" => (9, ""),
             letter => (0, letter),
         };
-        let down = json!({"type": "keyDown", "key": key, "windowsVirtualKeyCode": code, "text": text});
+        let down =
+            json!({"type": "keyDown", "key": key, "windowsVirtualKeyCode": code, "text": text});
         self.call("Input.dispatchKeyEvent", down);
-        self.call("Input.dispatchKeyEvent", json!({"type": "keyUp", "key": key, "windowsVirtualKeyCode": code}));
+        self.call(
+            "Input.dispatchKeyEvent",
+            json!({"type": "keyUp", "key": key, "windowsVirtualKeyCode": code}),
+        );
     }
 
     /// Writes where the focus is.
@@ -142,11 +159,13 @@ impl Tab {
 
     /// How wide the window is, and whether the reader prefers `light` or `dark`.
     pub fn look(&mut self, width: u32, scheme: &str) {
-        let metrics = json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
+        let metrics =
+            json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", metrics);
         // Without motion everything looks at once as it will look.
-        let [scheme, still] = [("prefers-color-scheme", scheme), ("prefers-reduced-motion", "reduce")]
-            .map(|(name, value)| json!({"name": name, "value": value}));
+        let [scheme, still] =
+            [("prefers-color-scheme", scheme), ("prefers-reduced-motion", "reduce")]
+                .map(|(name, value)| json!({"name": name, "value": value}));
         self.call("Emulation.setEmulatedMedia", json!({"features": [scheme, still]}));
     }
 }

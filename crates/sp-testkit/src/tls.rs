@@ -23,7 +23,8 @@ pub struct TlsServer {
 impl TlsServer {
     /// Starts a server that answers each request with what `answer` gives for its path.
     pub fn start(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
+        let made =
+            rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
@@ -35,7 +36,8 @@ impl TlsServer {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
         let ended = Arc::new(AtomicBool::new(false));
-        let (config, answer, stop) = (Arc::new(config), Box::new(answer) as Answer, Arc::clone(&ended));
+        let (config, answer, stop) =
+            (Arc::new(config), Box::new(answer) as Answer, Arc::clone(&ended));
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 if stop.load(Ordering::Relaxed) {

@@ -79,7 +79,11 @@ impl WebServer {
 
     /// Says this to those who ask for `path`, which starts with a slash. Returns the URL.
     pub fn page(&self, path: &str, answer: Answer) -> String {
-        self.shared.pages.lock().unwrap_or_else(PoisonError::into_inner).insert(path.into(), answer);
+        self.shared
+            .pages
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(path.into(), answer);
         self.url(path)
     }
 
@@ -126,11 +130,17 @@ impl Drop for WebServer {
 impl Shared {
     fn answer(&self, mut stream: TcpStream) -> std::io::Result<()> {
         let (path, authorization) = read_head(&stream)?;
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), authorization));
+        self.asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((path.clone(), authorization));
         let page = self.pages.lock().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
-        let page = page.or_else(|| self.fallback.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let page =
+            page.or_else(|| self.fallback.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let mut head = |status: &str, fields: &str| {
-            stream.write_all(format!("HTTP/1.1 {status}\r\n{fields}Connection: close\r\n\r\n").as_bytes())
+            stream.write_all(
+                format!("HTTP/1.1 {status}\r\n{fields}Connection: close\r\n\r\n").as_bytes(),
+            )
         };
         match page {
             None => head("404 Not Found", "Content-Length: 0\r\n"),
@@ -138,9 +148,13 @@ impl Shared {
                 head("200 OK", &format!("Content-Length: {}\r\n", bytes.len()))?;
                 stream.write_all(&bytes)
             }
-            Some(Answer::Redirect(to)) => head("302 Found", &format!("Location: {to}\r\nContent-Length: 0\r\n")),
+            Some(Answer::Redirect(to)) => {
+                head("302 Found", &format!("Location: {to}\r\nContent-Length: 0\r\n"))
+            }
             Some(Answer::Status(status)) => head(&format!("{status} No"), "Content-Length: 0\r\n"),
-            Some(Answer::Length(length)) => head("200 OK", &format!("Content-Length: {length}\r\n")),
+            Some(Answer::Length(length)) => {
+                head("200 OK", &format!("Content-Length: {length}\r\n"))
+            }
             Some(Answer::Endless) => {
                 head("200 OK", "")?;
                 while !self.stop.load(Ordering::SeqCst) {
@@ -165,18 +179,26 @@ impl Shared {
                 Ok(())
             }
             Some(Answer::Gzip(bytes)) => {
-                head("200 OK", &format!("Content-Encoding: gzip\r\nContent-Length: {}\r\n", bytes.len()))?;
+                head(
+                    "200 OK",
+                    &format!("Content-Encoding: gzip\r\nContent-Length: {}\r\n", bytes.len()),
+                )?;
                 stream.write_all(&bytes)
             }
             Some(Answer::Stream { content_type, start, block, times }) => {
-                head("200 OK", &format!("Content-Type: {content_type}\r\nTransfer-Encoding: chunked\r\n"))?;
+                head(
+                    "200 OK",
+                    &format!("Content-Type: {content_type}\r\nTransfer-Encoding: chunked\r\n"),
+                )?;
                 let mut chunk = |bytes: &[u8]| {
                     stream.write_all(format!("{:x}\r\n", bytes.len()).as_bytes())?;
                     stream.write_all(bytes)?;
                     stream.write_all(b"\r\n")
                 };
                 chunk(&start)?;
-                (0..times).take_while(|_| !self.stop.load(Ordering::SeqCst)).try_for_each(|_| chunk(&block))?;
+                (0..times)
+                    .take_while(|_| !self.stop.load(Ordering::SeqCst))
+                    .try_for_each(|_| chunk(&block))?;
                 chunk(b"")
             }
         }

@@ -33,7 +33,10 @@ impl World {
 
     /// A world in a directory below `base`, for tests that need another file system.
     pub fn below(base: &Path, sp: &str) -> Self {
-        let temp = tempfile::Builder::new().prefix("sp-world-").tempdir_in(base).expect("a temporary directory");
+        let temp = tempfile::Builder::new()
+            .prefix("sp-world-")
+            .tempdir_in(base)
+            .expect("a temporary directory");
         let world = Self { temp, sp: sp.into(), env: Vec::new() };
         std::fs::create_dir_all(world.repo().join("packs")).expect("a repository");
         std::fs::create_dir_all(world.repo().join("skills")).expect("a repository");
@@ -126,7 +129,8 @@ impl World {
     pub fn wait_until_idle(&self) {
         let home = format!("HOME={}\0", self.home().display());
         let is_ours = |process: &std::path::Path| {
-            std::fs::read(process.join("environ")).is_ok_and(|env| String::from_utf8_lossy(&env).contains(&home))
+            std::fs::read(process.join("environ"))
+                .is_ok_and(|env| String::from_utf8_lossy(&env).contains(&home))
         };
         crate::eventually(|| {
             let mut processes = std::fs::read_dir("/proc").expect("a list of processes").flatten();

@@ -10,12 +10,16 @@ pub fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
         let (unix, mode) = (0x031e_u16.to_le_bytes(), mode(path).to_le_bytes());
         // No comment, the first disk, no inner attributes; then mode and offset.
         let tail = [[0; 6].as_slice(), &mode, &offset.to_le_bytes()].concat();
-        directory.extend([b"PK\x01\x02".as_slice(), &unix, &common, &tail, path.as_bytes()].concat());
+        directory
+            .extend([b"PK\x01\x02".as_slice(), &unix, &common, &tail, path.as_bytes()].concat());
     }
     let count = (members.len() as u16).to_le_bytes();
-    let (size, start) = ((directory.len() as u32).to_le_bytes(), (bytes.len() as u32).to_le_bytes());
+    let (size, start) =
+        ((directory.len() as u32).to_le_bytes(), (bytes.len() as u32).to_le_bytes());
     bytes.extend(directory);
-    bytes.extend([b"PK\x05\x06\0\0\0\0".as_slice(), &count, &count, &size, &start, &[0, 0]].concat());
+    bytes.extend(
+        [b"PK\x05\x06\0\0\0\0".as_slice(), &count, &count, &size, &start, &[0, 0]].concat(),
+    );
     bytes
 }
 
@@ -39,5 +43,7 @@ fn mode(path: &str) -> u32 {
 
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
-    !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
+    !bytes
+        .iter()
+        .fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
 }

@@ -13,21 +13,21 @@ use std::path::{Path, PathBuf};
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 use rawzip::{
-    CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder,
-    ZipFileHeaderRecord, ZipLocator,
+    CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive,
+    ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator,
 };
 use thiserror::Error;
 
-use crate::dir::{Dir, DirEntry, EntryKind, Follow, escape_bytes, stamp_of};
+use crate::dir::{Dir, DirEntry, EntryKind, Follow, escape_non_utf8, stamp_of};
 use crate::file_error::FileError;
 use crate::limits::Limits;
 use crate::listing::{Listing, ListingBuilder, ListingError};
 use crate::path::RelPath;
-use crate::zip_error::Refusal;
-use crate::zip_layout::{End, Extent, check_disk, record_len};
+use crate::zip_error::ZipMemberError;
+use crate::zip_layout::{ZipEndRecord, ZipMemberExtent, check_record_disk, record_len};
 
 /// An archive that unpacks to less than this may be packed as tightly as it likes.
-const HARMLESS_BYTES: u64 = 1024 * 1024;
+const RATIO_CHECK_MIN_BYTES: u64 = 1024 * 1024;
 /// An empty folder may be compressed like an empty file: into two bytes, or into five by some programs.
 const MAX_EMPTY_STREAM_LEN: u64 = 5;
 
@@ -59,11 +59,11 @@ pub enum ArchiveError {
         /// Its name, what is not UTF-8 escaped.
         member: String,
         /// Why.
-        why: Refusal,
+        why: ZipMemberError,
     },
     /// More than a ceiling allows.
     #[error("{what}, more than the limit of {limit}")]
-    TooMuch {
+    LimitExceeded {
         /// What there is too much of.
         what: String,
         /// The limit that was passed.
@@ -77,8 +77,8 @@ impl ArchiveError {
     /// The name of the limit that would have to be raised, if it was a limit.
     pub fn limit_name(&self) -> Option<&'static str> {
         match self {
-            Self::TooMuch { name, .. } => Some(name),
-            Self::Member { why: Refusal::Listing(why), .. } => why.limit_name(),
+            Self::LimitExceeded { name, .. } => Some(name),
+            Self::Member { why: ZipMemberError::Listing(why), .. } => why.limit_name(),
             _ => None,
         }
     }
@@ -86,20 +86,20 @@ impl ArchiveError {
 
 /// How a member is found again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Packed {
-    place: ZipArchiveEntryWayfinder,
+pub struct ZipMemberHandle {
+    wayfinder: ZipArchiveEntryWayfinder,
     deflated: bool,
     crc: u32,
 }
 
 /// Where the bytes of an archive are.
 #[derive(Debug)]
-enum Bytes {
+enum ArchiveBytes {
     File(FileReader),
     Memory(Vec<u8>),
 }
 
-impl ReaderAt for Bytes {
+impl ReaderAt for ArchiveBytes {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self {
             Self::File(file) => file.read_at(buffer, offset),
@@ -111,35 +111,46 @@ impl ReaderAt for Bytes {
 /// A zip archive that was looked through.
 #[derive(Debug)]
 pub struct Archive {
-    zip: ZipArchive<Bytes>,
+    zip: ZipArchive<ArchiveBytes>,
     /// What it holds.
-    pub listing: Listing<Packed>,
+    pub listing: Listing<ZipMemberHandle>,
 }
 
 impl Archive {
     /// Opens an archive and looks at every member.
     pub fn open(path: &Path, limits: &Limits) -> Result<Self, ArchiveError> {
         let (file, size) = open_file(path)?;
-        Self::judge(path, (Bytes::File(FileReader::from(file)), size), limits)
+        Self::parse(path, (ArchiveBytes::File(FileReader::from(file)), size), limits)
     }
 
     /// An archive that is in memory; messages call it by this name.
-    pub fn of_bytes(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Self, ArchiveError> {
+    pub fn from_bytes(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Self, ArchiveError> {
         let size = bytes.len() as u64;
-        Self::judge(Path::new(name), (Bytes::Memory(bytes), size), limits)
+        Self::parse(Path::new(name), (ArchiveBytes::Memory(bytes), size), limits)
     }
 
-    fn judge(path: &Path, (bytes, size): (Bytes, u64), limits: &Limits) -> Result<Self, ArchiveError> {
-        let broken = |why: rawzip::Error| ArchiveError::Broken { path: path.into(), why: why.to_string() };
+    fn parse(
+        path: &Path,
+        (bytes, size): (ArchiveBytes, u64),
+        limits: &Limits,
+    ) -> Result<Self, ArchiveError> {
+        let broken =
+            |why: rawzip::Error| ArchiveError::Broken { path: path.into(), why: why.to_string() };
         if size > limits.zip_bytes {
             let what = format!("the archive has {size} bytes");
-            return Err(ArchiveError::TooMuch { what, limit: limits.zip_bytes, name: "zip-bytes" });
+            return Err(ArchiveError::LimitExceeded {
+                what,
+                limit: limits.zip_bytes,
+                name: "zip-bytes",
+            });
         }
         let unreadable = |why: String| ArchiveError::Broken { path: path.into(), why };
-        let end = End::find(&bytes, size).map_err(unreadable)?;
-        too_many(end.entries, limits)?;
+        let end = ZipEndRecord::find(&bytes, size).map_err(unreadable)?;
+        check_member_count(end.entries, limits)?;
         let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
-        let zip = ZipLocator::new().locate_in_reader(bytes, &mut buffer, size).map_err(|(_, why)| broken(why))?;
+        let zip = ZipLocator::new()
+            .locate_in_reader(bytes, &mut buffer, size)
+            .map_err(|(_, why)| broken(why))?;
         if (zip.eocd_offset(), zip.directory_offset()) != (end.offset, end.directory.start) {
             return Err(unreadable("its directory is not where its end record says".into()));
         }
@@ -147,30 +158,39 @@ impl Archive {
         let mut next_record = end.directory.start;
         let mut entries = zip.entries(&mut buffer);
         while let Some(record) = entries.next_entry().map_err(broken)? {
-            too_many(members.len() as u64 + 1, limits)?;
-            let member = Member::judge(&zip, &record).map_err(|why| refused(record.file_path().as_bytes(), why))?;
+            check_member_count(members.len() as u64 + 1, limits)?;
+            let member = ZipMember::parse(&zip, &record)
+                .map_err(|why| member_error(record.file_path().as_bytes(), why))?;
             members.push(member);
             next_record += record_len(&record);
         }
         if members.len() as u64 != end.entries {
-            return Err(unreadable(format!("it claims {} members, and has {}", end.entries, members.len())));
+            return Err(unreadable(format!(
+                "it claims {} members, and has {}",
+                end.entries,
+                members.len()
+            )));
         }
         if next_record != end.directory.end {
             return Err(unreadable("its directory has bytes that belong to no member".into()));
         }
-        not_too_tight(&members, size, limits)?;
-        no_overlap(&members)?;
-        no_hidden_bytes(zip.get_ref(), &members, end.directory.start).map_err(unreadable)?;
-        Ok(Self { listing: list(members, limits)?, zip })
+        check_unpacked_size(&members, size, limits)?;
+        check_no_overlap(&members)?;
+        check_no_hidden_bytes(zip.get_ref(), &members, end.directory.start).map_err(unreadable)?;
+        Ok(Self { listing: build_listing(members, limits)?, zip })
     }
 
     /// The bytes of a member, checked against what its header says.
-    pub fn read(&self, path: &RelPath, packed: &Packed) -> Result<Vec<u8>, ArchiveError> {
-        let lies = || ArchiveError::Member { member: path.to_string(), why: Refusal::Lies };
-        let entry = self.zip.get_entry(packed.place).map_err(|_| lies())?;
-        let size = packed.place.uncompressed_size_hint();
+    pub fn read(&self, path: &RelPath, packed: &ZipMemberHandle) -> Result<Vec<u8>, ArchiveError> {
+        let lies = || ArchiveError::Member {
+            member: path.to_string(),
+            why: ZipMemberError::ContentMismatch,
+        };
+        let entry = self.zip.get_entry(packed.wayfinder).map_err(|_| lies())?;
+        let size = packed.wayfinder.uncompressed_size_hint();
         let mut raw = entry.reader();
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).min(RECOMMENDED_BUFFER_SIZE));
+        let mut bytes =
+            Vec::with_capacity(usize::try_from(size).unwrap_or(0).min(RECOMMENDED_BUFFER_SIZE));
         let compressed = match packed.deflated {
             true => {
                 let mut decoder = DeflateDecoder::new(raw);
@@ -180,7 +200,8 @@ impl Archive {
             false => (&mut raw).take(size + 1).read_to_end(&mut bytes).map(|read| read as u64),
         };
         // A compressed stream that ends early would leave bytes that nobody looks at.
-        let is_whole = compressed.is_ok_and(|compressed| compressed == packed.place.compressed_size_hint());
+        let is_whole = compressed
+            .is_ok_and(|compressed| compressed == packed.wayfinder.compressed_size_hint());
         match is_whole && bytes.len() as u64 == size && checksum(&bytes) == packed.crc {
             true => Ok(bytes),
             false => Err(lies()),
@@ -197,7 +218,8 @@ fn checksum(bytes: &[u8]) -> u32 {
 fn open_file(path: &Path) -> Result<(File, u64), ArchiveError> {
     let failed = |e: io::Error| FileError::new("read", path, e);
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let entry = DirEntry::of(path).ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
+    let entry =
+        DirEntry::from_path(path).ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
     let file = Dir::open(parent)?.open_file(&entry, Follow::Links)?;
     let stamp = stamp_of(&file).map_err(failed)?;
     if stamp.kind() != EntryKind::File {
@@ -206,70 +228,78 @@ fn open_file(path: &Path) -> Result<(File, u64), ArchiveError> {
     Ok((file, stamp.size))
 }
 
-fn too_many(members: u64, limits: &Limits) -> Result<(), ArchiveError> {
+fn check_member_count(members: u64, limits: &Limits) -> Result<(), ArchiveError> {
     if members > limits.zip_entries {
         let what = format!("the archive has {members} members");
-        return Err(ArchiveError::TooMuch { what, limit: limits.zip_entries, name: "zip-entries" });
+        return Err(ArchiveError::LimitExceeded {
+            what,
+            limit: limits.zip_entries,
+            name: "zip-entries",
+        });
     }
     Ok(())
 }
 
-fn refused(name: &[u8], why: Refusal) -> ArchiveError {
-    ArchiveError::Member { member: escape_bytes(OsStr::from_bytes(name)), why }
+fn member_error(name: &[u8], why: ZipMemberError) -> ArchiveError {
+    ArchiveError::Member { member: escape_non_utf8(OsStr::from_bytes(name)), why }
 }
 
 /// A member whose headers were read.
-struct Member {
+struct ZipMember {
     path: RelPath,
     is_dir: bool,
     executable: bool,
-    packed: Packed,
+    packed: ZipMemberHandle,
     /// Which bytes of the archive are its own.
-    extent: Extent,
+    extent: ZipMemberExtent,
 }
 
-impl Member {
-    fn judge(zip: &ZipArchive<Bytes>, record: &ZipFileHeaderRecord<'_>) -> Result<Self, Refusal> {
+impl ZipMember {
+    fn parse(
+        zip: &ZipArchive<ArchiveBytes>,
+        record: &ZipFileHeaderRecord<'_>,
+    ) -> Result<Self, ZipMemberError> {
         let raw = record.file_path();
         let is_dir = raw.as_bytes().ends_with(b"/");
-        let path = RelPath::from_bytes(raw.as_bytes().strip_suffix(b"/").unwrap_or(raw.as_bytes()))?;
-        match (kind_of(record), is_dir) {
-            (S_IFLNK, _) => return Err(Refusal::Link),
+        let path =
+            RelPath::from_bytes(raw.as_bytes().strip_suffix(b"/").unwrap_or(raw.as_bytes()))?;
+        match (unix_file_type(record), is_dir) {
+            (S_IFLNK, _) => return Err(ZipMemberError::Link),
             (0 | S_IFREG, false) | (0 | S_IFDIR, true) => {}
-            _ => return Err(Refusal::Special),
+            _ => return Err(ZipMemberError::Special),
         }
         let flags = record.flags();
         if flags.is_encrypted() || flags.has_strong_encryption() || flags.is_masked() {
-            return Err(Refusal::Encrypted);
+            return Err(ZipMemberError::Encrypted);
         }
         let method = record.compression_method();
         let deflated = method == CompressionMethod::DEFLATE;
         if !deflated && method != CompressionMethod::STORE {
-            return Err(Refusal::Method);
+            return Err(ZipMemberError::UnsupportedMethod);
         }
-        check_disk(zip.get_ref(), record)?;
-        let extent = Extent::read(zip.get_ref(), record)?;
+        check_record_disk(zip.get_ref(), record)?;
+        let extent = ZipMemberExtent::read(zip.get_ref(), record)?;
         if is_dir && (extent.size > 0 || extent.compressed > MAX_EMPTY_STREAM_LEN) {
-            return Err(Refusal::FolderContent);
+            return Err(ZipMemberError::DirWithContent);
         }
         Ok(Self {
             path,
             is_dir,
             executable: record.mode().permissions() & 0o100 != 0,
-            packed: Packed { place: record.wayfinder(), deflated, crc: extent.crc },
+            packed: ZipMemberHandle { wayfinder: record.wayfinder(), deflated, crc: extent.crc },
             extent,
         })
     }
 
     fn size(&self) -> u64 {
-        self.packed.place.uncompressed_size_hint()
+        self.packed.wayfinder.uncompressed_size_hint()
     }
 }
 
 /// The kind that a member's attributes give it, as bits of a Unix mode; 0 if they give none.
 ///
 /// Whatever system made the archive: some programs heed a Unix mode in every one.
-fn kind_of(record: &ZipFileHeaderRecord<'_>) -> u32 {
+fn unix_file_type(record: &ZipFileHeaderRecord<'_>) -> u32 {
     let attributes = record.external_attributes();
     match (attributes >> 16) & S_IFMT {
         0 if attributes & DOS_DIRECTORY != 0 => S_IFDIR,
@@ -278,63 +308,88 @@ fn kind_of(record: &ZipFileHeaderRecord<'_>) -> u32 {
 }
 
 /// Refuses what would unpack to far more than it is.
-fn not_too_tight(members: &[Member], packed: u64, limits: &Limits) -> Result<(), ArchiveError> {
+fn check_unpacked_size(
+    members: &[ZipMember],
+    packed: u64,
+    limits: &Limits,
+) -> Result<(), ArchiveError> {
     let unpacked = members.iter().fold(0u64, |sum, member| sum.saturating_add(member.size()));
     if unpacked > limits.zip_bytes {
         let what = format!("the archive unpacks to {unpacked} bytes");
-        return Err(ArchiveError::TooMuch { what, limit: limits.zip_bytes, name: "zip-bytes" });
+        return Err(ArchiveError::LimitExceeded {
+            what,
+            limit: limits.zip_bytes,
+            name: "zip-bytes",
+        });
     }
-    if unpacked > HARMLESS_BYTES && unpacked > packed.saturating_mul(limits.zip_ratio) {
+    if unpacked > RATIO_CHECK_MIN_BYTES && unpacked > packed.saturating_mul(limits.zip_ratio) {
         let what = format!("the archive unpacks to {} times its size", unpacked / packed.max(1));
-        return Err(ArchiveError::TooMuch { what, limit: limits.zip_ratio, name: "zip-ratio" });
+        return Err(ArchiveError::LimitExceeded {
+            what,
+            limit: limits.zip_ratio,
+            name: "zip-ratio",
+        });
     }
     Ok(())
 }
 
 /// Members that share bytes make a small archive large without end.
-fn no_overlap(members: &[Member]) -> Result<(), ArchiveError> {
-    let mut ordered: Vec<&Member> = members.iter().collect();
+fn check_no_overlap(members: &[ZipMember]) -> Result<(), ArchiveError> {
+    let mut ordered: Vec<&ZipMember> = members.iter().collect();
     ordered.sort_by_key(|member| (member.extent.start, member.extent.end));
     match ordered.windows(2).find(|pair| pair[1].extent.start < pair[0].extent.end) {
-        Some(pair) => Err(refused(pair[1].path.as_str().as_bytes(), Refusal::Overlap)),
+        Some(pair) => Err(member_error(pair[1].path.as_str().as_bytes(), ZipMemberError::Overlap)),
         None => Ok(()),
     }
 }
 
 /// Refuses bytes that belong to no member: a program that reads from the front would see members in them.
-fn no_hidden_bytes(bytes: &Bytes, members: &[Member], directory: u64) -> Result<(), String> {
-    let mut extents: Vec<&Extent> = members.iter().map(|member| &member.extent).collect();
+fn check_no_hidden_bytes(
+    bytes: &ArchiveBytes,
+    members: &[ZipMember],
+    directory: u64,
+) -> Result<(), String> {
+    let mut extents: Vec<&ZipMemberExtent> = members.iter().map(|member| &member.extent).collect();
     extents.sort_by_key(|extent| extent.start);
     let first = extents.first().map_or(directory, |extent| extent.start);
     if first != 0 {
         return Err(format!("its first {first} bytes belong to no member"));
     }
     let nexts = extents.iter().skip(1).map(|extent| extent.start).chain([directory]);
-    match extents.iter().zip(nexts).find(|(extent, next)| !extent.reaches(bytes, *next)) {
-        Some((extent, next)) if next < extent.end => Err("a member reaches into its directory".into()),
-        Some((extent, next)) => {
-            Err(format!("its bytes {} to {next} belong to no member, or are no right data descriptor", extent.end))
+    match extents.iter().zip(nexts).find(|(extent, next)| !extent.is_adjacent_to(bytes, *next)) {
+        Some((extent, next)) if next < extent.end => {
+            Err("a member reaches into its directory".into())
         }
+        Some((extent, next)) => Err(format!(
+            "its bytes {} to {next} belong to no member, or are no right data descriptor",
+            extent.end
+        )),
         None => Ok(()),
     }
 }
 
 /// The members with every folder that they lie in, whether it has a member of its own or not.
-fn list(members: Vec<Member>, limits: &Limits) -> Result<Listing<Packed>, ArchiveError> {
+fn build_listing(
+    members: Vec<ZipMember>,
+    limits: &Limits,
+) -> Result<Listing<ZipMemberHandle>, ArchiveError> {
     // The ceilings of a skill are those of a whole archive here.
-    let limits = Limits { skill_entries: u64::MAX, skill_bytes: limits.zip_bytes, ..limits.clone() };
+    let limits =
+        Limits { skill_entries: u64::MAX, skill_bytes: limits.zip_bytes, ..limits.clone() };
     let mut builder = ListingBuilder::new(&limits);
     let mut folders = 0;
     for member in members {
-        let refuse = |why: ListingError| refused(member.path.as_str().as_bytes(), why.into());
+        let refuse = |why: ListingError| member_error(member.path.as_str().as_bytes(), why.into());
         // A folder that no member is for counts too: deep names would make millions of them.
-        folders += builder.folders_of(&member.path).map_err(refuse)?;
-        too_many(folders, &limits)?;
+        folders += builder.add_parents(&member.path).map_err(refuse)?;
+        check_member_count(folders, &limits)?;
         if !member.is_dir {
             let (executable, size) = (member.executable, member.size());
-            builder.file(member.path.clone(), executable, size, member.packed).map_err(refuse)?;
-        } else if !builder.has_folder(&member.path) {
-            builder.dir(member.path.clone()).map_err(refuse)?;
+            builder
+                .add_file(member.path.clone(), executable, size, member.packed)
+                .map_err(refuse)?;
+        } else if !builder.has_dir(&member.path) {
+            builder.add_dir(member.path.clone()).map_err(refuse)?;
             folders += 1;
         }
     }

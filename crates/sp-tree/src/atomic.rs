@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::dir::{Dir, DirEntry, EntryKind, Fixed, Follow, Segment, Stamp};
+use crate::dir::{Dir, DirEntry, EntryKind, FileStamp, Follow, Segment, StaticName};
 use crate::file_error::FileError;
 use crate::path::Name;
 
@@ -18,18 +18,18 @@ pub enum Durability {
 
 /// The file that is written and then renamed, and the directory in which it is.
 #[derive(Debug, Clone, Copy)]
-pub struct Temp<'a> {
+pub struct TempFile<'a> {
     /// The directory, on the same file system as the target.
     pub dir: &'a Dir,
     /// The name. Callers hold the lock of the directory, so a file that has it was left by a death.
-    pub name: Fixed,
+    pub name: StaticName,
 }
 
 /// Replaces `name` in `dir` by `bytes`.
 pub fn replace(
     dir: &Dir,
     name: &(impl Segment + ?Sized),
-    temp: Temp<'_>,
+    temp: TempFile<'_>,
     bytes: &[u8],
     durability: Durability,
 ) -> Result<(), FileError> {
@@ -40,7 +40,7 @@ pub fn replace(
         if durability == Durability::Durable {
             file.sync()?;
         }
-        temp.dir.rename_over(&temp.name, dir, name)
+        temp.dir.rename_replace(&temp.name, dir, name)
     };
     if let Err(error) = write() {
         // Best effort: the next replacement removes what stays.
@@ -55,17 +55,23 @@ pub fn replace(
 
 /// Replaces the bytes of a user's own file, which keeps its permissions, if it still looks like
 /// `like`. Whether it did, is told.
-pub fn rewrite(dir: &Dir, name: &Name, like: &Stamp, temp: &Name, bytes: &[u8]) -> Result<bool, FileError> {
+pub fn replace_if_unchanged(
+    dir: &Dir,
+    name: &Name,
+    like: &FileStamp,
+    temp: &Name,
+    bytes: &[u8],
+) -> Result<bool, FileError> {
     let write = || {
         // Callers hold a lock, so a file that has this name was left by a death.
         dir.remove_tree(temp)?;
         let mut file = dir.create_file(temp, false)?;
-        file.permit(like)?;
+        file.copy_permissions(like)?;
         file.write(bytes)?;
         file.sync()?;
-        let unchanged = dir.look(name, Follow::Never)?.as_ref() == Some(like);
+        let unchanged = dir.stat(name, Follow::Never)?.as_ref() == Some(like);
         match unchanged {
-            true => dir.rename_over(temp, dir, name)?,
+            true => dir.rename_replace(temp, dir, name)?,
             false => dir.remove_file(temp)?,
         }
         Ok(unchanged)
@@ -79,52 +85,58 @@ pub fn rewrite(dir: &Dir, name: &Name, like: &Stamp, temp: &Name, bytes: &[u8]) 
 
 /// A file that is given to somebody, whole or not at all.
 #[derive(Debug, Clone, Copy)]
-pub struct Delivery<'a> {
+pub struct OutputFile<'a> {
     /// What it holds.
     pub bytes: &'a [u8],
     /// Who may read it.
-    pub readers: Readers,
+    pub access: FileAccess,
     /// What becomes of a file that is there already.
-    pub existing: Existing,
+    pub if_exists: ExistingFilePolicy,
 }
 
 /// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Readers {
+pub enum FileAccess {
     /// Whoever the user's own mask allows.
-    Anybody,
+    Ordinary,
     /// Its owner alone.
-    Owner,
+    Private,
 }
 
 /// What becomes of a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
+pub enum ExistingFilePolicy {
     /// It stays, and the new one is refused.
-    Keep,
+    Refuse,
     /// The new one takes its place, and keeps its permissions if anybody may read it.
     Replace,
 }
 
 /// Writes a file where a user wants it; `temp` is a name that nobody else has.
-pub fn deliver(path: &Path, temp: &Name, delivery: Delivery<'_>) -> Result<(), FileError> {
-    let name = DirEntry::of(path).ok_or_else(|| FileError::new("write", path, ErrorKind::IsADirectory))?;
-    let dir = Dir::open(path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
+pub fn write_output(path: &Path, temp: &Name, delivery: OutputFile<'_>) -> Result<(), FileError> {
+    let name = DirEntry::from_path(path)
+        .ok_or_else(|| FileError::new("write", path, ErrorKind::IsADirectory))?;
+    let dir = Dir::open(
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+    )?;
     let write = || {
-        let old = dir.look(&name, Follow::Never)?.filter(|old| old.kind() == EntryKind::File);
-        let replaced = old.filter(|_| delivery.existing == Existing::Replace && delivery.readers == Readers::Anybody);
-        let mut file = match (delivery.readers, replaced) {
-            (Readers::Anybody, None) => dir.create_file(temp, false)?,
-            _ => dir.create_secret(temp)?,
+        let old = dir.stat(&name, Follow::Never)?.filter(|old| old.kind() == EntryKind::File);
+        let replaced = old.filter(|_| {
+            delivery.if_exists == ExistingFilePolicy::Replace
+                && delivery.access == FileAccess::Ordinary
+        });
+        let mut file = match (delivery.access, replaced) {
+            (FileAccess::Ordinary, None) => dir.create_file(temp, false)?,
+            _ => dir.create_private_file(temp)?,
         };
         file.write(delivery.bytes)?;
         if let Some(old) = replaced {
-            file.permit(&old)?;
+            file.copy_permissions(&old)?;
         }
         file.sync()?;
-        match delivery.existing {
-            Existing::Keep => dir.rename_new(temp, &dir, &name),
-            Existing::Replace => dir.rename_over(temp, &dir, &name),
+        match delivery.if_exists {
+            ExistingFilePolicy::Refuse => dir.rename_noreplace(temp, &dir, &name),
+            ExistingFilePolicy::Replace => dir.rename_replace(temp, &dir, &name),
         }
     };
     write().inspect_err(|_| {
@@ -147,11 +159,11 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         let dir = Dir::open(temp.path()).unwrap();
         let (name, beside) = (Name::new("SKILL.md").unwrap(), Name::new("beside").unwrap());
-        let like = dir.look(&name, Follow::Never).unwrap().unwrap();
-        assert!(rewrite(&dir, &name, &like, &beside, b"new").unwrap());
+        let like = dir.stat(&name, Follow::Never).unwrap().unwrap();
+        assert!(replace_if_unchanged(&dir, &name, &like, &beside, b"new").unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-        assert!(!rewrite(&dir, &name, &like, &beside, b"newer").unwrap());
+        assert!(!replace_if_unchanged(&dir, &name, &like, &beside, b"newer").unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert!(!temp.path().join("beside").exists());
     }

@@ -19,13 +19,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use crate::fault::{self, Op};
+use crate::fault::{self, FileOp};
 use crate::file_error::FileError;
+use crate::file_stamp::entry_kind;
+pub use crate::file_stamp::{EntryKind, FileStamp};
+pub(crate) use crate::file_stamp::{stamp_link, stamp_of};
 use crate::new_file::NewFile;
 use crate::path::{Name, RelPath};
-use crate::stamp::entry_kind;
-pub use crate::stamp::{EntryKind, Stamp};
-pub(crate) use crate::stamp::{stamp_link, stamp_of};
 
 type Result<T, E = FileError> = std::result::Result<T, E>;
 
@@ -61,9 +61,9 @@ impl Segment for Name {
 
 /// A name that stands in our own source.
 #[derive(Debug, Clone, Copy)]
-pub struct Fixed(pub &'static str);
+pub struct StaticName(pub &'static str);
 
-impl Segment for Fixed {
+impl Segment for StaticName {
     fn segment(&self) -> &OsStr {
         OsStr::new(self.0)
     }
@@ -79,7 +79,7 @@ pub struct DirEntry {
 
 impl DirEntry {
     /// The last segment of a path that the user gave.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
         path.file_name().map(Self::named)
     }
 
@@ -102,16 +102,16 @@ impl Segment for DirEntry {
 
 /// Who may use what is created in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum DirAccess {
     /// Whoever the process's umask allows.
     Ordinary,
     /// The owner alone.
     Private,
 }
 
-impl Access {
+impl DirAccess {
     /// The part of a mode that it leaves.
-    fn limit(self, mode: u32) -> Mode {
+    fn mask_mode(self, mode: u32) -> Mode {
         Mode::from_raw_mode(
             (match self {
                 Self::Ordinary => mode,
@@ -126,8 +126,11 @@ impl Access {
 pub struct Dir {
     fd: OwnedFd,
     path: PathBuf,
-    access: Access,
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only one platform lists through its own handle"))]
+    access: DirAccess,
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only one platform lists through its own handle")
+    )]
     listed: AtomicBool,
 }
 
@@ -136,23 +139,28 @@ const DIR_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 impl Dir {
     /// Opens a directory by a path that the user, not a package, gave.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_with(path, Access::Ordinary)
+        Self::open_with_access(path, DirAccess::Ordinary)
     }
 
-    fn open_with(path: &Path, access: Access) -> Result<Self> {
-        let fd =
-            rustix::fs::open(path, DIR_FLAGS, Mode::empty()).map_err(|e| FileError::new("open directory", path, e))?;
+    fn open_with_access(path: &Path, access: DirAccess) -> Result<Self> {
+        let fd = rustix::fs::open(path, DIR_FLAGS, Mode::empty())
+            .map_err(|e| FileError::new("open directory", path, e))?;
         Ok(Self { fd, path: path.into(), access, listed: AtomicBool::new(false) })
     }
 
     /// Opens a directory by its real path. A link anywhere in it is an error (`ELOOP` or `ENOTDIR`).
-    pub fn open_real(path: &Path) -> Result<Self> {
+    pub fn open_without_links(path: &Path) -> Result<Self> {
         let fd = open_without_links(path).map_err(|e| FileError::new("open directory", path, e))?;
-        Ok(Self { fd, path: path.into(), access: Access::Ordinary, listed: AtomicBool::new(false) })
+        Ok(Self {
+            fd,
+            path: path.into(),
+            access: DirAccess::Ordinary,
+            listed: AtomicBool::new(false),
+        })
     }
 
     /// A second handle on the same directory.
-    pub(crate) fn reopen(&self, access: Access) -> Result<Self> {
+    pub(crate) fn reopen(&self, access: DirAccess) -> Result<Self> {
         let fd = rustix::fs::openat(&self.fd, ".", DIR_FLAGS, Mode::empty())
             .map_err(|e| FileError::new("open directory", &self.path, e))?;
         Ok(Self { fd, path: self.path.clone(), access, listed: AtomicBool::new(false) })
@@ -160,46 +168,47 @@ impl Dir {
 
     /// Opens a directory by a path that the user gave, and makes it and its parents first where missing.
     pub fn create_all(path: &Path) -> Result<Self> {
-        Self::create_with_access(path, Access::Ordinary)
+        Self::create_with_access(path, DirAccess::Ordinary)
     }
 
     /// Opens a directory as [`create_all`](Self::create_all) does, as a private one. Directories that it makes on the
     /// way are private too.
-    pub fn create_private(path: &Path) -> Result<Self> {
-        Self::create_with_access(path, Access::Private)
+    pub fn create_all_private(path: &Path) -> Result<Self> {
+        Self::create_with_access(path, DirAccess::Private)
     }
 
     /// Who may use what is created at `path`: it is private if it lies beneath this directory and this one is private.
-    pub(crate) fn access_of(&self, path: &Path) -> Result<Access> {
+    pub(crate) fn access_of(&self, path: &Path) -> Result<DirAccess> {
         let own = self.identity()?;
-        let is_own =
-            |above: &Path| Self::open(above).and_then(|above| above.identity()).is_ok_and(|other| other == own);
-        let inside = self.access == Access::Private && path.ancestors().any(is_own);
-        Ok(if inside { Access::Private } else { Access::Ordinary })
+        let is_own = |above: &Path| {
+            Self::open(above).and_then(|above| above.identity()).is_ok_and(|other| other == own)
+        };
+        let inside = self.access == DirAccess::Private && path.ancestors().any(is_own);
+        Ok(if inside { DirAccess::Private } else { DirAccess::Ordinary })
     }
 
-    fn create_with_access(path: &Path, access: Access) -> Result<Self> {
-        match Self::open_with(path, access) {
-            Err(error) if error.is(Errno::NOENT) => {}
+    fn create_with_access(path: &Path, access: DirAccess) -> Result<Self> {
+        match Self::open_with_access(path, access) {
+            Err(error) if error.is_errno(Errno::NOENT) => {}
             other => return other,
         }
-        let (Some(parent), Some(entry)) = (path.parent(), DirEntry::of(path)) else {
-            return Self::open_with(path, access);
+        let (Some(parent), Some(entry)) = (path.parent(), DirEntry::from_path(path)) else {
+            return Self::open_with_access(path, access);
         };
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         match Self::create_with_access(parent, access)?.create_dir(&entry) {
-            Err(error) if !error.is(Errno::EXIST) => Err(error),
-            _ => Self::open_with(path, access),
+            Err(error) if !error.is_errno(Errno::EXIST) => Err(error),
+            _ => Self::open_with_access(path, access),
         }
     }
 
     /// Takes the permissions of everybody but the owner away from the directory itself.
-    pub fn restrict(&self) -> Result<()> {
+    pub fn restrict_to_owner(&self) -> Result<()> {
         let others = self.stamp()?.mode & 0o077;
         if others == 0 {
             return Ok(());
         }
-        fault::point(Op::Mode, || self.path.display().to_string())
+        fault::point(FileOp::Mode, || self.path.display().to_string())
             .and_then(|()| Ok(rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(0o700))?))
             .map_err(|e| FileError::new("change the mode of", &self.path, e))
     }
@@ -222,7 +231,12 @@ impl Dir {
         };
         let fd = rustix::fs::openat(&self.fd, name.segment(), flags, Mode::empty())
             .map_err(|e| FileError::new("open directory", self.path_of(name), e))?;
-        Ok(Self { fd, path: self.path_of(name), access: self.access, listed: AtomicBool::new(false) })
+        Ok(Self {
+            fd,
+            path: self.path_of(name),
+            access: self.access,
+            listed: AtomicBool::new(false),
+        })
     }
 
     /// Opens a file for reading. Never blocks on a FIFO; the caller looks at what it is first.
@@ -243,12 +257,16 @@ impl Dir {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = match follow {
             Follow::Links => rustix::fs::openat(&self.fd, path.as_str(), flags, Mode::empty()),
-            Follow::Never => self.open_unlinked(path, flags | OFlags::NOFOLLOW),
+            Follow::Never => self.open_beneath_without_links(path, flags | OFlags::NOFOLLOW),
         };
         opened.map(File::from).map_err(|e| FileError::new("open", self.path.join(path.as_str()), e))
     }
 
-    fn open_unlinked(&self, path: &RelPath, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    fn open_beneath_without_links(
+        &self,
+        path: &RelPath,
+        flags: OFlags,
+    ) -> rustix::io::Result<OwnedFd> {
         #[cfg(target_os = "linux")]
         {
             use rustix::fs::ResolveFlags;
@@ -267,38 +285,42 @@ impl Dir {
         for segment in parent.split('/') {
             dir = rustix::fs::openat(&dir, segment, step, Mode::empty())?;
         }
-        rustix::fs::openat(&dir, path.leaf(), flags, Mode::empty())
+        rustix::fs::openat(&dir, path.file_name(), flags, Mode::empty())
     }
 
     /// Looks at an entry; `None` where there is none.
-    pub fn look(&self, name: &(impl Segment + ?Sized), follow: Follow) -> Result<Option<Stamp>> {
-        self.look_at(name.segment(), follow)
+    pub fn stat(
+        &self,
+        name: &(impl Segment + ?Sized),
+        follow: Follow,
+    ) -> Result<Option<FileStamp>> {
+        self.stat_at(name.segment(), follow)
     }
 
     /// Looks at something deeper down, through directories only as far as the caller knows them.
-    pub fn look_beneath(&self, path: &RelPath, follow: Follow) -> Result<Option<Stamp>> {
-        self.look_at(OsStr::new(path.as_str()), follow)
+    pub fn stat_beneath(&self, path: &RelPath, follow: Follow) -> Result<Option<FileStamp>> {
+        self.stat_at(OsStr::new(path.as_str()), follow)
     }
 
     /// Whether what stands at a path that the index remembers still looks the same.
-    pub(crate) fn looks_like(&self, path: &CStr, follow: Follow, stamp: &Stamp) -> bool {
+    pub(crate) fn is_unchanged(&self, path: &CStr, follow: Follow, stamp: &FileStamp) -> bool {
         let now = match path.is_empty() {
             true => rustix::fs::fstat(&self.fd),
             false => rustix::fs::statat(&self.fd, path, follow.flags()),
         };
-        now.is_ok_and(|now| Stamp::of(&now) == *stamp)
+        now.is_ok_and(|now| FileStamp::from_stat(&now) == *stamp)
     }
 
-    fn look_at(&self, path: &OsStr, follow: Follow) -> Result<Option<Stamp>> {
+    fn stat_at(&self, path: &OsStr, follow: Follow) -> Result<Option<FileStamp>> {
         match rustix::fs::statat(&self.fd, path, follow.flags()) {
-            Ok(stat) => Ok(Some(Stamp::of(&stat))),
+            Ok(stat) => Ok(Some(FileStamp::from_stat(&stat))),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(e) => Err(FileError::new("look at", self.path.join(path), e)),
         }
     }
 
     /// Looks at the directory itself.
-    pub fn stamp(&self) -> Result<Stamp> {
+    pub fn stamp(&self) -> Result<FileStamp> {
         stamp_of(&self.fd).map_err(|e| FileError::new("look at", &self.path, e))
     }
 
@@ -317,7 +339,7 @@ impl Dir {
             .into_iter()
             .filter_map(|(name, kind)| match kind {
                 // Some file systems do not tell the type with the name.
-                FileType::Unknown => match self.look_at(&name, Follow::Never) {
+                FileType::Unknown => match self.stat_at(&name, Follow::Never) {
                     Ok(stamp) => stamp.map(|stamp| Ok(DirEntry { name, kind: stamp.kind() })),
                     Err(e) => Some(Err(e)),
                 },
@@ -368,32 +390,35 @@ impl Dir {
 
     /// Makes a directory, which must not exist.
     pub fn create_dir(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
-        self.mutate(Op::CreateDir, "create directory", name, || {
-            rustix::fs::mkdirat(&self.fd, name.segment(), self.access.limit(0o777))
+        self.mutate(FileOp::CreateDir, "create directory", name, || {
+            rustix::fs::mkdirat(&self.fd, name.segment(), self.access.mask_mode(0o777))
         })
     }
 
     /// Makes a link with this target; only for keeping what a user had.
     pub fn create_link(&self, name: &(impl Segment + ?Sized), target: &OsStr) -> Result<()> {
-        self.mutate(Op::CreateFile, "create the link", name, || rustix::fs::symlinkat(target, &self.fd, name.segment()))
+        self.mutate(FileOp::CreateFile, "create the link", name, || {
+            rustix::fs::symlinkat(target, &self.fd, name.segment())
+        })
     }
 
     /// Creates a file, which must not exist, for writing.
     pub fn create_file(&self, name: &(impl Segment + ?Sized), executable: bool) -> Result<NewFile> {
-        self.create_with(name, if executable { 0o777 } else { 0o666 })
+        self.create_with_mode(name, if executable { 0o777 } else { 0o666 })
     }
 
     /// Creates a file that nobody else may read, which must not exist, for writing.
-    pub fn create_secret(&self, name: &(impl Segment + ?Sized)) -> Result<NewFile> {
-        self.create_with(name, 0o600)
+    pub fn create_private_file(&self, name: &(impl Segment + ?Sized)) -> Result<NewFile> {
+        self.create_with_mode(name, 0o600)
     }
 
-    fn create_with(&self, name: &(impl Segment + ?Sized), mode: u32) -> Result<NewFile> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    fn create_with_mode(&self, name: &(impl Segment + ?Sized), mode: u32) -> Result<NewFile> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let path = self.path_of(name);
         let create = || -> io::Result<OwnedFd> {
-            fault::point(Op::CreateFile, || path.display().to_string())?;
-            Ok(rustix::fs::openat(&self.fd, name.segment(), flags, self.access.limit(mode))?)
+            fault::point(FileOp::CreateFile, || path.display().to_string())?;
+            Ok(rustix::fs::openat(&self.fd, name.segment(), flags, self.access.mask_mode(mode))?)
         };
         match create() {
             Ok(fd) => Ok(NewFile { file: fd.into(), path }),
@@ -402,9 +427,16 @@ impl Dir {
     }
 
     /// Moves an entry to where nothing is.
-    pub fn rename_new(&self, from: &(impl Segment + ?Sized), to: &Dir, name: &(impl Segment + ?Sized)) -> Result<()> {
-        self.mutate(Op::Rename, "move", from, || {
-            let with = |flags| rustix::fs::renameat_with(&self.fd, from.segment(), &to.fd, name.segment(), flags);
+    pub fn rename_noreplace(
+        &self,
+        from: &(impl Segment + ?Sized),
+        to: &Dir,
+        name: &(impl Segment + ?Sized),
+    ) -> Result<()> {
+        self.mutate(FileOp::Rename, "move", from, || {
+            let with = |flags| {
+                rustix::fs::renameat_with(&self.fd, from.segment(), &to.fd, name.segment(), flags)
+            };
             match with(RenameFlags::NOREPLACE) {
                 // The file system cannot promise it: look, then move.
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
@@ -420,18 +452,35 @@ impl Dir {
     }
 
     /// Moves an entry over whatever file is there.
-    pub fn rename_over(&self, from: &(impl Segment + ?Sized), to: &Dir, name: &(impl Segment + ?Sized)) -> Result<()> {
-        to.mutate(Op::Rename, "replace", name, || {
+    pub fn rename_replace(
+        &self,
+        from: &(impl Segment + ?Sized),
+        to: &Dir,
+        name: &(impl Segment + ?Sized),
+    ) -> Result<()> {
+        to.mutate(FileOp::Rename, "replace", name, || {
             rustix::fs::renameat(&self.fd, from.segment(), &to.fd, name.segment())
         })
     }
 
     /// Exchanges two entries at one instant. `Ok(false)` where the file system cannot.
-    pub fn exchange(&self, a: &(impl Segment + ?Sized), other: &Dir, b: &(impl Segment + ?Sized)) -> Result<bool> {
-        let exchange =
-            || rustix::fs::renameat_with(&self.fd, a.segment(), &other.fd, b.segment(), RenameFlags::EXCHANGE);
+    pub fn exchange(
+        &self,
+        a: &(impl Segment + ?Sized),
+        other: &Dir,
+        b: &(impl Segment + ?Sized),
+    ) -> Result<bool> {
+        let exchange = || {
+            rustix::fs::renameat_with(
+                &self.fd,
+                a.segment(),
+                &other.fd,
+                b.segment(),
+                RenameFlags::EXCHANGE,
+            )
+        };
         let mut supported = true;
-        self.mutate(Op::Rename, "exchange", a, || match exchange() {
+        self.mutate(FileOp::Rename, "exchange", a, || match exchange() {
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 supported = false;
                 Ok(())
@@ -443,22 +492,24 @@ impl Dir {
 
     /// Removes a file or link.
     pub fn remove_file(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
-        self.mutate(Op::Remove, "remove", name, || rustix::fs::unlinkat(&self.fd, name.segment(), AtFlags::empty()))
+        self.mutate(FileOp::Remove, "remove", name, || {
+            rustix::fs::unlinkat(&self.fd, name.segment(), AtFlags::empty())
+        })
     }
 
     /// Removes an empty directory.
     pub fn remove_dir(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
-        self.mutate(Op::Remove, "remove directory", name, || {
+        self.mutate(FileOp::Remove, "remove directory", name, || {
             rustix::fs::unlinkat(&self.fd, name.segment(), AtFlags::REMOVEDIR)
         })
     }
 
     /// Removes an entry with all that is beneath it, following no link. Nothing there is fine.
     pub fn remove_tree(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
-        match self.look(name, Follow::Never)?.map(|stamp| stamp.kind()) {
+        match self.stat(name, Follow::Never)?.map(|stamp| stamp.kind()) {
             None => Ok(()),
             Some(EntryKind::Dir) => {
-                let dir = self.open_to_empty(name)?;
+                let dir = self.open_for_removal(name)?;
                 for entry in dir.entries()? {
                     match entry.kind {
                         EntryKind::Dir => dir.remove_tree(&entry)?,
@@ -472,13 +523,13 @@ impl Dir {
     }
 
     /// Opens a directory so that it can be emptied even where its owner took away the right to.
-    fn open_to_empty(&self, name: &(impl Segment + ?Sized)) -> Result<Dir> {
+    fn open_for_removal(&self, name: &(impl Segment + ?Sized)) -> Result<Dir> {
         let writable = Mode::from_raw_mode(0o700);
-        if let Some(stamp) = self.look(name, Follow::Never)?
+        if let Some(stamp) = self.stat(name, Follow::Never)?
             && stamp.mode & 0o700 != 0o700
         {
             // Refused for a directory of another user: then the removal says so.
-            let _ = self.mutate(Op::Mode, "change the mode of", name, || {
+            let _ = self.mutate(FileOp::Mode, "change the mode of", name, || {
                 rustix::fs::chmodat(&self.fd, name.segment(), writable, AtFlags::empty())
             });
         }
@@ -487,12 +538,12 @@ impl Dir {
 
     /// Makes the directory's own entries durable.
     pub fn sync(&self) -> Result<()> {
-        self.durable("sync", || rustix::fs::fsync(&self.fd))
+        self.sync_with("sync", || rustix::fs::fsync(&self.fd))
     }
 
     /// Makes all that was written to this file system durable, at once.
     pub fn sync_filesystem(&self) -> Result<()> {
-        self.durable("sync the file system of", || {
+        self.sync_with("sync the file system of", || {
             #[cfg(target_os = "linux")]
             rustix::fs::syncfs(&self.fd)?;
             #[cfg(not(target_os = "linux"))]
@@ -501,15 +552,19 @@ impl Dir {
         })
     }
 
-    fn durable(&self, action: &'static str, call: impl FnOnce() -> rustix::io::Result<()>) -> Result<()> {
-        fault::point(Op::Sync, || self.path.display().to_string())
+    fn sync_with(
+        &self,
+        action: &'static str,
+        call: impl FnOnce() -> rustix::io::Result<()>,
+    ) -> Result<()> {
+        fault::point(FileOp::Sync, || self.path.display().to_string())
             .and_then(|()| Ok(call()?))
             .map_err(|e| FileError::new(action, &self.path, e))
     }
 
     fn mutate(
         &self,
-        op: Op,
+        op: FileOp,
         action: &'static str,
         name: &(impl Segment + ?Sized),
         call: impl FnOnce() -> rustix::io::Result<()>,
@@ -540,14 +595,21 @@ fn open_without_links(path: &Path) -> rustix::io::Result<OwnedFd> {
     }
     let start = if path.is_absolute() { "/" } else { "." };
     let mut dir = rustix::fs::open(start, DIR_FLAGS, Mode::empty())?;
-    for part in path.components().filter(|part| !matches!(part, Component::RootDir | Component::CurDir)) {
-        dir = rustix::fs::openat(&dir, part.as_os_str(), DIR_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
+    for part in
+        path.components().filter(|part| !matches!(part, Component::RootDir | Component::CurDir))
+    {
+        dir = rustix::fs::openat(
+            &dir,
+            part.as_os_str(),
+            DIR_FLAGS | OFlags::NOFOLLOW,
+            Mode::empty(),
+        )?;
     }
     Ok(dir)
 }
 
 /// A name's bytes as text, what is not UTF-8 escaped.
-pub fn escape_bytes(name: &OsStr) -> String {
+pub fn escape_non_utf8(name: &OsStr) -> String {
     name.as_bytes().utf8_chunks().fold(String::new(), |mut text, chunk| {
         text.push_str(chunk.valid());
         for byte in chunk.invalid() {

@@ -8,7 +8,7 @@ use std::io;
 
 /// The kinds of mutating call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op {
+pub enum FileOp {
     /// Making a directory.
     CreateDir,
     /// Creating a file.
@@ -27,7 +27,7 @@ pub enum Op {
 
 /// What an armed seam does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strike {
+pub enum FaultKind {
     /// Kill the process as if by `kill -9`.
     Kill,
     /// Refuse the call with this error number.
@@ -36,29 +36,29 @@ pub enum Strike {
 
 /// Which calls are struck, counted from 1 over the life of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
+pub struct FaultPlan {
     /// What happens.
-    pub strike: Strike,
+    pub kind: FaultKind,
     /// The first call that is struck.
-    pub at: u64,
+    pub first_call: u64,
     /// Whether every later call is struck too.
-    pub onwards: bool,
+    pub is_repeated: bool,
 }
 
 #[cfg(debug_assertions)]
 mod armed {
-    use super::{Op, Plan, Strike};
+    use super::{FaultKind, FaultPlan, FileOp};
     use std::io::{self, Write};
     use std::path::PathBuf;
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    static PLAN: OnceLock<Plan> = OnceLock::new();
+    static PLAN: OnceLock<FaultPlan> = OnceLock::new();
     static TRACE: OnceLock<Mutex<std::fs::File>> = OnceLock::new();
     static CALLS: AtomicU64 = AtomicU64::new(0);
 
     /// Arms the seam, once in the life of the process.
-    pub fn arm(plan: Plan) {
+    pub fn arm(plan: FaultPlan) {
         let _ = PLAN.set(plan);
     }
 
@@ -69,28 +69,35 @@ mod armed {
         Ok(())
     }
 
-    pub(crate) fn point(op: Op, what: &dyn Fn() -> String) -> io::Result<()> {
+    pub(crate) fn point(op: FileOp, what: &dyn Fn() -> String) -> io::Result<()> {
         let call = CALLS.fetch_add(1, Ordering::SeqCst) + 1;
         if let Some(trace) = TRACE.get() {
             let mut file = trace.lock().unwrap_or_else(PoisonError::into_inner);
             writeln!(file, "{call} {op:?} {}", what())?;
         }
         match PLAN.get() {
-            Some(plan) if call == plan.at || plan.onwards && call > plan.at => strike(plan.strike),
+            Some(plan) if call == plan.first_call || plan.is_repeated && call > plan.first_call => {
+                strike(plan.kind)
+            }
             _ => Ok(()),
         }
     }
 
     /// Whether the next call is the one that kills, so that a write can be torn first.
     pub(crate) fn kills_next() -> bool {
-        PLAN.get().is_some_and(|plan| plan.strike == Strike::Kill && CALLS.load(Ordering::SeqCst) + 1 == plan.at)
+        PLAN.get().is_some_and(|plan| {
+            plan.kind == FaultKind::Kill && CALLS.load(Ordering::SeqCst) + 1 == plan.first_call
+        })
     }
 
-    fn strike(strike: Strike) -> io::Result<()> {
+    fn strike(strike: FaultKind) -> io::Result<()> {
         match strike {
-            Strike::Errno(number) => Err(io::Error::from_raw_os_error(number)),
-            Strike::Kill => {
-                let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+            FaultKind::Errno(number) => Err(io::Error::from_raw_os_error(number)),
+            FaultKind::Kill => {
+                let _ = rustix::process::kill_process(
+                    rustix::process::getpid(),
+                    rustix::process::Signal::KILL,
+                );
                 std::thread::park();
                 Ok(())
             }
@@ -103,14 +110,14 @@ pub use armed::{arm, trace};
 
 /// Called before each mutating call.
 #[cfg(debug_assertions)]
-pub(crate) fn point(op: Op, what: impl Fn() -> String) -> io::Result<()> {
+pub(crate) fn point(op: FileOp, what: impl Fn() -> String) -> io::Result<()> {
     armed::point(op, &what)
 }
 
 /// Called before each mutating call.
 #[cfg(not(debug_assertions))]
 #[inline(always)]
-pub(crate) fn point(_: Op, _: impl Fn() -> String) -> io::Result<()> {
+pub(crate) fn point(_: FileOp, _: impl Fn() -> String) -> io::Result<()> {
     Ok(())
 }
 

@@ -20,7 +20,11 @@ pub struct FileError {
 
 impl FileError {
     /// Makes the error.
-    pub fn new(action: &'static str, path: impl Into<PathBuf>, source: impl Into<io::Error>) -> Self {
+    pub fn new(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+        source: impl Into<io::Error>,
+    ) -> Self {
         Self { action, path: path.into(), source: source.into() }
     }
 
@@ -29,12 +33,12 @@ impl FileError {
         self.source.kind()
     }
 
-    pub(crate) fn is(&self, errno: Errno) -> bool {
+    pub(crate) fn is_errno(&self, errno: Errno) -> bool {
         self.source.raw_os_error() == Some(errno.raw_os_error())
     }
 
     /// Whether a path could not be opened because it no longer leads to a directory, or leads there over a link.
-    pub(crate) fn is_another_directory(&self) -> bool {
-        [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].iter().any(|errno| self.is(*errno))
+    pub(crate) fn is_not_real_dir(&self) -> bool {
+        [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].iter().any(|errno| self.is_errno(*errno))
     }
 }

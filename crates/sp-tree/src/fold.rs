@@ -3,11 +3,12 @@
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// The form in which two names are one on a file system that folds case or normalizes Unicode.
-pub fn fold(text: &str) -> String {
+pub fn fold_name(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    let folded: String = text.nfd().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
+    let folded: String =
+        text.nfd().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
     match is_nfc_quick(folded.chars()) {
         IsNormalized::Yes => folded,
         _ => folded.nfc().collect(),
@@ -20,9 +21,9 @@ mod tests {
 
     #[test]
     fn sp_19_folding_joins_case_and_normalization_twins() {
-        assert_eq!(fold("README"), fold("readme"));
-        assert_eq!(fold("caf\u{e9}"), fold("CAFE\u{301}"));
-        assert_eq!(fold("stra\u{df}e"), fold("STRASSE"));
-        assert_ne!(fold("a"), fold("b"));
+        assert_eq!(fold_name("README"), fold_name("readme"));
+        assert_eq!(fold_name("caf\u{e9}"), fold_name("CAFE\u{301}"));
+        assert_eq!(fold_name("stra\u{df}e"), fold_name("STRASSE"));
+        assert_ne!(fold_name("a"), fold_name("b"));
     }
 }

@@ -8,7 +8,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::fold::fold;
+use crate::fold::fold_name;
 
 /// Returns whether some file system opens `.git` for this segment of a path.
 pub(crate) fn is_git_dir(segment: &str) -> bool {
@@ -18,7 +18,7 @@ pub(crate) fn is_git_dir(segment: &str) -> bool {
         return is_ascii_git_dir(name);
     }
     let visible: String = name.chars().filter(|c| !is_ignorable(*c)).nfkd().collect();
-    is_ascii_git_dir(&fold(&visible))
+    is_ascii_git_dir(&fold_name(&visible))
 }
 
 fn is_ascii_git_dir(name: &str) -> bool {
@@ -28,7 +28,9 @@ fn is_ascii_git_dir(name: &str) -> bool {
     }
     // The short name that NTFS gives to `.git`; the number depends on what else is in the directory.
     let short = name.split_at_checked(4).filter(|(stem, _)| stem.eq_ignore_ascii_case("git~"));
-    short.is_some_and(|(_, number)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    short.is_some_and(|(_, number)| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// The code points that Unicode calls Default_Ignorable_Code_Point. HFS+ ignores some of them in names, and ext4 and

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use thiserror::Error;
 
-use crate::fold::fold;
+use crate::fold::fold_name;
 use crate::limits::Limits;
 use crate::path::RelPath;
 
@@ -111,12 +111,18 @@ impl<'a, H> ListingBuilder<'a, H> {
     }
 
     /// Adds a folder.
-    pub fn dir(&mut self, path: RelPath) -> Result<(), ListingError> {
+    pub fn add_dir(&mut self, path: RelPath) -> Result<(), ListingError> {
         self.push(path, ListingKind::Dir)
     }
 
     /// Adds a file.
-    pub fn file(&mut self, path: RelPath, executable: bool, size: u64, handle: H) -> Result<(), ListingError> {
+    pub fn add_file(
+        &mut self,
+        path: RelPath,
+        executable: bool,
+        size: u64,
+        handle: H,
+    ) -> Result<(), ListingError> {
         let limit = self.limits.file_bytes;
         if size > limit {
             return Err(ListingError::FileTooLarge { path, size, limit });
@@ -129,14 +135,14 @@ impl<'a, H> ListingBuilder<'a, H> {
     }
 
     /// Adds the folders that a path lies in, outermost first, as far as they are not there. How many, is told.
-    pub fn folders_of(&mut self, path: &RelPath) -> Result<u64, ListingError> {
+    pub fn add_parents(&mut self, path: &RelPath) -> Result<u64, ListingError> {
         let mut added = 0;
         for (at, _) in path.as_str().match_indices('/') {
             let folder = &path.as_str()[..at];
             // A part of a safe path, cut at a separator, is a safe path.
             let Ok(folder) = RelPath::new(folder) else { continue };
-            if !self.has_folder(&folder) {
-                self.dir(folder)?;
+            if !self.has_dir(&folder) {
+                self.add_dir(folder)?;
                 added += 1;
             }
         }
@@ -144,8 +150,8 @@ impl<'a, H> ListingBuilder<'a, H> {
     }
 
     /// Whether this very folder is there.
-    pub(crate) fn has_folder(&self, path: &RelPath) -> bool {
-        let there = self.folded.get(&fold(path.as_str())).map(|&at| &self.entries[at]);
+    pub(crate) fn has_dir(&self, path: &RelPath) -> bool {
+        let there = self.folded.get(&fold_name(path.as_str())).map(|&at| &self.entries[at]);
         there.is_some_and(|entry| entry.path == *path && matches!(entry.kind, ListingKind::Dir))
     }
 
@@ -156,10 +162,10 @@ impl<'a, H> ListingBuilder<'a, H> {
         if path.depth() as u64 > self.limits.depth {
             return Err(ListingError::TooDeep { path, limit: self.limits.depth });
         }
-        if let Some(&twin) = self.folded.get(&fold(path.as_str())) {
+        if let Some(&twin) = self.folded.get(&fold_name(path.as_str())) {
             return Err(ListingError::Collision(self.entries[twin].path.clone(), path));
         }
-        self.folded.insert(fold(path.as_str()), self.entries.len());
+        self.folded.insert(fold_name(path.as_str()), self.entries.len());
         self.entries.push(ListingEntry { path, kind });
         Ok(())
     }
@@ -184,23 +190,38 @@ mod tests {
         let limits = Limits::default();
         for (a, b) in [("README.md", "readme.md"), ("caf\u{e9}", "cafe\u{301}")] {
             let mut builder = ListingBuilder::new(&limits);
-            builder.file(path(a), false, 1, ()).unwrap();
-            let error = builder.file(path(b), false, 1, ()).unwrap_err();
+            builder.add_file(path(a), false, 1, ()).unwrap();
+            let error = builder.add_file(path(b), false, 1, ()).unwrap_err();
             assert_eq!(error, ListingError::Collision(path(a), path(b)));
         }
     }
 
     #[test]
     fn se_14_each_ceiling_holds_at_the_limit_and_breaks_one_past_it() {
-        let limits = Limits { skill_entries: 2, depth: 2, skill_bytes: 10, file_bytes: 6, ..Limits::default() };
+        let limits = Limits {
+            skill_entries: 2,
+            depth: 2,
+            skill_bytes: 10,
+            file_bytes: 6,
+            ..Limits::default()
+        };
         let mut builder = ListingBuilder::new(&limits);
-        assert_eq!(builder.file(path("big"), false, 7, ()).unwrap_err().limit_name(), Some("file-bytes"));
-        builder.file(path("a"), false, 6, ()).unwrap();
-        assert_eq!(builder.file(path("b/c/d"), false, 1, ()).unwrap_err().limit_name(), Some("depth"));
-        builder.file(path("b/c"), false, 3, ()).unwrap();
-        assert_eq!(builder.dir(path("e")).unwrap_err().limit_name(), Some("skill-entries"));
+        assert_eq!(
+            builder.add_file(path("big"), false, 7, ()).unwrap_err().limit_name(),
+            Some("file-bytes")
+        );
+        builder.add_file(path("a"), false, 6, ()).unwrap();
+        assert_eq!(
+            builder.add_file(path("b/c/d"), false, 1, ()).unwrap_err().limit_name(),
+            Some("depth")
+        );
+        builder.add_file(path("b/c"), false, 3, ()).unwrap();
+        assert_eq!(builder.add_dir(path("e")).unwrap_err().limit_name(), Some("skill-entries"));
         let mut builder = ListingBuilder::new(&limits);
-        builder.file(path("a"), false, 6, ()).unwrap();
-        assert_eq!(builder.file(path("b"), false, 5, ()).unwrap_err().limit_name(), Some("skill-bytes"));
+        builder.add_file(path("a"), false, 6, ()).unwrap();
+        assert_eq!(
+            builder.add_file(path("b"), false, 5, ()).unwrap_err().limit_name(),
+            Some("skill-bytes")
+        );
     }
 }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use rustix::fs::Mode;
 
-use crate::fault::{self, Op};
+use crate::fault::{self, FileOp};
 use crate::file_error::FileError;
-use crate::stamp::{Stamp, stamp_of};
+use crate::file_stamp::{FileStamp, stamp_of};
 
 /// A file that was just created and is being written.
 #[derive(Debug)]
@@ -24,14 +24,14 @@ impl NewFile {
             // A death in the middle of a write leaves half of it behind.
             let _ = self.file.write_all(&bytes[..bytes.len() / 2]);
         }
-        fault::point(Op::Write, || self.path.display().to_string())
+        fault::point(FileOp::Write, || self.path.display().to_string())
             .and_then(|()| self.file.write_all(bytes))
             .map_err(|e| FileError::new("write", &self.path, e))
     }
 
     /// Appends all that `file` still has.
     pub fn write_from(&mut self, file: &mut File) -> Result<(), FileError> {
-        fault::point(Op::Write, || self.path.display().to_string())
+        fault::point(FileOp::Write, || self.path.display().to_string())
             .and_then(|()| io::copy(file, &mut self.file))
             .map(drop)
             .map_err(|e| FileError::new("write", &self.path, e))
@@ -39,25 +39,28 @@ impl NewFile {
 
     /// Makes the file's bytes durable.
     pub fn sync(&self) -> Result<(), FileError> {
-        fault::point(Op::Sync, || self.path.display().to_string())
+        fault::point(FileOp::Sync, || self.path.display().to_string())
             .and_then(|()| self.file.sync_all())
             .map_err(|e| FileError::new("sync", &self.path, e))
     }
 
     /// Gives it the permissions of another file.
-    pub(crate) fn permit(&self, like: &Stamp) -> Result<(), FileError> {
+    pub(crate) fn copy_permissions(&self, like: &FileStamp) -> Result<(), FileError> {
         if self.stamp()?.mode & 0o777 == like.mode & 0o777 {
             return Ok(());
         }
-        fault::point(Op::Mode, || self.path.display().to_string())
+        fault::point(FileOp::Mode, || self.path.display().to_string())
             .and_then(|()| {
-                Ok(rustix::fs::fchmod(&self.file, Mode::from_raw_mode(like.mode as _) & Mode::from_raw_mode(0o777))?)
+                Ok(rustix::fs::fchmod(
+                    &self.file,
+                    Mode::from_raw_mode(like.mode as _) & Mode::from_raw_mode(0o777),
+                )?)
             })
             .map_err(|e| FileError::new("set the permissions of", &self.path, e))
     }
 
     /// Looks at the file.
-    pub fn stamp(&self) -> Result<Stamp, FileError> {
+    pub fn stamp(&self) -> Result<FileStamp, FileError> {
         stamp_of(&self.file).map_err(|e| FileError::new("look at", &self.path, e))
     }
 }

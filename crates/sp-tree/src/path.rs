@@ -11,9 +11,9 @@ use thiserror::Error;
 use crate::git_name::is_git_dir;
 
 /// The most bytes that one segment may have: what every common file system can store.
-const MAX_SEGMENT: usize = 255;
+const MAX_SEGMENT_LEN: usize = 255;
 /// The most bytes that a whole relative path may have.
-const MAX_PATH: usize = 4096;
+const MAX_PATH_LEN: usize = 4096;
 
 /// Why a string is not a safe name or path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -26,7 +26,7 @@ pub enum PathError {
     Absolute,
     /// It has a `.` or `..` segment.
     #[error("it has a `{0}` segment")]
-    Dots(&'static str),
+    DotSegment(&'static str),
     /// It has a separator where one segment is wanted, or a backslash anywhere.
     #[error("it has a `{0}`")]
     Separator(char),
@@ -41,7 +41,7 @@ pub enum PathError {
     Device(String),
     /// A segment ends in a dot or a space, which Windows drops.
     #[error("a segment ends in a dot or a space, which Windows drops")]
-    Trailing,
+    TrailingDotOrSpace,
     /// A segment that git reads as its own directory, on this or on another platform.
     #[error("git treats the name `{}` as its own directory", .0.escape_default())]
     GitDir(String),
@@ -66,7 +66,7 @@ impl Name {
     }
 
     /// A name made of a number and an ending of our own.
-    pub(crate) fn numbered(number: usize, ending: &'static str) -> Self {
+    pub(crate) fn from_number(number: usize, ending: &'static str) -> Self {
         Self(format!("{number}{ending}").into())
     }
 
@@ -92,8 +92,8 @@ impl RelPath {
         if text.starts_with('/') {
             return Err(PathError::Absolute);
         }
-        if text.len() > MAX_PATH {
-            return Err(PathError::TooLong(MAX_PATH));
+        if text.len() > MAX_PATH_LEN {
+            return Err(PathError::TooLong(MAX_PATH_LEN));
         }
         text.split('/').try_for_each(check_segment)?;
         Ok(Self(text.into()))
@@ -130,7 +130,7 @@ impl RelPath {
     }
 
     /// The last segment.
-    pub fn leaf(&self) -> &str {
+    pub fn file_name(&self) -> &str {
         self.0.rsplit_once('/').map_or(&*self.0, |(_, leaf)| leaf)
     }
 }
@@ -138,12 +138,12 @@ impl RelPath {
 fn check_segment(segment: &str) -> Result<(), PathError> {
     match segment {
         "" => return Err(PathError::Empty),
-        "." => return Err(PathError::Dots(".")),
-        ".." => return Err(PathError::Dots("..")),
+        "." => return Err(PathError::DotSegment(".")),
+        ".." => return Err(PathError::DotSegment("..")),
         _ => {}
     }
-    if segment.len() > MAX_SEGMENT {
-        return Err(PathError::TooLong(MAX_SEGMENT));
+    if segment.len() > MAX_SEGMENT_LEN {
+        return Err(PathError::TooLong(MAX_SEGMENT_LEN));
     }
     check_not_git(segment)?;
     for c in segment.chars() {
@@ -155,9 +155,9 @@ fn check_segment(segment: &str) -> Result<(), PathError> {
         }
     }
     if segment.ends_with(['.', ' ']) {
-        return Err(PathError::Trailing);
+        return Err(PathError::TrailingDotOrSpace);
     }
-    if is_device(segment) {
+    if is_windows_device(segment) {
         return Err(PathError::Device(segment.into()));
     }
     Ok(())
@@ -172,7 +172,7 @@ pub(crate) fn check_not_git(segment: &str) -> Result<(), PathError> {
 }
 
 /// Windows opens a device for these names, in any case and with any extension.
-fn is_device(segment: &str) -> bool {
+fn is_windows_device(segment: &str) -> bool {
     let stem = segment.split('.').next().unwrap_or(segment).trim_end();
     if !(3..=9).contains(&stem.len()) {
         return false;
@@ -180,10 +180,9 @@ fn is_device(segment: &str) -> bool {
     let stem = stem.to_ascii_uppercase();
     match stem.as_str() {
         "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" => true,
-        _ => stem
-            .strip_prefix("COM")
-            .or_else(|| stem.strip_prefix("LPT"))
-            .is_some_and(|port| matches!(port, "¹" | "²" | "³") || matches!(port.as_bytes(), [b'0'..=b'9'])),
+        _ => stem.strip_prefix("COM").or_else(|| stem.strip_prefix("LPT")).is_some_and(|port| {
+            matches!(port, "¹" | "²" | "³") || matches!(port.as_bytes(), [b'0'..=b'9'])
+        }),
     }
 }
 
@@ -226,9 +225,9 @@ mod tests {
             ("/etc", PathError::Absolute),
             ("a//b", PathError::Empty),
             ("a/", PathError::Empty),
-            ("..", PathError::Dots("..")),
-            ("a/../b", PathError::Dots("..")),
-            ("./a", PathError::Dots(".")),
+            ("..", PathError::DotSegment("..")),
+            ("a/../b", PathError::DotSegment("..")),
+            ("./a", PathError::DotSegment(".")),
             ("a\\b", PathError::Separator('\\')),
             ("a\0b", PathError::Control('\0')),
             ("a\nb", PathError::Control('\n')),
@@ -236,8 +235,8 @@ mod tests {
             ("a/con", PathError::Device("con".into())),
             ("Aux.md", PathError::Device("Aux.md".into())),
             ("lpt1", PathError::Device("lpt1".into())),
-            ("a./b", PathError::Trailing),
-            ("a ", PathError::Trailing),
+            ("a./b", PathError::TrailingDotOrSpace),
+            ("a ", PathError::TrailingDotOrSpace),
         ] {
             assert_eq!(RelPath::new(text), Err(why), "{text:?}");
         }
@@ -246,8 +245,22 @@ mod tests {
 
     #[test]
     fn se_03_names_that_git_reads_as_its_own_directory_are_refused_in_every_segment() {
-        for name in [".git", ".GIT", "git~1", "Git~12", ".git.", ".git . ", ".git::$INDEX_ALLOCATION", ".g\u{200c}it"] {
-            for path in [name.to_owned(), format!("a/{name}"), format!("{name}/config"), format!("a/{name}/config")] {
+        for name in [
+            ".git",
+            ".GIT",
+            "git~1",
+            "Git~12",
+            ".git.",
+            ".git . ",
+            ".git::$INDEX_ALLOCATION",
+            ".g\u{200c}it",
+        ] {
+            for path in [
+                name.to_owned(),
+                format!("a/{name}"),
+                format!("{name}/config"),
+                format!("a/{name}/config"),
+            ] {
                 assert_eq!(RelPath::new(&path), Err(PathError::GitDir(name.into())), "{path:?}");
             }
             assert_eq!(Name::new(name), Err(PathError::GitDir(name.into())));
@@ -258,17 +271,29 @@ mod tests {
 
     #[test]
     fn se_03_ordinary_paths_are_taken_as_they_are() {
-        for text in
-            ["SKILL.md", ".env", ".gitignore", ".github/git", "git~", "a/b c/d", "日本/é.md", "console", "com10", "…"]
-        {
+        for text in [
+            "SKILL.md",
+            ".env",
+            ".gitignore",
+            ".github/git",
+            "git~",
+            "a/b c/d",
+            "日本/é.md",
+            "console",
+            "com10",
+            "…",
+        ] {
             assert_eq!(RelPath::new(text).unwrap().as_str(), text);
         }
     }
 
     #[test]
     fn se_14_a_segment_at_the_limit_passes_and_one_past_it_does_not() {
-        assert!(Name::new(&"a".repeat(MAX_SEGMENT)).is_ok());
-        assert_eq!(Name::new(&"a".repeat(MAX_SEGMENT + 1)), Err(PathError::TooLong(MAX_SEGMENT)));
+        assert!(Name::new(&"a".repeat(MAX_SEGMENT_LEN)).is_ok());
+        assert_eq!(
+            Name::new(&"a".repeat(MAX_SEGMENT_LEN + 1)),
+            Err(PathError::TooLong(MAX_SEGMENT_LEN))
+        );
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::path::RelPath;
 /// Reads a regular file that a user or a package gave, `limit` bytes at the most.
 pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let entry = DirEntry::of(path).ok_or_else(|| FileError::new("read", path, io::ErrorKind::IsADirectory))?;
+    let entry = DirEntry::from_path(path)
+        .ok_or_else(|| FileError::new("read", path, io::ErrorKind::IsADirectory))?;
     let file = Dir::open(parent)?.open_file(&entry, Follow::Links)?;
     let mut bytes = Vec::new();
     read_open(&file, limit, &mut bytes).map_err(|e| FileError::new("read", path, e))?;
@@ -23,7 +24,9 @@ pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
 pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
     match read_limited(path, limit) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
         Err(e) => Err(e),
     }
 }
@@ -32,39 +35,47 @@ pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileErr
 pub fn read_beneath(dir: &Dir, path: &RelPath, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
     let mut bytes = Vec::new();
     let read = dir.open_beneath(path, Follow::Never).and_then(|file| {
-        read_open(&file, limit, &mut bytes).map_err(|e| FileError::new("read", dir.path().join(path.as_str()), e))
+        read_open(&file, limit, &mut bytes)
+            .map_err(|e| FileError::new("read", dir.path().join(path.as_str()), e))
     });
     match read {
         Ok(_) => Ok(Some(bytes)),
-        Err(e) if is_no_file(e.kind()) => Ok(None),
+        Err(e) if is_not_a_file(e.kind()) => Ok(None),
         Err(e) => Err(e),
     }
 }
 
-fn is_no_file(kind: io::ErrorKind) -> bool {
-    matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory)
+fn is_not_a_file(kind: io::ErrorKind) -> bool {
+    matches!(
+        kind,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory
+    )
 }
 
 /// Reads a file below a directory as text; `None` if it is none: it holds a NUL or is not UTF-8.
 ///
 /// Of a file that is no text only the first block is read.
 pub fn read_text(dir: &Dir, path: &RelPath, limit: u64) -> Result<Option<String>, FileError> {
-    const BLOCK: usize = 8192;
+    const FIRST_BLOCK_LEN: usize = 8192;
     let failed = |e: io::Error| FileError::new("read", dir.path().join(path.as_str()), e);
     let file = dir.open_beneath(path, Follow::Links)?;
-    let size = check_size(&file, limit).map_err(failed)?.size;
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(BLOCK).min(BLOCK));
-    (&file).take(BLOCK as u64).read_to_end(&mut bytes).map_err(failed)?;
+    let size = check_regular_file(&file, limit).map_err(failed)?.size;
+    let mut bytes =
+        Vec::with_capacity(usize::try_from(size).unwrap_or(FIRST_BLOCK_LEN).min(FIRST_BLOCK_LEN));
+    (&file).take(FIRST_BLOCK_LEN as u64).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.contains(&0) {
         return Ok(None);
     }
-    (&file).take(limit.saturating_sub(bytes.len() as u64)).read_to_end(&mut bytes).map_err(failed)?;
+    (&file)
+        .take(limit.saturating_sub(bytes.len() as u64))
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     let is_text = !bytes.contains(&0);
     Ok(String::from_utf8(bytes).ok().filter(|_| is_text))
 }
 
 /// Looks at an open file; a special one, or one that is too large, is refused unread.
-fn check_size(file: &File, limit: u64) -> io::Result<crate::Stamp> {
+fn check_regular_file(file: &File, limit: u64) -> io::Result<crate::FileStamp> {
     let stamp = stamp_of(file)?;
     match stamp.kind() {
         EntryKind::File if stamp.size > limit => Err(too_large(stamp.size, limit)),
@@ -76,7 +87,7 @@ fn check_size(file: &File, limit: u64) -> io::Result<crate::Stamp> {
 
 /// The digest of an open file, however large it is. A special file is refused unread.
 pub(crate) fn digest_open(mut file: &File) -> io::Result<Digest> {
-    check_size(file, u64::MAX)?;
+    check_regular_file(file, u64::MAX)?;
     let (mut hasher, mut buffer) = (Hasher::default(), vec![0; 256 * 1024]);
     loop {
         match file.read(&mut buffer) {
@@ -89,8 +100,12 @@ pub(crate) fn digest_open(mut file: &File) -> io::Result<Digest> {
 }
 
 /// Reads an open file into `buffer`, which is emptied first. A special file is refused unread.
-pub(crate) fn read_open(mut file: &File, limit: u64, buffer: &mut Vec<u8>) -> io::Result<crate::Stamp> {
-    let stamp = check_size(file, limit)?;
+pub(crate) fn read_open(
+    mut file: &File,
+    limit: u64,
+    buffer: &mut Vec<u8>,
+) -> io::Result<crate::FileStamp> {
+    let stamp = check_regular_file(file, limit)?;
     buffer.clear();
     // One byte more than expected, so that a file that did not grow is read in one call.
     buffer.resize(usize::try_from(stamp.size).unwrap_or(usize::MAX).saturating_add(1), 0);
@@ -119,5 +134,8 @@ pub(crate) fn read_open(mut file: &File, limit: u64, buffer: &mut Vec<u8>) -> io
 }
 
 fn too_large(size: u64, limit: u64) -> io::Error {
-    io::Error::new(io::ErrorKind::FileTooLarge, format!("it has {size} bytes, more than the limit of {limit}"))
+    io::Error::new(
+        io::ErrorKind::FileTooLarge,
+        format!("it has {size} bytes, more than the limit of {limit}"),
+    )
 }

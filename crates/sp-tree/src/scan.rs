@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::digest::Digest;
-use crate::dir::{Dir, DirEntry, EntryKind, Follow, Stamp, escape_bytes};
+use crate::dir::{Dir, DirEntry, EntryKind, FileStamp, Follow, escape_non_utf8};
 use crate::file_error::FileError;
+use crate::file_stamp::PathStamps;
 use crate::limits::Limits;
 use crate::listing::{Listing, ListingBuilder, ListingError, ListingKind};
 use crate::path::{PathError, RelPath};
 use crate::read::read_open;
-use crate::stamp::Stamps;
-use crate::tree::{Content, Tree, TreeEntry, TreeKind};
-use crate::write::TreeWriter;
+use crate::tree::{LoadedTree, Tree, TreeEntry, TreeKind};
+use crate::tree_writer::TreeWriter;
 
 /// Why a directory cannot be taken as a tree.
 #[derive(Debug, Error)]
@@ -56,70 +56,79 @@ pub enum ScanError {
 
 /// A directory of the disk, looked at but not yet read.
 #[derive(Debug, Clone)]
-pub struct Scanned {
+pub struct ScannedDir {
     /// Its entries.
-    pub listing: Listing<Stamp>,
+    pub listing: Listing<FileStamp>,
     /// What each directory in it looked like before it was listed; the top has the path "".
-    dirs: Stamps,
+    dirs: PathStamps,
 }
 
 /// A directory of the disk that was read.
 #[derive(Debug, Clone)]
-pub struct Measured {
+pub struct HashedDir {
     /// What it holds.
     pub tree: Tree,
     /// What it looked like when it was read.
-    pub stamps: Stamps,
+    pub stamps: PathStamps,
 }
 
 /// Whose directory is scanned.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
+enum ScanMode {
     /// An author's own: links are followed, `.git` is passed over.
     Author,
     /// A sink's: a link there is not ours.
     Sink,
     /// A stranger's: links are refused, `.git` is passed over.
-    Stranger,
+    Untrusted,
 }
 
 /// Looks at everything in an author's directory, following links and passing over `.git`.
-pub fn scan(dir: &Dir, limits: &Limits) -> Result<Scanned, ScanError> {
-    scan_as(dir, limits, Owner::Author)
+pub fn scan_dir(dir: &Dir, limits: &Limits) -> Result<ScannedDir, ScanError> {
+    scan_with_mode(dir, limits, ScanMode::Author)
 }
 
-fn scan_as(dir: &Dir, limits: &Limits, owner: Owner) -> Result<Scanned, ScanError> {
-    let mut scan = Scan { top: dir, owner, builder: ListingBuilder::new(limits), dirs: Vec::new() };
-    scan.visit(&Level { dir, above: None, linked: false }, None)?;
-    Ok(Scanned { listing: scan.builder.finish(), dirs: scan.dirs })
+fn scan_with_mode(dir: &Dir, limits: &Limits, owner: ScanMode) -> Result<ScannedDir, ScanError> {
+    let mut scan = DirScanner {
+        top: dir,
+        mode: owner,
+        builder: ListingBuilder::new(limits),
+        dirs: Vec::new(),
+    };
+    scan.visit_dir(&ScanLevel { dir, parent: None, is_via_link: false }, None)?;
+    Ok(ScannedDir { listing: scan.builder.finish(), dirs: scan.dirs })
 }
 
-struct Scan<'a> {
+struct DirScanner<'a> {
     top: &'a Dir,
-    owner: Owner,
-    builder: ListingBuilder<'a, Stamp>,
-    dirs: Stamps,
+    mode: ScanMode,
+    builder: ListingBuilder<'a, FileStamp>,
+    dirs: PathStamps,
 }
 
 /// A directory on the way down, so that a link can be held against all that it lies in.
-struct Level<'a> {
+struct ScanLevel<'a> {
     dir: &'a Dir,
-    above: Option<&'a Level<'a>>,
-    linked: bool,
+    parent: Option<&'a ScanLevel<'a>>,
+    is_via_link: bool,
 }
 
-impl Scan<'_> {
-    fn visit(&mut self, level: &Level<'_>, path: Option<&RelPath>) -> Result<(), ScanError> {
+impl DirScanner<'_> {
+    fn visit_dir(
+        &mut self,
+        level: &ScanLevel<'_>,
+        path: Option<&RelPath>,
+    ) -> Result<(), ScanError> {
         self.dirs.push((path.map_or("", RelPath::as_str).into(), level.dir.stamp()?));
         let mut entries = level.dir.entries()?;
         // Whatever the file system's order, the same problem is met first.
         entries.sort_unstable_by(|a, b| a.name().cmp(b.name()));
         for entry in entries {
-            if self.owner != Owner::Sink && entry.name() == OsStr::new(".git") {
+            if self.mode != ScanMode::Sink && entry.name() == OsStr::new(".git") {
                 continue;
             }
             let child = self.child_path(path, &entry)?;
-            self.entry(level, &entry, child)?;
+            self.visit_entry(level, &entry, child)?;
         }
         Ok(())
     }
@@ -131,21 +140,32 @@ impl Scan<'_> {
             Some(path) => RelPath::from_bytes(&[path.as_str().as_bytes(), b"/", name].concat()),
         };
         joined.map_err(|why| ScanError::Name {
-            path: escape_bytes(self.top.path().join(path.map_or("", RelPath::as_str)).join(entry.name()).as_os_str()),
+            path: escape_non_utf8(
+                self.top
+                    .path()
+                    .join(path.map_or("", RelPath::as_str))
+                    .join(entry.name())
+                    .as_os_str(),
+            ),
             why,
         })
     }
 
-    fn entry(&mut self, level: &Level<'_>, entry: &DirEntry, path: RelPath) -> Result<(), ScanError> {
+    fn visit_entry(
+        &mut self,
+        level: &ScanLevel<'_>,
+        entry: &DirEntry,
+        path: RelPath,
+    ) -> Result<(), ScanError> {
         let here = level.dir.path_of(entry);
         let follow = match entry.kind {
             EntryKind::Special => return Err(ScanError::Special(here)),
-            EntryKind::Link if self.owner != Owner::Author => return Err(ScanError::Link(here)),
+            EntryKind::Link if self.mode != ScanMode::Author => return Err(ScanError::Link(here)),
             EntryKind::Link => Follow::Links,
             EntryKind::Dir => return self.descend(level, entry, &path, Follow::Never),
             EntryKind::File => Follow::Never,
         };
-        let stamp = match level.dir.look(entry, follow) {
+        let stamp = match level.dir.stat(entry, follow) {
             Ok(Some(stamp)) => stamp,
             Ok(None) => return Err(ScanError::Dangling(here)),
             Err(e) if e.source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
@@ -156,8 +176,8 @@ impl Scan<'_> {
         match stamp.kind() {
             EntryKind::Dir => self.descend(level, entry, &path, follow),
             EntryKind::File => {
-                let added = self.builder.file(path, stamp.executable(), stamp.size, stamp);
-                self.listed(added)
+                let added = self.builder.add_file(path, stamp.is_executable(), stamp.size, stamp);
+                self.map_listing_error(added)
             }
             _ => Err(ScanError::Special(here)),
         }
@@ -165,34 +185,37 @@ impl Scan<'_> {
 
     fn descend(
         &mut self,
-        level: &Level<'_>,
+        level: &ScanLevel<'_>,
         entry: &DirEntry,
         path: &RelPath,
         follow: Follow,
     ) -> Result<(), ScanError> {
         let dir = level.dir.open_dir(entry, follow)?;
-        let linked = level.linked || follow == Follow::Links;
-        if linked && encloses(level, dir.identity()?)? {
+        let linked = level.is_via_link || follow == Follow::Links;
+        if linked && has_ancestor(level, dir.identity()?)? {
             return Err(ScanError::Cycle(dir.path().into()));
         }
-        let added = self.builder.dir(path.clone());
-        self.listed(added)?;
-        self.visit(&Level { dir: &dir, above: Some(level), linked }, Some(path))
+        let added = self.builder.add_dir(path.clone());
+        self.map_listing_error(added)?;
+        self.visit_dir(
+            &ScanLevel { dir: &dir, parent: Some(level), is_via_link: linked },
+            Some(path),
+        )
     }
 
-    fn listed(&self, result: Result<(), ListingError>) -> Result<(), ScanError> {
+    fn map_listing_error(&self, result: Result<(), ListingError>) -> Result<(), ScanError> {
         result.map_err(|why| ScanError::Listing { path: self.top.path().into(), why })
     }
 }
 
 /// Whether a directory is one of those on the way down to `level`.
-fn encloses(level: &Level<'_>, identity: (u64, u64)) -> Result<bool, FileError> {
+fn has_ancestor(level: &ScanLevel<'_>, identity: (u64, u64)) -> Result<bool, FileError> {
     let mut current = Some(level);
     while let Some(level) = current {
         if level.dir.identity()? == identity {
             return Ok(true);
         }
-        current = level.above;
+        current = level.parent;
     }
     Ok(false)
 }
@@ -200,18 +223,18 @@ fn encloses(level: &Level<'_>, identity: (u64, u64)) -> Result<bool, FileError> 
 /// Reads an author's directory once, writes it to each of `writers`, and tells what was read.
 pub fn copy_scanned(
     dir: &Dir,
-    scanned: &Scanned,
+    scanned: &ScannedDir,
     writers: &mut [TreeWriter],
     limits: &Limits,
     look: &mut dyn FnMut(&RelPath, &[u8]),
-) -> Result<Measured, FileError> {
+) -> Result<HashedDir, FileError> {
     read_scanned(dir, scanned, Follow::Links, limits, &mut |entry, bytes| {
         for writer in &mut *writers {
             match (&entry.kind, bytes) {
                 (ListingKind::File { executable, .. }, Some(bytes)) => {
-                    writer.file(&entry.path, *executable, bytes)?;
+                    writer.write_file(&entry.path, *executable, bytes)?;
                 }
-                _ => writer.dir(&entry.path)?,
+                _ => writer.create_dir(&entry.path)?,
             }
         }
         if let Some(bytes) = bytes {
@@ -222,21 +245,25 @@ pub fn copy_scanned(
 }
 
 /// Reads an author's directory and tells what was read.
-pub fn hash_scanned(dir: &Dir, scanned: &Scanned, limits: &Limits) -> Result<Measured, FileError> {
+pub fn hash_scanned(
+    dir: &Dir,
+    scanned: &ScannedDir,
+    limits: &Limits,
+) -> Result<HashedDir, FileError> {
     read_scanned(dir, scanned, Follow::Links, limits, &mut |_, _| Ok(()))
 }
 
-type Entry = crate::listing::ListingEntry<Stamp>;
+type ScanEntry = crate::listing::ListingEntry<FileStamp>;
 /// Takes an entry and, for a file, its bytes.
-type Each<'a> = &'a mut dyn FnMut(&Entry, Option<&[u8]>) -> Result<(), FileError>;
+type ScanEntryCallback<'a> = &'a mut dyn FnMut(&ScanEntry, Option<&[u8]>) -> Result<(), FileError>;
 
 fn read_scanned(
     dir: &Dir,
-    scanned: &Scanned,
+    scanned: &ScannedDir,
     follow: Follow,
     limits: &Limits,
-    each: Each<'_>,
-) -> Result<Measured, FileError> {
+    each: ScanEntryCallback<'_>,
+) -> Result<HashedDir, FileError> {
     let mut tree = Tree::default();
     let mut stamps = scanned.dirs.clone();
     let mut buffer = Vec::new();
@@ -252,24 +279,28 @@ fn read_scanned(
                     .map_err(|e| FileError::new("read", dir.path().join(entry.path.as_str()), e))?;
                 stamps.push((entry.path.as_str().into(), stamp));
                 each(entry, Some(&buffer))?;
-                TreeKind::File { executable: *executable, size: buffer.len() as u64, digest: Digest::of(&buffer) }
+                TreeKind::File {
+                    executable: *executable,
+                    size: buffer.len() as u64,
+                    digest: Digest::of(&buffer),
+                }
             }
         };
         tree.entries.push(TreeEntry { path: entry.path.clone(), kind });
     }
-    Ok(Measured { tree, stamps })
+    Ok(HashedDir { tree, stamps })
 }
 
 /// Reads a stranger's directory into memory.
-pub fn load(dir: &Dir, limits: &Limits) -> Result<Content, ScanError> {
-    let scanned = scan_as(dir, limits, Owner::Stranger)?;
-    let mut content = Content::default();
+pub fn load_untrusted(dir: &Dir, limits: &Limits) -> Result<LoadedTree, ScanError> {
+    let scanned = scan_with_mode(dir, limits, ScanMode::Untrusted)?;
+    let mut content = LoadedTree::default();
     read_scanned(dir, &scanned, Follow::Never, limits, &mut |entry, bytes| {
         match (&entry.kind, bytes) {
             (ListingKind::File { executable, .. }, Some(bytes)) => {
-                content.file(entry.path.clone(), *executable, bytes.to_vec());
+                content.add_file(entry.path.clone(), *executable, bytes.to_vec());
             }
-            _ => content.dir(entry.path.clone()),
+            _ => content.add_dir(entry.path.clone()),
         }
         Ok(())
     })?;
@@ -277,8 +308,8 @@ pub fn load(dir: &Dir, limits: &Limits) -> Result<Content, ScanError> {
 }
 
 /// Looks at a stranger's directory and reads nothing: how many files there are, and how many bytes they have.
-pub fn glance(dir: &Dir, limits: &Limits) -> Result<(usize, u64), ScanError> {
-    let scanned = scan_as(dir, limits, Owner::Stranger)?;
+pub fn count_untrusted(dir: &Dir, limits: &Limits) -> Result<(usize, u64), ScanError> {
+    let scanned = scan_with_mode(dir, limits, ScanMode::Untrusted)?;
     let sizes = scanned.listing.entries.iter().filter_map(|entry| match entry.kind {
         ListingKind::File { size, .. } => Some(size),
         ListingKind::Dir => None,
@@ -287,8 +318,12 @@ pub fn glance(dir: &Dir, limits: &Limits) -> Result<(usize, u64), ScanError> {
 }
 
 /// Looks through a stranger's directory: every file is given to `look`, and what was read is told.
-pub fn survey(dir: &Dir, limits: &Limits, look: &mut dyn FnMut(&RelPath, &[u8])) -> Result<Measured, ScanError> {
-    let scanned = scan_as(dir, limits, Owner::Stranger)?;
+pub fn visit_untrusted(
+    dir: &Dir,
+    limits: &Limits,
+    look: &mut dyn FnMut(&RelPath, &[u8]),
+) -> Result<HashedDir, ScanError> {
+    let scanned = scan_with_mode(dir, limits, ScanMode::Untrusted)?;
     let measured = read_scanned(dir, &scanned, Follow::Never, limits, &mut |entry, bytes| {
         if let Some(bytes) = bytes {
             look(&entry.path, bytes);
@@ -299,8 +334,8 @@ pub fn survey(dir: &Dir, limits: &Limits, look: &mut dyn FnMut(&RelPath, &[u8]))
 }
 
 /// What stands in a sink's folder: its tree, or `None` where it holds what `sp` never writes.
-pub fn measure(dir: &Dir, limits: &Limits) -> Result<Option<Measured>, FileError> {
-    let scanned = match scan_as(dir, limits, Owner::Sink) {
+pub fn hash_installed(dir: &Dir, limits: &Limits) -> Result<Option<HashedDir>, FileError> {
+    let scanned = match scan_with_mode(dir, limits, ScanMode::Sink) {
         Ok(scanned) => scanned,
         Err(ScanError::File(e)) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         // A link, a FIFO, a name or a size that was never installed: somebody else's hand.

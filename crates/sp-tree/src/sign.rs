@@ -22,10 +22,10 @@ use crate::hex::{from_hex, to_hex};
 pub enum KeyError {
     /// It is not 64 lower-case hex digits.
     #[error("a public key has 64 lower-case hex digits")]
-    Form,
+    InvalidHex,
     /// It is no point of the curve, or written in a second way.
     #[error("it is no Ed25519 key")]
-    NotAKey,
+    InvalidKey,
     /// Signatures by it would fit many messages.
     #[error("it is a weak key: it would accept signatures that nobody made")]
     Weak,
@@ -39,7 +39,7 @@ pub enum KeyError {
 pub enum SignatureError {
     /// It is not 128 lower-case hex digits.
     #[error("a signature has 128 lower-case hex digits")]
-    Form,
+    InvalidHex,
     /// It does not fit.
     #[error("the signature does not fit")]
     Mismatch,
@@ -53,13 +53,13 @@ pub struct PublicKey([u8; 32]);
 impl PublicKey {
     /// The key that 64 hex digits are.
     pub fn from_hex(text: &str) -> Result<Self, KeyError> {
-        let bytes = from_hex(text).ok_or(KeyError::Form)?;
-        let key = VerifyingKey::from_bytes(&bytes).map_err(|_| KeyError::NotAKey)?;
+        let bytes = from_hex(text).ok_or(KeyError::InvalidHex)?;
+        let key = VerifyingKey::from_bytes(&bytes).map_err(|_| KeyError::InvalidKey)?;
         if key.is_weak() {
             return Err(KeyError::Weak);
         }
         if key.to_edwards().compress().to_bytes() != bytes {
-            return Err(KeyError::NotAKey);
+            return Err(KeyError::InvalidKey);
         }
         Ok(Self(bytes))
     }
@@ -70,7 +70,7 @@ impl PublicKey {
     }
 
     /// The first digits, by which people tell keys apart.
-    pub fn short(&self) -> String {
+    pub fn short_hex(&self) -> String {
         to_hex(&self.0[..8])
     }
 
@@ -89,7 +89,7 @@ pub struct Signature([u8; 64]);
 impl Signature {
     /// The signature that 128 hex digits are.
     pub fn from_hex(text: &str) -> Result<Self, SignatureError> {
-        from_hex(text).map(Self).ok_or(SignatureError::Form)
+        from_hex(text).map(Self).ok_or(SignatureError::InvalidHex)
     }
 
     /// The 128 hex digits.
@@ -129,9 +129,9 @@ impl PrivateKey {
 }
 
 /// The HMAC-SHA256 of bytes that come in pieces.
-pub struct Mac(Hmac<Sha256>);
+pub struct HmacSha256(Hmac<Sha256>);
 
-impl Mac {
+impl HmacSha256 {
     /// Starts one with a secret of any length.
     pub fn new(secret: &[u8]) -> Self {
         // HMAC is defined for a key of any length.
@@ -145,22 +145,22 @@ impl Mac {
     }
 
     /// The 64 hex digits.
-    pub fn hex(self) -> String {
+    pub fn finish_hex(self) -> String {
         to_hex(&self.0.finalize().into_bytes())
     }
 
     /// The 32 bytes.
-    pub fn bytes(self) -> [u8; 32] {
+    pub fn finish(self) -> [u8; 32] {
         self.0.finalize().into_bytes().into()
     }
 
     /// Whether it is these bytes, compared in constant time.
-    pub fn is_bytes(self, bytes: &[u8]) -> bool {
+    pub fn verify(self, bytes: &[u8]) -> bool {
         self.0.verify_slice(bytes).is_ok()
     }
 
     /// Whether it is the one that these 64 hex digits are, compared in constant time.
-    pub fn is(self, hex: &str) -> bool {
+    pub fn verify_hex(self, hex: &str) -> bool {
         from_hex::<32>(hex).is_some_and(|bytes| self.0.verify_slice(&bytes).is_ok())
     }
 }
@@ -210,9 +210,13 @@ mod tests {
     /// RFC 8032, section 7.1, test 1.
     #[test]
     fn a_signature_is_the_known_answer() {
-        let seed = from_hex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60").unwrap();
+        let seed =
+            from_hex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60").unwrap();
         let key = PrivateKey::from_seed(&seed);
-        assert_eq!(key.public().hex(), "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
+        assert_eq!(
+            key.public().hex(),
+            "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+        );
         let signature = key.sign(b"");
         let known = "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b";
         assert_eq!(signature.hex(), known);
@@ -224,15 +228,19 @@ mod tests {
     #[test]
     fn a_mac_is_the_known_answer() {
         let mac = || {
-            let mut mac = Mac::new(b"Jefe");
+            let mut mac = HmacSha256::new(b"Jefe");
             mac.update(b"what do ya want ");
             mac.update(b"for nothing?");
             mac
         };
         let known = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
-        assert_eq!(mac().hex(), known);
-        assert!(mac().is(known));
-        assert!(!mac().is(&known.to_uppercase()) && !mac().is("") && !mac().is(&known.replace("43", "44")));
+        assert_eq!(mac().finish_hex(), known);
+        assert!(mac().verify_hex(known));
+        assert!(
+            !mac().verify_hex(&known.to_uppercase())
+                && !mac().verify_hex("")
+                && !mac().verify_hex(&known.replace("43", "44"))
+        );
     }
 
     #[test]
@@ -246,8 +254,8 @@ mod tests {
         // 2^255 - 19 + 3: the point with y = 3, written past the modulus.
         let past = format!("f0{}7f", "f".repeat(60));
         assert!(PublicKey::from_hex(&past).is_err());
-        assert_eq!(PublicKey::from_hex(&"Ea".repeat(32)), Err(KeyError::Form));
-        assert_eq!(PublicKey::from_hex("ab"), Err(KeyError::Form));
+        assert_eq!(PublicKey::from_hex(&"Ea".repeat(32)), Err(KeyError::InvalidHex));
+        assert_eq!(PublicKey::from_hex("ab"), Err(KeyError::InvalidHex));
     }
 
     #[test]
@@ -256,8 +264,8 @@ mod tests {
         let good = key.sign(b"message");
         // S + L signs the same message where only the equation is looked at.
         const L: [u8; 32] = [
-            0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14, 0, 0, 0, 0,
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
+            0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9,
+            0xde, 0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
         ];
         let mut bent = good.0;
         let mut carry = 0u16;
@@ -267,13 +275,20 @@ mod tests {
             carry >>= 8;
         }
         assert_eq!(carry, 0);
-        assert_eq!(key.public().verify(b"message", &Signature(bent)), Err(SignatureError::Mismatch));
+        assert_eq!(
+            key.public().verify(b"message", &Signature(bent)),
+            Err(SignatureError::Mismatch)
+        );
         // A signature whose R is of small order fits more than one message.
         let mut small = good.0;
         small[..32].copy_from_slice(&[
-            1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+            1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+            0, 0, 0,
         ]);
-        assert_eq!(key.public().verify(b"message", &Signature(small)), Err(SignatureError::Mismatch));
+        assert_eq!(
+            key.public().verify(b"message", &Signature(small)),
+            Err(SignatureError::Mismatch)
+        );
     }
 
     #[test]

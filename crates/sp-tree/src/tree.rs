@@ -3,7 +3,7 @@
 use crate::digest::{Digest, Hasher};
 use crate::file_error::FileError;
 use crate::path::RelPath;
-use crate::write::TreeWriter;
+use crate::tree_writer::TreeWriter;
 
 /// A folder, or a file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,22 +62,23 @@ impl Tree {
 }
 /// A tree with the bytes of its files, in memory.
 #[derive(Debug, Clone, Default)]
-pub struct Content {
+pub struct LoadedTree {
     tree: Tree,
     /// The bytes of each file, by its place in the tree; empty for a folder.
     bytes: Vec<Vec<u8>>,
 }
 
-impl Content {
+impl LoadedTree {
     /// Adds a folder.
-    pub fn dir(&mut self, path: RelPath) {
+    pub fn add_dir(&mut self, path: RelPath) {
         self.tree.entries.push(TreeEntry { path, kind: TreeKind::Dir });
         self.bytes.push(Vec::new());
     }
 
     /// Adds a file.
-    pub fn file(&mut self, path: RelPath, executable: bool, bytes: Vec<u8>) {
-        let kind = TreeKind::File { executable, size: bytes.len() as u64, digest: Digest::of(&bytes) };
+    pub fn add_file(&mut self, path: RelPath, executable: bool, bytes: Vec<u8>) {
+        let kind =
+            TreeKind::File { executable, size: bytes.len() as u64, digest: Digest::of(&bytes) };
         self.tree.entries.push(TreeEntry { path, kind });
         self.bytes.push(bytes);
     }
@@ -90,7 +91,8 @@ impl Content {
     /// The bytes of a file.
     pub fn get(&self, path: &str) -> Option<&[u8]> {
         let at = self.tree.entries.iter().position(|entry| entry.path.as_str() == path)?;
-        matches!(self.tree.entries[at].kind, TreeKind::File { .. }).then(|| self.bytes[at].as_slice())
+        matches!(self.tree.entries[at].kind, TreeKind::File { .. })
+            .then(|| self.bytes[at].as_slice())
     }
 
     /// How many files and folders there are.
@@ -104,7 +106,7 @@ impl Content {
     }
 
     /// The files with their digests and sizes, in the order of their paths.
-    pub fn digests(&self) -> impl Iterator<Item = (&RelPath, Digest, u64)> {
+    pub fn file_digests(&self) -> impl Iterator<Item = (&RelPath, Digest, u64)> {
         self.tree.entries.iter().filter_map(|entry| match entry.kind {
             TreeKind::Dir => None,
             TreeKind::File { digest, size, .. } => Some((&entry.path, digest, size)),
@@ -120,10 +122,14 @@ impl Content {
     }
 
     /// What lies below a folder, with paths from there.
-    pub fn below(&self, folder: &RelPath) -> Self {
+    pub fn subtree(&self, folder: &RelPath) -> Self {
         let mut below = Self::default();
         for (entry, bytes) in self.tree.entries.iter().zip(&self.bytes) {
-            let inner = entry.path.as_str().strip_prefix(folder.as_str()).and_then(|rest| rest.strip_prefix('/'));
+            let inner = entry
+                .path
+                .as_str()
+                .strip_prefix(folder.as_str())
+                .and_then(|rest| rest.strip_prefix('/'));
             // The rest of a safe path, cut at a separator, is a safe path.
             let Some(path) = inner.and_then(|inner| RelPath::new(inner).ok()) else { continue };
             below.tree.entries.push(TreeEntry { path, kind: entry.kind.clone() });
@@ -133,16 +139,18 @@ impl Content {
     }
 
     /// The bytes of all files together.
-    pub fn size(&self) -> u64 {
+    pub fn total_bytes(&self) -> u64 {
         self.bytes.iter().map(|bytes| bytes.len() as u64).sum()
     }
 
     /// Writes it; folders stand before what is in them.
-    pub fn write(&self, writer: &mut TreeWriter) -> Result<(), FileError> {
+    pub fn write_to(&self, writer: &mut TreeWriter) -> Result<(), FileError> {
         for (entry, bytes) in self.tree.entries.iter().zip(&self.bytes) {
             match entry.kind {
-                TreeKind::Dir => writer.dir(&entry.path)?,
-                TreeKind::File { executable, .. } => writer.file(&entry.path, executable, bytes)?,
+                TreeKind::Dir => writer.create_dir(&entry.path)?,
+                TreeKind::File { executable, .. } => {
+                    writer.write_file(&entry.path, executable, bytes)?
+                }
             }
         }
         Ok(())

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
 
-use crate::dir::{Dir, DirEntry, EntryKind, Follow, escape_bytes};
+use crate::dir::{Dir, DirEntry, EntryKind, Follow, escape_non_utf8};
 use crate::file_error::FileError;
+use crate::file_stamp::PathStamps;
 use crate::limits::Limits;
 use crate::path::{Name, PathError, check_not_git};
-use crate::stamp::Stamps;
 
 /// Why a walk ended before its end.
 #[derive(Debug, Error)]
@@ -31,7 +31,7 @@ pub enum WalkError {
 /// A directory whose name no id can have.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the folder `{path}` cannot be part of a skill's id: {why}")]
-pub struct Unnamed {
+pub struct InvalidDirName {
     /// The path, what is not UTF-8 escaped.
     pub path: String,
     /// What is wrong with it.
@@ -40,7 +40,7 @@ pub struct Unnamed {
 
 /// A directory that holds the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FoundLink {
+pub struct MatchedDir {
     /// Where the directory is, from the top of the walk; "" is the top itself.
     pub path: Box<str>,
     /// Whether the directory is a link.
@@ -51,99 +51,113 @@ pub struct FoundLink {
 
 /// What a walk found, sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct WalkReport {
     /// The directories that hold the file.
-    pub holders: Vec<FoundLink>,
+    pub matches: Vec<MatchedDir>,
     /// Directories that were not walked because of their names.
-    pub unnamed: Vec<Unnamed>,
+    pub invalid_names: Vec<InvalidDirName>,
     /// Directories that were not walked because they lie too deep.
     pub too_deep: Vec<Box<str>>,
     /// Links that lead back to a folder that they lie in; they were not followed.
     pub cycles: Vec<Box<str>>,
     /// Every directory that was read, as it looked just before.
-    pub dirs: Stamps,
+    pub dirs: PathStamps,
 }
 
 /// Walks `root`, following links to directories and passing over `.git`.
-pub fn find_holders(root: Dir, file: &Name, limits: &Limits) -> Result<Found, WalkError> {
-    let walk = Walk {
+pub fn find_dirs_with_file(
+    root: Dir,
+    file: &Name,
+    limits: &Limits,
+) -> Result<WalkReport, WalkError> {
+    let walk = DirWalker {
         file,
         limits,
         top: root.path().display().to_string(),
-        seen: AtomicU64::new(0),
-        found: Mutex::default(),
-        failed: Mutex::default(),
+        entry_count: AtomicU64::new(0),
+        report: Mutex::default(),
+        error: Mutex::default(),
     };
-    let level =
-        Arc::new(Level { dir: root, path: "".into(), depth: 0, above: None, dir_is_link: false, linked: false });
+    let level = Arc::new(WalkLevel {
+        dir: root,
+        path: "".into(),
+        depth: 0,
+        parent: None,
+        dir_is_link: false,
+        is_via_link: false,
+    });
     rayon::scope(|scope| walk.visit(scope, &level));
-    if let Some(error) = walk.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(error) = walk.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    let mut found = walk.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.holders.sort_unstable();
-    found.unnamed.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    let mut found = walk.report.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.matches.sort_unstable();
+    found.invalid_names.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     found.too_deep.sort_unstable();
     found.cycles.sort_unstable();
     found.dirs.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     Ok(found)
 }
 
-struct Walk<'a> {
+struct DirWalker<'a> {
     file: &'a Name,
     limits: &'a Limits,
     top: String,
-    seen: AtomicU64,
-    found: Mutex<Found>,
-    failed: Mutex<Option<WalkError>>,
+    entry_count: AtomicU64,
+    report: Mutex<WalkReport>,
+    error: Mutex<Option<WalkError>>,
 }
 
-struct Level {
+struct WalkLevel {
     dir: Dir,
     /// From the top of the walk. Not a `RelPath`: what could not be installed is only found here.
     path: Box<str>,
     depth: u64,
-    above: Option<Arc<Level>>,
+    parent: Option<Arc<WalkLevel>>,
     dir_is_link: bool,
-    linked: bool,
+    is_via_link: bool,
 }
 
-impl Level {
-    fn encloses(&self, identity: (u64, u64)) -> Result<bool, FileError> {
+impl WalkLevel {
+    fn has_ancestor(&self, identity: (u64, u64)) -> Result<bool, FileError> {
         if self.dir.identity()? == identity {
             return Ok(true);
         }
-        self.above.as_ref().map_or(Ok(false), |above| above.encloses(identity))
+        self.parent.as_ref().map_or(Ok(false), |above| above.has_ancestor(identity))
     }
 }
 
-impl<'a> Walk<'a> {
-    fn visit<'s>(&'s self, scope: &rayon::Scope<'s>, level: &Arc<Level>) {
-        if let Err(error) = self.read(scope, level) {
-            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+impl<'a> DirWalker<'a> {
+    fn visit<'s>(&'s self, scope: &rayon::Scope<'s>, level: &Arc<WalkLevel>) {
+        if let Err(error) = self.read_dir(scope, level) {
+            let mut failed = self.error.lock().unwrap_or_else(PoisonError::into_inner);
             failed.get_or_insert(error);
         }
     }
 
-    fn read<'s>(&'s self, scope: &rayon::Scope<'s>, level: &Arc<Level>) -> Result<(), WalkError> {
+    fn read_dir<'s>(
+        &'s self,
+        scope: &rayon::Scope<'s>,
+        level: &Arc<WalkLevel>,
+    ) -> Result<(), WalkError> {
         let stamp = level.dir.stamp()?;
         let entries = level.dir.entries()?;
-        self.count(entries.len() as u64)?;
+        self.count_entries(entries.len() as u64)?;
         let mut holder = None;
         for entry in &entries {
             let is_file = matches!(entry.kind, EntryKind::File | EntryKind::Link);
             if is_file && entry.name() == OsStr::new(self.file.as_str()) {
-                holder = Some(FoundLink {
+                holder = Some(MatchedDir {
                     path: level.path.clone(),
                     dir_is_link: level.dir_is_link,
                     file_is_link: entry.kind == EntryKind::Link,
                 });
-            } else if let Some(follow) = leads_on(&level.dir, entry)? {
+            } else if let Some(follow) = follow_into(&level.dir, entry)? {
                 self.descend(scope, level, entry, follow)?;
             }
         }
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.holders.extend(holder);
+        let mut found = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        found.matches.extend(holder);
         found.dirs.push((level.path.clone(), stamp));
         Ok(())
     }
@@ -151,53 +165,64 @@ impl<'a> Walk<'a> {
     fn descend<'s>(
         &'s self,
         scope: &rayon::Scope<'s>,
-        level: &Arc<Level>,
+        level: &Arc<WalkLevel>,
         entry: &DirEntry,
         follow: Follow,
     ) -> Result<(), WalkError> {
         let path = match child_path(level, entry) {
             Ok(path) => path,
             Err(unnamed) => {
-                self.found.lock().unwrap_or_else(PoisonError::into_inner).unnamed.push(unnamed);
+                self.report
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .invalid_names
+                    .push(unnamed);
                 return Ok(());
             }
         };
         if level.depth >= self.limits.depth {
-            self.found.lock().unwrap_or_else(PoisonError::into_inner).too_deep.push(path);
+            self.report.lock().unwrap_or_else(PoisonError::into_inner).too_deep.push(path);
             return Ok(());
         }
         let (level, entry) = (Arc::clone(level), entry.clone());
-        scope.spawn(move |scope| match self.open(&level, &entry, path, follow) {
+        scope.spawn(move |scope| match self.open_child(&level, &entry, path, follow) {
             Ok(Some(child)) => self.visit(scope, &Arc::new(child)),
             Ok(None) => {}
             Err(error) => {
-                let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut failed = self.error.lock().unwrap_or_else(PoisonError::into_inner);
                 failed.get_or_insert(error);
             }
         });
         Ok(())
     }
 
-    fn open(
+    fn open_child(
         &self,
-        above: &Arc<Level>,
+        above: &Arc<WalkLevel>,
         entry: &DirEntry,
         path: Box<str>,
         follow: Follow,
-    ) -> Result<Option<Level>, WalkError> {
+    ) -> Result<Option<WalkLevel>, WalkError> {
         let dir = above.dir.open_dir(entry, follow)?;
         let dir_is_link = follow == Follow::Links;
-        let linked = above.linked || dir_is_link;
-        if linked && above.encloses(dir.identity()?)? {
-            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let linked = above.is_via_link || dir_is_link;
+        if linked && above.has_ancestor(dir.identity()?)? {
+            let mut found = self.report.lock().unwrap_or_else(PoisonError::into_inner);
             found.cycles.push(path);
             return Ok(None);
         }
-        Ok(Some(Level { dir, path, depth: above.depth + 1, above: Some(Arc::clone(above)), dir_is_link, linked }))
+        Ok(Some(WalkLevel {
+            dir,
+            path,
+            depth: above.depth + 1,
+            parent: Some(Arc::clone(above)),
+            dir_is_link,
+            is_via_link: linked,
+        }))
     }
 
-    fn count(&self, entries: u64) -> Result<(), WalkError> {
-        let seen = self.seen.fetch_add(entries, Ordering::Relaxed) + entries;
+    fn count_entries(&self, entries: u64) -> Result<(), WalkError> {
+        let seen = self.entry_count.fetch_add(entries, Ordering::Relaxed) + entries;
         let limit = self.limits.repo_entries;
         if seen > limit {
             return Err(WalkError::TooMany { path: self.top.clone(), limit });
@@ -206,26 +231,27 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn child_path(level: &Level, entry: &DirEntry) -> Result<Box<str>, Unnamed> {
+fn child_path(level: &WalkLevel, entry: &DirEntry) -> Result<Box<str>, InvalidDirName> {
     let checked = entry.name().to_str().ok_or(PathError::NotUtf8);
     let checked = checked.and_then(|name| match name.chars().find(|c| c.is_control()) {
         Some(c) => Err(PathError::Control(c)),
         None => check_not_git(name).map(|()| name),
     });
-    let refused = |why| Unnamed { path: escape_bytes(level.dir.path_of(entry).as_os_str()), why };
+    let refused =
+        |why| InvalidDirName { path: escape_non_utf8(level.dir.path_of(entry).as_os_str()), why };
     let name = checked.map_err(refused)?;
     Ok(if level.path.is_empty() { name.into() } else { format!("{}/{name}", level.path).into() })
 }
 
 /// Whether an entry is a directory to walk into, and through a link or not.
-fn leads_on(dir: &Dir, entry: &DirEntry) -> Result<Option<Follow>, FileError> {
+fn follow_into(dir: &Dir, entry: &DirEntry) -> Result<Option<Follow>, FileError> {
     if entry.name() == OsStr::new(".git") {
         return Ok(None);
     }
     match entry.kind {
         EntryKind::Dir => Ok(Some(Follow::Never)),
         // A link that loops or leads nowhere is no directory; it matters only inside a skill.
-        EntryKind::Link => match dir.look(entry, Follow::Links) {
+        EntryKind::Link => match dir.stat(entry, Follow::Links) {
             Ok(Some(stamp)) if stamp.kind() == EntryKind::Dir => Ok(Some(Follow::Links)),
             _ => Ok(None),
         },

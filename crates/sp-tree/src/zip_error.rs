@@ -7,7 +7,7 @@ use crate::path::PathError;
 
 /// Why a member cannot be taken.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum ZipMemberError {
     /// A name that no tree can hold.
     #[error(transparent)]
     Name(#[from] PathError),
@@ -25,26 +25,26 @@ pub enum Refusal {
     Encrypted,
     /// A method that nobody uses for text.
     #[error("it is compressed by a method that is not supported")]
-    Method,
+    UnsupportedMethod,
     /// Its two headers say different things.
     #[error("its local header and the directory of the archive have a different {field}")]
-    Headers {
+    HeaderMismatch {
         /// What differs.
         field: &'static str,
     },
     /// An extra field gives it another name.
     #[error("an extra field gives it another name")]
-    OtherName,
+    ConflictingName,
     /// It is said to be in another part of a split archive.
     #[error("its disk number is not 0")]
-    OtherDisk,
+    NonzeroDisk,
     /// A folder that has bytes.
     #[error("it is a folder with content")]
-    FolderContent,
+    DirWithContent,
     /// Its bytes are those of another member too.
     #[error("it shares its bytes with another member")]
     Overlap,
     /// Its bytes are not what was announced.
     #[error("its bytes are not what its header says")]
-    Lies,
+    ContentMismatch,
 }

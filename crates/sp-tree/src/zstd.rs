@@ -28,12 +28,16 @@ pub fn compress(bytes: &[u8]) -> Vec<u8> {
 /// The bytes of exactly one frame, `limit` at the most.
 pub fn decompress(frame: &[u8], limit: u64) -> Result<Vec<u8>, ZstdError> {
     // A frame may ask for a window of gigabytes, and needs none larger than what it holds.
-    const SMALLEST_WINDOW: u64 = 8 * 1024 * 1024;
+    const MIN_WINDOW_BYTES: u64 = 8 * 1024 * 1024;
     let mut rest = frame;
-    let mut decoder = StreamingDecoder::new_with_max_window_size(&mut rest, limit.max(SMALLEST_WINDOW))
-        .map_err(|_| ZstdError::Broken)?;
+    let mut decoder =
+        StreamingDecoder::new_with_max_window_size(&mut rest, limit.max(MIN_WINDOW_BYTES))
+            .map_err(|_| ZstdError::Broken)?;
     let mut bytes = Vec::new();
-    (&mut decoder).take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|_| ZstdError::Broken)?;
+    (&mut decoder)
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|_| ZstdError::Broken)?;
     if bytes.len() as u64 > limit {
         return Err(ZstdError::TooLarge(limit));
     }
@@ -61,6 +65,9 @@ mod tests {
         for cut in 0..frame.len() {
             assert!(decompress(&frame[..cut], 1 << 20).is_err(), "{cut}");
         }
-        assert!(matches!(decompress(&[frame.as_slice(), b"x"].concat(), 1 << 20), Err(ZstdError::Trailing)));
+        assert!(matches!(
+            decompress(&[frame.as_slice(), b"x"].concat(), 1 << 20),
+            Err(ZstdError::Trailing)
+        ));
     }
 }

@@ -8,8 +8,8 @@ use tempfile::TempDir;
 
 /// The code points that HFS+ ignores in names.
 const IGNORED_BY_HFS: &[char] = &[
-    '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}',
-    '\u{206a}', '\u{206b}', '\u{206c}', '\u{206d}', '\u{206e}', '\u{206f}', '\u{feff}',
+    '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}',
+    '\u{202e}', '\u{206a}', '\u{206b}', '\u{206c}', '\u{206d}', '\u{206e}', '\u{206f}', '\u{feff}',
 ];
 
 /// A git that protects against the file systems of all platforms.
@@ -24,7 +24,10 @@ impl Git {
 
     fn run(&self, args: &[&str]) -> bool {
         let mut command = Command::new("git");
-        command.current_dir(self.0.path()).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+        command
+            .current_dir(self.0.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null");
         command.args(["-c", "core.protectHFS=true", "-c", "core.protectNTFS=true"]).args(args);
         command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success()
     }
@@ -38,7 +41,11 @@ impl Git {
 
 #[track_caller]
 fn is_git_dir(path: &str) {
-    assert!(matches!(RelPath::new(path), Err(PathError::GitDir(_))), "{path:?}: {:?}", RelPath::new(path));
+    assert!(
+        matches!(RelPath::new(path), Err(PathError::GitDir(_))),
+        "{path:?}: {:?}",
+        RelPath::new(path)
+    );
 }
 
 #[test]
@@ -75,9 +82,12 @@ fn se_03_every_spelling_that_git_refuses_is_refused_at_every_depth() {
     }
     for spelling in &spellings {
         assert!(git.refuses(&format!("{spelling}/config")), "git takes {spelling:?}");
-        for path in
-            [spelling.clone(), format!("{spelling}/config"), format!("a/b/{spelling}"), format!("a/{spelling}/c")]
-        {
+        for path in [
+            spelling.clone(),
+            format!("{spelling}/config"),
+            format!("a/b/{spelling}"),
+            format!("a/{spelling}/c"),
+        ] {
             is_git_dir(&path);
         }
     }
@@ -141,7 +151,8 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % sides
     }
 
@@ -152,11 +163,14 @@ impl Dice {
 
 #[test]
 fn se_03_whatever_spelling_git_refuses_no_path_holds_it() {
-    const ENDS: &[&str] = &["", "", "", ".", " ", ". ", ":", ":x", "::$DATA", "\\", "\\x", "x", "~1", "\u{200d}"];
+    const ENDS: &[&str] =
+        &["", "", "", ".", " ", ". ", ":", ":x", "::$DATA", "\\", "\\x", "x", "~1", "\u{200d}"];
     let (git, mut dice, mut refused) = (Git::new(), Dice(15), 0);
     for _ in 0..400 {
         let mut name = String::new();
-        for c in dice.pick(&[".git", ".git", ".git", "git~1", "git~2", ".gi", ".gitx", "git"]).chars() {
+        for c in
+            dice.pick(&[".git", ".git", ".git", "git~1", "git~2", ".gi", ".gitx", "git"]).chars()
+        {
             if dice.roll(8) == 0 {
                 name.push(IGNORED_BY_HFS[dice.roll(IGNORED_BY_HFS.len())]);
             }

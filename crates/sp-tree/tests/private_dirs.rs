@@ -1,11 +1,15 @@
 //! What is created beneath a private directory is its owner's alone.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test looks with the plain calls")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test looks with the plain calls"
+)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use sp_tree::atomic::{Durability, Temp, replace};
-use sp_tree::{Dir, Fixed, Follow, Name, PinnedDir};
+use sp_tree::atomic::{Durability, TempFile, replace};
+use sp_tree::{Dir, Follow, Name, PinnedDir, StaticName};
 
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -23,16 +27,23 @@ fn pinned(path: &Path) -> PinnedDir {
 fn everything_beneath_a_private_directory_is_private_at_any_depth() {
     let temp = tempfile::tempdir().unwrap();
     let home = temp.path().join("above/home");
-    let dir = Dir::create_private(&home).unwrap();
+    let dir = Dir::create_all_private(&home).unwrap();
     dir.create_dir(&name("a")).unwrap();
     let a = dir.open_dir(&name("a"), Follow::Never).unwrap();
     a.create_dir(&name("b")).unwrap();
     let b = a.open_dir(&name("b"), Follow::Never).unwrap();
     b.create_file(&name("file"), false).unwrap();
     b.create_file(&name("program"), true).unwrap();
-    replace(&b, &name("replaced"), Temp { dir: &dir, name: Fixed("temp") }, b"x", Durability::Cache).unwrap();
+    replace(
+        &b,
+        &name("replaced"),
+        TempFile { dir: &dir, name: StaticName("temp") },
+        b"x",
+        Durability::Cache,
+    )
+    .unwrap();
     // A directory that is there already is private from then on.
-    Dir::create_private(&home.join("a")).unwrap().create_file(&name("later"), false).unwrap();
+    Dir::create_all_private(&home.join("a")).unwrap().create_file(&name("later"), false).unwrap();
     pinned(&home.join("store/ab")).create(&dir).unwrap().create_file(&name("cd"), false).unwrap();
     for (path, wanted) in [
         ("", 0o700),
@@ -53,10 +64,11 @@ fn everything_beneath_a_private_directory_is_private_at_any_depth() {
 #[test]
 fn what_is_created_elsewhere_keeps_its_ordinary_mode() {
     let temp = tempfile::tempdir().unwrap();
-    let (home, sink, plain) = (temp.path().join("home"), temp.path().join("sink/deep"), temp.path().join("plain"));
+    let (home, sink, plain) =
+        (temp.path().join("home"), temp.path().join("sink/deep"), temp.path().join("plain"));
     std::fs::create_dir(&plain).unwrap();
     std::fs::write(plain.join("file"), "").unwrap();
-    let home = Dir::create_private(&home).unwrap();
+    let home = Dir::create_all_private(&home).unwrap();
     let dir = pinned(&sink).create(&home).unwrap();
     dir.create_file(&name("file"), false).unwrap();
     assert_eq!(mode(&sink), mode(&plain));
@@ -73,7 +85,7 @@ fn a_directory_that_is_open_to_others_can_be_closed() {
     let temp = tempfile::tempdir().unwrap();
     for before in [0o777, 0o755, 0o700] {
         std::fs::set_permissions(temp.path(), PermissionsExt::from_mode(before)).unwrap();
-        Dir::open(temp.path()).unwrap().restrict().unwrap();
+        Dir::open(temp.path()).unwrap().restrict_to_owner().unwrap();
         assert_eq!(mode(temp.path()), 0o700);
     }
 }

@@ -22,7 +22,8 @@ fn names() -> BTreeSet<String> {
 }
 
 fn unpacked(name: &str) -> Unpacked {
-    unpack_file(&folder().join(name), &Limits::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
+    unpack_file(&folder().join(name), &Limits::default())
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 #[test]
@@ -33,10 +34,17 @@ fn sb_12_archives_of_common_programs_unpack_to_what_was_packed() {
         let tree = unpacked(&name);
         let at = if tree.contains_key("p") { "p/skill" } else { "skill" };
         assert_eq!(tree.get(&format!("{at}/SKILL.md")), Some(&skill), "{name}");
-        for (path, content) in [("nothing.txt", &b""[..]), ("café.md", "café\n".as_bytes()), ("scripts/run.sh", SCRIPT)]
-        {
+        for (path, content) in [
+            ("nothing.txt", &b""[..]),
+            ("café.md", "café\n".as_bytes()),
+            ("scripts/run.sh", SCRIPT),
+        ] {
             if let Some(found) = tree.get(&format!("{at}/{path}")) {
-                assert_eq!(found.as_ref().map(|(_, bytes)| bytes.as_slice()), Some(content), "{name}: {path}");
+                assert_eq!(
+                    found.as_ref().map(|(_, bytes)| bytes.as_slice()),
+                    Some(content),
+                    "{name}: {path}"
+                );
             }
         }
         if let Some(empty) = tree.get(&format!("{at}/empty")) {
@@ -50,7 +58,10 @@ fn every_archive_here_is_explained_and_every_explained_one_is_here() {
     let text = std::fs::read_to_string(folder().join("README.md")).unwrap();
     let rows = text.lines().filter(|line| line.starts_with("| `"));
     let cells = rows.filter_map(|row| row.split('|').nth(1));
-    let told =
-        cells.flat_map(|cell| cell.split('`')).filter(|word| word.ends_with(".zip")).map(str::to_owned).collect();
+    let told = cells
+        .flat_map(|cell| cell.split('`'))
+        .filter(|word| word.ends_with(".zip"))
+        .map(str::to_owned)
+        .collect();
     assert_eq!(names(), told);
 }

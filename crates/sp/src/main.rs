@@ -2,24 +2,24 @@
 
 mod cli;
 mod commands;
-mod surroundings;
+mod environment;
 mod terminal;
 
 use std::process::ExitCode;
 
-use crate::terminal::{Terminal, Words};
+use crate::terminal::{Terminal, Verbosity};
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
-    let cli = match terminal::parse(&arguments) {
+    let cli = match terminal::parse_cli(&arguments) {
         Ok(cli) => cli,
         Err(code) => return ExitCode::from(code),
     };
-    let terminal = Terminal::new(cli.options.format, Words::of(cli.options.verbose));
+    let terminal = Terminal::new(cli.options.format, Verbosity::from_flag(cli.options.verbose));
     match commands::run(&cli, &terminal) {
         Ok(code) => code,
         Err(error) => {
-            terminal.error(&error);
+            terminal.print_error(&error);
             ExitCode::from(error.kind.exit_code())
         }
     }

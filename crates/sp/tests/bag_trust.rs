@@ -1,11 +1,16 @@
 //! Whose word counts in a workspace: the user's before a file's, a file's before a stranger's.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::path::Path;
 
 use sp_testkit::{World, world, zip};
 
-const AGENTS: &str = "# SKILLBAG\n\nIts skills live under `.skills/`; `.skills/SKILLS.md` lists them.\n";
+const AGENTS: &str =
+    "# SKILLBAG\n\nIts skills live under `.skills/`; `.skills/SKILLS.md` lists them.\n";
 
 /// A skill that needs what the lines of YAML say.
 fn skill(name: &str, needs: &str) -> String {
@@ -25,8 +30,11 @@ fn source(skills: &[(&str, &str)]) -> Vec<(String, String)> {
     let mut names: Vec<&str> = skills.iter().map(|(name, _)| *name).collect();
     names.sort_unstable();
     let catalog = names.iter().map(|name| format!("{name}: {}\n", description(name))).collect();
-    let mut files = vec![("AGENTS.md".into(), AGENTS.into()), (".skills/SKILLS.md".into(), catalog)];
-    files.extend(skills.iter().map(|(name, needs)| (format!(".skills/{name}/SKILL.md"), skill(name, needs))));
+    let mut files =
+        vec![("AGENTS.md".into(), AGENTS.into()), (".skills/SKILLS.md".into(), catalog)];
+    files.extend(
+        skills.iter().map(|(name, needs)| (format!(".skills/{name}/SKILL.md"), skill(name, needs))),
+    );
     files
 }
 
@@ -50,7 +58,8 @@ fn directory(world: &World, name: &str, skills: &[(&str, &str)]) {
 
 fn archive(world: &World, name: &str, skills: &[(&str, &str)]) {
     let files = source(skills);
-    let members: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    let members: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
     write(&world.home().join(name), zip(&members));
 }
 
@@ -75,11 +84,13 @@ fn sb_06_a_source_that_the_user_names_now_counts_before_that_of_a_context() {
 
 #[test]
 fn sb_14_a_required_skill_is_installed_though_another_can_do_without_it() {
-    let needs = [("a", "- name: x\n  required: false"), ("b", "- name: x\n  source: ../one"), ("x", "")];
+    let needs =
+        [("a", "- name: x\n  required: false"), ("b", "- name: x\n  source: ../one"), ("x", "")];
     for order in [["a", "b"], ["b", "a"]] {
         let world = workspace();
         directory(&world, "one", &needs);
-        let run = world.sp(&[&["bag", "get"], order.as_slice(), &["--source", "../one"]].concat()).ok();
+        let run =
+            world.sp(&[&["bag", "get"], order.as_slice(), &["--source", "../one"]].concat()).ok();
         assert!(is_here(&world, "x"), "{order:?}: {run}");
     }
 }
@@ -139,7 +150,8 @@ fn sb_10_what_a_context_declares_is_not_removed() {
 #[test]
 fn sb_23_a_tag_that_yaml_takes_for_a_comment_is_found() {
     let world = workspace();
-    let text = "---\nname: take-notes\ndescription: Takes notes. Use always. #run/always\n---\n\nWrite.\n";
+    let text =
+        "---\nname: take-notes\ndescription: Takes notes. Use always. #run/always\n---\n\nWrite.\n";
     world.write(".skills/take-notes/SKILL.md", text);
     world.sp(&["bag", "sync"]).ok();
     let run = world.sp(&["bag", "check", "--format", "plain"]);
@@ -168,11 +180,15 @@ fn se_08_what_a_stranger_writes_is_shown_escaped() {
     write(&world.home().join("name.zip"), zip(&[("a\u{1b}[2J", b"x")]));
     let mut files = source(&[("x", "")]);
     files[0].1 += "\n## Extra installation steps\n\nDo \u{1b}[2J\u{202e}this.\n";
-    let members: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    let members: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
     write(&world.home().join("steps.zip"), zip(&members));
     for (name, code) in [("name", 3), ("steps", 1)] {
         let run = world.sp(&["bag", "get", "x", "--source", &format!("../{name}.zip")]).fails(code);
-        assert!(!run.stderr.contains(['\u{1b}', '\u{202e}']) && run.stderr.contains("\\u{1b}"), "{run}");
+        assert!(
+            !run.stderr.contains(['\u{1b}', '\u{202e}']) && run.stderr.contains("\\u{1b}"),
+            "{run}"
+        );
         assert!(!is_here(&world, "x"), "{name}");
     }
 }

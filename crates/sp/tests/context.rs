@@ -17,7 +17,9 @@ fn corpus(case: &str) -> Vec<(String, Vec<u8>)> {
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(case).join("tree");
     let files = std::fs::read_dir(tree).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = files
-        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(path).unwrap()))
+        .map(|path| {
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(path).unwrap())
+        })
         .collect();
     files.sort();
     files
@@ -34,7 +36,8 @@ fn golden_with(more: &[(&str, &[u8])]) -> Vec<u8> {
     let golden = corpus("good-ctx-golden");
     let named: Vec<(String, &[u8])> =
         golden.iter().map(|(path, bytes)| (format!("pack/{path}"), bytes.as_slice())).collect();
-    let members = named.iter().map(|(path, bytes)| (path.as_str(), *bytes)).chain(more.iter().copied());
+    let members =
+        named.iter().map(|(path, bytes)| (path.as_str(), *bytes)).chain(more.iter().copied());
     zip(&members.collect::<Vec<_>>())
 }
 
@@ -50,8 +53,12 @@ fn json(run: &Run) -> Value {
 fn findings(run: &Run, pack: &str) -> Vec<String> {
     let found = json(run);
     let line = |one: &Value| {
-        let file = one["file"].as_str().unwrap().strip_prefix(&format!("{pack}/")).unwrap().to_owned();
-        format!("{file}:{}:{}: {} {} {}", one["line"], one["column"], one["severity"], one["rule"], one["message"])
+        let file =
+            one["file"].as_str().unwrap().strip_prefix(&format!("{pack}/")).unwrap().to_owned();
+        format!(
+            "{file}:{}:{}: {} {} {}",
+            one["line"], one["column"], one["severity"], one["rule"], one["message"]
+        )
     };
     found["findings"].as_array().unwrap().iter().map(line).collect()
 }
@@ -159,7 +166,8 @@ fn se_04_what_is_no_zip_or_too_much_of_one_is_refused() {
     let golden = golden_with(&[]);
     refused("cut", &golden[..golden.len() / 2], "is not a zip archive");
     let names: Vec<String> = (0..10_001).map(|at| format!("pack/{at}.md")).collect();
-    let members: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), b"".as_slice())).collect();
+    let members: Vec<(&str, &[u8])> =
+        names.iter().map(|name| (name.as_str(), b"".as_slice())).collect();
     refused("too many members", &zip(&members), "--limit zip-entries=");
     let deep = format!("pack/{}x.md", "a/".repeat(100));
     refused("too deep", &golden_with(&[(&deep, b"x")]), "--limit depth=");
@@ -184,9 +192,14 @@ fn se_04_a_folder_with_too_much_in_it_is_refused_cheaply() {
     let world = world!();
     let pack = folder(&world);
     std::fs::create_dir(pack.join("more")).unwrap();
-    (0..20_000).for_each(|at| drop(std::fs::File::create(pack.join(format!("more/{at}.md"))).unwrap()));
+    (0..20_000)
+        .for_each(|at| drop(std::fs::File::create(pack.join(format!("more/{at}.md"))).unwrap()));
     let run = check(&world, "pack", "human").fails(3);
-    assert!(run.stderr.contains("more files than 10000") && run.stderr.contains("--limit skill-entries="), "{run}");
+    assert!(
+        run.stderr.contains("more files than 10000")
+            && run.stderr.contains("--limit skill-entries="),
+        "{run}"
+    );
     let run = world.sp_in("home", &["check", "pack", "--limit", "skill-entries=30000"]).ok();
     assert!(run.stdout.contains("none of the 20000 files"), "{run}");
 }
@@ -198,13 +211,17 @@ fn se_04_a_file_that_is_too_large_and_folders_too_deep_are_refused_cheaply() {
     std::fs::File::create(pack.join("skills.md")).unwrap().set_len(100 << 20).unwrap();
     let run = check(&world, "pack", "human").fails(3);
     assert!(
-        run.stderr.contains("`skills.md` in `pack` has more bytes") && run.stderr.contains("--limit file-bytes="),
+        run.stderr.contains("`skills.md` in `pack` has more bytes")
+            && run.stderr.contains("--limit file-bytes="),
         "{run}"
     );
     std::fs::remove_file(pack.join("skills.md")).unwrap();
     std::fs::create_dir_all(pack.join("a/".repeat(100))).unwrap();
     let run = check(&world, "pack", "human").fails(3);
-    assert!(run.stderr.contains("deeper folders than 64") && run.stderr.contains("--limit depth="), "{run}");
+    assert!(
+        run.stderr.contains("deeper folders than 64") && run.stderr.contains("--limit depth="),
+        "{run}"
+    );
 }
 
 #[test]
@@ -235,14 +252,21 @@ fn cp_11_json_and_sarif_tell_the_rule_and_the_place() {
     let world = world!();
     let pack = folder(&world);
     let skills = std::fs::read_to_string(pack.join("skills.md")).unwrap();
-    std::fs::write(pack.join("skills.md"), skills.replacen("[^src_queues]", "[^src_other]", 1)).unwrap();
+    std::fs::write(pack.join("skills.md"), skills.replacen("[^src_queues]", "[^src_other]", 1))
+        .unwrap();
     let run = check(&world, "pack", "json").fails(1);
     let found = json(&run);
     let places: Vec<(&str, u64, &str)> = found["findings"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| (one["file"].as_str().unwrap(), one["line"].as_u64().unwrap(), one["rule"].as_str().unwrap()))
+        .map(|one| {
+            (
+                one["file"].as_str().unwrap(),
+                one["line"].as_u64().unwrap(),
+                one["rule"].as_str().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(places, [("pack/pack.json", 34, "CP-10"), ("pack/skills.md", 14, "CP-10")], "{run}");
     let sarif = json(&check(&world, "pack", "sarif").fails(1));
@@ -251,6 +275,12 @@ fn cp_11_json_and_sarif_tell_the_rule_and_the_place() {
     let place = &results[1]["locations"][0]["physicalLocation"];
     assert_eq!(results[1]["ruleId"], "CP-10");
     assert_eq!(results[1]["level"], "error");
-    assert!(place["artifactLocation"]["uri"].as_str().unwrap().ends_with("pack/skills.md"), "{place}");
-    assert_eq!((place["region"]["startLine"].as_u64(), place["region"]["startColumn"].as_u64()), (Some(14), Some(10)));
+    assert!(
+        place["artifactLocation"]["uri"].as_str().unwrap().ends_with("pack/skills.md"),
+        "{place}"
+    );
+    assert_eq!(
+        (place["region"]["startLine"].as_u64(), place["region"]["startColumn"].as_u64()),
+        (Some(14), Some(10))
+    );
 }

@@ -35,7 +35,11 @@ fn append(world: &World, path: &str, more: &str) {
 /// A pack of which something is said, with its source.
 fn written() -> World {
     let world = work();
-    sp(&world, &["new", "shop", "--name", "Shop", "--description", "It sells things.", "--stack", "rust"]).ok();
+    sp(
+        &world,
+        &["new", "shop", "--name", "Shop", "--description", "It sells things.", "--stack", "rust"],
+    )
+    .ok();
     let source = "\n## [^src_a]\n\n- Title: A\n- URL: https://example.com/a\n- Kind: docs\n- Captured: 2026-02-01\n\
                   - Summary: It says so. It is right.\n- Key claims:\n  - So it is.\n";
     append(&world, "work/shop/sources.md", source);
@@ -82,7 +86,10 @@ fn cp_04_cp_10_sealing_mends_frontmatter_and_hashes_and_nothing_else() {
     sp(&world, &["check", "shop"]).ok();
     assert_eq!(world.files("work/shop")["skills.md"], good["skills.md"]);
     let again = answer(&world, &["seal", "shop"]);
-    assert!(again["files"].as_array().unwrap().iter().all(|file| file["change"] == "same"), "{again}");
+    assert!(
+        again["files"].as_array().unwrap().iter().all(|file| file["change"] == "same"),
+        "{again}"
+    );
 }
 
 #[test]
@@ -97,7 +104,8 @@ fn cp_03_sealing_keeps_every_member_that_nobody_knows() {
         ("{\n  \"spec_version\"", "\"window\": {\"x-window\": true}, \"x-top\": [1,\n2],"),
     ] {
         assert_eq!(manifest.matches(place).count(), 1, "{place}: {manifest}");
-        let at = manifest.find(place).unwrap() + if place.starts_with("{\n") { 1 } else { place.len() };
+        let at =
+            manifest.find(place).unwrap() + if place.starts_with("{\n") { 1 } else { place.len() };
         manifest.insert_str(at, with);
     }
     std::fs::write(world.path("work/shop/pack.json"), &manifest).unwrap();
@@ -131,7 +139,10 @@ fn cp_10_what_only_its_author_can_mend_is_not_sealed() {
     append(&world, "work/shop/AGENTS.md", "\nMore. [^src_nobody]\n");
     let before = world.files("work/shop");
     let run = sp(&world, &["seal", "shop"]).fails(3);
-    assert!(run.stderr.contains("src_nobody") && run.stderr.contains("nothing was changed"), "{run}");
+    assert!(
+        run.stderr.contains("src_nobody") && run.stderr.contains("nothing was changed"),
+        "{run}"
+    );
     assert_eq!(world.files("work/shop"), before);
     sp(&world, &["zip", "shop"]).fails(3);
     assert!(!world.path("work/context-pack.zip").exists());
@@ -142,14 +153,19 @@ fn cp_03_sealing_keeps_listed_files_that_are_no_markdown_and_tells_what_is_gone(
     let world = written();
     std::fs::write(world.path("work/shop/map.svg"), "<svg/>\n").unwrap();
     let good = text(&world, "work/shop/pack.json");
-    let more = format!("\"files\": [\n    {{\"path\": \"map.svg\", \"sha256\": \"{}\"}},", "0".repeat(64));
+    let more =
+        format!("\"files\": [\n    {{\"path\": \"map.svg\", \"sha256\": \"{}\"}},", "0".repeat(64));
     std::fs::write(world.path("work/shop/pack.json"), good.replace("\"files\": [", &more)).unwrap();
     std::fs::remove_file(world.path("work/shop/prompts.md")).unwrap();
     let run = sp(&world, &["seal", "shop"]).ok();
     assert!(run.stderr.contains("`prompts.md` was listed and is not there"), "{run}");
     let manifest: Value = serde_json::from_str(&text(&world, "work/shop/pack.json")).unwrap();
-    let listed: Vec<&str> =
-        manifest["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    let listed: Vec<&str> = manifest["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["path"].as_str().unwrap())
+        .collect();
     assert!(listed.contains(&"map.svg") && !listed.contains(&"prompts.md"), "{listed:?}");
     assert_eq!(text(&world, "work/shop/map.svg"), "<svg/>\n");
     sp(&world, &["check", "shop"]).ok();
@@ -171,13 +187,22 @@ fn cp_03_what_cannot_be_read_in_a_manifest_is_not_sealed_away() {
         std::fs::write(world.path("work/shop/pack.json"), good.replace(place, with)).unwrap();
         let before = world.files("work/shop");
         let run = sp(&world, &["seal", "shop"]).fails(3);
-        assert!(run.stderr.contains("CP-02") && run.stderr.contains("nothing was changed"), "{with}: {run}");
+        assert!(
+            run.stderr.contains("CP-02") && run.stderr.contains("nothing was changed"),
+            "{with}: {run}"
+        );
         assert_eq!(world.files("work/shop"), before);
     }
     // What sealing writes anew is no obstacle.
-    for (place, with) in [("\"sha256\": \"", "\"sha256\": \"x"), ("\"pack_id\": \"pk_", "\"pack_id\": \"no_")] {
+    for (place, with) in
+        [("\"sha256\": \"", "\"sha256\": \"x"), ("\"pack_id\": \"pk_", "\"pack_id\": \"no_")]
+    {
         assert!(good.contains(place), "{place}: {good}");
-        std::fs::write(world.path("work/shop/pack.json"), format!("\u{feff}{}", good.replace(place, with))).unwrap();
+        std::fs::write(
+            world.path("work/shop/pack.json"),
+            format!("\u{feff}{}", good.replace(place, with)),
+        )
+        .unwrap();
         sp(&world, &["seal", "shop"]).ok();
         sp(&world, &["check", "shop"]).ok();
     }
@@ -208,9 +233,15 @@ fn a_pack_is_shown_with_what_it_costs() {
         (&view["name"], &view["errors"], &view["sources"][0]["id"]),
         (&"Shop".into(), &0.into(), &"src_a".into())
     );
-    assert!(view["files"].as_array().unwrap().iter().all(|file| file["tokens"].as_u64().unwrap() > 0), "{view}");
+    assert!(
+        view["files"].as_array().unwrap().iter().all(|file| file["tokens"].as_u64().unwrap() > 0),
+        "{view}"
+    );
     let run = sp(&world, &["show", "shop"]).ok();
-    assert!(run.stdout.contains("tokens in all") && run.stdout.contains("https://example.com/a"), "{run}");
+    assert!(
+        run.stdout.contains("tokens in all") && run.stdout.contains("https://example.com/a"),
+        "{run}"
+    );
 }
 
 /// Copies the pack `shop` to `new`, with these changes of text in its files, and seals it.
@@ -233,12 +264,22 @@ fn two_generations_that_say_the_same_do_not_differ() {
     let id = answer(&world, &["show", "shop"])["pack_id"].as_str().unwrap().to_owned();
     changed(&world, &[("pack.json", &id, other)]);
     let diff = answer(&world, &["diff", "shop", "new"]);
-    assert_eq!((&diff["same"], &diff["files"]), (&true.into(), &Value::Array(Vec::new())), "{diff}");
+    assert_eq!(
+        (&diff["same"], &diff["files"]),
+        (&true.into(), &Value::Array(Vec::new())),
+        "{diff}"
+    );
     assert_eq!(diff["generation"][0]["member"], "pack_id");
     let run = sp(&world, &["diff", "shop", "new"]).ok();
-    assert!(run.stdout.contains(other) && run.stdout.contains("no difference in what they say"), "{run}");
+    assert!(
+        run.stdout.contains(other) && run.stdout.contains("no difference in what they say"),
+        "{run}"
+    );
     assert_eq!(sp(&world, &["diff", "shop", "new", "--format", "plain"]).ok().stdout, "");
-    assert_eq!(answer(&world, &["diff", "shop", "context-pack.zip"])["generation"], Value::Array(Vec::new()));
+    assert_eq!(
+        answer(&world, &["diff", "shop", "context-pack.zip"])["generation"],
+        Value::Array(Vec::new())
+    );
 }
 
 #[test]
@@ -284,18 +325,31 @@ fn what_two_packs_differ_in_is_told_by_member_source_file_and_section() {
         "{run}"
     );
     let diff = answer(&world, &["diff", "shop", "new"]);
-    assert_eq!((&diff["same"], &diff["sources"][0]["members"][0]["after"]), (&false.into(), &"\"B\"".into()), "{diff}");
+    assert_eq!(
+        (&diff["same"], &diff["sources"][0]["members"][0]["after"]),
+        (&false.into(), &"\"B\"".into()),
+        "{diff}"
+    );
     let schemas = sp_formats::output::schemas();
     let schema = &schemas.iter().find(|(command, _)| *command == "context diff").unwrap().1;
     assert!(jsonschema::is_valid(&serde_json::to_value(schema).unwrap(), &diff), "{diff}");
-    let tasks = diff["files"].as_array().unwrap().iter().find(|file| file["path"] == "tasks.md").unwrap();
+    let tasks =
+        diff["files"].as_array().unwrap().iter().find(|file| file["path"] == "tasks.md").unwrap();
     let unified = tasks["diff"].as_str().unwrap();
-    assert!(unified.contains("-## 1. Old\n+## 1. New\n") && !unified.contains("pack_id"), "{unified}");
+    assert!(
+        unified.contains("-## 1. Old\n+## 1. New\n") && !unified.contains("pack_id"),
+        "{unified}"
+    );
     let run = sp(&world, &["diff", "shop", "new"]).ok();
-    for words in ["files: 1 added, 1 removed, 3 changed", "-## 1. Old", "+## 1. New", "title: \"A\" → \"B\""] {
+    for words in
+        ["files: 1 added, 1 removed, 3 changed", "-## 1. Old", "+## 1. New", "title: \"A\" → \"B\""]
+    {
         assert!(run.stdout.contains(words), "{words}: {run}");
     }
-    assert!(!run.stdout.contains('\u{1b}') && run.stdout.contains("\\u{1b}[31mshort"), "se_08: {run}");
+    assert!(
+        !run.stdout.contains('\u{1b}') && run.stdout.contains("\\u{1b}[31mshort"),
+        "se_08: {run}"
+    );
 }
 
 #[test]
@@ -308,7 +362,10 @@ fn packs_that_are_not_valid_are_compared_and_what_is_no_pack_is_refused() {
     assert!(run.stderr.contains("`new` is not valid"), "{run}");
     std::fs::write(world.path("work/new/pack.json"), "[]").unwrap();
     let run = sp(&world, &["diff", "shop", "new"]).fails(3);
-    assert!(run.stderr.contains("`new` is no context pack") && run.stderr.contains("CP-02"), "{run}");
+    assert!(
+        run.stderr.contains("`new` is no context pack") && run.stderr.contains("CP-02"),
+        "{run}"
+    );
 }
 
 #[test]
@@ -333,17 +390,27 @@ fn cp_14_a_pack_stands_beside_the_users_own_text_and_leaves_no_trace() {
         assert!(text(&world, &format!("work/repo/{path}")).starts_with(own), "{path}");
     }
     let agents = text(&world, "work/repo/AGENTS.md");
-    assert!(agents.contains("# Project: Shop") && agents.contains("[^src_a]: A, https://example.com/a"), "{agents}");
+    assert!(
+        agents.contains("# Project: Shop") && agents.contains("[^src_a]: A, https://example.com/a"),
+        "{agents}"
+    );
     assert!(text(&world, "work/repo/CLAUDE.md").contains("@AGENTS.md"));
     let cursor = text(&world, "work/repo/.cursor/rules/context-pack.mdc");
-    assert!(cursor.starts_with("---\ndescription: \"Context of Shop\"\nglobs:\nalwaysApply: true\n---\n"), "{cursor}");
+    assert!(
+        cursor
+            .starts_with("---\ndescription: \"Context of Shop\"\nglobs:\nalwaysApply: true\n---\n"),
+        "{cursor}"
+    );
     // Again, and what stands behind the block stays too.
     let installed = world.files("work/repo");
     sp(&world, &args).ok();
     assert_eq!(world.files("work/repo"), installed);
     append(&world, "work/repo/AGENTS.md", "\nMore of mine.\n");
     sp(&world, &["--root", "repo", "uninstall"]).ok();
-    assert_eq!(text(&world, "work/repo/AGENTS.md"), "Mine, without an end of line\nMore of mine.\n");
+    assert_eq!(
+        text(&world, "work/repo/AGENTS.md"),
+        "Mine, without an end of line\nMore of mine.\n"
+    );
     std::fs::write(world.path("work/repo/AGENTS.md"), own[0].1).unwrap();
     assert_eq!(world.files("work/repo"), before);
     sp(&world, &["--root", "repo", "uninstall"]).fails(1);
@@ -370,7 +437,8 @@ fn cp_14_an_edited_block_and_a_file_of_somebody_else_are_refused() {
     assert_eq!(world.files("work/repo"), before);
     std::fs::remove_file(world.path("work/repo/.cursor/rules/context-pack.mdc")).unwrap();
     sp(&world, &["--root", "repo", "install", "shop"]).ok();
-    let edited = text(&world, "work/repo/AGENTS.md").replace("It sells things.", "It sells nothing.");
+    let edited =
+        text(&world, "work/repo/AGENTS.md").replace("It sells things.", "It sells nothing.");
     std::fs::write(world.path("work/repo/AGENTS.md"), edited).unwrap();
     let before = world.files("work/repo");
     for args in [&["--root", "repo", "install", "shop"][..], &["--root", "repo", "uninstall"]] {

@@ -55,7 +55,8 @@ fn collected() -> World {
 
 fn build(world: &World, out: &str, more: &[&str]) -> Run {
     let about = "Retry requests to a payment server, with a limit and a queue.";
-    let args = ["context", "build", "--kb", "kb", "--name", "Shop", "--description", about, "--out", out];
+    let args =
+        ["context", "build", "--kb", "kb", "--name", "Shop", "--description", about, "--out", out];
     let run = world.sp_in("work", &[&args, more].concat()).ok();
     world.sp_in("work", &["context", "check", out]).ok();
     only_what_sources_say(&world.path(&format!("work/{out}")));
@@ -65,7 +66,8 @@ fn build(world: &World, out: &str, more: &[&str]) -> Run {
 /// Builds with a model, and sees to it that nobody else hears of the key.
 fn asked(world: &World, server: &ModelServer, more: &[&str]) -> (Run, Value) {
     let url = server.url();
-    let run = build(world, "pack", &[&["--model", &url, "--force", "--format", "json"], more].concat());
+    let run =
+        build(world, "pack", &[&["--model", &url, "--force", "--format", "json"], more].concat());
     let told = format!("{run}{:?}", texts(&world.root()));
     assert!(!told.contains(KEY) && !told.contains("0123456789"), "the key is told: {told}");
     let model = serde_json::from_str::<Value>(&run.stdout).unwrap()["model"].clone();
@@ -96,7 +98,9 @@ fn texts(dir: &Path) -> Vec<String> {
 fn only_what_sources_say(pack: &Path) {
     for name in ["AGENTS.md", "cursor.md", "skills.md", "tasks.md", "sources.md"] {
         let Ok(text) = std::fs::read_to_string(pack.join(name)) else { continue };
-        for line in text.lines().filter(|line| !line.starts_with("## ") && !line.starts_with("Sources:")) {
+        for line in
+            text.lines().filter(|line| !line.starts_with("## ") && !line.starts_with("Sources:"))
+        {
             let quoted = match line.split_once(" [^src_") {
                 Some((said, _)) => said.trim_start_matches("- ").trim_start_matches("Context: "),
                 None => match line.strip_prefix("  - ") {
@@ -104,7 +108,9 @@ fn only_what_sources_say(pack: &Path) {
                     None => continue,
                 },
             };
-            let is_said = [RETRIES, QUEUES].iter().any(|source| source.lines().any(|line| line.contains(quoted)));
+            let is_said = [RETRIES, QUEUES]
+                .iter()
+                .any(|source| source.lines().any(|line| line.contains(quoted)));
             assert!(is_said, "{name}: nobody says `{quoted}`");
         }
     }
@@ -113,16 +119,25 @@ fn only_what_sources_say(pack: &Path) {
 /// The sentences below a heading of `AGENTS.md`.
 fn list(world: &World, heading: &str) -> Vec<String> {
     let text = std::fs::read_to_string(world.path("work/pack/AGENTS.md")).unwrap();
-    let section = text.split_once(&format!("## {heading}\n\n")).unwrap().1.split_once("\n\n").unwrap().0;
+    let section =
+        text.split_once(&format!("## {heading}\n\n")).unwrap().1.split_once("\n\n").unwrap().0;
     section.lines().map(|line| line.trim_start_matches("- ").to_owned()).collect()
 }
 
 /// What was offered for a place, by a request.
 fn offered(server: &ModelServer, place: &str) -> Vec<(u64, String)> {
     let body: Value = serde_json::from_str(&server.requests()[0].body).unwrap();
-    let said: Value = serde_json::from_str(body["messages"][1]["content"].as_str().unwrap()).unwrap();
-    let offer = said["offers"].as_array().unwrap().iter().find(|offer| offer["place"] == place).unwrap().clone();
-    let sentence = |one: &Value| (one["span"].as_u64().unwrap(), one["text"].as_str().unwrap().to_owned());
+    let said: Value =
+        serde_json::from_str(body["messages"][1]["content"].as_str().unwrap()).unwrap();
+    let offer = said["offers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|offer| offer["place"] == place)
+        .unwrap()
+        .clone();
+    let sentence =
+        |one: &Value| (one["span"].as_u64().unwrap(), one["text"].as_str().unwrap().to_owned());
     offer["sentences"].as_array().unwrap().iter().map(sentence).collect()
 }
 
@@ -151,9 +166,12 @@ fn cp_12_what_an_honest_model_chose_stands_first_and_shortened_with_its_footnote
     assert_eq!(texts[..3], [last[0].1.as_str(), "Use a limit for every retry", last[1].1.as_str()]);
     assert_eq!(texts.len(), 6, "the others follow: {texts:?}");
     assert!(list(&world, "Don't")[0].starts_with(&warnings[2].1));
-    let plain: Value = serde_json::from_slice(&std::fs::read(world.path("work/pack/pack.json")).unwrap()).unwrap();
+    let plain: Value =
+        serde_json::from_slice(&std::fs::read(world.path("work/pack/pack.json")).unwrap()).unwrap();
     without(&world);
-    let other: Value = serde_json::from_slice(&std::fs::read(world.path("work/plain/pack.json")).unwrap()).unwrap();
+    let other: Value =
+        serde_json::from_slice(&std::fs::read(world.path("work/plain/pack.json")).unwrap())
+            .unwrap();
     assert_ne!(plain["pack_id"], other["pack_id"], "another choice is another pack");
     assert_eq!(plain["sources"], other["sources"]);
 }
@@ -168,7 +186,10 @@ fn cp_12_what_a_model_makes_up_is_refused_and_told() {
         (Model::WrongTypes, "it has no place, no number of a sentence or no quote"),
     ] {
         let (run, told) = asked(&world, &ModelServer::start(model), &[]);
-        assert_eq!((&told["chosen"], &told["offered"], &told["failed"]), (&json!(0), &json!(9), &Value::Null));
+        assert_eq!(
+            (&told["chosen"], &told["offered"], &told["failed"]),
+            (&json!(0), &json!(9), &Value::Null)
+        );
         let refused = told["refused"].as_array().unwrap();
         assert!(!refused.is_empty() && refused.iter().all(|one| one["why"] == why), "{told}");
         assert!(run.stderr.contains("warning") && run.stderr.contains(why), "{run}");
@@ -182,7 +203,10 @@ fn cp_12_places_ids_and_addresses_of_a_model_do_not_get_in() {
     let (_, told) = asked(&world, &ModelServer::start(Model::Injects), &[]);
     assert_eq!((&told["chosen"], told["refused"].as_array().unwrap().len()), (&json!(2), 2));
     let whole = texts(&world.path("work/pack")).concat();
-    assert!(!whole.contains("evil") && !whole.contains("nobody saved") && !whole.contains("1999"), "{whole}");
+    assert!(
+        !whole.contains("evil") && !whole.contains("nobody saved") && !whole.contains("1999"),
+        "{whole}"
+    );
 }
 
 #[test]
@@ -204,12 +228,19 @@ fn cp_12_without_the_help_of_a_model_the_pack_is_built_all_the_same() {
         (Model::HangsUp, "cannot be asked"),
     ] {
         let server = ModelServer::start(model.clone());
-        let more: &[&str] = if matches!(model, Model::Slow) { &["--model-timeout", "1"] } else { &[] };
+        let more: &[&str] =
+            if matches!(model, Model::Slow) { &["--model-timeout", "1"] } else { &[] };
         let (run, told) = asked(&world, &server, more);
         let failed = told["failed"].as_str().unwrap_or_else(|| panic!("{model:?}: {told}"));
         assert!(failed.contains(why), "{model:?}: {failed}");
-        assert_eq!((&told["offered"], &told["chosen"], &told["refused"]), (&json!(9), &json!(0), &json!([])));
-        assert!(run.stderr.contains("warning: the model was of no use") && run.stderr.contains(why), "{run}");
+        assert_eq!(
+            (&told["offered"], &told["chosen"], &told["refused"]),
+            (&json!(9), &json!(0), &json!([]))
+        );
+        assert!(
+            run.stderr.contains("warning: the model was of no use") && run.stderr.contains(why),
+            "{run}"
+        );
         assert_eq!(world.files("work/pack"), plain, "{model:?}");
     }
     assert_eq!(other.requests(), [], "nobody is sent elsewhere");
@@ -238,7 +269,10 @@ fn se_13_nobody_is_asked_without_the_flag_or_offline() {
     let plain = without(&world);
     assert_eq!(server.requests(), []);
     let (run, told) = asked(&world, &server, &["--offline"]);
-    assert!(told["failed"].as_str().unwrap().contains("cannot be asked with `--offline`"), "{told}");
+    assert!(
+        told["failed"].as_str().unwrap().contains("cannot be asked with `--offline`"),
+        "{told}"
+    );
     assert!(run.stderr.contains("`--offline`"), "{run}");
     assert_eq!((server.requests().len(), world.files("work/pack")), (0, plain));
 }

@@ -20,7 +20,11 @@ type Files = Vec<(String, Vec<u8>)>;
 fn golden() -> Files {
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/good-ctx-golden/tree");
     let files = std::fs::read_dir(tree).unwrap().map(|entry| entry.unwrap().path());
-    files.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(path).unwrap())).collect()
+    files
+        .map(|path| {
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(path).unwrap())
+        })
+        .collect()
 }
 
 fn query() -> String {
@@ -28,8 +32,10 @@ fn query() -> String {
 }
 
 fn zipped(files: &Files) -> Vec<u8> {
-    let named: Vec<(String, &[u8])> =
-        files.iter().map(|(path, bytes)| (format!("context-pack/{path}"), bytes.as_slice())).collect();
+    let named: Vec<(String, &[u8])> = files
+        .iter()
+        .map(|(path, bytes)| (format!("context-pack/{path}"), bytes.as_slice()))
+        .collect();
     zip(&named.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect::<Vec<_>>())
 }
 
@@ -62,7 +68,11 @@ fn cp_11_files_at_an_address_are_asked_for_with_its_query_and_checked() {
     let folder = serve(&server, &golden());
     sp(&world, &["check", &folder, "--strict"]).ok();
     let mut asked = server.asked();
-    assert_eq!(asked.first(), Some(&format!("{FOLDER}pack.json{}", query())), "the manifest tells the rest");
+    assert_eq!(
+        asked.first(),
+        Some(&format!("{FOLDER}pack.json{}", query())),
+        "the manifest tells the rest"
+    );
     asked.sort();
     let mut expected: Vec<String> =
         golden().into_iter().map(|(path, _)| format!("{FOLDER}{path}{}", query())).collect();
@@ -72,7 +82,11 @@ fn cp_11_files_at_an_address_are_asked_for_with_its_query_and_checked() {
     sp(&world, &["check", &manifest, "--verbose"]).ok();
     assert_eq!(server.asked().len(), 2 * expected.len());
     world.sp_in("home", &["check", &folder]).ok();
-    let found = std::process::Command::new("grep").args(["-rl", SIGNATURE]).arg(world.root()).output().unwrap();
+    let found = std::process::Command::new("grep")
+        .args(["-rl", SIGNATURE])
+        .arg(world.root())
+        .output()
+        .unwrap();
     assert_eq!(String::from_utf8_lossy(&found.stdout), "");
 }
 
@@ -84,15 +98,23 @@ fn cp_11_a_zip_at_an_address_is_checked_like_the_zip() {
     server.page("/over.zip", Answer::Redirect(path));
     sp(&world, &["check", &url]).ok();
     sp(&world, &["check", &server.url("/over.zip")]).ok();
-    let many: Vec<String> =
-        (0..8).map(|at| server.page(&format!("/{at}.zip"), Answer::Bytes(zipped(&golden())))).collect();
-    let run = sp(&world, &[&["check"], &many.iter().map(String::as_str).collect::<Vec<_>>()[..]].concat()).ok();
+    let many: Vec<String> = (0..8)
+        .map(|at| server.page(&format!("/{at}.zip"), Answer::Bytes(zipped(&golden()))))
+        .collect();
+    let run = sp(
+        &world,
+        &[&["check"], &many.iter().map(String::as_str).collect::<Vec<_>>()[..]].concat(),
+    )
+    .ok();
     assert!(run.stdout.contains("8 context packs"), "{run}");
     let broken: Files = golden().into_iter().filter(|(path, _)| path != "skills.md").collect();
     let url = server.page(&format!("/y.zip{}", query()), Answer::Bytes(zipped(&broken)));
     let run = check(&world, &[&url, "--format", "plain"], 1);
     let place = format!("{}/pack.json:", shown("/y.zip"));
-    assert!(run.stdout.contains(&place) && run.stdout.contains("`skills.md` is listed and not there"), "{run}");
+    assert!(
+        run.stdout.contains(&place) && run.stdout.contains("`skills.md` is listed and not there"),
+        "{run}"
+    );
     let url = server.page("/z.zip", Answer::Bytes(b"<html>Sign in</html>".to_vec()));
     let run = check(&world, &[&url], 3);
     assert!(run.stderr.contains(&format!("`{}` is not a zip archive", shown("/z.zip"))), "{run}");
@@ -129,7 +151,10 @@ fn cp_11_what_cannot_be_had_is_an_error_of_the_surroundings() {
         let folder = serve(&server, &golden());
         server.page(&format!("{FOLDER}{path}{}", query()), answer);
         let run = check(&world, &[&folder, "--limit", "download-seconds=2"], 5);
-        assert!(run.stderr.contains(words) && run.stderr.contains("hint:"), "{path} {words}: {run}");
+        assert!(
+            run.stderr.contains(words) && run.stderr.contains("hint:"),
+            "{path} {words}: {run}"
+        );
         assert!(run.stderr.contains(&shown(&format!("{FOLDER}{path}"))), "{path} {words}: {run}");
     }
 }
@@ -140,7 +165,10 @@ fn se_04_more_than_a_folder_may_have_is_not_fetched() {
     let folder = serve(&server, &golden());
     server.page(&format!("{FOLDER}skills.md{}", query()), Answer::Endless);
     let run = check(&world, &[&folder, "--limit", "file-bytes=100000"], 3);
-    assert!(run.stderr.contains("`skills.md` in `http") && run.stderr.contains("--limit file-bytes="), "{run}");
+    assert!(
+        run.stderr.contains("`skills.md` in `http") && run.stderr.contains("--limit file-bytes="),
+        "{run}"
+    );
     let run = check(&world, &[&folder, "--limit", "skill-bytes=100000"], 3);
     assert!(run.stderr.contains("--limit skill-bytes="), "{run}");
     let run = check(&world, &[&folder, "--limit", "skill-entries=2"], 3);
@@ -154,11 +182,22 @@ fn se_04_more_than_a_folder_may_have_is_not_fetched() {
 fn se_04_a_hostile_path_of_a_manifest_is_told_and_never_asked_for() {
     let (world, server) = (world!(), WebServer::start());
     let hash = "0".repeat(64);
-    let hostile =
-        ["../secret.md", "/etc/passwd", "a/../../x.md", "//evil/x.md", "http://evil/x.md", "x.md?a=b", "a\\\\b.md"];
-    let listed: Vec<String> =
-        hostile.iter().map(|path| format!("{{\"path\": \"{path}\", \"sha256\": \"{hash}\"}}")).collect();
-    let text = String::from_utf8(golden().into_iter().find(|(path, _)| path == "pack.json").unwrap().1).unwrap();
+    let hostile = [
+        "../secret.md",
+        "/etc/passwd",
+        "a/../../x.md",
+        "//evil/x.md",
+        "http://evil/x.md",
+        "x.md?a=b",
+        "a\\\\b.md",
+    ];
+    let listed: Vec<String> = hostile
+        .iter()
+        .map(|path| format!("{{\"path\": \"{path}\", \"sha256\": \"{hash}\"}}"))
+        .collect();
+    let text =
+        String::from_utf8(golden().into_iter().find(|(path, _)| path == "pack.json").unwrap().1)
+            .unwrap();
     let at = text.find("\"files\": [").unwrap() + "\"files\": [".len();
     let text = format!("{}{}, {}", &text[..at], listed.join(", "), &text[at..]);
     let mut files: Files = golden().into_iter().filter(|(path, _)| path != "pack.json").collect();
@@ -166,7 +205,8 @@ fn se_04_a_hostile_path_of_a_manifest_is_told_and_never_asked_for() {
     let folder = serve(&server, &files);
     let run = check(&world, &[&folder, "--format", "plain"], 1);
     assert_eq!(run.stdout.matches("is no path in a pack").count(), hostile.len(), "{run}");
-    let known: Vec<String> = files.iter().map(|(path, _)| format!("{FOLDER}{path}{}", query())).collect();
+    let known: Vec<String> =
+        files.iter().map(|(path, _)| format!("{FOLDER}{path}{}", query())).collect();
     assert!(server.asked().iter().all(|asked| known.contains(asked)), "{:?}", server.asked());
 }
 
@@ -197,7 +237,10 @@ fn cp_11_every_verb_that_reads_takes_an_address() {
     sp(&world, &["diff", "here", &url, "--format", "plain"]).ok();
     sp(&world, &["zip", &folder, "--output", "a.zip"]).ok();
     sp(&world, &["zip", "here", "--output", "b.zip"]).ok();
-    assert_eq!(std::fs::read(world.home().join("a.zip")).unwrap(), std::fs::read(world.home().join("b.zip")).unwrap());
+    assert_eq!(
+        std::fs::read(world.home().join("a.zip")).unwrap(),
+        std::fs::read(world.home().join("b.zip")).unwrap()
+    );
     sp(&world, &["install", &url]).ok();
     assert!(world.home().join("AGENTS.md").is_file());
 }

@@ -87,7 +87,10 @@ impl Group {
             ("mention-", Group::Body),
             ("body-", Group::Body),
         ];
-        STARTS.iter().find(|(start, _)| case.starts_with(start)).map_or(Self::Frontmatter, |(_, group)| *group)
+        STARTS
+            .iter()
+            .find(|(start, _)| case.starts_with(start))
+            .map_or(Self::Frontmatter, |(_, group)| *group)
     }
 }
 
@@ -265,8 +268,10 @@ fn sb_23_tags_that_are_no_mapping_break_the_rule_about_tags() {
         let world = world!();
         world.write("SKILLBAG.md", "SkillBag v0.3.0\n");
         world.write("USER_CONTEXT.md", format!("## Tags\n\n```yaml\ntags:\n  {tags}\n```\n"));
-        let found: Value = serde_json::from_str(&world.sp(&["check", "--format", "json"]).stdout).unwrap();
-        let of_tags = |finding: &Value| finding["file"] == "USER_CONTEXT.md" && finding["rule"] == "SB-23";
+        let found: Value =
+            serde_json::from_str(&world.sp(&["check", "--format", "json"]).stdout).unwrap();
+        let of_tags =
+            |finding: &Value| finding["file"] == "USER_CONTEXT.md" && finding["rule"] == "SB-23";
         assert_eq!(count(&found, of_tags), 1, "{tags}: {found}");
     }
 }
@@ -286,8 +291,12 @@ fn check_good(group: Group) {
 }
 
 fn cases() -> Vec<String> {
-    let folders = std::fs::read_dir(CORPUS).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_dir());
-    let mut cases: Vec<String> = folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    let folders = std::fs::read_dir(CORPUS)
+        .unwrap()
+        .map(Result::unwrap)
+        .filter(|entry| entry.path().is_dir());
+    let mut cases: Vec<String> =
+        folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
     cases.sort();
     cases
 }
@@ -310,7 +319,12 @@ fn check_all(group: Group) {
     };
     std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));
     let failed = failed.into_inner().unwrap();
-    assert!(failed.is_empty(), "{} of {} cases fail, see above: {failed:?}", failed.len(), cases.len());
+    assert!(
+        failed.is_empty(),
+        "{} of {} cases fail, see above: {failed:?}",
+        failed.len(),
+        cases.len()
+    );
 }
 
 fn check(case: &str) {
@@ -353,10 +367,17 @@ impl Subject {
 
     fn json(&self, args: &[&str]) -> Value {
         let run = self.run(&[args, &["--format", "json"]].concat());
-        let found: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{}: {e}\n{run}", self.case));
+        let found: Value = serde_json::from_str(&run.stdout)
+            .unwrap_or_else(|e| panic!("{}: {e}\n{run}", self.case));
         assert_eq!(run.code, Some(exit_code(&found)), "{}: {run}", self.case);
-        let counts = ["errors", "warnings", "notes"].map(|word| found["summary"][word].as_u64().unwrap());
-        assert_eq!(counts.iter().sum::<u64>() as usize, findings(&found).len(), "{}: {run}", self.case);
+        let counts =
+            ["errors", "warnings", "notes"].map(|word| found["summary"][word].as_u64().unwrap());
+        assert_eq!(
+            counts.iter().sum::<u64>() as usize,
+            findings(&found).len(),
+            "{}: {run}",
+            self.case
+        );
         found
     }
 
@@ -366,7 +387,8 @@ impl Subject {
         for finding in findings(found) {
             let place = self.place(finding);
             let text = |name: &str| visible(finding[name].as_str().unwrap());
-            writeln!(shown, "{place} {} {} {}", text("severity"), text("rule"), text("message")).unwrap();
+            writeln!(shown, "{place} {} {} {}", text("severity"), text("rule"), text("message"))
+                .unwrap();
             if finding["help"].is_string() {
                 writeln!(shown, "  help: {}", text("help")).unwrap();
             }
@@ -393,7 +415,12 @@ impl Subject {
                 format!("{file}:{}:{}-{end_line}:{end_column}", finding["line"], finding["column"])
             }
             _ => {
-                assert_eq!((number("line"), number("column")), (Some(1), Some(1)), "{}: {finding}", self.case);
+                assert_eq!(
+                    (number("line"), number("column")),
+                    (Some(1), Some(1)),
+                    "{}: {finding}",
+                    self.case
+                );
                 file
             }
         }
@@ -408,8 +435,12 @@ impl Subject {
         let carried = path.ancestors().skip(1).any(Path::is_file);
         let bytes = if carried { return None } else { std::fs::read(path).unwrap() };
         for (at, line, column) in [(start, "line", "column"), (end, "end_line", "end_column")] {
-            let before = std::str::from_utf8(&bytes[..at]).unwrap_or_else(|e| panic!("{}: {e}: {finding}", self.case));
-            let position = (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap().chars().count() + 1);
+            let before = std::str::from_utf8(&bytes[..at])
+                .unwrap_or_else(|e| panic!("{}: {e}: {finding}", self.case));
+            let position = (
+                before.matches('\n').count() + 1,
+                before.rsplit('\n').next().unwrap().chars().count() + 1,
+            );
             let told = (byte(line).unwrap(), byte(column).unwrap());
             assert_eq!(told, position, "{}: {finding}", self.case);
         }
@@ -433,7 +464,8 @@ impl Subject {
     fn strictness_only_raises(&self, found: &Value, strict: &Value) {
         assert_eq!(count(strict, |finding| finding["severity"] == "warning"), 0, "{}", self.case);
         let without_severity = |found: &Value| -> Vec<String> {
-            let mut lines: Vec<String> = findings(found).iter().map(|finding| self.place(finding)).collect();
+            let mut lines: Vec<String> =
+                findings(found).iter().map(|finding| self.place(finding)).collect();
             lines.sort();
             lines
         };
@@ -444,13 +476,37 @@ impl Subject {
     fn fix(&self, found: &Value) -> String {
         let before = self.world.files("home/repo");
         let planned = self.json(&["--fix", "--dry-run"]);
-        assert_eq!(self.world.files("home/repo"), before, "{}: a dry run changes nothing", self.case);
+        assert_eq!(
+            self.world.files("home/repo"),
+            before,
+            "{}: a dry run changes nothing",
+            self.case
+        );
         let done = self.json(&["--fix"]);
         let after = self.world.files("home/repo");
-        assert_eq!(done["findings"], planned["findings"], "{}: a dry run tells what would be left", self.case);
-        assert_eq!(diffs(&done), diffs(&planned), "{}: a dry run tells what would change", self.case);
-        assert_eq!(after != before, !diffs(&done).is_empty(), "{}: what changed is told", self.case);
-        assert_eq!(count(found, is_fixable) > 0, !diffs(&done).is_empty(), "{}: fixable is what changes", self.case);
+        assert_eq!(
+            done["findings"], planned["findings"],
+            "{}: a dry run tells what would be left",
+            self.case
+        );
+        assert_eq!(
+            diffs(&done),
+            diffs(&planned),
+            "{}: a dry run tells what would change",
+            self.case
+        );
+        assert_eq!(
+            after != before,
+            !diffs(&done).is_empty(),
+            "{}: what changed is told",
+            self.case
+        );
+        assert_eq!(
+            count(found, is_fixable) > 0,
+            !diffs(&done).is_empty(),
+            "{}: fixable is what changes",
+            self.case
+        );
         assert_eq!(count(&done, is_fixable), 0, "{}: nothing is left to fix: {done}", self.case);
         assert!(errors(&done) <= errors(found), "{}: a fix breaks nothing: {done}", self.case);
         if diffs(&done).is_empty() {
@@ -458,8 +514,17 @@ impl Subject {
             return String::new();
         }
         let again = self.json(&["--fix"]);
-        assert_eq!(self.world.files("home/repo"), after, "{}: a second fix changes nothing", self.case);
-        assert_eq!(again["findings"], done["findings"], "{}: what was left is still there", self.case);
+        assert_eq!(
+            self.world.files("home/repo"),
+            after,
+            "{}: a second fix changes nothing",
+            self.case
+        );
+        assert_eq!(
+            again["findings"], done["findings"],
+            "{}: what was left is still there",
+            self.case
+        );
         diffs(&done).iter().map(|diff| format!("\n{}", visible(diff))).collect()
     }
 }
@@ -468,7 +533,8 @@ impl Subject {
 /// longer than all else that a case does.
 static KNOWN: LazyLock<World> = LazyLock::new(|| {
     let world = world!();
-    let trees: Vec<String> = cases().iter().map(|case| dir_of(case).join("tree").display().to_string()).collect();
+    let trees: Vec<String> =
+        cases().iter().map(|case| dir_of(case).join("tree").display().to_string()).collect();
     let args: Vec<&str> = ["check"].into_iter().chain(trees.iter().map(String::as_str)).collect();
     world.sp(&args);
     world
@@ -509,18 +575,20 @@ fn shortened(text: &str) -> String {
     if chars.len() <= 4 * ENDS {
         return format!("{text:?}");
     }
-    let [first, last] = [&chars[..ENDS], &chars[chars.len() - ENDS..]].map(|part| part.iter().collect::<String>());
+    let [first, last] =
+        [&chars[..ENDS], &chars[chars.len() - ENDS..]].map(|part| part.iter().collect::<String>());
     format!("{first:?} … {last:?}, {} characters", chars.len())
 }
 
 /// The text with everything escaped that an editor or git might change; line feeds stay.
 fn visible(text: &str) -> String {
     let is_hidden = |c: char| {
-        let is_format =
-            matches!(c, '\u{feff}' | '\u{200b}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e0fff}');
+        let is_format = matches!(c, '\u{feff}' | '\u{200b}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e0fff}');
         c.is_control() && c != '\n' || is_format
     };
-    text.chars().map(|c| if is_hidden(c) { c.escape_default().to_string() } else { c.into() }).collect()
+    text.chars()
+        .map(|c| if is_hidden(c) { c.escape_default().to_string() } else { c.into() })
+        .collect()
 }
 
 /// Copies a directory, links as links.

@@ -1,5 +1,9 @@
 //! Which folders are skills, and where `sp` looks for them.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -58,10 +62,19 @@ fn sp_02_a_skill_md_at_the_root_of_a_remote_is_ignored_with_a_warning() {
     let world = world!();
     let repo = world.git("shared");
     repo.skill("tools/review").write("SKILL.md", SKILL).commit("one");
-    world.pack("team", &format!("name: team\nimports:\n  - repo: {}\n    include: ['**']\n", repo.path().display()));
+    world.pack(
+        "team",
+        &format!(
+            "name: team\nimports:\n  - repo: {}\n    include: ['**']\n",
+            repo.path().display()
+        ),
+    );
     let run = world.sp(&["show", "team", "--format", "plain"]).ok();
     assert_eq!(run.stdout, "[WORLD]/git/shared\ttools/review\tteam__tools__review\n");
-    assert!(run.stderr.starts_with("warning: ") && run.stderr.contains("`SKILL.md` at its root"), "{run}");
+    assert!(
+        run.stderr.starts_with("warning: ") && run.stderr.contains("`SKILL.md` at its root"),
+        "{run}"
+    );
 }
 
 #[test]
@@ -78,7 +91,8 @@ fn sp_03_a_skill_above_another_is_none_and_is_named_on_request() {
     suite/one
     ");
     insta::assert_snapshot!(world.sp(&["list", "--verbose"]).stderr, @"note: `~/repo/skills/suite` is no skill: another `SKILL.md` stands below it");
-    let json: serde_json::Value = serde_json::from_str(&world.sp(&["list", "--format", "json"]).stdout).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&world.sp(&["list", "--format", "json"]).stdout).unwrap();
     assert_eq!(json["hidden"], serde_json::json!(["suite"]));
 }
 
@@ -90,7 +104,8 @@ fn sp_04_a_skill_folder_may_be_a_link_and_keeps_the_id_of_its_place() {
     put(&world, "elsewhere/linked/target.md", SKILL);
     symlink("target.md", world.path("elsewhere/linked/SKILL.md")).unwrap();
     for (target, id) in [("real", "by-link"), ("group", "through"), ("linked", "both-links")] {
-        symlink(world.path("elsewhere").join(target), world.repo().join("skills").join(id)).unwrap();
+        symlink(world.path("elsewhere").join(target), world.repo().join("skills").join(id))
+            .unwrap();
     }
     assert_eq!(ids(&world), ["both-links", "by-link", "through/inner"]);
     world.pack("team", "name: team\ninclude: ['**']\n");
@@ -158,7 +173,10 @@ fn sp_06_list_needs_skills_and_a_pack_that_only_imports_does_not() {
     repo.skill("review").commit("one");
     world.pack(
         "imports",
-        &format!("name: imports\nimports:\n  - repo: {}\n    include: [review]\n", repo.path().display()),
+        &format!(
+            "name: imports\nimports:\n  - repo: {}\n    include: [review]\n",
+            repo.path().display()
+        ),
     );
     world.pack("local", "name: local\ninclude: ['**']\n");
     std::fs::remove_dir(world.repo().join("skills")).unwrap();
@@ -188,7 +206,10 @@ fn sp_34_git_folders_are_passed_over_wherever_they_stand() {
     world.pack("team", "name: team\ninclude: ['**']\n");
     world.sp(&["install", "team", "--agent", "claude"]).ok();
     let installed: Vec<String> = world.files("home/.claude/skills").into_keys().collect();
-    assert_eq!(installed, ["team__a", "team__a/SKILL.md", "team__group__b", "team__group__b/SKILL.md"]);
+    assert_eq!(
+        installed,
+        ["team__a", "team__a/SKILL.md", "team__group__b", "team__group__b/SKILL.md"]
+    );
 }
 
 #[test]
@@ -213,17 +234,25 @@ fn sp_31_root_and_repo_root_name_the_repository_from_anywhere() {
     world.skill("a");
     world.pack("team", "name: team\ninclude: [a]\n");
     let absolute = world.repo().display().to_string();
-    for root in [["--root", "repo"], ["--repo-root", "repo"], ["--root", "~/repo"], ["--root", &absolute]] {
+    for root in
+        [["--root", "repo"], ["--repo-root", "repo"], ["--root", "~/repo"], ["--root", &absolute]]
+    {
         assert_eq!(world.sp_in("home", &["list", root[0], root[1]]).ok().stdout, "a\n", "{root:?}");
-        assert_eq!(world.sp_in("home", &[root[0], root[1], "packs"]).ok().stdout, "team\n", "{root:?}");
+        assert_eq!(
+            world.sp_in("home", &[root[0], root[1], "packs"]).ok().stdout,
+            "team\n",
+            "{root:?}"
+        );
         for pack in ["team", "packs/team.yaml", "repo/packs/team.yaml"] {
-            let run = world.sp_in("home", &["show", pack, root[0], root[1], "--format", "plain"]).ok();
+            let run =
+                world.sp_in("home", &["show", pack, root[0], root[1], "--format", "plain"]).ok();
             assert_eq!(run.stdout, "local\ta\tteam__a\n", "{pack} {root:?}");
         }
     }
     let run = world.sp(&["list", "--root", "nowhere"]).fails(1);
     assert!(
-        run.stderr.contains("there is no directory `") && run.stderr.contains("repo/nowhere`\n\nhint: give `--root`"),
+        run.stderr.contains("there is no directory `")
+            && run.stderr.contains("repo/nowhere`\n\nhint: give `--root`"),
         "{run}"
     );
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use sp_formats::yaml::{self, Node};
+use sp_formats::yaml::{self, YamlNode};
 use sp_testkit::{Run, World, world};
 use sp_tree::Limits;
 
@@ -20,17 +20,22 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().into()
 }
 
-fn read_yaml(file: &str) -> Node {
-    yaml::parse(&std::fs::read_to_string(project().join(file)).unwrap(), &Limits::default()).unwrap()
+fn read_yaml(file: &str) -> YamlNode {
+    yaml::parse(&std::fs::read_to_string(project().join(file)).unwrap(), &Limits::default())
+        .unwrap()
 }
 
-fn get<'a>(node: &'a Node, key: &str) -> &'a Node {
-    let yaml::Value::Map(pairs) = &node.value else { panic!("{node:?}") };
-    pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value).unwrap_or_else(|| panic!("{key}"))
+fn get<'a>(node: &'a YamlNode, key: &str) -> &'a YamlNode {
+    let yaml::YamlValue::Map(pairs) = &node.value else { panic!("{node:?}") };
+    pairs
+        .iter()
+        .find(|(name, _)| name.text() == Some(key))
+        .map(|(_, value)| value)
+        .unwrap_or_else(|| panic!("{key}"))
 }
 
-fn list(node: &Node) -> &[Node] {
-    let yaml::Value::Seq(items) = &node.value else { panic!("{node:?}") };
+fn list(node: &YamlNode) -> &[YamlNode] {
+    let yaml::YamlValue::Seq(items) = &node.value else { panic!("{node:?}") };
     items
 }
 
@@ -41,7 +46,12 @@ fn run(world: &World, program: &Path, args: &[&str], env: &[(&str, &str)]) -> Ru
     let _ = symlink(env!("CARGO_BIN_EXE_sp"), bin.join("sp"));
     let mut command = Command::new(program);
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    command.args(args).current_dir(world.repo()).env_clear().env("PATH", path).env("HOME", world.home());
+    command
+        .args(args)
+        .current_dir(world.repo())
+        .env_clear()
+        .env("PATH", path)
+        .env("HOME", world.home());
     command.envs(env.iter().copied());
     world.run(command)
 }
@@ -70,13 +80,15 @@ fn each_pre_commit_hook_runs_as_it_is_defined() {
 #[test]
 fn the_github_action_hands_every_input_over_as_a_variable_and_runs_as_it_is_defined() {
     let action = read_yaml("action.yml");
-    let yaml::Value::Map(inputs) = &get(&action, "inputs").value else { panic!() };
+    let yaml::YamlValue::Map(inputs) = &get(&action, "inputs").value else { panic!() };
     let steps = list(get(get(&action, "runs"), "steps"));
     let [step] = steps else { panic!("one step") };
-    let yaml::Value::Map(variables) = &get(step, "env").value else { panic!() };
+    let yaml::YamlValue::Map(variables) = &get(step, "env").value else { panic!() };
     let handed: Vec<&str> = variables.iter().filter_map(|(_, value)| value.text()).collect();
-    let expected: Vec<String> =
-        inputs.iter().map(|(name, _)| format!("${{{{ inputs.{} }}}}", name.text().unwrap())).collect();
+    let expected: Vec<String> = inputs
+        .iter()
+        .map(|(name, _)| format!("${{{{ inputs.{} }}}}", name.text().unwrap()))
+        .collect();
     assert_eq!(handed, expected);
     let script = get(step, "run").text().unwrap();
     assert!(!script.contains("${{"), "an input in a script is a command: {script}");
@@ -96,10 +108,14 @@ fn the_action_annotates_and_writes_sarif() {
     --- stdout
     ::warning file=skills/bad/SKILL.md,line=3,col=14,endLine=3,endColumn=25,title=AS-04::an unquoted value has a `: ` in it%0Ahelp: put the value in quotes: description: 'Use when: x'
     ");
-    let strict =
-        run_with(&[("SP_PATHS", "skills/good\nskills/bad\n"), ("SP_STRICT", "true"), ("SP_SARIF", "out.sarif")]);
+    let strict = run_with(&[
+        ("SP_PATHS", "skills/good\nskills/bad\n"),
+        ("SP_STRICT", "true"),
+        ("SP_SARIF", "out.sarif"),
+    ]);
     assert_eq!(strict.code, Some(1), "{strict}");
-    let sarif: Value = serde_json::from_slice(&std::fs::read(world.repo().join("out.sarif")).unwrap()).unwrap();
+    let sarif: Value =
+        serde_json::from_slice(&std::fs::read(world.repo().join("out.sarif")).unwrap()).unwrap();
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "AS-04");
     assert_eq!(run_with(&[("SP_PATHS", "skills/good\n")]).code, Some(0));
     let hostile = run_with(&[("SP_PATHS", "$(touch pwned)\n--format\n; touch pwned")]);

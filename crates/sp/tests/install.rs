@@ -52,10 +52,18 @@ fn append(path: &Path, text: &str) {
 /// Inode, modification and change time of everything below a directory, and of itself.
 fn stamps(path: &Path) -> BTreeMap<PathBuf, (u64, i64, i64, i64, i64)> {
     let metadata = path.symlink_metadata().unwrap();
-    let stamp = (metadata.ino(), metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec());
+    let stamp = (
+        metadata.ino(),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+    );
     let mut all = BTreeMap::from([(path.to_path_buf(), stamp)]);
     if metadata.is_dir() {
-        std::fs::read_dir(path).unwrap().for_each(|entry| all.extend(stamps(&entry.unwrap().path())));
+        std::fs::read_dir(path)
+            .unwrap()
+            .for_each(|entry| all.extend(stamps(&entry.unwrap().path())));
     }
     all
 }
@@ -95,7 +103,10 @@ fn sp_21_the_whole_folder_is_copied_with_links_as_what_they_point_to() {
     assert_eq!(files["linked/file.txt"], file("from outside\n", false));
     assert_eq!(files[".hidden"], file("kept\n", false));
     assert_eq!(files["empty"], Entry::Dir);
-    assert_eq!(std::fs::read(world.path(SINK).join("team__a/assets/logo.bin")).unwrap(), [0, 255, 7]);
+    assert_eq!(
+        std::fs::read(world.path(SINK).join("team__a/assets/logo.bin")).unwrap(),
+        [0, 255, 7]
+    );
     assert!(!files.values().any(|entry| matches!(entry, Entry::Link(_) | Entry::Special)));
 }
 
@@ -103,7 +114,11 @@ fn sp_21_the_whole_folder_is_copied_with_links_as_what_they_point_to() {
 type Attack = fn(&Path);
 
 const UNINSTALLABLE: [(&str, Attack, &str); 7] = [
-    ("a dangling link", |skill| symlink("nowhere", skill.join("bad")).unwrap(), "points to nothing"),
+    (
+        "a dangling link",
+        |skill| symlink("nowhere", skill.join("bad")).unwrap(),
+        "points to nothing",
+    ),
     ("a link to itself", |skill| symlink("bad", skill.join("bad")).unwrap(), "leads back"),
     ("a link to its own folder", |skill| symlink(".", skill.join("bad")).unwrap(), "leads back"),
     ("a link to the folder above", |skill| symlink("..", skill.join("bad")).unwrap(), "bad"),
@@ -112,8 +127,16 @@ const UNINSTALLABLE: [(&str, Attack, &str); 7] = [
         |skill| assert!(Command::new("mkfifo").arg(skill.join("bad")).status().unwrap().success()),
         "neither a file nor a folder",
     ),
-    ("a socket", |skill| drop(UnixListener::bind(skill.join("bad")).unwrap()), "neither a file nor a folder"),
-    ("a link to a device", |skill| symlink("/dev/zero", skill.join("bad")).unwrap(), "neither a file nor a folder"),
+    (
+        "a socket",
+        |skill| drop(UnixListener::bind(skill.join("bad")).unwrap()),
+        "neither a file nor a folder",
+    ),
+    (
+        "a link to a device",
+        |skill| symlink("/dev/zero", skill.join("bad")).unwrap(),
+        "neither a file nor a folder",
+    ),
 ];
 
 #[test]
@@ -127,9 +150,16 @@ fn sp_21_se_06_what_cannot_be_copied_is_an_error_before_anything_changes() {
         arrange(&world.repo().join("skills/a/deep"));
         append(&world.repo().join("skills/b/before/SKILL.md"), "changed\n");
         let run = install(&world).fails(3);
-        assert!(run.stderr.contains(said) && run.stderr.contains("skills/a/deep/bad"), "{attack}: {run}");
+        assert!(
+            run.stderr.contains(said) && run.stderr.contains("skills/a/deep/bad"),
+            "{attack}: {run}"
+        );
         assert!(run.stderr.contains("\nhint: ") && run.stdout.is_empty(), "{attack}: {run}");
-        assert_eq!((world.files(SINK), state_alone(&world)), (before.0, only_state(before.1)), "{attack}");
+        assert_eq!(
+            (world.files(SINK), state_alone(&world)),
+            (before.0, only_state(before.1)),
+            "{attack}"
+        );
     }
 }
 
@@ -140,7 +170,9 @@ fn state_alone(world: &World) -> Files {
 fn only_state(files: Files) -> Files {
     files
         .into_iter()
-        .filter(|(path, _)| path == "state.json" || path.contains("trash") || path.contains("journal"))
+        .filter(|(path, _)| {
+            path == "state.json" || path.contains("trash") || path.contains("journal")
+        })
         .collect()
 }
 
@@ -156,7 +188,13 @@ fn sp_21_se_06_a_dry_run_finds_what_cannot_be_copied_too() {
 fn se_06_special_bits_are_dropped_and_the_executable_bit_is_kept() {
     let world = team(&["a"]);
     let skill = world.repo().join("skills/a");
-    for (name, bits) in [("setuid", 0o4755), ("setgid", 0o2755), ("sticky", 0o1644), ("open", 0o666), ("wild", 0o777)] {
+    for (name, bits) in [
+        ("setuid", 0o4755),
+        ("setgid", 0o2755),
+        ("sticky", 0o1644),
+        ("open", 0o666),
+        ("wild", 0o777),
+    ] {
         world.write(&format!("skills/a/{name}"), "x");
         chmod(&skill.join(name), bits);
     }
@@ -164,9 +202,14 @@ fn se_06_special_bits_are_dropped_and_the_executable_bit_is_kept() {
     chmod(&skill.join("dir"), 0o3777);
     install(&world).ok();
     let installed = world.path(SINK).join("team__a");
-    for (name, executable) in
-        [("setuid", true), ("setgid", true), ("sticky", false), ("open", false), ("wild", true), ("dir", true)]
-    {
+    for (name, executable) in [
+        ("setuid", true),
+        ("setgid", true),
+        ("sticky", false),
+        ("open", false),
+        ("wild", true),
+        ("dir", true),
+    ] {
         let mode = mode(&installed.join(name));
         assert_eq!(mode & 0o7022, 0, "{name}: {mode:o}");
         assert_eq!(mode & 0o100 != 0, executable, "{name}: {mode:o}");
@@ -181,8 +224,15 @@ fn se_06_a_hard_link_becomes_a_copy() {
     install(&world).ok();
     let inode = |path: PathBuf| path.metadata().unwrap().ino();
     let installed = world.path(SINK).join("team__a");
-    let inodes = [inode(skill.join("SKILL.md")), inode(installed.join("SKILL.md")), inode(installed.join("TWIN.md"))];
-    assert!(inodes[0] != inodes[1] && inodes[0] != inodes[2] && inodes[1] != inodes[2], "{inodes:?}");
+    let inodes = [
+        inode(skill.join("SKILL.md")),
+        inode(installed.join("SKILL.md")),
+        inode(installed.join("TWIN.md")),
+    ];
+    assert!(
+        inodes[0] != inodes[1] && inodes[0] != inodes[2] && inodes[1] != inodes[2],
+        "{inodes:?}"
+    );
 }
 
 #[test]
@@ -286,12 +336,18 @@ fn sp_25_reinstalling_the_unchanged_changes_no_file() {
     for _ in 0..3 {
         let run = install(&world).ok();
         assert_eq!(run.stdout, "up to date: team · claude · ~/.claude/skills · 2 unchanged\n");
-        assert_eq!((stamps(&world.path(SINK)), stamps(&world.path("home/.skillpack/state.json"))), before);
+        assert_eq!(
+            (stamps(&world.path(SINK)), stamps(&world.path("home/.skillpack/state.json"))),
+            before
+        );
     }
     world.skill("c");
     install(&world).ok();
     let after = stamps(&world.path(SINK));
-    let changed = before.0.iter().filter(|(path, stamp)| **path != world.path(SINK) && after[*path] != **stamp);
+    let changed = before
+        .0
+        .iter()
+        .filter(|(path, stamp)| **path != world.path(SINK) && after[*path] != **stamp);
     assert_eq!(changed.count(), 0, "a new skill touches no other");
 }
 
@@ -301,7 +357,8 @@ fn sp_25_a_changed_source_is_noticed_whatever_its_times_say() {
     install(&world).ok();
     install(&world).ok();
     let source = world.repo().join("skills/a/SKILL.md");
-    let (time, text) = (source.metadata().unwrap().modified().unwrap(), std::fs::read_to_string(&source).unwrap());
+    let (time, text) =
+        (source.metadata().unwrap().modified().unwrap(), std::fs::read_to_string(&source).unwrap());
     std::fs::write(&source, text.replace("Do a.", "Do b.")).unwrap();
     std::fs::File::options().write(true).open(&source).unwrap().set_modified(time).unwrap();
     insta::assert_snapshot!(install(&world), @"
@@ -313,7 +370,10 @@ fn sp_25_a_changed_source_is_noticed_whatever_its_times_say() {
     ");
     let installed = std::fs::read_to_string(world.path(SINK).join("team__a/SKILL.md")).unwrap();
     assert!(installed.contains("Do b."));
-    assert!(!world.path("home/.skillpack/trash").exists(), "an update of what nobody edited keeps nothing");
+    assert!(
+        !world.path("home/.skillpack/trash").exists(),
+        "an update of what nobody edited keeps nothing"
+    );
 }
 
 /// Ways in which a person changes an installed folder.
@@ -323,23 +383,30 @@ const EDITS: [(&str, Attack); 13] = [
     ("a file is emptied", |folder| std::fs::write(folder.join("run.sh"), "").unwrap()),
     ("a file is added", |folder| std::fs::write(folder.join("mine.md"), "mine").unwrap()),
     ("a hidden folder is added", |folder| std::fs::create_dir(folder.join(".git")).unwrap()),
-    ("a file is added deep down", |folder| std::fs::write(folder.join("deep/er/mine"), "mine").unwrap()),
+    ("a file is added deep down", |folder| {
+        std::fs::write(folder.join("deep/er/mine"), "mine").unwrap()
+    }),
     ("a file is removed", |folder| std::fs::remove_file(folder.join("run.sh")).unwrap()),
     ("an empty folder is removed", |folder| std::fs::remove_dir(folder.join("empty")).unwrap()),
-    ("a file is renamed", |folder| std::fs::rename(folder.join("run.sh"), folder.join("walk.sh")).unwrap()),
+    ("a file is renamed", |folder| {
+        std::fs::rename(folder.join("run.sh"), folder.join("walk.sh")).unwrap()
+    }),
     ("a bit is set", |folder| chmod(&folder.join("SKILL.md"), 0o755)),
     ("a bit is taken", |folder| chmod(&folder.join("run.sh"), 0o644)),
     ("a file becomes a link", |folder| {
         std::fs::remove_file(folder.join("SKILL.md")).unwrap();
         symlink("run.sh", folder.join("SKILL.md")).unwrap();
     }),
-    ("a FIFO is added", |folder| assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success())),
+    ("a FIFO is added", |folder| {
+        assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success())
+    }),
 ];
 
 /// Changes a file's bytes, not its size, and puts its modification time back.
 fn edit_in_secret(folder: &Path) {
     let path = folder.join("SKILL.md");
-    let (time, text) = (path.metadata().unwrap().modified().unwrap(), std::fs::read_to_string(&path).unwrap());
+    let (time, text) =
+        (path.metadata().unwrap().modified().unwrap(), std::fs::read_to_string(&path).unwrap());
     std::fs::write(&path, text.replace("Do a.", "Do b.")).unwrap();
     std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
 }
@@ -382,7 +449,8 @@ fn sp_25_every_way_of_editing_is_noticed_and_the_old_content_is_kept() {
 fn world_json(world: &World, args: &[&str]) -> Run {
     let output = world.command(&[args, &["--format", "json"]].concat()).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Run { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }.ok()
+    Run { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+        .ok()
 }
 
 #[test]
@@ -467,7 +535,10 @@ fn as_01_as_03_install_is_lenient_and_warns() {
     let world = team(&[]);
     world.write("skills/a-none/SKILL.md", "# Just text\n");
     world.write("skills/c-open/SKILL.md", "---\nname: c-open\n");
-    world.write("skills/d-dashes/SKILL.md", "---\nname: d-dashes\ndescription: \"one\n---\n  two\"\n---\nBody\n");
+    world.write(
+        "skills/d-dashes/SKILL.md",
+        "---\nname: d-dashes\ndescription: \"one\n---\n  two\"\n---\nBody\n",
+    );
     world.write("skills/e-flow/SKILL.md", "---\n{name: e-flow, description: Flow.}\n---\n");
     world.write("skills/f-nameless/SKILL.md", "---\ndescription: No name.\n---\n");
     insta::assert_snapshot!(install(&world), @"
@@ -514,7 +585,11 @@ fn as_01_a_byte_order_mark_is_a_warning_and_is_skipped() {
     world.write("skills/a/SKILL.md", "\u{feff}---\nname: a\ndescription: Fine.\n---\n");
     let run = install(&world).ok();
     assert!(run.stderr.contains("warning[AS-01]: it starts with a byte-order mark"), "{run}");
-    assert_eq!(run.stderr.matches("warning").count(), 1, "the frontmatter behind it is read: {run}");
+    assert_eq!(
+        run.stderr.matches("warning").count(),
+        1,
+        "the frontmatter behind it is read: {run}"
+    );
 }
 
 #[test]
@@ -540,10 +615,14 @@ fn as_03_a_skill_md_that_is_no_text_is_refused_before_anything_changes() {
 #[test]
 fn as_03_many_warnings_are_counted_and_verbose_shows_all() {
     let world = team(&[]);
-    (0..8).for_each(|number| world.write(&format!("skills/s{number}/SKILL.md"), "no frontmatter\n"));
+    (0..8)
+        .for_each(|number| world.write(&format!("skills/s{number}/SKILL.md"), "no frontmatter\n"));
     let run = world.sp(&["install", "team", "--agent", "claude"]).ok();
     assert_eq!(run.stderr.matches("it has no frontmatter").count(), 5, "{run}");
-    assert!(run.stderr.contains("warning: 3 more files have warnings; `--verbose` shows them"), "{run}");
+    assert!(
+        run.stderr.contains("warning: 3 more files have warnings; `--verbose` shows them"),
+        "{run}"
+    );
     let run = world.sp(&["install", "team", "--agent", "codex", "--verbose"]).ok();
     assert_eq!(run.stderr.matches("it has no frontmatter").count(), 8, "{run}");
 }
@@ -553,7 +632,10 @@ fn as_04_an_unquoted_colon_is_shown_with_its_line_and_its_quoted_form() {
     let world = team(&[]);
     world.write("skills/a/SKILL.md", "---\nname: a\ndescription: Use when: it rains\n---\n");
     let run = install(&world).ok();
-    assert!(run.stderr.contains("warning[AS-04]") && run.stderr.contains("skills/a/SKILL.md:3:"), "{run}");
+    assert!(
+        run.stderr.contains("warning[AS-04]") && run.stderr.contains("skills/a/SKILL.md:3:"),
+        "{run}"
+    );
     assert!(run.stderr.contains("3 | description: Use when: it rains"), "the line: {run}");
     let quoted = ["\"Use when: it rains\"", "'Use when: it rains'"];
     assert!(quoted.iter().any(|form| run.stderr.contains(form)), "the quoted form: {run}");
@@ -606,7 +688,10 @@ fn sp_32_two_packs_of_one_run_with_one_folder_are_refused() {
     let world = team(&["a"]);
     world.pack("other", "name: other\ninclude: [a]\ninstall: {prefix: team}\n");
     let run = world.sp(&["install", "team", "other", "--agent", "claude"]).fails(3);
-    assert!(["`team`", "`other`", "`team__a`"].iter().all(|name| run.stderr.contains(name)), "{run}");
+    assert!(
+        ["`team`", "`other`", "`team__a`"].iter().all(|name| run.stderr.contains(name)),
+        "{run}"
+    );
     assert!(!world.path("home/.claude").exists());
 }
 
@@ -666,10 +751,15 @@ fn sp_42_switch_replaces_every_pack_of_a_sink_and_no_other_folder() {
 
     installed two, three in the place of one · claude · ~/.claude/skills · 3 added, 3 removed, 3 unchanged
     ");
-    assert_eq!(folders(&world), ["by-hand", "three__a", "three__b", "three__c", "two__a", "two__b", "two__c"]);
+    assert_eq!(
+        folders(&world),
+        ["by-hand", "three__a", "three__b", "three__c", "two__a", "two__b", "two__c"]
+    );
     let installed = world.sp(&["installed", "--format", "plain"]).ok().stdout;
-    let pairs: Vec<String> =
-        installed.lines().map(|line| line.split('\t').take(2).collect::<Vec<_>>().join(" ")).collect();
+    let pairs: Vec<String> = installed
+        .lines()
+        .map(|line| line.split('\t').take(2).collect::<Vec<_>>().join(" "))
+        .collect();
     assert_eq!(pairs, ["claude three", "claude two", "copilot one", "copilot two"]);
 }
 
@@ -698,7 +788,10 @@ fn sp_42_a_switch_that_fails_leaves_the_old_packs() {
 #[test]
 fn se_12_a_failed_import_is_never_a_success() {
     let world = team(&["a"]);
-    world.pack("team", "name: team\ninclude: [a]\nimports:\n  - repo: ../no-such-repo\n    include: ['**']\n");
+    world.pack(
+        "team",
+        "name: team\ninclude: [a]\nimports:\n  - repo: ../no-such-repo\n    include: ['**']\n",
+    );
     let run = install(&world).fails(5);
     assert!(run.stdout.is_empty() && run.stderr.contains("no-such-repo"), "{run}");
     assert!(!world.path("home/.claude").exists());

@@ -1,6 +1,10 @@
 //! Commands that change several files of the user's, killed and refused at every mutating call: either all of
 //! the files are changed or none is, nothing is left over, and the message fits what is on disk.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -19,7 +23,12 @@ fn with_context_pack() -> World {
     let world = world!(in memory);
     put(&world, "work/repo/AGENTS.md", "Mine.\n", 0o600);
     put(&world, "work/repo/CLAUDE.md", "", 0o640);
-    world.sp_in("work", &["context", "new", "shop", "--name", "Shop", "--description", "It sells things."]).ok();
+    world
+        .sp_in(
+            "work",
+            &["context", "new", "shop", "--name", "Shop", "--description", "It sells things."],
+        )
+        .ok();
     world
 }
 
@@ -29,7 +38,9 @@ const CONTEXT_UNINSTALL: &[&str] = &["context", "--root", "repo", "uninstall"];
 
 #[test]
 fn se_01_context_install_struck_at_every_call_is_all_or_nothing() {
-    FaultScenario::new(with_context_pack(), "work", CONTEXT_INSTALL, &["installed"]).sweep().strike_everywhere();
+    FaultScenario::new(with_context_pack(), "work", CONTEXT_INSTALL, &["installed"])
+        .sweep()
+        .strike_everywhere();
 }
 
 #[test]
@@ -45,7 +56,9 @@ fn se_01_context_install_into_an_empty_repository_struck_at_every_call_is_all_or
 fn se_01_context_uninstall_struck_at_every_call_is_all_or_nothing() {
     let world = with_context_pack();
     world.sp_in("work", CONTEXT_INSTALL).ok();
-    FaultScenario::new(world, "work", CONTEXT_UNINSTALL, &["installed"]).sweep().strike_everywhere();
+    FaultScenario::new(world, "work", CONTEXT_UNINSTALL, &["installed"])
+        .sweep()
+        .strike_everywhere();
 }
 
 /// Settings of one agent that exist, of one that are a link into a directory of dotfiles, and of others that
@@ -63,20 +76,26 @@ fn with_agents() -> World {
 }
 
 fn mcp(verb: &'static str) -> Vec<&'static str> {
-    let agents = ["claude-code", "codex", "cursor", "vscode"].into_iter().flat_map(|agent| ["--agent", agent]);
+    let agents = ["claude-code", "codex", "cursor", "vscode"]
+        .into_iter()
+        .flat_map(|agent| ["--agent", agent]);
     ["mcp", verb].into_iter().chain(agents).collect()
 }
 
 #[test]
 fn se_01_mcp_install_struck_at_every_call_is_all_or_nothing() {
-    FaultScenario::new(with_agents(), "home", &mcp("install"), &["installed"]).sweep().strike_everywhere();
+    FaultScenario::new(with_agents(), "home", &mcp("install"), &["installed"])
+        .sweep()
+        .strike_everywhere();
 }
 
 #[test]
 fn se_01_mcp_uninstall_struck_at_every_call_is_all_or_nothing() {
     let world = with_agents();
     world.sp(&mcp("install")).ok();
-    FaultScenario::new(world, "home", &mcp("uninstall"), &["installed"]).sweep().strike_everywhere();
+    FaultScenario::new(world, "home", &mcp("uninstall"), &["installed"])
+        .sweep()
+        .strike_everywhere();
 }
 
 /// A world with a key that signed a package, and is therefore trusted.
@@ -115,7 +134,9 @@ fn se_01_key_rotate_struck_at_every_call_is_all_or_nothing() {
 
 #[test]
 fn se_01_key_rotate_with_a_statement_struck_at_every_call_is_all_or_nothing() {
-    rotation(with_key(), &["key", "rotate", "--statement", "statement.json"]).sweep().strike_everywhere();
+    rotation(with_key(), &["key", "rotate", "--statement", "statement.json"])
+        .sweep()
+        .strike_everywhere();
 }
 
 #[test]

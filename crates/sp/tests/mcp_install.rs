@@ -1,5 +1,9 @@
 //! `sp mcp install` and `sp mcp uninstall` on real files: what an agent's settings are before and after, by the byte.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
@@ -48,7 +52,8 @@ const STARTED: [&str; 2] = ["\"command\": \"sp\"", "\"args\": [\"mcp\"]"];
 const URL: &str = "http://127.0.0.1:8080/mcp";
 
 /// Agent, its file for the user, its file in a project, the table, and what a server says that is started or reached.
-type Row = (&'static str, &'static str, &'static str, &'static str, Vec<&'static str>, Vec<&'static str>);
+type Row =
+    (&'static str, &'static str, &'static str, &'static str, Vec<&'static str>, Vec<&'static str>);
 
 fn rows() -> Vec<Row> {
     const STDIO: &str = "\"type\": \"stdio\"";
@@ -80,8 +85,22 @@ fn rows() -> Vec<Row> {
             plain(),
             vec!["\"serverUrl\": \"http://127.0.0.1:8080/mcp\""],
         ),
-        ("gemini-cli", ".gemini/settings.json", ".gemini/settings.json", "mcpServers", plain(), vec![AT_HTTP_URL]),
-        ("qwen-code", ".qwen/settings.json", ".qwen/settings.json", "mcpServers", plain(), vec![AT_HTTP_URL]),
+        (
+            "gemini-cli",
+            ".gemini/settings.json",
+            ".gemini/settings.json",
+            "mcpServers",
+            plain(),
+            vec![AT_HTTP_URL],
+        ),
+        (
+            "qwen-code",
+            ".qwen/settings.json",
+            ".qwen/settings.json",
+            "mcpServers",
+            plain(),
+            vec![AT_HTTP_URL],
+        ),
         (
             "copilot",
             ".copilot/mcp-config.json",
@@ -90,10 +109,38 @@ fn rows() -> Vec<Row> {
             vec!["\"type\": \"local\"", command, args, TOOLS],
             vec![HTTP, AT_URL, TOOLS],
         ),
-        ("zed", ".config/zed/settings.json", ".zed/settings.json", "context_servers", plain(), vec![AT_URL]),
-        ("kiro", ".kiro/settings/mcp.json", ".kiro/settings/mcp.json", "mcpServers", plain(), vec![AT_URL]),
-        ("amp", ".config/amp/settings.json", ".amp/settings.json", "amp.mcpServers", plain(), vec![AT_URL]),
-        ("roo", "", ".roo/mcp.json", "mcpServers", plain(), vec!["\"type\": \"streamable-http\"", AT_URL]),
+        (
+            "zed",
+            ".config/zed/settings.json",
+            ".zed/settings.json",
+            "context_servers",
+            plain(),
+            vec![AT_URL],
+        ),
+        (
+            "kiro",
+            ".kiro/settings/mcp.json",
+            ".kiro/settings/mcp.json",
+            "mcpServers",
+            plain(),
+            vec![AT_URL],
+        ),
+        (
+            "amp",
+            ".config/amp/settings.json",
+            ".amp/settings.json",
+            "amp.mcpServers",
+            plain(),
+            vec![AT_URL],
+        ),
+        (
+            "roo",
+            "",
+            ".roo/mcp.json",
+            "mcpServers",
+            plain(),
+            vec!["\"type\": \"streamable-http\"", AT_URL],
+        ),
     ]
 }
 
@@ -111,7 +158,10 @@ fn mc_08_each_agent_gets_its_file_from_nothing() {
         assert_eq!(mode & 0o777, 0o600, "agents keep tokens there: {agent}");
         let http = ["--agent", agent, "--http", URL, "--replace"];
         match reached.is_empty() {
-            true => assert!(install(&world, &http).fails(1).stderr.contains("leave out `--http`"), "{agent}"),
+            true => assert!(
+                install(&world, &http).fails(1).stderr.contains("leave out `--http`"),
+                "{agent}"
+            ),
             false => {
                 install(&world, &http).ok();
                 assert_eq!(text(&world, user), alone(table, &reached), "{agent}");
@@ -127,7 +177,10 @@ fn mc_08_codex_gets_a_table_of_toml() {
     let started = "[mcp_servers.skillpack]\ncommand = \"sp\"\nargs = [\"mcp\"]\n";
     assert_eq!(text(&world, ".codex/config.toml"), started);
     install(&world, &["--agent", "codex", "--http", URL, "--replace"]).ok();
-    assert_eq!(text(&world, ".codex/config.toml"), format!("[mcp_servers.skillpack]\nurl = \"{URL}\"\n"));
+    assert_eq!(
+        text(&world, ".codex/config.toml"),
+        format!("[mcp_servers.skillpack]\nurl = \"{URL}\"\n")
+    );
     install(&world, &["--agent", "codex", "--scope", "project"]).ok();
     assert_eq!(text(&world, "repo/.codex/config.toml"), started);
 }
@@ -223,7 +276,10 @@ fn mc_08_a_table_that_is_missing_comes_and_stays() {
     put(&world, ".claude.json", "{\n  \"numStartups\": 7,\n  \"projects\": {}\n}");
     install(&world, &["--agent", "claude"]).ok();
     uninstall(&world, &["--agent", "claude"]).ok();
-    assert_eq!(text(&world, ".claude.json"), "{\n  \"numStartups\": 7,\n  \"projects\": {},\n  \"mcpServers\": {}\n}");
+    assert_eq!(
+        text(&world, ".claude.json"),
+        "{\n  \"numStartups\": 7,\n  \"projects\": {},\n  \"mcpServers\": {}\n}"
+    );
 }
 
 #[test]
@@ -239,7 +295,8 @@ fn mc_08_the_same_again_changes_nothing_and_says_so() {
     let after = at(&world, ".cursor/mcp.json").metadata().unwrap();
     assert_eq!((before.ino(), before.mtime_nsec()), (after.ino(), after.mtime_nsec()));
     // What a user added to the entry is the user's.
-    let added = text(&world, ".cursor/mcp.json").replace("[\"mcp\"]", "[\"mcp\"], \"env\": {\"A\": \"1\"}");
+    let added =
+        text(&world, ".cursor/mcp.json").replace("[\"mcp\"]", "[\"mcp\"], \"env\": {\"A\": \"1\"}");
     put(&world, ".cursor/mcp.json", &added);
     install(&world, &["--agent", "cursor", "--replace"]).ok();
     assert_eq!(text(&world, ".cursor/mcp.json"), added);
@@ -273,7 +330,11 @@ fn mc_08_another_server_of_the_name_is_refused_unless_it_may_be_replaced() {
 #[test]
 fn mc_08_what_cannot_be_read_is_an_error_with_its_place() {
     let world = world_with_sp();
-    put(&world, ".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {}\n    \"b\": {}\n  }\n}\n");
+    put(
+        &world,
+        ".cursor/mcp.json",
+        "{\n  \"mcpServers\": {\n    \"a\": {}\n    \"b\": {}\n  }\n}\n",
+    );
     insta::assert_snapshot!(install(&world, &["--agent", "cursor"]), @r#"
     exit: 3
     --- stderr
@@ -285,9 +346,13 @@ fn mc_08_what_cannot_be_read_is_an_error_with_its_place() {
     put(&world, ".codex/config.toml", "model = 'x'\n[mcp_servers\n");
     let run = install(&world, &["--agent", "codex"]).fails(3);
     assert!(run.stderr.contains("`~/.codex/config.toml:2:13` cannot be understood"), "{run}");
-    for (wrong, place) in [("[]", "1:1"), ("{\"mcpServers\": []}", "1:16"), ("{\"a\": 1, \"a\": 2}", "1:10")] {
+    for (wrong, place) in
+        [("[]", "1:1"), ("{\"mcpServers\": []}", "1:16"), ("{\"a\": 1, \"a\": 2}", "1:10")]
+    {
         put(&world, ".cursor/mcp.json", wrong);
-        for run in [install(&world, &["--agent", "cursor"]), uninstall(&world, &["--agent", "cursor"])] {
+        for run in
+            [install(&world, &["--agent", "cursor"]), uninstall(&world, &["--agent", "cursor"])]
+        {
             assert!(run.clone().fails(3).stderr.contains(&format!("mcp.json:{place}`")), "{run}");
         }
         assert_eq!(text(&world, ".cursor/mcp.json"), wrong);
@@ -300,14 +365,18 @@ fn mc_08_what_cannot_be_read_is_an_error_with_its_place() {
 fn mc_08_a_link_is_followed_and_stays_and_so_do_the_permissions() {
     let world = world_with_sp();
     put(&world, "dotfiles/cursor.json", "{}\n");
-    std::fs::set_permissions(at(&world, "dotfiles/cursor.json"), PermissionsExt::from_mode(0o640)).unwrap();
+    std::fs::set_permissions(at(&world, "dotfiles/cursor.json"), PermissionsExt::from_mode(0o640))
+        .unwrap();
     std::fs::create_dir(at(&world, ".cursor")).unwrap();
     symlink("../dotfiles/cursor.json", at(&world, ".cursor/mcp.json")).unwrap();
     let run = install(&world, &["--agent", "cursor"]).ok();
     assert!(run.stdout.contains("~/.cursor/mcp.json → ~/dotfiles/cursor.json\n"), "{run}");
     assert_eq!(text(&world, "dotfiles/cursor.json"), alone("mcpServers", &STARTED));
     assert!(at(&world, ".cursor/mcp.json").symlink_metadata().unwrap().is_symlink());
-    assert_eq!(at(&world, "dotfiles/cursor.json").metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(
+        at(&world, "dotfiles/cursor.json").metadata().unwrap().permissions().mode() & 0o777,
+        0o640
+    );
     assert_eq!(world.files("home/dotfiles").len(), 1, "nothing is left beside it");
 }
 
@@ -322,7 +391,8 @@ fn mc_08_what_is_no_file_or_not_to_be_written_is_left_alone() {
     let run = install(&world, &["--agent", "windsurf"]).fails(1);
     assert!(run.stderr.contains("is not a file"), "{run}");
     put(&world, ".codex/config.toml", "model = 'x'\n");
-    std::fs::set_permissions(at(&world, ".codex/config.toml"), PermissionsExt::from_mode(0o444)).unwrap();
+    std::fs::set_permissions(at(&world, ".codex/config.toml"), PermissionsExt::from_mode(0o444))
+        .unwrap();
     insta::assert_snapshot!(install(&world, &["--agent", "codex"]), @r"
     exit: 1
     --- stderr
@@ -417,7 +487,14 @@ fn mc_08_names_and_addresses_that_cannot_be_right_are_refused() {
     for name in ["", "a b", "a.b", "é", "\"", &"x".repeat(65)] {
         install(&world, &["--agent", "cursor", "--name", name]).fails(2);
     }
-    for url in ["", "localhost:1/mcp", "ftp://a/mcp", "http://", "http://me:hush@127.0.0.1/mcp", "http://a b/"] {
+    for url in [
+        "",
+        "localhost:1/mcp",
+        "ftp://a/mcp",
+        "http://",
+        "http://me:hush@127.0.0.1/mcp",
+        "http://a b/",
+    ] {
         let run = install(&world, &["--agent", "cursor", "--http", url]).fails(2);
         assert!(!run.stderr.contains("hush"), "{run}");
     }
@@ -437,7 +514,10 @@ fn mc_08_uninstall_takes_no_server_that_somebody_else_put_there() {
     assert!(run.stderr.contains("is not a server of Skillpack"), "{run}");
     assert_eq!(text(&world, ".cursor/mcp.json"), before);
     uninstall(&world, &["--agent", "windsurf"]).ok();
-    assert!(!at(&world, ".codeium").exists(), "what is not there is not made in order to be emptied");
+    assert!(
+        !at(&world, ".codeium").exists(),
+        "what is not there is not made in order to be emptied"
+    );
 }
 
 #[test]
@@ -477,7 +557,8 @@ fn killed_everywhere(before: Option<&str>, after: &str) {
     for call in 1.. {
         let world = world_with_sp();
         before.into_iter().for_each(|before| put(&world, FILE, before));
-        let mut command = world.command(&["mcp", "install", "--agent", "vscode", "--scope", "project"]);
+        let mut command =
+            world.command(&["mcp", "install", "--agent", "vscode", "--scope", "project"]);
         command.env("SP_FAULT", format!("kill@{call}"));
         let run = world.run(command);
         let left = std::fs::read_to_string(at(&world, FILE)).ok();
@@ -521,9 +602,12 @@ fn mc_08_the_page_of_agents_lists_each_with_its_files() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agents/README.md");
     let page = std::fs::read_to_string(page).unwrap();
     for (agent, user, project, ..) in rows() {
-        let line = page.lines().find(|line| line.contains(&format!("`{agent}`")) && line.starts_with("| "));
+        let line = page
+            .lines()
+            .find(|line| line.contains(&format!("`{agent}`")) && line.starts_with("| "));
         let line = line.unwrap_or_else(|| unreachable!("{agent} has no line"));
-        let in_project = if project.is_empty() { "| none |".into() } else { format!("| `{project}` |") };
+        let in_project =
+            if project.is_empty() { "| none |".into() } else { format!("| `{project}` |") };
         assert!(line.contains(&in_project), "{line}");
         let elsewhere = ["vscode", "claude-desktop"].contains(&agent);
         let for_user = if user.is_empty() { "| none |".into() } else { format!("| `~/{user}` |") };

@@ -1,6 +1,10 @@
 //! Servers that send too much, too slowly or without an end: each is refused, the limit is named, and neither `sp` nor
 //! the git that it starts takes more memory than the limit allows.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make hostile repositories by hand")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests make hostile repositories by hand"
+)]
 
 use std::process::Command;
 
@@ -14,7 +18,12 @@ const GIT_MEMORY_BYTES: u64 = 64 * MIB as u64;
 
 /// Runs a command that must fail with this exit code and these words, within `max_bytes` of memory for each process.
 #[track_caller]
-fn refused(world: &World, command: Command, (code, words): (i32, &[&str]), max_bytes: u64) -> Measured {
+fn refused(
+    world: &World,
+    command: Command,
+    (code, words): (i32, &[&str]),
+    max_bytes: u64,
+) -> Measured {
     let measured = world.measure(command);
     let Measured { run, peak_bytes } = &measured;
     assert_eq!(run.code, Some(code), "{run}");
@@ -34,7 +43,9 @@ fn se_04_a_compressed_response_of_a_registry_counts_by_its_decompressed_size() {
     assert!(bomb.len() < 3 * MIB, "{}", bomb.len());
     server.everywhere(Answer::Gzip(bomb));
     let address = server.url("");
-    for args in [&["search", "notes"][..], &["info", "@team/notes"], &["pkg", "install", "@team/notes"]] {
+    for args in
+        [&["search", "notes"][..], &["info", "@team/notes"], &["pkg", "install", "@team/notes"]]
+    {
         let mut command = world.command(args);
         match args {
             ["pkg", ..] => {
@@ -44,7 +55,10 @@ fn se_04_a_compressed_response_of_a_registry_counts_by_its_decompressed_size() {
             }
             _ => drop(command.args(["--registry", &address])),
         }
-        let words = ["cannot read the response of `http://127.0.0.1:[PORT]/api/v1/", "more than 16777216 bytes"];
+        let words = [
+            "cannot read the response of `http://127.0.0.1:[PORT]/api/v1/",
+            "more than 16777216 bytes",
+        ];
         refused(&world, command, (3, &words), 48 * MIB as u64 + BASE_BYTES);
     }
     // What is too large is too large the next time, too.
@@ -68,7 +82,8 @@ fn se_04_a_compressed_zip_from_the_web_counts_by_its_decompressed_size() {
     let (world, server) = (world!(), WebServer::start());
     let url = server.page("/x.zip", Answer::Gzip(gzip_blanks(320 * MIB)));
     let command = world.command(&["context", "check", &url, "--limit", "zip-bytes=1000000"]);
-    let words = ["`http://127.0.0.1:[PORT]/x.zip` has more bytes than allowed", "--limit zip-bytes="];
+    let words =
+        ["`http://127.0.0.1:[PORT]/x.zip` has more bytes than allowed", "--limit zip-bytes="];
     refused(&world, command, (3, &words), 8 * MIB as u64 + BASE_BYTES);
 }
 
@@ -119,7 +134,9 @@ fn packet(text: &str) -> Vec<u8> {
 
 /// About a mebibyte of refs.
 fn refs() -> Vec<u8> {
-    (0..14_000).flat_map(|number| packet(&format!("{number:040x} refs/heads/branch-{number}\n"))).collect()
+    (0..14_000)
+        .flat_map(|number| packet(&format!("{number:040x} refs/heads/branch-{number}\n")))
+        .collect()
 }
 
 /// An install of a pack that imports from this URL, with little memory for git.
@@ -143,7 +160,8 @@ fn out_of_memory(world: &World, url: &str) {
 fn se_04_git_refs_of_the_first_protocol_without_an_end_take_no_more_than_the_limit() {
     let (world, server) = (world!(), WebServer::start());
     let start = [packet("# service=git-upload-pack\n"), b"0000".to_vec()].concat();
-    let endless = Answer::Stream { content_type: ADVERTISEMENT, start, block: refs(), times: REFS_MIB };
+    let endless =
+        Answer::Stream { content_type: ADVERTISEMENT, start, block: refs(), times: REFS_MIB };
     server.page("/smart/info/refs?service=git-upload-pack", endless);
     out_of_memory(&world, &server.url("/smart"));
 }
@@ -151,8 +169,10 @@ fn se_04_git_refs_of_the_first_protocol_without_an_end_take_no_more_than_the_lim
 #[test]
 fn se_04_a_plain_list_of_git_refs_without_an_end_takes_no_more_than_the_limit() {
     let (world, server) = (world!(), WebServer::start());
-    let block: Vec<u8> = (0..16_000).flat_map(|n| format!("{n:040x}\trefs/heads/b{n}\n").into_bytes()).collect();
-    let endless = Answer::Stream { content_type: "text/plain", start: block.clone(), block, times: REFS_MIB };
+    let block: Vec<u8> =
+        (0..16_000).flat_map(|n| format!("{n:040x}\trefs/heads/b{n}\n").into_bytes()).collect();
+    let endless =
+        Answer::Stream { content_type: "text/plain", start: block.clone(), block, times: REFS_MIB };
     server.page("/dumb/info/refs?service=git-upload-pack", endless);
     out_of_memory(&world, &server.url("/dumb"));
 }
@@ -161,11 +181,14 @@ fn se_04_a_plain_list_of_git_refs_without_an_end_takes_no_more_than_the_limit() 
 fn se_04_git_refs_of_the_second_protocol_without_an_end_take_no_more_than_the_limit() {
     let (world, server) = (world!(), WebServer::start());
     let lines = ["# service=git-upload-pack\n"].map(packet).concat();
-    let capabilities = ["version 2\n", "ls-refs=unborn\n", "fetch=shallow filter\n", "object-format=sha1\n"];
-    let start = [lines, b"0000".to_vec(), capabilities.map(packet).concat(), b"0000".to_vec()].concat();
+    let capabilities =
+        ["version 2\n", "ls-refs=unborn\n", "fetch=shallow filter\n", "object-format=sha1\n"];
+    let start =
+        [lines, b"0000".to_vec(), capabilities.map(packet).concat(), b"0000".to_vec()].concat();
     let answer = Answer::Stream { content_type: ADVERTISEMENT, start, block: Vec::new(), times: 0 };
     server.page("/v2/info/refs?service=git-upload-pack", answer);
-    let endless = Answer::Stream { content_type: RESULT, start: refs(), block: refs(), times: REFS_MIB };
+    let endless =
+        Answer::Stream { content_type: RESULT, start: refs(), block: refs(), times: REFS_MIB };
     server.page("/v2/git-upload-pack", endless);
     out_of_memory(&world, &server.url("/v2"));
 }
@@ -174,7 +197,8 @@ fn se_04_git_refs_of_the_second_protocol_without_an_end_take_no_more_than_the_li
 fn se_12_a_git_server_that_sends_nothing_is_given_up_and_the_limit_is_named() {
     let (world, server) = (world!(), WebServer::start());
     server.page("/silent/info/refs?service=git-upload-pack", Answer::Stall(b"001e".to_vec()));
-    let run = world.run(install_from(&world, &server.url("/silent"), &["stall-seconds=1"])).fails(5);
+    let run =
+        world.run(install_from(&world, &server.url("/silent"), &["stall-seconds=1"])).fails(5);
     assert!(run.stderr.contains("the server sent nothing for 1 s"), "{run}");
     assert!(run.stderr.contains("`--limit stall-seconds=<seconds>`"), "{run}");
 }

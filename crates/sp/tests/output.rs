@@ -49,7 +49,8 @@ const COMMANDS: [(&[&str], &str); 13] = [
 
 /// The documented schema of a command's JSON.
 fn schema(section: &str) -> Value {
-    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md"))
+        .unwrap();
     let title = if section == "error" { "## `error`".into() } else { format!("## `sp {section}`") };
     let part = docs.split_once(&title).unwrap_or_else(|| panic!("{title} in docs/json.md")).1;
     let block = part.split_once("```json\n").unwrap().1.split_once("```").unwrap().0;
@@ -62,7 +63,10 @@ fn assert_fits(value: &Value, schema: &Value, root: &Value, at: &str) {
         return assert_fits(value, &root["$defs"][name.trim_start_matches("#/$defs/")], root, at);
     }
     if let Some(choices) = schema["oneOf"].as_array() {
-        return assert!(choices.iter().any(|choice| choice["const"] == *value), "{at}: {value} is one of {choices:?}");
+        return assert!(
+            choices.iter().any(|choice| choice["const"] == *value),
+            "{at}: {value} is one of {choices:?}"
+        );
     }
     match value {
         Value::Object(members) => {
@@ -77,7 +81,9 @@ fn assert_fits(value: &Value, schema: &Value, root: &Value, at: &str) {
         }
         Value::Array(items) => {
             assert_eq!(schema["type"], "array", "{at}");
-            items.iter().for_each(|item| assert_fits(item, &schema["items"], root, &format!("{at}[]")));
+            items
+                .iter()
+                .for_each(|item| assert_fits(item, &schema["items"], root, &format!("{at}[]")));
         }
         Value::String(_) => assert!(schema["type"].to_string().contains("string"), "{at}"),
         Value::Number(_) => assert!(schema["type"].to_string().contains("integer"), "{at}"),
@@ -90,7 +96,8 @@ fn assert_fits(value: &Value, schema: &Value, root: &Value, at: &str) {
 fn sp_31_every_command_prints_json_as_documented() {
     for (args, section) in COMMANDS {
         let run = installed().sp(&[args, &["--format", "json"]].concat()).ok();
-        let value: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}: {run}"));
+        let value: Value =
+            serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}: {run}"));
         let schema = schema(section);
         assert_fits(&value, &schema, &schema, section);
         assert_eq!(run.stderr, "", "{args:?}");
@@ -160,7 +167,13 @@ fn sp_31_the_human_form_of_the_commands_that_look() {
       team__general__a
       team__tools__r
     ");
-    assert!(world.sp(&["installed", "--agent", "codex"]).ok().stdout.starts_with("nothing is installed"));
+    assert!(
+        world
+            .sp(&["installed", "--agent", "codex"])
+            .ok()
+            .stdout
+            .starts_with("nothing is installed")
+    );
 }
 
 #[test]
@@ -198,12 +211,19 @@ fn sp_31_se_12_each_kind_of_failure_has_its_exit_code_and_says_nothing_on_stdout
     for (code, args) in failures(&world) {
         let run = world.sp(&args).fails(code);
         assert!(run.stdout.is_empty() && run.stderr.contains("error"), "{run}");
-        assert!(run.stderr.contains("hint: ") || run.stderr.contains("help: "), "it names the way out: {run}");
+        assert!(
+            run.stderr.contains("hint: ") || run.stderr.contains("help: "),
+            "it names the way out: {run}"
+        );
         let run = world.sp(&[&args[..], &["--format", "json"]].concat()).fails(code);
         let last = run.stderr.lines().last().unwrap_or_default();
         let value: Value = serde_json::from_str(last).unwrap_or_else(|e| panic!("{e}: {run}"));
         assert_fits(&value, &schema, &schema, "error");
-        assert_eq!((value["error"]["exit_code"].as_i64(), run.stdout.as_str()), (Some(code.into()), ""), "{run}");
+        assert_eq!(
+            (value["error"]["exit_code"].as_i64(), run.stdout.as_str()),
+            (Some(code.into()), ""),
+            "{run}"
+        );
     }
 }
 
@@ -236,8 +256,18 @@ fn sp_31_warnings_hints_and_notes_go_to_stderr() {
     world.write("skills/odd/SKILL.md", "no frontmatter\n");
     world.pack("local", "name: local\ninclude: ['**']\nexclude: [zzz]\n");
     for format in ["human", "plain", "json"] {
-        let run =
-            world.sp(&["install", "local", "--agent", "cursor", "--dry-run", "--verbose", "--format", format]).ok();
+        let run = world
+            .sp(&[
+                "install",
+                "local",
+                "--agent",
+                "cursor",
+                "--dry-run",
+                "--verbose",
+                "--format",
+                format,
+            ])
+            .ok();
         assert!(run.stderr.contains("warning[SP-17]") && run.stderr.contains("note: "), "{run}");
         assert!(!run.stdout.contains("warning") && !run.stdout.contains("note: "), "{run}");
     }
@@ -249,18 +279,39 @@ fn sp_31_warnings_hints_and_notes_go_to_stderr() {
 #[test]
 fn sp_31_se_12_output_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
     let world = installed();
-    for args in [&["list"][..], &["config"], &["show", "team", "--format", "json"], &["completions", "bash"], &["man"]]
-    {
+    for args in [
+        &["list"][..],
+        &["config"],
+        &["show", "team", "--format", "json"],
+        &["completions", "bash"],
+        &["man"],
+    ] {
         let mut command = world.command(args);
-        command.stdout(File::options().write(true).open("/dev/full").unwrap()).stderr(Stdio::piped());
+        command
+            .stdout(File::options().write(true).open("/dev/full").unwrap())
+            .stderr(Stdio::piped());
         let output = command.spawn().unwrap().wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!((output.status.code(), said.contains("standard output")), (Some(5), true), "{args:?}: {said}");
+        assert_eq!(
+            (output.status.code(), said.contains("standard output")),
+            (Some(5), true),
+            "{args:?}: {said}"
+        );
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = world.command(args);
-        let output = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
-        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{args:?}");
+        let output = command
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
+        assert_eq!(
+            (output.status.code(), output.stderr.as_slice()),
+            (Some(0), &b""[..]),
+            "{args:?}"
+        );
     }
 }
 
@@ -283,8 +334,13 @@ fn sp_31_there_is_no_escape_where_there_is_no_terminal_or_no_wish_for_colour() {
     ];
     failures(&world);
     for args in coloured {
-        assert!(run_with(&world, args, &forced).to_string().contains('\u{1b}'), "{args:?} has colour to lose");
-        for env in [&[][..], &[("NO_COLOR", "1")], &[("NO_COLOR", "1"), forced[0]], &[("TERM", "dumb")]] {
+        assert!(
+            run_with(&world, args, &forced).to_string().contains('\u{1b}'),
+            "{args:?} has colour to lose"
+        );
+        for env in
+            [&[][..], &[("NO_COLOR", "1")], &[("NO_COLOR", "1"), forced[0]], &[("TERM", "dumb")]]
+        {
             let run = run_with(&world, args, env);
             assert!(!run.to_string().contains('\u{1b}'), "{args:?} {env:?}: {run:?}");
         }
@@ -293,7 +349,8 @@ fn sp_31_there_is_no_escape_where_there_is_no_terminal_or_no_wish_for_colour() {
         let run = world.sp(args);
         assert!(!run.to_string().contains('\u{1b}'), "{args:?}: {run:?}");
         for format in ["plain", "json"] {
-            let run = run_with(&world, &[args, &["--dry-run", "--format", format]].concat(), &forced);
+            let run =
+                run_with(&world, &[args, &["--dry-run", "--format", format]].concat(), &forced);
             assert!(!run.stdout.contains('\u{1b}'), "{args:?} {format}: {run:?}");
         }
     }
@@ -339,7 +396,10 @@ fn se_08_an_escape_in_a_folder_name_is_an_error_that_shows_it_escaped() {
     world.skill("a");
     world.skill("x\u{1b}[2Jy");
     let run = world.sp(&["list"]).fails(3);
-    assert!(run.stderr.contains("x\\u{1b}[2Jy") && !run.to_string().contains(is_hostile), "{run:?}");
+    assert!(
+        run.stderr.contains("x\\u{1b}[2Jy") && !run.to_string().contains(is_hostile),
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -347,7 +407,10 @@ fn se_08_hostile_text_of_a_skill_is_shown_escaped() {
     let leaks = |hostile: &&str| {
         let world = world!();
         world.pack("p", "name: p\ninclude: ['**']\n");
-        world.write("skills/a/SKILL.md", format!("---\nname: a\ndescription: Use: {hostile}x\n---\n"));
+        world.write(
+            "skills/a/SKILL.md",
+            format!("---\nname: a\ndescription: Use: {hostile}x\n---\n"),
+        );
         world.write("skills/b/SKILL.md", format!("{hostile}text\n"));
         let run = world.sp(&["install", "p", "--agent", "claude"]).ok();
         assert_eq!(run.stderr.matches("warning[").count(), 2, "{run}");
@@ -384,7 +447,10 @@ fn se_08_hostile_text_in_the_state_of_another_tool_is_shown_escaped() {
     ] {
         let run = world.sp(args).ok();
         let hostile = |c: char| is_hostile(c) && (c.is_control() || !args.contains(&"json"));
-        assert!(run.stdout.contains("cl") && !run.to_string().contains(hostile), "{args:?}: {run:?}");
+        assert!(
+            run.stdout.contains("cl") && !run.to_string().contains(hostile),
+            "{args:?}: {run:?}"
+        );
     }
 }
 
@@ -395,7 +461,8 @@ fn se_04_a_limit_is_raised_and_lowered_by_flag_and_by_config() {
     world.write("skills/a/one", "1");
     world.write("skills/a/two", "2");
     world.pack("p", "name: p\ninclude: [a]\n");
-    let install = |limits: &[&str]| world.sp(&[&["install", "p", "--agent", "claude"], limits].concat());
+    let install =
+        |limits: &[&str]| world.sp(&[&["install", "p", "--agent", "claude"], limits].concat());
     insta::assert_snapshot!(install(&["--limit", "skill-entries=2"]), @"
     exit: 3
     --- stderr
@@ -408,7 +475,8 @@ fn se_04_a_limit_is_raised_and_lowered_by_flag_and_by_config() {
     install(&["--limit", "repo-entries=1"]).fails(3);
     assert!(!world.path("home/.claude").exists());
     std::fs::create_dir_all(world.path("home/.skillpack")).unwrap();
-    std::fs::write(world.path("home/.skillpack/config.yaml"), "limits: {skill-entries: 2}\n").unwrap();
+    std::fs::write(world.path("home/.skillpack/config.yaml"), "limits: {skill-entries: 2}\n")
+        .unwrap();
     install(&[]).fails(3);
     install(&["--limit", "skill-entries=3"]).ok();
 }
@@ -420,7 +488,10 @@ fn se_04_a_flag_beats_the_config_even_with_the_default_value() {
     std::fs::write(world.path("home/.skillpack/config.yaml"), "limits: {depth: 2}\n").unwrap();
     let depth = |args: &[&str]| {
         let run = world.sp(&[&["config", "--format", "json"], args].concat()).ok();
-        let limits = serde_json::from_str::<Value>(&run.stdout).unwrap()["limits"].as_array().unwrap().clone();
+        let limits = serde_json::from_str::<Value>(&run.stdout).unwrap()["limits"]
+            .as_array()
+            .unwrap()
+            .clone();
         limits.into_iter().find(|limit| limit["name"] == "depth").unwrap()["value"].as_u64()
     };
     assert_eq!(
@@ -495,8 +566,22 @@ fn init_works_in_a_directory_of_any_name() {
         let run = world.sp_in(&format!("home/{name}"), &["install", &pack, "--agent", "claude"]);
         (run.code == Some(0) && run.stderr.is_empty()).then_some(())
     };
-    let names =
-        ["null", "true", "123", "1e3", "~", "日本", "a.b", "-dash", "con", "with space", "UPPER", "__", "it's", "x:y"];
+    let names = [
+        "null",
+        "true",
+        "123",
+        "1e3",
+        "~",
+        "日本",
+        "a.b",
+        "-dash",
+        "con",
+        "with space",
+        "UPPER",
+        "__",
+        "it's",
+        "x:y",
+    ];
     let failed: Vec<&str> = names.into_iter().filter(|name| works(name).is_none()).collect();
     assert_eq!(failed, [""; 0], "what `sp init` makes installs at once, without a warning");
 }
@@ -505,9 +590,14 @@ fn init_works_in_a_directory_of_any_name() {
 fn init_says_a_next_command_that_works_as_it_stands() {
     let world = world!();
     let said = world.sp_in("home", &["init", "my team/skills"]).ok().stdout;
-    let next = said.lines().find_map(|line| line.strip_prefix("next: ")).expect("a next step").to_owned();
+    let next =
+        said.lines().find_map(|line| line.strip_prefix("next: ")).expect("a next step").to_owned();
     let mut shell = std::process::Command::new("sh");
-    shell.arg("-c").arg(next.replace("sp install", "\"$SP\" install")).env_clear().env("SP", env!("CARGO_BIN_EXE_sp"));
+    shell
+        .arg("-c")
+        .arg(next.replace("sp install", "\"$SP\" install"))
+        .env_clear()
+        .env("SP", env!("CARGO_BIN_EXE_sp"));
     shell.current_dir(world.path("home")).env("HOME", world.home());
     let run = world.run(shell);
     assert_eq!(run.code, Some(0), "{next}: {run}");

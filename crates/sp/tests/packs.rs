@@ -172,7 +172,14 @@ fn sp_12_a_pack_is_named_by_file_by_field_or_by_path() {
     let world = with_skills(&["a"]);
     world.pack("file", "name: field\ninclude: [a]\n");
     let absolute = world.repo().join("packs/file.yaml").display().to_string();
-    for named in ["file", "field", "packs/file.yaml", "./packs/file.yaml", "~/repo/packs/file.yaml", &absolute] {
+    for named in [
+        "file",
+        "field",
+        "packs/file.yaml",
+        "./packs/file.yaml",
+        "~/repo/packs/file.yaml",
+        &absolute,
+    ] {
         assert_eq!(show(&world, named).ok().stdout, "local\ta\tfield__a\n", "{named}");
     }
     let outside = world.sp_in("home", &["show", "repo/packs/file.yaml", "--format", "plain"]).ok();
@@ -201,7 +208,10 @@ fn sp_12_two_packs_with_one_name_are_an_error_that_shows_both() {
     ");
     for named in ["one", "two"] {
         let run = show(&world, named).fails(3);
-        assert!(run.stderr.contains("packs/one.yaml") && run.stderr.contains("packs/two.yaml"), "{run}");
+        assert!(
+            run.stderr.contains("packs/one.yaml") && run.stderr.contains("packs/two.yaml"),
+            "{run}"
+        );
         show(&world, &format!("packs/{named}.yaml")).ok();
     }
 }
@@ -239,7 +249,11 @@ fn sp_13_sp_20_the_folder_is_prefix_separator_and_id_or_leaf() {
         ("install: {prefix: ''}\n", ["coding__dotnet__efcore-migrations", "one"]),
         ("install: {prefix: '', flatten: true}\n", ["efcore-migrations", "one"]),
     ] {
-        assert_eq!(folders(&world, &format!("name: p\ninclude: ['**']\n{install}")), expected, "{install}");
+        assert_eq!(
+            folders(&world, &format!("name: p\ninclude: ['**']\n{install}")),
+            expected,
+            "{install}"
+        );
     }
 }
 
@@ -263,7 +277,10 @@ fn sp_13_a_folder_name_that_is_no_safe_segment_is_refused_before_anything_change
     ] {
         world.pack("p", &format!("name: p\ninclude: ['**']\ninstall: {install}\n"));
         let run = world.sp(&["install", "p", "--agent", "claude"]).fails(3);
-        assert!(run.stderr.contains("SP-13") && run.stderr.contains("packs/p.yaml:"), "{install}: {run}");
+        assert!(
+            run.stderr.contains("SP-13") && run.stderr.contains("packs/p.yaml:"),
+            "{install}: {run}"
+        );
         assert!(!world.path("home/.claude").exists(), "{install}");
     }
     for name in ["a/b", "..", "'a\\b'", ".x"] {
@@ -276,7 +293,10 @@ fn sp_13_a_folder_name_that_is_no_safe_segment_is_refused_before_anything_change
 #[test]
 fn sp_17_include_that_matches_nothing_is_an_error() {
     let world = with_skills(&["general/writing", "coding/review", "lint"]);
-    world.pack("team", "name: team\ninclude:\n  - general/*\n  - codng/review\n  - lint/**\n  - zzz\n");
+    world.pack(
+        "team",
+        "name: team\ninclude:\n  - general/*\n  - codng/review\n  - lint/**\n  - zzz\n",
+    );
     insta::assert_snapshot!(world.sp(&["install", "team", "--agent", "claude"]), @"
     exit: 3
     --- stderr
@@ -364,7 +384,8 @@ fn sp_16_the_packs_exclude_is_held_against_local_and_imported_ids_alike() {
         "  - repo: {}\n    include: ['**']\n    exclude: ['**/deprecated/**', 'a/**']\n",
         repo.path().display()
     );
-    let yaml = format!("name: p\ninclude: ['**']\nexclude: ['**/experimental/**']\nimports:\n{import}");
+    let yaml =
+        format!("name: p\ninclude: ['**']\nexclude: ['**/experimental/**']\nimports:\n{import}");
     assert_eq!(folders(&world, &yaml), ["p__a__keep", "p__b__keep"]);
 }
 
@@ -378,14 +399,19 @@ fn sp_18_local_ids_come_first_then_imports_in_file_order_each_sorted() {
         });
         repo.commit("one");
     }
-    let import = |name: &str| format!("  - repo: {}\n    include: ['**']\n", world.path("git").join(name).display());
+    let import = |name: &str| {
+        format!("  - repo: {}\n    include: ['**']\n", world.path("git").join(name).display())
+    };
     let yaml = format!(
         "name: p\ninclude: [z/*, a-b, a/*]\nimports:\n{}{}install: {{prefix: '', sep: '.'}}\n",
         import("zebra"),
         import("ant")
     );
     for _ in 0..3 {
-        assert_eq!(folders(&world, &yaml), ["a-b", "a.b", "z.local", "zebra.x", "zebra.y", "ant.m", "ant.n"]);
+        assert_eq!(
+            folders(&world, &yaml),
+            ["a-b", "a.b", "z.local", "zebra.x", "zebra.y", "ant.m", "ant.n"]
+        );
     }
 }
 
@@ -419,7 +445,10 @@ fn sp_19_unicode_twins_and_separators_collide_too() {
         let world = with_skills(&ids);
         world.pack("p", &format!("name: p\ninclude: ['**']\ninstall: {install}\n"));
         let run = show(&world, "p").fails(3);
-        assert!(run.stderr.contains("SP-19") && ids.iter().all(|id| run.stderr.contains(id)), "{run}");
+        assert!(
+            run.stderr.contains("SP-19") && ids.iter().all(|id| run.stderr.contains(id)),
+            "{run}"
+        );
     }
 }
 
@@ -431,7 +460,8 @@ fn sp_19_the_same_skill_picked_twice_is_one() {
     repo.skill("r").commit("one");
     let import = format!("  - repo: {}\n    include: ['**']\n", repo.path().display());
     assert_eq!(folders(&world, &format!("name: p\nimports:\n{import}{import}")), ["p__r"]);
-    let twice = format!("name: p\ninclude: [a]\nimports:\n{import}install: {{prefix: x, flatten: true}}\n");
+    let twice =
+        format!("name: p\ninclude: [a]\nimports:\n{import}install: {{prefix: x, flatten: true}}\n");
     assert_eq!(folders(&world, &twice), ["x__a", "x__r"]);
 }
 
@@ -450,7 +480,8 @@ fn sp_33_patterns_by_the_letter() {
     ] {
         world.pack("p", &format!("name: p\ninclude: ['{pattern}']\n"));
         let run = show(&world, "p").ok();
-        let ids: Vec<&str> = run.stdout.lines().filter_map(|line| line.split('\t').nth(1)).collect();
+        let ids: Vec<&str> =
+            run.stdout.lines().filter_map(|line| line.split('\t').nth(1)).collect();
         assert_eq!(ids, expected, "{pattern}");
     }
 }
@@ -470,7 +501,10 @@ fn sp_33_patterns_that_can_match_nothing_are_errors_with_a_hint() {
     ] {
         world.pack("p", &format!("name: p\ninclude: ['{pattern}']\n"));
         let run = show(&world, "p").fails(3);
-        assert!(run.stderr.contains(said) && run.stderr.contains("packs/p.yaml:2:11"), "{pattern}: {run}");
+        assert!(
+            run.stderr.contains(said) && run.stderr.contains("packs/p.yaml:2:11"),
+            "{pattern}: {run}"
+        );
     }
     world.pack("p", "name: p\ninclude: ['**']\nexclude: ['./x']\n");
     show(&world, "p").fails(3);
@@ -489,7 +523,8 @@ fn se_08_a_hostile_pack_file_cannot_reach_the_terminal() {
     ] {
         world.pack("p", yaml);
         let run = world.sp(&["show", "p"]).fails(3);
-        let hidden = |c: char| c != '\n' && c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c);
+        let hidden =
+            |c: char| c != '\n' && c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c);
         assert!(!run.to_string().contains(hidden), "{yaml:?}: {run:?}");
     }
 }

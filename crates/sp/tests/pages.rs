@@ -48,8 +48,9 @@ impl Place {
     fn skill(&self, name: &str, text: &str) {
         let (scope, own) = name.split_once('/').unwrap();
         let folder = format!("skills/{own}");
-        let skill =
-            format!("---\nname: {own}\ndescription: Does something. Use it when something is to be done.\n---\n{text}");
+        let skill = format!(
+            "---\nname: {own}\ndescription: Does something. Use it when something is to be done.\n---\n{text}"
+        );
         self.world.write(&format!("{folder}/SKILL.md"), skill);
         let path = self.world.repo().join(&folder).display().to_string();
         let out = self.world.path("made.ctxpkg").display().to_string();
@@ -79,7 +80,11 @@ impl Place {
     }
 
     fn page_as(&self, path: &str, cookie: &str) -> HttpAnswer {
-        self.registry.send(&format!("GET {path}"), &[("accept", "text/html"), ("cookie", cookie)], b"")
+        self.registry.send(
+            &format!("GET {path}"),
+            &[("accept", "text/html"), ("cookie", cookie)],
+            b"",
+        )
     }
 
     /// Sends a form from a page of ours.
@@ -100,9 +105,17 @@ impl Place {
     /// Logs in, and gives the cookie and what forms must bring along.
     fn login(&self, token: &str) -> (String, String) {
         let answer = self.form("/login", "", &format!("token={token}&next=%2Ftokens"));
-        assert_eq!((answer.status, answer.header("location")), (303, Some("/tokens")), "{}", answer.text());
+        assert_eq!(
+            (answer.status, answer.header("location")),
+            (303, Some("/tokens")),
+            "{}",
+            answer.text()
+        );
         let set = answer.header("set-cookie").unwrap();
-        assert!(set.contains("httponly; samesite=strict; max-age=43200") && set.contains("path=/"), "{set}");
+        assert!(
+            set.contains("httponly; samesite=strict; max-age=43200") && set.contains("path=/"),
+            "{set}"
+        );
         assert!(!set.contains("secure") && !set.contains(token), "{set}");
         let cookie = set.split(';').next().unwrap().to_owned();
         let page = self.page_as("/tokens", &cookie).text();
@@ -113,7 +126,10 @@ impl Place {
 
 fn token(registry: &Registry, admin: &str, user: &str, scope: &str) -> String {
     let wanted = json!({"user": user, "scope": scope}).to_string();
-    registry.ask("POST /api/v1/tokens", Some(admin), wanted.as_bytes()).json()["token"].as_str().unwrap().to_owned()
+    registry.ask("POST /api/v1/tokens", Some(admin), wanted.as_bytes()).json()["token"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 fn package(name: &str, version: &str, description: &str, count: usize) -> Vec<u8> {
@@ -121,7 +137,9 @@ fn package(name: &str, version: &str, description: &str, count: usize) -> Vec<u8
     let nodes: Vec<Value> = (0..count).map(node).collect();
     let edge = |at: usize| json!({"from": format!("n{at}"), "to": "n0", "type": "supports", "weight": 1.0});
     let edges: Vec<Value> = (1..count).map(edge).collect();
-    let content = json!({"context_graph": {"format": "ctxpkg-graph-v2", "nodes": nodes, "edges": edges}}).to_string();
+    let content =
+        json!({"context_graph": {"format": "ctxpkg-graph-v2", "nodes": nodes, "edges": edges}})
+            .to_string();
     let hash = Digest::of(content.as_bytes()).hex();
     let sha256 = Digest::of(format!("@{name}:{version}:{hash}").as_bytes()).hex();
     let manifest = json!({
@@ -134,8 +152,7 @@ fn package(name: &str, version: &str, description: &str, count: usize) -> Vec<u8
 }
 
 /// Text that would be markup if anything let it.
-const HOSTILE: &str =
-    "</title></main></svg><script>alert(1)</script><img src=x onerror=alert(1)>\" onmouseover=\"alert(1)'";
+const HOSTILE: &str = "</title></main></svg><script>alert(1)</script><img src=x onerror=alert(1)>\" onmouseover=\"alert(1)'";
 
 /// What a page may not have, whatever anybody wrote.
 fn assert_tame(page: &str, what: &str) {
@@ -162,21 +179,33 @@ fn whatever_is_published_or_asked_is_only_text_on_the_pages() {
          ![c](https://evil.example/c.png) [d](https://example.com/ok)\n\n| a |\n|--:|\n| {HOSTILE} |\n"
     );
     place.skill("acme/reader", &readme);
-    for path in ["/", "/search?q=hostile", "/namespaces/acme", "/packages/acme/hostile", "/packages/acme/reader"] {
+    for path in [
+        "/",
+        "/search?q=hostile",
+        "/namespaces/acme",
+        "/packages/acme/hostile",
+        "/packages/acme/reader",
+    ] {
         let answer = place.page(path);
         assert_eq!(answer.status, 200, "{path}");
         let text = answer.text();
         assert_tame(&text, path);
         assert!(
-            text.contains("&#60;script&#62;") || text.contains("&lt;script&gt;") || path == "/search?q=hostile",
+            text.contains("&#60;script&#62;")
+                || text.contains("&lt;script&gt;")
+                || path == "/search?q=hostile",
             "{path}"
         );
     }
     let page = place.page("/packages/acme/reader").text();
-    assert!(!page.contains("<img src=\"http") && page.contains("href=\"https://evil.example/c.png\""));
+    assert!(
+        !page.contains("<img src=\"http") && page.contains("href=\"https://evil.example/c.png\"")
+    );
     assert!(page.contains("href=\"https://example.com/ok\" rel=\"nofollow noopener noreferrer\""));
     assert!(!page.contains("style="), "the policy forbids it");
-    for query in ["%3Cscript%3Ealert(1)%3C/script%3E", "%22%20onmouseover=%22x", "%3C/title%3E%3C/main%3E"] {
+    for query in
+        ["%3Cscript%3Ealert(1)%3C/script%3E", "%22%20onmouseover=%22x", "%3C/title%3E%3C/main%3E"]
+    {
         assert_tame(&place.page(&format!("/search?q={query}")).text(), query);
     }
     let readme = place.registry.ask("GET /api/v1/packages/acme/reader/1.0.0/readme", None, b"");
@@ -188,10 +217,20 @@ fn whatever_is_published_or_asked_is_only_text_on_the_pages() {
 fn every_page_forbids_what_it_does_not_need() {
     let place = Place::new();
     place.knowledge("acme/notes", "1.0.0", "Notes.");
-    for path in ["/", "/search?q=notes", "/packages/acme/notes", "/namespaces/acme", "/login", "/api", "/nothing"] {
+    for path in [
+        "/",
+        "/search?q=notes",
+        "/packages/acme/notes",
+        "/namespaces/acme",
+        "/login",
+        "/api",
+        "/nothing",
+    ] {
         let answer = place.page(path);
         let policy = answer.header("content-security-policy").unwrap();
-        for part in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"] {
+        for part in
+            ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]
+        {
             assert!(policy.contains(part), "{path}: {policy}");
         }
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
@@ -211,8 +250,14 @@ fn every_page_forbids_what_it_does_not_need() {
     // Programs are told in JSON, and the API tells nobody in HTML.
     assert_eq!(place.registry.ask("GET /nothing", None, b"").json()["code"], "not_found");
     assert_eq!(place.page("/api/v1/nothing").json()["code"], "not_found");
-    assert_eq!(place.registry.ask("POST /api/v1/index.json", None, b"").json()["code"], "method_not_allowed");
-    assert_eq!(place.registry.ask("POST /api/v1/tokens", Some(&place.admin), b"{").json()["code"], "invalid");
+    assert_eq!(
+        place.registry.ask("POST /api/v1/index.json", None, b"").json()["code"],
+        "method_not_allowed"
+    );
+    assert_eq!(
+        place.registry.ask("POST /api/v1/tokens", Some(&place.admin), b"{").json()["code"],
+        "invalid"
+    );
 }
 
 #[test]
@@ -238,7 +283,10 @@ fn a_private_package_is_on_no_page_for_strangers() {
     for (hidden, nothing) in pairs {
         for cookie in ["", &you] {
             let (hidden, nothing) = (place.page_as(hidden, cookie), place.page_as(nothing, cookie));
-            assert_eq!((hidden.status, head(&hidden), hidden.text()), (404, head(&nothing), nothing.text()));
+            assert_eq!(
+                (hidden.status, head(&hidden), hidden.text()),
+                (404, head(&nothing), nothing.text())
+            );
         }
     }
     for path in ["/", "/search?q=secret", "/search?q=hidden"] {
@@ -251,7 +299,11 @@ fn a_private_package_is_on_no_page_for_strangers() {
     for path in ["/packages/acme/secret", "/packages/acme/secret/1.0.0", "/namespaces/acme"] {
         assert_eq!(place.page_as(path, &me).status, 200, "{path}");
     }
-    assert_eq!(place.page_as("/badges/acme/secret.svg", &me).status, 404, "a badge is the same for all");
+    assert_eq!(
+        place.page_as("/badges/acme/secret.svg", &me).status,
+        404,
+        "a badge is the same for all"
+    );
 }
 
 #[test]
@@ -274,7 +326,8 @@ fn se_07_a_session_is_no_token_and_ends_with_it() {
     // A token that is revoked takes its sessions along.
     let (admin, admin_form) = place.login(&place.admin);
     let listed = place.registry.ask("GET /api/v1/tokens", Some(&place.admin), b"").json();
-    let id = listed.as_array().unwrap().iter().find(|item| item["user"] == "you").unwrap()["id"].clone();
+    let id =
+        listed.as_array().unwrap().iter().find(|item| item["user"] == "you").unwrap()["id"].clone();
     let revoked = place.form("/tokens/revoke", &admin, &format!("form_token={admin_form}&id={id}"));
     assert!(revoked.status == 200 && revoked.text().contains("is revoked"), "{}", revoked.text());
     assert_eq!(place.page_as("/tokens", &cookie).status, 303);
@@ -314,11 +367,16 @@ fn a_form_is_taken_only_from_a_page_of_its_session() {
     ] {
         for path in ["/tokens", "/tokens/revoke", "/logout"] {
             let body = body.replace("user=eve&scope=publish", "user=eve&scope=publish&id=1");
-            assert_eq!(place.form_from(&origin, path, cookie, &body).status, 403, "{origin} {path} {body}");
+            assert_eq!(
+                place.form_from(&origin, path, cookie, &body).status,
+                403,
+                "{origin} {path} {body}"
+            );
         }
     }
     assert_eq!(place.form_from(evil, "/login", "", &format!("token={}", place.admin)).status, 403);
-    let headers = [("content-type", "application/x-www-form-urlencoded"), ("cookie", cookie.as_str())];
+    let headers =
+        [("content-type", "application/x-www-form-urlencoded"), ("cookie", cookie.as_str())];
     let silent = place.registry.send("POST /tokens", &headers, body(&form).as_bytes());
     assert_eq!(silent.status, 403, "who does not say where a form comes from");
     let listed = place.registry.ask("GET /api/v1/tokens", Some(&place.admin), b"").json();
@@ -371,15 +429,23 @@ fn a_badge_says_the_version_and_the_downloads() {
     let badge = place.page("/badges/acme/notes.svg");
     assert_eq!((badge.status, badge.header("content-type")), (200, Some("image/svg+xml")));
     assert_eq!(badge.header("cache-control"), Some("public, max-age=300"));
-    assert!(badge.text().contains(">v1.2.0</text>") && badge.text().contains(">@acme/notes</text>"));
+    assert!(
+        badge.text().contains(">v1.2.0</text>") && badge.text().contains(">@acme/notes</text>")
+    );
     // Counts are written together, once a second.
     let counted = || place.page("/badges/acme/notes/downloads.svg").text().contains(">1</text>");
     eventually(|| counted().then_some(()));
     let index = place.registry.ask("GET /api/v1/packages/acme/notes/index.json", None, b"").json();
     assert_eq!(index["downloads"], 1);
-    for path in ["/badges/acme/nothing.svg", "/badges/%3Cscript%3E/x.svg", "/badges/acme/%3Cscript%3E.svg"] {
+    for path in
+        ["/badges/acme/nothing.svg", "/badges/%3Cscript%3E/x.svg", "/badges/acme/%3Cscript%3E.svg"]
+    {
         let badge = place.page(path);
-        assert_eq!((badge.status, badge.header("content-type")), (404, Some("image/svg+xml")), "{path}");
+        assert_eq!(
+            (badge.status, badge.header("content-type")),
+            (404, Some("image/svg+xml")),
+            "{path}"
+        );
         assert!(badge.text().contains("not found") && !badge.text().contains("<script"), "{path}");
     }
 }
@@ -392,19 +458,30 @@ fn the_document_of_the_api_tells_what_the_registry_answers() {
     assert_eq!(document["openapi"], "3.1.0");
     let mut looked_at = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
-        let address = path.replace("{ns}", "acme").replace("{name}", "notes").replace("{version}", "1.0.0");
+        let address =
+            path.replace("{ns}", "acme").replace("{name}", "notes").replace("{version}", "1.0.0");
         let file = if path.starts_with("/.well-known/") { "index.json" } else { "notes.svg" };
         let address = address.replace("{file}", file).replace("{user}", "you").replace("{id}", "1");
         for method in ["get", "put", "post", "delete", "patch"] {
             let is_told = methods.get(method).is_some();
             // Nothing is changed here: whoever has no token is refused, but not as one who is at no address.
             let token = (method == "get").then_some(place.admin.as_str());
-            let address = if path.ends_with("/search") { format!("{address}?q=notes") } else { address.clone() };
-            let answer = place.registry.ask(&format!("{} {address}", method.to_uppercase()), token, b"");
+            let address = if path.ends_with("/search") {
+                format!("{address}?q=notes")
+            } else {
+                address.clone()
+            };
+            let answer =
+                place.registry.ask(&format!("{} {address}", method.to_uppercase()), token, b"");
             assert_eq!(answer.status != 405, is_told, "{method} {path}: {}", answer.status);
             if method == "get" && is_told {
                 let is_closed = path.starts_with("/packs/") || path.starts_with("/s/");
-                assert_eq!(answer.status, if is_closed { 403 } else { 200 }, "{path}: {}", answer.text());
+                assert_eq!(
+                    answer.status,
+                    if is_closed { 403 } else { 200 },
+                    "{path}: {}",
+                    answer.text()
+                );
                 fits(&document, &methods["get"], &answer, path);
                 looked_at += 1;
             }
@@ -421,7 +498,9 @@ fn the_document_of_the_api_tells_what_the_registry_answers() {
 fn fits(document: &Value, operation: &Value, answer: &HttpAnswer, path: &str) {
     let responses = &operation["responses"];
     let told = responses.get(answer.status.to_string()).unwrap_or(&responses["default"]);
-    let told = told["$ref"].as_str().map_or(told, |at| document.pointer(at.trim_start_matches('#')).unwrap());
+    let told = told["$ref"]
+        .as_str()
+        .map_or(told, |at| document.pointer(at.trim_start_matches('#')).unwrap());
     let media = answer.header("content-type").unwrap().split(';').next().unwrap();
     let content = told["content"].get(media).unwrap_or_else(|| panic!("{path}: {media}"));
     let Some(schema) = content.get("schema") else { return };
@@ -429,7 +508,8 @@ fn fits(document: &Value, operation: &Value, answer: &HttpAnswer, path: &str) {
     schema["components"] = document["components"].clone();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let answer = answer.json();
-    let wrong: Vec<String> = validator.iter_errors(&answer).map(|error| error.to_string()).collect();
+    let wrong: Vec<String> =
+        validator.iter_errors(&answer).map(|error| error.to_string()).collect();
     assert!(wrong.is_empty(), "{path}: {wrong:?}");
 }
 
@@ -437,7 +517,10 @@ fn fits(document: &Value, operation: &Value, answer: &HttpAnswer, path: &str) {
 fn a_reader_finds_a_package_from_the_keyboard() {
     let place = Place::new();
     place.knowledge("acme/postgres-notes", "1.2.0", "What we learned from PostgreSQL.");
-    place.skill("acme/reader", "# How to read\n\nRead **twice**.\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n");
+    place.skill(
+        "acme/reader",
+        "# How to read\n\nRead **twice**.\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n",
+    );
     let mut tab = Tab::open();
     tab.go(&place.url("/"));
     tab.press("/");
@@ -453,7 +536,8 @@ fn a_reader_finds_a_package_from_the_keyboard() {
     let mut reached = false;
     for _ in 0..12 {
         tab.press("Tab");
-        reached |= tab.eval("document.activeElement.getAttribute('href')") == "/packages/acme/postgres-notes";
+        reached |= tab.eval("document.activeElement.getAttribute('href')")
+            == "/packages/acme/postgres-notes";
         if reached {
             break;
         }
@@ -462,7 +546,10 @@ fn a_reader_finds_a_package_from_the_keyboard() {
     tab.follow(|tab| tab.press("Enter"));
     assert_eq!(tab.eval("document.querySelector('h1').textContent"), "@acme/postgres-notes");
     assert_eq!(tab.eval("document.querySelectorAll('svg.graph circle').length"), 12);
-    assert_eq!(tab.eval("document.getElementById('c1').textContent"), "sp pkg install @acme/postgres-notes@^1.2");
+    assert_eq!(
+        tab.eval("document.getElementById('c1').textContent"),
+        "sp pkg install @acme/postgres-notes@^1.2"
+    );
     let copied = tab.eval(
         "(async () => { const button = document.querySelector('[data-copy=c1]'); button.click();
            await new Promise((done) => setTimeout(done, 300)); return [button.hidden, button.textContent]; })()",
@@ -473,7 +560,11 @@ fn a_reader_finds_a_package_from_the_keyboard() {
     assert_eq!(tab.eval("document.querySelector('.prose h3').textContent"), "How to read");
     assert_eq!(tab.eval("document.querySelector('.prose strong').textContent"), "twice");
     assert_eq!(tab.complaints, Vec::<String>::new());
-    assert!(tab.asked.iter().all(|address| address.starts_with(&place.url("/"))), "{:?}", tab.asked);
+    assert!(
+        tab.asked.iter().all(|address| address.starts_with(&place.url("/"))),
+        "{:?}",
+        tab.asked
+    );
 }
 
 #[test]
@@ -495,7 +586,11 @@ fn an_admin_makes_a_token_and_revokes_it_in_the_browser() {
     let whoami = || place.registry.ask("GET /api/v1/whoami", Some(made), b"");
     assert_eq!(whoami().json(), json!({"user": "dave", "scope": "publish"}));
     tab.go(&place.url("/tokens"));
-    assert_eq!(tab.eval(&format!("document.body.textContent.includes('{made}')")), false, "it is shown once");
+    assert_eq!(
+        tab.eval(&format!("document.body.textContent.includes('{made}')")),
+        false,
+        "it is shown once"
+    );
     tab.follow(|tab| {
         tab.eval("[...document.querySelectorAll('tbody tr')].find((row) => row.textContent.includes('dave')).querySelector('button').click()");
     });
@@ -545,7 +640,8 @@ fn every_page_fits_a_telephone_in_the_light_and_in_the_dark() {
             assert_eq!(faint, json!([]), "{path} in the {scheme}");
         }
     }
-    let unexpected: Vec<&String> = tab.complaints.iter().filter(|one| !one.contains("404")).collect();
+    let unexpected: Vec<&String> =
+        tab.complaints.iter().filter(|one| !one.contains("404")).collect();
     assert!(unexpected.is_empty(), "{unexpected:?}");
 }
 

@@ -1,5 +1,9 @@
 //! What was shown is what is done: the id of a plan, and what becomes of one that is not true any more.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use serde_json::Value;
 use sp_testkit::{Run, World, world};
@@ -73,7 +77,8 @@ fn mc_03_what_was_shown_is_what_is_done_for_every_verb() {
 #[test]
 fn mc_03_what_was_shown_is_what_is_done_as_the_dry_run_says() {
     let world = team(&["a"]);
-    let dry = world.sp(&["install", "--dry-run", "team", "--agent", "custom", "--path", "my sink"]).ok();
+    let dry =
+        world.sp(&["install", "--dry-run", "team", "--agent", "custom", "--path", "my sink"]).ok();
     insta::assert_snapshot!(dry, @"
     exit: 0
     --- stdout
@@ -83,14 +88,18 @@ fn mc_03_what_was_shown_is_what_is_done_as_the_dry_run_says() {
 
     to do exactly this: sp install --plan [PLAN] team --agent custom --path 'my sink'
     ");
-    let output = world.command(&["install", "team", "--agent", "custom", "--path", "my sink", "--dry-run"]).output();
+    let output = world
+        .command(&["install", "team", "--agent", "custom", "--path", "my sink", "--dry-run"])
+        .output();
     let text = String::from_utf8(output.unwrap().stdout).unwrap();
-    let command = text.lines().last().unwrap().split_once(": sp ").unwrap().1.replace("'my sink'", "my sink");
+    let command =
+        text.lines().last().unwrap().split_once(": sp ").unwrap().1.replace("'my sink'", "my sink");
     let (before, after) = command.split_once(" my sink ").unwrap();
     let args: Vec<&str> = before.split(' ').chain(["my sink"]).chain(after.split(' ')).collect();
     world.sp(&args).ok();
     assert!(world.repo().join("my sink/team__a/SKILL.md").exists());
-    let again = world.sp(&["install", "team", "--agent", "custom", "--path", "my sink", "--dry-run"]).ok();
+    let again =
+        world.sp(&["install", "team", "--agent", "custom", "--path", "my sink", "--dry-run"]).ok();
     assert!(!again.stdout.contains("--plan"), "there is nothing to do: {again}");
 }
 
@@ -145,7 +154,10 @@ fn mc_03_what_was_shown_is_refused_when_a_branch_moved() {
     repo.skill("tools/review").commit("one");
     world.pack(
         "team",
-        &format!("name: team\nimports:\n  - repo: {}\n    include: ['tools/*']\n    ref: main\n", repo.url()),
+        &format!(
+            "name: team\nimports:\n  - repo: {}\n    include: ['tools/*']\n    ref: main\n",
+            repo.url()
+        ),
     );
     let plan = shown(&world, INSTALL);
     assert_eq!(plan_of(&json(apply(&world, INSTALL, &plan))), plan);

@@ -1,5 +1,9 @@
 //! What holds for every repository, not only for those that somebody thought of.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::collections::BTreeMap;
 
@@ -9,7 +13,8 @@ use sp_testkit::{Entry, World, world};
 /// Files below `skills/`, by path: some skills, some not, some nested in others.
 fn repository() -> impl Strategy<Value = BTreeMap<String, String>> {
     let dir = prop::sample::select(vec!["a", "b", "a/x", "a/x/y", "b/é", "c d", "deep/er/st"]);
-    let name = prop::sample::select(vec!["SKILL.md", "notes.md", "refs/one.md", "refs/two/three.txt"]);
+    let name =
+        prop::sample::select(vec!["SKILL.md", "notes.md", "refs/one.md", "refs/two/three.txt"]);
     let file = (dir, name).prop_map(|(dir, name)| format!("{dir}/{name}"));
     prop::collection::btree_map(file, "[a-z\n]{0,40}", 1..12)
 }

@@ -1,5 +1,9 @@
 //! What `sp` does not do.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -16,8 +20,11 @@ fn se_13_local_work_needs_no_network_and_starts_no_program() {
     let bin = world.path("bin");
     std::fs::create_dir(&bin).unwrap();
     for name in ["git", "sh", "bash", "ssh", "curl"] {
-        std::fs::write(bin.join(name), format!("#!/bin/sh\necho {name} >> {}\n", world.path("started").display()))
-            .unwrap();
+        std::fs::write(
+            bin.join(name),
+            format!("#!/bin/sh\necho {name} >> {}\n", world.path("started").display()),
+        )
+        .unwrap();
         std::fs::set_permissions(bin.join(name), PermissionsExt::from_mode(0o755)).unwrap();
     }
     let before = world.files("home/repo");
@@ -38,11 +45,21 @@ fn se_13_local_work_needs_no_network_and_starts_no_program() {
     ] {
         // A network in which nobody is, not even this machine itself.
         let mut command = Command::new("unshare");
-        command.args(["--map-root-user", "--net", env!("CARGO_BIN_EXE_sp")]).args(args).current_dir(world.repo());
-        command.env_clear().env("HOME", world.home()).env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+        command
+            .args(["--map-root-user", "--net", env!("CARGO_BIN_EXE_sp")])
+            .args(args)
+            .current_dir(world.repo());
+        command
+            .env_clear()
+            .env("HOME", world.home())
+            .env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
         world.run(command).ok();
     }
-    assert!(!world.path("started").exists(), "started: {:?}", std::fs::read_to_string(world.path("started")));
+    assert!(
+        !world.path("started").exists(),
+        "started: {:?}",
+        std::fs::read_to_string(world.path("started"))
+    );
     assert!(!world.path("home/ran").exists());
     assert_eq!(world.files("home/repo"), before, "the author's files are only read");
 }

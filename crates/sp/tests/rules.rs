@@ -1,5 +1,9 @@
 //! The law: every rule that `sp check` can report is explained, and its own examples prove it.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
@@ -74,7 +78,8 @@ fn every_good_example_keeps_its_rule_and_has_no_error() {
     let home = TempDir::new().unwrap();
     for rule in rules() {
         let found = findings(&rule["good"], &home);
-        let wrong = found.iter().any(|(broken, severity)| broken == id(&rule) || severity == "error");
+        let wrong =
+            found.iter().any(|(broken, severity)| broken == id(&rule) || severity == "error");
         assert!(!wrong, "{}: {found:?}", id(&rule));
     }
 }
@@ -83,8 +88,11 @@ fn every_good_example_keeps_its_rule_and_has_no_error() {
 fn what_the_corpus_finds_is_explained_and_every_rule_has_a_case() {
     let explained: BTreeSet<String> = rules().iter().map(|rule| id(rule).into()).collect();
     let mut found = BTreeSet::new();
-    for case in std::fs::read_dir(Path::new(PACKAGE).join("tests/corpus")).unwrap().map(Result::unwrap) {
-        let expected = std::fs::read_to_string(case.path().join("expected.snap")).unwrap_or_default();
+    for case in
+        std::fs::read_dir(Path::new(PACKAGE).join("tests/corpus")).unwrap().map(Result::unwrap)
+    {
+        let expected =
+            std::fs::read_to_string(case.path().join("expected.snap")).unwrap_or_default();
         found.extend(expected.lines().filter_map(rule_of));
     }
     assert_eq!(found, explained);
@@ -104,8 +112,10 @@ fn every_rule_has_a_heading_in_the_documentation() {
     let rules = rules();
     let ids: Vec<&str> = rules.iter().map(id).collect();
     // Examples have headings of their own.
-    let is_rule = |heading: &&str| heading.as_bytes().get(2) == Some(&b'-') && !heading.contains(' ');
-    let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).filter(is_rule).collect();
+    let is_rule =
+        |heading: &&str| heading.as_bytes().get(2) == Some(&b'-') && !heading.contains(' ');
+    let headings: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("## ")).filter(is_rule).collect();
     assert_eq!(headings, ids);
 }
 

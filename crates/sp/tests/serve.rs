@@ -47,7 +47,8 @@ impl Database {
 
     /// Everything that is kept but the bytes of packages.
     fn kept(&self, world: &World) -> Vec<u8> {
-        let file = |name: &&str| std::fs::read(world.path("registry").join(name)).unwrap_or_default();
+        let file =
+            |name: &&str| std::fs::read(world.path("registry").join(name)).unwrap_or_default();
         match self {
             Self::Sqlite => ["registry.db", "registry.db-wal"].iter().flat_map(file).collect(),
             Self::Postgres(database) => database.dump(),

@@ -73,7 +73,12 @@ impl Place {
         assert!(matches!(answer.status, 200..=204), "{request}: {answer:?}");
     }
 
-    fn publish_skills(&self, token: &str, (place, version): (&str, &str), files: &[(&str, &[u8])]) -> Vec<u8> {
+    fn publish_skills(
+        &self,
+        token: &str,
+        (place, version): (&str, &str),
+        files: &[(&str, &[u8])],
+    ) -> Vec<u8> {
         let bytes = package_of_skills(&format!("@{place}"), version, files);
         self.done(token, &format!("PUT /api/v1/packages/{place}/{version}"), &bytes);
         bytes

@@ -25,7 +25,15 @@ use sp_testkit::{HttpAnswer, Postgres, Registry, World, world};
 
 fn start(world: &World) -> Registry {
     let data = world.path("registry").display().to_string();
-    Registry::start(world.command(&["serve", "--data", &data, "--listen", "127.0.0.1:0", "--format", "json"]))
+    Registry::start(world.command(&[
+        "serve",
+        "--data",
+        &data,
+        "--listen",
+        "127.0.0.1:0",
+        "--format",
+        "json",
+    ]))
 }
 
 /// A world with a registry on the database that a module is named for, and the tokens of its admin and of somebody

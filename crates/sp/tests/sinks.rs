@@ -1,5 +1,9 @@
 //! Where the sinks are, and when two names mean one.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::os::unix::fs::symlink;
 
@@ -54,9 +58,11 @@ fn sp_27_custom_needs_a_path_and_takes_any() {
     hint: add `--path <directory>`
     ");
     let absolute = world.path("abs/new/skills").display().to_string();
-    for (path, sink) in
-        [("rel/skills", "home/repo/rel/skills"), ("~/tilde", "home/tilde"), (&absolute, "abs/new/skills")]
-    {
+    for (path, sink) in [
+        ("rel/skills", "home/repo/rel/skills"),
+        ("~/tilde", "home/tilde"),
+        (&absolute, "abs/new/skills"),
+    ] {
         world.sp(&["install", "team", "--agent", "custom", "--path", path]).ok();
         assert!(has_skill(&world, sink), "{path}");
     }
@@ -69,10 +75,14 @@ fn sp_27_an_unknown_sink_is_an_error_that_lists_the_known_ones() {
     for command in ["install", "uninstall", "switch"] {
         let run = world.sp(&[command, "team", "--agent", "cluade"]).fails(2);
         assert!(
-            run.stderr.starts_with("error: there is no sink called `cluade`\n\nhint: did you mean `claude`?\n"),
+            run.stderr.starts_with(
+                "error: there is no sink called `cluade`\n\nhint: did you mean `claude`?\n"
+            ),
             "{run}"
         );
-        for sink in ["codex", "claude", "copilot", "cursor", "windsurf", "custom", "mine", "gemini-cli"] {
+        for sink in
+            ["codex", "claude", "copilot", "cursor", "windsurf", "custom", "mine", "gemini-cli"]
+        {
             assert!(run.stderr.contains(&format!("{sink},")), "{sink}: {run}");
         }
     }
@@ -92,7 +102,15 @@ fn sp_27_a_sink_of_the_config_is_as_good_as_a_built_in_one() {
             && listed.contains("mine\t[WORLD]/home/mine/skills\n"),
         "{listed}"
     );
-    assert_eq!(world.sp(&["installed", "--agent", "mine", "--format", "plain"]).ok().stdout.lines().count(), 1);
+    assert_eq!(
+        world
+            .sp(&["installed", "--agent", "mine", "--format", "plain"])
+            .ok()
+            .stdout
+            .lines()
+            .count(),
+        1
+    );
 }
 
 #[test]
@@ -121,7 +139,10 @@ fn sp_27_agents_of_the_table_have_their_places_for_the_user_and_in_a_project() {
     std::fs::create_dir_all(project.path().join("src/deep")).unwrap();
     let root = world.repo().display().to_string();
     world
-        .sp_in("git/project/src/deep", &["install", "team", "--agent", "claude", "--scope", "project", "--root", &root])
+        .sp_in(
+            "git/project/src/deep",
+            &["install", "team", "--agent", "claude", "--scope", "project", "--root", &root],
+        )
         .ok();
     assert!(has_skill(&world, "git/project/.claude/skills"));
     let run = world.sp(&["install", "team", "--agent", "eve"]).fails(1);
@@ -212,7 +233,11 @@ fn sp_28_the_home_is_below_the_users_and_a_variable_moves_it() {
         assert_eq!(world.files("home/.skillpack"), before);
     }
     world.set_env("SKILLPACK_HOME", "");
-    assert_eq!(world.sp(&["installed", "--format", "plain"]).ok().stdout.lines().count(), 1, "empty is unset");
+    assert_eq!(
+        world.sp(&["installed", "--format", "plain"]).ok().stdout.lines().count(),
+        1,
+        "empty is unset"
+    );
 }
 
 #[test]
@@ -220,9 +245,15 @@ fn sp_28_git_is_cached_in_the_home_or_where_cache_dir_says() {
     let world = world!();
     let repo = world.git("shared");
     repo.skill("r").commit("one");
-    world.pack("team", &format!("name: team\nimports:\n  - repo: {}\n    include: [r]\n", repo.url()));
+    world.pack(
+        "team",
+        &format!("name: team\nimports:\n  - repo: {}\n    include: [r]\n", repo.url()),
+    );
     world.sp(&["show", "team", "--cache-dir", "my-cache"]).ok();
-    assert!(!world.files("home/repo/my-cache").is_empty() && !world.path("home/.skillpack/cache").exists());
+    assert!(
+        !world.files("home/repo/my-cache").is_empty()
+            && !world.path("home/.skillpack/cache").exists()
+    );
     world.sp(&["show", "team"]).ok();
     assert!(!world.files("home/.skillpack/cache").is_empty());
     world.sp(&["clean", "--cache"]).ok();
@@ -233,7 +264,9 @@ fn sp_28_git_is_cached_in_the_home_or_where_cache_dir_says() {
 fn sp_28_commands_that_only_look_make_no_home() {
     let world = team();
     let before = world.files("");
-    for args in [&["list"][..], &["packs"], &["show", "team"], &["installed"], &["config"], &["clean"]] {
+    for args in
+        [&["list"][..], &["packs"], &["show", "team"], &["installed"], &["config"], &["clean"]]
+    {
         world.sp(args).ok();
     }
     world.sp(&["uninstall", "team", "--agent", "claude"]).fails(1);
@@ -246,12 +279,22 @@ fn sp_36_a_trailing_slash_dots_and_a_link_mean_the_same_sink() {
     std::fs::create_dir_all(world.path("real/skills")).unwrap();
     symlink(world.path("real/skills"), world.path("link")).unwrap();
     symlink(world.path("real"), world.path("parent")).unwrap();
-    let names =
-        ["real/skills", "real/skills/", "real/./skills", "real/../real/skills", "link", "link/", "parent/skills"];
+    let names = [
+        "real/skills",
+        "real/skills/",
+        "real/./skills",
+        "real/../real/skills",
+        "link",
+        "link/",
+        "parent/skills",
+    ];
     for (number, name) in names.iter().enumerate() {
         let path = format!("{}/{name}", world.root().display());
         let run = world.sp(&["install", "team", "--agent", "custom", "--path", &path]).ok();
-        assert!(run.stdout.contains(if number == 0 { "1 added" } else { "1 unchanged" }), "{name}: {run}");
+        assert!(
+            run.stdout.contains(if number == 0 { "1 added" } else { "1 unchanged" }),
+            "{name}: {run}"
+        );
         assert!(
             world
                 .sp(&["installed", "--path", &path, "--format", "plain"])
@@ -273,9 +316,19 @@ fn sp_36_two_agents_that_share_a_directory_are_one_sink() {
     std::fs::create_dir_all(world.path("home/.claude/skills")).unwrap();
     std::fs::create_dir_all(world.path("home/.codex")).unwrap();
     symlink(world.path("home/.claude/skills"), world.path("home/.codex/skills")).unwrap();
-    let run = world.sp(&["install", "team", "--agent", "claude", "--agent", "codex", "--agent", "claude"]).ok();
+    let run = world
+        .sp(&["install", "team", "--agent", "claude", "--agent", "codex", "--agent", "claude"])
+        .ok();
     assert_eq!(run.stdout.matches("installed team").count(), 1, "{run}");
-    assert_eq!(world.sp(&["installed", "--agent", "codex", "--format", "plain"]).ok().stdout.lines().count(), 1);
+    assert_eq!(
+        world
+            .sp(&["installed", "--agent", "codex", "--format", "plain"])
+            .ok()
+            .stdout
+            .lines()
+            .count(),
+        1
+    );
     world.sp(&["uninstall", "team", "--agent", "codex"]).ok();
     assert!(world.files("home/.claude/skills").is_empty());
 }
@@ -295,8 +348,13 @@ fn sp_37_the_same_pack_name_from_another_repo_needs_replace() {
     world.sp(&["install", "team", "--agent", "claude"]).ok();
     std::fs::create_dir_all(world.path("home/second/packs")).unwrap();
     std::fs::create_dir_all(world.path("home/second/skills/b")).unwrap();
-    std::fs::write(world.path("home/second/packs/team.yaml"), "name: team\ninclude: ['**']\n").unwrap();
-    std::fs::write(world.path("home/second/skills/b/SKILL.md"), "---\nname: b\ndescription: B.\n---\n").unwrap();
+    std::fs::write(world.path("home/second/packs/team.yaml"), "name: team\ninclude: ['**']\n")
+        .unwrap();
+    std::fs::write(
+        world.path("home/second/skills/b/SKILL.md"),
+        "---\nname: b\ndescription: B.\n---\n",
+    )
+    .unwrap();
     let before = world.files("home");
     insta::assert_snapshot!(world.sp_in("home/second", &["install", "team", "--agent", "claude"]), @"
     exit: 4
@@ -338,7 +396,10 @@ fn sp_39_a_sink_that_overlaps_the_authoring_tree_is_refused() {
     let before = world.files("");
     for path in ["skills", "skills/new/deep", "skills/a", ".", "~", "/", "~/link", "~/link/below"] {
         let run = world.sp(&["install", "team", "--agent", "custom", "--path", path]).fails(1);
-        assert!(run.stderr.contains("lie inside one another") && run.stderr.contains("hint: "), "{path}: {run}");
+        assert!(
+            run.stderr.contains("lie inside one another") && run.stderr.contains("hint: "),
+            "{path}: {run}"
+        );
         assert_eq!(world.files(""), before, "{path}");
     }
     world.sp(&["install", "team", "--agent", "claude", "--scope", "project"]).ok();

@@ -1,5 +1,9 @@
 //! `state.json`: read as others wrote it, kept to the letter, never lost; and uninstall, which lives by it.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
@@ -122,7 +126,10 @@ fn sp_29_a_state_as_in_the_sketch_is_honoured_by_install_and_rewritten_without_l
     let run = install(&world).ok();
     assert!(run.stdout.starts_with("~ team__a\n- team__old\n\nkept "), "{run}");
     for folder in ["team__a", "team__old"] {
-        assert!(run.stdout.contains(&format!("`{folder}` in ~/.skillpack/trash/[RUN]/0/{folder}\n")), "{run}");
+        assert!(
+            run.stdout.contains(&format!("`{folder}` in ~/.skillpack/trash/[RUN]/0/{folder}\n")),
+            "{run}"
+        );
     }
     assert_eq!(folders(&world), ["by-hand", "team__a"]);
     let record = &state(&world)["installs"][0];
@@ -152,8 +159,11 @@ fn sp_29_unknown_members_of_another_packs_skills_survive_too() {
 fn sp_29_what_another_tool_installed_cannot_be_known_and_is_kept() {
     let world = installed_by_another_tool();
     uninstall(&world).ok();
-    let kept: Vec<Entry> =
-        world.files("home/.skillpack/trash").into_values().filter(|entry| *entry != Entry::Dir).collect();
+    let kept: Vec<Entry> = world
+        .files("home/.skillpack/trash")
+        .into_values()
+        .filter(|entry| *entry != Entry::Dir)
+        .collect();
     assert_eq!(kept, vec![Entry::File("by another tool\n".into(), false); 2]);
 }
 
@@ -209,7 +219,8 @@ fn sp_29_a_state_that_does_not_parse_is_never_overwritten() {
             let run = world.sp(command).fails(3);
             assert!(run.stdout.is_empty() && run.stderr.contains(why), "{text:?}: {run}");
             assert!(
-                run.stderr.contains("`~/.skillpack/state.json`") && run.stderr.contains("mv ~/.skillpack/state.json"),
+                run.stderr.contains("`~/.skillpack/state.json`")
+                    && run.stderr.contains("mv ~/.skillpack/state.json"),
                 "{run}"
             );
             assert_eq!(std::fs::read_to_string(world.path(STATE)).unwrap(), text);
@@ -253,7 +264,10 @@ fn sp_29_a_generation_that_cannot_grow_is_an_error_and_changes_nothing() {
     let before = (std::fs::read(world.path(STATE)).unwrap(), world.files(SINK));
     for run in [install(&world), uninstall(&world)] {
         assert_eq!(run.code, Some(3), "{run}");
-        assert!(run.stderr.contains("state.json") && run.stderr.contains("Set `generation` to 1"), "{run}");
+        assert!(
+            run.stderr.contains("state.json") && run.stderr.contains("Set `generation` to 1"),
+            "{run}"
+        );
     }
     assert_eq!((std::fs::read(world.path(STATE)).unwrap(), world.files(SINK)), before);
     world.sp(&["installed"]).ok();
@@ -290,7 +304,11 @@ fn sp_29_no_temporary_file_and_no_journal_is_left_behind() {
         .filter(|path| path.contains("tmp") || path.contains("journal"))
         .collect();
     assert_eq!(left, [""; 0]);
-    assert!(world.files(SINK).keys().all(|path| !path.contains(".skillpack")), "{:?}", folders(&world));
+    assert!(
+        world.files(SINK).keys().all(|path| !path.contains(".skillpack")),
+        "{:?}",
+        folders(&world)
+    );
 }
 
 #[test]
@@ -309,7 +327,8 @@ fn sp_30_uninstall_deletes_exactly_what_is_recorded() {
     ");
     assert_eq!(folders(&world), ["other__a", "team__mine"]);
     let state = state(&world);
-    let packs: Vec<&Value> = state["installs"].as_array().unwrap().iter().map(|record| &record["pack"]).collect();
+    let packs: Vec<&Value> =
+        state["installs"].as_array().unwrap().iter().map(|record| &record["pack"]).collect();
     assert_eq!(packs, ["other"]);
 }
 
@@ -362,7 +381,8 @@ fn sp_30_uninstall_takes_a_path_too() {
 fn record_path(world: &World, path: &str) {
     let text = std::fs::read_to_string(world.path(STATE)).unwrap();
     let ours = world.path(SINK).join("team__a").display().to_string();
-    std::fs::write(world.path(STATE), text.replace(&format!("\"{ours}\""), &format!("\"{path}\""))).unwrap();
+    std::fs::write(world.path(STATE), text.replace(&format!("\"{ours}\""), &format!("\"{path}\"")))
+        .unwrap();
 }
 
 #[test]
@@ -388,8 +408,15 @@ fn sp_23_sp_26_sp_30_a_recorded_path_outside_the_sink_is_never_touched() {
         let before = (world.files(SINK), world.files("precious"), state(&world));
         for run in [uninstall(&world), install(&world)] {
             let run = run.fails(4);
-            assert!(run.stderr.contains(&world.steady(&path)) && run.stderr.contains("state.json"), "{path}: {run}");
-            assert_eq!((world.files(SINK), world.files("precious"), state(&world)), before, "{path}");
+            assert!(
+                run.stderr.contains(&world.steady(&path)) && run.stderr.contains("state.json"),
+                "{path}: {run}"
+            );
+            assert_eq!(
+                (world.files(SINK), world.files("precious"), state(&world)),
+                before,
+                "{path}"
+            );
         }
     }
 }

@@ -1,11 +1,18 @@
 //! Sources over https: whom the system trusts, and nobody else.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use sp_testkit::{TlsServer, World, world, zip};
 
 fn source() -> Vec<u8> {
     zip(&[
-        ("AGENTS.md", b"A SKILLBAG: skills live under `.skills/`, `.skills/SKILLS.md` lists them.\n"),
+        (
+            "AGENTS.md",
+            b"A SKILLBAG: skills live under `.skills/`, `.skills/SKILLS.md` lists them.\n",
+        ),
         (".skills/SKILLS.md", b"a: Does a.\n"),
         (".skills/a/SKILL.md", b"---\nname: a\ndescription: Does a.\n---\nDo.\n"),
     ])
@@ -15,11 +22,15 @@ fn source() -> Vec<u8> {
 fn server() -> TlsServer {
     TlsServer::start(|path| match path {
         "/down.zip" => {
-            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/x.zip\r\nContent-Length: 0\r\n\r\n".to_vec()
+            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/x.zip\r\nContent-Length: 0\r\n\r\n"
+                .to_vec()
         }
         _ => {
             let body = source();
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
             [head.into_bytes(), body].concat()
         }
     })
@@ -66,7 +77,8 @@ fn cp_11_a_context_pack_over_https_does_not_go_on_over_http() {
     const SIGNATURE: &str = "canary-77aa";
     let server = TlsServer::start(|path| {
         let target = format!("http://127.0.0.1:9{path}");
-        format!("HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n").into_bytes()
+        format!("HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n")
+            .into_bytes()
     });
     let world = workspace(&server);
     for path in ["/pack/", "/pack/pack.json", "/pack.zip"] {

@@ -39,7 +39,8 @@ struct View {
 impl View {
     fn of(world: &World) -> Self {
         let text = std::fs::read(world.path("home/.skillpack/state.json"));
-        let state = text.map_or(serde_json::Value::Null, |text| serde_json::from_slice(&text).unwrap());
+        let state =
+            text.map_or(serde_json::Value::Null, |text| serde_json::from_slice(&text).unwrap());
         let mut records = state["installs"].as_array().cloned().unwrap_or_default();
         // A sink that is copied again for each round has another inode each time.
         records
@@ -64,7 +65,16 @@ impl Scenario {
         PARTS.iter().for_each(|part| copy(&world.path(part), &before.join(part)));
         let args: Vec<String> = command.iter().map(|arg| arg.replace("SINK", &sink)).collect();
         let old = View::of(&world);
-        let mut scenario = Self { new: old.clone(), old, world, args, before, trace, kept: Files::new(), calls: 0 };
+        let mut scenario = Self {
+            new: old.clone(),
+            old,
+            world,
+            args,
+            before,
+            trace,
+            kept: Files::new(),
+            calls: 0,
+        };
         scenario.run(&[("SP_FAULT_TRACE", &scenario.trace.display().to_string())]).ok();
         scenario.calls = std::fs::read_to_string(&scenario.trace).unwrap().lines().count() as u64;
         scenario.new = View::of(&scenario.world);
@@ -97,12 +107,17 @@ impl Scenario {
         assert_no_leftovers(&self.world, what);
         if let Some(edited) = edited {
             assert!(
-                holds(&self.world.path("sink"), edited) || holds(&self.world.path("home/.skillpack/trash"), edited),
+                holds(&self.world.path("sink"), edited)
+                    || holds(&self.world.path("home/.skillpack/trash"), edited),
                 "{what}: an edit is lost"
             );
         }
         for (path, entry) in kept(&self.world) {
-            assert_eq!(self.kept.get(&path), Some(&entry), "{what}: `{path}` was kept, and nobody edited it");
+            assert_eq!(
+                self.kept.get(&path),
+                Some(&entry),
+                "{what}: `{path}` was kept, and nobody edited it"
+            );
         }
         if view == self.old {
             let rerun = self.run(&[]);
@@ -129,15 +144,19 @@ fn copy(from: &Path, to: &Path) {
 /// Nothing unfinished in the sink or the home. What a killed run left in a git cache is swept
 /// by the next run that uses that cache, as git's own unfinished packs are.
 fn assert_no_leftovers(world: &World, what: &str) {
-    let staged: Vec<String> = world.files("sink").into_keys().filter(|name| name.starts_with(".skillpack")).collect();
+    let staged: Vec<String> =
+        world.files("sink").into_keys().filter(|name| name.starts_with(".skillpack")).collect();
     assert!(staged.is_empty(), "{what}: left in the sink: {staged:?}");
-    let home: Vec<String> = unfinished(world).into_iter().filter(|name| !name.starts_with("cache/")).collect();
+    let home: Vec<String> =
+        unfinished(world).into_iter().filter(|name| !name.starts_with("cache/")).collect();
     assert!(home.is_empty(), "{what}: left in the home: {home:?}");
 }
 
 /// Files of the home that no finished run has.
 fn unfinished(world: &World) -> Vec<String> {
-    let is_unfinished = |name: &String| ["tmp", "journal", "partial", ".lock"].iter().any(|part| name.contains(part));
+    let is_unfinished = |name: &String| {
+        ["tmp", "journal", "partial", ".lock"].iter().any(|part| name.contains(part))
+    };
     world.files("home/.skillpack").into_keys().filter(is_unfinished).collect()
 }
 
@@ -187,8 +206,13 @@ fn importing(world: &World, sink: &str) {
     author(world, sink);
     let repo = world.git("shared");
     repo.skill("tools/review").skill("tools/deploy").commit("one");
-    world
-        .pack("team", &format!("name: team\ninclude: [a]\nimports:\n- repo: {}\n  include: ['tools/*']\n", repo.url()));
+    world.pack(
+        "team",
+        &format!(
+            "name: team\ninclude: [a]\nimports:\n- repo: {}\n  include: ['tools/*']\n",
+            repo.url()
+        ),
+    );
 }
 
 const INSTALL: &[&str] = &["install", "team", "--agent", "custom", "--path", "SINK"];
@@ -248,7 +272,9 @@ fn se_01_reinstall_into_a_linked_sink_killed_at_every_call_is_old_or_new() {
 
 /// Refuses each call with an error number, once and from then on.
 fn refuse_everywhere(scenario: &Scenario, number: i32, edited: Option<&str>) {
-    for (ending, call) in ["", "+"].iter().flat_map(|ending| (1..=scenario.calls).map(move |call| (ending, call))) {
+    for (ending, call) in
+        ["", "+"].iter().flat_map(|ending| (1..=scenario.calls).map(move |call| (ending, call)))
+    {
         scenario.restart();
         let run = scenario.run(&[("SP_FAULT", &format!("{number}@{call}{ending}"))]);
         let what = format!("error {number} at call {call}{ending}");
@@ -256,7 +282,10 @@ fn refuse_everywhere(scenario: &Scenario, number: i32, edited: Option<&str>) {
         match run.code {
             // Only a cache may fail without a word.
             Some(0) => assert_eq!(view, scenario.new, "{what}: {run}"),
-            Some(5) => assert!(run.stderr.contains("error:") && run.stderr.contains("hint:"), "{what}: {run}"),
+            Some(5) => assert!(
+                run.stderr.contains("error:") && run.stderr.contains("hint:"),
+                "{what}: {run}"
+            ),
             _ => panic!("{what}: {run}"),
         }
         scenario.check(&what, edited);
@@ -314,7 +343,8 @@ fn se_01_killed_from_outside_between_any_two_calls_is_old_or_new() {
         child.wait().unwrap();
         std::fs::remove_file(&pipe).unwrap();
         in_the_middle += u32::from(scenario.world.path("home/.skillpack/journal.json").exists());
-        scenario.check(&format!("killed from outside after call {call} of {}", scenario.calls), None);
+        scenario
+            .check(&format!("killed from outside after call {call} of {}", scenario.calls), None);
     }
     assert!(in_the_middle >= 5, "only {in_the_middle} of 59 kills hit a transaction");
 }
@@ -329,9 +359,14 @@ fn se_02_each_step_is_durable_before_the_next_begins() {
         let found = lines.iter().position(|line| line.contains(op) && line.ends_with(path));
         found.unwrap_or_else(|| panic!("{what}: no `{op} … {path}` in\n{trace}"))
     };
-    let last = |op: &str, part: &str| lines.iter().rposition(|line| line.contains(op) && line.contains(part)).unwrap();
+    let last = |op: &str, part: &str| {
+        lines.iter().rposition(|line| line.contains(op) && line.contains(part)).unwrap()
+    };
     let intent = position("intent", "Rename", "/journal.json");
-    let stage = lines.iter().position(|line| line.contains("CreateDir") && line.contains("/.skillpack-")).unwrap();
+    let stage = lines
+        .iter()
+        .position(|line| line.contains("CreateDir") && line.contains("/.skillpack-"))
+        .unwrap();
     let written = last(" Write ", "/.skillpack-");
     let durable = lines.iter().position(|line| line.ends_with(&format!(" Sync {sink}"))).unwrap();
     let swapping = intent
@@ -340,7 +375,10 @@ fn se_02_each_step_is_durable_before_the_next_begins() {
             .iter()
             .position(|line| line.contains("Rename") && line.ends_with("/journal.json"))
             .unwrap();
-    let moved = lines.iter().position(|line| line.contains(" Rename ") && line.contains(&format!("{sink}/"))).unwrap();
+    let moved = lines
+        .iter()
+        .position(|line| line.contains(" Rename ") && line.contains(&format!("{sink}/")))
+        .unwrap();
     let last_moved = lines
         .iter()
         .enumerate()
@@ -350,10 +388,16 @@ fn se_02_each_step_is_durable_before_the_next_begins() {
     let last_moved = last_moved.filter(|at| *at < committed).max().unwrap();
     let settled = last_moved
         + 1
-        + lines[last_moved + 1..].iter().position(|line| line.ends_with(&format!(" Sync {sink}"))).unwrap();
+        + lines[last_moved + 1..]
+            .iter()
+            .position(|line| line.ends_with(&format!(" Sync {sink}")))
+            .unwrap();
     let order = [intent, stage, written, durable, swapping, moved, last_moved, settled, committed];
     assert!(order.is_sorted(), "{order:?}\n{trace}");
-    let removed = lines.iter().position(|line| line.contains("Remove") && line.contains("/.skillpack-")).unwrap();
+    let removed = lines
+        .iter()
+        .position(|line| line.contains("Remove") && line.contains("/.skillpack-"))
+        .unwrap();
     assert!(committed < removed, "nothing old is deleted before the commit\n{trace}");
 }
 
@@ -418,7 +462,11 @@ fn se_01_a_sink_on_another_file_system_keeps_edits_too() {
     let kept = world.files("home/.skillpack/trash");
     assert!(kept.values().any(|entry| *entry == Entry::File("edited by hand".into(), false)));
     assert!(kept.values().any(|entry| *entry == Entry::Link("nowhere".into())));
-    assert!(!files(&elsewhere.path().join("sink")).keys().any(|name| name.contains("mine") || name.starts_with('.')));
+    assert!(
+        !files(&elsewhere.path().join("sink"))
+            .keys()
+            .any(|name| name.contains("mine") || name.starts_with('.'))
+    );
 }
 
 #[test]
@@ -458,7 +506,8 @@ fn se_01_broken_state_is_never_overwritten_and_nothing_changes() {
         author(&world, "");
         let sink = world.path("sink").display().to_string();
         let text = String::from_utf8_lossy(text).replace("SINK", &sink);
-        let bytes = if what == "garbage" { b"\0\xff\xfe garbage".to_vec() } else { text.into_bytes() };
+        let bytes =
+            if what == "garbage" { b"\0\xff\xfe garbage".to_vec() } else { text.into_bytes() };
         std::fs::create_dir_all(world.path("home/.skillpack")).unwrap();
         std::fs::create_dir_all(world.path("sink/team__a")).unwrap();
         std::fs::write(world.path("home/.skillpack/state.json"), &bytes).unwrap();
@@ -468,7 +517,11 @@ fn se_01_broken_state_is_never_overwritten_and_nothing_changes() {
             let run = world.sp(&args.iter().map(String::as_str).collect::<Vec<_>>());
             assert_eq!(run.code, Some(code), "{what}: {run}");
             assert!(run.stderr.contains("state") && run.stderr.contains("hint:"), "{what}: {run}");
-            assert_eq!(std::fs::read(world.path("home/.skillpack/state.json")).unwrap(), bytes, "{what}");
+            assert_eq!(
+                std::fs::read(world.path("home/.skillpack/state.json")).unwrap(),
+                bytes,
+                "{what}"
+            );
             assert_eq!(world.files("sink"), before, "{what}");
         }
         assert_no_leftovers(&world, what);
@@ -535,11 +588,17 @@ fn se_01_recovery_stays_out_of_a_directory_that_took_the_place_of_the_sink() {
         std::os::unix::fs::symlink(&foreign, &sink).unwrap();
         let refused = scenario.world.sp(&["installed"]);
         assert_eq!(refused.code, Some(4), "killed at call {call}: {refused}");
-        assert!(refused.stderr.contains("is not the directory in which"), "killed at call {call}: {refused}");
+        assert!(
+            refused.stderr.contains("is not the directory in which"),
+            "killed at call {call}: {refused}"
+        );
         assert_eq!(files(&foreign), untouched, "killed at call {call}");
         std::fs::remove_file(&sink).unwrap();
         std::fs::rename(&moved, &sink).unwrap();
-        scenario.check(&format!("killed at call {call}, then moved away and back"), Some("edited by hand"));
+        scenario.check(
+            &format!("killed at call {call}, then moved away and back"),
+            Some("edited by hand"),
+        );
     }
     assert!(interrupted > 10, "a journal was left {interrupted} times");
 }

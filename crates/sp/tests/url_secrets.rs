@@ -1,5 +1,9 @@
 //! A URL with secrets in it, given to every command that takes a URL: nothing that is printed or written has them.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests arrange their world with the plain calls")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests arrange their world with the plain calls"
+)]
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +12,8 @@ use sp_testkit::{Answer, Run, WebServer, World, world, zip};
 /// In every secret of every URL below.
 const CANARY: &str = "canary-51d0";
 /// The names tell nothing: each of these opens something somewhere, and `plain` may too.
-const QUERY: &str = "?X-Amz-Signature=canary-51d0-1&sig=canary-51d0-2&key=canary-51d0-3&plain=canary-51d0-4";
+const QUERY: &str =
+    "?X-Amz-Signature=canary-51d0-1&sig=canary-51d0-2&key=canary-51d0-3&plain=canary-51d0-4";
 const FRAGMENT: &str = "#frag=canary-51d0-5";
 
 struct Scene {
@@ -48,7 +53,10 @@ impl Scene {
     #[track_caller]
     fn sp(&self, dir: &str, args: &[&str]) -> Run {
         let mut command = self.world.command(args);
-        command.current_dir(self.world.path(dir)).env("SP_TRANSPORT_SECRET", "shared").env("SP_MODEL_KEY", "x");
+        command
+            .current_dir(self.world.path(dir))
+            .env("SP_TRANSPORT_SECRET", "shared")
+            .env("SP_MODEL_KEY", "x");
         let run = self.world.run(command);
         assert!(!run.to_string().contains(CANARY), "{args:?} prints a secret: {run}");
         let mut told = Vec::new();
@@ -96,7 +104,11 @@ fn skills_zip() -> Vec<u8> {
 fn pack_files() -> Vec<(String, Vec<u8>)> {
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/good-ctx-golden/tree");
     let files = std::fs::read_dir(tree).unwrap().map(|entry| entry.unwrap().path());
-    files.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(path).unwrap())).collect()
+    files
+        .map(|path| {
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(path).unwrap())
+        })
+        .collect()
 }
 
 /// Answers that make a command fail, some of them with the secrets in what they say.
@@ -143,7 +155,11 @@ fn se_07_without_the_archive_the_entry_and_the_way_out_are_named() {
     scene.sp("home/bag", &["bag", "get", "review", "--source", &url]).ok();
     let named = |run: Run| {
         assert!(run.stderr.contains("the source of `review` cannot be fetched again"), "{run}");
-        assert!(run.stderr.contains("sp bag get review --source") && run.stderr.contains("--keep-query"), "{run}");
+        assert!(
+            run.stderr.contains("sp bag get review --source")
+                && run.stderr.contains("--keep-query"),
+            "{run}"
+        );
     };
     // Nothing newer is in the cache.
     named(scene.sp("home/bag", &["bag", "get", "review", "--upgrade"]).fails(5));
@@ -167,7 +183,10 @@ fn se_07_a_parameter_that_the_user_keeps_is_locked_and_used_again() {
     let args = ["bag", "get", "review", "--source", &url];
     scene.sp("home/bag", &[&args[..], &keep].concat()).ok();
     let locked = lock(&scene);
-    assert_eq!((&locked["source"], &locked["query"]), (&url.as_str().into(), &serde_json::Value::Null));
+    assert_eq!(
+        (&locked["source"], &locked["query"]),
+        (&url.as_str().into(), &serde_json::Value::Null)
+    );
     let asked = scene.server.asked().len();
     scene.sp("home/bag", &["bag", "get", "review", "--upgrade"]).ok();
     assert_eq!((scene.server.asked().len(), lock(&scene)), (asked + 1, locked));
@@ -193,10 +212,15 @@ fn se_07_sources_that_fail_tell_no_secret() {
         }
     }
     let offline = scene.url("/skills.zip");
-    scene.in_all_formats("home/bag", &["bag", "get", "review", "--source", &offline, "--offline"], 5);
+    scene.in_all_formats(
+        "home/bag",
+        &["bag", "get", "review", "--source", &offline, "--offline"],
+        5,
+    );
     let url = scene.url("/nowhere.zip");
-    let dependencies =
-        format!("# Dependencies\n\n```yaml\ndependencies:\n  - {{name: x, version: '1', source: '{url}'}}\n```\n");
+    let dependencies = format!(
+        "# Dependencies\n\n```yaml\ndependencies:\n  - {{name: x, version: '1', source: '{url}'}}\n```\n"
+    );
     scene.write("home/bag/CONTEXT.md", &dependencies);
     scene.in_all_formats("home/bag", &["bag", "get"], 5);
     scene.sp("home/bag", &["bag", "check"]);
@@ -206,17 +230,24 @@ fn se_07_sources_that_fail_tell_no_secret() {
 fn se_07_a_context_pack_at_an_address_tells_no_secret() {
     let scene = Scene::new();
     let files = pack_files();
-    let named: Vec<(String, &[u8])> =
-        files.iter().map(|(path, bytes)| (format!("context-pack/{path}"), bytes.as_slice())).collect();
-    let zipped = zip(&named.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect::<Vec<_>>());
+    let named: Vec<(String, &[u8])> = files
+        .iter()
+        .map(|(path, bytes)| (format!("context-pack/{path}"), bytes.as_slice()))
+        .collect();
+    let zipped =
+        zip(&named.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect::<Vec<_>>());
     let archive = scene.page("/x.zip", Answer::Bytes(zipped));
-    files.iter().for_each(|(path, bytes)| drop(scene.page(&format!("/p/{path}"), Answer::Bytes(bytes.clone()))));
+    files.iter().for_each(|(path, bytes)| {
+        drop(scene.page(&format!("/p/{path}"), Answer::Bytes(bytes.clone())))
+    });
     // As our own registry signs it, and as others do.
     let signed = format!("/s/k1.1777044123.{CANARY}/packs/pk_1/");
     for (path, bytes) in &files {
         scene.server.page(&format!("{signed}{path}"), Answer::Bytes(bytes.clone()));
     }
-    for (number, address) in [archive, scene.url("/p/"), scene.server.url(&signed)].iter().enumerate() {
+    for (number, address) in
+        [archive, scene.url("/p/"), scene.server.url(&signed)].iter().enumerate()
+    {
         for args in [&["check", address][..], &["show", address], &["diff", address, address]] {
             scene.in_all_formats("project", &[&["context"], args].concat(), 0);
         }
@@ -253,7 +284,9 @@ fn se_07_an_import_of_a_pack_tells_no_secret() {
     .enumerate()
     {
         let name = format!("team{number}");
-        let text = format!("name: {name}\nimports:\n  - repo: '{repo}'\n    include: ['**']\n    wrong: 1\n");
+        let text = format!(
+            "name: {name}\nimports:\n  - repo: '{repo}'\n    include: ['**']\n    wrong: 1\n"
+        );
         scene.write(&format!("home/repo/packs/{name}.yaml"), &text.replace("    wrong: 1\n", ""));
         let sink = scene.world.path("sink").display().to_string();
         let limits = ["--limit", "stall-seconds=2"];
@@ -264,7 +297,10 @@ fn se_07_an_import_of_a_pack_tells_no_secret() {
         // The line is shown, since something else in it is wrong.
         scene.write(&format!("home/repo/packs/{name}.yaml"), &text);
         for format in ["human", "plain", "json", "sarif", "github"] {
-            scene.sp("home/repo", &["check", &format!("packs/{name}.yaml"), "--offline", "--format", format]);
+            scene.sp(
+                "home/repo",
+                &["check", &format!("packs/{name}.yaml"), "--offline", "--format", format],
+            );
         }
     }
 }
@@ -281,17 +317,27 @@ fn se_07_a_git_source_tells_no_secret() {
         }
     }
     let asked = scene.server.asked();
-    assert!(asked.iter().any(|path| path.contains("sig=canary-51d0-2")), "git is given the query: {asked:?}");
+    assert!(
+        asked.iter().any(|path| path.contains("sig=canary-51d0-2")),
+        "git is given the query: {asked:?}"
+    );
 }
 
 #[test]
 fn se_07_the_address_of_a_server_tells_no_secret() {
     let mut scene = Scene::new();
     scene.world.skill("notes");
-    scene.sp("home/repo", &["pkg", "create", "--name", "notes", "--kind", "skills", "skills/notes"]).ok();
+    scene
+        .sp("home/repo", &["pkg", "create", "--name", "notes", "--kind", "skills", "skills/notes"])
+        .ok();
     let url = scene.url("/api");
     let without_scheme = url.replace("http://", "");
-    for address in [&url, &without_scheme, &scene.server.url(&format!("/x{QUERY}")), &format!("x.example{QUERY}")] {
+    for address in [
+        &url,
+        &without_scheme,
+        &scene.server.url(&format!("/x{QUERY}")),
+        &format!("x.example{QUERY}"),
+    ] {
         for args in [
             &["search", "notes", "--registry", address][..],
             &["info", "@team/notes", "--registry", address],

@@ -1,5 +1,9 @@
 //! Files that belong to the user keep their permission bits, and their existence, whatever is written to them.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -24,7 +28,12 @@ fn text(world: &World, path: &str) -> String {
 fn with_context_pack() -> World {
     let world = world!();
     std::fs::create_dir_all(world.path("work/repo")).unwrap();
-    world.sp_in("work", &["context", "new", "shop", "--name", "Shop", "--description", "It sells things."]).ok();
+    world
+        .sp_in(
+            "work",
+            &["context", "new", "shop", "--name", "Shop", "--description", "It sells things."],
+        )
+        .ok();
     world
 }
 
@@ -39,7 +48,9 @@ fn cp_14_context_install_and_uninstall_keep_modes() {
     let world = with_context_pack();
     put(&world, "work/repo/AGENTS.md", "Mine.\n", 0o600);
     put(&world, "work/repo/CLAUDE.md", "Mine too.\n", 0o664);
-    let modes = |world: &World| ["AGENTS.md", "CLAUDE.md"].map(|file| mode(world, &format!("work/repo/{file}")));
+    let modes = |world: &World| {
+        ["AGENTS.md", "CLAUDE.md"].map(|file| mode(world, &format!("work/repo/{file}")))
+    };
     context(&world, FOR_ALL);
     assert!(text(&world, "work/repo/AGENTS.md").contains("skillpack:begin"));
     assert_eq!(modes(&world), [0o600, 0o664]);
@@ -54,11 +65,19 @@ fn cp_14_files_that_were_empty_survive_uninstall_and_created_ones_do_not() {
     put(&world, "work/repo/AGENTS.md", "", 0o640);
     context(&world, FOR_ALL);
     // Replacing the block keeps what it remembers.
-    put(&world, "work/shop/AGENTS.md", &text(&world, "work/shop/AGENTS.md").replace("sells", "buys"), 0o644);
+    put(
+        &world,
+        "work/shop/AGENTS.md",
+        &text(&world, "work/shop/AGENTS.md").replace("sells", "buys"),
+        0o644,
+    );
     world.sp_in("work", &["context", "seal", "shop"]).ok();
     context(&world, FOR_ALL);
     context(&world, &["uninstall"]);
-    assert_eq!(world.files("work/repo"), [("AGENTS.md".into(), Entry::File(String::new(), false))].into());
+    assert_eq!(
+        world.files("work/repo"),
+        [("AGENTS.md".into(), Entry::File(String::new(), false))].into()
+    );
     assert_eq!(mode(&world, "work/repo/AGENTS.md"), 0o640);
 }
 
@@ -91,7 +110,8 @@ fn mc_08_settings_keep_modes_and_new_ones_are_private_unless_in_a_project() {
     world.sp(&["mcp", "install", "--agent", "claude", "--agent", "cursor"]).ok();
     world.sp(&["mcp", "install", "--agent", "vscode", "--scope", "project"]).ok();
     let modes = |world: &World| {
-        ["home/.claude.json", "home/.cursor/mcp.json", "home/repo/.vscode/mcp.json"].map(|file| mode(world, file))
+        ["home/.claude.json", "home/.cursor/mcp.json", "home/repo/.vscode/mcp.json"]
+            .map(|file| mode(world, file))
     };
     assert_eq!(modes(&world), [0o640, 0o600, 0o644]);
     world.sp(&["mcp", "uninstall", "--agent", "claude", "--agent", "cursor"]).ok();
@@ -106,7 +126,9 @@ fn mc_08_two_agents_whose_settings_are_one_file_both_get_their_entry() {
         std::fs::create_dir_all(world.path(path).parent().unwrap()).unwrap();
         symlink(world.path("home/dotfiles/mcp.json"), world.path(path)).unwrap();
     }
-    let run = world.sp(&["mcp", "install", "--agent", "cursor", "--agent", "windsurf", "--name", "mine"]).ok();
+    let run = world
+        .sp(&["mcp", "install", "--agent", "cursor", "--agent", "windsurf", "--name", "mine"])
+        .ok();
     assert!(run.stdout.contains("unchanged"), "the second finds the entry of the first: {run}");
     assert_eq!(text(&world, "home/dotfiles/mcp.json").matches("\"mine\"").count(), 1);
     assert!(world.path("home/.cursor/mcp.json").is_symlink());
@@ -116,8 +138,9 @@ fn mc_08_two_agents_whose_settings_are_one_file_both_get_their_entry() {
 #[test]
 fn pk_15_project_files_and_exported_packages_keep_modes() {
     let world = world!();
-    let graph =
-        |text: &str| format!(r#"{{"name": "a", "nodes": [{{"id": "x", "type": "fact", "content": "{text}"}}]}}"#);
+    let graph = |text: &str| {
+        format!(r#"{{"name": "a", "nodes": [{{"id": "x", "type": "fact", "content": "{text}"}}]}}"#)
+    };
     let create = |version: &str| {
         put(&world, "project/a.json", &graph(version), 0o644);
         world.sp_in("project", &["pkg", "create", "--input", "a.json", "--version", version]).ok();

@@ -1,7 +1,11 @@
 //! `docs/bag.md`, `docs/packages.md`, `docs/context.md`, `docs/check.md` and the pages of `docs/agents/`, each done from
 //! its first line to its last: every file it shows is written, every command is run, and what is printed must be what
 //! the page says.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test arranges its world with the plain calls"
+)]
 
 use std::fmt::Write;
 use std::os::unix::fs::symlink;
@@ -12,7 +16,8 @@ use sp_testkit::{World, world};
 
 /// The text of a page of the documentation.
 fn page(name: &str) -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)).unwrap()
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name))
+        .unwrap()
 }
 
 /// A fenced block of the page.
@@ -38,7 +43,8 @@ fn blocks(page: &str) -> Vec<Block> {
             let text = inside.fold(String::new(), |text, line| text + line + "\n");
             blocks.push(Block { line: at + 1, language: language.into(), text, file: file.take() });
         } else if !line.is_empty() {
-            file = line.strip_prefix("`~/").and_then(|rest| rest.strip_suffix("`:")).map(Into::into);
+            file =
+                line.strip_prefix("`~/").and_then(|rest| rest.strip_suffix("`:")).map(Into::into);
         }
     }
     blocks
@@ -74,7 +80,10 @@ impl Reader {
         let path = format!("{}:/usr/bin:/bin", self.world.path("bin").display());
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", command]).current_dir(&self.dir).env_clear().stdin(Stdio::null());
-        shell.env("HOME", self.world.home()).env("PATH", path).env("SOURCE_DATE_EPOCH", "1790000000");
+        shell
+            .env("HOME", self.world.home())
+            .env("PATH", path)
+            .env("SOURCE_DATE_EPOCH", "1790000000");
         let run = self.world.run(shell);
         (run.stdout + &run.stderr).replace("[WORLD]/home", "~").replace("[RUN]", "…")
     }
@@ -86,7 +95,10 @@ fn replayed(reader: &mut Reader, block: &Block) -> String {
     for command in block.text.lines().filter_map(|line| line.strip_prefix("$ ")) {
         let printed = reader.run(command);
         write!(replayed, "$ {command}\n{printed}").unwrap();
-        assert!(printed.is_empty() || printed.ends_with('\n'), "{command} prints whole lines: {printed:?}");
+        assert!(
+            printed.is_empty() || printed.ends_with('\n'),
+            "{command} prints whole lines: {printed:?}"
+        );
     }
     replayed
 }
@@ -102,7 +114,8 @@ fn walked(name: &str) -> Reader {
             let now = replayed(&mut reader, &block);
             if now != block.text {
                 let (line, said) = (block.line, &block.text);
-                write!(wrong, "docs/{name}:{line}: it prints\n{now}and the page says\n{said}\n").unwrap();
+                write!(wrong, "docs/{name}:{line}: it prints\n{now}and the page says\n{said}\n")
+                    .unwrap();
             }
         }
     }
@@ -120,7 +133,9 @@ fn pk_22_the_walkthrough_of_packages_prints_what_it_says() {
     let reader = walked("packages.md");
     let home = reader.world.home();
     // The page must not lose what it is there to show.
-    for path in ["site/.ctxpkg/packages/@acme+shop.ctxpkg", "site/ctxpkg.lock", ".skillpack/trust.json"] {
+    for path in
+        ["site/.ctxpkg/packages/@acme+shop.ctxpkg", "site/ctxpkg.lock", ".skillpack/trust.json"]
+    {
         assert!(home.join(path).is_file(), "{path}");
     }
     assert!(!home.join(".claude/skills/pr-review").exists(), "the skills are uninstalled");
@@ -131,16 +146,24 @@ fn cp_12_the_walkthrough_of_context_packs_prints_what_it_says() {
     let reader = walked("context.md");
     let home = reader.world.home();
     // The page must not lose what it is there to show.
-    for path in ["context-pack/pack.json", "context-pack/tasks.md", "shop.zip", "copy/pack.json", "handmade/pack.json"]
-    {
+    for path in [
+        "context-pack/pack.json",
+        "context-pack/tasks.md",
+        "shop.zip",
+        "copy/pack.json",
+        "handmade/pack.json",
+    ] {
         assert!(home.join(path).is_file(), "{path}");
     }
     assert!(!home.join("shop/CLAUDE.md").exists(), "the pack is uninstalled");
     for dir in ["context-pack", ".skillpack/kb"] {
         for entry in std::fs::read_dir(home.join(dir)).unwrap() {
-            let text = String::from_utf8_lossy(&std::fs::read(entry.unwrap().path()).unwrap()).into_owned();
+            let text = String::from_utf8_lossy(&std::fs::read(entry.unwrap().path()).unwrap())
+                .into_owned();
             assert!(
-                !text.contains("tok_9f8e") && !text.contains("ask Ada") && !text.contains("author of this"),
+                !text.contains("tok_9f8e")
+                    && !text.contains("ask Ada")
+                    && !text.contains("author of this"),
                 "{dir} has what must not get in"
             );
         }
@@ -163,7 +186,9 @@ fn mc_08_the_pages_of_agents_print_what_they_say() {
         let name = format!("agents/{agent}.md");
         walked(&name);
         let page = page(&name);
-        for words in ["sp mcp install", "cat ~/", "--scope project", "--http", "By hand", "sp mcp uninstall"] {
+        for words in
+            ["sp mcp install", "cat ~/", "--scope project", "--http", "By hand", "sp mcp uninstall"]
+        {
             assert!(page.contains(words), "{name}: {words}");
         }
     }

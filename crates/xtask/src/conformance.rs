@@ -31,7 +31,8 @@ pub(crate) fn page(root: &Path) -> Result<String, String> {
 }
 
 fn section(set: &RuleSet, proofs: &Proofs) -> String {
-    let open: Vec<&str> = set.rules.iter().map(|rule| rule.id).filter(|id| !proofs.contains_key(*id)).collect();
+    let open: Vec<&str> =
+        set.rules.iter().map(|rule| rule.id).filter(|id| !proofs.contains_key(*id)).collect();
     let tests: usize = set.rules.iter().filter_map(|rule| proofs.get(rule.id)).map(Vec::len).sum();
     let proved = set.rules.len() - open.len();
     let open = if open.is_empty() { String::new() } else { format!(" Open: {}.", open.join(", ")) };
@@ -57,7 +58,9 @@ fn row(rule: &Rule, proofs: &Proofs) -> String {
 fn refuse_strangers(proofs: &Proofs) -> Result<(), String> {
     let known = |id: &str| RULE_SETS.iter().flat_map(|set| set.rules).any(|rule| rule.id == id);
     match proofs.iter().find(|(id, _)| !known(id)) {
-        Some((id, tests)) => Err(format!("`{}` in `{}` names {id}, which is no rule", tests[0].name, tests[0].file)),
+        Some((id, tests)) => {
+            Err(format!("`{}` in `{}` names {id}, which is no rule", tests[0].name, tests[0].file))
+        }
         None => Ok(()),
     }
 }
@@ -67,7 +70,8 @@ fn proofs(root: &Path) -> Result<Proofs, String> {
     collect(&root.join("crates"), &mut files)?;
     let mut proofs = Proofs::new();
     for path in files {
-        let source = std::fs::read_to_string(&path).map_err(|e| format!("cannot read `{}`: {e}", path.display()))?;
+        let source = std::fs::read_to_string(&path)
+            .map_err(|e| format!("cannot read `{}`: {e}", path.display()))?;
         let file = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
         for name in test_names(&source) {
             if let Some(id) = rule_of(name) {
@@ -116,7 +120,8 @@ fn rule_of(name: &str) -> Option<String> {
     let (number, _) = rest.split_once('_')?;
     let is_number = number.len() == 2 && number.bytes().all(|byte| byte.is_ascii_digit());
     let prefix = format!("{}-", prefix.to_uppercase());
-    let is_prefix = RULE_SETS.iter().flat_map(|set| set.rules).any(|rule| rule.id.starts_with(&prefix));
+    let is_prefix =
+        RULE_SETS.iter().flat_map(|set| set.rules).any(|rule| rule.id.starts_with(&prefix));
     (is_number && is_prefix).then(|| format!("{prefix}{number}"))
 }
 

@@ -23,7 +23,9 @@ that cannot be read at all are told as text, with exit code 2.
         });
         text += &format!("\n## {title}\n");
         // A description that only says the command's name says nothing here.
-        if let Some(about) = about.as_ref().and_then(serde_json::Value::as_str).filter(|about| *about != title) {
+        if let Some(about) =
+            about.as_ref().and_then(serde_json::Value::as_str).filter(|about| *about != title)
+        {
             text += &format!("\n{about}{}\n", if about.ends_with('.') { "" } else { "." });
         }
         let schema = serde_json::to_string_pretty(&schema).map_err(|e| e.to_string())?;

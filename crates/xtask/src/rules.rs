@@ -1,7 +1,9 @@
 //! `docs/rules.md`: every rule that `sp check` can report, as `sp explain` tells it.
 
 use sp_analyze::hidden::mark;
-use sp_formats::checks::{CHECKS, Check, Content, ExampleFile, files, shortened};
+use sp_formats::checks::{
+    CHECKS, CheckRule, ExampleContent, ExampleFile, example_files, truncate_example,
+};
 use sp_formats::printable::printable;
 
 /// The page.
@@ -14,27 +16,33 @@ pub(crate) fn page() -> String {
     text
 }
 
-fn rule(check: &Check) -> String {
-    let Check { id, what, why, bad, good } = check;
+fn rule(check: &CheckRule) -> String {
+    let CheckRule { id, what, why, bad, good } = check;
     let title = check.title();
-    format!("\n## {id}\n\n{title}.\n\n{what}\n\n{why}\n\nBad:\n{}\nGood:\n{}", example(bad), example(good))
+    format!(
+        "\n## {id}\n\n{title}.\n\n{what}\n\n{why}\n\nBad:\n{}\nGood:\n{}",
+        example(bad),
+        example(good)
+    )
 }
 
 fn example(text: &'static str) -> String {
-    files(text).iter().map(file).collect()
+    example_files(text).iter().map(file).collect()
 }
 
 fn file(file: &ExampleFile) -> String {
     let path = printable(file.path);
     match &file.content {
-        Content::Link(target) => format!("\n`{path}` is a link to `{}`.\n", printable(target)),
-        Content::Text(text) => {
+        ExampleContent::Link(target) => {
+            format!("\n`{path}` is a link to `{}`.\n", printable(target))
+        }
+        ExampleContent::Text(text) => {
             let language = match path.rsplit('.').next() {
                 Some("yaml") => "yaml",
                 Some("ctxpkg") => "json",
                 _ => "markdown",
             };
-            let (shown, more) = shortened(text);
+            let (shown, more) = truncate_example(text);
             let shown = mark(&shown);
             let more = if more > 0 { format!("… {more} more lines\n") } else { String::new() };
             // A text with a fence in it needs a longer one round it.

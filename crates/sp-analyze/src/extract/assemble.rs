@@ -5,41 +5,43 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use crate::secrets::has_secret;
 use jiff::Timestamp;
 use sp_formats::json::quoted;
-use sp_formats::package::{NewGraph, NewNode};
+use sp_formats::package::{GraphBuilder, NewNode};
 
-use crate::extract::code::{Code, Symbol};
-use crate::extract::history::History;
-use crate::extract::note::{Found, Lines, Note, on_one_line, shortened};
-use crate::extract::resolve::{Link, Place, links};
+use crate::extract::code::{ParsedCode, Symbol};
+use crate::extract::file_extract::{
+    ExtractedNote, FileExtract, LineRange, collapse_whitespace, truncate_text,
+};
+use crate::extract::history::CommitHistory;
+use crate::extract::resolve::{CodeItem, CodeLink, resolve_links};
 
 /// How a graph is made.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct AssembleOptions {
     /// The level of the package: with edges from 2 on, with decay from 3 on.
     pub level: u64,
     /// About how many bytes the graph may have. What is least alive of the code is left out first.
-    pub most_bytes: usize,
+    pub max_bytes: usize,
 }
 
 /// A graph, and what did not get into it.
 #[derive(Debug, Clone, Default)]
-pub struct Extracted {
+pub struct ExtractedGraph {
     /// The graph.
-    pub graph: NewGraph,
+    pub graph: GraphBuilder,
     /// How many symbols were left out because there were too many.
-    pub left_out: usize,
+    pub omitted_symbols: usize,
 }
 
 /// What every node has besides what it says, in bytes.
-const FRAME: usize = 420;
+const NODE_OVERHEAD_BYTES: usize = 420;
 /// An edge, in bytes.
-const EDGE: usize = 130;
-const MOST_DEFINED: usize = 24;
-const MOST_MENTIONS: usize = 8;
-const MOST_REVERTS: usize = 40;
+const EDGE_BYTES: usize = 130;
+const MAX_LISTED_SYMBOLS: usize = 24;
+const MAX_MENTIONS: usize = 8;
+const MAX_REVERTS: usize = 40;
 
 /// How lively something is at the least, and after how many days it is half as much, by its kind.
-const KINDS: &[(&str, f64, u32)] = &[
+const KIND_DEFAULTS: &[(&str, f64, u32)] = &[
     ("fact", 0.70, 180),
     ("convention", 0.75, 365),
     ("policy", 0.70, 365),
@@ -51,84 +53,94 @@ const KINDS: &[(&str, f64, u32)] = &[
     ("code_function", 0.45, 90),
     ("code_method", 0.40, 90),
 ];
-const OTHER_KIND: (f64, u32) = (0.50, 90);
+const FALLBACK_DEFAULTS: (f64, u32) = (0.50, 90);
 /// What the liveliest file adds.
-const LIVELY: f64 = 0.25;
+const ACTIVITY_BONUS: f64 = 0.25;
 /// What is not meant for others is worth less to them.
-const HIDDEN: f64 = 0.10;
+const HIDDEN_PENALTY: f64 = 0.10;
 
 /// Ties what was found in the files of a project together.
-pub fn assemble(mut found: Vec<Found>, history: &History, options: Options) -> Extracted {
+pub fn assemble(
+    mut found: Vec<FileExtract>,
+    history: &CommitHistory,
+    options: AssembleOptions,
+) -> ExtractedGraph {
     found.retain(|file| !has_secret(&file.path));
     found.sort_by(|a, b| a.path.cmp(&b.path));
-    let links = links(&found);
-    let (kept, left_out) = choose(&found, &links, history, options);
-    let mut assembly = Assembly {
+    let links = resolve_links(&found);
+    let (kept, left_out) = select_code(&found, &links, history, options);
+    let mut assembly = GraphAssembler {
         found: &found,
         history,
         options,
-        graph: NewGraph::default(),
+        graph: GraphBuilder::default(),
         ids: HashMap::new(),
         notes: Vec::new(),
     };
-    assembly.layout();
-    assembly.notes();
-    assembly.reverts();
-    assembly.code(&kept);
+    assembly.add_layout();
+    assembly.add_notes();
+    assembly.add_reverts();
+    assembly.add_code(&kept);
     if options.level >= 2 {
-        assembly.documents();
-        assembly.links(&links);
-        assembly.mentions();
-        assembly.superseded();
+        assembly.add_documents();
+        assembly.add_links(&links);
+        assembly.add_mentions();
+        assembly.add_superseded();
     }
-    Extracted { graph: assembly.graph, left_out }
+    ExtractedGraph { graph: assembly.graph, omitted_symbols: left_out }
 }
 
-struct Assembly<'f> {
-    found: &'f [Found],
-    history: &'f History,
-    options: Options,
-    graph: NewGraph,
+struct GraphAssembler<'f> {
+    found: &'f [FileExtract],
+    history: &'f CommitHistory,
+    options: AssembleOptions,
+    graph: GraphBuilder,
     /// The ids of files and symbols.
-    ids: HashMap<Place, String>,
+    ids: HashMap<CodeItem, String>,
     /// The ids of notes: the file, the note of it, and the id.
     notes: Vec<(usize, usize, String)>,
 }
 
 /// Where something is from, and how alive it is.
-struct Origin<'a> {
+struct NodeSource<'a> {
     path: &'a str,
-    lines: Option<Lines>,
+    lines: Option<LineRange>,
     hash: &'a str,
     activation: f64,
     date: Option<String>,
 }
 
-impl<'f> Assembly<'f> {
-    fn add(&mut self, node: NewNode, origin: &Origin<'_>) -> String {
-        let (_, half_life) = of_kind(&node.kind);
+impl<'f> GraphAssembler<'f> {
+    fn add_node(&mut self, node: NewNode, origin: &NodeSource<'_>) -> String {
+        let (_, half_life) = kind_defaults(&node.kind);
         let number = |number: usize| number.to_string();
         let dated = self.options.level >= 2;
-        let date = origin.date.clone().or_else(|| self.history.changed(origin.path).map(written));
+        let date = origin
+            .date
+            .clone()
+            .or_else(|| self.history.last_changed_or_newest(origin.path).map(format_timestamp));
         let mut node = node
-            .with("activation", Some(format!("{:?}", rounded(origin.activation))))
-            .with("file_path", Some(quoted(origin.path)))
-            .with("line_start", origin.lines.map(|lines| number(lines.first)))
-            .with("line_end", origin.lines.map(|lines| number(lines.last)))
-            .with("lines_hash", Some(origin.hash).filter(|hash| !hash.is_empty()).map(quoted))
-            .with("created_at", date.as_deref().filter(|_| dated).map(quoted));
+            .with_member("activation", Some(format!("{:?}", round_activation(origin.activation))))
+            .with_member("file_path", Some(quoted(origin.path)))
+            .with_member("line_start", origin.lines.map(|lines| number(lines.first)))
+            .with_member("line_end", origin.lines.map(|lines| number(lines.last)))
+            .with_member(
+                "lines_hash",
+                Some(origin.hash).filter(|hash| !hash.is_empty()).map(quoted),
+            )
+            .with_member("created_at", date.as_deref().filter(|_| dated).map(quoted));
         if self.options.level >= 3 && date.is_some() {
-            node = node.with("decay_half_life_days", Some(half_life.to_string()));
+            node = node.with_member("decay_half_life_days", Some(half_life.to_string()));
         }
-        self.graph.node(node)
+        self.graph.add_node(node)
     }
 
     fn activation(&self, kind: &str, path: &str) -> f64 {
-        of_kind(kind).0 + LIVELY * self.history.liveliness(path) - aside(path)
+        kind_defaults(kind).0 + ACTIVITY_BONUS * self.history.activity(path) - example_penalty(path)
     }
 
     /// What lies where, at the top of the project.
-    fn layout(&mut self) {
+    fn add_layout(&mut self) {
         let mut folders: BTreeMap<&str, (usize, BTreeMap<&str, usize>)> = BTreeMap::new();
         for file in self.found {
             let Some((top, _)) = file.path.split_once('/') else { continue };
@@ -145,91 +157,117 @@ impl<'f> Assembly<'f> {
                     .iter()
                     .max_by_key(|(name, count)| (**count, std::cmp::Reverse(**name)))
                     .map(|(name, count)| format!(", {count} of them {name}"));
-                let files = if *files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+                let files =
+                    if *files == 1 { "1 file".to_owned() } else { format!("{files} files") };
                 format!("- `{folder}/`: {files}{}", main.unwrap_or_default())
             })
             .collect();
         if list.len() > 1 {
-            let node = NewNode::new("fact", format!("Layout, by what can be read:\n{}", list.join("\n")))
-                .with("category", Some(quoted("layout")));
-            let activation = of_kind("fact").0;
-            self.add(node, &Origin { path: ".", lines: None, hash: "", activation, date: None });
+            let node =
+                NewNode::new("fact", format!("Layout, by what can be read:\n{}", list.join("\n")))
+                    .with_member("category", Some(quoted("layout")));
+            let activation = kind_defaults("fact").0;
+            self.add_node(
+                node,
+                &NodeSource { path: ".", lines: None, hash: "", activation, date: None },
+            );
         }
     }
 
-    fn notes(&mut self) {
+    fn add_notes(&mut self) {
         let found = self.found;
         for (at, file) in found.iter().enumerate() {
             for (place, note) in file.notes.iter().enumerate() {
                 let is_test = file.code.as_ref().is_some_and(|code| code.is_test);
-                let activation = self.activation(note.kind, &file.path) - if is_test { 2.0 * HIDDEN } else { 0.0 };
-                let origin = Origin {
+                let activation = self.activation(note.kind, &file.path)
+                    - if is_test { 2.0 * HIDDEN_PENALTY } else { 0.0 };
+                let origin = NodeSource {
                     path: &file.path,
                     lines: Some(note.lines),
                     hash: &note.lines_hash,
                     activation,
                     date: note.date.as_ref().map(|date| format!("{date}T00:00:00Z")),
                 };
-                let id = self.add(noted(note), &origin);
+                let id = self.add_node(note_node(note), &origin);
                 self.notes.push((at, place, id));
             }
         }
     }
 
     /// What was tried and taken back.
-    fn reverts(&mut self) {
+    fn add_reverts(&mut self) {
         let history = self.history;
-        for commit in history.reverts.iter().take(MOST_REVERTS) {
+        for commit in history.reverts.iter().take(MAX_REVERTS) {
             let Some(file) = commit.files.iter().find_map(|path| {
                 let at = self.found.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
                 self.found.get(at)
             }) else {
                 continue;
             };
-            let body = shortened(&on_one_line(&commit.body), 600);
-            let content = format!("Taken back: {}{}{body}", commit.subject, if body.is_empty() { "" } else { ". " });
+            let body = truncate_text(&collapse_whitespace(&commit.body), 600);
+            let content = format!(
+                "Taken back: {}{}{body}",
+                commit.subject,
+                if body.is_empty() { "" } else { ". " }
+            );
             if has_secret(&content) {
                 continue;
             }
             let node = NewNode::new("gotcha", content)
-                .with("category", Some(quoted("reverted")))
-                .with("confidence", Some("0.7".into()));
-            let lines = Lines { first: 1, last: file.lines.max(1) };
+                .with_member("category", Some(quoted("reverted")))
+                .with_member("confidence", Some("0.7".into()));
+            let lines = LineRange { first: 1, last: file.line_count.max(1) };
             let activation = self.activation("gotcha", &file.path);
-            self.add(
+            self.add_node(
                 node,
-                &Origin { path: &file.path, lines: Some(lines), hash: "", activation, date: Some(written(commit.at)) },
+                &NodeSource {
+                    path: &file.path,
+                    lines: Some(lines),
+                    hash: "",
+                    activation,
+                    date: Some(format_timestamp(commit.at)),
+                },
             );
         }
     }
 
-    fn code(&mut self, kept: &HashSet<Place>) {
+    fn add_code(&mut self, kept: &HashSet<CodeItem>) {
         let found = self.found;
         for (at, file) in found.iter().enumerate() {
             let Some(code) = &file.code else { continue };
-            if !kept.contains(&Place::File(at)) {
+            if !kept.contains(&CodeItem::File(at)) {
                 continue;
             }
-            let lines = Lines { first: 1, last: file.lines.max(1) };
-            let activation = self.activation("code_file", &file.path) - if code.is_test { HIDDEN } else { 0.0 };
-            let node =
-                NewNode::new("code_file", file_content(file, code)).with("category", Some(quoted(code.language)));
-            let id = self.add(
+            let lines = LineRange { first: 1, last: file.line_count.max(1) };
+            let activation = self.activation("code_file", &file.path)
+                - if code.is_test { HIDDEN_PENALTY } else { 0.0 };
+            let node = NewNode::new("code_file", file_content(file, code))
+                .with_member("category", Some(quoted(code.language)));
+            let id = self.add_node(
                 node,
-                &Origin { path: &file.path, lines: Some(lines), hash: &file.lines_hash, activation, date: None },
+                &NodeSource {
+                    path: &file.path,
+                    lines: Some(lines),
+                    hash: &file.lines_hash,
+                    activation,
+                    date: None,
+                },
             );
-            self.ids.insert(Place::File(at), id);
-            for (place, symbol) in
-                code.symbols.iter().enumerate().filter(|(place, _)| kept.contains(&Place::Symbol(at, *place)))
+            self.ids.insert(CodeItem::File(at), id);
+            for (place, symbol) in code
+                .symbols
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| kept.contains(&CodeItem::Symbol(at, *place)))
             {
-                let kind = kind_of(symbol);
+                let kind = node_kind(symbol);
                 let activation = symbol_activation(self.history, &file.path, symbol);
                 let node = NewNode::new(kind, symbol_content(symbol))
-                    .with("key", Some(quoted(&symbol.full_name())))
-                    .with("category", Some(quoted(code.language)));
-                let id = self.add(
+                    .with_member("key", Some(quoted(&symbol.full_name())))
+                    .with_member("category", Some(quoted(code.language)));
+                let id = self.add_node(
                     node,
-                    &Origin {
+                    &NodeSource {
                         path: &file.path,
                         lines: Some(symbol.lines),
                         hash: &symbol.lines_hash,
@@ -237,30 +275,33 @@ impl<'f> Assembly<'f> {
                         date: None,
                     },
                 );
-                self.ids.insert(Place::Symbol(at, place), id);
+                self.ids.insert(CodeItem::Symbol(at, place), id);
             }
         }
     }
 
     /// A document holds its sections, and a file or a symbol its warnings.
-    fn documents(&mut self) {
+    fn add_documents(&mut self) {
         let mut by_file: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
         for (at, place, id) in std::mem::take(&mut self.notes) {
             by_file.entry(at).or_default().push((place, id));
         }
         for (at, notes) in by_file {
             let file = &self.found[at];
-            let parent = match (self.ids.get(&Place::File(at)).cloned(), notes.len()) {
+            let parent = match (self.ids.get(&CodeItem::File(at)).cloned(), notes.len()) {
                 (Some(id), _) => Some(id),
                 // A manifest that says one thing is that thing.
                 (None, 0 | 1) if !is_prose(&file.path) => None,
                 (None, _) => {
                     let activation = self.activation("document", &file.path);
-                    let lines = Lines { first: 1, last: file.lines.max(1) };
-                    let node = NewNode::new("document", format!("`{}`: {}", file.path, titles(&file.notes)));
-                    Some(self.add(
+                    let lines = LineRange { first: 1, last: file.line_count.max(1) };
+                    let node = NewNode::new(
+                        "document",
+                        format!("`{}`: {}", file.path, section_titles(&file.notes)),
+                    );
+                    Some(self.add_node(
                         node,
-                        &Origin {
+                        &NodeSource {
                             path: &file.path,
                             lines: Some(lines),
                             hash: &file.lines_hash,
@@ -271,17 +312,18 @@ impl<'f> Assembly<'f> {
                 }
             };
             for (place, id) in notes {
-                let inside =
-                    file.notes[place].inside.and_then(|symbol| self.ids.get(&Place::Symbol(at, symbol)).cloned());
+                let inside = file.notes[place]
+                    .enclosing_symbol
+                    .and_then(|symbol| self.ids.get(&CodeItem::Symbol(at, symbol)).cloned());
                 if let Some(parent) = inside.or_else(|| parent.clone()) {
-                    self.graph.weighted_edge(&parent, &id, ("contains", 0.8));
+                    self.graph.add_weighted_edge(&parent, &id, ("contains", 0.8));
                 }
                 self.notes.push((at, place, id));
             }
         }
     }
 
-    fn links(&mut self, links: &[Link]) {
+    fn add_links(&mut self, links: &[CodeLink]) {
         for link in links {
             if let (Some(from), Some(to)) = (self.ids.get(&link.from), self.ids.get(&link.to)) {
                 let weight = match link.kind {
@@ -290,21 +332,25 @@ impl<'f> Assembly<'f> {
                     "calls" => 0.6,
                     _ => 0.5,
                 };
-                self.graph.weighted_edge(&from.clone(), &to.clone(), (link.kind, weight));
+                self.graph.add_weighted_edge(&from.clone(), &to.clone(), (link.kind, weight));
             }
         }
     }
 
     /// A text that names a file or a symbol is about it.
-    fn mentions(&mut self) {
-        let mut named: HashMap<String, Vec<&Place>> = HashMap::new();
-        let mut places: Vec<&Place> = self.ids.keys().collect();
+    fn add_mentions(&mut self) {
+        let mut named: HashMap<String, Vec<&CodeItem>> = HashMap::new();
+        let mut places: Vec<&CodeItem> = self.ids.keys().collect();
         places.sort();
         for place in places {
             match *place {
-                Place::File(at) => named.entry(self.found[at].path.clone()).or_default().push(place),
-                Place::Symbol(at, symbol) => {
-                    let Some(symbol) = self.found[at].code.as_ref().and_then(|code| code.symbols.get(symbol)) else {
+                CodeItem::File(at) => {
+                    named.entry(self.found[at].path.clone()).or_default().push(place)
+                }
+                CodeItem::Symbol(at, symbol) => {
+                    let Some(symbol) =
+                        self.found[at].code.as_ref().and_then(|code| code.symbols.get(symbol))
+                    else {
                         continue;
                     };
                     named.entry(symbol.name.clone()).or_default().push(place);
@@ -317,32 +363,43 @@ impl<'f> Assembly<'f> {
         let mut edges = Vec::new();
         for (at, place, id) in &self.notes {
             let words = self.found[*at].notes[*place].mentions.iter().filter(|word| word.len() > 3);
-            let targets = words.filter_map(|word| match named.get(&word.replace("::", ".")).map(Vec::as_slice) {
-                Some([only]) => self.ids.get(only).cloned(),
-                _ => None,
+            let targets = words.filter_map(|word| {
+                match named.get(&word.replace("::", ".")).map(Vec::as_slice) {
+                    Some([only]) => self.ids.get(only).cloned(),
+                    _ => None,
+                }
             });
-            edges.extend(targets.take(MOST_MENTIONS).map(|to| (id.clone(), to)));
+            edges.extend(targets.take(MAX_MENTIONS).map(|to| (id.clone(), to)));
         }
-        edges.iter().for_each(|(from, to)| self.graph.weighted_edge(from, to, ("mentions", 0.4)));
+        edges
+            .iter()
+            .for_each(|(from, to)| self.graph.add_weighted_edge(from, to, ("mentions", 0.4)));
     }
 
     /// A decision that took the place of another.
-    fn superseded(&mut self) {
-        let decisions: Vec<(&str, &Note, &str)> = self
+    fn add_superseded(&mut self) {
+        let decisions: Vec<(&str, &ExtractedNote, &str)> = self
             .notes
             .iter()
-            .map(|(at, place, id)| (self.found[*at].path.as_str(), &self.found[*at].notes[*place], id.as_str()))
+            .map(|(at, place, id)| {
+                (self.found[*at].path.as_str(), &self.found[*at].notes[*place], id.as_str())
+            })
             .filter(|(_, note, _)| note.category == "record")
             .collect();
         let called = |name: &str| {
             let number = name.trim_start_matches('0');
             let fits = |path: &str| {
                 let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-                let own = file.trim_start_matches("adr-").trim_start_matches("rfc-").trim_start_matches('0');
+                let own = file
+                    .trim_start_matches("adr-")
+                    .trim_start_matches("rfc-")
+                    .trim_start_matches('0');
                 file == name
                     || (!number.is_empty()
                         && number.bytes().all(|byte| byte.is_ascii_digit())
-                        && own.strip_prefix(number).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())))
+                        && own
+                            .strip_prefix(number)
+                            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())))
             };
             decisions.iter().find(|(path, ..)| fits(path)).map(|(.., id)| (*id).to_owned())
         };
@@ -356,37 +413,44 @@ impl<'f> Assembly<'f> {
             }
         }
         for (new, old) in edges.iter().filter(|(new, old)| new != old) {
-            self.graph.edge(new, old, "supersedes");
+            self.graph.add_edge(new, old, "supersedes");
         }
     }
 }
 
 /// What of the code is worth a node: what is meant for others, what is explained, and what others call.
-fn choose(found: &[Found], links: &[Link], history: &History, options: Options) -> (HashSet<Place>, usize) {
-    let mut wanted: HashSet<Place> = HashSet::new();
+fn select_code(
+    found: &[FileExtract],
+    links: &[CodeLink],
+    history: &CommitHistory,
+    options: AssembleOptions,
+) -> (HashSet<CodeItem>, usize) {
+    let mut wanted: HashSet<CodeItem> = HashSet::new();
     for (at, file) in found.iter().enumerate() {
         let Some(code) = &file.code else { continue };
-        wanted.insert(Place::File(at));
-        let is_told = |symbol: &Symbol| symbol.is_visible || (!symbol.doc.is_empty() && symbol.kind != "constant");
+        wanted.insert(CodeItem::File(at));
+        let is_told = |symbol: &Symbol| {
+            symbol.is_visible || (!symbol.doc.is_empty() && symbol.kind != "constant")
+        };
         let is_wanted = |symbol: &Symbol| !symbol.is_test && !code.is_test && is_told(symbol);
         wanted.extend(
             code.symbols
                 .iter()
                 .enumerate()
                 .filter(|(_, symbol)| is_wanted(symbol))
-                .map(|(place, _)| Place::Symbol(at, place)),
+                .map(|(place, _)| CodeItem::Symbol(at, place)),
         );
     }
-    let is_test = |place: Place| match place {
-        Place::Symbol(at, symbol) => {
+    let is_test = |place: CodeItem| match place {
+        CodeItem::Symbol(at, symbol) => {
             found[at].code.as_ref().is_some_and(|code| code.is_test || code.symbols[symbol].is_test)
         }
-        Place::File(_) => false,
+        CodeItem::File(_) => false,
     };
     for link in links {
-        if let (Place::Symbol(to_file, _), "calls") = (link.to, link.kind) {
+        if let (CodeItem::Symbol(to_file, _), "calls") = (link.to, link.kind) {
             let from_file = match link.from {
-                Place::File(at) | Place::Symbol(at, _) => at,
+                CodeItem::File(at) | CodeItem::Symbol(at, _) => at,
             };
             if from_file != to_file && !is_test(link.to) {
                 wanted.insert(link.to);
@@ -394,104 +458,126 @@ fn choose(found: &[Found], links: &[Link], history: &History, options: Options) 
         }
     }
     // A test is worth a node for what it tests.
-    let tests: Vec<Place> = links
+    let tests: Vec<CodeItem> = links
         .iter()
         .filter(|link| link.kind == "tested_by" && wanted.contains(&link.from))
         .map(|link| link.to)
         .collect();
     wanted.extend(tests);
-    within(found, wanted, history, options)
+    fit_budget(found, wanted, history, options)
 }
 
 /// The liveliest that fit.
-fn within(found: &[Found], wanted: HashSet<Place>, history: &History, options: Options) -> (HashSet<Place>, usize) {
-    let notes: usize = found.iter().flat_map(|file| &file.notes).map(|note| note.content.len() + FRAME + EDGE).sum();
-    let mut ranked: Vec<(f64, Place, usize)> = wanted
+fn fit_budget(
+    found: &[FileExtract],
+    wanted: HashSet<CodeItem>,
+    history: &CommitHistory,
+    options: AssembleOptions,
+) -> (HashSet<CodeItem>, usize) {
+    let notes: usize = found
+        .iter()
+        .flat_map(|file| &file.notes)
+        .map(|note| note.content.len() + NODE_OVERHEAD_BYTES + EDGE_BYTES)
+        .sum();
+    let mut ranked: Vec<(f64, CodeItem, usize)> = wanted
         .into_iter()
         .filter_map(|place| {
             let (activation, bytes) = match place {
                 // Without its file a symbol has no place.
-                Place::File(at) => (f64::MAX, file_content(&found[at], found[at].code.as_ref()?).len()),
-                Place::Symbol(at, symbol) => {
+                CodeItem::File(at) => {
+                    (f64::MAX, file_content(&found[at], found[at].code.as_ref()?).len())
+                }
+                CodeItem::Symbol(at, symbol) => {
                     let symbol = &found[at].code.as_ref()?.symbols[symbol];
-                    (symbol_activation(history, &found[at].path, symbol), symbol_content(symbol).len())
+                    (
+                        symbol_activation(history, &found[at].path, symbol),
+                        symbol_content(symbol).len(),
+                    )
                 }
             };
             // A symbol has some three edges.
-            Some((activation, place, bytes + FRAME + 3 * EDGE))
+            Some((activation, place, bytes + NODE_OVERHEAD_BYTES + 3 * EDGE_BYTES))
         })
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let mut room = options.most_bytes.saturating_sub(notes);
+    let mut room = options.max_bytes.saturating_sub(notes);
     let total = ranked.len();
     let fitting = ranked.into_iter().take_while(|(_, _, bytes)| {
         let fits = *bytes <= room;
         room = room.saturating_sub(*bytes);
         fits
     });
-    let kept: HashSet<Place> = fitting.map(|(_, place, _)| place).collect();
+    let kept: HashSet<CodeItem> = fitting.map(|(_, place, _)| place).collect();
     let left_out = total - kept.len();
     (kept, left_out)
 }
 
-fn of_kind(kind: &str) -> (f64, u32) {
-    KINDS.iter().find(|(name, ..)| *name == kind).map_or(OTHER_KIND, |(_, base, days)| (*base, *days))
+fn kind_defaults(kind: &str) -> (f64, u32) {
+    KIND_DEFAULTS
+        .iter()
+        .find(|(name, ..)| *name == kind)
+        .map_or(FALLBACK_DEFAULTS, |(_, base, days)| (*base, *days))
 }
 
 /// Examples are beside the point.
-fn aside(path: &str) -> f64 {
-    let is_example = path.split('/').any(|part| matches!(part, "examples" | "example" | "samples" | "demo" | "demos"));
-    if is_example { 2.0 * HIDDEN } else { 0.0 }
+fn example_penalty(path: &str) -> f64 {
+    let is_example = path
+        .split('/')
+        .any(|part| matches!(part, "examples" | "example" | "samples" | "demo" | "demos"));
+    if is_example { 2.0 * HIDDEN_PENALTY } else { 0.0 }
 }
 
-fn rounded(number: f64) -> f64 {
+fn round_activation(number: f64) -> f64 {
     (number.clamp(0.0, 1.0) * 100.0).round() / 100.0
 }
 
-fn written(at: Timestamp) -> String {
+fn format_timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-fn kind_of(symbol: &Symbol) -> String {
+fn node_kind(symbol: &Symbol) -> String {
     if symbol.is_test { "code_test".into() } else { format!("code_{}", symbol.kind) }
 }
 
-fn symbol_activation(history: &History, path: &str, symbol: &Symbol) -> f64 {
-    let hidden = if symbol.is_visible || symbol.is_test { 0.0 } else { HIDDEN };
-    let silent = if symbol.doc.is_empty() { HIDDEN / 2.0 } else { 0.0 };
-    of_kind(&kind_of(symbol)).0 + LIVELY * history.liveliness(path) - hidden - silent - aside(path)
+fn symbol_activation(history: &CommitHistory, path: &str, symbol: &Symbol) -> f64 {
+    let hidden = if symbol.is_visible || symbol.is_test { 0.0 } else { HIDDEN_PENALTY };
+    let silent = if symbol.doc.is_empty() { HIDDEN_PENALTY / 2.0 } else { 0.0 };
+    kind_defaults(&node_kind(symbol)).0 + ACTIVITY_BONUS * history.activity(path)
+        - hidden
+        - silent
+        - example_penalty(path)
 }
 
-fn noted(note: &Note) -> NewNode {
+fn note_node(note: &ExtractedNote) -> NewNode {
     let confidence = (note.confidence < 1.0).then(|| format!("{:?}", note.confidence));
     NewNode::new(note.kind, note.content.clone())
-        .with("category", Some(quoted(note.category)))
-        .with("key", note.key.as_deref().map(quoted))
-        .with("confidence", confidence)
+        .with_member("category", Some(quoted(note.category)))
+        .with_member("key", note.key.as_deref().map(quoted))
+        .with_member("confidence", confidence)
 }
 
-fn file_content(file: &Found, code: &Code) -> String {
-    let lines = if file.lines == 1 { "line" } else { "lines" };
-    let mut content = format!("`{}` ({}, {} {lines})", file.path, code.language, file.lines);
+fn file_content(file: &FileExtract, code: &ParsedCode) -> String {
+    let lines = if file.line_count == 1 { "line" } else { "lines" };
+    let mut content = format!("`{}` ({}, {} {lines})", file.path, code.language, file.line_count);
     if !code.doc.is_empty() {
         content += &format!(": {}", code.doc);
     }
     let own = |symbol: &&Symbol| symbol.owner.is_none() && !symbol.is_test && symbol.is_visible;
-    content += &listed("Defines", code.symbols.iter().filter(own));
-    content += &listed("Tests", code.symbols.iter().filter(|symbol| symbol.is_test));
+    content += &list_names("Defines", code.symbols.iter().filter(own));
+    content += &list_names("Tests", code.symbols.iter().filter(|symbol| symbol.is_test));
     content
 }
 
 /// The names of symbols after a word, each once; nothing if there are none.
-fn listed<'s>(word: &str, symbols: impl Iterator<Item = &'s Symbol>) -> String {
+fn list_names<'s>(word: &str, symbols: impl Iterator<Item = &'s Symbol>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for symbol in symbols {
-        if !names.contains(&symbol.name.as_str()) && names.len() <= MOST_DEFINED {
+        if !names.contains(&symbol.name.as_str()) && names.len() <= MAX_LISTED_SYMBOLS {
             names.push(&symbol.name);
         }
     }
-    let more = if names.len() > MOST_DEFINED { ", …" } else { "." };
-    names.truncate(MOST_DEFINED);
+    let more = if names.len() > MAX_LISTED_SYMBOLS { ", …" } else { "." };
+    names.truncate(MAX_LISTED_SYMBOLS);
     if names.is_empty() { String::new() } else { format!("\n{word} {}{more}", names.join(", ")) }
 }
 
@@ -521,14 +607,15 @@ fn is_prose(path: &str) -> bool {
 }
 
 /// What a document is about: the titles of its sections.
-fn titles(notes: &[Note]) -> String {
+fn section_titles(notes: &[ExtractedNote]) -> String {
     let mut titles: Vec<&str> = Vec::new();
     for note in notes {
-        let first = note.content.lines().next().unwrap_or_default().trim_end_matches(" (continued)");
+        let first =
+            note.content.lines().next().unwrap_or_default().trim_end_matches(" (continued)");
         let is_title = note.content.contains("\n\n") && first.len() < 100;
         if is_title && !titles.contains(&first) {
             titles.push(first);
         }
     }
-    shortened(&titles.join("; "), 500)
+    truncate_text(&titles.join("; "), 500)
 }

@@ -1,42 +1,49 @@
 //! Decisions: one a document where they are kept so, and what a changelog says was changed, removed or given up.
 
-use sp_formats::markdown::{Section, sections};
+use sp_formats::markdown::{MarkdownSection, sections};
 
-use crate::extract::document::{as_markdown, front_matter};
-use crate::extract::note::{Found, Note, Source, on_one_line, shortened};
+use crate::extract::document::{front_matter_end, rst_to_markdown};
+use crate::extract::file_extract::{
+    ExtractedNote, FileExtract, SourceText, collapse_whitespace, truncate_text,
+};
 
-const MOST_DECISION: usize = 1_200;
-const MOST_CONTEXT: usize = 500;
+const MAX_DECISION_LEN: usize = 1_200;
+const MAX_CONTEXT_LEN: usize = 500;
 /// Older releases than these are history.
-const MOST_RELEASES: usize = 25;
+const MAX_RELEASES: usize = 25;
 /// Sections of a release that say what was decided.
-const DECIDED: &[&str] = &["changed", "removed", "deprecated", "breaking", "breaking changes", "security"];
+const DECISION_SECTIONS: &[&str] =
+    &["changed", "removed", "deprecated", "breaking", "breaking changes", "security"];
 /// Words of a line that tell of a decision where there are no such sections.
-const TELLING: &[&str] = &["breaking", "no longer", "deprecat", "now require", "drop support", "dropped support"];
+const DECISION_PHRASES: &[&str] =
+    &["breaking", "no longer", "deprecat", "now require", "drop support", "dropped support"];
 /// Words with which such a line begins.
-const BEGINNING: &[&str] = &["remove", "rename", "replace", "drop", "switch", "require", "default to", "move"];
+const DECISION_PREFIXES: &[&str] =
+    &["remove", "rename", "replace", "drop", "switch", "require", "default to", "move"];
 
 /// One decision, as its own document tells it.
-pub(crate) fn record(source: Source<'_>, found: &mut Found) {
+pub(crate) fn read_record(source: SourceText<'_>, found: &mut FileExtract) {
     let text = source.text;
-    let all = sections(text, front_matter(text));
+    let all = sections(text, front_matter_end(text));
     let Some(title) = all.first().map(|section| section.title.clone()) else { return };
     let body = |names: &[&str], most: usize| {
-        let section =
-            all.iter().find(|section| names.iter().any(|name| section.title.to_lowercase().starts_with(name)))?;
-        Some(shortened(text[section.body.clone()].trim(), most)).filter(|text| !text.is_empty())
+        let section = all.iter().find(|section| {
+            names.iter().any(|name| section.title.to_lowercase().starts_with(name))
+        })?;
+        Some(truncate_text(text[section.body.clone()].trim(), most)).filter(|text| !text.is_empty())
     };
-    let status = said(text, "status").or_else(|| body(&["status"], 200).map(|text| on_one_line(&text)));
+    let status = header_value(text, "status")
+        .or_else(|| body(&["status"], 200).map(|text| collapse_whitespace(&text)));
     let mut content = title;
     if let Some(status) = &status {
         content += &format!("\n\nStatus: {status}");
     }
-    match body(&["decision"], MOST_DECISION) {
+    match body(&["decision"], MAX_DECISION_LEN) {
         Some(decision) => {
             content += &format!("\n\nDecision: {decision}");
             let rest = [
-                ("Context", body(&["context", "problem"], MOST_CONTEXT)),
-                ("Consequences", body(&["consequence"], MOST_CONTEXT)),
+                ("Context", body(&["context", "problem"], MAX_CONTEXT_LEN)),
+                ("Consequences", body(&["consequence"], MAX_CONTEXT_LEN)),
             ];
             for (name, text) in rest {
                 content += &text.map(|text| format!("\n\n{name}: {text}")).unwrap_or_default();
@@ -44,19 +51,20 @@ pub(crate) fn record(source: Source<'_>, found: &mut Found) {
         }
         None => {
             let rest = all.first().map_or("", |first| &text[first.body.clone()]);
-            content += &format!("\n\n{}", shortened(rest, MOST_DECISION));
+            content += &format!("\n\n{}", truncate_text(rest, MAX_DECISION_LEN));
         }
     }
-    let mut note = Note::new("decision", "record", content, source.whole());
-    note.date = said(text, "date").filter(|date| is_date(date));
+    let mut note = ExtractedNote::new("decision", "record", content, source.all_lines());
+    note.date = header_value(text, "date").filter(|date| is_date(date));
     let lower = text.to_lowercase();
-    note.supersedes = after(&lower, "supersedes");
-    note.superseded_by = after(&lower, "superseded by").or_else(|| after(&lower, "replaced by"));
-    found.add(note);
+    note.supersedes = reference_after(&lower, "supersedes");
+    note.superseded_by =
+        reference_after(&lower, "superseded by").or_else(|| reference_after(&lower, "replaced by"));
+    found.add_note(note);
 }
 
 /// `Status: accepted`, with or without marks around it.
-fn said(text: &str, key: &str) -> Option<String> {
+fn header_value(text: &str, key: &str) -> Option<String> {
     text.lines().take(40).find_map(|line| {
         let line = line.trim_start_matches(['*', '-', ' ', '_', '>']);
         let head = line.get(..key.len()).filter(|head| head.eq_ignore_ascii_case(key))?;
@@ -66,9 +74,10 @@ fn said(text: &str, key: &str) -> Option<String> {
 }
 
 /// The document that is named after some words: the target of a link, or a number.
-fn after(text: &str, words: &str) -> Option<String> {
+fn reference_after(text: &str, words: &str) -> Option<String> {
     let line = text[text.find(words)? + words.len()..].lines().next()?;
-    let link = line.split_once("](").and_then(|(_, rest)| rest.split_once(')')).map(|(target, _)| target);
+    let link =
+        line.split_once("](").and_then(|(_, rest)| rest.split_once(')')).map(|(target, _)| target);
     let number = || line.split(|c: char| !c.is_ascii_digit()).find(|digits| !digits.is_empty());
     let target = link.or_else(number)?;
     Some(target.rsplit('/').next().unwrap_or(target).split('#').next().unwrap_or(target).to_owned())
@@ -78,74 +87,99 @@ fn after(text: &str, words: &str) -> Option<String> {
 pub(crate) fn is_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() == 10
-        && bytes
-            .iter()
-            .enumerate()
-            .all(|(at, byte)| if at == 4 || at == 7 { *byte == b'-' } else { byte.is_ascii_digit() })
+        && bytes.iter().enumerate().all(|(at, byte)| {
+            if at == 4 || at == 7 { *byte == b'-' } else { byte.is_ascii_digit() }
+        })
         && text.parse::<jiff::civil::Date>().is_ok()
 }
 
 /// What was decided in each release.
-pub(crate) fn changelog(source: Source<'_>, found: &mut Found) {
-    let text = if source.path.ends_with(".rst") { as_markdown(source.text) } else { source.text.to_owned() };
-    let source = Source { text: &text, ..source };
+pub(crate) fn read_changelog(source: SourceText<'_>, found: &mut FileExtract) {
+    let text = if source.path.ends_with(".rst") {
+        rst_to_markdown(source.text)
+    } else {
+        source.text.to_owned()
+    };
+    let source = SourceText { text: &text, ..source };
     let all = sections(source.text, 0);
-    let releases = all.iter().filter(|section| is_release(&section.title)).take(MOST_RELEASES);
+    let releases = all.iter().filter(|section| is_release_title(&section.title)).take(MAX_RELEASES);
     for release in releases {
-        let parts: Vec<&Section> = all
+        let parts: Vec<&MarkdownSection> = all
             .iter()
             .filter(|section| release.body.contains(&section.heading.start))
-            .filter(|section| DECIDED.contains(&section.title.to_lowercase().trim_matches(['*', ':', ' '])))
+            .filter(|section| {
+                DECISION_SECTIONS
+                    .contains(&section.title.to_lowercase().trim_matches(['*', ':', ' ']))
+            })
             .collect();
         let date = release.title.split([' ', '(', ')']).find(|word| is_date(word)).map(Into::into);
         if parts.is_empty() {
-            telling_lines(source, release, date.as_ref(), found);
+            add_decision_items(source, release, date.as_ref(), found);
         }
         for part in parts {
             let text = source.text[part.body.clone()].trim();
-            let content =
-                format!("{}, {}:\n{}", release.title, part.title.to_lowercase(), shortened(text, MOST_DECISION));
-            let mut note =
-                Note::new("decision", "release", content, source.lines(&(part.heading.start..part.body.end)));
+            let content = format!(
+                "{}, {}:\n{}",
+                release.title,
+                part.title.to_lowercase(),
+                truncate_text(text, MAX_DECISION_LEN)
+            );
+            let mut note = ExtractedNote::new(
+                "decision",
+                "release",
+                content,
+                source.line_range(&(part.heading.start..part.body.end)),
+            );
             note.date.clone_from(&date);
-            found.add(note);
+            found.add_note(note);
         }
     }
 }
 
-fn is_release(title: &str) -> bool {
+fn is_release_title(title: &str) -> bool {
     let title = title.trim_start_matches(['[', 'v', 'V']);
     let starts_with_number = title.split_once('.').is_some_and(|(major, rest)| {
         !major.is_empty()
             && major.bytes().all(|byte| byte.is_ascii_digit())
             && rest.starts_with(|c: char| c.is_ascii_digit())
     });
-    starts_with_number || title.to_lowercase().starts_with("unreleased") || title.to_lowercase().starts_with("version ")
+    starts_with_number
+        || title.to_lowercase().starts_with("unreleased")
+        || title.to_lowercase().starts_with("version ")
 }
 
 /// The points of a release that tell of a decision.
-fn telling_lines(source: Source<'_>, release: &Section, date: Option<&String>, found: &mut Found) {
+fn add_decision_items(
+    source: SourceText<'_>,
+    release: &MarkdownSection,
+    date: Option<&String>,
+    found: &mut FileExtract,
+) {
     let start = release.body.start;
-    for point in points(&source.text[release.body.clone()]) {
+    for point in list_items(&source.text[release.body.clone()]) {
         let range = start + point.start..start + point.end;
-        let text = on_one_line(&source.text[range.clone()]);
+        let text = collapse_whitespace(&source.text[range.clone()]);
         let lower = text.to_lowercase();
         let start = lower.trim_start_matches(['-', '*', '+', ' ']);
-        if TELLING.iter().any(|word| lower.contains(word)) || BEGINNING.iter().any(|word| start.starts_with(word)) {
+        if DECISION_PHRASES.iter().any(|word| lower.contains(word))
+            || DECISION_PREFIXES.iter().any(|word| start.starts_with(word))
+        {
             let content = format!(
                 "{}: {}",
                 release.title,
-                shortened(text.trim_start_matches(['-', '*', '+', ' ']), MOST_DECISION)
+                truncate_text(text.trim_start_matches(['-', '*', '+', ' ']), MAX_DECISION_LEN)
             );
-            let mut note = Note::new("decision", "release", content, source.lines(&range)).sure(0.8);
+            let mut note =
+                ExtractedNote::new("decision", "release", content, source.line_range(&range))
+                    .with_confidence(0.8);
             note.date = date.cloned();
-            found.add(note);
+            found.add_note(note);
         }
     }
 }
 
 /// The points of a list, each with the lines that belong to it.
-fn points(text: &str) -> Vec<std::ops::Range<usize>> {
+fn list_items(text: &str) -> Vec<std::ops::Range<usize>> {
     let (mut points, mut at): (Vec<std::ops::Range<usize>>, usize) = (Vec::new(), 0);
     for line in text.split_inclusive('\n') {
         let is_point = line.starts_with("- ") || line.starts_with("* ") || line.starts_with("+ ");

@@ -2,20 +2,22 @@
 
 use std::ops::Range;
 
-use sp_formats::markdown::{Section, sections};
+use sp_formats::markdown::{MarkdownSection, sections};
 
-use crate::extract::note::{Found, Lines, Note, Source, on_one_line, shortened};
+use crate::extract::file_extract::{
+    ExtractedNote, FileExtract, LineRange, SourceText, collapse_whitespace, truncate_text,
+};
 
 /// A section that is longer becomes several pieces.
-const MOST_CHARACTERS: usize = 1_400;
+const MAX_PIECE_LEN: usize = 1_400;
 /// More pieces than these are a book, and not a section.
-const MOST_PIECES: usize = 8;
+const MAX_PIECES: usize = 8;
 /// Less is a heading's rest.
-const FEWEST_CHARACTERS: usize = 6;
-const MOST_MENTIONS: usize = 40;
+const MIN_PIECE_LEN: usize = 6;
+const MAX_MENTIONS: usize = 40;
 
 /// Words in the title of a section, and what it is then: the first that fits.
-const TITLES: &[(&[&str], &str, &str)] = &[
+const TITLE_KINDS: &[(&[&str], &str, &str)] = &[
     (
         &[
             "gotcha",
@@ -36,7 +38,11 @@ const TITLES: &[(&[&str], &str, &str)] = &[
         "gotcha",
         "warning",
     ),
-    (&["rationale", "decision", "why ", "alternatives", "trade-off", "tradeoff", "non-goal"], "decision", "design"),
+    (
+        &["rationale", "decision", "why ", "alternatives", "trade-off", "tradeoff", "non-goal"],
+        "decision",
+        "design",
+    ),
     (
         &[
             "convention",
@@ -56,7 +62,11 @@ const TITLES: &[(&[&str], &str, &str)] = &[
         "convention",
         "practice",
     ),
-    (&["security", "vulnerab", "disclosure", "supported versions", "threat model"], "policy", "security"),
+    (
+        &["security", "vulnerab", "disclosure", "supported versions", "threat model"],
+        "policy",
+        "security",
+    ),
     (
         &[
             "install",
@@ -98,11 +108,15 @@ const TITLES: &[(&[&str], &str, &str)] = &[
         "fact",
         "layout",
     ),
-    (&["requirement", "dependenc", "prerequisite", "stack", "compatib", "platform"], "fact", "stack"),
+    (
+        &["requirement", "dependenc", "prerequisite", "stack", "compatib", "platform"],
+        "fact",
+        "stack",
+    ),
     (&["config", "environment variable", "options", "settings", "flags"], "fact", "configuration"),
 ];
 /// Sections that say nothing of the project to whoever works on it.
-const IDLE: &[&str] = &[
+const SKIPPED_TITLES: &[&str] = &[
     "license",
     "licence",
     "contributors",
@@ -137,21 +151,23 @@ const IDLE: &[&str] = &[
 ];
 
 /// Adds the sections of a document.
-pub(crate) fn read(source: Source<'_>, kind: &'static str, found: &mut Found) {
+pub(crate) fn read(source: SourceText<'_>, kind: &'static str, found: &mut FileExtract) {
     if source.path.ends_with(".rst") {
-        let text = as_markdown(source.text);
-        return read_markdown(Source { text: &text, ..source }, kind, found);
+        let text = rst_to_markdown(source.text);
+        return read_markdown(SourceText { text: &text, ..source }, kind, found);
     }
     read_markdown(source, kind, found);
 }
 
 /// reStructuredText with headings that Markdown has too; every byte stays in its place.
-pub(crate) fn as_markdown(text: &str) -> String {
+pub(crate) fn rst_to_markdown(text: &str) -> String {
     let is_rule = |line: &str| {
         let line = line.trim_end();
         let first = line.bytes().next();
         line.len() >= 3
-            && first.is_some_and(|first| b"=-~^\"'`*+#:._".contains(&first) && line.bytes().all(|byte| byte == first))
+            && first.is_some_and(|first| {
+                b"=-~^\"'`*+#:._".contains(&first) && line.bytes().all(|byte| byte == first)
+            })
     };
     let mut out = String::with_capacity(text.len());
     // The first sort of line below a title is that of the document's own title.
@@ -176,37 +192,43 @@ pub(crate) fn as_markdown(text: &str) -> String {
     out
 }
 
-fn read_markdown(source: Source<'_>, kind: &'static str, found: &mut Found) {
-    let start = front_matter(source.text);
-    for piece in pieces(source.text, start) {
+fn read_markdown(source: SourceText<'_>, kind: &'static str, found: &mut FileExtract) {
+    let start = front_matter_end(source.text);
+    for piece in titled_sections(source.text, start) {
         let title = piece.titles.last().map_or(String::new(), |title| title.to_lowercase());
-        if IDLE.iter().any(|idle| title.starts_with(idle)) {
+        if SKIPPED_TITLES.iter().any(|idle| title.starts_with(idle)) {
             continue;
         }
-        let (kind, category) = kind_of(&title, kind);
-        for (number, range) in split(source.text, piece.body.clone()).into_iter().enumerate().take(MOST_PIECES) {
-            let text = cleaned(&source.text[range.clone()]);
-            if text.chars().filter(|c| c.is_alphanumeric()).count() < FEWEST_CHARACTERS {
+        let (kind, category) = section_kind(&title, kind);
+        for (number, range) in split_paragraphs(source.text, piece.body.clone())
+            .into_iter()
+            .enumerate()
+            .take(MAX_PIECES)
+        {
+            let text = clean_text(&source.text[range.clone()]);
+            if text.chars().filter(|c| c.is_alphanumeric()).count() < MIN_PIECE_LEN {
                 continue;
             }
-            let heading = heading(&piece.titles, number);
-            let content = if heading.is_empty() { text.clone() } else { format!("{heading}\n\n{text}") };
-            let mut lines = source.lines(&range);
+            let heading = format_heading(&piece.titles, number);
+            let content =
+                if heading.is_empty() { text.clone() } else { format!("{heading}\n\n{text}") };
+            let mut lines = source.line_range(&range);
             if number == 0 {
-                lines.first = source.lines(&piece.heading).first;
+                lines.first = source.line_range(&piece.heading).first;
             }
-            let mut note = Note::new(kind, category, content, lines);
-            note.mentions = mentions(&text);
-            found.add(note);
+            let mut note = ExtractedNote::new(kind, category, content, lines);
+            note.mentions = find_mentions(&text);
+            found.add_note(note);
         }
     }
-    admonitions(source, found);
-    directives(source, found);
+    add_admonitions(source, found);
+    add_directives(source, found);
 }
 
 /// What a title makes of a section of a document.
-fn kind_of(title: &str, document: &'static str) -> (&'static str, &'static str) {
-    let found = TITLES.iter().find(|(words, ..)| words.iter().any(|word| title.contains(word)));
+fn section_kind(title: &str, document: &'static str) -> (&'static str, &'static str) {
+    let found =
+        TITLE_KINDS.iter().find(|(words, ..)| words.iter().any(|word| title.contains(word)));
     match (found, document) {
         // A document of rules has rules, whatever their titles are; but its warnings are warnings.
         (Some((_, "gotcha", category)), _) => ("gotcha", category),
@@ -220,15 +242,15 @@ fn kind_of(title: &str, document: &'static str) -> (&'static str, &'static str) 
 }
 
 /// A section's own text, and the titles that lead to it.
-struct Piece<'t> {
+struct TitledSection<'t> {
     titles: Vec<&'t str>,
     heading: Range<usize>,
     body: Range<usize>,
 }
 
 /// Every section with its own text only, in the order of the document.
-fn pieces(text: &str, start: usize) -> Vec<Piece<'_>> {
-    let found: Vec<Section> = sections(text, start);
+fn titled_sections(text: &str, start: usize) -> Vec<TitledSection<'_>> {
+    let found: Vec<MarkdownSection> = sections(text, start);
     let shown = |range: Range<usize>| {
         text[range]
             .trim()
@@ -241,7 +263,11 @@ fn pieces(text: &str, start: usize) -> Vec<Piece<'_>> {
             .trim()
     };
     let first = found.first().map_or(text.len(), |section| section.heading.start);
-    let mut pieces = vec![Piece { titles: Vec::new(), heading: start..start, body: start..first.max(start) }];
+    let mut pieces = vec![TitledSection {
+        titles: Vec::new(),
+        heading: start..start,
+        body: start..first.max(start),
+    }];
     let mut above: Vec<usize> = Vec::new();
     for (at, section) in found.iter().enumerate() {
         above.retain(|over| found[*over].body.end > section.heading.start);
@@ -249,13 +275,13 @@ fn pieces(text: &str, start: usize) -> Vec<Piece<'_>> {
         let next = found.get(at + 1).map_or(text.len(), |next| next.heading.start);
         let titles = above.iter().map(|at| shown(found[*at].heading.clone())).collect();
         let body = section.body.start..next.max(section.body.start);
-        pieces.push(Piece { titles, heading: section.heading.clone(), body });
+        pieces.push(TitledSection { titles, heading: section.heading.clone(), body });
     }
     pieces
 }
 
 /// The title of the document says nothing where there are others below it.
-fn heading(titles: &[&str], number: usize) -> String {
+fn format_heading(titles: &[&str], number: usize) -> String {
     let told = if titles.len() > 1 { &titles[1..] } else { titles };
     let more = if number > 0 { " (continued)" } else { "" };
     let text = told.join(" › ");
@@ -263,7 +289,7 @@ fn heading(titles: &[&str], number: usize) -> String {
 }
 
 /// Where the text begins after what stands between `---` at its top.
-pub(crate) fn front_matter(text: &str) -> usize {
+pub(crate) fn front_matter_end(text: &str) -> usize {
     let mut at = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
         at += line.len();
@@ -277,8 +303,8 @@ pub(crate) fn front_matter(text: &str) -> usize {
 }
 
 /// Pieces of a text that end where a paragraph does, and never inside of a fence.
-fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
-    if range.len() <= MOST_CHARACTERS {
+fn split_paragraphs(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    if range.len() <= MAX_PIECE_LEN {
         return vec![range];
     }
     let (mut pieces, mut start, mut at, mut fenced, mut last_stop) =
@@ -291,7 +317,7 @@ fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
         if line.trim().is_empty() && !fenced {
             last_stop = Some(at);
         }
-        if at - start > MOST_CHARACTERS
+        if at - start > MAX_PIECE_LEN
             && let Some(stop) = last_stop.take().filter(|stop| *stop > start)
         {
             pieces.push(start..stop);
@@ -300,13 +326,13 @@ fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     }
     pieces.push(start..range.end);
     // What has no paragraphs is cut where it is too long, at the end of a line.
-    pieces.into_iter().flat_map(|piece| cut(text, piece)).collect()
+    pieces.into_iter().flat_map(|piece| split_lines(text, piece)).collect()
 }
 
-fn cut(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+fn split_lines(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let (mut pieces, mut start, mut at) = (Vec::new(), range.start, range.start);
     for line in text[range.clone()].split_inclusive('\n') {
-        if at + line.len() - start > 2 * MOST_CHARACTERS && at > start {
+        if at + line.len() - start > 2 * MAX_PIECE_LEN && at > start {
             pieces.push(start..at);
             start = at;
         }
@@ -317,7 +343,7 @@ fn cut(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
 }
 
 /// The text without badges, comments and marks that only a browser needs.
-fn cleaned(text: &str) -> String {
+fn clean_text(text: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let (mut fenced, mut hidden) = (false, false);
     for line in text.lines() {
@@ -338,14 +364,17 @@ fn cleaned(text: &str) -> String {
         }
         kept.push(line.trim_end());
     }
-    shortened(&kept.join("\n"), 2 * MOST_CHARACTERS)
+    truncate_text(&kept.join("\n"), 2 * MAX_PIECE_LEN)
 }
 
 /// Badges, images, rules and HTML that places them.
 fn is_decoration(line: &str) -> bool {
-    let is_rule = line.len() >= 3 && (line.bytes().all(|byte| byte == b'-') || line.bytes().all(|byte| byte == b'='));
-    let is_tag =
-        line.starts_with('<') && line.ends_with('>') && !line.starts_with("<details") && !line.contains("</summary");
+    let is_rule = line.len() >= 3
+        && (line.bytes().all(|byte| byte == b'-') || line.bytes().all(|byte| byte == b'='));
+    let is_tag = line.starts_with('<')
+        && line.ends_with('>')
+        && !line.starts_with("<details")
+        && !line.contains("</summary");
     line.starts_with("[![")
         || line.starts_with("![")
         || (line.starts_with('[') && line.contains("]: http"))
@@ -354,7 +383,7 @@ fn is_decoration(line: &str) -> bool {
 }
 
 /// Names and paths between backticks.
-fn mentions(text: &str) -> Vec<String> {
+fn find_mentions(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut fenced = false;
     for line in text.lines() {
@@ -368,7 +397,7 @@ fn mentions(text: &str) -> Vec<String> {
         for word in line.split('`').skip(1).step_by(2) {
             let word = word.trim_end_matches("()").trim_start_matches("./").trim_end_matches('/');
             let is_name = (3..=100).contains(&word.len()) && !word.contains(char::is_whitespace);
-            if is_name && found.len() < MOST_MENTIONS && !found.iter().any(|known| known == word) {
+            if is_name && found.len() < MAX_MENTIONS && !found.iter().any(|known| known == word) {
                 found.push(word.to_owned());
             }
         }
@@ -377,7 +406,7 @@ fn mentions(text: &str) -> Vec<String> {
 }
 
 /// `> [!WARNING]` and the like.
-fn admonitions(source: Source<'_>, found: &mut Found) {
+fn add_admonitions(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
     let mut at = 0;
     while at < lines.len() {
@@ -391,32 +420,50 @@ fn admonitions(source: Source<'_>, found: &mut Found) {
         if !matches!(word, "WARNING" | "CAUTION" | "IMPORTANT") {
             continue;
         }
-        let said: Vec<&str> =
-            lines[start + 1..at].iter().map(|line| line.trim_start().trim_start_matches('>').trim()).collect();
+        let said: Vec<&str> = lines[start + 1..at]
+            .iter()
+            .map(|line| line.trim_start().trim_start_matches('>').trim())
+            .collect();
         let text = said.join(" ");
         if text.split_whitespace().count() > 3 {
-            let mut note = Note::new("gotcha", "warning", text.trim(), Lines { first: start + 1, last: at });
-            note.mentions = mentions(&note.content);
-            found.add(note);
+            let mut note = ExtractedNote::new(
+                "gotcha",
+                "warning",
+                text.trim(),
+                LineRange { first: start + 1, last: at },
+            );
+            note.mentions = find_mentions(&note.content);
+            found.add_note(note);
         }
     }
 }
 
 /// `.. warning::` and the like, with what is indented below.
-fn directives(source: Source<'_>, found: &mut Found) {
+fn add_directives(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
     for (start, line) in lines.iter().enumerate() {
-        let words = [".. warning::", ".. caution::", ".. danger::", ".. important::", ".. attention::"];
-        let Some(rest) = words.iter().find_map(|word| line.trim_start().strip_prefix(word)) else { continue };
+        let words =
+            [".. warning::", ".. caution::", ".. danger::", ".. important::", ".. attention::"];
+        let Some(rest) = words.iter().find_map(|word| line.trim_start().strip_prefix(word)) else {
+            continue;
+        };
         let depth = line.len() - line.trim_start().len();
-        let is_below = |line: &&&str| line.trim().is_empty() || line.len() - line.trim_start().len() > depth;
-        let below: Vec<&str> = lines[start + 1..].iter().take_while(is_below).map(|line| line.trim()).collect();
+        let is_below =
+            |line: &&&str| line.trim().is_empty() || line.len() - line.trim_start().len() > depth;
+        let below: Vec<&str> =
+            lines[start + 1..].iter().take_while(is_below).map(|line| line.trim()).collect();
         let text = format!("{rest} {}", below.join(" "));
-        let text = on_one_line(&text);
+        let text = collapse_whitespace(&text);
         if text.split_whitespace().count() > 3 {
-            let last = start + 1 + below.iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1);
-            let content = shortened(&text, MOST_CHARACTERS);
-            found.add(Note::new("gotcha", "warning", content, Lines { first: start + 1, last }));
+            let last =
+                start + 1 + below.iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1);
+            let content = truncate_text(&text, MAX_PIECE_LEN);
+            found.add_note(ExtractedNote::new(
+                "gotcha",
+                "warning",
+                content,
+                LineRange { first: start + 1, last },
+            ));
         }
     }
 }

@@ -11,30 +11,30 @@ mod code;
 mod comment;
 mod decision;
 mod document;
+mod file_extract;
+mod file_role;
 mod history;
+mod line_status;
 mod manifest;
-mod noise;
-mod note;
 mod policy;
+mod redact;
 mod resolve;
-mod role;
-mod secrets;
-mod standing;
+mod skip_reason;
 mod toml_file;
 
-pub use assemble::{Extracted, Options, assemble};
-pub use history::{Commit, FileHistory, History};
-pub use noise::Noise;
-pub use note::{Found, Lines, Note};
-pub use role::{is_foreign, is_wanted};
-pub use standing::{Standing, hash_of_lines, standing};
+pub use assemble::{AssembleOptions, ExtractedGraph, assemble};
+pub use file_extract::{ExtractedNote, FileExtract, LineRange};
+pub use file_role::{is_extractable, is_ignored_dir};
+pub use history::{CommitHistory, FileHistory, RevertCommit};
+pub use line_status::{LineStatus, hash_line_range, line_status};
+pub use skip_reason::FileSkipReason;
 
 use code::grammar_of;
-use role::Role;
+use file_role::FileRole;
 
 /// A file of a project.
 #[derive(Debug, Clone, Copy)]
-pub struct File<'a> {
+pub struct ExtractInput<'a> {
     /// Its path below the project, with `/`.
     pub path: &'a str,
     /// What is in it.
@@ -42,30 +42,30 @@ pub struct File<'a> {
 }
 
 /// Everything that one file says.
-pub fn read(file: File<'_>) -> Found {
-    let mut found = Found::new(file.path);
-    let text = match noise::text_of(file) {
+pub fn extract_file(file: ExtractInput<'_>) -> FileExtract {
+    let mut found = FileExtract::new(file.path);
+    let text = match skip_reason::readable_text(file) {
         Ok(text) => text,
         Err(noise) => {
-            found.noise = Some(noise);
+            found.skip_reason = Some(noise);
             return found;
         }
     };
-    found.lines = text.lines().count();
-    let ends = note::ends_of(&text);
-    let source = note::Source { path: file.path, text: &text, ends: &ends };
-    match role::of(file.path) {
-        Some(Role::Document(kind)) => document::read(source, kind, &mut found),
-        Some(Role::Decision) => decision::record(source, &mut found),
-        Some(Role::Changelog) => decision::changelog(source, &mut found),
-        Some(Role::Manifest(read)) => read(source, &mut found),
+    found.line_count = text.lines().count();
+    let ends = file_extract::find_line_ends(&text);
+    let source = file_extract::SourceText { path: file.path, text: &text, line_ends: &ends };
+    match file_role::role_of(file.path) {
+        Some(FileRole::Document(kind)) => document::read(source, kind, &mut found),
+        Some(FileRole::Decision) => decision::read_record(source, &mut found),
+        Some(FileRole::Changelog) => decision::read_changelog(source, &mut found),
+        Some(FileRole::Manifest(read)) => read(source, &mut found),
         None => {}
     }
     match grammar_of(file.path) {
         Some(grammar) => code::read(grammar, source, &mut found),
-        None => comment::in_lines(source, &mut found),
+        None => comment::add_line_warnings(source, &mut found),
     }
-    secrets::withhold(&mut found);
-    found.stamp(&text);
+    redact::redact_secrets(&mut found);
+    found.record_line_hashes(&text);
     found
 }

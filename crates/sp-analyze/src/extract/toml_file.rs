@@ -5,17 +5,17 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::extract::note::{Lines, Source};
+use crate::extract::file_extract::{LineRange, SourceText};
 
 /// A file of TOML.
-pub(crate) struct Toml<'s> {
-    source: Source<'s>,
+pub(crate) struct TomlFile<'s> {
+    source: SourceText<'s>,
     root: Spanned<DeTable<'s>>,
 }
 
-impl<'s> Toml<'s> {
+impl<'s> TomlFile<'s> {
     /// Reads a text; none if it is no TOML.
-    pub(crate) fn read(source: Source<'s>) -> Option<Self> {
+    pub(crate) fn parse(source: SourceText<'s>) -> Option<Self> {
         Some(Self { source, root: DeTable::parse(source.text).ok()? })
     }
 
@@ -38,14 +38,16 @@ impl<'s> Toml<'s> {
     }
 
     /// The text at a path of keys.
-    pub(crate) fn text(&self, path: &[&str]) -> Option<String> {
+    pub(crate) fn scalar_text(&self, path: &[&str]) -> Option<String> {
         self.value(path).and_then(|value| text(value.get_ref()))
     }
 
     /// The texts of a list at a path of keys.
-    pub(crate) fn texts(&self, path: &[&str]) -> Vec<String> {
+    pub(crate) fn strings(&self, path: &[&str]) -> Vec<String> {
         match self.value(path).map(Spanned::get_ref) {
-            Some(DeValue::Array(list)) => list.iter().filter_map(|item| text(item.get_ref())).collect(),
+            Some(DeValue::Array(list)) => {
+                list.iter().filter_map(|item| text(item.get_ref())).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -53,23 +55,24 @@ impl<'s> Toml<'s> {
     /// The keys and values of a table.
     pub(crate) fn entries(&self, path: &[&str]) -> Vec<(String, &DeValue<'s>)> {
         let table = self.table(path).into_iter().flat_map(|table| table.iter());
-        let mut entries: Vec<(usize, String, &DeValue<'s>)> =
-            table.map(|(key, value)| (key.span().start, key.get_ref().to_string(), value.get_ref())).collect();
+        let mut entries: Vec<(usize, String, &DeValue<'s>)> = table
+            .map(|(key, value)| (key.span().start, key.get_ref().to_string(), value.get_ref()))
+            .collect();
         // As they stand in the file.
         entries.sort_by_key(|(at, ..)| *at);
         entries.into_iter().map(|(_, key, value)| (key, value)).collect()
     }
 
     /// The lines of a table, from its first key to the end of its last value.
-    pub(crate) fn lines(&self, path: &[&str]) -> Lines {
-        match self.table(path).and_then(extent) {
-            Some(range) => self.source.lines(&range),
-            None => self.source.whole(),
+    pub(crate) fn line_range(&self, path: &[&str]) -> LineRange {
+        match self.table(path).and_then(table_span) {
+            Some(range) => self.source.line_range(&range),
+            None => self.source.all_lines(),
         }
     }
 }
 
-fn extent(table: &DeTable<'_>) -> Option<Range<usize>> {
+fn table_span(table: &DeTable<'_>) -> Option<Range<usize>> {
     let start = table.iter().map(|(key, _)| key.span().start).min()?;
     let end = table.iter().map(|(_, value)| value.span().end).max()?;
     (start < end).then_some(start..end)
@@ -87,17 +90,20 @@ pub(crate) fn text(value: &DeValue<'_>) -> Option<String> {
 }
 
 /// A value on one line, tables and lists in short.
-pub(crate) fn shown(value: &DeValue<'_>) -> String {
+pub(crate) fn format_value(value: &DeValue<'_>) -> String {
     match value {
         DeValue::Array(list) => {
-            let items: Vec<String> = list.iter().take(12).map(|item| shown(item.get_ref())).collect();
+            let items: Vec<String> =
+                list.iter().take(12).map(|item| format_value(item.get_ref())).collect();
             format!("[{}{}]", items.join(", "), if list.len() > 12 { ", …" } else { "" })
         }
         DeValue::Table(table) => {
             let items: Vec<String> = table
                 .iter()
                 .take(8)
-                .map(|(key, value)| format!("{} = {}", key.get_ref(), shown(value.get_ref())))
+                .map(|(key, value)| {
+                    format!("{} = {}", key.get_ref(), format_value(value.get_ref()))
+                })
                 .collect();
             format!("{{ {} }}", items.join(", "))
         }

@@ -4,29 +4,35 @@
 
 use jiff::Timestamp;
 
-use sp_formats::json::Value;
+use sp_formats::json::JsonValue;
 use sp_formats::package::time;
 
-const NANOSECONDS_A_DAY: f64 = 86_400e9;
+const NANOSECONDS_PER_DAY: f64 = 86_400e9;
 
 /// The activation that a node has at a time.
 ///
 /// A node that does not say since when it is known, or how fast it fades, does not fade; and before
 /// it was known nothing was stronger than it is.
-pub fn activation_at(node: Value<'_>, at: Timestamp) -> f64 {
-    let [activation, half_life, since] = node.pick(["activation", "decay_half_life_days", "created_at"]);
-    let number = |value: Option<Value<'_>>| value.and_then(Value::number).filter(|number| number.is_finite());
+pub fn activation_at(node: JsonValue<'_>, at: Timestamp) -> f64 {
+    let [activation, half_life, since] =
+        node.get_many(["activation", "decay_half_life_days", "created_at"]);
+    let number = |value: Option<JsonValue<'_>>| {
+        value.and_then(JsonValue::as_f64).filter(|number| number.is_finite())
+    };
     let stored = number(activation).unwrap_or(1.0).clamp(0.0, 1.0);
     // Reading a time takes longer than all else, and most nodes do not fade.
     let Some(half_life) = number(half_life).filter(|days| *days > 0.0) else { return stored };
-    let since = since.and_then(Value::text).and_then(|text| time::parse(&text));
-    since.map_or(stored, |since| stored * faded(since, at, half_life))
+    let since = since.and_then(JsonValue::text).and_then(|text| time::parse(&text));
+    since.map_or(stored, |since| stored * decay_factor(since, at, half_life))
 }
 
 /// What is left of something after some time.
-fn faded(since: Timestamp, at: Timestamp, half_life: f64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "of 53 bits of days the last is some microseconds")]
-    let days = (at.as_nanosecond() - since.as_nanosecond()) as f64 / NANOSECONDS_A_DAY;
+fn decay_factor(since: Timestamp, at: Timestamp, half_life: f64) -> f64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "of 53 bits of days the last is some microseconds"
+    )]
+    let days = (at.as_nanosecond() - since.as_nanosecond()) as f64 / NANOSECONDS_PER_DAY;
     0.5f64.powf(days.max(0.0) / half_life)
 }
 
@@ -34,15 +40,16 @@ fn faded(since: Timestamp, at: Timestamp, half_life: f64) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use sp_formats::json::Json;
+    use sp_formats::json::JsonDocument;
     use sp_tree::Limits;
 
     fn active(members: &str, at: &str) -> f64 {
-        let json = Json::parse(format!("{{{members}}}"), &Limits::default()).unwrap();
+        let json = JsonDocument::parse(format!("{{{members}}}"), &Limits::default()).unwrap();
         activation_at(json.root(), at.parse().unwrap())
     }
 
-    const HALVING: &str = r#""activation":0.8,"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":10"#;
+    const HALVING: &str =
+        r#""activation":0.8,"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":10"#;
 
     #[test]
     fn pk_17_what_is_known_fades_by_half_in_each_half_life_and_by_fractions_in_between() {
@@ -65,8 +72,15 @@ mod tests {
         assert_eq!(active(r#""activation":0.3,"decay_half_life_days":1"#, late), 0.3);
         assert_eq!(active(r#""activation":0.3,"created_at":"2026-01-01T00:00:00Z""#, late), 0.3);
         assert_eq!(active(r#""created_at":"soon","decay_half_life_days":1"#, late), 1.0);
-        assert_eq!(active(r#""created_at":"2026-01-01T00:00:00Z","decay_half_life_days":0"#, late), 1.0);
-        assert_eq!(active(r#""activation":7"#, late), 1.0, "what is out of range is brought into it");
+        assert_eq!(
+            active(r#""created_at":"2026-01-01T00:00:00Z","decay_half_life_days":0"#, late),
+            1.0
+        );
+        assert_eq!(
+            active(r#""activation":7"#, late),
+            1.0,
+            "what is out of range is brought into it"
+        );
     }
 
     proptest! {
@@ -75,7 +89,7 @@ mod tests {
             activation in 0.0..=1.0f64, half_life in 0.001..10_000.0f64, first in -1_000_000_000i64..4_000_000_000, later in 0i64..4_000_000_000,
         ) {
             let text = format!(r#"{{"activation":{activation},"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":{half_life}}}"#);
-            let json = Json::parse(text, &Limits::default()).unwrap();
+            let json = JsonDocument::parse(text, &Limits::default()).unwrap();
             let at = |second: i64| activation_at(json.root(), Timestamp::from_second(second).unwrap());
             let (a, b) = (at(first), at(first + later));
             prop_assert!(b <= a && a <= activation && b >= 0.0, "{a} then {b}");

@@ -6,18 +6,18 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use super::activation_at;
-use sp_formats::json::{Kind, Value, quoted};
-use sp_formats::package::time::with_z;
-use sp_formats::package::{Edge, Graph};
+use sp_formats::json::{JsonKind, JsonValue, quoted};
+use sp_formats::package::time::format_utc;
+use sp_formats::package::{Graph, GraphEdge};
 
 /// How much nearer to 1 a weight comes each time that its two ends are used together.
-const LEARNING: f64 = 0.1;
+const LEARNING_RATE: f64 = 0.1;
 /// The edge between two nodes that were used together and had none.
-const RELATED: &str = "related_to";
+const RELATED_EDGE_KIND: &str = "related_to";
 
 /// What is to become of a graph.
 #[derive(Debug, Clone)]
-pub enum Evolution {
+pub enum GraphEvolution {
     /// These nodes were used.
     Touch(Vec<String>),
     /// These nodes were used together.
@@ -27,70 +27,96 @@ pub enum Evolution {
 }
 
 /// A graph after something happened to it, as JSON, and how many of its nodes that was about.
-pub fn evolve(content: Value<'_>, evolution: &Evolution, at: Timestamp) -> (String, usize) {
-    let graph = Graph::of(content);
+pub fn evolve(
+    content: JsonValue<'_>,
+    evolution: &GraphEvolution,
+    at: Timestamp,
+) -> (String, usize) {
+    let graph = Graph::from_content(content);
     let gone: HashSet<&str> = match evolution {
-        Evolution::Prune(least) => {
-            graph.nodes.iter().filter(|node| activation_at(node.value, at) < *least).map(|node| &*node.id).collect()
-        }
+        GraphEvolution::Prune(least) => graph
+            .nodes
+            .iter()
+            .filter(|node| activation_at(node.value, at) < *least)
+            .map(|node| &*node.id)
+            .collect(),
         _ => HashSet::new(),
     };
     let used: &[String] = match evolution {
-        Evolution::Touch(ids) | Evolution::Reinforce(ids) => ids,
-        Evolution::Prune(_) => &[],
+        GraphEvolution::Touch(ids) | GraphEvolution::Reinforce(ids) => ids,
+        GraphEvolution::Prune(_) => &[],
     };
     let is_used = |id: &str| used.iter().any(|one| one == id);
     let kept = graph.nodes.iter().filter(|node| !gone.contains(&*node.id));
     let nodes: Vec<String> = kept
         .map(|node| match is_used(&node.id) {
-            true => with(node.value, &[("activation", "1.0"), ("created_at", &quoted(&with_z(whole_second(at))))]),
+            true => with_members(
+                node.value,
+                &[
+                    ("activation", "1.0"),
+                    ("created_at", &quoted(&format_utc(truncate_to_second(at)))),
+                ],
+            ),
             false => node.value.raw().to_owned(),
         })
         .collect();
-    let stays = |edge: &&Edge<'_>| !gone.contains(&*edge.from) && !gone.contains(&*edge.to);
-    let together = matches!(evolution, Evolution::Reinforce(_));
+    let stays = |edge: &&GraphEdge<'_>| !gone.contains(&*edge.from) && !gone.contains(&*edge.to);
+    let together = matches!(evolution, GraphEvolution::Reinforce(_));
     let mut edges: Vec<String> = graph
         .edges
         .iter()
         .filter(stays)
-        .map(|edge| match together && is_used(&edge.from) && is_used(&edge.to) && edge.from != edge.to {
-            true => stronger(edge.value),
-            false => edge.value.raw().to_owned(),
+        .map(|edge| {
+            match together && is_used(&edge.from) && is_used(&edge.to) && edge.from != edge.to {
+                true => reinforce_edge(edge.value),
+                false => edge.value.raw().to_owned(),
+            }
         })
         .collect();
     if together {
-        edges.extend(new_ties(&graph, used));
+        edges.extend(new_edges(&graph, used));
     }
-    let count = if gone.is_empty() { graph.nodes.iter().filter(|node| is_used(&node.id)).count() } else { gone.len() };
-    (replaced(content, &nodes, &edges), count)
+    let count = if gone.is_empty() {
+        graph.nodes.iter().filter(|node| is_used(&node.id)).count()
+    } else {
+        gone.len()
+    };
+    (replace_graph(content, &nodes, &edges), count)
 }
 
-fn whole_second(at: Timestamp) -> Timestamp {
+fn truncate_to_second(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
 /// An edge whose ends were used together once more.
-fn stronger(edge: Value<'_>) -> String {
-    let number = |key: &str, default: f64| edge.get(key).and_then(Value::number).unwrap_or(default);
+fn reinforce_edge(edge: JsonValue<'_>) -> String {
+    let number =
+        |key: &str, default: f64| edge.get(key).and_then(JsonValue::as_f64).unwrap_or(default);
     let weight = number("weight", 1.0);
-    let weight = weight + LEARNING * (1.0 - weight).max(0.0);
+    let weight = weight + LEARNING_RATE * (1.0 - weight).max(0.0);
     let count = number("coactivations", 0.0) + 1.0;
-    with(edge, &[("weight", &format!("{weight:?}")), ("coactivations", &format!("{count}"))])
+    with_members(
+        edge,
+        &[("weight", &format!("{weight:?}")), ("coactivations", &format!("{count}"))],
+    )
 }
 
 /// Edges between nodes that were used together and had none.
-fn new_ties(graph: &Graph<'_>, used: &[String]) -> Vec<String> {
-    let tied: HashSet<(&str, &str)> =
-        graph.edges.iter().flat_map(|edge| [(&*edge.from, &*edge.to), (&*edge.to, &*edge.from)]).collect();
+fn new_edges(graph: &Graph<'_>, used: &[String]) -> Vec<String> {
+    let tied: HashSet<(&str, &str)> = graph
+        .edges
+        .iter()
+        .flat_map(|edge| [(&*edge.from, &*edge.to), (&*edge.to, &*edge.from)])
+        .collect();
     let mut ties = Vec::new();
     for (at, from) in used.iter().enumerate() {
         for to in used[at + 1..].iter().filter(|to| *to != from) {
             if !tied.contains(&(from.as_str(), to.as_str())) {
                 ties.push(format!(
-                    "{{\"from\":{},\"to\":{},\"type\":{},\"weight\":{LEARNING:?},\"coactivations\":1}}",
+                    "{{\"from\":{},\"to\":{},\"type\":{},\"weight\":{LEARNING_RATE:?},\"coactivations\":1}}",
                     quoted(from),
                     quoted(to),
-                    quoted(RELATED)
+                    quoted(RELATED_EDGE_KIND)
                 ));
             }
         }
@@ -99,18 +125,22 @@ fn new_ties(graph: &Graph<'_>, used: &[String]) -> Vec<String> {
 }
 
 /// An object with some members in the place of those that it has.
-fn with(value: Value<'_>, new: &[(&str, &str)]) -> String {
-    let is_new = |key: Value<'_>| new.iter().any(|(name, _)| key.is(name));
-    let old =
-        value.members().filter(|(key, _)| !is_new(*key)).map(|(key, value)| format!("{}:{}", key.raw(), value.raw()));
+fn with_members(value: JsonValue<'_>, new: &[(&str, &str)]) -> String {
+    let is_new = |key: JsonValue<'_>| new.iter().any(|(name, _)| key.eq_str(name));
+    let old = value
+        .members()
+        .filter(|(key, _)| !is_new(*key))
+        .map(|(key, value)| format!("{}:{}", key.raw(), value.raw()));
     let new = new.iter().map(|(key, value)| format!("{}:{value}", quoted(key)));
     format!("{{{}}}", old.chain(new).collect::<Vec<_>>().join(","))
 }
 
 /// The content with other nodes and edges in its graph.
-fn replaced(content: Value<'_>, nodes: &[String], edges: &[String]) -> String {
+fn replace_graph(content: JsonValue<'_>, nodes: &[String], edges: &[String]) -> String {
     let (nodes, edges) = (format!("[{}]", nodes.join(",")), format!("[{}]", edges.join(",")));
-    let graph = content.get("context_graph").filter(|graph| graph.kind() == Kind::Object);
-    let graph = graph.map_or_else(String::new, |graph| with(graph, &[("nodes", &nodes), ("edges", &edges)]));
-    with(content, &[("context_graph", &graph)])
+    let graph = content.get("context_graph").filter(|graph| graph.kind() == JsonKind::Object);
+    let graph = graph.map_or_else(String::new, |graph| {
+        with_members(graph, &[("nodes", &nodes), ("edges", &edges)])
+    });
+    with_members(content, &[("context_graph", &graph)])
 }

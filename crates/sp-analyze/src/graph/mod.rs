@@ -4,27 +4,27 @@
 //! them and returns values or text; ties are broken by ID, so the same input always gives the same
 //! output.
 
-mod brought;
 mod decay;
+mod diff;
 mod draw;
 mod evolve;
+mod load;
 mod merge;
 mod page;
 mod query;
-mod reading;
 mod relevance;
 mod render;
 mod select;
 mod svg;
 
-pub use brought::{Brought, brought};
 pub use decay::activation_at;
-pub use draw::{dot, mermaid};
-pub use evolve::{Evolution, evolve};
-pub use merge::{Contradiction, Ids, Merged, Voice, merge};
-pub use page::page;
-pub use query::{Filter, find, near, path};
-pub use reading::{Reading, reading};
-pub use render::Shape;
-pub use select::{Chosen, Question, Reason, Selection, select};
-pub use svg::{Picture, picture};
+pub use diff::{GraphDiff, diff_graphs};
+pub use draw::{to_dot, to_mermaid};
+pub use evolve::{GraphEvolution, evolve};
+pub use load::{LoadedContext, load_context};
+pub use merge::{Contradiction, MergeInput, MergedGraph, NodeIdScheme, merge};
+pub use page::render_page;
+pub use query::{NodeFilter, find_nodes, neighborhood, shortest_path};
+pub use render::ContextFormat;
+pub use select::{NodeSelection, OmitReason, RankedNode, SelectionQuery, select};
+pub use svg::{GraphSvg, render_svg};

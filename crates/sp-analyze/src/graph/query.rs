@@ -2,26 +2,26 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use sp_formats::json::Value;
+use sp_formats::json::JsonValue;
 use sp_formats::package::Graph;
 
 /// Which nodes are asked for; all that is said must hold.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
+pub struct NodeFilter {
     /// Of this type.
     pub kind: Option<String>,
     /// Of this file, or of a folder.
     pub file: Option<String>,
     /// That say this, whatever the case.
-    pub says: Option<String>,
+    pub contains: Option<String>,
 }
 
 /// The nodes that a filter lets through, by their places.
-pub fn find(graph: &Graph<'_>, filter: &Filter) -> Vec<usize> {
-    let says = filter.says.as_ref().map(|words| words.to_lowercase());
+pub fn find_nodes(graph: &Graph<'_>, filter: &NodeFilter) -> Vec<usize> {
+    let says = filter.contains.as_ref().map(|words| words.to_lowercase());
     let fits = |at: &usize| {
         let node = &graph.nodes[*at];
-        let file = node.value.get("file_path").and_then(Value::text).unwrap_or_default();
+        let file = node.value.get("file_path").and_then(JsonValue::text).unwrap_or_default();
         let inside = |wanted: &String| {
             let folder = wanted.trim_end_matches('/');
             file == *folder || file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
@@ -34,36 +34,42 @@ pub fn find(graph: &Graph<'_>, filter: &Filter) -> Vec<usize> {
 }
 
 /// How the edges lead from place to place, both ways.
-struct Ways {
-    places: HashMap<String, usize>,
+struct GraphAdjacency {
+    index_by_id: HashMap<String, usize>,
     /// The neighbours of each node, each with the edge that leads there.
-    next: Vec<Vec<(usize, usize)>>,
+    neighbors: Vec<Vec<(usize, usize)>>,
 }
 
-impl Ways {
+impl GraphAdjacency {
     fn of(graph: &Graph<'_>) -> Self {
-        let places: HashMap<String, usize> =
-            graph.nodes.iter().enumerate().map(|(at, node)| (node.id.clone().into_owned(), at)).collect();
-        let mut next = vec![Vec::new(); graph.nodes.len()];
+        let index_by_id: HashMap<String, usize> = graph
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(at, node)| (node.id.clone().into_owned(), at))
+            .collect();
+        let mut neighbors = vec![Vec::new(); graph.nodes.len()];
         for (number, edge) in graph.edges.iter().enumerate() {
-            if let (Some(&from), Some(&to)) = (places.get(&*edge.from), places.get(&*edge.to)) {
-                next[from].push((to, number));
-                next[to].push((from, number));
+            if let (Some(&from), Some(&to)) =
+                (index_by_id.get(&*edge.from), index_by_id.get(&*edge.to))
+            {
+                neighbors[from].push((to, number));
+                neighbors[to].push((from, number));
             }
         }
-        Self { places, next }
+        Self { index_by_id, neighbors }
     }
 }
 
 /// The nodes within some steps of a node, itself first; none if there is no such node.
-pub fn near(graph: &Graph<'_>, id: &str, steps: usize) -> Option<Vec<usize>> {
-    let ways = Ways::of(graph);
-    let start = *ways.places.get(id)?;
+pub fn neighborhood(graph: &Graph<'_>, id: &str, steps: usize) -> Option<Vec<usize>> {
+    let ways = GraphAdjacency::of(graph);
+    let start = *ways.index_by_id.get(id)?;
     let mut distance: HashMap<usize, usize> = HashMap::from([(start, 0)]);
     let (mut found, mut open) = (vec![start], VecDeque::from([start]));
     while let Some(at) = open.pop_front() {
         let far = distance[&at];
-        for (next, _) in ways.next[at].iter().filter(|_| far < steps) {
+        for (next, _) in ways.neighbors[at].iter().filter(|_| far < steps) {
             if !distance.contains_key(next) {
                 distance.insert(*next, far + 1);
                 found.push(*next);
@@ -75,16 +81,16 @@ pub fn near(graph: &Graph<'_>, id: &str, steps: usize) -> Option<Vec<usize>> {
 }
 
 /// The shortest way between two nodes: the places of its nodes and the numbers of its edges.
-pub fn path(graph: &Graph<'_>, from: &str, to: &str) -> Option<(Vec<usize>, Vec<usize>)> {
-    let ways = Ways::of(graph);
-    let (start, end) = (*ways.places.get(from)?, *ways.places.get(to)?);
+pub fn shortest_path(graph: &Graph<'_>, from: &str, to: &str) -> Option<(Vec<usize>, Vec<usize>)> {
+    let ways = GraphAdjacency::of(graph);
+    let (start, end) = (*ways.index_by_id.get(from)?, *ways.index_by_id.get(to)?);
     let mut came: HashMap<usize, Option<(usize, usize)>> = HashMap::from([(start, None)]);
     let mut open = VecDeque::from([start]);
     while let Some(at) = open.pop_front() {
         if at == end {
             break;
         }
-        for (next, edge) in &ways.next[at] {
+        for (next, edge) in &ways.neighbors[at] {
             if !came.contains_key(next) {
                 came.insert(*next, Some((at, *edge)));
                 open.push_back(*next);

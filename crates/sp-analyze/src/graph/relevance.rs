@@ -6,26 +6,26 @@
 
 use std::collections::BTreeMap;
 
-use crate::stemming::{each_word, idle};
-use sp_formats::package::{Graph, Node};
+use crate::stemming::{for_each_word, stop_words};
+use sp_formats::package::{Graph, GraphNode};
 
 /// What a node is worth that has nothing of what is asked for.
-const BESIDE: f64 = 0.05;
+const MIN_RELEVANCE: f64 = 0.05;
 /// The constants of BM25 that everybody uses.
-const SATURATION: f64 = 1.2;
-const LENGTH: f64 = 0.75;
+const BM25_K1: f64 = 1.2;
+const BM25_B: f64 = 0.75;
 /// From how many of the best nodes words are taken, how many, and what they weigh at the most.
-const BEST: usize = 5;
-const TAKEN: usize = 12;
-const WEIGHT: f64 = 0.4;
+const FEEDBACK_NODES: usize = 5;
+const FEEDBACK_TERMS: usize = 12;
+const MAX_FEEDBACK_WEIGHT: f64 = 0.4;
 /// How many words are looked at for that.
-const LOOKED_AT: usize = 60;
+const MAX_FEEDBACK_CANDIDATES: usize = 60;
 
 /// How near each node is to the words, from just above 0 to 1; 1 for all where nothing is asked for.
 pub(super) fn relevance(graph: &Graph<'_>, focus: &str) -> Vec<f64> {
-    let idle = idle();
+    let idle = stop_words();
     let mut asked: Vec<(u64, f64)> = Vec::new();
-    each_word(focus, &mut |word| {
+    for_each_word(focus, &mut |word| {
         if !idle.contains(&word) && !asked.iter().any(|(known, _)| *known == word) {
             asked.push((word, 1.0));
         }
@@ -33,54 +33,65 @@ pub(super) fn relevance(graph: &Graph<'_>, focus: &str) -> Vec<f64> {
     if asked.is_empty() {
         return vec![1.0; graph.nodes.len()];
     }
-    let texts = Texts::of(graph);
+    let texts = NodeWords::of(graph);
     let mut scores = texts.scores(&asked);
-    let common = texts.common(&scores, |word| idle.contains(&word) || asked.iter().any(|(known, _)| *known == word));
+    let common = texts.feedback_terms(&scores, |word| {
+        idle.contains(&word) || asked.iter().any(|(known, _)| *known == word)
+    });
     if !common.is_empty() {
         scores = texts.scores(&[asked, common].concat());
     }
     let best = scores.iter().copied().fold(0.0, f64::max);
-    scores.into_iter().map(|score| if best > 0.0 { BESIDE + (1.0 - BESIDE) * score / best } else { BESIDE }).collect()
+    scores
+        .into_iter()
+        .map(|score| {
+            if best > 0.0 {
+                MIN_RELEVANCE + (1.0 - MIN_RELEVANCE) * score / best
+            } else {
+                MIN_RELEVANCE
+            }
+        })
+        .collect()
 }
 
 /// Lets through the words of a set, and few others: most words are none of those that are looked for.
-struct Sieve([u64; 64]);
+struct WordBloomFilter([u64; 64]);
 
-impl Sieve {
+impl WordBloomFilter {
     fn of(words: impl Iterator<Item = u64>) -> Self {
         let mut sieve = Self([0; 64]);
         words.for_each(|word| sieve.0[(word >> 6 & 63) as usize] |= 1 << (word & 63));
         sieve
     }
 
-    fn lets_through(&self, word: u64) -> bool {
+    fn may_contain(&self, word: u64) -> bool {
         self.0[(word >> 6 & 63) as usize] >> (word & 63) & 1 == 1
     }
 }
 
 /// The words of all nodes, one after the other.
-struct Texts {
+struct NodeWords {
     words: Vec<u64>,
     /// Where the words of each node end.
     ends: Vec<usize>,
 }
 
-impl Texts {
+impl NodeWords {
     fn of(graph: &Graph<'_>) -> Self {
         let mut texts = Self { words: Vec::new(), ends: Vec::with_capacity(graph.nodes.len()) };
         for node in &graph.nodes {
-            texts.add(node);
+            texts.add_node(node);
         }
         texts
     }
 
     /// The words of what a node says, and of where it stands.
-    fn add(&mut self, node: &Node<'_>) {
-        each_word(&node.content, &mut |word| self.words.push(word));
-        each_word(&node.kind, &mut |word| self.words.push(word));
+    fn add_node(&mut self, node: &GraphNode<'_>) {
+        for_each_word(&node.content, &mut |word| self.words.push(word));
+        for_each_word(&node.kind, &mut |word| self.words.push(word));
         for (key, value) in node.value.members() {
-            if key.is("key") || key.is("category") || key.is("file_path") {
-                each_word(&value.text().unwrap_or_default(), &mut |word| self.words.push(word));
+            if key.eq_str("key") || key.eq_str("category") || key.eq_str("file_path") {
+                for_each_word(&value.text().unwrap_or_default(), &mut |word| self.words.push(word));
             }
         }
         self.ends.push(self.words.len());
@@ -93,26 +104,27 @@ impl Texts {
 
     fn scores(&self, sought: &[(u64, f64)]) -> Vec<f64> {
         let mut counts = vec![0_u32; self.ends.len() * sought.len()];
-        let sieve = Sieve::of(sought.iter().map(|(word, _)| *word));
+        let sieve = WordBloomFilter::of(sought.iter().map(|(word, _)| *word));
         for (words, counts) in self.nodes().zip(counts.chunks_mut(sought.len())) {
-            for word in words.iter().filter(|word| sieve.lets_through(**word)) {
+            for word in words.iter().filter(|word| sieve.may_contain(**word)) {
                 if let Some(at) = sought.iter().position(|(known, _)| known == word) {
                     counts[at] += 1;
                 }
             }
         }
-        let total = number(self.ends.len());
-        let mean = (number(self.words.len()) / total.max(1.0)).max(1.0);
+        let total = to_f64(self.ends.len());
+        let mean = (to_f64(self.words.len()) / total.max(1.0)).max(1.0);
         let rarity = |at: usize| {
-            let holders = number(counts.chunks(sought.len()).filter(|counts| counts[at] > 0).count());
+            let holders =
+                to_f64(counts.chunks(sought.len()).filter(|counts| counts[at] > 0).count());
             sought[at].1 * (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln()
         };
         let rarity: Vec<f64> = (0..sought.len()).map(rarity).collect();
         let score = |(counts, words): (&[u32], &[u64])| {
-            let length = 1.0 - LENGTH + LENGTH * number(words.len()) / mean;
+            let length = 1.0 - BM25_B + BM25_B * to_f64(words.len()) / mean;
             let one = |(often, rarity): (&u32, &f64)| {
                 let often = f64::from(*often);
-                rarity * often * (SATURATION + 1.0) / (often + SATURATION * length)
+                rarity * often * (BM25_K1 + 1.0) / (often + BM25_K1 * length)
             };
             counts.iter().zip(&rarity).map(one).sum()
         };
@@ -120,31 +132,31 @@ impl Texts {
     }
 
     /// The words that the best nodes have and others have not, with their weights.
-    fn common(&self, scores: &[f64], is_left_out: impl Fn(u64) -> bool) -> Vec<(u64, f64)> {
+    fn feedback_terms(&self, scores: &[f64], is_left_out: impl Fn(u64) -> bool) -> Vec<(u64, f64)> {
         let mut best: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0).collect();
         best.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
-        best.truncate(BEST);
+        best.truncate(FEEDBACK_NODES);
         let mut weights: BTreeMap<u64, f64> = BTreeMap::new();
         for at in best {
             let start = if at == 0 { 0 } else { self.ends[at - 1] };
             let words = &self.words[start..self.ends[at]];
             for word in words.iter().filter(|word| !is_left_out(**word)) {
-                *weights.entry(*word).or_default() += scores[at] / number(words.len());
+                *weights.entry(*word).or_default() += scores[at] / to_f64(words.len());
             }
         }
         let mut heaviest: Vec<(u64, f64)> = weights.into_iter().collect();
         heaviest.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        heaviest.truncate(LOOKED_AT);
-        self.weigh(heaviest)
+        heaviest.truncate(MAX_FEEDBACK_CANDIDATES);
+        self.weigh_terms(heaviest)
     }
 
     /// The rarest of some words, by how many nodes have them.
-    fn weigh(&self, mut words: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
+    fn weigh_terms(&self, mut words: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
         words.sort_unstable_by_key(|(word, _)| *word);
         let mut holders = vec![(0_usize, usize::MAX); words.len()];
-        let sieve = Sieve::of(words.iter().map(|(word, _)| *word));
+        let sieve = WordBloomFilter::of(words.iter().map(|(word, _)| *word));
         for (node, text) in self.nodes().enumerate() {
-            for word in text.iter().filter(|word| sieve.lets_through(**word)) {
+            for word in text.iter().filter(|word| sieve.may_contain(**word)) {
                 if let Ok(at) = words.binary_search_by_key(word, |(known, _)| *known)
                     && holders[at].1 != node
                 {
@@ -152,19 +164,19 @@ impl Texts {
                 }
             }
         }
-        let total = number(self.ends.len());
+        let total = to_f64(self.ends.len());
         for ((_, weight), (holders, _)) in words.iter_mut().zip(holders) {
-            *weight *= (1.0 + total / (1.0 + number(holders))).ln();
+            *weight *= (1.0 + total / (1.0 + to_f64(holders))).ln();
         }
         words.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        words.truncate(TAKEN);
+        words.truncate(FEEDBACK_TERMS);
         let most = words.first().map_or(1.0, |(_, weight)| *weight);
-        words.iter_mut().for_each(|(_, weight)| *weight *= WEIGHT / most);
+        words.iter_mut().for_each(|(_, weight)| *weight *= MAX_FEEDBACK_WEIGHT / most);
         words
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of words and nodes are far below 2^52")]
-fn number(count: usize) -> f64 {
+fn to_f64(count: usize) -> f64 {
     count as f64
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::Chosen;
-use sp_formats::json::Value;
-use sp_formats::package::{Graph, Node};
+use super::RankedNode;
+use sp_formats::json::JsonValue;
+use sp_formats::package::{Graph, GraphNode};
 use sp_formats::printable::{printable, printable_text};
 
 /// How nodes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum ContextFormat {
     /// Headings and lists.
     Markdown,
     /// Elements with attributes.
@@ -17,7 +17,7 @@ pub enum Shape {
 }
 
 /// The order in which types stand; others follow by name.
-const ORDER: &[(&str, &str)] = &[
+const SECTION_ORDER: &[(&str, &str)] = &[
     ("policy", "Policies"),
     ("convention", "Conventions"),
     ("decision", "Decisions"),
@@ -32,61 +32,69 @@ const ORDER: &[(&str, &str)] = &[
     ("code_test", "Tests"),
 ];
 /// Where the symbols of code stand: after all that has a place of its own.
-const SYMBOLS: (usize, &str) = (ORDER.len(), "Code");
+const CODE_SECTION: (usize, &str) = (SECTION_ORDER.len(), "Code");
 
-impl Shape {
+impl ContextFormat {
     /// One node.
-    pub fn node(self, node: &Node<'_>) -> String {
+    pub fn render_node(self, node: &GraphNode<'_>) -> String {
         match self {
-            Self::Markdown => format!("- {}{}\n", indented(&node.content), place(node.value)),
+            Self::Markdown => {
+                format!("- {}{}\n", indent_list_item(&node.content), format_location(node.value))
+            }
             Self::Xml => {
-                let file = text(node.value, "file_path").map(|file| format!(" file=\"{}\"", escaped(&file)));
+                let file = text_member(node.value, "file_path")
+                    .map(|file| format!(" file=\"{}\"", escape_xml(&file)));
                 format!(
                     "  <node id=\"{}\" type=\"{}\"{}>{}</node>\n",
-                    escaped(&node.id),
-                    escaped(&node.kind),
+                    escape_xml(&node.id),
+                    escape_xml(&node.kind),
                     file.unwrap_or_default(),
-                    escaped(&node.content)
+                    escape_xml(&node.content)
                 )
             }
         }
     }
 
     /// All that was chosen.
-    pub fn write(self, graph: &Graph<'_>, chosen: &[Chosen]) -> String {
+    pub fn render_nodes(self, graph: &Graph<'_>, chosen: &[RankedNode]) -> String {
         match self {
-            Self::Markdown => markdown(graph, chosen),
+            Self::Markdown => render_markdown(graph, chosen),
             Self::Xml if chosen.is_empty() => String::new(),
             Self::Xml => {
-                let nodes: String = chosen.iter().map(|one| self.node(&graph.nodes[one.node])).collect();
+                let nodes: String = chosen
+                    .iter()
+                    .map(|one| self.render_node(&graph.nodes[one.node_index]))
+                    .collect();
                 format!("<context>\n{nodes}</context>\n")
             }
         }
     }
 }
 
-fn markdown(graph: &Graph<'_>, chosen: &[Chosen]) -> String {
-    let at_odds = at_odds(graph, chosen);
+fn render_markdown(graph: &Graph<'_>, chosen: &[RankedNode]) -> String {
+    let at_odds = contradicting_ids(graph, chosen);
     let mut sections: BTreeMap<(usize, &str), String> = BTreeMap::new();
     for one in chosen {
-        let node = &graph.nodes[one.node];
+        let node = &graph.nodes[one.node_index];
         let key = match at_odds.contains(&*node.id) {
             true => (usize::MAX, "These contradict each other"),
-            false => match ORDER.iter().position(|(kind, _)| *kind == node.kind) {
-                Some(at) => (at, ORDER[at].1),
-                None if node.kind.starts_with("code_") => SYMBOLS,
-                None => (ORDER.len() + 1, &*node.kind),
+            false => match SECTION_ORDER.iter().position(|(kind, _)| *kind == node.kind) {
+                Some(at) => (at, SECTION_ORDER[at].1),
+                None if node.kind.starts_with("code_") => CODE_SECTION,
+                None => (SECTION_ORDER.len() + 1, &*node.kind),
             },
         };
-        *sections.entry(key).or_default() += &Shape::Markdown.node(node);
+        *sections.entry(key).or_default() += &ContextFormat::Markdown.render_node(node);
     }
-    let section = |((_, title), nodes): (&(usize, &str), &String)| format!("## {}\n\n{nodes}", printable(title));
+    let section = |((_, title), nodes): (&(usize, &str), &String)| {
+        format!("## {}\n\n{nodes}", printable(title))
+    };
     sections.iter().map(section).collect::<Vec<_>>().join("\n")
 }
 
 /// The ids of chosen nodes that contradict another chosen one.
-fn at_odds<'g>(graph: &'g Graph<'_>, chosen: &[Chosen]) -> HashSet<&'g str> {
-    let shown: HashSet<&str> = chosen.iter().map(|one| &*graph.nodes[one.node].id).collect();
+fn contradicting_ids<'g>(graph: &'g Graph<'_>, chosen: &[RankedNode]) -> HashSet<&'g str> {
+    let shown: HashSet<&str> = chosen.iter().map(|one| &*graph.nodes[one.node_index].id).collect();
     let edges = graph.edges.iter().filter(|edge| edge.kind == "contradicts");
     edges
         .filter(|edge| shown.contains(&*edge.from) && shown.contains(&*edge.to))
@@ -95,14 +103,14 @@ fn at_odds<'g>(graph: &'g Graph<'_>, chosen: &[Chosen]) -> HashSet<&'g str> {
 }
 
 /// Text of several lines as one item of a list.
-fn indented(content: &str) -> String {
+fn indent_list_item(content: &str) -> String {
     printable_text(content.trim()).replace('\n', "\n  ")
 }
 
 /// Where it stands in the project.
-fn place(value: Value<'_>) -> String {
-    let line = |key: &str| value.get(key).and_then(Value::whole);
-    let Some(file) = text(value, "file_path") else { return String::new() };
+fn format_location(value: JsonValue<'_>) -> String {
+    let line = |key: &str| value.get(key).and_then(JsonValue::as_u64);
+    let Some(file) = text_member(value, "file_path") else { return String::new() };
     let lines = match (line("line_start"), line("line_end")) {
         (Some(start), Some(end)) if end > start => format!(":{start}-{end}"),
         (Some(start), _) => format!(":{start}"),
@@ -111,10 +119,14 @@ fn place(value: Value<'_>) -> String {
     format!(" ({}{lines})", printable(&file))
 }
 
-fn text(value: Value<'_>, key: &str) -> Option<String> {
-    value.get(key).and_then(Value::text).map(Into::into)
+fn text_member(value: JsonValue<'_>, key: &str) -> Option<String> {
+    value.get(key).and_then(JsonValue::text).map(Into::into)
 }
 
-fn escaped(text: &str) -> String {
-    printable_text(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+fn escape_xml(text: &str) -> String {
+    printable_text(text)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }

@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::page::in_html;
-use sp_formats::json::Value;
-use sp_formats::package::{Graph, Node};
+use super::page::escape_html;
+use sp_formats::json::JsonValue;
+use sp_formats::package::{Graph, GraphNode};
 use sp_formats::printable::printable;
 
 const WIDTH: f64 = 720.0;
@@ -15,18 +15,18 @@ const HEIGHT: f64 = 420.0;
 /// So far from the edge of the picture, so that circles and names are whole.
 const MARGIN: f64 = 34.0;
 /// So often the nodes are moved before they stand.
-const ROUNDS: u32 = 160;
+const LAYOUT_ROUNDS: u32 = 160;
 /// How long a text below the pointer, and a name beside a node, may be.
-const TITLE: usize = 160;
-const NAME: usize = 26;
+const MAX_TITLE_CHARS: usize = 160;
+const MAX_LABEL_CHARS: usize = 26;
 /// So many nodes have their name beside them, if there is room.
-const NAMED: usize = 14;
+const MAX_LABELED_NODES: usize = 14;
 /// Kinds beyond these share the last class.
-const KINDS: usize = 8;
+const MAX_KIND_CLASSES: usize = 8;
 
 /// A picture of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Picture {
+pub struct GraphSvg {
     /// The SVG.
     pub svg: String,
     /// How many nodes are in it.
@@ -36,49 +36,56 @@ pub struct Picture {
 }
 
 /// Draws the most active nodes of a graph, so many at the most; nothing if it has none.
-pub fn picture(graph: &Graph<'_>, most: usize) -> Option<Picture> {
+pub fn render_svg(graph: &Graph<'_>, most: usize) -> Option<GraphSvg> {
     if graph.nodes.is_empty() {
         return None;
     }
     let chosen = most_active(graph, most);
-    let places: HashMap<&str, usize> = chosen.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();
-    let lines: Vec<Line<'_>> = graph
+    let places: HashMap<&str, usize> =
+        chosen.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();
+    let lines: Vec<SvgEdge<'_>> = graph
         .edges
         .iter()
         .filter_map(|edge| {
-            Some(Line { from: *places.get(&*edge.from)?, to: *places.get(&*edge.to)?, kind: &edge.kind })
+            Some(SvgEdge {
+                from: *places.get(&*edge.from)?,
+                to: *places.get(&*edge.to)?,
+                kind: &edge.kind,
+            })
         })
         .filter(|line| line.from != line.to)
         .collect();
-    let kinds = kinds(graph);
-    let points = arranged(chosen.len(), &lines);
-    let svg = drawn(&chosen, &lines, &points, &kinds);
-    Some(Picture { svg, shown: chosen.len(), kinds })
+    let kinds = count_kinds(graph);
+    let points = layout_points(chosen.len(), &lines);
+    let svg = write_svg(&chosen, &lines, &points, &kinds);
+    Some(GraphSvg { svg, shown: chosen.len(), kinds })
 }
 
 /// An edge between two of the nodes that are shown.
-struct Line<'a> {
+struct SvgEdge<'a> {
     from: usize,
     to: usize,
     kind: &'a str,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Point {
+struct SvgPoint {
     x: f64,
     y: f64,
 }
 
-fn most_active<'g, 'j>(graph: &'g Graph<'j>, most: usize) -> Vec<&'g Node<'j>> {
-    let activation = |node: &Node<'_>| node.value.get("activation").and_then(Value::number).unwrap_or(1.0);
-    let mut nodes: Vec<&Node<'_>> = graph.nodes.iter().collect();
+fn most_active<'g, 'j>(graph: &'g Graph<'j>, most: usize) -> Vec<&'g GraphNode<'j>> {
+    let activation = |node: &GraphNode<'_>| {
+        node.value.get("activation").and_then(JsonValue::as_f64).unwrap_or(1.0)
+    };
+    let mut nodes: Vec<&GraphNode<'_>> = graph.nodes.iter().collect();
     nodes.sort_by(|a, b| activation(b).total_cmp(&activation(a)));
     nodes.truncate(most);
     nodes
 }
 
 /// The kinds of all nodes with their number, the most frequent first.
-fn kinds(graph: &Graph<'_>) -> Vec<(String, usize)> {
+fn count_kinds(graph: &Graph<'_>) -> Vec<(String, usize)> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for node in &graph.nodes {
         *counts.entry(&node.kind).or_default() += 1;
@@ -91,20 +98,22 @@ fn kinds(graph: &Graph<'_>) -> Vec<(String, usize)> {
 
 /// Where nodes stand: they push one another apart, edges pull, and all are drawn to the middle. The same graph
 /// always gives the same picture.
-fn arranged(count: usize, lines: &[Line<'_>]) -> Vec<Point> {
+fn layout_points(count: usize, lines: &[SvgEdge<'_>]) -> Vec<SvgPoint> {
     let room = (WIDTH * HEIGHT / count.max(1) as f64).sqrt() * 0.75;
-    let mut points: Vec<Point> = (0..count).map(|at| on_spiral(at, count)).collect();
-    for round in 0..ROUNDS {
-        let mut moves = vec![Point::default(); count];
+    let mut points: Vec<SvgPoint> = (0..count).map(|at| spiral_point(at, count)).collect();
+    for round in 0..LAYOUT_ROUNDS {
+        let mut moves = vec![SvgPoint::default(); count];
         push_apart(&points, room, &mut moves);
         for line in lines {
-            let (dx, dy, distance) = between(points[line.from], points[line.to]);
+            let (dx, dy, distance) = offset_and_distance(points[line.from], points[line.to]);
             let pull = distance / room;
-            moves[line.from] = Point { x: moves[line.from].x - dx * pull, y: moves[line.from].y - dy * pull };
-            moves[line.to] = Point { x: moves[line.to].x + dx * pull, y: moves[line.to].y + dy * pull };
+            moves[line.from] =
+                SvgPoint { x: moves[line.from].x - dx * pull, y: moves[line.from].y - dy * pull };
+            moves[line.to] =
+                SvgPoint { x: moves[line.to].x + dx * pull, y: moves[line.to].y + dy * pull };
         }
         // Less and less, so that everything comes to rest.
-        let step = 40.0 * f64::from(ROUNDS - round) / f64::from(ROUNDS);
+        let step = 40.0 * f64::from(LAYOUT_ROUNDS - round) / f64::from(LAYOUT_ROUNDS);
         for (point, by) in points.iter_mut().zip(moves) {
             let (x, y) = (by.x - point.x * 0.16, by.y - point.y * 0.28);
             let length = x.hypot(y).max(1.0);
@@ -112,35 +121,38 @@ fn arranged(count: usize, lines: &[Line<'_>]) -> Vec<Point> {
             point.y += y / length * length.min(step);
         }
     }
-    fitted(points)
+    fit_to_canvas(points)
 }
 
-fn on_spiral(at: usize, count: usize) -> Point {
+fn spiral_point(at: usize, count: usize) -> SvgPoint {
     let (angle, radius) = (at as f64 * 2.399_963, (at as f64 / count as f64).sqrt() * HEIGHT / 2.0);
-    Point { x: angle.cos() * radius, y: angle.sin() * radius }
+    SvgPoint { x: angle.cos() * radius, y: angle.sin() * radius }
 }
 
-fn push_apart(points: &[Point], room: f64, moves: &mut [Point]) {
+fn push_apart(points: &[SvgPoint], room: f64, moves: &mut [SvgPoint]) {
     for a in 0..points.len() {
         for b in a + 1..points.len() {
-            let (dx, dy, distance) = between(points[a], points[b]);
+            let (dx, dy, distance) = offset_and_distance(points[a], points[b]);
             let push = 1.6 * room * room / (distance * distance);
-            moves[a] = Point { x: moves[a].x + dx * push, y: moves[a].y + dy * push };
-            moves[b] = Point { x: moves[b].x - dx * push, y: moves[b].y - dy * push };
+            moves[a] = SvgPoint { x: moves[a].x + dx * push, y: moves[a].y + dy * push };
+            moves[b] = SvgPoint { x: moves[b].x - dx * push, y: moves[b].y - dy * push };
         }
     }
 }
 
 /// The way from the second to the first, and its length.
-fn between(a: Point, b: Point) -> (f64, f64, f64) {
+fn offset_and_distance(a: SvgPoint, b: SvgPoint) -> (f64, f64, f64) {
     let (dx, dy) = (a.x - b.x, a.y - b.y);
     (dx, dy, dx.hypot(dy).max(1.0))
 }
 
 /// The same, as large as the picture.
-fn fitted(mut points: Vec<Point>) -> Vec<Point> {
-    let range = |value: fn(&Point) -> f64| {
-        points.iter().map(value).fold((f64::MAX, f64::MIN), |(least, most), one| (least.min(one), most.max(one)))
+fn fit_to_canvas(mut points: Vec<SvgPoint>) -> Vec<SvgPoint> {
+    let range = |value: fn(&SvgPoint) -> f64| {
+        points
+            .iter()
+            .map(value)
+            .fold((f64::MAX, f64::MIN), |(least, most), one| (least.min(one), most.max(one)))
     };
     let ((left, right), (top, bottom)) = (range(|point| point.x), range(|point| point.y));
     let scaled = |value: f64, (least, most): (f64, f64), length: f64| match most - least {
@@ -149,12 +161,20 @@ fn fitted(mut points: Vec<Point>) -> Vec<Point> {
         width => MARGIN + (value - least) / width * (length - 2.0 * MARGIN),
     };
     for point in &mut points {
-        *point = Point { x: scaled(point.x, (left, right), WIDTH), y: scaled(point.y, (top, bottom), HEIGHT) };
+        *point = SvgPoint {
+            x: scaled(point.x, (left, right), WIDTH),
+            y: scaled(point.y, (top, bottom), HEIGHT),
+        };
     }
     points
 }
 
-fn drawn(nodes: &[&Node<'_>], lines: &[Line<'_>], points: &[Point], kinds: &[(String, usize)]) -> String {
+fn write_svg(
+    nodes: &[&GraphNode<'_>],
+    lines: &[SvgEdge<'_>],
+    points: &[SvgPoint],
+    kinds: &[(String, usize)],
+) -> String {
     let mut svg = format!(
         "<svg class=\"graph\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{} nodes and {} edges between them\">",
         nodes.len(),
@@ -176,43 +196,51 @@ fn drawn(nodes: &[&Node<'_>], lines: &[Line<'_>], points: &[Point], kinds: &[(St
     }
     for (at, node) in nodes.iter().enumerate() {
         let kind = printable(&node.kind);
-        let class = kinds.iter().position(|(known, _)| *known == kind).unwrap_or_default().min(KINDS - 1);
+        let class = kinds
+            .iter()
+            .position(|(known, _)| *known == kind)
+            .unwrap_or_default()
+            .min(MAX_KIND_CLASSES - 1);
         let radius = 5.0 + f64::from(degree[at].min(9)) * 0.8;
-        let said = in_html(&format!("{kind}: {}", cut(&node.content, TITLE)));
+        let said =
+            escape_html(&format!("{kind}: {}", truncate_line(&node.content, MAX_TITLE_CHARS)));
         let _ = write!(
             svg,
             "<circle class=\"kind-{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"><title>{said}</title></circle>",
             points[at].x, points[at].y
         );
     }
-    name(&mut svg, nodes, points, &degree);
+    write_labels(&mut svg, nodes, points, &degree);
     svg + "</svg>"
 }
 
 /// Puts names beside the nodes with the most edges, where they cover neither a name nor a node.
-fn name(svg: &mut String, nodes: &[&Node<'_>], points: &[Point], degree: &[u32]) {
+fn write_labels(svg: &mut String, nodes: &[&GraphNode<'_>], points: &[SvgPoint], degree: &[u32]) {
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(degree[*at]));
     let mut taken: Vec<(f64, f64, f64)> = Vec::new();
-    for at in order.into_iter().take(NAMED) {
-        let text = cut(&nodes[at].content, NAME);
+    for at in order.into_iter().take(MAX_LABELED_NODES) {
+        let text = truncate_line(&nodes[at].content, MAX_LABEL_CHARS);
         let width = text.chars().count() as f64 * 6.0;
-        let (x, y) = (points[at].x.clamp(width / 2.0 + 4.0, WIDTH - width / 2.0 - 4.0), points[at].y - 15.0);
+        let (x, y) =
+            (points[at].x.clamp(width / 2.0 + 4.0, WIDTH - width / 2.0 - 4.0), points[at].y - 15.0);
         let is_free = taken.iter().all(|(other_x, other_y, other)| {
             (x - other_x).abs() > f64::midpoint(width, *other) + 8.0 || (y - other_y).abs() > 15.0
         });
-        let covers = |(other, point): (usize, &Point)| {
-            other != at && (x - point.x).abs() < width / 2.0 + 6.0 && (y - 4.0 - point.y).abs() < 12.0
+        let covers = |(other, point): (usize, &SvgPoint)| {
+            other != at
+                && (x - point.x).abs() < width / 2.0 + 6.0
+                && (y - 4.0 - point.y).abs() < 12.0
         };
         if is_free && !text.is_empty() && !points.iter().enumerate().any(covers) {
-            let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", in_html(&text));
+            let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escape_html(&text));
             taken.push((x, y, width));
         }
     }
 }
 
 /// The beginning of a text, on one line.
-fn cut(text: &str, most: usize) -> String {
+fn truncate_line(text: &str, most: usize) -> String {
     let line = printable(text.lines().next().unwrap_or_default()).into_owned();
     match line.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", line[..at].trim_end()),
@@ -223,12 +251,14 @@ fn cut(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sp_formats::json::Json;
+    use sp_formats::json::JsonDocument;
     use sp_tree::Limits;
 
-    fn drawing(content: &str, most: usize) -> Option<Picture> {
-        let json = Json::parse(format!("{{\"context_graph\":{content}}}"), &Limits::default()).unwrap();
-        picture(&Graph::of(json.root()), most)
+    fn drawing(content: &str, most: usize) -> Option<GraphSvg> {
+        let json =
+            JsonDocument::parse(format!("{{\"context_graph\":{content}}}"), &Limits::default())
+                .unwrap();
+        render_svg(&Graph::from_content(json.root()), most)
     }
 
     #[test]
@@ -240,7 +270,11 @@ mod tests {
         let picture = drawing(graph, 2).unwrap();
         assert_eq!((picture.shown, picture.svg.matches("<circle").count()), (2, 2));
         assert_eq!(picture.svg.matches("<line").count(), 1);
-        assert!(picture.svg.contains("edge against") && !picture.svg.contains("fact: one"), "{}", picture.svg);
+        assert!(
+            picture.svg.contains("edge against") && !picture.svg.contains("fact: one"),
+            "{}",
+            picture.svg
+        );
         assert_eq!(picture.kinds, [("fact".to_owned(), 2), ("gotcha".to_owned(), 1)]);
         assert_eq!(drawing(graph, 2), Some(picture), "it is always the same");
         assert_eq!(drawing("{}", 9), None);
@@ -248,10 +282,14 @@ mod tests {
 
     #[test]
     fn a_picture_of_one_node_and_of_many_stays_within_its_frame() {
-        let nodes: Vec<String> =
-            (0..120).map(|at| format!(r#"{{"id":"n{at}","type":"fact","content":"Statement {at}"}}"#)).collect();
+        let nodes: Vec<String> = (0..120)
+            .map(|at| format!(r#"{{"id":"n{at}","type":"fact","content":"Statement {at}"}}"#))
+            .collect();
         for count in [1, 2, 120] {
-            let svg = drawing(&format!("{{\"nodes\":[{}],\"edges\":[]}}", nodes[..count].join(",")), 60).unwrap().svg;
+            let svg =
+                drawing(&format!("{{\"nodes\":[{}],\"edges\":[]}}", nodes[..count].join(",")), 60)
+                    .unwrap()
+                    .svg;
             for part in svg.split("cx=\"").skip(1) {
                 let x: f64 = part[..part.find('"').unwrap()].parse().unwrap();
                 assert!((MARGIN - 1.0..=WIDTH - MARGIN + 1.0).contains(&x), "{count}: {x}");
@@ -262,9 +300,18 @@ mod tests {
     #[test]
     fn nothing_that_a_package_says_is_markup_in_a_picture() {
         let hostile = "</title></svg><script>alert(1)</script>\\\" onload=\\\"alert(1)";
-        let svg =
-            drawing(&format!(r#"{{"nodes":[{{"id":"a","type":"{hostile}","content":"{hostile}"}}],"edges":[]}}"#), 9);
+        let svg = drawing(
+            &format!(
+                r#"{{"nodes":[{{"id":"a","type":"{hostile}","content":"{hostile}"}}],"edges":[]}}"#
+            ),
+            9,
+        );
         let svg = svg.unwrap().svg;
-        assert!(!svg.contains("<script") && !svg.contains("\" onload") && svg.matches("</svg>").count() == 1, "{svg}");
+        assert!(
+            !svg.contains("<script")
+                && !svg.contains("\" onload")
+                && svg.matches("</svg>").count() == 1,
+            "{svg}"
+        );
     }
 }

@@ -1,68 +1,75 @@
 //! What hidden characters say.
 
-use super::HiddenSort;
+use super::HiddenKind;
 
 /// More of it is not told.
-const MOST_CHARACTERS: usize = 400;
+const MAX_DECODED_CHARS: usize = 400;
 
 /// What a run says, cut at a length; none if it says nothing that can be read.
-pub(super) fn decode(run: &str, sort: HiddenSort) -> Option<String> {
+pub(super) fn decode(run: &str, sort: HiddenKind) -> Option<String> {
     let said = match sort {
-        HiddenSort::Tag => tags(run),
-        HiddenSort::VariationSelector => selectors(run)?,
-        HiddenSort::ZeroWidth => bits(run)?,
+        HiddenKind::Tag => decode_tags(run),
+        HiddenKind::VariationSelector => decode_selectors(run)?,
+        HiddenKind::ZeroWidth => decode_bits(run)?,
         _ => return None,
     };
     let can_be_read = said.chars().any(|c| !c.is_control() && !c.is_whitespace());
-    can_be_read.then(|| cut(said))
+    can_be_read.then(|| truncate(said))
 }
 
-fn cut(said: String) -> String {
-    match said.char_indices().nth(MOST_CHARACTERS) {
+fn truncate(said: String) -> String {
+    match said.char_indices().nth(MAX_DECODED_CHARS) {
         Some((end, _)) => format!("{}…", &said[..end]),
         None => said,
     }
 }
 
 /// A tag character stands for the ASCII character in its last seven bits.
-fn tags(run: &str) -> String {
+fn decode_tags(run: &str) -> String {
     let ascii = run.chars().filter_map(|c| char::from_u32(u32::from(c) - 0xE0000));
-    ascii.filter(|c| !c.is_control() || matches!(c, '\t' | '\n')).take(MOST_CHARACTERS + 1).collect()
+    ascii
+        .filter(|c| !c.is_control() || matches!(c, '\t' | '\n'))
+        .take(MAX_DECODED_CHARS + 1)
+        .collect()
 }
 
 /// Each selector is a byte; together they may be a text.
-fn selectors(run: &str) -> Option<String> {
+fn decode_selectors(run: &str) -> Option<String> {
     let byte = |c: char| match c {
         '\u{FE00}'..='\u{FE0F}' => u32::from(c) - 0xFE00,
         _ => u32::from(c) - 0xE0100 + 16,
     };
     // Four bytes a character at the most.
-    let most = 4 * MOST_CHARACTERS + 4;
-    let bytes: Vec<u8> = run.chars().take(most).filter_map(|c| u8::try_from(byte(c)).ok()).collect();
-    text(bytes, most)
+    let most = 4 * MAX_DECODED_CHARS + 4;
+    let bytes: Vec<u8> =
+        run.chars().take(most).filter_map(|c| u8::try_from(byte(c)).ok()).collect();
+    decode_utf8(bytes, most)
 }
 
-fn text(bytes: Vec<u8>, most: usize) -> Option<String> {
+fn decode_utf8(bytes: Vec<u8>, most: usize) -> Option<String> {
     let was_cut = bytes.len() == most;
     String::from_utf8(bytes)
         .or_else(|error| {
             let (why, bytes) = (error.utf8_error(), error.as_bytes());
             // What was cut off may have been the rest of the last character.
             let is_whole = was_cut && why.error_len().is_none();
-            is_whole.then(|| String::from_utf8_lossy(&bytes[..why.valid_up_to()]).into_owned()).ok_or(error)
+            is_whole
+                .then(|| String::from_utf8_lossy(&bytes[..why.valid_up_to()]).into_owned())
+                .ok_or(error)
         })
         .ok()
 }
 
 /// Two zero-width characters in eights are bits, of which either may be the one.
-fn bits(run: &str) -> Option<String> {
+fn decode_bits(run: &str) -> Option<String> {
     let first = run.chars().next()?;
     let other = run.chars().find(|c| *c != first)?;
     if !run.chars().all(|c| c == first || c == other) || !run.chars().count().is_multiple_of(8) {
         return None;
     }
     let read = |one: char| {
-        let bits: Vec<u8> = run.chars().take(8 * (MOST_CHARACTERS + 1)).map(|c| u8::from(c == one)).collect();
+        let bits: Vec<u8> =
+            run.chars().take(8 * (MAX_DECODED_CHARS + 1)).map(|c| u8::from(c == one)).collect();
         let bytes = bits.chunks(8).map(|eight| eight.iter().fold(0, |byte, bit| byte << 1 | bit));
         let said: String = bytes.map(char::from).collect();
         said.chars().all(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\n' | '\t')).then_some(said)

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Tag, TagEnd};
 
-use super::{MOST_HIDDEN, position::Position};
-use crate::hosts::hosts;
+use super::{MAX_HIDDEN_RUNS, position_counter::PositionCounter};
+use crate::hosts::host_ranges;
 use sp_formats::markdown::events;
 
 /// A word that is not what it looks like.
@@ -20,14 +20,14 @@ pub struct Lookalike {
     /// The column at which it begins, from 1, in characters.
     pub column: u32,
     /// Where it stands.
-    pub pretence: Pretence,
+    pub context: LookalikeContext,
     /// The ASCII that it looks like.
     pub looks_like: String,
 }
 
 /// Where a word stands that is not what it looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Pretence {
+pub enum LookalikeContext {
     /// The host of an address.
     Host,
     /// A command: inline code, a block of a shell, a script.
@@ -37,55 +37,62 @@ pub enum Pretence {
 /// The words of a text that are not what they look like, in order; at most [`MOST_HIDDEN`].
 ///
 /// A text that begins with `#!` is a script, any other is read as Markdown.
-pub fn lookalikes(text: &str) -> Vec<Lookalike> {
-    if !may_disguise(text) {
+pub fn find_lookalikes(text: &str) -> Vec<Lookalike> {
+    if !has_confusable(text) {
         return Vec::new();
     }
-    let disguised = hosts(text).filter(|range| is_disguised_host(&text[range.clone()]));
-    let hosts = disguised.take(MOST_HIDDEN).map(|range| (range, Pretence::Host));
-    let words = disguised_words(text).into_iter().map(|range| (range, Pretence::Command));
-    let mut found: Vec<(Range<usize>, Pretence)> = hosts.chain(words).collect();
-    found.sort_by_key(|(range, pretence)| (range.start, *pretence == Pretence::Command));
-    let mut position = Position::default();
+    let disguised = host_ranges(text).filter(|range| is_confusable_host(&text[range.clone()]));
+    let hosts = disguised.take(MAX_HIDDEN_RUNS).map(|range| (range, LookalikeContext::Host));
+    let words = confusable_words(text).into_iter().map(|range| (range, LookalikeContext::Command));
+    let mut found: Vec<(Range<usize>, LookalikeContext)> = hosts.chain(words).collect();
+    found.sort_by_key(|(range, pretence)| (range.start, *pretence == LookalikeContext::Command));
+    let mut position = PositionCounter::default();
     let mut told: Vec<Lookalike> = Vec::new();
     for (range, pretence) in found {
         // A host inside of code is a host.
         if told.last().is_some_and(|last| range.start < last.range.end) {
             continue;
         }
-        if told.len() == MOST_HIDDEN {
+        if told.len() == MAX_HIDDEN_RUNS {
             break;
         }
         position.advance(text, range.start);
-        let looks_like = text[range.clone()].chars().map(|c| latin(c).unwrap_or(c)).collect();
-        told.push(Lookalike { range, line: position.line(), column: position.column(), pretence, looks_like });
+        let looks_like =
+            text[range.clone()].chars().map(|c| latin_lookalike(c).unwrap_or(c)).collect();
+        told.push(Lookalike {
+            range,
+            line: position.line(),
+            column: position.column(),
+            context: pretence,
+            looks_like,
+        });
     }
     told
 }
 
 /// Whether a text has any letter that looks Latin: most have none, so only few bytes are looked at twice.
-fn may_disguise(text: &str) -> bool {
-    let mut leads = text.bytes().enumerate().filter(|(_, byte)| may_begin(*byte));
-    leads.any(|(at, _)| text[at..].chars().next().is_some_and(|c| latin(c).is_some()))
+fn has_confusable(text: &str) -> bool {
+    let mut leads = text.bytes().enumerate().filter(|(_, byte)| may_start_confusable(*byte));
+    leads.any(|(at, _)| text[at..].chars().next().is_some_and(|c| latin_lookalike(c).is_some()))
 }
 
 /// Whether a letter of [`latin`] may begin with this byte. None of these stands inside a character.
-fn may_begin(byte: u8) -> bool {
+fn may_start_confusable(byte: u8) -> bool {
     matches!(byte, 0xC9 | 0xCD..=0xD6 | 0xE2 | 0xEF)
 }
 
-fn is_disguised_host(host: &str) -> bool {
+fn is_confusable_host(host: &str) -> bool {
     // Before an ending in ASCII, a label needs no Latin letter to pass for one.
     let ends_in_ascii = host.trim_end_matches('.').rsplit('.').next().is_some_and(str::is_ascii);
-    host.split('.').any(|label| is_disguised(label, usize::from(!ends_in_ascii)))
+    host.split('.').any(|label| is_confusable_word(label, usize::from(!ends_in_ascii)))
 }
 
 /// Whether every letter of a word is in ASCII or looks like it, with at least so many of the former
 /// and one of the latter.
-fn is_disguised(word: &str, fewest_ascii: usize) -> bool {
+fn is_confusable_word(word: &str, fewest_ascii: usize) -> bool {
     let (mut plain, mut disguised) = (0, 0);
     for c in word.chars().filter(|c| c.is_alphabetic()) {
-        match latin(c) {
+        match latin_lookalike(c) {
             Some(_) => disguised += 1,
             None if c.is_ascii() => plain += 1,
             None => return false,
@@ -96,44 +103,46 @@ fn is_disguised(word: &str, fewest_ascii: usize) -> bool {
 
 /// The first words of commands that are not what they look like, of a script, of inline code, and of
 /// blocks in the language of a shell.
-fn disguised_words(text: &str) -> Vec<Range<usize>> {
+fn confusable_words(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     if text.starts_with("#!") {
-        add_disguised(text, 0..text.len(), &mut found);
+        push_confusable_words(text, 0..text.len(), &mut found);
         return found;
     }
     let mut is_shell = false;
     let mut events = events(text, 0, Options::empty());
     for (event, range) in events.by_ref() {
         match event {
-            Event::Code(_) => add_disguised(text, range, &mut found),
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => is_shell = names_shell(&info),
+            Event::Code(_) => push_confusable_words(text, range, &mut found),
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+                is_shell = is_shell_language(&info)
+            }
             Event::End(TagEnd::CodeBlock) => is_shell = false,
-            Event::Text(_) if is_shell => add_disguised(text, range, &mut found),
+            Event::Text(_) if is_shell => push_confusable_words(text, range, &mut found),
             _ => {}
         }
     }
     // What is not read may be a command.
     if let Some(unread_from) = events.unread_from() {
-        add_disguised(text, unread_from..text.len(), &mut found);
+        push_confusable_words(text, unread_from..text.len(), &mut found);
     }
     found
 }
 
-fn add_disguised(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
+fn push_confusable_words(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
     let is_separator = |c: char| !c.is_alphanumeric() && c != '_';
     let mut at = within.start;
     for piece in text[within].split_inclusive(is_separator) {
         let word = piece.trim_end_matches(is_separator);
         // One foreign letter beside one of Latin is a name in mathematics.
-        if !word.is_ascii() && found.len() < MOST_HIDDEN && is_disguised(word, 2) {
+        if !word.is_ascii() && found.len() < MAX_HIDDEN_RUNS && is_confusable_word(word, 2) {
             found.push(at..at + word.len());
         }
         at += piece.len();
     }
 }
 
-fn names_shell(info: &str) -> bool {
+fn is_shell_language(info: &str) -> bool {
     const SHELLS: [&str; 16] = [
         "bash",
         "bat",
@@ -152,15 +161,18 @@ fn names_shell(info: &str) -> bool {
         "terminal",
         "zsh",
     ];
-    let language = info.split(|c: char| !c.is_alphanumeric() && c != '-').find(|word| !word.is_empty());
+    let language =
+        info.split(|c: char| !c.is_alphanumeric() && c != '-').find(|word| !word.is_empty());
     language.is_some_and(|language| SHELLS.iter().any(|shell| shell.eq_ignore_ascii_case(language)))
 }
 
 /// The Latin letter that a letter of Cyrillic, Greek, Armenian and others looks like in many fonts.
-fn latin(c: char) -> Option<char> {
+fn latin_lookalike(c: char) -> Option<char> {
     Some(match c {
         // Fullwidth forms stand in the order of ASCII.
-        '\u{FF21}'..='\u{FF3A}' | '\u{FF41}'..='\u{FF5A}' => return char::from_u32(u32::from(c) - 0xFF01 + 0x21),
+        '\u{FF21}'..='\u{FF3A}' | '\u{FF41}'..='\u{FF5A}' => {
+            return char::from_u32(u32::from(c) - 0xFF01 + 0x21);
+        }
         '\u{0430}' | '\u{03B1}' | '\u{0251}' => 'a',
         '\u{0441}' | '\u{03F2}' | '\u{217D}' => 'c',
         '\u{0501}' | '\u{217E}' => 'd',
@@ -214,9 +226,9 @@ mod tests {
 
     #[test]
     fn se_09_no_lookalike_begins_with_a_byte_that_is_passed_over() {
-        for c in ('\u{80}'..=char::MAX).filter(|c| latin(*c).is_some()) {
-            assert!(may_begin(c.to_string().as_bytes()[0]), "{}", c.escape_unicode());
-            assert!(latin(c).is_some_and(|latin| latin.is_ascii_alphabetic()));
+        for c in ('\u{80}'..=char::MAX).filter(|c| latin_lookalike(*c).is_some()) {
+            assert!(may_start_confusable(c.to_string().as_bytes()[0]), "{}", c.escape_unicode());
+            assert!(latin_lookalike(c).is_some_and(|latin| latin.is_ascii_alphabetic()));
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::mark::{push_code_points, push_said};
-use super::{Hidden, HiddenSort, Lookalike, Pretence, find, lookalikes};
+use super::mark::{push_code_points, push_decoded};
+use super::{HiddenKind, HiddenText, Lookalike, LookalikeContext, find, find_lookalikes};
 use sp_formats::checks::SE_09;
-use sp_formats::json::{Kind, Value};
+use sp_formats::json::{JsonKind, JsonValue};
 use sp_formats::report::{Report, Severity};
 
 /// Reports what is hidden in a text, and which words of it are not what they look like.
@@ -18,10 +18,15 @@ pub fn check_part(text: &str, part: Range<usize>, report: &mut Report) {
     let (text, shift) = (&text[part.clone()], part.start);
     let moved = |range: &Range<usize>| range.start + shift..range.end + shift;
     for hidden in find(text) {
-        add(severity(&hidden, text), moved(&hidden.range), format!("hidden {}", told(&hidden, text)), report);
+        add_finding(
+            severity(&hidden, text),
+            moved(&hidden.range),
+            format!("hidden {}", describe_hidden(&hidden, text)),
+            report,
+        );
     }
-    for word in lookalikes(text) {
-        let (message, help) = disguised(&word, text);
+    for word in find_lookalikes(text) {
+        let (message, help) = describe_lookalike(&word, text);
         report.warning(&SE_09, moved(&word.range), message).help(help);
     }
 }
@@ -29,35 +34,35 @@ pub fn check_part(text: &str, part: Range<usize>, report: &mut Report) {
 /// Reports what is hidden in the name of a file or a folder.
 pub fn check_name(name: &str, report: &mut Report) {
     for hidden in find(name) {
-        let message = format!("its name has hidden {}", told(&hidden, name));
-        report.whole(severity(&hidden, name), &SE_09, message).help("rename it");
+        let message = format!("its name has hidden {}", describe_hidden(&hidden, name));
+        report.whole_file(severity(&hidden, name), &SE_09, message).help("rename it");
     }
 }
 
 /// Reports what is hidden in a value only by its escapes: what the text itself hides is told of the text.
 pub fn check_value(value: &str, span: &Range<usize>, report: &mut Report) {
     for hidden in find(value) {
-        let message = format!("its escapes make hidden {}", told(&hidden, value));
-        add(severity(&hidden, value), span.clone(), message, report);
+        let message = format!("its escapes make hidden {}", describe_hidden(&hidden, value));
+        add_finding(severity(&hidden, value), span.clone(), message, report);
     }
 }
 
 /// Reports what the texts in some JSON hide by their escapes.
-pub fn check_json(value: Value<'_>, report: &mut Report) {
+pub fn check_json(value: JsonValue<'_>, report: &mut Report) {
     match value.kind() {
-        Kind::Object => value.members().for_each(|(key, value)| {
+        JsonKind::Object => value.members().for_each(|(key, value)| {
             check_json(key, report);
             check_json(value, report);
         }),
-        Kind::Array => value.items().for_each(|item| check_json(item, report)),
-        Kind::Text if value.raw().contains("\\u") && find(value.raw()).is_empty() => {
+        JsonKind::Array => value.items().for_each(|item| check_json(item, report)),
+        JsonKind::Text if value.raw().contains("\\u") && find(value.raw()).is_empty() => {
             check_value(&value.text().unwrap_or_default(), &value.span(), report);
         }
         _ => {}
     }
 }
 
-fn add(severity: Severity, span: Range<usize>, message: String, report: &mut Report) {
+fn add_finding(severity: Severity, span: Range<usize>, message: String, report: &mut Report) {
     let finding = match severity {
         Severity::Error => report.error(&SE_09, span, message),
         Severity::Warning => report.warning(&SE_09, span, message),
@@ -68,25 +73,25 @@ fn add(severity: Severity, span: Range<usize>, message: String, report: &mut Rep
 
 /// What carries a message or turns a line round is an error; what may have come by a slip is a warning,
 /// and a note where it only ends a line.
-fn severity(hidden: &Hidden, text: &str) -> Severity {
+fn severity(hidden: &HiddenText, text: &str) -> Severity {
     let is_line_end = |c: char| matches!(c, '\u{2028}' | '\u{2029}');
     let is_alone = || text[hidden.range.clone()].chars().nth(1).is_none();
-    match hidden.sort {
-        HiddenSort::Tag | HiddenSort::Bidi => Severity::Error,
-        HiddenSort::VariationSelector if !is_alone() => Severity::Error,
+    match hidden.kind {
+        HiddenKind::Tag | HiddenKind::Bidi => Severity::Error,
+        HiddenKind::VariationSelector if !is_alone() => Severity::Error,
         _ if hidden.decoded.is_some() => Severity::Error,
-        HiddenSort::Format if text[hidden.range.clone()].chars().all(is_line_end) => Severity::Note,
+        HiddenKind::Format if text[hidden.range.clone()].chars().all(is_line_end) => Severity::Note,
         _ => Severity::Warning,
     }
 }
 
 /// `tag characters say "ignore all"`, or which characters they are.
-fn told(hidden: &Hidden, text: &str) -> String {
-    let mut told = String::from(hidden.sort.name());
+fn describe_hidden(hidden: &HiddenText, text: &str) -> String {
+    let mut told = String::from(hidden.kind.name());
     match &hidden.decoded {
         Some(said) => {
             told += " that say ";
-            push_said(&mut told, said);
+            push_decoded(&mut told, said);
         }
         None => {
             told += ": ";
@@ -96,14 +101,19 @@ fn told(hidden: &Hidden, text: &str) -> String {
     told
 }
 
-fn disguised(word: &Lookalike, text: &str) -> (String, String) {
+fn describe_lookalike(word: &Lookalike, text: &str) -> (String, String) {
     let written = &text[word.range.clone()];
     let mut odd = String::new();
-    let others: String = written.chars().zip(word.looks_like.chars()).filter(|(a, b)| a != b).map(|(a, _)| a).collect();
+    let others: String = written
+        .chars()
+        .zip(word.looks_like.chars())
+        .filter(|(a, b)| a != b)
+        .map(|(a, _)| a)
+        .collect();
     push_code_points(&mut odd, &others);
-    let what = match word.pretence {
-        Pretence::Host => "the host",
-        Pretence::Command => "the word",
+    let what = match word.context {
+        LookalikeContext::Host => "the host",
+        LookalikeContext::Command => "the word",
     };
     let looks_like = &word.looks_like;
     (

@@ -11,7 +11,8 @@ fn tagged(text: &str) -> String {
 
 /// Text as variation selectors, a byte each.
 fn selected(text: &str) -> String {
-    let selector = |byte| if byte < 16 { 0xFE00 + u32::from(byte) } else { 0xE0100 + u32::from(byte) - 16 };
+    let selector =
+        |byte| if byte < 16 { 0xFE00 + u32::from(byte) } else { 0xE0100 + u32::from(byte) - 16 };
     text.bytes().map(|byte| char::from_u32(selector(byte)).unwrap()).collect()
 }
 
@@ -21,8 +22,8 @@ fn bitten(text: &str) -> String {
     bits.map(|bit| if bit == 0 { '\u{200B}' } else { '\u{200C}' }).collect()
 }
 
-fn sorts(text: &str) -> Vec<(HiddenSort, Option<String>)> {
-    find(text).into_iter().map(|hidden| (hidden.sort, hidden.decoded)).collect()
+fn sorts(text: &str) -> Vec<(HiddenKind, Option<String>)> {
+    find(text).into_iter().map(|hidden| (hidden.kind, hidden.decoded)).collect()
 }
 
 #[test]
@@ -31,48 +32,48 @@ fn se_09_tag_characters_are_decoded_and_placed() {
     let hidden = find(&text).remove(0);
     assert_eq!((hidden.line, hidden.column), (2, 3));
     assert_eq!(&text[hidden.range.end..], "two");
-    assert_eq!((hidden.sort, hidden.decoded.as_deref()), (HiddenSort::Tag, Some("ignore all")));
+    assert_eq!((hidden.kind, hidden.decoded.as_deref()), (HiddenKind::Tag, Some("ignore all")));
 }
 
 #[test]
 fn se_09_variation_selectors_and_zero_width_bits_are_decoded() {
     for (text, sort) in [
-        (format!("😀{}", selected("rm -rf é")), HiddenSort::VariationSelector),
-        (format!("a{}b", bitten("rm -rf ~")), HiddenSort::ZeroWidth),
+        (format!("😀{}", selected("rm -rf é")), HiddenKind::VariationSelector),
+        (format!("a{}b", bitten("rm -rf ~")), HiddenKind::ZeroWidth),
     ] {
         assert_eq!(find(&text).len(), 1);
         let said = find(&text).remove(0).decoded.unwrap();
         assert!(said == "rm -rf é" || said == "rm -rf ~", "{said}");
-        assert_eq!(find(&text).remove(0).sort, sort);
+        assert_eq!(find(&text).remove(0).kind, sort);
     }
-    assert_eq!(sorts("😀\u{FE00}\u{E01EF}"), [(HiddenSort::VariationSelector, None)]);
-    assert_eq!(sorts("a\u{200B}\u{200C}"), [(HiddenSort::ZeroWidth, None)]);
+    assert_eq!(sorts("😀\u{FE00}\u{E01EF}"), [(HiddenKind::VariationSelector, None)]);
+    assert_eq!(sorts("a\u{200B}\u{200C}"), [(HiddenKind::ZeroWidth, None)]);
 }
 
 #[test]
 fn se_09_every_sort_is_found() {
     for (c, sort) in [
-        ('\u{E0001}', HiddenSort::Tag),
-        ('\u{FE0F}', HiddenSort::VariationSelector),
-        ('\u{202E}', HiddenSort::Bidi),
-        ('\u{2066}', HiddenSort::Bidi),
-        ('\u{200E}', HiddenSort::Bidi),
-        ('\u{061C}', HiddenSort::Bidi),
-        ('\u{200B}', HiddenSort::ZeroWidth),
-        ('\u{200D}', HiddenSort::ZeroWidth),
-        ('\u{FEFF}', HiddenSort::ZeroWidth),
-        ('\u{00AD}', HiddenSort::ZeroWidth),
-        ('\u{180E}', HiddenSort::ZeroWidth),
-        ('\u{3164}', HiddenSort::Blank),
-        ('\u{115F}', HiddenSort::Blank),
-        ('\u{FFA0}', HiddenSort::Blank),
-        ('\u{2800}', HiddenSort::Blank),
-        ('\u{1B}', HiddenSort::Control),
-        ('\u{0}', HiddenSort::Control),
-        ('\u{85}', HiddenSort::Control),
-        ('\u{2028}', HiddenSort::Format),
-        ('\u{FFF9}', HiddenSort::Format),
-        ('\u{E0080}', HiddenSort::Format),
+        ('\u{E0001}', HiddenKind::Tag),
+        ('\u{FE0F}', HiddenKind::VariationSelector),
+        ('\u{202E}', HiddenKind::Bidi),
+        ('\u{2066}', HiddenKind::Bidi),
+        ('\u{200E}', HiddenKind::Bidi),
+        ('\u{061C}', HiddenKind::Bidi),
+        ('\u{200B}', HiddenKind::ZeroWidth),
+        ('\u{200D}', HiddenKind::ZeroWidth),
+        ('\u{FEFF}', HiddenKind::ZeroWidth),
+        ('\u{00AD}', HiddenKind::ZeroWidth),
+        ('\u{180E}', HiddenKind::ZeroWidth),
+        ('\u{3164}', HiddenKind::Blank),
+        ('\u{115F}', HiddenKind::Blank),
+        ('\u{FFA0}', HiddenKind::Blank),
+        ('\u{2800}', HiddenKind::Blank),
+        ('\u{1B}', HiddenKind::Control),
+        ('\u{0}', HiddenKind::Control),
+        ('\u{85}', HiddenKind::Control),
+        ('\u{2028}', HiddenKind::Format),
+        ('\u{FFF9}', HiddenKind::Format),
+        ('\u{E0080}', HiddenKind::Format),
     ] {
         assert_eq!(sorts(&format!("a{c}b")), [(sort, None)], "{}", c.escape_unicode());
     }
@@ -117,10 +118,10 @@ fn se_09_the_same_characters_elsewhere_are_hidden() {
 
 #[test]
 fn se_09_the_number_of_places_is_bounded() {
-    let text = "a\u{200B}".repeat(MOST_HIDDEN);
-    assert_eq!((search(&text).found.len(), search(&text).more), (MOST_HIDDEN, false));
+    let text = "a\u{200B}".repeat(MAX_HIDDEN_RUNS);
+    assert_eq!((search(&text).found.len(), search(&text).truncated), (MAX_HIDDEN_RUNS, false));
     let more = search(&(text + "a\u{200B}"));
-    assert_eq!((more.found.len(), more.more), (MOST_HIDDEN, true));
+    assert_eq!((more.found.len(), more.truncated), (MAX_HIDDEN_RUNS, true));
     let long = sorts(&tagged(&"x".repeat(100_000))).remove(0).1.unwrap();
     assert_eq!(long.chars().count(), 401);
     let long = sorts(&selected(&"é".repeat(100_000))).remove(0).1.unwrap();
@@ -131,10 +132,16 @@ fn se_09_the_number_of_places_is_bounded() {
 fn se_09_marks_show_what_is_hidden() {
     for (text, marked) in [
         (format!("a{}b", tagged("ignore all")), "a⟦hidden tag characters: \"ignore all\"⟧b"),
-        (format!("😀{}", selected("\"⟧\n\u{202E}")), "😀⟦hidden variation selectors: \"\\\"\\u{27e7}\\n\\u{202e}\"⟧"),
+        (
+            format!("😀{}", selected("\"⟧\n\u{202E}")),
+            "😀⟦hidden variation selectors: \"\\\"\\u{27e7}\\n\\u{202e}\"⟧",
+        ),
         ("a\u{202E}b".into(), "a⟦U+202E⟧b"),
         ("a\u{200B}\u{2060}\u{202E}b".into(), "a⟦U+200B U+2060⟧⟦U+202E⟧b"),
-        ("\u{AD}".repeat(10), "⟦U+00AD U+00AD U+00AD U+00AD U+00AD U+00AD U+00AD U+00AD and 2 more⟧"),
+        (
+            "\u{AD}".repeat(10),
+            "⟦U+00AD U+00AD U+00AD U+00AD U+00AD U+00AD U+00AD U+00AD and 2 more⟧",
+        ),
         ("f⟦x⟧".into(), "f⟦U+27E6⟧x⟦U+27E7⟧"),
         ("⟦U+202E⟧ ⟦U+202E".into(), "⟦U+202E⟧ ⟦U+27E6⟧U+202E"),
         ("⟦hidden \u{200B}⟧".into(), "⟦U+27E6⟧hidden ⟦U+200B⟧⟦U+27E7⟧"),
@@ -154,14 +161,21 @@ fn se_09_hosts_that_look_like_others_are_found() {
         ("http://ｇｏｏｇle.com", "google.com"),
         ("`curl https://gοοgle.com`", "google.com"),
     ] {
-        let found = lookalikes(text);
+        let found = find_lookalikes(text);
         assert_eq!(found.len(), 1, "{text}");
-        assert_eq!((found[0].looks_like.as_str(), found[0].pretence), (looks_like, Pretence::Host));
+        assert_eq!(
+            (found[0].looks_like.as_str(), found[0].context),
+            (looks_like, LookalikeContext::Host)
+        );
     }
-    for text in
-        ["https://пример.com/а", "https://сахар.рф", "https://example.com。а", "https://münchen.de", "https://例え.jp"]
-    {
-        assert_eq!(lookalikes(text), [], "{text}");
+    for text in [
+        "https://пример.com/а",
+        "https://сахар.рф",
+        "https://example.com。а",
+        "https://münchen.de",
+        "https://例え.jp",
+    ] {
+        assert_eq!(find_lookalikes(text), [], "{text}");
     }
 }
 
@@ -173,14 +187,22 @@ fn se_09_commands_that_look_like_others_are_found() {
         ("``` {.sh}\nsudо rm\n```\n", (2, 1)),
         ("#!/bin/sh\n  sudо rm\n", (2, 3)),
     ] {
-        let found = lookalikes(text);
+        let found = find_lookalikes(text);
         assert_eq!(found.len(), 1, "{text}");
         assert_eq!((found[0].line, found[0].column), place);
-        assert_eq!((found[0].looks_like.as_str(), found[0].pretence), ("sudo", Pretence::Command));
+        assert_eq!(
+            (found[0].looks_like.as_str(), found[0].context),
+            ("sudo", LookalikeContext::Command)
+        );
     }
-    for text in ["the word sudо in prose", "`echo привет, мир`", "`αx + Δt`", "```text\nsudо\n```", "`git-а` `ＡＰＩ`"]
-    {
-        assert_eq!(lookalikes(text), [], "{text}");
+    for text in [
+        "the word sudо in prose",
+        "`echo привет, мир`",
+        "`αx + Δt`",
+        "```text\nsudо\n```",
+        "`git-а` `ＡＰＩ`",
+    ] {
+        assert_eq!(find_lookalikes(text), [], "{text}");
     }
 }
 
@@ -257,10 +279,10 @@ proptest! {
         let text = text.replace('@', "");
         let report = sp_formats::report::Report::new("f", text.as_str());
         for hidden in find(&text) {
-            prop_assert_eq!(report.place_of(hidden.range.start), format!("f:{}:{}", hidden.line, hidden.column));
+            prop_assert_eq!(report.format_position(hidden.range.start), format!("f:{}:{}", hidden.line, hidden.column));
         }
-        for word in lookalikes(&text) {
-            prop_assert_eq!(report.place_of(word.range.start), format!("f:{}:{}", word.line, word.column));
+        for word in find_lookalikes(&text) {
+            prop_assert_eq!(report.format_position(word.range.start), format!("f:{}:{}", word.line, word.column));
         }
     }
 }

@@ -7,36 +7,48 @@ use serde_json::Value;
 use sp_formats::package::time;
 
 /// Nothing that is kept is from outside of these years.
-const YEARS: std::ops::RangeInclusive<i16> = 1970..=2100;
+const PLAUSIBLE_YEARS: std::ops::RangeInclusive<i16> = 1970..=2100;
 /// What is at least so large is counted in milliseconds, and then in microseconds.
-const MILLISECONDS: i64 = 100_000_000_000;
-const MICROSECONDS: i64 = 100_000_000_000_000;
+const MIN_EPOCH_MILLIS: i64 = 100_000_000_000;
+const MIN_EPOCH_MICROS: i64 = 100_000_000_000_000;
 /// Forms of a day that say which number is which.
-const DAYS: &[&str] = &["%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y"];
-const TIMES: &[&str] = &["%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
+const DATE_FORMATS: &[&str] = &[
+    "%Y-%m-%d",
+    "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%Y%m%d",
+    "%d %B %Y",
+    "%B %d, %Y",
+    "%d %b %Y",
+    "%b %d, %Y",
+];
+const DATETIME_FORMATS: &[&str] =
+    &["%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
 
 /// A time in UTC, whole seconds; none if it is no time, or one that cannot be.
-pub(crate) fn date(value: &Value) -> Option<String> {
+pub(crate) fn parse_date(value: &Value) -> Option<String> {
     let moment = match value {
-        Value::Number(number) => from_number(number.as_i64()?),
-        Value::String(text) => from_text(text.trim()),
+        Value::Number(number) => parse_epoch(number.as_i64()?),
+        Value::String(text) => parse_text(text.trim()),
         _ => None,
     }?;
     let seconds = Timestamp::from_second(moment.as_second()).ok()?;
-    YEARS.contains(&seconds.to_zoned(TimeZone::UTC).year()).then(|| time::with_z(seconds))
+    PLAUSIBLE_YEARS
+        .contains(&seconds.to_zoned(TimeZone::UTC).year())
+        .then(|| time::format_utc(seconds))
 }
 
-fn from_number(number: i64) -> Option<Timestamp> {
+fn parse_epoch(number: i64) -> Option<Timestamp> {
     match number {
         ..0 => None,
-        0..MILLISECONDS => Timestamp::from_second(number).ok(),
-        MILLISECONDS..MICROSECONDS => Timestamp::from_millisecond(number).ok(),
+        0..MIN_EPOCH_MILLIS => Timestamp::from_second(number).ok(),
+        MIN_EPOCH_MILLIS..MIN_EPOCH_MICROS => Timestamp::from_millisecond(number).ok(),
         _ => Timestamp::from_microsecond(number).ok(),
     }
 }
 
 /// A text in one of the forms. A time without a zone is one of UTC: what it was is not known.
-fn from_text(text: &str) -> Option<Timestamp> {
+fn parse_text(text: &str) -> Option<Timestamp> {
     if text.len() > 40 {
         return None;
     }
@@ -44,20 +56,32 @@ fn from_text(text: &str) -> Option<Timestamp> {
     let is_number = text.len() >= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
     time::parse(text)
         .or_else(|| text.parse::<Timestamp>().ok())
-        .or_else(|| DAYS.iter().find_map(|form| Date::strptime(form, text).ok()).and_then(|day| in_utc(day.into())))
-        .or_else(|| TIMES.iter().find_map(|form| DateTime::strptime(form, text).ok()).and_then(in_utc))
+        .or_else(|| {
+            DATE_FORMATS
+                .iter()
+                .find_map(|form| Date::strptime(form, text).ok())
+                .and_then(|day| in_utc(day.into()))
+        })
+        .or_else(|| {
+            DATETIME_FORMATS
+                .iter()
+                .find_map(|form| DateTime::strptime(form, text).ok())
+                .and_then(in_utc)
+        })
         .or_else(|| jiff::fmt::rfc2822::parse(text).ok().map(|zoned| zoned.timestamp()))
-        .or_else(|| is_number.then(|| from_number(text.parse().ok()?)).flatten())
+        .or_else(|| is_number.then(|| parse_epoch(text.parse().ok()?)).flatten())
 }
 
 /// The day at the start of the name of a file.
-pub(crate) fn in_name(path: &str) -> Option<String> {
+pub(crate) fn date_from_file_name(path: &str) -> Option<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let day = name.get(..10)?;
     let ends = name[10..].starts_with(|c: char| !c.is_ascii_digit());
-    let is_day =
-        day.bytes().enumerate().all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
-    (ends && is_day).then(|| date(&Value::from(day))).flatten()
+    let is_day = day
+        .bytes()
+        .enumerate()
+        .all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
+    (ends && is_day).then(|| parse_date(&Value::from(day))).flatten()
 }
 
 #[cfg(test)]
@@ -78,26 +102,34 @@ mod tests {
             ("1776848651", "2026-04-22T09:04:11Z"),
             ("1776848651000", "2026-04-22T09:04:11Z"),
         ] {
-            assert_eq!(date(&Value::from(text)).as_deref(), Some(wanted), "{text}");
+            assert_eq!(parse_date(&Value::from(text)).as_deref(), Some(wanted), "{text}");
         }
-        assert_eq!(date(&Value::from(1_776_848_651)).as_deref(), Some("2026-04-22T09:04:11Z"));
+        assert_eq!(
+            parse_date(&Value::from(1_776_848_651)).as_deref(),
+            Some("2026-04-22T09:04:11Z")
+        );
     }
 
     #[test]
     fn what_is_no_date_or_cannot_be_one_is_none() {
-        for bad in ["", "soon", "2026-13-01", "2026-02-30", "04/05/2026", "9999-01-01", "0001-01-01", "-5"] {
-            assert_eq!(date(&Value::from(bad)), None, "{bad}");
+        for bad in
+            ["", "soon", "2026-13-01", "2026-02-30", "04/05/2026", "9999-01-01", "0001-01-01", "-5"]
+        {
+            assert_eq!(parse_date(&Value::from(bad)), None, "{bad}");
         }
-        assert_eq!(date(&Value::from(f64::MAX)), None);
-        assert_eq!(date(&Value::from(i64::MAX)), None);
-        assert_eq!(date(&Value::Null), None);
+        assert_eq!(parse_date(&Value::from(f64::MAX)), None);
+        assert_eq!(parse_date(&Value::from(i64::MAX)), None);
+        assert_eq!(parse_date(&Value::Null), None);
     }
 
     #[test]
     fn a_name_may_begin_with_a_day() {
-        assert_eq!(in_name("log/2026-04-22 retries.md").as_deref(), Some("2026-04-22T00:00:00Z"));
-        assert_eq!(in_name("2026-04-221.md"), None);
-        assert_eq!(in_name("retries-2026-04-22.md"), None);
-        assert_eq!(in_name("ä.md"), None);
+        assert_eq!(
+            date_from_file_name("log/2026-04-22 retries.md").as_deref(),
+            Some("2026-04-22T00:00:00Z")
+        );
+        assert_eq!(date_from_file_name("2026-04-221.md"), None);
+        assert_eq!(date_from_file_name("retries-2026-04-22.md"), None);
+        assert_eq!(date_from_file_name("ä.md"), None);
     }
 }

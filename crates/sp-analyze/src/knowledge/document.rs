@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Something that somebody kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Document {
+pub struct KnowledgeDocument {
     /// Where it is from.
     pub url: String,
     /// What it is called.
@@ -18,7 +18,7 @@ pub struct Document {
     /// What it is about, in single words, sorted.
     pub tags: Vec<String>,
     /// What it says.
-    pub sections: Vec<Section>,
+    pub sections: Vec<KnowledgeSection>,
     /// The code in it: it is searched, and never quoted.
     #[serde(skip)]
     pub code: String,
@@ -26,18 +26,18 @@ pub struct Document {
 
 /// A heading and what stands below it, up to the next heading.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Section {
+pub struct KnowledgeSection {
     /// The heading; empty for what stands before the first.
     pub title: String,
     /// What stands below it.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<KnowledgeBlock>,
 }
 
 /// A paragraph, an item of a list, or whatever else stands by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Block {
+pub struct KnowledgeBlock {
     /// What it is.
-    pub sort: Sort,
+    pub sort: KnowledgeBlockKind,
     /// Its sentences, as Markdown on one line that means nothing but its words.
     pub sentences: Vec<String>,
 }
@@ -45,7 +45,7 @@ pub struct Block {
 /// What a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Sort {
+pub enum KnowledgeBlockKind {
     /// A paragraph.
     Text,
     /// An item of a list.
@@ -62,10 +62,12 @@ pub enum Sort {
     Highlight,
 }
 
-impl Document {
+impl KnowledgeDocument {
     /// Every block, with the heading above it.
-    pub fn blocks(&self) -> impl Iterator<Item = (&str, &Block)> {
-        self.sections.iter().flat_map(|section| section.blocks.iter().map(|block| (section.title.as_str(), block)))
+    pub fn blocks(&self) -> impl Iterator<Item = (&str, &KnowledgeBlock)> {
+        self.sections
+            .iter()
+            .flat_map(|section| section.blocks.iter().map(|block| (section.title.as_str(), block)))
     }
 
     /// Every sentence.
@@ -74,15 +76,16 @@ impl Document {
     }
 
     /// Joins another document of the same address to this one: what it says, and what it knows better.
-    pub fn absorb(&mut self, other: Self) {
+    pub fn merge(&mut self, other: Self) {
         if self.url.starts_with("http:") && other.url.starts_with("https:") {
             self.url = other.url;
         }
         // A page that is called `Retries - Some Site` in one place is called `Retries`.
-        if is_with_site(&self.title, &other.title) {
+        if has_site_suffix(&self.title, &other.title) {
             self.title = other.title;
         }
-        self.published_at = [self.published_at.take(), other.published_at].into_iter().flatten().min();
+        self.published_at =
+            [self.published_at.take(), other.published_at].into_iter().flatten().min();
         self.captured_at = std::mem::take(&mut self.captured_at).max(other.captured_at);
         self.tags.extend(other.tags);
         self.tags.sort();
@@ -93,7 +96,7 @@ impl Document {
         for mut section in other.sections {
             for block in &mut section.blocks {
                 // What the reader marked stands in the text, too, and counts for more there.
-                if block.sort != Sort::Highlight {
+                if block.sort != KnowledgeBlockKind::Highlight {
                     block.sentences.retain(is_new);
                 }
             }
@@ -108,7 +111,9 @@ impl Document {
 }
 
 /// Whether a title is another one with the name of a site behind it.
-pub(crate) fn is_with_site(title: &str, other: &str) -> bool {
+pub(crate) fn has_site_suffix(title: &str, other: &str) -> bool {
     let rest = title.strip_prefix(other).filter(|_| !other.is_empty());
-    rest.is_some_and(|rest| [" - ", " | ", " — ", " – ", " · ", " :: "].iter().any(|sign| rest.starts_with(sign)))
+    rest.is_some_and(|rest| {
+        [" - ", " | ", " — ", " – ", " · ", " :: "].iter().any(|sign| rest.starts_with(sign))
+    })
 }

@@ -7,20 +7,22 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Elements that have no end, or whose end is often left out: they make nothing deep.
-const FLAT: &[&str] = &[
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr", "p",
-    "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "html", "head", "body", "!doctype",
+const UNNESTED_ELEMENTS: &[&str] = &[
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
+    "track", "wbr", "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option",
+    "html", "head", "body", "!doctype",
 ];
 
 /// Elements that format words, across the ends of others.
-const FORMATTING: &[&str] =
-    &["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
+const FORMATTING_ELEMENTS: &[&str] = &[
+    "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+];
 /// In these an element may end where it begins.
-const FOREIGN: &[&str] = &["svg", "math"];
+const FOREIGN_ELEMENTS: &[&str] = &["svg", "math"];
 
 /// A tag, or the text before the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum HtmlToken<'a> {
     /// `<name …>`: the name, and all that stands behind it.
     Open(&'a str, &'a str),
     /// `</name>`
@@ -32,31 +34,34 @@ pub(crate) enum Piece<'a> {
 }
 
 /// The pieces of a page. What stands in scripts and styles is left out.
-pub(crate) fn pieces(html: &str) -> impl Iterator<Item = Piece<'_>> {
+pub(crate) fn tokenize(html: &str) -> impl Iterator<Item = HtmlToken<'_>> {
     let mut rest = html;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let (piece, after) = next(rest);
+        let (piece, after) = next_token(rest);
         rest = match piece {
-            Piece::Open(name, _) if is_raw(name) => behind_raw(after, name),
+            HtmlToken::Open(name, _) if is_raw_text(name) => skip_raw_text(after, name),
             _ => after,
         };
         Some(piece)
     })
 }
 
-fn next(rest: &str) -> (Piece<'_>, &str) {
+fn next_token(rest: &str) -> (HtmlToken<'_>, &str) {
     if let Some(comment) = rest.strip_prefix("<!--") {
         let (inside, after) = comment.split_once("-->").unwrap_or((comment, ""));
-        return (Piece::Comment(inside), after);
+        return (HtmlToken::Comment(inside), after);
     }
-    let is_tag = |text: &str| text[1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '!');
+    let is_tag = |text: &str| {
+        text[1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '!')
+    };
     if !(rest.starts_with('<') && is_tag(rest)) {
-        let ends = rest.match_indices('<').map(|(at, _)| at).find(|at| *at > 0 && is_tag(&rest[*at..]));
+        let ends =
+            rest.match_indices('<').map(|(at, _)| at).find(|at| *at > 0 && is_tag(&rest[*at..]));
         let (text, after) = rest.split_at(ends.unwrap_or(rest.len()));
-        return (Piece::Text(text), after);
+        return (HtmlToken::Text(text), after);
     }
     let end = tag_end(rest);
     let (inside, after) = (&rest[1..end], rest.get(end + 1..).unwrap_or_default());
@@ -64,7 +69,7 @@ fn next(rest: &str) -> (Piece<'_>, &str) {
     let inside = inside.trim_start_matches('/');
     let name_end = inside.find(|c: char| c.is_whitespace() || c == '/').unwrap_or(inside.len());
     let (name, attributes) = inside.split_at(name_end);
-    (if is_closing { Piece::Close(name) } else { Piece::Open(name, attributes) }, after)
+    (if is_closing { HtmlToken::Close(name) } else { HtmlToken::Open(name, attributes) }, after)
 }
 
 /// Where a tag ends: at the `>` that stands in no quotes.
@@ -84,12 +89,14 @@ fn tag_end(tag: &str) -> usize {
     tag.find('>').unwrap_or(tag.len())
 }
 
-fn is_raw(name: &str) -> bool {
+fn is_raw_text(name: &str) -> bool {
     name.eq_ignore_ascii_case("script") || name.eq_ignore_ascii_case("style")
 }
 
-fn behind_raw<'a>(rest: &'a str, name: &str) -> &'a str {
-    let is_end = |at: usize| rest[at + 2..].get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name));
+fn skip_raw_text<'a>(rest: &'a str, name: &str) -> &'a str {
+    let is_end = |at: usize| {
+        rest[at + 2..].get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name))
+    };
     let end = rest.match_indices("</").map(|(at, _)| at).find(|at| is_end(*at));
     end.map_or("", |at| &rest[at..])
 }
@@ -109,7 +116,7 @@ pub(crate) fn attribute<'a>(attributes: &'a str, name: &str) -> Option<Cow<'a, s
             _ => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
         };
         if found.eq_ignore_ascii_case(name) {
-            return Some(decoded(value));
+            return Some(decode_entities(value));
         }
         // A name without letters would be found again and again.
         rest = if after.len() < rest.len() { after } else { return None };
@@ -117,7 +124,7 @@ pub(crate) fn attribute<'a>(attributes: &'a str, name: &str) -> Option<Cow<'a, s
 }
 
 /// Text in which the entities are what they stand for.
-pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
+pub(crate) fn decode_entities(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return text.into();
     }
@@ -127,7 +134,7 @@ pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         let name_end = rest.bytes().take(12).position(|byte| byte == b';');
-        match name_end.and_then(|end| Some((entity(&rest[1..end])?, end))) {
+        match name_end.and_then(|end| Some((decode_entity(&rest[1..end])?, end))) {
             Some((c, end)) => {
                 out.push(c);
                 rest = &rest[end + 1..];
@@ -142,8 +149,9 @@ pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
-fn entity(name: &str) -> Option<char> {
-    let number = |digits: &str, base: u32| u32::from_str_radix(digits, base).ok().and_then(char::from_u32);
+fn decode_entity(name: &str) -> Option<char> {
+    let number =
+        |digits: &str, base: u32| u32::from_str_radix(digits, base).ok().and_then(char::from_u32);
     match name {
         "amp" => Some('&'),
         "lt" => Some('<'),
@@ -161,7 +169,7 @@ fn entity(name: &str) -> Option<char> {
 /// The elements that are open, as a browser sees them: an end that nothing began ends nothing, `<div/>` is only
 /// begun, and formatting goes on until its own end comes.
 #[derive(Default)]
-struct Open {
+struct OpenElements {
     names: Vec<String>,
     /// How many of each name there are.
     counts: HashMap<String, usize>,
@@ -169,30 +177,31 @@ struct Open {
     formatting: usize,
 }
 
-impl Open {
+impl OpenElements {
     fn count(&self, name: &str) -> usize {
         self.counts.get(name).copied().unwrap_or_default()
     }
 
-    fn begin(&mut self, name: &str, is_closed: bool) {
-        let is_foreign = FOREIGN.iter().any(|foreign| self.count(foreign) > 0 || name == *foreign);
-        if FLAT.contains(&name) || is_closed && is_foreign {
+    fn open(&mut self, name: &str, is_closed: bool) {
+        let is_foreign =
+            FOREIGN_ELEMENTS.iter().any(|foreign| self.count(foreign) > 0 || name == *foreign);
+        if UNNESTED_ELEMENTS.contains(&name) || is_closed && is_foreign {
             return;
         }
         if name == "a" {
             // A link in a link ends the one before.
-            self.end(name);
+            self.close(name);
         }
         *self.counts.entry(name.to_owned()).or_default() += 1;
-        match FORMATTING.contains(&name) {
+        match FORMATTING_ELEMENTS.contains(&name) {
             true => self.formatting += 1,
             false => self.names.push(name.to_owned()),
         }
     }
 
-    fn end(&mut self, name: &str) {
+    fn close(&mut self, name: &str) {
         let Some(count) = self.counts.get_mut(name).filter(|count| **count > 0) else { return };
-        if FORMATTING.contains(&name) {
+        if FORMATTING_ELEMENTS.contains(&name) {
             *count -= 1;
             self.formatting -= 1;
             return;
@@ -209,18 +218,18 @@ impl Open {
 }
 
 /// How deep the elements of a page stand in each other, and how many there are.
-pub(crate) fn size(html: &str) -> (usize, usize) {
-    let (mut open, mut deepest, mut count) = (Open::default(), 0, 0);
-    for piece in pieces(html) {
+pub(crate) fn depth_and_count(html: &str) -> (usize, usize) {
+    let (mut open, mut deepest, mut count) = (OpenElements::default(), 0, 0);
+    for piece in tokenize(html) {
         match piece {
-            Piece::Open(name, rest) => {
+            HtmlToken::Open(name, rest) => {
                 // A browser begins the formatting that is open anew in every element.
                 count += 1 + open.formatting;
-                open.begin(&name.to_ascii_lowercase(), rest.ends_with('/'));
+                open.open(&name.to_ascii_lowercase(), rest.ends_with('/'));
                 deepest = deepest.max(open.names.len() + open.formatting);
             }
-            Piece::Close(name) => open.end(&name.to_ascii_lowercase()),
-            Piece::Comment(_) | Piece::Text(_) => {}
+            HtmlToken::Close(name) => open.close(&name.to_ascii_lowercase()),
+            HtmlToken::Comment(_) | HtmlToken::Text(_) => {}
         }
     }
     (deepest, count)
@@ -233,37 +242,40 @@ mod tests {
     #[test]
     fn tags_are_found_in_broken_pages_too() {
         let html = "<a href=\"x>y\" B='2'>t < 3</a><script>if (a<b) '</p>'</script><!-- c --><p>";
-        let all: Vec<_> = pieces(html).collect();
+        let all: Vec<_> = tokenize(html).collect();
         assert_eq!(
             all,
             [
-                Piece::Open("a", " href=\"x>y\" B='2'"),
-                Piece::Text("t < 3"),
-                Piece::Close("a"),
-                Piece::Open("script", ""),
-                Piece::Close("script"),
-                Piece::Comment(" c "),
-                Piece::Open("p", ""),
+                HtmlToken::Open("a", " href=\"x>y\" B='2'"),
+                HtmlToken::Text("t < 3"),
+                HtmlToken::Close("a"),
+                HtmlToken::Open("script", ""),
+                HtmlToken::Close("script"),
+                HtmlToken::Comment(" c "),
+                HtmlToken::Open("p", ""),
             ]
         );
         assert_eq!(attribute(" href=\"x>y\" B='2' c", "b").as_deref(), Some("2"));
         assert_eq!(attribute(" = = =", "b"), None);
-        assert_eq!(pieces("<").count(), 1);
-        assert_eq!(pieces("<a href=\"").count(), 1);
-        assert_eq!(decoded("a &amp; &#233; &#x41; &bogus; &"), "a & é A &bogus; &");
+        assert_eq!(tokenize("<").count(), 1);
+        assert_eq!(tokenize("<a href=\"").count(), 1);
+        assert_eq!(decode_entities("a &amp; &#233; &#x41; &bogus; &"), "a & é A &bogus; &");
     }
 
     #[test]
     fn a_page_that_is_deep_is_known() {
-        assert_eq!(size(&"<div>".repeat(1000)).0, 1000);
-        assert_eq!(size(&"<p>text".repeat(1000)).0, 0);
-        assert_eq!(size("<div><p>a</div><div></div>").0, 1);
-        assert_eq!(size(&"<div/>".repeat(1000)).0, 1000);
-        assert_eq!(size(&"<div></b></p>".repeat(1000)).0, 1000);
-        assert_eq!(size(&format!("<svg>{}</svg>", "<path d='x'/>".repeat(1000))).0, 1);
-        assert_eq!(size(&"<div><span></div>".repeat(1000)).0, 2);
-        assert_eq!(size(&"<b><i>x</b>".repeat(1000)).0, 1001);
-        assert_eq!(size(&"<a name=x>".repeat(1000)).0, 1);
-        assert_eq!(size(&format!("{}{}", "<font>".repeat(100), "<p>".repeat(1000))).1, 100 * 101 / 2 + 1000 * 101);
+        assert_eq!(depth_and_count(&"<div>".repeat(1000)).0, 1000);
+        assert_eq!(depth_and_count(&"<p>text".repeat(1000)).0, 0);
+        assert_eq!(depth_and_count("<div><p>a</div><div></div>").0, 1);
+        assert_eq!(depth_and_count(&"<div/>".repeat(1000)).0, 1000);
+        assert_eq!(depth_and_count(&"<div></b></p>".repeat(1000)).0, 1000);
+        assert_eq!(depth_and_count(&format!("<svg>{}</svg>", "<path d='x'/>".repeat(1000))).0, 1);
+        assert_eq!(depth_and_count(&"<div><span></div>".repeat(1000)).0, 2);
+        assert_eq!(depth_and_count(&"<b><i>x</b>".repeat(1000)).0, 1001);
+        assert_eq!(depth_and_count(&"<a name=x>".repeat(1000)).0, 1);
+        assert_eq!(
+            depth_and_count(&format!("{}{}", "<font>".repeat(100), "<p>".repeat(1000))).1,
+            100 * 101 / 2 + 1000 * 101
+        );
     }
 }

@@ -2,34 +2,45 @@
 
 use serde_json::{Map, Value};
 
-use crate::knowledge::date::date;
+use crate::knowledge::date::parse_date;
 
 /// Under which names tools keep what is known, without `-`, `_` and blanks. The first that is there counts.
-const URL: &[&str] = &["url", "sourceurl", "canonicalurl", "canonical", "source", "link", "permalink", "href", "uri"];
-const TITLE: &[&str] = &["title", "name", "headline"];
-const KIND: &[&str] = &["kind", "type"];
+const URL_KEYS: &[&str] = &[
+    "url",
+    "sourceurl",
+    "canonicalurl",
+    "canonical",
+    "source",
+    "link",
+    "permalink",
+    "href",
+    "uri",
+];
+const TITLE_KEYS: &[&str] = &["title", "name", "headline"];
+const KIND_KEYS: &[&str] = &["kind", "type"];
 #[rustfmt::skip]
-const CAPTURED: &[&str] = &[
+const CAPTURED_KEYS: &[&str] = &[
     "capturedat", "captured", "savedat", "saved", "clippedat", "clipped", "dateadded", "addedat", "added",
     "createdat", "created", "date", "timeadded", "timestamp",
 ];
-const PUBLISHED: &[&str] = &["publishedat", "published", "datepublished", "publishdate", "pubdate"];
-const TAGS: &[&str] = &["tags", "tag", "keywords", "topics"];
-const HIGHLIGHTS: &[&str] = &["highlights", "quotes", "annotations"];
-const TEXT: &[&str] = &["text", "content", "markdown", "body"];
-const HTML: &[&str] = &["html", "contenthtml"];
-const ABOUT: &[&str] = &["description", "summary", "excerpt", "note", "notes"];
+const PUBLISHED_KEYS: &[&str] =
+    &["publishedat", "published", "datepublished", "publishdate", "pubdate"];
+const TAGS_KEYS: &[&str] = &["tags", "tag", "keywords", "topics"];
+const HIGHLIGHTS_KEYS: &[&str] = &["highlights", "quotes", "annotations"];
+const TEXT_KEYS: &[&str] = &["text", "content", "markdown", "body"];
+const HTML_KEYS: &[&str] = &["html", "contenthtml"];
+const DESCRIPTION_KEYS: &[&str] = &["description", "summary", "excerpt", "note", "notes"];
 /// In an object with what somebody marked, the words stand under one of these.
-const MARKED: &[&str] = &["text", "quote", "highlight", "content", "note"];
+const HIGHLIGHT_TEXT_KEYS: &[&str] = &["text", "quote", "highlight", "content", "note"];
 /// Of one document so much is taken.
-const MOST_TAGS: usize = 64;
-const MOST_HIGHLIGHTS: usize = 500;
-const LONGEST_TITLE: usize = 300;
-const LONGEST_WORD: usize = 64;
+const MAX_TAGS: usize = 64;
+const MAX_HIGHLIGHTS: usize = 500;
+const MAX_TITLE_LEN: usize = 300;
+const MAX_WORD_LEN: usize = 64;
 
 /// What is known of a document. What is missing is none or empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Meta {
+pub(crate) struct DocumentMeta {
     pub url: Option<String>,
     pub title: Option<String>,
     pub kind: Option<String>,
@@ -40,45 +51,47 @@ pub(crate) struct Meta {
     pub text: Option<String>,
     pub html: Option<String>,
     /// What the document is about, in somebody's words.
-    pub about: Option<String>,
+    pub description: Option<String>,
     /// A date that is none: under which name, and what stands there.
     pub bad_date: Option<(String, String)>,
 }
 
-impl Meta {
+impl DocumentMeta {
     /// Every value in a fixed order, without names: see [`Folder::values`](crate::knowledge::Folder::values).
     pub(crate) fn values(&self) -> serde_json::Value {
         serde_json::json!([
             [self.url, self.title, self.kind, self.captured, self.published],
             [self.tags, self.highlights],
-            [self.text, self.html, self.about, self.bad_date],
+            [self.text, self.html, self.description, self.bad_date],
         ])
     }
 
     /// What an object says.
-    pub(crate) fn of(value: &Value) -> Self {
+    pub(crate) fn from_json(value: &Value) -> Self {
         let Value::Object(members) = value else { return Self::default() };
-        let fields = Fields::new(members);
+        let fields = MetaFields::new(members);
         let mut bad_date = None;
         let mut moment = |names: &[&str]| {
             let (name, value) = fields.first(names)?;
-            let found = date(value);
+            let found = parse_date(value);
             if found.is_none() {
-                bad_date = Some((name.to_owned(), shown(value)));
+                bad_date = Some((name.to_owned(), display_value(value)));
             }
             found
         };
         Self {
-            captured: moment(CAPTURED),
-            published: moment(PUBLISHED),
-            url: fields.address(),
-            title: fields.text(TITLE).map(|title| on_one_line(&title, LONGEST_TITLE)),
-            kind: fields.text(KIND).map(|kind| on_one_line(&kind, LONGEST_WORD).to_lowercase()),
+            captured: moment(CAPTURED_KEYS),
+            published: moment(PUBLISHED_KEYS),
+            url: fields.url(),
+            title: fields.text(TITLE_KEYS).map(|title| to_single_line(&title, MAX_TITLE_LEN)),
+            kind: fields
+                .text(KIND_KEYS)
+                .map(|kind| to_single_line(&kind, MAX_WORD_LEN).to_lowercase()),
             tags: fields.tags(),
             highlights: fields.highlights(),
-            text: fields.text(TEXT),
-            html: fields.text(HTML),
-            about: fields.text(ABOUT),
+            text: fields.text(TEXT_KEYS),
+            html: fields.text(HTML_KEYS),
+            description: fields.text(DESCRIPTION_KEYS),
             bad_date,
         }
     }
@@ -103,30 +116,37 @@ impl Meta {
             highlights: all(self.highlights, &other.highlights),
             text: self.text.or_else(|| other.text.clone()),
             html: self.html.or_else(|| other.html.clone()),
-            about: self.about.or_else(|| other.about.clone()),
+            description: self.description.or_else(|| other.description.clone()),
             bad_date: self.bad_date.or_else(|| other.bad_date.clone()),
         }
     }
 }
 
 /// The members of an object, by names that tools write in different ways.
-struct Fields<'a> {
+struct MetaFields<'a> {
     /// The name without what tools put between its words, the name, and what stands there. What says nothing is
     /// left out.
     members: Vec<(String, &'a str, &'a Value)>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> MetaFields<'a> {
     fn new(members: &'a Map<String, Value>) -> Self {
-        let says = |value: &Value| !value.is_null() && value.as_str().is_none_or(|text| !text.trim().is_empty());
+        let says = |value: &Value| {
+            !value.is_null() && value.as_str().is_none_or(|text| !text.trim().is_empty())
+        };
         let said = members.iter().filter(|(_, value)| says(value));
-        Self { members: said.map(|(key, value)| (plain(key), key.as_str(), value)).collect() }
+        Self {
+            members: said.map(|(key, value)| (normalize_key(key), key.as_str(), value)).collect(),
+        }
     }
 
     /// The first of some names that says something.
     fn first(&self, names: &[&str]) -> Option<(&'a str, &'a Value)> {
         names.iter().find_map(|name| {
-            self.members.iter().find(|(plain, ..)| plain == name).map(|(_, key, value)| (*key, *value))
+            self.members
+                .iter()
+                .find(|(plain, ..)| plain == name)
+                .map(|(_, key, value)| (*key, *value))
         })
     }
 
@@ -135,28 +155,32 @@ impl<'a> Fields<'a> {
     }
 
     /// The first that looks like an address: `source` is often the name of a book.
-    fn address(&self) -> Option<String> {
+    fn url(&self) -> Option<String> {
         let text = |name: &&str| self.text(&[*name]).filter(|text| text.contains("://"));
-        URL.iter().find_map(text).or_else(|| self.text(&["url"]))
+        URL_KEYS.iter().find_map(text).or_else(|| self.text(&["url"]))
     }
 
     fn tags(&self) -> Vec<String> {
-        let words: Vec<String> = match self.first(TAGS) {
+        let words: Vec<String> = match self.first(TAGS_KEYS) {
             Some((_, Value::String(text))) => text.split([',', ';']).map(str::to_owned).collect(),
-            Some((_, Value::Array(items))) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Some((_, Value::Array(items))) => {
+                items.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+            }
             _ => Vec::new(),
         };
-        words.iter().filter_map(|word| tag(word)).take(MOST_TAGS).collect()
+        words.iter().filter_map(|word| normalize_tag(word)).take(MAX_TAGS).collect()
     }
 
     fn highlights(&self) -> Vec<String> {
         let one = |item: &Value| match item {
             Value::String(text) => Some(text.clone()),
-            Value::Object(members) => Fields::new(members).text(MARKED),
+            Value::Object(members) => MetaFields::new(members).text(HIGHLIGHT_TEXT_KEYS),
             _ => None,
         };
-        match self.first(HIGHLIGHTS) {
-            Some((_, Value::Array(items))) => items.iter().filter_map(one).take(MOST_HIGHLIGHTS).collect(),
+        match self.first(HIGHLIGHTS_KEYS) {
+            Some((_, Value::Array(items))) => {
+                items.iter().filter_map(one).take(MAX_HIGHLIGHTS).collect()
+            }
             Some((_, Value::String(text))) => vec![text.clone()],
             _ => Vec::new(),
         }
@@ -164,21 +188,26 @@ impl<'a> Fields<'a> {
 }
 
 /// A tag as it is kept: in lower case, without the sign before it.
-pub(crate) fn tag(word: &str) -> Option<String> {
+pub(crate) fn normalize_tag(word: &str) -> Option<String> {
     let word = word.trim().trim_start_matches('#').to_lowercase();
-    let is_tag = !word.is_empty() && word.len() <= LONGEST_WORD && !word.chars().any(char::is_control);
+    let is_tag =
+        !word.is_empty() && word.len() <= MAX_WORD_LEN && !word.chars().any(char::is_control);
     is_tag.then_some(word)
 }
 
 /// The name of a member without what tools put between its words.
-fn plain(key: &str) -> String {
-    key.chars().filter(|c| !matches!(c, '-' | '_' | ' ' | ':')).flat_map(char::to_lowercase).collect()
+fn normalize_key(key: &str) -> String {
+    key.chars()
+        .filter(|c| !matches!(c, '-' | '_' | ' ' | ':'))
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Words with one blank between them, so many characters at the most, and nothing that does not show.
-pub(crate) fn on_one_line(text: &str, most: usize) -> String {
+pub(crate) fn to_single_line(text: &str, most: usize) -> String {
     let visible: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
-    let visible: String = visible.chars().filter(|c| !sp_formats::printable::is_hidden(*c)).collect();
+    let visible: String =
+        visible.chars().filter(|c| !sp_formats::printable::is_hidden(*c)).collect();
     let line = visible.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", line[..end].trim_end()),
@@ -186,9 +215,9 @@ pub(crate) fn on_one_line(text: &str, most: usize) -> String {
     }
 }
 
-fn shown(value: &Value) -> String {
+fn display_value(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    on_one_line(&text, LONGEST_WORD)
+    to_single_line(&text, MAX_WORD_LEN)
 }
 
 #[cfg(test)]
@@ -197,7 +226,7 @@ mod tests {
 
     #[test]
     fn cp_12_what_tools_know_is_found_under_the_names_that_they_use() {
-        let meta = Meta::of(&serde_json::json!({
+        let meta = DocumentMeta::from_json(&serde_json::json!({
             "Source": "https://example.com/a", "title": "A\n title", "date-added": "2026-04-22",
             "published": 1_776_848_651, "tags": "Rust, #CLI", "type": "Docs",
             "highlights": [{"text": "One."}, "Two.", 3],
@@ -214,10 +243,11 @@ mod tests {
 
     #[test]
     fn a_book_is_no_address_and_a_bad_date_is_told() {
-        let meta =
-            Meta::of(&serde_json::json!({"source": "A Book", "link": "https://example.com/b", "created": "soon"}));
+        let meta = DocumentMeta::from_json(
+            &serde_json::json!({"source": "A Book", "link": "https://example.com/b", "created": "soon"}),
+        );
         assert_eq!(meta.url.as_deref(), Some("https://example.com/b"));
         assert_eq!(meta.bad_date, Some(("created".into(), "soon".into())));
-        assert_eq!(Meta::of(&Value::from(3)), Meta::default());
+        assert_eq!(DocumentMeta::from_json(&Value::from(3)), DocumentMeta::default());
     }
 }

@@ -4,27 +4,33 @@
 //! packages and skills all become [`Document`]s, sentences with an address and a date. Documents in, a pack
 //! out. No disk, no network, no clock, no model: the same input gives the same output everywhere.
 
-mod address;
-mod claim;
+mod classify;
 mod compose;
 mod date;
 mod document;
-mod forms;
+mod formats;
 mod html;
-mod index;
 mod markdown;
 mod meta;
-mod names;
-mod page;
 mod phrases;
 mod rank;
 mod sentence;
+mod synonyms;
+mod url;
+mod web_page;
+mod word_index;
 
-pub use address::{address, identity, source_id};
-pub use claim::best_sentence;
-pub use compose::{Brief, Choosable, Composed, Left, Pick, Pool, Source, Span, TooSmall, compose, gather};
-pub use document::{Block, Document, Section, Sort};
-pub use forms::{FOLDER_FILE, File, Folder, Read, Skipped, most_bytes, read, sidecars};
-pub use index::{join, words};
-pub use rank::{Candidate, Question, Ranking, rank};
-pub use sentence::plain;
+pub use classify::best_sentence;
+pub use compose::{
+    Brief, BudgetError, CandidateList, CandidateSentence, ClaimPool, ComposedFiles, OmittedItem,
+    RankedSource, SelectedQuote, collect_claims, compose,
+};
+pub use document::{KnowledgeBlock, KnowledgeBlockKind, KnowledgeDocument, KnowledgeSection};
+pub use formats::{
+    FOLDER_DEFAULTS_FILE, FolderDefaults, KnowledgeFile, ParsedDocuments, SkippedInput,
+    max_file_bytes, parse_file, sidecar_paths,
+};
+pub use rank::{DocumentRanking, IndexedDocument, KnowledgeQuery, rank};
+pub use sentence::to_plain_text;
+pub use url::{normalize_url, source_id, url_identity};
+pub use word_index::{index_words, merge_words};

@@ -2,7 +2,7 @@
 
 /// Words that warn wherever they stand.
 #[rustfmt::skip]
-pub(crate) const WARNS: &[&str] = &[
+pub(crate) const WARNING_PHRASES: &[&str] = &[
     "deprecated", "no longer", "obsolete", "must not", "mustn't", "must never", "should not", "shouldn't",
     "should never", "anti-pattern", "antipattern", "pitfall", "beware", "not recommended", "insecure", "outdated",
     "discouraged", "was removed", "has been removed", "is dangerous", "is vulnerable", "common mistake", "is legacy",
@@ -10,26 +10,26 @@ pub(crate) const WARNS: &[&str] = &[
 
 /// Words that warn where a clause begins with them.
 #[rustfmt::skip]
-pub(crate) const FORBIDS: &[&str] = &[
+pub(crate) const PROHIBITION_PHRASES: &[&str] = &[
     "do not", "don't", "don’t", "never", "avoid", "stop using", "refrain from",
 ];
 
 /// What stands before the beginning of a clause.
 #[rustfmt::skip]
-pub(crate) const CLAUSES: &[&str] = &[
+pub(crate) const CLAUSE_SEPARATORS: &[&str] = &[
     ". ", "; ", ": ", ", ", " and ", " so ", " but ", " or ", " then ", " — ", " – ", "(", " to ", " please ",
 ];
 
 /// Words that advise.
 #[rustfmt::skip]
-pub(crate) const ADVISES: &[&str] = &[
+pub(crate) const ADVICE_PHRASES: &[&str] = &[
     "always", "must", "should", "prefer", "recommended", "recommend", "best practice", "make sure", "ensure",
     "required to", "requires", "need to", "needs to", "have to", "has to", "by default", "at least", "at most",
 ];
 
 /// How a sentence begins that tells what to do.
 #[rustfmt::skip]
-pub(crate) const IMPERATIVES: &[&str] = &[
+pub(crate) const IMPERATIVE_VERBS: &[&str] = &[
     "use", "set", "keep", "store", "return", "validate", "add", "run", "call", "create", "write", "pin", "check",
     "wrap", "put", "pass", "enable", "disable", "configure", "choose", "treat", "send", "read", "retry", "rotate",
     "encrypt", "sign", "verify", "define", "declare", "split", "prefer", "start", "close", "expose", "emit",
@@ -43,7 +43,7 @@ pub(crate) const IMPERATIVES: &[&str] = &[
 
 /// The same words are names of things, too: then something else stands behind them.
 #[rustfmt::skip]
-pub(crate) const AMBIGUOUS: &[&str] = &[
+pub(crate) const AMBIGUOUS_VERBS: &[&str] = &[
     "limit", "cache", "log", "test", "batch", "hash", "release", "reserve", "name", "scope", "stream", "track",
     "version", "document", "export", "group", "index", "mark", "mount", "order", "profile", "quote", "record",
     "sample", "schedule", "sort", "tag", "tune", "vacuum", "warm", "watch", "stop", "lock", "queue", "trace",
@@ -53,7 +53,7 @@ pub(crate) const AMBIGUOUS: &[&str] = &[
 
 /// What stands behind a verb that commands.
 #[rustfmt::skip]
-pub(crate) const OBJECTS: &[&str] = &[
+pub(crate) const OBJECT_WORDS: &[&str] = &[
     "the", "a", "an", "all", "every", "each", "your", "it", "them", "only", "no", "one", "with", "in", "on", "by",
     "at", "what", "how", "both", "any", "its", "their", "against", "per", "once", "early", "first", "before", "after",
     "up",
@@ -61,7 +61,7 @@ pub(crate) const OBJECTS: &[&str] = &[
 
 /// What leads back to a sentence before it, so that it says little alone.
 #[rustfmt::skip]
-pub(crate) const LEANS: &[&str] = &[
+pub(crate) const DEPENDENT_OPENERS: &[&str] = &[
     "this", "that", "these", "those", "it", "they", "he", "she", "however", "but", "so", "and", "then", "also",
     "thus", "therefore", "hence", "instead", "otherwise", "besides", "moreover", "furthermore", "for example",
     "for instance", "in this", "in that", "in addition", "as a result", "here", "there", "such", "both", "which",
@@ -71,7 +71,7 @@ pub(crate) const LEANS: &[&str] = &[
 
 /// What belongs to a site and not to its subject.
 #[rustfmt::skip]
-pub(crate) const SITE: &[&str] = &[
+pub(crate) const BOILERPLATE_PHRASES: &[&str] = &[
     "cookie", "subscribe", "newsletter", "sign up", "click here", "read more", "all rights reserved", "©",
     "share this", "follow us", "terms of service", "privacy policy", "advertisement", "leave a comment", "log in to",
     "min read", "in this article", "in this post", "in this tutorial", "we will look", "we'll look", "let's",
@@ -80,7 +80,7 @@ pub(crate) const SITE: &[&str] = &[
 
 /// What speaks to whoever reads the pack as if it were the user.
 #[rustfmt::skip]
-pub(crate) const COMMANDS: &[&str] = &[
+pub(crate) const INJECTION_PHRASES: &[&str] = &[
     "ignore all previous", "ignore previous", "ignore the above", "ignore all instructions",
     "ignore your instructions", "ignore any instructions", "disregard previous", "disregard all", "disregard the",
     "system prompt", "you are now", "do not tell the user", "don't tell the user", "without telling the user",
@@ -91,7 +91,7 @@ pub(crate) const COMMANDS: &[&str] = &[
 
 /// How one sees that something is done.
 #[rustfmt::skip]
-pub(crate) const SHOWS: &[&str] = &[
+pub(crate) const SUCCESS_PHRASES: &[&str] = &[
     "should see", "you will see", "you'll see", "verify that", "check that", "confirm that", "make sure that",
     "expected output", "should return", "should print", "should pass", "passes when", "is done when", "returns 200",
     "should now", "to verify", "to confirm", "should be", "works when",

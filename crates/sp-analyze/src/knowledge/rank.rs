@@ -7,36 +7,36 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::stemming::{each_word, idle};
+use crate::stemming::{for_each_word, stop_words};
 
-use crate::knowledge::index::{Counts, entries};
-use crate::knowledge::names::{others, with_phrases};
+use crate::knowledge::synonyms::{join_compounds, synonyms_of};
+use crate::knowledge::word_index::{WordCounts, decode_words};
 
 /// The constants of BM25 that everybody uses.
-const SATURATION: f64 = 1.2;
-const LENGTH: f64 = 0.75;
+const BM25_K1: f64 = 1.2;
+const BM25_B: f64 = 0.75;
 /// What a word in a title or tag, and in a heading or marked text, counts for.
-const IN_TITLE: f64 = 4.0;
-const IN_MARKED: f64 = 1.5;
+const TITLE_WEIGHT: f64 = 4.0;
+const MARKED_WEIGHT: f64 = 1.5;
 /// What another name for a word that was asked for weighs.
-const OTHER_NAME: f64 = 0.6;
+const SYNONYM_WEIGHT: f64 = 0.6;
 /// What words weigh that nearly every request has.
-const POLITE: f64 = 0.15;
+const FILLER_WEIGHT: f64 = 0.15;
 /// From how many of the best documents words are taken, how many, and what they weigh at the most.
-const BEST: usize = 4;
-const TAKEN: usize = 12;
-const WEIGHT: f64 = 0.3;
+const EXPANSION_DOCUMENTS: usize = 4;
+const MAX_EXPANSION_WORDS: usize = 12;
+const MAX_EXPANSION_WEIGHT: f64 = 0.3;
 /// How much of a score depends on how many of the words that were asked for are there at all.
-const COVERED: f64 = 0.5;
+const COVERAGE_WEIGHT: f64 = 0.5;
 /// How much newer documents are preferred, and after how many days half of that is gone.
-const NEWER: f64 = 0.1;
-const HALF_LIFE: f64 = 365.0;
+const RECENCY_WEIGHT: f64 = 0.1;
+const RECENCY_HALF_LIFE_DAYS: f64 = 365.0;
 /// Scores as whole numbers.
-const SCALE: f64 = 1_000_000.0;
+const SCORE_SCALE: f64 = 1_000_000.0;
 
 /// Words of requests that say nothing of the subject.
 #[rustfmt::skip]
-const POLITENESS: &[&str] = &[
+const FILLER_WORDS: &[&str] = &[
     "build", "building", "make", "making", "create", "want", "need", "help", "give", "show", "tell", "write", "add",
     "current", "best", "practice", "good", "new", "project", "app", "application", "tool", "please", "like", "work",
     "way", "without", "them", "they", "their", "each", "one", "two", "only", "must", "also", "than", "then", "every",
@@ -47,20 +47,22 @@ const POLITENESS: &[&str] = &[
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Question {
+pub struct KnowledgeQuery {
     /// The words, each with what it weighs.
     words: Vec<(u64, f64)>,
 }
 
-impl Question {
+impl KnowledgeQuery {
     /// What is asked for in some texts, each with what its words weigh.
     pub fn new(texts: &[(&str, f64)]) -> Self {
-        let idle = idle();
-        let polite: HashSet<u64> = POLITENESS.iter().flat_map(|word| hashes(word)).collect();
+        let idle = stop_words();
+        let polite: HashSet<u64> = FILLER_WORDS.iter().flat_map(|word| word_hashes(word)).collect();
         let mut words: Vec<(u64, f64)> = Vec::new();
         for (text, weight) in texts {
-            for word in hashes(&with_phrases(text)).into_iter().filter(|word| !idle.contains(word)) {
-                let weight = if polite.contains(&word) { weight * POLITE } else { *weight };
+            for word in
+                word_hashes(&join_compounds(text)).into_iter().filter(|word| !idle.contains(word))
+            {
+                let weight = if polite.contains(&word) { weight * FILLER_WEIGHT } else { *weight };
                 match words.iter_mut().find(|(known, _)| *known == word) {
                     Some((_, known)) => *known = known.max(weight),
                     None => words.push((word, weight)),
@@ -68,9 +70,9 @@ impl Question {
             }
         }
         for (word, weight) in words.clone() {
-            for other in others(word) {
+            for other in synonyms_of(word) {
                 if !words.iter().any(|(known, _)| *known == other) {
-                    words.push((other, weight * OTHER_NAME));
+                    words.push((other, weight * SYNONYM_WEIGHT));
                 }
             }
         }
@@ -83,15 +85,15 @@ impl Question {
     }
 }
 
-fn hashes(text: &str) -> Vec<u64> {
+fn word_hashes(text: &str) -> Vec<u64> {
     let mut found = Vec::new();
-    each_word(text, &mut |word| found.push(word));
+    for_each_word(text, &mut |word| found.push(word));
     found
 }
 
 /// A document, as far as it is ranked.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct IndexedDocument {
     /// What is the same for all addresses of the document.
     pub identity: String,
     /// On which day it was captured, as the number of the day.
@@ -102,134 +104,171 @@ pub struct Candidate {
 
 /// The order of documents.
 #[derive(Debug, Clone, Default)]
-pub struct Ranking {
+pub struct DocumentRanking {
     /// Places of candidates with their scores, the best first; those without any of the words are not there.
-    pub places: Vec<(usize, u64)>,
+    pub hits: Vec<(usize, u64)>,
     /// What each word that was asked for is worth.
-    pub worth: HashMap<u64, f64>,
+    pub word_weights: HashMap<u64, f64>,
 }
 
 /// Ranks documents.
-pub fn rank(candidates: &[Candidate], question: &Question) -> Ranking {
-    let texts = Texts::of(candidates);
-    let idle = idle();
-    let first = texts.scores(&question.words);
-    let taken = texts
-        .common(&first.scores, |word| idle.contains(&word) || question.words.iter().any(|(known, _)| *known == word));
-    let all = if taken.is_empty() { first } else { texts.scores(&[question.words.as_slice(), &taken].concat()) };
+pub fn rank(candidates: &[IndexedDocument], question: &KnowledgeQuery) -> DocumentRanking {
+    let texts = Bm25Corpus::of(candidates);
+    let idle = stop_words();
+    let first = texts.score(&question.words);
+    let taken = texts.expansion_words(&first.scores, |word| {
+        idle.contains(&word) || question.words.iter().any(|(known, _)| *known == word)
+    });
+    let all = if taken.is_empty() {
+        first
+    } else {
+        texts.score(&[question.words.as_slice(), &taken].concat())
+    };
     let newest = candidates.iter().map(|candidate| candidate.day).max().unwrap_or_default();
-    let newer = |day: i32| 1.0 + NEWER * (-f64::from(newest - day) / HALF_LIFE).exp2();
+    let newer = |day: i32| {
+        1.0 + RECENCY_WEIGHT * (-f64::from(newest - day) / RECENCY_HALF_LIFE_DAYS).exp2()
+    };
     let mut places: Vec<(usize, u64)> = all
         .scores
         .iter()
         .enumerate()
-        .map(|(at, score)| (at, whole(score * newer(candidates[at].day))))
+        .map(|(at, score)| (at, to_fixed_point(score * newer(candidates[at].day))))
         .filter(|(_, score)| *score > 0)
         .collect();
     places.sort_by(|(a, a_score), (b, b_score)| {
         b_score.cmp(a_score).then_with(|| candidates[*a].identity.cmp(&candidates[*b].identity))
     });
-    Ranking { places, worth: all.worth }
+    DocumentRanking { hits: places, word_weights: all.word_weights }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "scores are small and not negative")]
-fn whole(score: f64) -> u64 {
-    (score * SCALE).round() as u64
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "scores are small and not negative"
+)]
+fn to_fixed_point(score: f64) -> u64 {
+    (score * SCORE_SCALE).round() as u64
 }
 
 /// The candidates with the lengths of their texts.
-struct Texts<'a> {
-    candidates: &'a [Candidate],
+struct Bm25Corpus<'a> {
+    candidates: &'a [IndexedDocument],
     lengths: Vec<f64>,
-    mean: f64,
+    mean_length: f64,
 }
 
-struct Scored {
+struct Bm25Scores {
     scores: Vec<f64>,
-    worth: HashMap<u64, f64>,
+    word_weights: HashMap<u64, f64>,
 }
 
-impl<'a> Texts<'a> {
-    fn of(candidates: &'a [Candidate]) -> Self {
-        let length = |candidate: &Candidate| {
-            entries(&candidate.words).map(|(_, counts)| f64::from(counts.text) + f64::from(counts.marked)).sum()
+impl<'a> Bm25Corpus<'a> {
+    fn of(candidates: &'a [IndexedDocument]) -> Self {
+        let length = |candidate: &IndexedDocument| {
+            decode_words(&candidate.words)
+                .map(|(_, counts)| f64::from(counts.text) + f64::from(counts.marked))
+                .sum()
         };
         let lengths: Vec<f64> = candidates.iter().map(length).collect();
-        let mean = (lengths.iter().sum::<f64>() / number(lengths.len()).max(1.0)).max(1.0);
-        Self { candidates, lengths, mean }
+        let mean_length = (lengths.iter().sum::<f64>() / to_f64(lengths.len()).max(1.0)).max(1.0);
+        Self { candidates, lengths, mean_length }
     }
 
     /// How near each document is to some words.
-    fn scores(&self, sought: &[(u64, f64)]) -> Scored {
-        let places: HashMap<u64, usize> = sought.iter().enumerate().map(|(at, (word, _))| (*word, at)).collect();
+    fn score(&self, sought: &[(u64, f64)]) -> Bm25Scores {
+        let places: HashMap<u64, usize> =
+            sought.iter().enumerate().map(|(at, (word, _))| (*word, at)).collect();
         let mut holders = vec![0_usize; sought.len()];
-        let mut found: Vec<Vec<(usize, Counts)>> = Vec::with_capacity(self.candidates.len());
+        let mut found: Vec<Vec<(usize, WordCounts)>> = Vec::with_capacity(self.candidates.len());
         for candidate in self.candidates {
-            let here = entries(&candidate.words).filter_map(|(word, counts)| Some((*places.get(&word)?, counts)));
-            let here: Vec<(usize, Counts)> = here.collect();
+            let here = decode_words(&candidate.words)
+                .filter_map(|(word, counts)| Some((*places.get(&word)?, counts)));
+            let here: Vec<(usize, WordCounts)> = here.collect();
             here.iter().for_each(|(at, _)| holders[*at] += 1);
             found.push(here);
         }
-        let total = number(self.candidates.len());
-        let rarity = |holders: &usize| (1.0 + (total - number(*holders) + 0.5) / (number(*holders) + 0.5)).ln();
-        let worth: Vec<f64> = sought.iter().zip(&holders).map(|((_, weight), held)| weight * rarity(held)).collect();
-        let whole: f64 = worth.iter().zip(&holders).filter(|(_, held)| **held > 0).map(|(worth, _)| worth).sum();
-        let score = |(here, length): (&Vec<(usize, Counts)>, &f64)| {
-            let norm = 1.0 - LENGTH + LENGTH * length / self.mean;
+        let total = to_f64(self.candidates.len());
+        let rarity = |holders: &usize| {
+            (1.0 + (total - to_f64(*holders) + 0.5) / (to_f64(*holders) + 0.5)).ln()
+        };
+        let worth: Vec<f64> =
+            sought.iter().zip(&holders).map(|((_, weight), held)| weight * rarity(held)).collect();
+        let whole: f64 =
+            worth.iter().zip(&holders).filter(|(_, held)| **held > 0).map(|(worth, _)| worth).sum();
+        let score = |(here, length): (&Vec<(usize, WordCounts)>, &f64)| {
+            let norm = 1.0 - BM25_B + BM25_B * length / self.mean_length;
             let (mut score, mut covered) = (0.0, 0.0);
             for (at, counts) in here {
-                let often = (f64::from(counts.text) + IN_MARKED * f64::from(counts.marked)) / norm
-                    + IN_TITLE * f64::from(counts.title).min(2.0);
-                score += worth[*at] * often * (SATURATION + 1.0) / (often + SATURATION);
+                let often = (f64::from(counts.text) + MARKED_WEIGHT * f64::from(counts.marked))
+                    / norm
+                    + TITLE_WEIGHT * f64::from(counts.title).min(2.0);
+                score += worth[*at] * often * (BM25_K1 + 1.0) / (often + BM25_K1);
                 covered += worth[*at];
             }
-            score * (1.0 - COVERED + COVERED * covered / whole.max(f64::MIN_POSITIVE))
+            score
+                * (1.0 - COVERAGE_WEIGHT + COVERAGE_WEIGHT * covered / whole.max(f64::MIN_POSITIVE))
         };
         let scores = found.iter().zip(&self.lengths).map(score).collect();
-        Scored { scores, worth: sought.iter().map(|(word, _)| *word).zip(worth).collect() }
+        Bm25Scores {
+            scores,
+            word_weights: sought.iter().map(|(word, _)| *word).zip(worth).collect(),
+        }
     }
 
     /// The words that the best documents have and others have not, with their weights.
-    fn common(&self, scores: &[f64], is_left_out: impl Fn(u64) -> bool) -> Vec<(u64, f64)> {
+    fn expansion_words(
+        &self,
+        scores: &[f64],
+        is_left_out: impl Fn(u64) -> bool,
+    ) -> Vec<(u64, f64)> {
         let mut best: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0).collect();
         let identity = |at: &usize| self.candidates[*at].identity.as_str();
-        best.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then_with(|| identity(a).cmp(identity(b))));
-        best.truncate(BEST);
+        best.sort_by(|a, b| {
+            scores[*b].total_cmp(&scores[*a]).then_with(|| identity(a).cmp(identity(b)))
+        });
+        best.truncate(EXPANSION_DOCUMENTS);
         let mut weights: BTreeMap<u64, (f64, usize)> = BTreeMap::new();
         for at in &best {
-            for (word, counts) in entries(&self.candidates[*at].words).filter(|(word, _)| !is_left_out(*word)) {
-                let often =
-                    f64::from(counts.text) + IN_MARKED * f64::from(counts.marked) + IN_TITLE * f64::from(counts.title);
+            for (word, counts) in
+                decode_words(&self.candidates[*at].words).filter(|(word, _)| !is_left_out(*word))
+            {
+                let often = f64::from(counts.text)
+                    + MARKED_WEIGHT * f64::from(counts.marked)
+                    + TITLE_WEIGHT * f64::from(counts.title);
                 let known = weights.entry(word).or_default();
                 *known = (known.0 + scores[*at] * often / self.lengths[*at].max(1.0), known.1 + 1);
             }
         }
         // What only one of them has is its own.
         weights.retain(|_, (_, holders)| *holders > 1);
-        let mut words: Vec<(u64, f64)> = weights.into_iter().map(|(word, (weight, _))| (word, weight)).collect();
-        self.weigh(&mut words);
+        let mut words: Vec<(u64, f64)> =
+            weights.into_iter().map(|(word, (weight, _))| (word, weight)).collect();
+        self.apply_idf(&mut words);
         words.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        words.truncate(TAKEN);
+        words.truncate(MAX_EXPANSION_WORDS);
         let most = words.first().map_or(1.0, |(_, weight)| *weight);
-        words.iter_mut().for_each(|(_, weight)| *weight *= WEIGHT / most);
+        words.iter_mut().for_each(|(_, weight)| *weight *= MAX_EXPANSION_WEIGHT / most);
         words
     }
 
     /// Makes rare words weigh more.
-    fn weigh(&self, words: &mut [(u64, f64)]) {
-        let places: HashMap<u64, usize> = words.iter().enumerate().map(|(at, (word, _))| (*word, at)).collect();
+    fn apply_idf(&self, words: &mut [(u64, f64)]) {
+        let places: HashMap<u64, usize> =
+            words.iter().enumerate().map(|(at, (word, _))| (*word, at)).collect();
         let mut holders = vec![0_usize; words.len()];
         for candidate in self.candidates {
-            entries(&candidate.words).filter_map(|(word, _)| places.get(&word)).for_each(|at| holders[*at] += 1);
+            decode_words(&candidate.words)
+                .filter_map(|(word, _)| places.get(&word))
+                .for_each(|at| holders[*at] += 1);
         }
-        let total = number(self.candidates.len());
+        let total = to_f64(self.candidates.len());
         for ((_, weight), holders) in words.iter_mut().zip(holders) {
-            *weight *= (1.0 + total / (1.0 + number(holders))).ln();
+            *weight *= (1.0 + total / (1.0 + to_f64(holders))).ln();
         }
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of words and documents are far below 2^52")]
-fn number(count: usize) -> f64 {
+fn to_f64(count: usize) -> f64 {
     count as f64
 }

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 /// Words with a point that end no sentence.
 const ABBREVIATIONS: &[&str] = &[
-    "e.g", "i.e", "etc", "vs", "cf", "fig", "sec", "ch", "p", "pp", "mr", "mrs", "ms", "dr", "st", "inc", "ltd",
-    "corp", "approx", "resp", "al", "ca", "z.b", "d.h", "bzw", "ggf", "usw",
+    "e.g", "i.e", "etc", "vs", "cf", "fig", "sec", "ch", "p", "pp", "mr", "mrs", "ms", "dr", "st",
+    "inc", "ltd", "corp", "approx", "resp", "al", "ca", "z.b", "d.h", "bzw", "ggf", "usw",
 ];
 
 /// The sentences of a text, which is Markdown without blocks: code in it is never cut.
-pub(crate) fn sentences(text: &str) -> Vec<String> {
+pub(crate) fn split_sentences(text: &str) -> Vec<String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut found = Vec::new();
     let (mut start, mut in_code) = (0, false);
@@ -21,21 +21,23 @@ pub(crate) fn sentences(text: &str) -> Vec<String> {
             _ if in_code => {}
             // What is escaped is no mark.
             '\\' => drop(chars.next_if(|(_, next)| next.is_ascii_punctuation())),
-            '。' | '！' | '？' => push(&mut found, &text, (&mut start, end)),
-            ' ' if ends_sentence(&text[start..at], &text[end..]) => push(&mut found, &text, (&mut start, end)),
+            '。' | '！' | '？' => push_sentence(&mut found, &text, (&mut start, end)),
+            ' ' if ends_sentence(&text[start..at], &text[end..]) => {
+                push_sentence(&mut found, &text, (&mut start, end))
+            }
             _ => {}
         }
     }
     let length = text.len();
-    push(&mut found, &text, (&mut start, length));
+    push_sentence(&mut found, &text, (&mut start, length));
     found
 }
 
-fn push(found: &mut Vec<String>, text: &str, (start, end): (&mut usize, usize)) {
+fn push_sentence(found: &mut Vec<String>, text: &str, (start, end): (&mut usize, usize)) {
     let sentence = text[*start..end].trim();
     *start = end;
     if !sentence.is_empty() {
-        found.push(guarded(sentence));
+        found.push(escape_line_start(sentence));
     }
 }
 
@@ -43,7 +45,10 @@ fn push(found: &mut Vec<String>, text: &str, (start, end): (&mut usize, usize)) 
 fn ends_sentence(before: &str, after: &str) -> bool {
     let bare = before.trim_end_matches(['"', '\'', ')', '”', '’', '*', '_', '»', ']']);
     let bare = bare.trim_end_matches('\\').trim_end_matches(['"', ')']);
-    let next = after.trim_start_matches(['"', '\'', '(', '“', '‘', '«', '\\', '*', '_', '[']).chars().next();
+    let next = after
+        .trim_start_matches(['"', '\'', '(', '“', '‘', '«', '\\', '*', '_', '['])
+        .chars()
+        .next();
     let begins = next.is_some_and(|c| !c.is_lowercase() && (c.is_alphanumeric() || c == '`'));
     match bare.chars().last() {
         Some('!' | '?' | '…') => begins,
@@ -62,7 +67,7 @@ fn is_abbreviation(word: &str) -> bool {
 }
 
 /// A sentence that begins no heading, list or quote where a line begins with it.
-pub(crate) fn guarded(sentence: &str) -> String {
+pub(crate) fn escape_line_start(sentence: &str) -> String {
     let digits = sentence.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &sentence[digits..];
     if (1..=9).contains(&digits) && rest.starts_with(['.', ')']) {
@@ -77,7 +82,7 @@ pub(crate) fn guarded(sentence: &str) -> String {
 /// Text with every mark of Markdown in it escaped, so that it says what it says.
 ///
 /// A word with `@` before it stands as code: some agents read the file that such a word names.
-pub(crate) fn escaped(text: &str) -> String {
+pub(crate) fn escape_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut rest = text;
     // What stands before this text is not known.
@@ -95,10 +100,17 @@ pub(crate) fn escaped(text: &str) -> String {
                 continue;
             }
             '\\' | '`' | '*' | '[' | ']' | '<' => out.extend(['\\', c]),
-            '_' if !(before.is_alphanumeric() && follows.is_some_and(char::is_alphanumeric)) => out.push_str("\\_"),
-            '&' if follows.is_some_and(|c| c == '#' || c.is_ascii_alphabetic()) => out.push_str("\\&"),
+            '_' if !(before.is_alphanumeric() && follows.is_some_and(char::is_alphanumeric)) => {
+                out.push_str("\\_")
+            }
+            '&' if follows.is_some_and(|c| c == '#' || c.is_ascii_alphabetic()) => {
+                out.push_str("\\&")
+            }
             // Before a word they end nothing, and what would end them is escaped: `~/path`, `$5`.
-            '~' | '$' if before.is_whitespace() && follows.is_some_and(|c| c.is_alphanumeric() || c == '/') => {
+            '~' | '$'
+                if before.is_whitespace()
+                    && follows.is_some_and(|c| c.is_alphanumeric() || c == '/') =>
+            {
                 out.push(c);
             }
             '~' | '$' => out.extend(['\\', c]),
@@ -119,13 +131,15 @@ pub(crate) fn code_span(code: &str) -> String {
 }
 
 /// A sentence as plain words: without the marks that escaping put there.
-pub fn plain(sentence: &str) -> String {
+pub fn to_plain_text(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
     let (mut in_code, mut chars) = (false, sentence.chars().peekable());
     while let Some(c) = chars.next() {
         match c {
             '`' => in_code = !in_code,
-            '\\' if !in_code && chars.peek().is_some_and(char::is_ascii_punctuation) => out.extend(chars.next()),
+            '\\' if !in_code && chars.peek().is_some_and(char::is_ascii_punctuation) => {
+                out.extend(chars.next())
+            }
             c => out.push(c),
         }
     }
@@ -134,14 +148,14 @@ pub fn plain(sentence: &str) -> String {
 
 /// Whether a part can be cut out of a sentence without cutting through code or a mark that is escaped: what was
 /// code would be text, and the other way round.
-pub(crate) fn comes_out_whole(sentence: &str, part: &str) -> bool {
-    let places = outside_marks(sentence);
+pub(crate) fn is_clean_excerpt(sentence: &str, part: &str) -> bool {
+    let places = cut_positions(sentence);
     let is_clean = |at: usize| places.contains(&at) && places.contains(&(at + part.len()));
     sentence.match_indices(part).any(|(at, _)| is_clean(at))
 }
 
 /// Where a sentence may be cut, by its bytes.
-fn outside_marks(sentence: &str) -> HashSet<usize> {
+fn cut_positions(sentence: &str) -> HashSet<usize> {
     let mut places = HashSet::from([sentence.len()]);
     let (mut in_code, mut chars) = (false, sentence.char_indices().peekable());
     while let Some((at, c)) = chars.next() {
@@ -174,7 +188,7 @@ mod tests {
             (r"with \[x\", false),
             ("c", false),
         ] {
-            assert_eq!(comes_out_whole(sentence, part), wanted, "{part}");
+            assert_eq!(is_clean_excerpt(sentence, part), wanted, "{part}");
         }
     }
 
@@ -183,7 +197,10 @@ mod tests {
         for (text, wanted) in [
             ("One. Two! Three? Four", &["One.", "Two!", "Three?", "Four"][..]),
             ("Use e.g. Rust. It is fast.", &["Use e.g. Rust.", "It is fast."]),
-            ("Version 1.2 is out. See foo.rs for more.", &["Version 1.2 is out.", "See foo.rs for more."]),
+            (
+                "Version 1.2 is out. See foo.rs for more.",
+                &["Version 1.2 is out.", "See foo.rs for more."],
+            ),
             ("Call `a. B` now. Then go.", &["Call `a. B` now.", "Then go."]),
             (r"Call `a. B\` now. Then go.", &[r"Call `a. B\` now.", "Then go."]),
             (r"Call \\`a. B` now. Then go.", &[r"Call \\`a. B` now.", "Then go."]),
@@ -193,7 +210,7 @@ mod tests {
             ("認証します。次へ。", &["認証します。", "次へ。"]),
             ("  \n ", &[]),
         ] {
-            assert_eq!(sentences(text), wanted, "{text}");
+            assert_eq!(split_sentences(text), wanted, "{text}");
         }
     }
 
@@ -209,11 +226,11 @@ mod tests {
             ("~a~ or ~/b~ for $5 or $x$", r"\~a\~ or ~/b\~ for $5 or $x\$"),
             ("R&D &amp; &lt;", r"R\&D \&amp; \&lt;"),
         ] {
-            assert_eq!(escaped(text), wanted);
-            assert_eq!(plain(&escaped(text)), text);
+            assert_eq!(escape_markdown(text), wanted);
+            assert_eq!(to_plain_text(&escape_markdown(text)), text);
         }
-        assert_eq!(sentences("# No heading"), [r"\# No heading"]);
-        assert_eq!(sentences("1. No list"), [r"1\. No list"]);
-        assert_eq!(sentences("- No list"), [r"\- No list"]);
+        assert_eq!(split_sentences("# No heading"), [r"\# No heading"]);
+        assert_eq!(split_sentences("1. No list"), [r"1\. No list"]);
+        assert_eq!(split_sentences("- No list"), [r"\- No list"]);
     }
 }

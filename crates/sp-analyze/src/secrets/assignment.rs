@@ -4,11 +4,11 @@
 //! is shared between the signs: each answer is kept in a [`Next`] until a sign stands behind it. The cost
 //! of a line is linear in its length.
 
-use super::{FEWEST, is_literal};
-use sp_formats::bag::{is_secret_name, is_worth_hiding};
+use super::{MIN_SECRET_LEN, is_literal};
+use sp_formats::workspace::{is_meaningful_value, is_secret_name};
 
 /// A name and its type are not longer.
-const LONGEST_NAME: usize = 120;
+const MAX_NAME_LEN: usize = 120;
 
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
@@ -17,26 +17,26 @@ pub(super) fn assigns_secret(line: &str) -> bool {
     if !line.contains(['=', ':']) {
         return false;
     }
-    let mut scan = Scan::new(line);
+    let mut scan = AssignmentScanner::new(line);
     line.bytes().enumerate().any(|(at, byte)| match byte {
         b',' | b'(' | b';' => {
-            scan.segment = at + 1;
+            scan.segment_start = at + 1;
             false
         }
-        b'=' | b':' => scan.is_named(at) && scan.has_value(at, byte == b'='),
+        b'=' | b':' => scan.has_secret_name(at) && scan.has_value(at, byte == b'='),
         _ => false,
     })
 }
 
 /// The first position, from a given one on, at which something begins. Positions must be asked for in
 /// ascending order; all the answers together cost one pass over the line.
-struct Next {
+struct ForwardSearch {
     find: fn(&str) -> Option<usize>,
     /// For positions in this range, the end of it is the answer.
     known: Option<(usize, usize)>,
 }
 
-impl Next {
+impl ForwardSearch {
     fn new(find: fn(&str) -> Option<usize>) -> Self {
         Self { find, known: None }
     }
@@ -54,62 +54,62 @@ impl Next {
     }
 }
 
-struct Scan<'a> {
+struct AssignmentScanner<'a> {
     line: &'a str,
     /// The end of the line without blanks.
     end: usize,
     /// The same without the commas and semicolons before it.
     value_end: usize,
     /// Where the part of the line begins that the name must stand in.
-    segment: usize,
+    segment_start: usize,
     /// A position up to which there is no colon that counts, and whether the name before it tells.
     colon: usize,
-    colon_name: Option<(usize, bool)>,
-    behind_signs: Next,
-    behind_blanks: Next,
-    quotes: [Next; 3],
-    bare_end: Next,
-    digit: Next,
-    letter: Next,
-    code: Next,
-    no_number: Next,
-    placeholder: Next,
+    colon_cache: Option<(usize, bool)>,
+    after_equals: ForwardSearch,
+    after_whitespace: ForwardSearch,
+    quotes: [ForwardSearch; 3],
+    unquoted_end: ForwardSearch,
+    digit: ForwardSearch,
+    letter: ForwardSearch,
+    code: ForwardSearch,
+    non_number: ForwardSearch,
+    placeholder: ForwardSearch,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> AssignmentScanner<'a> {
     fn new(line: &'a str) -> Self {
         let end = line.trim_end().len();
         Self {
             line,
             end,
             value_end: line[..end].trim_end_matches([',', ';']).len(),
-            segment: 0,
+            segment_start: 0,
             colon: 0,
-            colon_name: None,
-            behind_signs: Next::new(|rest| rest.find(|c| c != '=')),
-            behind_blanks: Next::new(|rest| rest.find(|c: char| !c.is_whitespace())),
+            colon_cache: None,
+            after_equals: ForwardSearch::new(|rest| rest.find(|c| c != '=')),
+            after_whitespace: ForwardSearch::new(|rest| rest.find(|c: char| !c.is_whitespace())),
             quotes: [
-                Next::new(|rest| rest.find(QUOTES[0])),
-                Next::new(|rest| rest.find(QUOTES[1])),
-                Next::new(|rest| rest.find(QUOTES[2])),
+                ForwardSearch::new(|rest| rest.find(QUOTES[0])),
+                ForwardSearch::new(|rest| rest.find(QUOTES[1])),
+                ForwardSearch::new(|rest| rest.find(QUOTES[2])),
             ],
-            bare_end: Next::new(|rest| rest.find(super::ends_bare)),
-            digit: Next::new(|rest| rest.find(|c: char| c.is_ascii_digit())),
-            letter: Next::new(|rest| rest.find(|c: char| c.is_ascii_alphabetic())),
-            code: Next::new(|rest| rest.find(super::CODE)),
-            no_number: Next::new(|rest| rest.find(|c| !super::is_of_number(c))),
-            placeholder: Next::new(super::find_placeholder),
+            unquoted_end: ForwardSearch::new(|rest| rest.find(super::ends_unquoted_value)),
+            digit: ForwardSearch::new(|rest| rest.find(|c: char| c.is_ascii_digit())),
+            letter: ForwardSearch::new(|rest| rest.find(|c: char| c.is_ascii_alphabetic())),
+            code: ForwardSearch::new(|rest| rest.find(super::CODE_CHARS)),
+            non_number: ForwardSearch::new(|rest| rest.find(|c| !super::is_number_char(c))),
+            placeholder: ForwardSearch::new(super::find_placeholder),
         }
     }
 
     /// Whether the name before the sign says that its value is a secret. Between the two may stand a type.
-    fn is_named(&mut self, at: usize) -> bool {
-        tells(self.word_before(at)) || self.is_typed_name(at)
+    fn has_secret_name(&mut self, at: usize) -> bool {
+        names_secret(self.word_before(at)) || self.has_typed_secret_name(at)
     }
 
     /// Whether the word before the first colon of the segment is such a name.
-    fn is_typed_name(&mut self, at: usize) -> bool {
-        self.colon = self.colon.max(self.segment).max(at.saturating_sub(LONGEST_NAME));
+    fn has_typed_secret_name(&mut self, at: usize) -> bool {
+        self.colon = self.colon.max(self.segment_start).max(at.saturating_sub(MAX_NAME_LEN));
         let bytes = self.line.as_bytes();
         while self.colon < at && bytes[self.colon] != b':' {
             self.colon += 1;
@@ -117,11 +117,11 @@ impl<'a> Scan<'a> {
         if self.colon == at {
             return false;
         }
-        match self.colon_name {
+        match self.colon_cache {
             Some((known, tells)) if known == self.colon => tells,
             _ => {
-                let tells = tells(self.word_before(self.colon));
-                self.colon_name = Some((self.colon, tells));
+                let tells = names_secret(self.word_before(self.colon));
+                self.colon_cache = Some((self.colon, tells));
                 tells
             }
         }
@@ -129,46 +129,52 @@ impl<'a> Scan<'a> {
 
     /// The last word of the segment before a sign.
     fn word_before(&self, at: usize) -> &'a str {
-        let start = self.line.floor_char_boundary(self.segment.max(at.saturating_sub(LONGEST_NAME)));
+        let start =
+            self.line.floor_char_boundary(self.segment_start.max(at.saturating_sub(MAX_NAME_LEN)));
         let before = self.line[start..at].trim_end().trim_end_matches(['"', '\'', '`', '?']);
-        before.rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))).next().unwrap_or_default()
+        before
+            .rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.')))
+            .next()
+            .unwrap_or_default()
     }
 
     /// Whether what stands behind the sign begins with a value.
     fn has_value(&mut self, at: usize, is_equals: bool) -> bool {
         let line = self.line;
-        let start = self.behind_signs.at_or_after(line, at + 1);
-        let start = self.behind_blanks.at_or_after(line, start).min(self.end);
+        let start = self.after_equals.at_or_after(line, at + 1);
+        let start = self.after_whitespace.at_or_after(line, start).min(self.end);
         let first = line[start..self.end].chars().next();
         if let Some(quote) = QUOTES.iter().position(|quote| first == Some(*quote)) {
             let close = self.quotes[quote].at_or_after(line, start + 1);
-            let is_value = |value: &str| is_literal(value) && is_worth_hiding(value);
+            let is_value = |value: &str| is_literal(value) && is_meaningful_value(value);
             return close < self.end && is_value(&line[start + 1..close]);
         }
-        let end = self.bare_end.at_or_after(line, start).min(self.end);
+        let end = self.unquoted_end.at_or_after(line, start).min(self.end);
         let is_whole = is_equals && end == self.value_end.max(start);
         // In a sentence, or behind a colon, only what is no word is a value.
         let is_alone = is_equals || end + 1 >= self.end;
-        (is_whole || is_alone && self.is_mixed(start, end)) && self.is_literal(start, end)
+        (is_whole || is_alone && self.has_letters_and_digits(start, end))
+            && self.is_literal(start, end)
     }
 
     /// As [`super::is_mixed`] of a part of the line.
-    fn is_mixed(&mut self, start: usize, end: usize) -> bool {
-        self.digit.at_or_after(self.line, start) < end && self.letter.at_or_after(self.line, start) < end
+    fn has_letters_and_digits(&mut self, start: usize, end: usize) -> bool {
+        self.digit.at_or_after(self.line, start) < end
+            && self.letter.at_or_after(self.line, start) < end
     }
 
     /// As [`is_literal`] of a part of the line that ends where a bare value does.
     fn is_literal(&mut self, start: usize, end: usize) -> bool {
         let line = self.line;
-        end - start >= FEWEST
-            && !line[start..].starts_with(super::REFERENCES)
+        end - start >= MIN_SECRET_LEN
+            && !line[start..].starts_with(super::REFERENCE_PREFIXES)
             && self.code.at_or_after(line, start) >= end
-            && self.no_number.at_or_after(line, start) < end
+            && self.non_number.at_or_after(line, start) < end
             && self.placeholder.at_or_after(line, start) >= end
     }
 }
 
-fn tells(name: &str) -> bool {
+fn names_secret(name: &str) -> bool {
     is_secret_name(name) && !name.to_lowercase().contains("tokeniz")
 }
 
@@ -189,7 +195,13 @@ mod tests {
         ] {
             assert!(assigns_secret(line), "{line}");
         }
-        for line in ["password: string", "tokenizer = \"o200k_base\"", "token = $TOKEN", "password = 12345678", "a=>"] {
+        for line in [
+            "password: string",
+            "tokenizer = \"o200k_base\"",
+            "token = $TOKEN",
+            "password = 12345678",
+            "a=>",
+        ] {
             assert!(!assigns_secret(line), "{line}");
         }
     }
@@ -197,9 +209,9 @@ mod tests {
     /// Looks at each sign by itself, as far as the line goes.
     fn assigns_secret_sign_by_sign(line: &str) -> bool {
         line.match_indices(['=', ':']).any(|(at, sign)| {
-            let mut scan = Scan::new(line);
-            scan.segment = line[..at].rfind([',', '(', ';']).map_or(0, |before| before + 1);
-            scan.is_named(at) && scan.has_value(at, sign == "=")
+            let mut scan = AssignmentScanner::new(line);
+            scan.segment_start = line[..at].rfind([',', '(', ';']).map_or(0, |before| before + 1);
+            scan.has_secret_name(at) && scan.has_value(at, sign == "=")
         })
     }
 

@@ -14,66 +14,66 @@ use std::sync::LazyLock;
 
 use tiktoken_rs::CoreBPE;
 
-use crate::interner::Map;
+use crate::interner::FastMap;
 
 /// The tokenizer that counts.
 pub const TOKENIZER: &str = "o200k_base";
 
 /// A run of blanks, or of anything else, that is longer than this is counted in pieces: the
 /// tokenizer's own search needs memory and time out of proportion for a longer one.
-const MAX_RUN: usize = 4096;
+const MAX_RUN_LEN: usize = 4096;
 /// A token of slashes and line ends has no runs, and may be as long as the text: it is cut here.
-const MAX_PIECE: usize = 4 * MAX_RUN;
+const MAX_PIECE_LEN: usize = 4 * MAX_RUN_LEN;
 
 /// Words that are longer than this hardly come twice.
-const MAX_KNOWN: usize = 32;
+const MAX_CACHED_WORD_LEN: usize = 32;
 /// How many words a thread remembers.
-const MAX_WORDS: usize = 50_000;
+const MAX_CACHED_WORDS: usize = 50_000;
 /// How many of the longer pieces a thread remembers: a run that repeats itself has few different ones.
-const MAX_LONG_PIECES: usize = 64;
+const MAX_CACHED_PIECES: usize = 64;
 
 /// Loading takes a tenth of a second, so it is done by whoever counts first.
 static ENCODING: LazyLock<Option<CoreBPE>> = LazyLock::new(|| tiktoken_rs::o200k_base().ok());
 
 thread_local! {
     /// What this thread has counted before.
-    static COUNTED: RefCell<Counted> = RefCell::default();
+    static COUNT_CACHE: RefCell<TokenCountCache> = RefCell::default();
 }
 
 /// Token counts of texts that were counted before.
 #[derive(Default)]
-struct Counted {
+struct TokenCountCache {
     /// Words of at most [`MAX_KNOWN`] bytes: a few make up most of any text.
-    words: Map<Box<str>, usize>,
+    words: FastMap<Box<str>, usize>,
     /// Pieces of long runs, at most [`MAX_LONG_PIECES`].
-    long_pieces: Map<Box<str>, usize>,
+    long_pieces: FastMap<Box<str>, usize>,
 }
 
-impl Counted {
+impl TokenCountCache {
     /// The number of tokens in a text that the tokenizer may split further.
     fn count(&mut self, encoding: &CoreBPE, text: &str) -> usize {
-        if text.len() > MAX_KNOWN {
-            return pieces(text).map(|piece| self.count_piece(encoding, piece)).sum();
+        if text.len() > MAX_CACHED_WORD_LEN {
+            return split_long_runs(text).map(|piece| self.count_piece(encoding, piece)).sum();
         }
         if let Some(count) = self.words.get(text) {
             return *count;
         }
         let count = encoding.count_ordinary(text);
-        if self.words.len() < MAX_WORDS {
+        if self.words.len() < MAX_CACHED_WORDS {
             self.words.insert(text.into(), count);
         }
         count
     }
 
     fn count_piece(&mut self, encoding: &CoreBPE, piece: &str) -> usize {
-        if piece.len() < MAX_RUN {
+        if piece.len() < MAX_RUN_LEN {
             return encoding.count_ordinary(piece);
         }
         if let Some(count) = self.long_pieces.get(piece) {
             return *count;
         }
         let count = encoding.count_ordinary(piece);
-        if self.long_pieces.len() >= MAX_LONG_PIECES {
+        if self.long_pieces.len() >= MAX_CACHED_PIECES {
             self.long_pieces.clear();
         }
         self.long_pieces.insert(piece.into(), count);
@@ -84,7 +84,7 @@ impl Counted {
     fn count_ascii(&mut self, encoding: &CoreBPE, mut text: &str) -> usize {
         let mut tokens = 0;
         while !text.is_empty() {
-            let (word, rest) = text.split_at(split::word(text.as_bytes()));
+            let (word, rest) = text.split_at(split::word_len(text.as_bytes()));
             text = rest;
             tokens += self.count(encoding, word);
         }
@@ -93,7 +93,7 @@ impl Counted {
 }
 
 /// Loads the tables, so that whoever counts later need not wait for them.
-pub fn prepare() {
+pub fn preload() {
     LazyLock::force(&ENCODING);
 }
 
@@ -103,21 +103,21 @@ pub fn count(text: &str) -> usize {
         // The tables are part of the program, so this is not reached; four bytes a token is usual.
         return text.len().div_ceil(4);
     };
-    COUNTED.with_borrow_mut(|counted| {
+    COUNT_CACHE.with_borrow_mut(|counted| {
         // Text of ASCII is split into words in one go.
         if text.is_ascii() {
             return counted.count_ascii(encoding, text);
         }
         let count_part = |part: &str| match part.is_ascii() {
             true => counted.count_ascii(encoding, part),
-            false => spaced(part).map(|word| counted.count(encoding, word)).sum(),
+            false => split_at_spaces(part).map(|word| counted.count(encoding, word)).sum(),
         };
-        lines(text).map(count_part).sum()
+        split_lines(text).map(count_part).sum()
     })
 }
 
 /// The text, cut where no token can cross: behind a line end, unless white space or a slash follows.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
+fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -132,7 +132,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The text, cut where no token can cross: between anything but white space and white space that ends no line.
-fn spaced(text: &str) -> impl Iterator<Item = &str> {
+fn split_at_spaces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -151,20 +151,20 @@ fn spaced(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The text, cut only inside runs that are too long.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+fn split_long_runs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let (piece, more) = rest.split_at(end_of_piece(rest));
+        let (piece, more) = rest.split_at(piece_end(rest));
         rest = more;
         Some(piece)
     })
 }
 
-fn end_of_piece(text: &str) -> usize {
-    if text.len() <= MAX_RUN {
+fn piece_end(text: &str) -> usize {
+    if text.len() <= MAX_RUN_LEN {
         return text.len();
     }
     let mut run_start = 0;
@@ -174,7 +174,7 @@ fn end_of_piece(text: &str) -> usize {
             blank = Some(c.is_whitespace());
             run_start = at;
         }
-        if at - run_start >= MAX_RUN || at >= MAX_PIECE {
+        if at - run_start >= MAX_RUN_LEN || at >= MAX_PIECE_LEN {
             return at;
         }
     }
@@ -239,7 +239,8 @@ mod tests {
     #[test]
     fn as_06_the_words_of_this_very_file_are_those_of_the_tokenizer() {
         let encoding = ENCODING.as_ref().unwrap();
-        for text in [include_str!("mod.rs"), include_str!("split.rs"), include_str!("../audit.rs")] {
+        for text in [include_str!("mod.rs"), include_str!("split.rs"), include_str!("../audit.rs")]
+        {
             assert_eq!(count(text), encoding.count_ordinary(text));
         }
     }
@@ -247,9 +248,9 @@ mod tests {
     #[test]
     fn pieces_are_the_text() {
         let text = format!("a b {} {}", "x".repeat(10_000), " ".repeat(9_000));
-        assert_eq!(pieces(&text).collect::<String>(), text);
-        assert_eq!(pieces("a b\nc").count(), 1);
-        assert_eq!(lines(&text).collect::<String>(), text);
-        assert_eq!(spaced(&text).collect::<String>(), text);
+        assert_eq!(split_long_runs(&text).collect::<String>(), text);
+        assert_eq!(split_long_runs("a b\nc").count(), 1);
+        assert_eq!(split_lines(&text).collect::<String>(), text);
+        assert_eq!(split_at_spaces(&text).collect::<String>(), text);
     }
 }

@@ -6,66 +6,67 @@
 //! line ends, blanks. A property test holds this against the expression itself.
 
 /// The length of the word at the start of `text`, which is ASCII and not empty.
-pub(super) fn word(text: &[u8]) -> usize {
-    letters(text)
-        .or_else(|| digits(text))
-        .or_else(|| signs(text))
-        .or_else(|| line_ends(text))
-        .unwrap_or_else(|| blanks(text))
+pub(super) fn word_len(text: &[u8]) -> usize {
+    letters_len(text)
+        .or_else(|| digits_len(text))
+        .or_else(|| punctuation_len(text))
+        .or_else(|| line_ends_len(text))
+        .unwrap_or_else(|| whitespace_len(text))
 }
 
-fn is_blank(byte: u8) -> bool {
+fn is_whitespace(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
-fn is_sign(byte: u8) -> bool {
-    !is_blank(byte) && !byte.is_ascii_alphanumeric()
+fn is_punctuation(byte: u8) -> bool {
+    !is_whitespace(byte) && !byte.is_ascii_alphanumeric()
 }
 
 /// How many bytes from `at` on are such.
-fn run(text: &[u8], at: usize, is: impl Fn(u8) -> bool) -> usize {
+fn run_len(text: &[u8], at: usize, is: impl Fn(u8) -> bool) -> usize {
     text[at..].iter().take_while(|byte| is(**byte)).count()
 }
 
 /// At most one byte that is no line end, letter or digit; capitals; small letters; a contraction.
-fn letters(text: &[u8]) -> Option<usize> {
+fn letters_len(text: &[u8]) -> Option<usize> {
     let first = text[0];
     let before = usize::from(!first.is_ascii_alphanumeric() && first != b'\r' && first != b'\n');
-    let capitals = run(text, before, |byte| byte.is_ascii_uppercase());
-    let small = run(text, before + capitals, |byte| byte.is_ascii_lowercase());
+    let capitals = run_len(text, before, |byte| byte.is_ascii_uppercase());
+    let small = run_len(text, before + capitals, |byte| byte.is_ascii_lowercase());
     let end = before + capitals + small;
-    (capitals + small > 0).then(|| end + contraction(&text[end..]))
+    (capitals + small > 0).then(|| end + contraction_len(&text[end..]))
 }
 
 /// `'s`, `'re` and the like, in either case.
-fn contraction(text: &[u8]) -> usize {
-    let starts = |with: &[u8]| text.len() >= with.len() && text[..with.len()].eq_ignore_ascii_case(with);
+fn contraction_len(text: &[u8]) -> usize {
+    let starts =
+        |with: &[u8]| text.len() >= with.len() && text[..with.len()].eq_ignore_ascii_case(with);
     let all: [&[u8]; 7] = [b"'s", b"'t", b"'re", b"'ve", b"'m", b"'ll", b"'d"];
     all.into_iter().find(|one| starts(one)).map_or(0, <[u8]>::len)
 }
 
-fn digits(text: &[u8]) -> Option<usize> {
+fn digits_len(text: &[u8]) -> Option<usize> {
     // Look at no more than one number has: a long run of digits is many numbers.
-    let digits = run(&text[..text.len().min(3)], 0, |byte| byte.is_ascii_digit());
+    let digits = run_len(&text[..text.len().min(3)], 0, |byte| byte.is_ascii_digit());
     (digits > 0).then_some(digits)
 }
 
 /// At most one blank, signs, and the line ends and slashes behind them.
-fn signs(text: &[u8]) -> Option<usize> {
+fn punctuation_len(text: &[u8]) -> Option<usize> {
     let before = usize::from(text[0] == b' ');
-    let signs = run(text, before, is_sign);
+    let signs = run_len(text, before, is_punctuation);
     let end = before + signs;
-    (signs > 0).then(|| end + run(text, end, |byte| matches!(byte, b'\r' | b'\n' | b'/')))
+    (signs > 0).then(|| end + run_len(text, end, |byte| matches!(byte, b'\r' | b'\n' | b'/')))
 }
 
 /// Blanks up to the last line end among them.
-fn line_ends(text: &[u8]) -> Option<usize> {
-    let blanks = run(text, 0, is_blank);
+fn line_ends_len(text: &[u8]) -> Option<usize> {
+    let blanks = run_len(text, 0, is_whitespace);
     text[..blanks].iter().rposition(|byte| matches!(byte, b'\r' | b'\n')).map(|at| at + 1)
 }
 
 /// Blanks; the last of several belongs to the word behind them.
-fn blanks(text: &[u8]) -> usize {
-    let blanks = run(text, 0, is_blank);
+fn whitespace_len(text: &[u8]) -> usize {
+    let blanks = run_len(text, 0, is_whitespace);
     if blanks < text.len() && blanks > 1 { blanks - 1 } else { blanks.max(1) }
 }

@@ -4,8 +4,14 @@ use super::*;
 
 /// The warnings of a file, each with its lines.
 fn warnings(path: &str, text: &str) -> Vec<String> {
-    let line = |note: &Note| {
-        format!("{}-{} {}: {}", note.lines.first, note.lines.last, note.category, on_one_line(&note.content))
+    let line = |note: &ExtractedNote| {
+        format!(
+            "{}-{} {}: {}",
+            note.lines.first,
+            note.lines.last,
+            note.category,
+            on_one_line(&note.content)
+        )
     };
     one(path, text).notes.iter().filter(|note| note.kind == "gotcha").map(line).collect()
 }
@@ -29,11 +35,20 @@ fn pk_21_every_mark_is_known() {
         ("SAFETY", "invariant"),
     ] {
         let text = format!("// {mark}: the list is never empty\nfn a() {{}}\n");
-        assert_eq!(warnings("a.rs", &text), [format!("1-1 {category}: {mark}: the list is never empty")]);
+        assert_eq!(
+            warnings("a.rs", &text),
+            [format!("1-1 {category}: {mark}: the list is never empty")]
+        );
         let text = format!("// {mark}(ada): the list is never empty\nfn a() {{}}\n");
-        assert_eq!(warnings("a.rs", &text), [format!("1-1 {category}: {mark}: the list is never empty")]);
+        assert_eq!(
+            warnings("a.rs", &text),
+            [format!("1-1 {category}: {mark}: the list is never empty")]
+        );
         let text = format!("// {mark}(ada, 2024-05-06): the list is never empty\nfn a() {{}}\n");
-        assert_eq!(warnings("a.rs", &text), [format!("1-1 {category}: {mark}: the list is never empty")]);
+        assert_eq!(
+            warnings("a.rs", &text),
+            [format!("1-1 {category}: {mark}: the list is never empty")]
+        );
     }
     let note = "// NOTE: this is a longer remark about something that one should know\n";
     assert_eq!(warnings("a.rs", note).len(), 1);
@@ -115,7 +130,8 @@ let b = 1;
             "8-8 defect: BUG: on this line only",
         ]
     );
-    let block = "/*\n * WARNING: not for two\n * threads at once.\n *\n * More of it.\n */\nclass A {}\n";
+    let block =
+        "/*\n * WARNING: not for two\n * threads at once.\n *\n * More of it.\n */\nclass A {}\n";
     assert_eq!(warnings("A.java", block), ["2-3 warning: WARNING: not for two threads at once."]);
 }
 

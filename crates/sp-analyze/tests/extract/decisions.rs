@@ -77,13 +77,18 @@ fn pk_21_a_record_without_sections() {
 fn superseded(records: &[(&str, &str)]) -> Vec<String> {
     let edges = edges(&graph(records));
     let own = |edge: &&str| edge.contains("-supersedes->");
-    edges.lines().filter(own).map(|edge| edge.replace("docs/adr/", "").replace(":1 decision", "")).collect()
+    edges
+        .lines()
+        .filter(own)
+        .map(|edge| edge.replace("docs/adr/", "").replace(":1 decision", ""))
+        .collect()
 }
 
 #[test]
 fn pk_21_what_takes_the_place_of_what_is_known_from_either_side() {
     let old = |more: &str| format!("# 1. Files\n\n## Status\n\n{more}\n\n## Decision\n\nFiles.\n");
-    let new = |more: &str| format!("# 12. SQLite\n\n## Status\n\n{more}\n\n## Decision\n\nSQLite.\n");
+    let new =
+        |more: &str| format!("# 12. SQLite\n\n## Status\n\n{more}\n\n## Decision\n\nSQLite.\n");
     let other = "# 2. Names\n\n## Decision\n\nWhole words.\n";
     let edge = ["0012-sqlite.md -supersedes-> 0001-files.md"];
     for (from_old, from_new) in [
@@ -105,10 +110,15 @@ fn pk_21_what_takes_the_place_of_what_is_known_from_either_side() {
         assert_eq!(superseded(&records), edge, "{from_old}, {from_new}");
     }
     let (old, new) = (old("Superseded by ADR-0099"), new("Supersedes nothing"));
-    let records = [("docs/adr/0001-files.md", old.as_str()), ("docs/adr/0012-sqlite.md", new.as_str())];
+    let records =
+        [("docs/adr/0001-files.md", old.as_str()), ("docs/adr/0012-sqlite.md", new.as_str())];
     assert_eq!(superseded(&records), [""; 0], "a record that is not there");
     let itself = "# 1. Files\n\nSupersedes ADR-0001\n\n## Decision\n\nFiles.\n";
-    assert_eq!(superseded(&[("docs/adr/0001-files.md", itself)]), [""; 0], "nothing takes its own place");
+    assert_eq!(
+        superseded(&[("docs/adr/0001-files.md", itself)]),
+        [""; 0],
+        "nothing takes its own place"
+    );
 }
 
 #[test]

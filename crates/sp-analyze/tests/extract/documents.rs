@@ -62,8 +62,7 @@ MIT.
 
 #[test]
 fn pk_21_files_for_agents_and_contributors_hold_conventions_and_policies() {
-    let text =
-        "# Rules\n\nAlways run the tests.\n\n## Testing\n\nUse `cargo test`.\n\n## Gotchas\n\nThe cache is shared.\n";
+    let text = "# Rules\n\nAlways run the tests.\n\n## Testing\n\nUse `cargo test`.\n\n## Gotchas\n\nThe cache is shared.\n";
     for path in [
         "AGENTS.md",
         "CLAUDE.md",
@@ -77,7 +76,8 @@ fn pk_21_files_for_agents_and_contributors_hold_conventions_and_policies() {
     }
     let kinds: Vec<&str> = one("SECURITY.md", text).notes.iter().map(|note| note.kind).collect();
     assert_eq!(kinds, ["policy", "policy", "gotcha"]);
-    let kinds: Vec<&str> = one("TROUBLESHOOTING.md", text).notes.iter().map(|note| note.kind).collect();
+    let kinds: Vec<&str> =
+        one("TROUBLESHOOTING.md", text).notes.iter().map(|note| note.kind).collect();
     assert_eq!(kinds, ["gotcha", "gotcha", "gotcha"]);
 }
 
@@ -120,8 +120,11 @@ fn pk_21_front_matter_is_no_text_with_any_ends_of_lines() {
     let text = "---\ntitle: Notes\nowner: me\n---\n# Notes\n\nWords of the notes.\n";
     for text in [text.to_owned(), text.replace('\n', "\r\n")] {
         let found = one("docs/notes.md", &text);
-        let said: Vec<(&str, usize, usize)> =
-            found.notes.iter().map(|note| (note.content.as_str(), note.lines.first, note.lines.last)).collect();
+        let said: Vec<(&str, usize, usize)> = found
+            .notes
+            .iter()
+            .map(|note| (note.content.as_str(), note.lines.first, note.lines.last))
+            .collect();
         assert_eq!(said, [("Notes\n\nWords of the notes.", 5, 7)]);
     }
 }
@@ -130,20 +133,32 @@ fn pk_21_front_matter_is_no_text_with_any_ends_of_lines() {
 fn pk_21_a_long_section_is_split_between_paragraphs_and_never_inside_a_fence() {
     let paragraph = |name: &str| format!("{name} {}\n\n", "word ".repeat(110));
     let fence = format!("```sh\n{}```\n\n", "run it\n\n".repeat(80));
-    let text = format!("# A\n\n## Usage\n\n{}{}{fence}{}", paragraph("One"), paragraph("Two"), paragraph("Three"));
+    let text = format!(
+        "# A\n\n## Usage\n\n{}{}{fence}{}",
+        paragraph("One"),
+        paragraph("Two"),
+        paragraph("Three")
+    );
     let found = one("README.md", &text);
     let lines: Vec<&str> = text.lines().collect();
     assert!(found.notes.len() > 1, "{:?}", found.notes.len());
     let mut next = 3;
     for note in &found.notes {
-        assert!(note.lines.first >= next && lines[next - 1..note.lines.first - 1].iter().all(|line| line.is_empty()));
+        assert!(
+            note.lines.first >= next
+                && lines[next - 1..note.lines.first - 1].iter().all(|line| line.is_empty())
+        );
         next = note.lines.last + 1;
         let body = note.content.split_once("\n\n").unwrap().1;
         assert_eq!(body.matches("```").count() % 2, 0, "a fence is whole: {body}");
         let shown = lines[note.lines.first - 1..note.lines.last].join("\n");
         assert!(shown.contains(body.lines().next().unwrap()), "{note:?}");
     }
-    assert!(found.notes[1].content.starts_with("Usage (continued)\n\n"), "{}", found.notes[1].content);
+    assert!(
+        found.notes[1].content.starts_with("Usage (continued)\n\n"),
+        "{}",
+        found.notes[1].content
+    );
     assert_eq!(next, text.trim_end().lines().count() + 1, "nothing is lost");
 }
 
@@ -164,8 +179,12 @@ fn pk_21_admonitions_are_warnings_and_notes_are_not() {
 
 > A plain quotation of many words.
 ";
-    let gotchas: Vec<String> =
-        one("docs/a.md", text).notes.iter().filter(|note| note.kind == "gotcha").map(shown).collect();
+    let gotchas: Vec<String> = one("docs/a.md", text)
+        .notes
+        .iter()
+        .filter(|note| note.kind == "gotcha")
+        .map(shown)
+        .collect();
     assert_eq!(gotchas, ["gotcha/warning 3-5: The cache is not shared between `workers`."]);
 }
 

@@ -18,9 +18,11 @@ const HALF: usize = 300_000;
 fn survives(what: &str, files: Vec<(String, Vec<u8>)>) {
     let work = move || {
         let started = Instant::now();
-        let found = files.iter().map(|(path, bytes)| read(File { path, bytes })).collect();
-        let extracted = assemble(found, &History::default(), Options { level: 3, ..ROOMY });
-        assert!(extracted.graph.to_content().len() < 64 * LARGE);
+        let found =
+            files.iter().map(|(path, bytes)| extract_file(ExtractInput { path, bytes })).collect();
+        let extracted =
+            assemble(found, &CommitHistory::default(), AssembleOptions { level: 3, ..ROOMY });
+        assert!(extracted.graph.to_content_json().len() < 64 * LARGE);
         on_processor().unwrap_or_else(|| started.elapsed())
     };
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(work).unwrap();
@@ -133,7 +135,9 @@ fn balanced_nesting() {
     let depth = LARGE / 2 - 200;
     for (open, close) in [("(", ")"), ("[", "]"), ("{", "}")] {
         let half = |piece: &str| -> String {
-            (0..depth).map(|at| if at % 100 == 99 { format!("{piece}\n") } else { piece.to_owned() }).collect()
+            (0..depth)
+                .map(|at| if at % 100 == 99 { format!("{piece}\n") } else { piece.to_owned() })
+                .collect()
         };
         let text = format!("{}1{}", half(open), half(close));
         for path in CODE {
@@ -179,7 +183,10 @@ fn fifty_thousand_symbols_in_one_file() {
     endures("a.rs", lines(&|at| format!("pub fn f{at}() {{}}\n")));
     endures("a.py", lines(&|at| format!("def f{at}(): 1\n")));
     endures("a.ts", lines(&|at| format!("function f{at}() {{}}\n")));
-    endures("a.js", format!("{}module.exports = {{}}\n", lines(&|at| format!("function f{at}(){{}}\n"))));
+    endures(
+        "a.js",
+        format!("{}module.exports = {{}}\n", lines(&|at| format!("function f{at}(){{}}\n"))),
+    );
     endures("a.go", lines(&|at| format!("func F{at}() {{}}\n")));
     endures("A.java", format!("class A {{\n{}}}", lines(&|at| format!("void f{at}(){{}}\n"))));
 }
@@ -191,7 +198,10 @@ fn every_symbol_calls_another() {
     endures("a.py", lines(&|at| format!("def f{at}(): f{}()\n", at + 1)));
     endures("a.js", lines(&|at| format!("function f{at}(){{f{}()}}\n", at + 1)));
     endures("a.go", lines(&|at| format!("func F{at}(){{F{}()}}\n", at + 1)));
-    endures("A.java", format!("class A {{\n{}}}", lines(&|at| format!("void f{at}(){{f{}();}}\n", at + 1))));
+    endures(
+        "A.java",
+        format!("class A {{\n{}}}", lines(&|at| format!("void f{at}(){{f{}();}}\n", at + 1))),
+    );
 }
 
 #[test]
@@ -203,7 +213,8 @@ fn a_name_that_everything_has() {
     endures("a.go", filled("func Same() { Same() }\n"));
     endures("A.java", format!("class A {{\n{}}}", filled("public void same(){ same(); }\n")));
     endures("a.rs", filled("impl A { pub fn same() { A::same() } }\n"));
-    let files = (0..2_000).map(|at| (format!("src/f{at}.py"), filled_to("def same(): same()\n", 400)));
+    let files =
+        (0..2_000).map(|at| (format!("src/f{at}.py"), filled_to("def same(): same()\n", 400)));
     survives("2,000 files with 20 twins each", files.collect());
 }
 
@@ -296,7 +307,10 @@ fn markdown_that_is_ever_deeper() {
     endures("README.md", staircase(&|at| format!("{}- a\n", " ".repeat(at))));
     endures("README.md", staircase(&|at| format!("{}a\n", "> ".repeat(at / 2))));
     endures("docs/a.rst", staircase(&|at| format!("{}.. warning::\n", " ".repeat(at))));
-    endures("docs/a.rst", staircase(&|at| format!("{}.. warning:: a b c d e {at}\n", " ".repeat(at))));
+    endures(
+        "docs/a.rst",
+        staircase(&|at| format!("{}.. warning:: a b c d e {at}\n", " ".repeat(at))),
+    );
     endures("README.md", staircase(&|at| format!("{}\n", "`".repeat(at))));
 }
 
@@ -315,7 +329,9 @@ fn bombs_of_toml() {
         endures(path, (0..40_000).map(|at| format!("[dependencies.a{at}]\n")).collect::<String>());
         endures(path, format!("a = \"\"\"{}", "\"\"".repeat(LARGE / 2)));
         endures(path, format!("a = {}", "9".repeat(LARGE)));
-        let methods = (0..15_000).map(|at| format!("  {{ path = \"a{at}\", reason = \"b\" }},\n")).collect::<String>();
+        let methods = (0..15_000)
+            .map(|at| format!("  {{ path = \"a{at}\", reason = \"b\" }},\n"))
+            .collect::<String>();
         endures(path, format!("disallowed-methods = [\n{methods}]\n"));
     }
 }
@@ -328,18 +344,29 @@ fn bombs_of_json() {
         endures(path, format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000)));
         endures(path, format!("{{\"name\":\"{}\"}}", "\\ud800\n".repeat(LARGE / 7)));
         endures(path, "{\"name\":\"\\ud800\",\n\"description\":\"\\udc00\\ud800\"}");
-        endures(path, format!("{{\"scripts\":{{{}\"a\":\"b\"}}}}", "\"a\":\"b\",\n".repeat(LARGE / 10)));
-        endures(path, format!("{{\"dependencies\":{{{}\"a\":\"b\"}}}}", "\"a\":\"b\",\n".repeat(LARGE / 10)));
+        endures(
+            path,
+            format!("{{\"scripts\":{{{}\"a\":\"b\"}}}}", "\"a\":\"b\",\n".repeat(LARGE / 10)),
+        );
+        endures(
+            path,
+            format!("{{\"dependencies\":{{{}\"a\":\"b\"}}}}", "\"a\":\"b\",\n".repeat(LARGE / 10)),
+        );
         endures(path, format!("{{\"name\":{}}}", "9".repeat(1_500)));
     }
 }
 
 #[test]
 fn bombs_of_yaml() {
-    let laughs: String = std::iter::once("a0: &a0 [lol,lol,lol,lol,lol,lol,lol,lol,lol]\n".to_owned())
-        .chain((1..12).map(|at| format!("a{at}: &a{at} [{}]\n", vec![format!("*a{}", at - 1); 9].join(","))))
-        .collect();
-    for path in ["compose.yaml", ".github/workflows/a.yml", ".gitlab-ci.yml", ".pre-commit-config.yaml"] {
+    let laughs: String =
+        std::iter::once("a0: &a0 [lol,lol,lol,lol,lol,lol,lol,lol,lol]\n".to_owned())
+            .chain((1..12).map(|at| {
+                format!("a{at}: &a{at} [{}]\n", vec![format!("*a{}", at - 1); 9].join(","))
+            }))
+            .collect();
+    for path in
+        ["compose.yaml", ".github/workflows/a.yml", ".gitlab-ci.yml", ".pre-commit-config.yaml"]
+    {
         endures(path, laughs.clone());
         endures(path, format!("services:\n{}", laughs.replace("a", "  a")));
         endures(path, "[".repeat(LARGE));
@@ -350,26 +377,39 @@ fn bombs_of_yaml() {
         endures(path, "a: &a [*a]\n");
         endures(path, (0..1_300).map(|at| format!("{}a:\n", " ".repeat(at))).collect::<String>());
         endures(path, format!("a: |\n{}", " b\n".repeat(LARGE / 3)));
-        endures(path, format!("jobs:\n{}", (0..40_000).map(|at| format!("  a{at}: {{run: b}}\n")).collect::<String>()));
+        endures(
+            path,
+            format!(
+                "jobs:\n{}",
+                (0..40_000).map(|at| format!("  a{at}: {{run: b}}\n")).collect::<String>()
+            ),
+        );
     }
 }
 
 #[test]
 fn bombs_of_xml() {
-    let laughs =
-        "<!DOCTYPE p [<!ENTITY a \"lol\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\"><!ENTITY c \"&b;&b;&b;&b;\">]>\n";
+    let laughs = "<!DOCTYPE p [<!ENTITY a \"lol\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\"><!ENTITY c \"&b;&b;&b;&b;\">]>\n";
     endures("pom.xml", format!("{laughs}<project><artifactId>&c;</artifactId></project>"));
-    assert_eq!(one("pom.xml", format!("{laughs}<project><artifactId>&c;</artifactId></project>")).notes, []);
-    let outside =
-        "<!DOCTYPE p [<!ENTITY a SYSTEM \"file:///etc/passwd\">]><project><artifactId>&a;</artifactId></project>";
+    assert_eq!(
+        one("pom.xml", format!("{laughs}<project><artifactId>&c;</artifactId></project>")).notes,
+        []
+    );
+    let outside = "<!DOCTYPE p [<!ENTITY a SYSTEM \"file:///etc/passwd\">]><project><artifactId>&a;</artifactId></project>";
     assert_eq!(one("pom.xml", outside).notes, []);
     endures("pom.xml", "<a>\n".repeat(LARGE / 4));
     endures("pom.xml", format!("{}{}", "<a>\n".repeat(LARGE / 9), "</a>\n".repeat(LARGE / 9)));
     endures("pom.xml", format!("<project>{}</project>", "<a/>\n".repeat(LARGE / 5)));
-    endures("pom.xml", format!("<project {}/>", (0..60_000).map(|at| format!("a{at}=\"\"\n")).collect::<String>()));
     endures(
         "pom.xml",
-        format!("<project {}/>", (0..40_000).map(|at| format!("xmlns:a{at}=\"b{at}\"\n")).collect::<String>()),
+        format!("<project {}/>", (0..60_000).map(|at| format!("a{at}=\"\"\n")).collect::<String>()),
+    );
+    endures(
+        "pom.xml",
+        format!(
+            "<project {}/>",
+            (0..40_000).map(|at| format!("xmlns:a{at}=\"b{at}\"\n")).collect::<String>()
+        ),
     );
     endures("pom.xml", "<![CDATA[\n".repeat(LARGE / 10));
     endures("pom.xml", "<!--\n".repeat(LARGE / 5));
@@ -377,9 +417,25 @@ fn bombs_of_xml() {
 
 #[test]
 fn bombs_of_plain_manifests() {
-    for path in ["Makefile", "justfile", "Dockerfile", "requirements.txt", "go.mod", "build.gradle", ".editorconfig"] {
-        for piece in ["a:\n", "a: ", "#\n", "FROM a\n", "require a.b v1\n", "a\n", "implementation 'a'\n", "module a\n"]
-        {
+    for path in [
+        "Makefile",
+        "justfile",
+        "Dockerfile",
+        "requirements.txt",
+        "go.mod",
+        "build.gradle",
+        ".editorconfig",
+    ] {
+        for piece in [
+            "a:\n",
+            "a: ",
+            "#\n",
+            "FROM a\n",
+            "require a.b v1\n",
+            "a\n",
+            "implementation 'a'\n",
+            "module a\n",
+        ] {
             endures(path, piece.repeat(HALF / piece.len()));
         }
     }
@@ -431,7 +487,10 @@ fn strange_bytes_in_every_kind_of_file() {
         endures(path, "\r\n".repeat(100_000));
         endures(path, "a\n".repeat(100_000));
         endures(path, vec![0xff; 300_000]);
-        endures(path, [b"# A\n\nWords \xff\xfe of it \xc3\x28.\n".as_slice(), b"fn a() {}\n"].concat());
+        endures(
+            path,
+            [b"# A\n\nWords \xff\xfe of it \xc3\x28.\n".as_slice(), b"fn a() {}\n"].concat(),
+        );
         endures(path, [b"# A\n".repeat(4_000).as_slice(), &[0; 500_000]].concat());
         endures(path, "\u{2028}\u{85}\u{b}\u{c}".repeat(30_000));
         endures(path, "🦀\u{200d}\u{301}\n".repeat(30_000));
@@ -442,13 +501,23 @@ fn strange_bytes_in_every_kind_of_file() {
 
 #[test]
 fn pk_21_what_nobody_wrote_is_known_and_named() {
-    let noise = |path: &str, bytes: &[u8]| read(File { path, bytes }).noise.map(sp_analyze::extract::Noise::word);
+    let noise = |path: &str, bytes: &[u8]| {
+        extract_file(ExtractInput { path, bytes })
+            .skip_reason
+            .map(sp_analyze::extract::FileSkipReason::as_str)
+    };
     assert_eq!(noise("a.js", "var a=1;".repeat(60_000).as_bytes()), Some("minified"));
     assert_eq!(noise("a.js", &vec![b'a'; 1024 * 1024 + 1]), Some("huge"));
     assert_eq!(noise("a.js", b"a\0b"), Some("binary"));
     assert_eq!(noise("a.js", &[0xff; 4_000]), Some("binary"));
-    assert_eq!(noise("a.go", b"// Code generated by protoc. DO NOT EDIT.\npackage a\n"), Some("generated"));
-    assert_eq!(noise("docs/a.md", b"<!-- This file is generated. -->\n# A\n\nWords.\n"), Some("generated"));
+    assert_eq!(
+        noise("a.go", b"// Code generated by protoc. DO NOT EDIT.\npackage a\n"),
+        Some("generated")
+    );
+    assert_eq!(
+        noise("docs/a.md", b"<!-- This file is generated. -->\n# A\n\nWords.\n"),
+        Some("generated")
+    );
     assert_eq!(noise("a.js", b"let a = 1;\n"), None);
     assert_eq!(
         noise("README.md", format!("# A\n\n{}\n", "word ".repeat(2_000)).as_bytes()),
@@ -464,7 +533,11 @@ fn pk_21_a_file_with_syntax_errors_still_gives_what_can_be_read() {
         ("a.py", "def before():\n    pass\n\nclass (((:\n", "before"),
         ("a.ts", "export function before() {}\n\nexport class {{{\n", "before"),
         ("a.go", "package a\n\nfunc Before() {}\n\nfunc ((( {\n", "Before"),
-        ("A.java", "public class A {\n    public void before() {}\n    public void ((( {\n}\n", "A.before"),
+        (
+            "A.java",
+            "public class A {\n    public void before() {}\n    public void ((( {\n}\n",
+            "A.before",
+        ),
     ] {
         let extracted = graph(&[(path, text)]);
         let keys: Vec<Value> = values(&extracted).iter().map(|node| node["key"].clone()).collect();
@@ -489,7 +562,11 @@ fn pk_21_what_is_made_to_confuse_a_parser_takes_little_memory() {
         }
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak =
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    assert!(peak.is_none_or(|peak| peak < 3_000_000), "{peak:?} kB at the most, all tests together");
+    let peak = status.lines().find_map(|line| {
+        line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+    });
+    assert!(
+        peak.is_none_or(|peak| peak < 3_000_000),
+        "{peak:?} kB at the most, all tests together"
+    );
 }

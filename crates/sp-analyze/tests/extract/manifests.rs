@@ -100,7 +100,8 @@ fn pk_21_a_package_of_node() {
 
 #[test]
 fn pk_21_the_settings_of_typescript_with_comments() {
-    let text = "{\n  \"compilerOptions\": {\n    \"target\": \"ES2022\",\n    \"strict\": true\n  }\n}\n";
+    let text =
+        "{\n  \"compilerOptions\": {\n    \"target\": \"ES2022\",\n    \"strict\": true\n  }\n}\n";
     assert_snapshot!(notes("tsconfig.json", text), @"fact/configuration 2-5: TypeScript (`tsconfig.json`): target ES2022, strict true.");
 }
 
@@ -208,7 +209,8 @@ fn pk_21_projects_of_maven_and_gradle() {
 fn pk_21_images_and_services() {
     let text = "FROM rust:1.85 AS build\nRUN cargo build\nFROM debian:12\nEXPOSE 8080\nENTRYPOINT [\"/app\"]\nCMD [\"serve\"]\n";
     assert_snapshot!(notes("Dockerfile", text), @r#"fact/stack 1-6: The image of `Dockerfile` is built from rust:1.85 AS build, then debian:12. It listens on 8080. It starts ["/app"]. Its command is ["serve"]."#);
-    let compose = "services:\n  web:\n    build: .\n  db:\n    image: postgres:16\nvolumes:\n  a: {}\n";
+    let compose =
+        "services:\n  web:\n    build: .\n  db:\n    image: postgres:16\nvolumes:\n  a: {}\n";
     assert_snapshot!(notes("compose.yaml", compose), @"fact/stack 2-5: Services of `compose.yaml`:⏎- `web`: built here⏎- `db`: `postgres:16`");
 }
 
@@ -250,7 +252,11 @@ fn pk_21_policies_are_owners_lints_formats_and_licences() {
     let hooks = "repos:\n  - repo: https://example.com/a\n    hooks:\n      - id: ruff\n      - id: mypy\n  - repo: local\n    hooks:\n      - id: own\n";
     assert_snapshot!(notes(".pre-commit-config.yaml", hooks), @"policy/lint 1-8: Before every commit pre-commit runs: ruff, mypy, own.");
     assert_snapshot!(notes("LICENSE", "MIT License\n\nCopyright (c) 2024 Acme\n"), @"fact/licence 1-3: The licence in `LICENSE` is MIT License.");
-    assert_eq!(one("vendored/LICENSE", "MIT License\n").notes, [], "what lies deeper is somebody else's");
+    assert_eq!(
+        one("vendored/LICENSE", "MIT License\n").notes,
+        [],
+        "what lies deeper is somebody else's"
+    );
     assert_snapshot!(notes("rustfmt.toml", "max_width = 120\n"), @"policy/lint 1-1: Settings in `rustfmt.toml`:⏎max_width = 120");
 }
 

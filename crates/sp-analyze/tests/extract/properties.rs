@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use sp_analyze::extract::{Commit, FileHistory, is_wanted};
+use sp_analyze::extract::{FileHistory, RevertCommit, is_extractable};
 
 use super::*;
 
@@ -207,12 +207,8 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
         vec(any::<u8>(), 0..400),
         ".{0,200}".prop_map(String::into_bytes),
         vec(select(WORDS), 0..120).prop_map(|words| words.concat().into_bytes()),
-        (vec(select(WORDS), 0..60), vec(any::<u8>(), 0..20), vec(select(WORDS), 0..20)).prop_map(|(a, b, c)| [
-            a.concat().into_bytes(),
-            b,
-            c.concat().into_bytes()
-        ]
-        .concat()),
+        (vec(select(WORDS), 0..60), vec(any::<u8>(), 0..20), vec(select(WORDS), 0..20))
+            .prop_map(|(a, b, c)| [a.concat().into_bytes(), b, c.concat().into_bytes()].concat()),
     ]
 }
 
@@ -224,24 +220,29 @@ fn project() -> impl Strategy<Value = Vec<(String, Vec<u8>)>> {
     })
 }
 
-fn history(files: &[(String, Vec<u8>)], seed: u32) -> History {
+fn history(files: &[(String, Vec<u8>)], seed: u32) -> CommitHistory {
     let at = |number: usize| jiff_second(1_700_000_000 + i64::try_from(number).unwrap() * 86_400);
     let known = files.iter().enumerate().filter(|(number, _)| number % 3 != 2);
     let known = known.map(|(number, (path, _))| {
         let commits = seed.wrapping_mul(u32::try_from(number).unwrap() + 7) % 50;
-        (path.clone(), FileHistory { changed: at(number), commits })
+        (path.clone(), FileHistory { last_changed: at(number), commits })
     });
     let files: Vec<String> = files.iter().map(|(path, _)| path.clone()).collect();
-    let revert = Commit { at: at(3), subject: "Faster parsing".into(), body: "It lost data.".into(), files };
-    History::new(known.collect(), vec![revert])
+    let revert = RevertCommit {
+        at: at(3),
+        subject: "Faster parsing".into(),
+        body: "It lost data.".into(),
+        files,
+    };
+    CommitHistory::new(known.collect(), vec![revert])
 }
 
 fn jiff_second(second: i64) -> jiff::Timestamp {
     jiff::Timestamp::from_second(second).unwrap()
 }
 
-fn found(files: &[(String, Vec<u8>)]) -> Vec<Found> {
-    files.iter().map(|(path, bytes)| read(File { path, bytes })).collect()
+fn found(files: &[(String, Vec<u8>)]) -> Vec<FileExtract> {
+    files.iter().map(|(path, bytes)| extract_file(ExtractInput { path, bytes })).collect()
 }
 
 /// How many lines a file has, as an editor counts them.
@@ -255,25 +256,25 @@ proptest! {
 
     #[test]
     fn pk_21_any_bytes_under_any_name_give_the_same_twice_with_lines_that_are_there(name in select(NAMES), bytes in bytes()) {
-        is_wanted(name);
-        let once = read(File { path: name, bytes: &bytes });
-        let twice = read(File { path: name, bytes: &bytes });
+        is_extractable(name);
+        let once = extract_file(ExtractInput { path: name, bytes: &bytes });
+        let twice = extract_file(ExtractInput { path: name, bytes: &bytes });
         prop_assert_eq!(&once.notes, &twice.notes);
-        prop_assert_eq!(&once.withheld, &twice.withheld);
+        prop_assert_eq!(&once.secret_lines, &twice.secret_lines);
         let last = lines_of(&bytes);
         for note in &once.notes {
             let (first, end) = (note.lines.first as u64, note.lines.last as u64);
             prop_assert!(1 <= first && first <= end && end <= last, "{} lines: {:?}", last, note);
             prop_assert!(!note.content.trim().is_empty(), "{:?}", note);
             prop_assert!((0.0..=1.0).contains(&note.confidence), "{:?}", note);
-            prop_assert!(note.inside.is_none() || note.kind == "gotcha", "{:?}", note);
+            prop_assert!(note.enclosing_symbol.is_none() || note.kind == "gotcha", "{:?}", note);
         }
-        prop_assert!(once.noise.is_none() || once.notes.is_empty());
+        prop_assert!(once.skip_reason.is_none() || once.notes.is_empty());
     }
 
     #[test]
     fn pk_21_a_graph_is_whole_and_the_same_in_any_order(files in project(), seed in any::<u32>(), level in 1_u64..=3) {
-        let options = Options { level, ..ROOMY };
+        let options = AssembleOptions { level, ..ROOMY };
         let history = history(&files, seed);
         let extracted = assemble(found(&files), &history, options);
         let mut turned = files.clone();
@@ -285,10 +286,10 @@ proptest! {
 
     #[test]
     fn pk_21_a_graph_keeps_within_its_room(files in project(), room in 0_usize..20_000) {
-        let all = assemble(found(&files), &History::default(), ROOMY);
-        let some = assemble(found(&files), &History::default(), Options { most_bytes: room, ..ROOMY });
-        let symbols = |extracted: &Extracted| extracted.graph.nodes.iter().filter(|node| node.kind.starts_with("code_")).count();
-        prop_assert_eq!(symbols(&some) + some.left_out, symbols(&all));
+        let all = assemble(found(&files), &CommitHistory::default(), ROOMY);
+        let some = assemble(found(&files), &CommitHistory::default(), AssembleOptions { max_bytes: room, ..ROOMY });
+        let symbols = |extracted: &ExtractedGraph| extracted.graph.nodes.iter().filter(|node| node.kind.starts_with("code_")).count();
+        prop_assert_eq!(symbols(&some) + some.omitted_symbols, symbols(&all));
         // Knowledge is never left out; code is, so that all of it fits.
         let notes: usize = all.graph.nodes.iter().filter(|node| !node.kind.starts_with("code_")).map(|node| node.to_json().len()).sum();
         let edges: usize = some.graph.edges.iter().map(|edge| edge.to_json().len()).sum();
@@ -302,22 +303,31 @@ proptest! {
         after in select(NAMES),
     ) {
         let path = format!("{before}{folder}/{after}");
-        prop_assert!(!is_wanted(&path), "{}", path);
+        prop_assert!(!is_extractable(&path), "{}", path);
     }
 }
 
-fn check(files: &[(String, Vec<u8>)], extracted: &Extracted, level: u64) -> Result<(), TestCaseError> {
+fn check(
+    files: &[(String, Vec<u8>)],
+    extracted: &ExtractedGraph,
+    level: u64,
+) -> Result<(), TestCaseError> {
     let nodes = values(extracted);
     let ids: HashSet<&str> = nodes.iter().map(|node| node["id"].as_str().unwrap()).collect();
     prop_assert_eq!(ids.len(), nodes.len(), "every id is one node's");
     let whole: HashSet<String> = nodes.iter().map(|node| without(node, "id").to_string()).collect();
     prop_assert_eq!(whole.len(), nodes.len(), "no node is there twice");
-    let lines: BTreeMap<&str, u64> = files.iter().map(|(path, bytes)| (path.as_str(), lines_of(bytes))).collect();
+    let lines: BTreeMap<&str, u64> =
+        files.iter().map(|(path, bytes)| (path.as_str(), lines_of(bytes))).collect();
     for node in &nodes {
         let path = node["file_path"].as_str().unwrap();
         prop_assert!(!node["content"].as_str().unwrap().trim().is_empty(), "{}", node);
         prop_assert!((0.0..=1.0).contains(&node["activation"].as_f64().unwrap()), "{}", node);
-        prop_assert!(node["confidence"].as_f64().is_none_or(|sure| (0.0..=1.0).contains(&sure)), "{}", node);
+        prop_assert!(
+            node["confidence"].as_f64().is_none_or(|sure| (0.0..=1.0).contains(&sure)),
+            "{}",
+            node
+        );
         match (lines.get(path), node["line_start"].as_u64(), node["line_end"].as_u64()) {
             (Some(last), Some(first), Some(end)) => {
                 prop_assert!(1 <= first && first <= end && end <= *last, "{}", node);
@@ -337,7 +347,11 @@ fn check(files: &[(String, Vec<u8>)], extracted: &Extracted, level: u64) -> Resu
     prop_assert!(level > 1 || edges.is_empty(), "level 1 is flat");
     let mut seen = HashSet::new();
     for edge in edges {
-        prop_assert!(ids.contains(edge.from.as_str()) && ids.contains(edge.to.as_str()), "{:?}", edge);
+        prop_assert!(
+            ids.contains(edge.from.as_str()) && ids.contains(edge.to.as_str()),
+            "{:?}",
+            edge
+        );
         prop_assert!(edge.from != edge.to, "{:?}", edge);
         prop_assert!((0.0..=1.0).contains(&edge.weight), "{:?}", edge);
         prop_assert!(seen.insert((&edge.from, &edge.to, &edge.kind)), "twice: {:?}", edge);

@@ -1,6 +1,6 @@
 //! What looks like a secret never enters a graph, wherever it stands; what only resembles one stays.
 
-use sp_analyze::extract::Commit;
+use sp_analyze::extract::RevertCommit;
 
 use super::*;
 
@@ -35,7 +35,10 @@ fn words() -> Vec<(&'static str, String)> {
         ("a key of age", "AGE-SECRET-KEY-1QQPQZRRY9X8GF2TVDW0S3JN54KHCE6MUA7L".into()),
         ("a token of Linear", of("lin_api_")),
         ("a token of Sentry", of("sntrys_")),
-        ("a signed token", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N".into()),
+        (
+            "a signed token",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N".into(),
+        ),
         ("an address of a database", "postgres://app:hunter2hunter2@db.internal:5432/app".into()),
         ("an address of a queue", "amqps://worker:Tr0ub4dor@queue.internal/v".into()),
         ("random text", format!("{RANDOM}{RANDOM}")),
@@ -86,8 +89,16 @@ const PLACES: &[(&str, &str, usize)] = &[
     ("Makefile", "deploy:\n\tcurl -H {} https://example.com\n", 2),
     ("justfile", "# Uses {}.\ndeploy:\n  curl https://example.com\n", 1),
     ("Dockerfile", "FROM alpine\nENV KEY={}\nCMD run {}\n", 3),
-    ("compose.yaml", "services:\n  a:\n    image: registry.example.com/a:{}\n    environment:\n      KEY: {}\n", 3),
-    (".github/workflows/a.yml", "name: A\nenv:\n  KEY: {}\njobs:\n  a:\n    steps:\n      - run: deploy {}\n", 7),
+    (
+        "compose.yaml",
+        "services:\n  a:\n    image: registry.example.com/a:{}\n    environment:\n      KEY: {}\n",
+        3,
+    ),
+    (
+        ".github/workflows/a.yml",
+        "name: A\nenv:\n  KEY: {}\njobs:\n  a:\n    steps:\n      - run: deploy {}\n",
+        7,
+    ),
     (".gitlab-ci.yml", "a:\n  script:\n    - deploy --key={}\n", 3),
     (".editorconfig", "[*]\nkey = {}\n", 2),
     ("CODEOWNERS", "/a @b\n/{} @c\n", 2),
@@ -103,15 +114,18 @@ fn pk_21_no_secret_of_any_kind_enters_from_any_place() {
             let text = template.replace("{}", &secret);
             let with = [(*path, text.as_str()), ("src/b.ts", "export function b() {}\n")];
             let graph = json(&graph(&with));
-            let withheld = one(path, &text).withheld;
+            let withheld = one(path, &text).secret_lines;
             let plain = one(path, template.replace("{}", "something"));
-            let says_anything = json(&assemble(vec![plain], &History::default(), ROOMY)).contains("something");
+            let says_anything = json(&assemble(vec![plain], &CommitHistory::default(), ROOMY))
+                .contains("something");
             if graph.contains(&secret) || graph.contains(RANDOM) {
                 leaks.push(format!("{path}: {template:?}: {what}"));
             } else if says_anything && withheld.is_empty() {
                 leaks.push(format!("{path}: {template:?}: {what} was left out without a word"));
             } else if says_anything && !withheld.iter().any(|at| *at <= line + 1) {
-                leaks.push(format!("{path}: {template:?}: {what} is on line {line}, and not on {withheld:?}"));
+                leaks.push(format!(
+                    "{path}: {template:?}: {what} is on line {line}, and not on {withheld:?}"
+                ));
             }
         }
     }
@@ -126,13 +140,25 @@ fn pk_21_no_value_beside_a_telling_name_enters() {
         ("README.md", "# A\n\n## Setup\n\nexport DB_PASSWORD={}\n"),
         ("README.md", "# A\n\n## Setup\n\nSet `DB_PASSWORD={}` first.\n"),
         ("README.md", "# A\n\n## Setup\n\n```yaml\ndb:\n  password: {}\n```\n"),
-        ("README.md", "# A\n\n## Setup\n\n```json\n{ \"user\": \"me\", \"password\": \"{}\" }\n```\n"),
-        ("README.md", "# A\n\n## Setup\n\n`curl -H 'Authorization: Bearer {}' https://example.com`\n"),
+        (
+            "README.md",
+            "# A\n\n## Setup\n\n```json\n{ \"user\": \"me\", \"password\": \"{}\" }\n```\n",
+        ),
+        (
+            "README.md",
+            "# A\n\n## Setup\n\n`curl -H 'Authorization: Bearer {}' https://example.com`\n",
+        ),
         ("src/a.py", "def connect(host: str = \"a\", password: str = \"{}\"):\n    return 1\n"),
         ("src/a.ts", "export function connect(host = \"a\", apiKey = '{}') {}\n"),
         ("src/a.rs", "// FIXME: the build has password = \"{}\" in it\npub fn a() {}\n"),
-        ("package.json", "{\n  \"scripts\": {\n    \"deploy\": \"API_TOKEN={} node deploy.js\"\n  }\n}\n"),
-        ("package.json", "{\n  \"scripts\": {\n    \"deploy\": \"node deploy.js --token={}\"\n  }\n}\n"),
+        (
+            "package.json",
+            "{\n  \"scripts\": {\n    \"deploy\": \"API_TOKEN={} node deploy.js\"\n  }\n}\n",
+        ),
+        (
+            "package.json",
+            "{\n  \"scripts\": {\n    \"deploy\": \"node deploy.js --token={}\"\n  }\n}\n",
+        ),
         ("Makefile", "deploy:\n\tDB_PASSWORD={} ./deploy\n"),
         (".github/workflows/a.yml", "jobs:\n  a:\n    steps:\n      - run: deploy --password={}\n"),
         (".editorconfig", "[*]\npassword = {}\n"),
@@ -148,7 +174,13 @@ fn pk_21_no_value_beside_a_telling_name_enters() {
 
 #[test]
 fn pk_21_private_keys_never_enter_not_even_in_part() {
-    for kind in ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PRIVATE KEY", "EC PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
+    for kind in [
+        "RSA PRIVATE KEY",
+        "OPENSSH PRIVATE KEY",
+        "PRIVATE KEY",
+        "EC PRIVATE KEY",
+        "PGP PRIVATE KEY BLOCK",
+    ] {
         let lines: String = (0..60).map(|at| format!("{RANDOM}{at:02}+/Zq8{RANDOM}\n")).collect();
         let key = format!("-----BEGIN {kind}-----\n{lines}-----END {kind}-----\n");
         for (path, text) in [
@@ -158,9 +190,15 @@ fn pk_21_private_keys_never_enter_not_even_in_part() {
             ("src/a.rs", format!("/* FIXME: not this key\n{key}*/\npub fn a() {{}}\n")),
         ] {
             let graph = json(&graph(&[(path, text.as_str())]));
-            assert!(!graph.contains("-----BEGIN") && !graph.contains(RANDOM), "{kind} in {path}: {graph}");
+            assert!(
+                !graph.contains("-----BEGIN") && !graph.contains(RANDOM),
+                "{kind} in {path}: {graph}"
+            );
             let found = one(path, &text);
-            assert!(!found.withheld.is_empty() || found.noise.is_some(), "{kind} in {path}");
+            assert!(
+                !found.secret_lines.is_empty() || found.skip_reason.is_some(),
+                "{kind} in {path}"
+            );
         }
     }
 }
@@ -170,7 +208,10 @@ fn pk_21_names_that_are_secrets_do_not_enter() {
     let secret = format!("ghp_{RANDOM}");
     for (path, text) in [
         ("src/a.rs", "pub fn @@() {}\n"),
-        ("src/a.rs", "pub struct @@ {\n    pub field: u8,\n}\n\nimpl @@ {\n    pub fn method(&self) {}\n}\n"),
+        (
+            "src/a.rs",
+            "pub struct @@ {\n    pub field: u8,\n}\n\nimpl @@ {\n    pub fn method(&self) {}\n}\n",
+        ),
         ("src/a.rs", "pub enum A {\n    @@,\n}\n"),
         ("src/a.py", "class @@:\n    def method(self):\n        return 1\n"),
         ("src/a.ts", "export const @@ = () => 1;\n"),
@@ -181,8 +222,11 @@ fn pk_21_names_that_are_secrets_do_not_enter() {
         ("@@/package.json", "{ \"name\": \"a\" }\n"),
     ] {
         let (path, text) = (path.replace("@@", &secret), text.replace("@@", &secret));
-        let files =
-            [(path.as_str(), text.as_str()), ("lib/b.py", "def b():\n    return 1\n"), ("src/c.rs", "pub fn c() {}\n")];
+        let files = [
+            (path.as_str(), text.as_str()),
+            ("lib/b.py", "def b():\n    return 1\n"),
+            ("src/c.rs", "pub fn c() {}\n"),
+        ];
         let graph = json(&graph(&files));
         assert!(!graph.contains(RANDOM), "{path}: {text:?}: {graph}");
     }
@@ -191,12 +235,16 @@ fn pk_21_names_that_are_secrets_do_not_enter() {
 #[test]
 fn pk_21_commits_that_were_taken_back_do_not_bring_secrets() {
     for (what, secret) in words() {
-        for (subject, body) in
-            [(format!("Use {secret}"), "It broke.".into()), ("Use it".into(), format!("Key: `{secret}`"))]
-        {
+        for (subject, body) in [
+            (format!("Use {secret}"), "It broke.".into()),
+            ("Use it".into(), format!("Key: `{secret}`")),
+        ] {
             let files = vec!["src/a.rs".into()];
             let at = "2024-05-06T00:00:00Z".parse().unwrap();
-            let history = History::new(Default::default(), vec![Commit { at, subject, body, files }]);
+            let history = CommitHistory::new(
+                Default::default(),
+                vec![RevertCommit { at, subject, body, files }],
+            );
             let graph = json(&assemble(vec![one("src/a.rs", "pub fn a() {}\n")], &history, ROOMY));
             assert!(!graph.contains(&secret), "{what}: {graph}");
         }
@@ -219,13 +267,25 @@ fn pk_21_what_only_resembles_a_secret_stays() {
     for (path, text) in [
         ("README.md", "# A\n\n## Setup\n\nSet `GITHUB_TOKEN=<your token>` first.\n"),
         ("README.md", "# A\n\n## Setup\n\nSet `API_KEY=$MY_KEY` and `password: ${DB_PASSWORD}`.\n"),
-        ("README.md", "# A\n\n## Setup\n\nThe commit is 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b.\n"),
-        ("README.md", "# A\n\n## Setup\n\nSee https://example.com/docs/getting-started?version=2#tokens.\n"),
+        (
+            "README.md",
+            "# A\n\n## Setup\n\nThe commit is 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b.\n",
+        ),
+        (
+            "README.md",
+            "# A\n\n## Setup\n\nSee https://example.com/docs/getting-started?version=2#tokens.\n",
+        ),
         ("README.md", "# A\n\n## Setup\n\nThe id is 123e4567-e89b-12d3-a456-426614174000.\n"),
         ("README.md", "# A\n\n## Tokens\n\nA token: it is given once. The secret: patience.\n"),
         ("README.md", "# A\n\n## Setup\n\nTokens are read from `~/.config/acme/token`.\n"),
-        ("src/a.rs", "pub fn token(secret: &Secret, password: Option<String>) -> Token {\n    1\n}\n"),
-        ("src/a.py", "def login(user: str, password: str = None, token: str = \"\") -> Token:\n    return 1\n"),
+        (
+            "src/a.rs",
+            "pub fn token(secret: &Secret, password: Option<String>) -> Token {\n    1\n}\n",
+        ),
+        (
+            "src/a.py",
+            "def login(user: str, password: str = None, token: str = \"\") -> Token:\n    return 1\n",
+        ),
         ("src/a.ts", "export interface Login {\n  password: string;\n  token?: string;\n}\n"),
         ("src/a.ts", "export function login(password: string, token = getToken()): void {}\n"),
         (
@@ -234,17 +294,26 @@ fn pk_21_what_only_resembles_a_secret_stays() {
         ),
         ("src/A.java", "public class AbstractSingletonProxyFactoryBeanTokenProvider {\n}\n"),
         ("src/a.rs", "// SAFETY: the token is checked before it is used\npub fn a() {}\n"),
-        ("package.json", "{\n  \"scripts\": {\n    \"deploy\": \"node deploy.js --token $TOKEN\"\n  }\n}\n"),
+        (
+            "package.json",
+            "{\n  \"scripts\": {\n    \"deploy\": \"node deploy.js --token $TOKEN\"\n  }\n}\n",
+        ),
         (
             "package.json",
             "{\n  \"dependencies\": {\n    \"token-types\": \"^6.0.0\",\n    \"cookie\": \"1.0.2\"\n  }\n}\n",
         ),
-        (".github/workflows/a.yml", "jobs:\n  a:\n    steps:\n      - run: deploy --token=${{ secrets.TOKEN }}\n"),
-        ("README.md", "# A\n\n## Setup\n\nStart it with `--tokenizer=gpt2-large --max-tokens=128000`.\n"),
+        (
+            ".github/workflows/a.yml",
+            "jobs:\n  a:\n    steps:\n      - run: deploy --token=${{ secrets.TOKEN }}\n",
+        ),
+        (
+            "README.md",
+            "# A\n\n## Setup\n\nStart it with `--tokenizer=gpt2-large --max-tokens=128000`.\n",
+        ),
         ("SECURITY.md", "# Security\n\nNever commit a password: write to security@example.com.\n"),
     ] {
         let found = one(path, text);
-        if !found.withheld.is_empty() {
+        if !found.secret_lines.is_empty() {
             gone.push(format!("{path}: {text:?}"));
         }
     }

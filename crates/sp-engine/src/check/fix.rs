@@ -9,25 +9,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use sp_formats::FileFindings;
-use sp_formats::report::{edited, text_digest};
-use sp_tree::transaction::Before;
-use sp_tree::{Digest, Dir, FileError, Follow, Name, Stamp, read_limited};
+use sp_formats::report::{apply_edits, text_digest};
+use sp_tree::transaction::PriorState;
+use sp_tree::{Digest, Dir, FileError, FileStamp, Follow, Name, read_limited};
 
-use super::{CheckRequest, Checked, check_with};
+use super::{CheckRequest, CheckResults, check_with};
 use crate::config::Session;
 use crate::context::{Context, Event};
-use crate::error::{Error, Kind, Result};
-use crate::home::Home;
-use crate::install::{Change, Mode};
+use crate::error::{Error, FailureKind, Result};
+use crate::home::LockedHome;
+use crate::install::{ApplyMode, ChangeExecutor};
 use crate::plan::FilePlan;
-use crate::tokens::Tokens;
+use crate::token_counter::TokenCounter;
 
 /// Fixes that bring others to light, and those again, end here.
 const MAX_ROUNDS: usize = 8;
 
 /// What was mended, and what is left.
 #[derive(Debug)]
-pub struct Fixed {
+pub struct FixResults {
     /// The files that were changed, or would be.
     pub files: Vec<FixedFile>,
     /// How many problems were mended, or would be.
@@ -35,7 +35,7 @@ pub struct Fixed {
     /// Whether it was done, or only shown.
     pub applied: bool,
     /// What is found when it is done.
-    pub left: Checked,
+    pub remaining: CheckResults,
 }
 
 /// A file that was mended.
@@ -53,19 +53,19 @@ pub struct FixedFile {
 
 /// Texts that are to be written, and count as if they were.
 #[derive(Debug, Default)]
-pub(super) struct Drafts {
-    drafts: BTreeMap<PathBuf, Draft>,
+pub(super) struct FileDrafts {
+    drafts: BTreeMap<PathBuf, FileDraft>,
 }
 
 #[derive(Debug)]
-struct Draft {
+struct FileDraft {
     /// What the file looked like before it was read.
-    stamp: Stamp,
+    stamp: FileStamp,
     before: String,
     after: String,
 }
 
-impl Drafts {
+impl FileDrafts {
     /// The bytes of a file, as they are to be.
     pub(super) fn read(&self, path: &Path, limit: u64) -> std::result::Result<Vec<u8>, FileError> {
         if self.drafts.is_empty() {
@@ -79,7 +79,12 @@ impl Drafts {
 
     /// Does what the findings of files say, and tells whether anything was to be done. What was
     /// mended goes to `mended`.
-    fn apply(&mut self, session: &Session<'_>, files: &[FileFindings], mended: &mut Mended) -> Result<bool> {
+    fn apply_fixes(
+        &mut self,
+        session: &Session<'_>,
+        files: &[FileFindings],
+        mended: &mut FixedProblems,
+    ) -> Result<bool> {
         // A file that two paths lead to has its findings twice, and is mended once.
         let mut done = BTreeSet::new();
         for file in files {
@@ -90,14 +95,18 @@ impl Drafts {
             }
             let draft = match self.drafts.entry(path) {
                 Entry::Occupied(draft) => draft.into_mut(),
-                Entry::Vacant(place) => place.insert(open(session, &file.path)?),
+                Entry::Vacant(place) => place.insert(open_draft(session, &file.path)?),
             };
             if file.digest != Some(text_digest(&draft.after)) {
-                return Err(changed(session.context, &file.path));
+                return Err(changed_error(session.context, &file.path));
             }
-            draft.after = edited(&draft.after, fixable().flat_map(|placed| placed.finding.fix.clone()).collect());
-            let told =
-                fixable().map(|placed| (file.path.clone(), placed.finding.check.id, placed.finding.message.clone()));
+            draft.after = apply_edits(
+                &draft.after,
+                fixable().flat_map(|placed| placed.finding.fix.clone()).collect(),
+            );
+            let told = fixable().map(|placed| {
+                (file.path.clone(), placed.finding.check.id, placed.finding.message.clone())
+            });
             mended.extend(told);
         }
         Ok(!done.is_empty())
@@ -105,7 +114,7 @@ impl Drafts {
 }
 
 /// Problems that were mended: in which file, against which rule, in which words.
-type Mended = BTreeSet<(PathBuf, &'static str, String)>;
+type FixedProblems = BTreeSet<(PathBuf, &'static str, String)>;
 
 /// The path behind all links, by which a file is known.
 fn real_path(path: &Path) -> PathBuf {
@@ -113,66 +122,84 @@ fn real_path(path: &Path) -> PathBuf {
 }
 
 /// Mends what the request names.
-pub fn fix(context: &Context<'_>, request: &CheckRequest, mode: Mode) -> Result<Fixed> {
+pub fn fix(context: &Context<'_>, request: &CheckRequest, mode: ApplyMode) -> Result<FixResults> {
     let session = Session::begin(context)?;
-    let tokens = Tokens::open(context);
-    let mut drafts = Drafts::default();
+    let tokens = TokenCounter::open(context);
+    let mut drafts = FileDrafts::default();
     let mut left = check_with(&session, request, &tokens, &drafts)?;
-    let mut mended = Mended::new();
+    let mut mended = FixedProblems::new();
     for _ in 0..MAX_ROUNDS {
-        if !drafts.apply(&session, &left.files, &mut mended)? {
+        if !drafts.apply_fixes(&session, &left.files, &mut mended)? {
             break;
         }
         left = check_with(&session, request, &tokens, &drafts)?;
     }
     tokens.store();
     drafts.drafts.retain(|_, draft| draft.before != draft.after);
-    if let Some(home) = Home::open_for(context, &session.limits, mode)? {
-        let plans = drafts.drafts.iter().map(|(path, draft)| plan(path, draft)).collect::<Result<_>>()?;
-        Change { session: &session, home: Some(&home), terms: mode.into() }.make_files(plans)?;
+    if let Some(home) = LockedHome::open_unless_dry_run(context, &session.limits, mode)? {
+        let plans = drafts
+            .drafts
+            .iter()
+            .map(|(path, draft)| draft_file_plan(path, draft))
+            .collect::<Result<_>>()?;
+        ChangeExecutor { session: &session, home: Some(&home), options: mode.into() }
+            .execute_files(plans)?;
     }
     let mut files = Vec::new();
     for (path, draft) in drafts.drafts {
-        let file = context.show_near(&path);
-        if mode == Mode::Apply {
-            context.tell(Event::Rewritten { file: &file, before: &draft.before, after: &draft.after });
+        let file = context.display_relative_path(&path);
+        if mode == ApplyMode::Apply {
+            context.emit(Event::Rewritten {
+                file: &file,
+                before: &draft.before,
+                after: &draft.after,
+            });
         }
         files.push(FixedFile { file, path, before: draft.before, after: draft.after });
     }
-    Ok(Fixed { files, problems: mended.len(), applied: mode == Mode::Apply, left })
+    Ok(FixResults {
+        files,
+        problems: mended.len(),
+        applied: mode == ApplyMode::Apply,
+        remaining: left,
+    })
 }
 
 /// Reads the file that a draft starts from.
-fn open(session: &Session<'_>, path: &Path) -> Result<Draft> {
-    let (dir, name) = real(path)?;
-    let stamp = dir.look(&name, Follow::Never)?;
+fn open_draft(session: &Session<'_>, path: &Path) -> Result<FileDraft> {
+    let (dir, name) = open_parent(path)?;
+    let stamp = dir.stat(&name, Follow::Never)?;
     let bytes = read_limited(path, session.limits.markdown_bytes)?;
     match (stamp, String::from_utf8(bytes)) {
-        (Some(stamp), Ok(text)) => Ok(Draft { stamp, before: text.clone(), after: text }),
-        _ => Err(changed(session.context, path)),
+        (Some(stamp), Ok(text)) => Ok(FileDraft { stamp, before: text.clone(), after: text }),
+        _ => Err(changed_error(session.context, path)),
     }
 }
 
 /// The change that writes a draft to its file, whose path has no links in it.
-fn plan(path: &Path, draft: &Draft) -> Result<FilePlan> {
-    let (dir, name) = real(path)?;
-    let before = Before::Seen(draft.stamp, Digest::of(draft.before.as_bytes()));
+fn draft_file_plan(path: &Path, draft: &FileDraft) -> Result<FilePlan> {
+    let (dir, name) = open_parent(path)?;
+    let before = PriorState::UserFile(draft.stamp, Digest::of(draft.before.as_bytes()));
     Ok(FilePlan::new(dir.path().to_owned(), name, before, Some(draft.after.as_bytes().into())))
 }
 
 /// The directory and name of the file itself, behind all links.
-fn real(path: &Path) -> Result<(Dir, Name)> {
+fn open_parent(path: &Path) -> Result<(Dir, Name)> {
     let real = path.canonicalize().map_err(|e| FileError::new("find", path, e))?;
     let parent = real.parent().unwrap_or(Path::new("/"));
     let name = real.file_name().unwrap_or_default().to_string_lossy();
-    Ok((Dir::open(parent)?, named(&name)?))
+    Ok((Dir::open(parent)?, fixable_name(&name)?))
 }
 
-fn named(name: &str) -> Result<Name> {
-    Name::new(name).map_err(|e| Error::new(Kind::Data, format!("`{name}` cannot be mended")).because(e))
+fn fixable_name(name: &str) -> Result<Name> {
+    Name::new(name)
+        .map_err(|e| Error::new(FailureKind::Data, format!("`{name}` cannot be mended")).because(e))
 }
 
-fn changed(context: &Context<'_>, path: &Path) -> Error {
-    Error::new(Kind::Request, format!("`{}` changed while it was being mended", context.show_near(path)))
-        .hint("it was left as it is: run it again")
+fn changed_error(context: &Context<'_>, path: &Path) -> Error {
+    Error::new(
+        FailureKind::Request,
+        format!("`{}` changed while it was being mended", context.display_relative_path(path)),
+    )
+    .hint("it was left as it is: run it again")
 }

@@ -3,54 +3,54 @@
 use std::path::Path;
 
 use sp_analyze::hidden::{check_json, check_name, check_text, check_value, find};
-use sp_formats::json::Json;
+use sp_formats::json::JsonDocument;
 use sp_formats::report::Report;
-use sp_formats::skill::Skill;
+use sp_formats::skill::SkillMetadata;
 
 use super::Checker;
 
 /// Reports what is hidden in the text of a file.
-pub(super) fn in_text(checker: &Checker<'_>, path: &Path, text: &str) {
+pub(super) fn check_file_text(checker: &Checker<'_>, path: &Path, text: &str) {
     let mut report = Report::deferred("");
     check_text(text, &mut report);
     if !report.findings.is_empty() {
-        checker.findings.report(path, &report.about(&text.into()));
+        checker.collector.add_report(path, &report.with_text(&text.into()));
     }
 }
 
 /// Reports what is hidden in the bytes of a file, if they are text.
-pub(super) fn in_bytes(checker: &Checker<'_>, path: &Path, bytes: &[u8]) {
+pub(super) fn check_file_bytes(checker: &Checker<'_>, path: &Path, bytes: &[u8]) {
     if bytes.len() as u64 <= checker.session.limits.markdown_bytes
         && let Ok(text) = std::str::from_utf8(bytes)
         && !bytes.contains(&0)
     {
-        in_text(checker, path, text);
+        check_file_text(checker, path, text);
     }
 }
 
 /// Reports what some JSON hides by escapes. It is parsed for that only if it has escapes at all.
-pub(super) fn in_json_escapes(checker: &Checker<'_>, path: &Path, bytes: &[u8]) {
+pub(super) fn check_file_json_escapes(checker: &Checker<'_>, path: &Path, bytes: &[u8]) {
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     if !text.contains("\\u") {
         return;
     }
     // What is no JSON was told.
-    if let Ok(json) = Json::parse(text, &checker.session.limits) {
+    if let Ok(json) = JsonDocument::parse(text, &checker.session.limits) {
         let mut report = Report::deferred("");
         check_json(json.root(), &mut report);
-        checker.findings.report(path, &report.about(json.text()));
+        checker.collector.add_report(path, &report.with_text(json.text()));
     }
 }
 
 /// Reports what is hidden in a name.
-pub(super) fn in_name(checker: &Checker<'_>, path: &Path, name: &str) {
+pub(super) fn check_file_name(checker: &Checker<'_>, path: &Path, name: &str) {
     let mut report = Report::deferred("");
     check_name(name, &mut report);
-    checker.findings.report(path, &report);
+    checker.collector.add_report(path, &report);
 }
 
 /// Reports what a description hides by escapes: the text of the file shows it, and an agent reads it.
-pub(super) fn in_escapes(skill: &Skill, text: &str, report: &mut Report) {
+pub(super) fn check_description_escapes(skill: &SkillMetadata, text: &str, report: &mut Report) {
     let span = &skill.description_span;
     let written = text.get(span.clone()).unwrap_or_default();
     if let Some(description) = &skill.description

@@ -6,25 +6,25 @@ use sp_analyze::audit::SkillFacts;
 use sp_analyze::hidden::{check_json, check_part, check_text};
 use sp_formats::checks::PK_13;
 use sp_formats::output::AuditedPackage;
-use sp_formats::package::{Outcome, Package, check_level, read};
+use sp_formats::package::{Package, VerificationOutcome, check_level, read};
 use sp_formats::report::{Report, Severity};
-use sp_formats::skill::{self, SKILL_FILE, Skill};
-use sp_tree::{Content, Dir, EntryKind, RelPath};
+use sp_formats::skill::{self, SKILL_FILE, SkillMetadata};
+use sp_tree::{Dir, EntryKind, LoadedTree, RelPath};
 
-use super::place::Place;
-use super::{Checker, Format, Gathering, hidden};
+use super::target::CheckTarget;
+use super::{CheckMode, CheckableFormat, Checker, hidden};
 use crate::error::Result;
-use crate::pkg::{installed_in, is_package_file, signer_of};
+use crate::pkg::{installed_packages_dir, is_package_file, verify_signer};
 
 /// A package.
-pub(super) struct PackageFile;
+pub(super) struct PackageFormat;
 
-impl Format for PackageFile {
-    fn is_at(&self, place: &Place) -> bool {
+impl CheckableFormat for PackageFormat {
+    fn matches(&self, place: &CheckTarget) -> bool {
         is_package_file(&place.path) && place.path.is_file()
     }
 
-    fn check(&self, checker: &Checker<'_>, place: &Place) -> Result<()> {
+    fn check(&self, checker: &Checker<'_>, place: &CheckTarget) -> Result<()> {
         let limits = &checker.session.limits;
         let bytes = checker.drafts.read(&place.path, limits.package_bytes)?;
         let mut read = read("", bytes, limits);
@@ -32,14 +32,14 @@ impl Format for PackageFile {
             let mut report = Report::deferred("");
             check_level(package.raw_manifest(), package.content(), &mut report);
             check_hidden(package, &mut report);
-            checker.findings.report(&place.path, &report.about(package.text()));
+            checker.collector.add_report(&place.path, &report.with_text(package.text()));
         }
         read.report.sort();
-        checker.findings.report(&place.path, &read.report);
-        checker.findings.package(&place.path);
+        checker.collector.add_report(&place.path, &read.report);
+        checker.collector.add_package(&place.path);
         if let Some(package) = &read.package {
             check_documents(checker, &place.path, package);
-            if checker.gathering == Gathering::Facts {
+            if checker.mode == CheckMode::WithFacts {
                 audit_signer(checker, &place.path, package)?;
             }
         }
@@ -49,53 +49,61 @@ impl Format for PackageFile {
 
 /// Checks the files that a package of skills carries.
 fn check_documents(checker: &Checker<'_>, file: &Path, package: &Package) {
-    for (path, _, bytes) in package.documents.iter().flat_map(Content::files) {
+    for (path, _, bytes) in package.documents.iter().flat_map(LoadedTree::files) {
         let shown = file.join(path.as_str());
-        hidden::in_name(checker, &shown, path.leaf());
-        hidden::in_bytes(checker, &shown, bytes);
-        if path.leaf() == SKILL_FILE {
-            let folder = path.parent().and_then(|parent| parent.rsplit('/').next()).unwrap_or_default();
+        hidden::check_file_name(checker, &shown, path.file_name());
+        hidden::check_file_bytes(checker, &shown, bytes);
+        if path.file_name() == SKILL_FILE {
+            let folder =
+                path.parent().and_then(|parent| parent.rsplit('/').next()).unwrap_or_default();
             let (skill, mut report) = skill::read("", folder, bytes, &checker.session.limits);
             // What a package carries is hashed: it is mended where it was made.
             report.findings.iter_mut().for_each(|finding| finding.fix.clear());
-            checker.findings.report(&shown, &report);
-            if let Some(skill) = skill.filter(|_| checker.gathering == Gathering::Facts) {
-                gather(checker, file, package, (path, &skill));
+            checker.collector.add_report(&shown, &report);
+            if let Some(skill) = skill.filter(|_| checker.mode == CheckMode::WithFacts) {
+                collect_skill_facts(checker, file, package, (path, &skill));
             }
         }
     }
 }
 
 /// Gathers the facts of a skill that a package carries.
-fn gather(checker: &Checker<'_>, file: &Path, package: &Package, (path, skill): (&RelPath, &Skill)) {
+fn collect_skill_facts(
+    checker: &Checker<'_>,
+    file: &Path,
+    package: &Package,
+    (path, skill): (&RelPath, &SkillMetadata),
+) {
     let folder = path.parent().unwrap_or_default();
     let mut facts = SkillFacts::of(skill);
-    for (path, executable, bytes) in package.documents.iter().flat_map(Content::files) {
+    for (path, executable, bytes) in package.documents.iter().flat_map(LoadedTree::files) {
         let inside = match folder {
             "" => Some(path.as_str()),
             folder => path.as_str().strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')),
         };
         if let Some(inside) = inside {
-            facts.add(inside, executable, std::str::from_utf8(bytes).ok());
+            facts.add_file(inside, executable, std::str::from_utf8(bytes).ok());
         }
     }
-    checker.findings.audited_skill(facts.at(file.join(folder)));
+    checker.collector.add_audited_skill(facts.into_audited_skill(file.join(folder)));
 }
 
 /// Tells who signed a package, and whether that is who is trusted here.
 fn audit_signer(checker: &Checker<'_>, file: &Path, package: &Package) -> Result<()> {
-    let step = signer_of(checker.session, package)?;
-    if step.outcome == Outcome::Failed {
+    let step = verify_signer(checker.session, package)?;
+    if step.outcome == VerificationOutcome::Failed {
         let mut report = Report::deferred("");
-        report.whole(Severity::Error, &PK_13, step.detail.as_str()).help("`sp pkg verify` tells more");
-        checker.findings.report(file, &report);
+        report
+            .whole_file(Severity::Error, &PK_13, step.detail.as_str())
+            .help("`sp pkg verify` tells more");
+        checker.collector.add_report(file, &report);
     }
-    checker.findings.audited_package(AuditedPackage {
+    checker.collector.add_audited_package(AuditedPackage {
         path: file.into(),
         name: package.manifest.name.to_string(),
         version: package.manifest.version.to_string(),
         key: package.signer.map(|signer| signer.key.to_string()),
-        signer: step.outcome.word().into(),
+        signer: step.outcome.as_str().into(),
         detail: step.detail,
     });
     Ok(())
@@ -111,18 +119,21 @@ fn check_hidden(package: &Package, report: &mut Report) {
         }
         None => {
             check_text(text, report);
-            [package.raw_manifest(), package.content()].into_iter().for_each(|value| check_json(value, report));
+            [package.raw_manifest(), package.content()]
+                .into_iter()
+                .for_each(|value| check_json(value, report));
         }
     }
 }
 
 /// The packages that lie in a directory, and those that are installed there.
-pub(super) fn packages_in(root: &Path) -> Vec<PathBuf> {
+pub(super) fn find_packages(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for dir in [root.to_path_buf(), installed_in(root)] {
+    for dir in [root.to_path_buf(), installed_packages_dir(root)] {
         let entries = Dir::open(&dir).and_then(|opened| opened.entries()).unwrap_or_default();
         let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
-        found.extend(files.map(|entry| dir.join(entry.name())).filter(|path| is_package_file(path)));
+        found
+            .extend(files.map(|entry| dir.join(entry.name())).filter(|path| is_package_file(path)));
     }
     found.sort();
     found
@@ -130,11 +141,11 @@ pub(super) fn packages_in(root: &Path) -> Vec<PathBuf> {
 
 /// Whether packages lie in a directory, or are installed there.
 pub(super) fn has_packages(dir: &Path) -> bool {
-    !packages_in(dir).is_empty()
+    !find_packages(dir).is_empty()
 }
 
 /// Checks the packages of a directory.
-pub(super) fn check_folder(checker: &Checker<'_>, place: &Place) -> Result<()> {
-    let found = if place.is_dir() { packages_in(&place.path) } else { Vec::new() };
-    found.into_iter().try_for_each(|path| PackageFile.check(checker, &Place::new(path)))
+pub(super) fn check_packages_in(checker: &Checker<'_>, place: &CheckTarget) -> Result<()> {
+    let found = if place.is_dir() { find_packages(&place.path) } else { Vec::new() };
+    found.into_iter().try_for_each(|path| PackageFormat.check(checker, &CheckTarget::new(path)))
 }

@@ -3,16 +3,17 @@
 use sp_analyze::tokens::TOKENIZER;
 use sp_formats::FileFindings;
 use sp_formats::output::{
-    AuditReport, AuditSummary, CheckReport, CheckSummary, FindingItem, FixedItem, UnreadableItem,
+    AuditReport, AuditSummary, CheckReport, CheckSummary, FindingItem, FixedFileItem,
+    UnreadableItem,
 };
 use sp_formats::report::Severity;
 
-use super::Checked;
+use super::CheckResults;
 use crate::error::Error;
 
-impl Checked {
+impl CheckResults {
     /// All of it, with the files that were mended.
-    pub fn report(&self, fixed: Vec<FixedItem>) -> CheckReport {
+    pub fn to_report(&self, fixed: Vec<FixedFileItem>) -> CheckReport {
         CheckReport {
             summary: CheckSummary {
                 skills: self.skills,
@@ -22,7 +23,7 @@ impl Checked {
                 errors: self.count(Severity::Error),
                 warnings: self.count(Severity::Warning),
                 notes: self.count(Severity::Note),
-                fixable: self.fixable(),
+                fixable: self.fixable_count(),
                 imports_left: self.imports_left,
             },
             findings: self.finding_items(),
@@ -34,7 +35,7 @@ impl Checked {
     }
 
     /// All of it, as an audit.
-    pub fn audit_report(&self) -> AuditReport {
+    pub fn to_audit_report(&self) -> AuditReport {
         AuditReport {
             summary: AuditSummary {
                 skills: self.skills,
@@ -60,7 +61,8 @@ impl Checked {
     }
 
     fn unreadable_items(&self) -> Vec<UnreadableItem> {
-        let item = |error: &Error| UnreadableItem { message: error.to_string(), because: error.causes() };
+        let item =
+            |error: &Error| UnreadableItem { message: error.to_string(), because: error.causes() };
         self.unreadable.iter().map(item).collect()
     }
 }

@@ -6,24 +6,26 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::checks::CP_02;
 use sp_formats::context_pack::{
-    AGENTS, CURSOR, Draft, Entries, Entry, Generator, MANIFEST, Manifest, PROMPTS, Project, Read, SKILLS, SOURCES,
-    SPEC_VERSION, TASKS, is_pack_id, pack_id, read, sealed,
+    AGENTS_FILE, CURSOR_FILE, ContextPackDraft, ContextPackEntries, ContextPackEntry,
+    ContextPackGenerator, ContextPackManifest, ContextPackProject, ContextPackReadResult,
+    MANIFEST_FILE, PROMPTS_FILE, SKILLS_FILE, SOURCES_FILE, SPEC_VERSION, TASKS_FILE,
+    derive_pack_id, is_pack_id, read, seal_files,
 };
-use sp_formats::json::{Json, Value};
-use sp_formats::output::ContextPackWritten;
+use sp_formats::json::{JsonDocument, JsonValue};
+use sp_formats::output::ContextPackWriteReport;
 use sp_formats::report::{Report, Severity};
 use sp_tree::{Digest, Dir, Limits, RelPath};
 
-use super::archive::refused;
-use super::entries::{PackAt, read_entries};
+use super::archive::invalid_pack_error;
+use super::entries::{ContextPackLocation, read_entries};
 use super::write::write_files;
 use crate::config::Session;
 use crate::context::{Context, Event};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, FailureKind, Result};
 
 /// A pack that is to be written by hand.
 #[derive(Debug, Clone)]
-pub struct NewRequest {
+pub struct ContextPackNewRequest {
     /// Where it is to be.
     pub dir: PathBuf,
     /// What the project is called; none means as the directory is.
@@ -34,102 +36,133 @@ pub struct NewRequest {
     pub stack: Vec<String>,
 }
 
-const RULES: &str = include_str!("templates/rules.md");
+const RULES_TEMPLATE: &str = include_str!("templates/rules.md");
 
 /// Writes a pack that is valid and waits to be filled.
-pub fn new(context: &Context<'_>, request: &NewRequest) -> Result<ContextPackWritten> {
+pub fn new(
+    context: &Context<'_>,
+    request: &ContextPackNewRequest,
+) -> Result<ContextPackWriteReport> {
     let session = Session::begin(context)?;
     let dir = context.absolute(&request.dir);
-    if dir.join(MANIFEST).symlink_metadata().is_ok() {
-        return Err(Error::new(Kind::Request, format!("`{}` has a `{MANIFEST}` already", context.show(&dir)))
+    if dir.join(MANIFEST_FILE).symlink_metadata().is_ok() {
+        return Err(Error::new(FailureKind::Request, format!("`{}` has a `{MANIFEST_FILE}` already", context.display_path(&dir)))
             .hint("nothing was changed: name another directory, or edit what is there and call `sp context seal`"));
     }
     let folder = dir.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = request.name.clone().or(folder).unwrap_or_else(|| "project".into());
-    let description =
-        request.description.clone().unwrap_or_else(|| "Say in one to three sentences what is intended.".into());
-    let mut manifest = Manifest {
+    let description = request
+        .description
+        .clone()
+        .unwrap_or_else(|| "Say in one to three sentences what is intended.".into());
+    let mut manifest = ContextPackManifest {
         spec_version: SPEC_VERSION.into(),
         generated_at: context.timestamp(),
-        generator: Generator {
+        generator: ContextPackGenerator {
             name: "skillpack".into(),
             version: Some(env!("CARGO_PKG_VERSION").into()),
-            ..Generator::default()
+            ..ContextPackGenerator::default()
         },
-        project: Project { name: name.clone(), description, stack: request.stack.clone(), ..Project::default() },
-        ..Manifest::default()
+        project: ContextPackProject {
+            name: name.clone(),
+            description,
+            stack: request.stack.clone(),
+            ..ContextPackProject::default()
+        },
+        ..ContextPackManifest::default()
     };
-    manifest.pack_id = pack_id(context.now, &Digest::of(name.as_bytes()));
+    manifest.pack_id = derive_pack_id(context.now, &Digest::of(name.as_bytes()));
     let stack: String = match request.stack.as_slice() {
         [] => "- What it is built with\n".into(),
         words => words.iter().map(|word| format!("- {word}\n")).collect(),
     };
-    let rules = RULES
+    let rules = RULES_TEMPLATE
         .replace("{name}", &name)
         .replace("{description}", &manifest.project.description)
         .replace("{stack}\n", &stack);
     let texts = [
-        (CURSOR, rules.as_str()),
-        (AGENTS, rules.as_str()),
-        (SKILLS, include_str!("templates/skills.md")),
-        (SOURCES, include_str!("templates/sources.md")),
-        (PROMPTS, include_str!("templates/prompts.md")),
-        (TASKS, include_str!("templates/tasks.md")),
+        (CURSOR_FILE, rules.as_str()),
+        (AGENTS_FILE, rules.as_str()),
+        (SKILLS_FILE, include_str!("templates/skills.md")),
+        (SOURCES_FILE, include_str!("templates/sources.md")),
+        (PROMPTS_FILE, include_str!("templates/prompts.md")),
+        (TASKS_FILE, include_str!("templates/tasks.md")),
     ];
     let mut documents = BTreeMap::new();
     for (path, text) in texts {
-        documents.insert(path_of(path)?, text.to_owned());
+        documents.insert(pack_path(path)?, text.to_owned());
     }
     Dir::create_all(&dir)?;
-    write_files(&session, &dir, &Draft { manifest, documents }.files())
+    write_files(&session, &dir, &ContextPackDraft { manifest, documents }.files())
 }
 
 /// Gives the files of a pack the frontmatter and the hashes that they must have. Nothing is written if
 /// something is wrong that only its author can mend.
-pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWritten> {
+pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWriteReport> {
     let session = Session::begin(context)?;
-    let dir = match PackAt::new(context, dir)? {
-        PackAt::Here(dir) => dir,
-        PackAt::Web(address) => {
-            return Err(Error::new(Kind::Request, format!("`{address}` cannot be sealed from here"))
-                .hint("`sp context unzip <address> <folder>` brings it here"));
+    let dir = match ContextPackLocation::new(context, dir)? {
+        ContextPackLocation::Local(dir) => dir,
+        ContextPackLocation::Remote(address) => {
+            return Err(Error::new(
+                FailureKind::Request,
+                format!("`{address}` cannot be sealed from here"),
+            )
+            .hint("`sp context unzip <address> <folder>` brings it here"));
         }
     };
-    let entries = read_entries(&session, &PackAt::Here(dir.clone()))?;
-    let Read { manifest, reports, .. } = read(&entries, &session.limits);
+    let entries = read_entries(&session, &ContextPackLocation::Local(dir.clone()))?;
+    let ContextPackReadResult { manifest, reports, .. } = read(&entries, &session.limits);
     let Some(mut manifest) = manifest else {
-        let message = format!("`{}` cannot be sealed", context.show_near(&dir));
-        return Err(refused(&session, message, reports));
+        let message = format!("`{}` cannot be sealed", context.display_relative_path(&dir));
+        return Err(invalid_pack_error(&session, message, reports));
     };
-    if let Some(wrong) = reports.first().and_then(|report| unmendable(report, &session.limits)) {
-        let message = format!("`{}` cannot be sealed: nothing was changed", context.show_near(&dir));
-        return Err(refused(&session, message, vec![wrong]));
+    if let Some(wrong) =
+        reports.first().and_then(|report| unfixable_findings(report, &session.limits))
+    {
+        let message = format!(
+            "`{}` cannot be sealed: nothing was changed",
+            context.display_relative_path(&dir)
+        );
+        return Err(invalid_pack_error(&session, message, vec![wrong]));
     }
-    let documents = markdown(&entries)?;
+    let documents = markdown_files(&entries)?;
     if !is_pack_id(&manifest.pack_id) {
         let all: String = documents.values().map(String::as_str).collect();
-        manifest.pack_id = pack_id(context.now, &Digest::of(all.as_bytes()));
+        manifest.pack_id = derive_pack_id(context.now, &Digest::of(all.as_bytes()));
     }
-    let files = sealed(&manifest, &documents, others(context, &manifest, &entries));
-    let after: Entries = files.iter().map(|(path, bytes)| (path.clone(), Entry::File(bytes.clone()))).collect();
+    let files = seal_files(&manifest, &documents, other_files(context, &manifest, &entries));
+    let after: ContextPackEntries = files
+        .iter()
+        .map(|(path, bytes)| (path.clone(), ContextPackEntry::File(bytes.clone())))
+        .collect();
     let judged = read(&after, &session.limits);
     if !judged.is_valid() {
-        let message = format!("`{}` cannot be sealed: nothing was changed", context.show_near(&dir));
-        return Err(refused(&session, message, judged.reports));
+        let message = format!(
+            "`{}` cannot be sealed: nothing was changed",
+            context.display_relative_path(&dir)
+        );
+        return Err(invalid_pack_error(&session, message, judged.reports));
     }
     write_files(&session, &dir, &files)
 }
 
 /// What a pack lists besides Markdown, as it is. What it lists and has not is told.
-fn others(context: &Context<'_>, manifest: &Manifest, entries: &Entries) -> BTreeMap<String, Vec<u8>> {
+fn other_files(
+    context: &Context<'_>,
+    manifest: &ContextPackManifest,
+    entries: &ContextPackEntries,
+) -> BTreeMap<String, Vec<u8>> {
     let mut others = BTreeMap::new();
     for path in manifest.files.iter().map(|file| file.path.as_str()) {
         match entries.get(path) {
-            Some(Entry::File(_)) if path.ends_with(".md") => {}
-            Some(Entry::File(bytes)) => drop(others.insert(path.to_owned(), bytes.clone())),
+            Some(ContextPackEntry::File(_)) if path.ends_with(".md") => {}
+            Some(ContextPackEntry::File(bytes)) => {
+                drop(others.insert(path.to_owned(), bytes.clone()))
+            }
             _ => {
-                context
-                    .tell(Event::Warning(format!("`{path}` was listed and is not there: it is not listed any more")));
+                context.emit(Event::Warning(format!(
+                    "`{path}` was listed and is not there: it is not listed any more"
+                )));
             }
         }
     }
@@ -138,12 +171,15 @@ fn others(context: &Context<'_>, manifest: &Manifest, entries: &Entries) -> BTre
 
 /// What is wrong in a manifest outside of what sealing writes anew. What cannot be read cannot be written again,
 /// and would be gone.
-fn unmendable(report: &Report, limits: &Limits) -> Option<Report> {
+fn unfixable_findings(report: &Report, limits: &Limits) -> Option<Report> {
     // A mark at the start is mended; three spaces keep every place.
     let text = report.text.strip_prefix('\u{feff}').map(|rest| format!("   {rest}"));
-    let json = Json::parse(text.as_deref().unwrap_or(&report.text), limits).ok()?;
-    let anew: Vec<Range<usize>> =
-        ["pack_id", "files"].iter().filter_map(|key| json.root().get(key)).map(Value::span).collect();
+    let json = JsonDocument::parse(text.as_deref().unwrap_or(&report.text), limits).ok()?;
+    let anew: Vec<Range<usize>> = ["pack_id", "files"]
+        .iter()
+        .filter_map(|key| json.root().get(key))
+        .map(JsonValue::span)
+        .collect();
     let is_mended = |span: &Range<usize>| {
         let is_missing = span.start == json.root().span().start;
         is_missing || anew.iter().any(|part| part.start <= span.start && span.end <= part.end)
@@ -158,17 +194,20 @@ fn unmendable(report: &Report, limits: &Limits) -> Option<Report> {
 }
 
 /// The Markdown files that lie in a pack.
-fn markdown(entries: &Entries) -> Result<BTreeMap<RelPath, String>> {
+fn markdown_files(entries: &ContextPackEntries) -> Result<BTreeMap<RelPath, String>> {
     let mut documents = BTreeMap::new();
     for (path, entry) in entries.iter().filter(|(path, _)| path.ends_with(".md")) {
-        let Entry::File(bytes) = entry else { continue };
-        let text = String::from_utf8(bytes.clone())
-            .map_err(|_| Error::new(Kind::Data, format!("`{path}` is not UTF-8")).hint("save it as UTF-8"))?;
-        documents.insert(path_of(path)?, text);
+        let ContextPackEntry::File(bytes) = entry else { continue };
+        let text = String::from_utf8(bytes.clone()).map_err(|_| {
+            Error::new(FailureKind::Data, format!("`{path}` is not UTF-8")).hint("save it as UTF-8")
+        })?;
+        documents.insert(pack_path(path)?, text);
     }
     Ok(documents)
 }
 
-fn path_of(path: &str) -> Result<RelPath> {
-    RelPath::new(path).map_err(|why| Error::new(Kind::Data, format!("`{path}` is no path in a pack")).because(why))
+fn pack_path(path: &str) -> Result<RelPath> {
+    RelPath::new(path).map_err(|why| {
+        Error::new(FailureKind::Data, format!("`{path}` is no path in a pack")).because(why)
+    })
 }

@@ -5,31 +5,32 @@ use std::path::Path;
 
 use sp_formats::Severity;
 use sp_formats::context_pack::{
-    Entries, Entry, Manifest, More, Read, SourceEntry, chapters, read, without_frontmatter,
+    ContextPackEntries, ContextPackEntry, ContextPackManifest, ContextPackReadResult,
+    ContextPackSourceEntry, UnknownMembers, read, sections_by_title, without_frontmatter,
 };
-use sp_formats::json::{Json, Numbers, canonical, quoted};
-use sp_formats::output::{ContextFileDiff, ContextPackDiff, ContextSectionDiff};
+use sp_formats::json::{JsonDocument, JsonNumberFormat, canonicalize, quoted};
+use sp_formats::output::{ContextPackDiff, ContextPackFileDiff, ContextPackSectionDiff};
 use sp_tree::{Digest, Limits};
 
-use super::archive::refused;
-use super::entries::{PackAt, read_entries};
-use crate::changes::{Members, change, items, keys, members};
+use super::archive::invalid_pack_error;
+use super::entries::{ContextPackLocation, read_entries};
 use crate::config::Session;
 use crate::context::{Context, Event};
+use crate::diff::{DiffMembers, change_kind, diff_items, diff_members, merged_keys};
 use crate::error::Result;
 
 /// What differs between two packs, and the Markdown that changed.
 #[derive(Debug)]
-pub struct PackDiff {
+pub struct ContextPackComparison {
     /// What differs; the diffs of Markdown are left to whoever shows them.
     pub diff: ContextPackDiff,
     /// What each file of Markdown that changed said before and says now, by path.
-    pub bodies: BTreeMap<String, Bodies>,
+    pub bodies: BTreeMap<String, MarkdownChange>,
 }
 
 /// What a file says, without its frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bodies {
+pub struct MarkdownChange {
     /// In the first pack.
     pub before: String,
     /// In the second.
@@ -37,59 +38,71 @@ pub struct Bodies {
 }
 
 /// What differs between two packs, whatever is wrong with them.
-pub fn diff(context: &Context<'_>, before: &Path, after: &Path) -> Result<PackDiff> {
+pub fn diff(context: &Context<'_>, before: &Path, after: &Path) -> Result<ContextPackComparison> {
     let session = Session::begin(context)?;
-    let (before, after) = (Side::read(&session, before)?, Side::read(&session, after)?);
+    let (before, after) = (DiffSide::read(&session, before)?, DiffSide::read(&session, after)?);
     let (files, bodies) = files(&before, &after);
     let mut diff = ContextPackDiff {
         same: false,
-        generation: members(&before.generation(), &after.generation()),
-        manifest: members(&before.members(), &after.members()),
-        stack: items(&before.stack(), &after.stack()),
-        sources: items(&before.sources(), &after.sources()),
+        generation: diff_members(&before.generation(), &after.generation()),
+        manifest: diff_members(&before.members(), &after.members()),
+        stack: diff_items(&before.stack(), &after.stack()),
+        sources: diff_items(&before.sources(), &after.sources()),
         files,
-        before: before.shown,
-        after: after.shown,
+        before: before.display_name,
+        after: after.display_name,
     };
-    diff.same = diff.manifest.is_empty() && diff.stack.is_empty() && diff.sources.is_empty() && diff.files.is_empty();
-    Ok(PackDiff { diff, bodies })
+    diff.same = diff.manifest.is_empty()
+        && diff.stack.is_empty()
+        && diff.sources.is_empty()
+        && diff.files.is_empty();
+    Ok(ContextPackComparison { diff, bodies })
 }
 
 /// One of the two packs.
-struct Side<'a> {
-    shown: String,
+struct DiffSide<'a> {
+    display_name: String,
     limits: &'a Limits,
-    manifest: Manifest,
-    entries: Entries,
+    manifest: ContextPackManifest,
+    entries: ContextPackEntries,
 }
 
-impl<'a> Side<'a> {
+impl<'a> DiffSide<'a> {
     fn read(session: &'a Session<'_>, path: &Path) -> Result<Self> {
-        let place = PackAt::new(session.context, path)?;
-        let shown = place.show(session.context);
+        let place = ContextPackLocation::new(session.context, path)?;
+        let shown = place.display_name(session.context);
         let entries = read_entries(session, &place)?;
-        let Read { manifest, reports, .. } = read(&entries, &session.limits);
+        let ContextPackReadResult { manifest, reports, .. } = read(&entries, &session.limits);
         let Some(manifest) = manifest else {
-            return Err(refused(session, format!("`{shown}` is no context pack"), reports));
+            return Err(invalid_pack_error(
+                session,
+                format!("`{shown}` is no context pack"),
+                reports,
+            ));
         };
         let findings = reports.iter().flat_map(|report| &report.findings);
         if findings.filter(|finding| finding.severity == Severity::Error).count() > 0 {
-            let message = format!("`{shown}` is not valid, and compared as it is; `sp context check` tells why");
-            session.context.tell(Event::Warning(message));
+            let message = format!(
+                "`{shown}` is not valid, and compared as it is; `sp context check` tells why"
+            );
+            session.context.emit(Event::Warning(message));
         }
-        Ok(Self { shown, limits: &session.limits, manifest, entries })
+        Ok(Self { display_name: shown, limits: &session.limits, manifest, entries })
     }
 
-    fn generation(&self) -> Members {
+    fn generation(&self) -> DiffMembers {
         let manifest = &self.manifest;
-        known(&[("pack_id", Some(&manifest.pack_id)), ("generated_at", Some(&manifest.generated_at))])
+        present_members(&[
+            ("pack_id", Some(&manifest.pack_id)),
+            ("generated_at", Some(&manifest.generated_at)),
+        ])
     }
 
     /// What the manifest says, lists left out.
-    fn members(&self) -> Members {
-        let Manifest { generator, project, window, .. } = &self.manifest;
+    fn members(&self) -> DiffMembers {
+        let ContextPackManifest { generator, project, window, .. } = &self.manifest;
         let window = window.clone().unwrap_or_default();
-        let mut all = known(&[
+        let mut all = present_members(&[
             ("spec_version", Some(&self.manifest.spec_version)),
             ("generator.name", Some(&generator.name)),
             ("generator.version", generator.version.as_ref()),
@@ -100,47 +113,56 @@ impl<'a> Side<'a> {
             ("window.from", window.from.as_ref()),
             ("window.to", window.to.as_ref()),
         ]);
-        all.extend(self.more("", &self.manifest.more));
-        all.extend(self.more("generator.", &generator.more));
-        all.extend(self.more("project.", &project.more));
-        all.extend(self.more("window.", &window.more));
+        all.extend(self.unknown_members("", &self.manifest.unknown_members));
+        all.extend(self.unknown_members("generator.", &generator.unknown_members));
+        all.extend(self.unknown_members("project.", &project.unknown_members));
+        all.extend(self.unknown_members("window.", &window.unknown_members));
         all
     }
 
     /// Members that nobody knows, with what stands before their names.
-    fn more(&self, prefix: &str, more: &More) -> Members {
+    fn unknown_members(&self, prefix: &str, more: &UnknownMembers) -> DiffMembers {
         let text = |raw: &String| {
-            let json = Json::parse(raw.as_str(), self.limits).ok();
-            json.and_then(|json| canonical(json.root(), "", Numbers::Lossless)).unwrap_or_else(|| raw.clone())
+            let json = JsonDocument::parse(raw.as_str(), self.limits).ok();
+            json.and_then(|json| canonicalize(json.root(), "", JsonNumberFormat::Lossless))
+                .unwrap_or_else(|| raw.clone())
         };
         more.iter().map(|(key, value)| (format!("{prefix}{key}"), text(value))).collect()
     }
 
-    fn stack(&self) -> BTreeMap<String, Members> {
-        self.manifest.project.stack.iter().map(|word| (word.clone(), Members::new())).collect()
+    fn stack(&self) -> BTreeMap<String, DiffMembers> {
+        self.manifest.project.stack.iter().map(|word| (word.clone(), DiffMembers::new())).collect()
     }
 
-    fn sources(&self) -> BTreeMap<String, Members> {
-        let members = |source: &SourceEntry| {
-            let mut all = known(&[
+    fn sources(&self) -> BTreeMap<String, DiffMembers> {
+        let members = |source: &ContextPackSourceEntry| {
+            let mut all = present_members(&[
                 ("url", Some(&source.url)),
                 ("title", Some(&source.title)),
                 ("kind", Some(&source.kind)),
                 ("published_at", source.published_at.as_ref()),
                 ("captured_at", Some(&source.captured_at)),
             ]);
-            all.extend(self.more("", &source.more));
+            all.extend(self.unknown_members("", &source.unknown_members));
             all
         };
         self.manifest.sources.iter().map(|source| (source.id.clone(), members(source))).collect()
     }
 
     /// The files that are listed and there.
-    fn files(&self) -> BTreeMap<String, PackFile<'_>> {
-        let file = |entry: &sp_formats::context_pack::FileEntry| match self.entries.get(entry.path.as_str()) {
-            Some(Entry::File(bytes)) => {
-                Some((entry.path.to_string(), PackFile::new(entry.path.as_str(), bytes, self.more("", &entry.more))))
-            }
+    fn diff_files(&self) -> BTreeMap<String, DiffFile<'_>> {
+        let file = |entry: &sp_formats::context_pack::ContextPackFileEntry| match self
+            .entries
+            .get(entry.path.as_str())
+        {
+            Some(ContextPackEntry::File(bytes)) => Some((
+                entry.path.to_string(),
+                DiffFile::new(
+                    entry.path.as_str(),
+                    bytes,
+                    self.unknown_members("", &entry.unknown_members),
+                ),
+            )),
             _ => None,
         };
         self.manifest.files.iter().filter_map(file).collect()
@@ -149,14 +171,14 @@ impl<'a> Side<'a> {
 
 /// A file of a pack, as far as it counts.
 #[derive(PartialEq)]
-struct PackFile<'b> {
+struct DiffFile<'b> {
     /// What it says, if it is Markdown.
     body: Option<&'b str>,
-    members: Members,
+    members: DiffMembers,
 }
 
-impl<'b> PackFile<'b> {
-    fn new(path: &str, bytes: &'b [u8], mut members: Members) -> Self {
+impl<'b> DiffFile<'b> {
+    fn new(path: &str, bytes: &'b [u8], mut members: DiffMembers) -> Self {
         let text = std::str::from_utf8(bytes).ok().filter(|_| path.ends_with(".md"));
         // The hash of Markdown differs with the id of its pack.
         if text.is_none() {
@@ -167,37 +189,56 @@ impl<'b> PackFile<'b> {
     }
 }
 
-fn known(members: &[(&str, Option<&String>)]) -> Members {
-    members.iter().filter_map(|(key, value)| Some(((*key).to_owned(), quoted(value.as_ref()?)))).collect()
+fn present_members(members: &[(&str, Option<&String>)]) -> DiffMembers {
+    members
+        .iter()
+        .filter_map(|(key, value)| Some(((*key).to_owned(), quoted(value.as_ref()?))))
+        .collect()
 }
 
 /// The files that differ, and the Markdown that changed.
-fn files(before: &Side<'_>, after: &Side<'_>) -> (Vec<ContextFileDiff>, BTreeMap<String, Bodies>) {
-    let (before, after) = (before.files(), after.files());
+fn files(
+    before: &DiffSide<'_>,
+    after: &DiffSide<'_>,
+) -> (Vec<ContextPackFileDiff>, BTreeMap<String, MarkdownChange>) {
+    let (before, after) = (before.diff_files(), after.diff_files());
     let (mut files, mut bodies) = (Vec::new(), BTreeMap::new());
-    for path in keys(&before, &after) {
+    for path in merged_keys(&before, &after) {
         let (old, new) = (before.get(path), after.get(path));
-        let Some(change) = change(old, new) else { continue };
-        let differing = old.zip(new).map_or_else(Vec::new, |(old, new)| members(&old.members, &new.members));
+        let Some(change) = change_kind(old, new) else { continue };
+        let differing = old
+            .zip(new)
+            .map_or_else(Vec::new, |(old, new)| diff_members(&old.members, &new.members));
         let mut sections = Vec::new();
-        if let (Some(old), Some(new)) = (old.and_then(|file| file.body), new.and_then(|file| file.body))
+        if let (Some(old), Some(new)) =
+            (old.and_then(|file| file.body), new.and_then(|file| file.body))
             && old != new
         {
-            sections = changed_sections(old, new);
-            bodies.insert(path.clone(), Bodies { before: old.to_owned(), after: new.to_owned() });
+            sections = diff_sections(old, new);
+            bodies.insert(
+                path.clone(),
+                MarkdownChange { before: old.to_owned(), after: new.to_owned() },
+            );
         }
-        files.push(ContextFileDiff { path: path.clone(), change, members: differing, sections, diff: None });
+        files.push(ContextPackFileDiff {
+            path: path.clone(),
+            change,
+            members: differing,
+            sections,
+            diff: None,
+        });
     }
     (files, bodies)
 }
 
-fn changed_sections(before: &str, after: &str) -> Vec<ContextSectionDiff> {
-    let (before, after) = (chapters(before), chapters(after));
-    let text =
-        |chapters: &BTreeMap<String, &str>, title: &String| chapters.get(title).map(|text| text.trim().to_owned());
-    let section = |title: &String| {
-        let change = change(text(&before, title), text(&after, title))?;
-        Some(ContextSectionDiff { title: title.clone(), change })
+fn diff_sections(before: &str, after: &str) -> Vec<ContextPackSectionDiff> {
+    let (before, after) = (sections_by_title(before), sections_by_title(after));
+    let text = |chapters: &BTreeMap<String, &str>, title: &String| {
+        chapters.get(title).map(|text| text.trim().to_owned())
     };
-    keys(&before, &after).into_iter().filter_map(section).collect()
+    let section = |title: &String| {
+        let change = change_kind(text(&before, title), text(&after, title))?;
+        Some(ContextPackSectionDiff { title: title.clone(), change })
+    };
+    merged_keys(&before, &after).into_iter().filter_map(section).collect()
 }

@@ -3,72 +3,85 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use sp_formats::context_pack::{Entries, Entry, MANIFEST, ZipError, unzipped};
+use sp_formats::context_pack::{
+    ContextPackEntries, ContextPackEntry, ContextPackZipError, MANIFEST_FILE, unzip_entries,
+};
 use sp_formats::printable::printable;
 use sp_tree::{Archive, Dir, EntryKind, Follow, Limits, Name, PathError};
 
-use super::web::{self, PackAddress, is_address};
+use super::remote::{self, RemoteContextPack, is_url};
 use crate::config::Session;
 use crate::context::Context;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, FailureKind, Result};
 
 /// The zip that a pack travels in.
-pub(crate) const ZIP_ENDING: &str = "zip";
+pub(crate) const ZIP_EXTENSION: &str = "zip";
 
 /// Whether a context pack is at a path: a folder with `pack.json`, that file itself, or a zip.
-pub(crate) fn is_pack(path: &Path) -> bool {
-    let is_zip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ZIP_ENDING));
-    let is_manifest = path.file_name().is_some_and(|name| name == MANIFEST);
-    path.join(MANIFEST).symlink_metadata().is_ok() || ((is_zip || is_manifest) && path.is_file())
+pub(crate) fn is_context_pack(path: &Path) -> bool {
+    let is_zip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ZIP_EXTENSION));
+    let is_manifest = path.file_name().is_some_and(|name| name == MANIFEST_FILE);
+    path.join(MANIFEST_FILE).symlink_metadata().is_ok()
+        || ((is_zip || is_manifest) && path.is_file())
 }
 
 /// Where a pack is, as somebody wrote it.
 #[derive(Debug)]
-pub(crate) enum PackAt {
+pub(crate) enum ContextPackLocation {
     /// A folder, its `pack.json`, or a zip of this machine.
-    Here(PathBuf),
+    Local(PathBuf),
     /// An address.
-    Web(PackAddress),
+    Remote(RemoteContextPack),
 }
 
-impl PackAt {
+impl ContextPackLocation {
     /// What a user means.
     pub(crate) fn new(context: &Context<'_>, given: &Path) -> Result<Self> {
         let text = given.to_string_lossy();
-        match is_address(&text) {
-            true => PackAddress::new(&text).map(Self::Web),
-            false => Ok(Self::Here(context.expand(&text))),
+        match is_url(&text) {
+            true => RemoteContextPack::new(&text).map(Self::Remote),
+            false => Ok(Self::Local(context.expand(&text))),
         }
     }
 
     /// The place as it is shown.
-    pub(crate) fn show(&self, context: &Context<'_>) -> String {
+    pub(crate) fn display_name(&self, context: &Context<'_>) -> String {
         match self {
-            Self::Here(path) => context.show_near(path),
-            Self::Web(address) => address.to_string(),
+            Self::Local(path) => context.display_relative_path(path),
+            Self::Remote(address) => address.to_string(),
         }
     }
 }
 
 /// Everything that lies in a pack. Of a zip, what lies in its one folder.
-pub(crate) fn read_entries(session: &Session<'_>, place: &PackAt) -> Result<Entries> {
+pub(crate) fn read_entries(
+    session: &Session<'_>,
+    place: &ContextPackLocation,
+) -> Result<ContextPackEntries> {
     let path = match place {
-        PackAt::Here(path) => path,
-        PackAt::Web(address) => return web::fetch(session, address),
+        ContextPackLocation::Local(path) => path,
+        ContextPackLocation::Remote(address) => return remote::fetch(session, address),
     };
-    let folder = if path.file_name().is_some_and(|name| name == MANIFEST) { path.parent() } else { None };
+    let folder = if path.file_name().is_some_and(|name| name == MANIFEST_FILE) {
+        path.parent()
+    } else {
+        None
+    };
     let folder = folder.unwrap_or(path);
     if folder.is_dir() {
-        let budget = Budget::new(session.context.show_near(folder), &session.limits);
-        let mut walk = Walk { budget, entries: Entries::new() };
-        walk.folder(&Dir::open(folder)?, "", 0)?;
+        let budget = ContextPackReadBudget::new(
+            session.context.display_relative_path(folder),
+            &session.limits,
+        );
+        let mut walk = ContextPackWalk { budget, entries: ContextPackEntries::new() };
+        walk.read_dir(&Dir::open(folder)?, "", 0)?;
         return Ok(walk.entries);
     }
-    read_zip(session, path, &session.context.show_near(path))
+    read_zip(session, path, &session.context.display_relative_path(path))
 }
 
 /// How much of a pack is taken, wherever it comes from.
-pub(super) struct Budget<'a> {
+pub(super) struct ContextPackReadBudget<'a> {
     /// The pack, as the user would name it.
     name: String,
     limits: &'a Limits,
@@ -76,24 +89,24 @@ pub(super) struct Budget<'a> {
     bytes: u64,
 }
 
-impl<'a> Budget<'a> {
+impl<'a> ContextPackReadBudget<'a> {
     pub(super) fn new(name: String, limits: &'a Limits) -> Self {
         Self { name, limits, files: 0, bytes: 0 }
     }
 
     /// Takes one more file, so many folders deep.
-    pub(super) fn one_more(&mut self, depth: u64) -> Result<()> {
-        self.deep(depth)?;
+    pub(super) fn take_file(&mut self, depth: u64) -> Result<()> {
+        self.check_depth(depth)?;
         self.files += 1;
         match self.files > self.limits.skill_entries {
-            true => Err(self.too_much("more files", self.limits.skill_entries, "skill-entries")),
+            true => Err(self.limit_error("more files", self.limits.skill_entries, "skill-entries")),
             false => Ok(()),
         }
     }
 
-    fn deep(&self, depth: u64) -> Result<()> {
+    fn check_depth(&self, depth: u64) -> Result<()> {
         match depth > self.limits.depth {
-            true => Err(self.too_much("deeper folders", self.limits.depth, "depth")),
+            true => Err(self.limit_error("deeper folders", self.limits.depth, "depth")),
             false => Ok(()),
         }
     }
@@ -115,36 +128,48 @@ impl<'a> Budget<'a> {
         from.take(self.read_limit()).read_to_end(&mut bytes).map_err(failed)?;
         self.bytes += bytes.len() as u64;
         if bytes.len() as u64 > limits.file_bytes {
-            let message = format!("`{}` in `{}` has more bytes than {}", printable(path), self.name, limits.file_bytes);
-            return Err(
-                Error::new(Kind::Data, message).hint("raise it with `--limit file-bytes=<number>`, if you trust it")
+            let message = format!(
+                "`{}` in `{}` has more bytes than {}",
+                printable(path),
+                self.name,
+                limits.file_bytes
             );
+            return Err(Error::new(FailureKind::Data, message)
+                .hint("raise it with `--limit file-bytes=<number>`, if you trust it"));
         }
         if self.bytes > limits.skill_bytes {
-            return Err(self.too_much("more bytes", limits.skill_bytes, "skill-bytes"));
+            return Err(self.limit_error("more bytes", limits.skill_bytes, "skill-bytes"));
         }
         Ok(bytes)
     }
 
-    fn too_much(&self, what: &str, limit: u64, name: &str) -> Error {
-        Error::new(Kind::Data, format!("the context pack `{}` has {what} than {limit}", self.name))
-            .hint(format!("raise it with `--limit {name}=<number>`, if you trust it"))
+    fn limit_error(&self, what: &str, limit: u64, name: &str) -> Error {
+        Error::new(
+            FailureKind::Data,
+            format!("the context pack `{}` has {what} than {limit}", self.name),
+        )
+        .hint(format!("raise it with `--limit {name}=<number>`, if you trust it"))
     }
 }
 
-struct Walk<'a> {
-    budget: Budget<'a>,
-    entries: Entries,
+struct ContextPackWalk<'a> {
+    budget: ContextPackReadBudget<'a>,
+    entries: ContextPackEntries,
 }
 
-impl Walk<'_> {
-    fn folder(&mut self, dir: &Dir, above: &str, depth: u64) -> Result<()> {
-        self.budget.deep(depth)?;
+impl ContextPackWalk<'_> {
+    fn read_dir(&mut self, dir: &Dir, above: &str, depth: u64) -> Result<()> {
+        self.budget.check_depth(depth)?;
         for entry in dir.entries()? {
             let Some(name) = entry.name().to_str() else {
                 let shown = format!("{above}{}", entry.name().to_string_lossy());
-                let message = format!("`{}` in `{}` has a name that is not UTF-8", printable(&shown), self.budget.name);
-                return Err(Error::new(Kind::Data, message).hint("rename it: the names of a pack are UTF-8"));
+                let message = format!(
+                    "`{}` in `{}` has a name that is not UTF-8",
+                    printable(&shown),
+                    self.budget.name
+                );
+                return Err(Error::new(FailureKind::Data, message)
+                    .hint("rename it: the names of a pack are UTF-8"));
             };
             let path = format!("{above}{name}");
             // A pack that is committed, or has a repository inside: what git keeps is not the pack's.
@@ -152,36 +177,49 @@ impl Walk<'_> {
                 continue;
             }
             if let Err(why @ PathError::GitDir(_)) = Name::new(name) {
-                let message = format!("`{}` in `{}` cannot be used", printable(&path), self.budget.name);
-                return Err(Error::new(Kind::Data, message).because(why).hint("remove it, or rename it"));
+                let message =
+                    format!("`{}` in `{}` cannot be used", printable(&path), self.budget.name);
+                return Err(Error::new(FailureKind::Data, message)
+                    .because(why)
+                    .hint("remove it, or rename it"));
             }
             if entry.kind == EntryKind::Dir {
-                self.folder(&dir.open_dir(&entry, Follow::Never)?, &format!("{path}/"), depth + 1)?;
+                self.read_dir(
+                    &dir.open_dir(&entry, Follow::Never)?,
+                    &format!("{path}/"),
+                    depth + 1,
+                )?;
                 continue;
             }
-            self.budget.one_more(depth)?;
+            self.budget.take_file(depth)?;
             let found = match entry.kind {
-                EntryKind::File => Entry::File(self.file(dir, &entry, &path)?),
-                _ => Entry::Other,
+                EntryKind::File => ContextPackEntry::File(self.read_file(dir, &entry, &path)?),
+                _ => ContextPackEntry::NotAFile,
             };
             self.entries.insert(path, found);
         }
         Ok(())
     }
 
-    fn file(&mut self, dir: &Dir, entry: &sp_tree::DirEntry, path: &str) -> Result<Vec<u8>> {
+    fn read_file(&mut self, dir: &Dir, entry: &sp_tree::DirEntry, path: &str) -> Result<Vec<u8>> {
         let failed = |error| sp_tree::FileError::new("read", Path::new(path), error).into();
         self.budget.read(dir.open_file(entry, Follow::Never)?, path, failed)
     }
 }
 
 /// What lies in the one folder of a zip, which is shown by this name.
-pub(super) fn read_zip(session: &Session<'_>, path: &Path, shown: &str) -> Result<Entries> {
+pub(super) fn read_zip(
+    session: &Session<'_>,
+    path: &Path,
+    shown: &str,
+) -> Result<ContextPackEntries> {
     let archive = Archive::open(path, &session.limits)?;
-    unzipped(&archive).map_err(|why| match why {
-        ZipError::Archive(why) => why.into(),
-        ZipError::NoFolder => Error::new(Kind::Data, format!("`{shown}` is no context pack"))
-            .because(why)
-            .hint("`sp context zip <folder>` makes one"),
+    unzip_entries(&archive).map_err(|why| match why {
+        ContextPackZipError::Archive(why) => why.into(),
+        ContextPackZipError::NoFolder => {
+            Error::new(FailureKind::Data, format!("`{shown}` is no context pack"))
+                .because(why)
+                .hint("`sp context zip <folder>` makes one")
+        }
     })
 }

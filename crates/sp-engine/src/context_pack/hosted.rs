@@ -2,20 +2,23 @@
 
 use std::path::PathBuf;
 
-use sp_formats::context_pack::{LONGEST, PackTaken, UrlGiven, UrlWanted, is_pack_id};
-use sp_formats::output::{ContextPackPushed, ContextPackRevoked, ContextPackUrl};
+use sp_formats::context_pack::{
+    ContextPackUrlRequest, ContextPackUrlResponse, MAX_URL_LIFETIME_SECS, PutContextPackResponse,
+    is_pack_id,
+};
+use sp_formats::output::{ContextPackPushReport, ContextPackRevokeReport, ContextPackUrlReport};
 use sp_formats::printable::printable;
 use sp_tree::Digest;
 
-use super::archive::{packed, valid};
+use super::archive::{read_valid_pack, zip_pack};
 use crate::config::Session;
 use crate::context::Context;
-use crate::error::{Error, Kind, Result};
-use crate::pkg::{Asked, connect};
+use crate::error::{Error, FailureKind, Result};
+use crate::pkg::{RegistryRequest, connect};
 
 /// What is to be pushed.
 #[derive(Debug, Clone)]
-pub struct PushRequest {
+pub struct ContextPackPushRequest {
     /// The pack: a folder, a zip or an address.
     pub pack: PathBuf,
     /// The address of the registry; none means the one that was logged in to last.
@@ -24,7 +27,7 @@ pub struct PushRequest {
 
 /// Which pack is to be opened.
 #[derive(Debug, Clone)]
-pub struct UrlRequest {
+pub struct CreateUrlRequest {
     /// Its id.
     pub id: String,
     /// For how long, as `30m`, `1h` or `7d`; none means as long as is usual.
@@ -34,22 +37,31 @@ pub struct UrlRequest {
 }
 
 /// Gives a pack that is valid to a registry. The same pack again changes nothing.
-pub fn push(context: &Context<'_>, request: &PushRequest) -> Result<ContextPackPushed> {
+pub fn push(
+    context: &Context<'_>,
+    request: &ContextPackPushRequest,
+) -> Result<ContextPackPushReport> {
     let session = Session::begin(context)?;
     let client = connect(&session, request.registry.as_deref())?;
-    let (pack, entries) = valid(&session, &request.pack)?;
-    let (files, bytes) = packed(&pack, &entries)?;
+    let (pack, entries) = read_valid_pack(&session, &request.pack)?;
+    let (files, bytes) = zip_pack(&pack, &entries)?;
     let id = pack.manifest.pack_id;
-    let answer = client.ask(&Asked::put(&format!("context-packs/{id}"), &bytes).of_type("application/zip"))?;
-    let new = answer.is_new();
-    let taken: PackTaken = answer.json()?;
+    let answer = client.execute(
+        &RegistryRequest::put(&format!("context-packs/{id}"), &bytes)
+            .with_content_type("application/zip"),
+    )?;
+    let new = answer.is_created();
+    let taken: PutContextPackResponse = answer.json()?;
     let sha256 = Digest::of(&bytes).hex();
     if taken.sha256 != sha256 || taken.pack_id != id {
-        return Err(Error::new(Kind::Trust, format!("`{}` says that it took other bytes", client.address()))
-            .because(format!("they are {sha256} here"))
-            .hint("do not trust this registry"));
+        return Err(Error::new(
+            FailureKind::Trust,
+            format!("`{}` says that it took other bytes", client.address()),
+        )
+        .because(format!("they are {sha256} here"))
+        .hint("do not trust this registry"));
     }
-    Ok(ContextPackPushed {
+    Ok(ContextPackPushReport {
         registry: client.address().into(),
         pack_id: id,
         sha256,
@@ -61,21 +73,32 @@ pub fn push(context: &Context<'_>, request: &PushRequest) -> Result<ContextPackP
 }
 
 /// An address that opens a pack to whoever has it, for some time.
-pub fn url(context: &Context<'_>, request: &UrlRequest) -> Result<ContextPackUrl> {
+pub fn create_url(
+    context: &Context<'_>,
+    request: &CreateUrlRequest,
+) -> Result<ContextPackUrlReport> {
     let session = Session::begin(context)?;
-    let id = pack_id(&request.id)?;
-    let expires_in = request.expires.as_deref().map(seconds).transpose()?;
+    let id = parse_pack_id(&request.id)?;
+    let expires_in = request.expires.as_deref().map(parse_expiry).transpose()?;
     let client = connect(&session, request.registry.as_deref())?;
-    let wanted = serde_json::to_vec(&UrlWanted { expires_in })
-        .map_err(|why| Error::new(Kind::Data, "the request cannot be written").because(why))?;
-    let given: UrlGiven = client.ask(&Asked::post(&format!("context-packs/{id}/url")).with(&wanted))?.json()?;
+    let wanted = serde_json::to_vec(&ContextPackUrlRequest { expires_in }).map_err(|why| {
+        Error::new(FailureKind::Data, "the request cannot be written").because(why)
+    })?;
+    let given: ContextPackUrlResponse = client
+        .execute(&RegistryRequest::post(&format!("context-packs/{id}/url")).with_body(&wanted))?
+        .json()?;
     let address = client.address();
     let is_below = |path: &str| path.starts_with('/') && path.chars().all(|c| c.is_ascii_graphic());
-    if ![&given.folder, &given.manifest, &given.zip].into_iter().all(|path| is_below(path)) || given.pack_id != id {
-        return Err(Error::new(Kind::Data, format!("`{address}` answers something else than a registry does"))
-            .hint("check the address"));
+    if ![&given.folder, &given.manifest, &given.zip].into_iter().all(|path| is_below(path))
+        || given.pack_id != id
+    {
+        return Err(Error::new(
+            FailureKind::Data,
+            format!("`{address}` answers something else than a registry does"),
+        )
+        .hint("check the address"));
     }
-    Ok(ContextPackUrl {
+    Ok(ContextPackUrlReport {
         registry: address.into(),
         pack_id: id.into(),
         url: format!("{address}{}", given.folder),
@@ -87,28 +110,35 @@ pub fn url(context: &Context<'_>, request: &UrlRequest) -> Result<ContextPackUrl
 }
 
 /// Closes every address of a pack that was given so far.
-pub fn revoke(context: &Context<'_>, id: &str, registry: Option<&str>) -> Result<ContextPackRevoked> {
+pub fn revoke(
+    context: &Context<'_>,
+    id: &str,
+    registry: Option<&str>,
+) -> Result<ContextPackRevokeReport> {
     let session = Session::begin(context)?;
-    let id = pack_id(id)?;
+    let id = parse_pack_id(id)?;
     let client = connect(&session, registry)?;
-    client.ask(&Asked::post(&format!("context-packs/{id}/revoke")))?;
-    Ok(ContextPackRevoked { registry: client.address().into(), pack_id: id.into() })
+    client.execute(&RegistryRequest::post(&format!("context-packs/{id}/revoke")))?;
+    Ok(ContextPackRevokeReport { registry: client.address().into(), pack_id: id.into() })
 }
 
-fn pack_id(text: &str) -> Result<&str> {
+fn parse_pack_id(text: &str) -> Result<&str> {
     match is_pack_id(text) {
         true => Ok(text),
-        false => Err(Error::new(Kind::Usage, format!("`{}` is no id of a context pack", printable(text)))
+        false => Err(Error::new(FailureKind::Usage, format!("`{}` is no id of a context pack", printable(text)))
             .hint("`sp context push` tells it, and `sp context show <pack>`: `pk_` and 26 letters and digits")),
     }
 }
 
 /// How long `30m`, `1h` or `7d` is.
-fn seconds(text: &str) -> Result<u64> {
+fn parse_expiry(text: &str) -> Result<u64> {
     let wrong = |why: &str| {
-        Error::new(Kind::Usage, format!("`{}` is no time for which an address is good", printable(text)))
-            .because(why.to_owned())
-            .hint("write it as `30m`, `1h` or `7d`")
+        Error::new(
+            FailureKind::Usage,
+            format!("`{}` is no time for which an address is good", printable(text)),
+        )
+        .because(why.to_owned())
+        .hint("write it as `30m`, `1h` or `7d`")
     };
     let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
@@ -119,10 +149,13 @@ fn seconds(text: &str) -> Result<u64> {
         "d" => 24 * 60 * 60,
         _ => return Err(wrong("it is a number with `s`, `m`, `h` or `d`")),
     };
-    let number: u64 = number.parse().map_err(|_| wrong("it is a number with `s`, `m`, `h` or `d`"))?;
-    match number.checked_mul(unit).filter(|seconds| (1..=LONGEST).contains(seconds)) {
+    let number: u64 =
+        number.parse().map_err(|_| wrong("it is a number with `s`, `m`, `h` or `d`"))?;
+    match number.checked_mul(unit).filter(|seconds| (1..=MAX_URL_LIFETIME_SECS).contains(seconds)) {
         Some(seconds) => Ok(seconds),
-        None => Err(wrong("an address is good for a second at the least, and for 7 days at the most")),
+        None => {
+            Err(wrong("an address is good for a second at the least, and for 7 days at the most"))
+        }
     }
 }
 
@@ -132,13 +165,30 @@ mod tests {
 
     #[test]
     fn cp_16_an_address_is_good_for_a_week_at_the_most() {
-        for (text, expected) in
-            [("1s", Some(1)), ("30m", Some(1800)), ("1h", Some(3600)), ("7d", Some(LONGEST)), ("168h", Some(LONGEST))]
-        {
-            assert_eq!(seconds(text).ok(), expected, "{text}");
+        for (text, expected) in [
+            ("1s", Some(1)),
+            ("30m", Some(1800)),
+            ("1h", Some(3600)),
+            ("7d", Some(MAX_URL_LIFETIME_SECS)),
+            ("168h", Some(MAX_URL_LIFETIME_SECS)),
+        ] {
+            assert_eq!(parse_expiry(text).ok(), expected, "{text}");
         }
-        for bad in ["", "1", "h", "0s", "8d", "169h", "1w", "-1h", "1.5h", "99999999999999999999s", "1h1m", "９h"] {
-            assert!(seconds(bad).is_err(), "{bad}");
+        for bad in [
+            "",
+            "1",
+            "h",
+            "0s",
+            "8d",
+            "169h",
+            "1w",
+            "-1h",
+            "1.5h",
+            "99999999999999999999s",
+            "1h1m",
+            "９h",
+        ] {
+            assert!(parse_expiry(bad).is_err(), "{bad}");
         }
     }
 }

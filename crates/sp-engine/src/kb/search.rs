@@ -2,47 +2,55 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_analyze::knowledge::{Candidate, Document, Question, Ranking, best_sentence, join, rank};
-use sp_formats::output::{KbHit, KbSearch, KbState};
+use sp_analyze::knowledge::{
+    DocumentRanking, IndexedDocument, KnowledgeDocument, KnowledgeQuery, best_sentence,
+    merge_words, rank,
+};
+use sp_formats::output::{KbFileState, KbHit, KbSearchReport};
 
-use super::store::Store;
-use super::view::{Now, day, stores};
+use super::commands::{CurrentFiles, day_number, open_indexes};
+use super::index::KnowledgeIndex;
 use crate::config::Session;
 use crate::context::Context;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, FailureKind, Result};
 
 /// Nobody keeps one page more often.
-const MOST_PARTS: usize = 64;
+const MAX_PARTS: usize = 64;
 
 /// What is looked for.
 #[derive(Debug, Clone)]
-pub struct SearchRequest {
+pub struct KnowledgeSearchRequest {
     /// The words.
     pub query: String,
     /// The folder; none means all that were added.
     pub folder: Option<PathBuf>,
     /// How many results are wanted at the most.
-    pub most: usize,
+    pub limit: usize,
 }
 
 /// Looks for documents.
-pub fn search(context: &Context<'_>, request: &SearchRequest) -> Result<KbSearch> {
+pub fn search(context: &Context<'_>, request: &KnowledgeSearchRequest) -> Result<KbSearchReport> {
     let session = Session::begin(context)?;
-    let question = Question::new(&[(&request.query, 1.0)]);
+    let question = KnowledgeQuery::new(&[(&request.query, 1.0)]);
     if question.is_empty() {
-        return Err(Error::new(Kind::Usage, "there is no word to look for").hint("name what the documents are about"));
+        return Err(Error::new(FailureKind::Usage, "there is no word to look for")
+            .hint("name what the documents are about"));
     }
-    let stores = stores(&session, request.folder.as_deref())?;
-    let stores: Vec<(&Path, &Store)> = stores.iter().map(|(folder, store)| (folder.as_path(), store)).collect();
-    let records = Records::load(stores.iter().map(|(_, store)| *store), None)?;
-    let Ranking { places, worth } = rank(&records.candidates, &question);
-    let now: Vec<Now> = stores.iter().map(|(folder, _)| Now::look(&session, folder)).collect::<Result<_>>()?;
+    let stores = open_indexes(&session, request.folder.as_deref())?;
+    let stores: Vec<(&Path, &KnowledgeIndex)> =
+        stores.iter().map(|(folder, store)| (folder.as_path(), store)).collect();
+    let records = MergedDocuments::load(stores.iter().map(|(_, store)| *store), None)?;
+    let DocumentRanking { hits: places, word_weights: worth } = rank(&records.documents, &question);
+    let now: Vec<CurrentFiles> = stores
+        .iter()
+        .map(|(folder, _)| CurrentFiles::scan(&session, folder))
+        .collect::<Result<_>>()?;
     let mut hits = Vec::new();
-    for (at, score) in places.iter().take(request.most) {
+    for (at, score) in places.iter().take(request.limit) {
         let (document, files) = records.document(*at, &stores)?;
         let snippet = best_sentence(&document, &worth).unwrap_or_default();
         let state = |(number, path): &(usize, String)| now[*number].state(stores[*number].1, path);
-        let states: Vec<KbState> = files.iter().map(state).collect::<Result<_>>()?;
+        let states: Vec<KbFileState> = files.iter().map(state).collect::<Result<_>>()?;
         let Some((number, path)) = files.first() else { continue };
         hits.push(KbHit {
             title: document.title,
@@ -53,65 +61,85 @@ pub fn search(context: &Context<'_>, request: &SearchRequest) -> Result<KbSearch
             file: stores[*number].0.join(path),
             snippet,
             score: *score,
-            state: states.into_iter().max().unwrap_or(KbState::Fresh),
+            state: states.into_iter().max().unwrap_or(KbFileState::Fresh),
         });
     }
-    Ok(KbSearch { query: request.query.clone(), documents: records.candidates.len(), found: places.len(), hits })
+    Ok(KbSearchReport {
+        query: request.query.clone(),
+        documents: records.documents.len(),
+        found: places.len(),
+        hits,
+    })
 }
 
 /// The documents of several indexes, one for each address.
-pub(crate) struct Records {
-    pub candidates: Vec<Candidate>,
+pub(crate) struct MergedDocuments {
+    pub documents: Vec<IndexedDocument>,
     /// For each, where its parts are: the number of the index, and the row.
     parts: Vec<Vec<(usize, i64)>>,
-    span: (String, String),
+    time_range: (String, String),
 }
 
-impl Records {
+impl MergedDocuments {
     /// Every document that was captured at this moment or later.
-    pub(crate) fn load<'s>(stores: impl Iterator<Item = &'s Store>, since: Option<&str>) -> Result<Self> {
+    pub(crate) fn load<'s>(
+        stores: impl Iterator<Item = &'s KnowledgeIndex>,
+        since: Option<&str>,
+    ) -> Result<Self> {
         let mut rows = Vec::new();
         for (number, store) in stores.enumerate() {
-            rows.extend(store.rows(since)?.into_iter().map(|row| (number, row)));
+            rows.extend(store.document_rows(since)?.into_iter().map(|row| (number, row)));
         }
         // Each index has them by address already, and within one by path.
-        rows.sort_by(|(a_store, a), (b_store, b)| a.identity.cmp(&b.identity).then(a_store.cmp(b_store)));
+        rows.sort_by(|(a_store, a), (b_store, b)| {
+            a.identity.cmp(&b.identity).then(a_store.cmp(b_store))
+        });
         let captured = || rows.iter().map(|(_, row)| row.captured.clone());
         let span = (captured().min().unwrap_or_default(), captured().max().unwrap_or_default());
-        let (mut candidates, mut parts): (Vec<Candidate>, Vec<Vec<(usize, i64)>>) = (Vec::new(), Vec::new());
+        let (mut candidates, mut parts): (Vec<IndexedDocument>, Vec<Vec<(usize, i64)>>) =
+            (Vec::new(), Vec::new());
         for (number, row) in rows {
             match candidates.last_mut().zip(parts.last_mut()) {
-                Some((known, parts)) if known.identity == row.identity && parts.len() >= MOST_PARTS => {}
+                Some((known, parts))
+                    if known.identity == row.identity && parts.len() >= MAX_PARTS => {}
                 Some((known, parts)) if known.identity == row.identity => {
-                    known.words = join(&known.words, &row.words);
-                    known.day = known.day.max(day(&row.captured));
+                    known.words = merge_words(&known.words, &row.words);
+                    known.day = known.day.max(day_number(&row.captured));
                     parts.push((number, row.id));
                 }
                 _ => {
-                    let day = day(&row.captured);
-                    candidates.push(Candidate { identity: row.identity, day, words: row.words });
+                    let day = day_number(&row.captured);
+                    candidates.push(IndexedDocument {
+                        identity: row.identity,
+                        day,
+                        words: row.words,
+                    });
                     parts.push(vec![(number, row.id)]);
                 }
             }
         }
-        Ok(Self { candidates, parts, span })
+        Ok(Self { documents: candidates, parts, time_range: span })
     }
 
     /// From when to when the documents are.
-    pub(crate) fn span(&self) -> (String, String) {
-        self.span.clone()
+    pub(crate) fn time_range(&self) -> (String, String) {
+        self.time_range.clone()
     }
 
     /// A document with all its parts, and in which files of which indexes they are.
-    pub(crate) fn document(&self, at: usize, stores: &[(&Path, &Store)]) -> Result<(Document, Vec<(usize, String)>)> {
-        let mut whole: Option<Document> = None;
+    pub(crate) fn document(
+        &self,
+        at: usize,
+        stores: &[(&Path, &KnowledgeIndex)],
+    ) -> Result<(KnowledgeDocument, Vec<(usize, String)>)> {
+        let mut whole: Option<KnowledgeDocument> = None;
         let mut files = Vec::new();
         for (number, row) in &self.parts[at] {
             let (document, path) = stores[*number].1.document(*row)?;
             files.push((*number, path));
             match &mut whole {
                 None => whole = Some(document),
-                Some(known) => known.absorb(document),
+                Some(known) => known.merge(document),
             }
         }
         Ok((whole.unwrap_or_default(), files))

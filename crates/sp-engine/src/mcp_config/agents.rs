@@ -3,11 +3,11 @@
 //! Only what the makers of an agent document is here. The id is the one of `agents.tsv`, where it has one.
 
 use serde_json::{Map, Value, json};
-use sp_formats::settings::Form;
+use sp_formats::settings::SettingsFormat;
 use sp_formats::suggest::nearest;
 
-use super::Server;
-use crate::error::{Error, Kind, Result};
+use super::McpServerEntry;
+use crate::error::{Error, FailureKind, Result};
 
 /// An agent that takes MCP servers from a file.
 #[derive(Debug)]
@@ -17,44 +17,44 @@ pub struct McpAgent {
     /// Its own name.
     pub name: &'static str,
     /// Other ids that `--agent` takes.
-    pub also: &'static [&'static str],
+    pub aliases: &'static [&'static str],
     /// Its file for the user: the first that is there, else the first; may start with a variable.
-    pub user: &'static [&'static str],
+    pub user_paths: &'static [&'static str],
     /// The same on macOS, where that is elsewhere.
-    pub user_mac: &'static [&'static str],
+    pub user_paths_macos: &'static [&'static str],
     /// Its file in a project.
-    pub project: &'static [&'static str],
+    pub project_paths: &'static [&'static str],
     /// How the file is written.
-    pub form: Form,
+    pub format: SettingsFormat,
     /// The table that holds the servers.
     pub table: &'static str,
     /// What a server that is started says of its kind.
-    pub stdio: &'static [(&'static str, &'static str)],
+    pub stdio_fields: &'static [(&'static str, &'static str)],
     /// What a server that is reached over HTTP says of its kind.
-    pub http: &'static [(&'static str, &'static str)],
+    pub http_fields: &'static [(&'static str, &'static str)],
     /// The member that has the address of such a server.
-    pub url: &'static str,
+    pub url_key: &'static str,
     /// Whether a server says which of its tools may be used.
-    pub names_tools: bool,
+    pub lists_tools: bool,
     /// What is left to do when the file has changed.
-    pub next: &'static str,
+    pub next_step: &'static str,
 }
 
 /// What most agents have in common.
-const PLAIN: McpAgent = McpAgent {
+const DEFAULT_AGENT: McpAgent = McpAgent {
     id: "",
     name: "",
-    also: &[],
-    user: &[],
-    user_mac: &[],
-    project: &[],
-    form: Form::Json,
+    aliases: &[],
+    user_paths: &[],
+    user_paths_macos: &[],
+    project_paths: &[],
+    format: SettingsFormat::Json,
     table: "mcpServers",
-    stdio: &[],
-    http: &[],
-    url: "url",
-    names_tools: false,
-    next: "",
+    stdio_fields: &[],
+    http_fields: &[],
+    url_key: "url",
+    lists_tools: false,
+    next_step: "",
 };
 
 /// All agents that `sp mcp install` knows.
@@ -62,142 +62,145 @@ pub const MCP_AGENTS: &[McpAgent] = &[
     McpAgent {
         id: "claude-code",
         name: "Claude Code",
-        also: &["claude"],
-        user: &["${CLAUDE_CONFIG_DIR:-~}/.claude.json"],
-        project: &[".mcp.json"],
-        stdio: &[("type", "stdio")],
-        http: &[("type", "http")],
-        next: "start Claude Code anew; `/mcp` lists the server",
-        ..PLAIN
+        aliases: &["claude"],
+        user_paths: &["${CLAUDE_CONFIG_DIR:-~}/.claude.json"],
+        project_paths: &[".mcp.json"],
+        stdio_fields: &[("type", "stdio")],
+        http_fields: &[("type", "http")],
+        next_step: "start Claude Code anew; `/mcp` lists the server",
+        ..DEFAULT_AGENT
     },
     McpAgent {
         id: "claude-desktop",
         name: "Claude Desktop",
-        user: &["${XDG_CONFIG_HOME:-~/.config}/Claude/claude_desktop_config.json"],
-        user_mac: &["~/Library/Application Support/Claude/claude_desktop_config.json"],
+        user_paths: &["${XDG_CONFIG_HOME:-~/.config}/Claude/claude_desktop_config.json"],
+        user_paths_macos: &["~/Library/Application Support/Claude/claude_desktop_config.json"],
         // It starts servers from this file, and takes those on the web in its own settings.
-        url: "",
-        next: "quit Claude Desktop and start it anew; Settings, Developer lists the server",
-        ..PLAIN
+        url_key: "",
+        next_step: "quit Claude Desktop and start it anew; Settings, Developer lists the server",
+        ..DEFAULT_AGENT
     },
     McpAgent {
         id: "cursor",
         name: "Cursor",
-        user: &["~/.cursor/mcp.json"],
-        project: &[".cursor/mcp.json"],
-        next: "start Cursor anew; its settings list the server under MCP, where it is switched on",
-        ..PLAIN
+        user_paths: &["~/.cursor/mcp.json"],
+        project_paths: &[".cursor/mcp.json"],
+        next_step: "start Cursor anew; its settings list the server under MCP, where it is switched on",
+        ..DEFAULT_AGENT
     },
     McpAgent {
         id: "codex",
         name: "Codex",
-        user: &["${CODEX_HOME:-~/.codex}/config.toml"],
-        project: &[".codex/config.toml"],
-        form: Form::Toml,
+        user_paths: &["${CODEX_HOME:-~/.codex}/config.toml"],
+        project_paths: &[".codex/config.toml"],
+        format: SettingsFormat::Toml,
         table: "mcp_servers",
-        next: "start Codex anew; `/mcp` lists the server, and so does `codex mcp list`",
-        ..PLAIN
+        next_step: "start Codex anew; `/mcp` lists the server, and so does `codex mcp list`",
+        ..DEFAULT_AGENT
     },
     McpAgent {
         id: "vscode",
         name: "VS Code",
-        also: &["vs-code", "code"],
-        user: &["${XDG_CONFIG_HOME:-~/.config}/Code/User/mcp.json"],
-        user_mac: &["~/Library/Application Support/Code/User/mcp.json"],
-        project: &[".vscode/mcp.json"],
+        aliases: &["vs-code", "code"],
+        user_paths: &["${XDG_CONFIG_HOME:-~/.config}/Code/User/mcp.json"],
+        user_paths_macos: &["~/Library/Application Support/Code/User/mcp.json"],
+        project_paths: &[".vscode/mcp.json"],
         table: "servers",
-        stdio: &[("type", "stdio")],
-        http: &[("type", "http")],
-        next: "run `MCP: List Servers` in VS Code, and start the server there",
-        ..PLAIN
+        stdio_fields: &[("type", "stdio")],
+        http_fields: &[("type", "http")],
+        next_step: "run `MCP: List Servers` in VS Code, and start the server there",
+        ..DEFAULT_AGENT
     },
     McpAgent {
         id: "windsurf",
         name: "Windsurf",
-        user: &["~/.codeium/windsurf/mcp_config.json"],
-        url: "serverUrl",
-        next: "refresh the MCP servers in Cascade, or start Windsurf anew",
-        ..PLAIN
+        user_paths: &["~/.codeium/windsurf/mcp_config.json"],
+        url_key: "serverUrl",
+        next_step: "refresh the MCP servers in Cascade, or start Windsurf anew",
+        ..DEFAULT_AGENT
     },
     McpAgent {
         id: "gemini-cli",
         name: "Gemini CLI",
-        also: &["gemini"],
-        user: &["~/.gemini/settings.json"],
-        project: &[".gemini/settings.json"],
-        url: "httpUrl",
-        next: "start Gemini CLI anew; `/mcp` lists the server",
-        ..PLAIN
+        aliases: &["gemini"],
+        user_paths: &["~/.gemini/settings.json"],
+        project_paths: &[".gemini/settings.json"],
+        url_key: "httpUrl",
+        next_step: "start Gemini CLI anew; `/mcp` lists the server",
+        ..DEFAULT_AGENT
     },
     McpAgent {
         id: "qwen-code",
         name: "Qwen Code",
-        also: &["qwen"],
-        user: &["~/.qwen/settings.json"],
-        project: &[".qwen/settings.json"],
-        url: "httpUrl",
-        next: "start Qwen Code anew; `/mcp` lists the server",
-        ..PLAIN
+        aliases: &["qwen"],
+        user_paths: &["~/.qwen/settings.json"],
+        project_paths: &[".qwen/settings.json"],
+        url_key: "httpUrl",
+        next_step: "start Qwen Code anew; `/mcp` lists the server",
+        ..DEFAULT_AGENT
     },
     McpAgent {
         id: "github-copilot",
         name: "GitHub Copilot CLI",
-        also: &["copilot"],
-        user: &["${COPILOT_HOME:-~/.copilot}/mcp-config.json"],
-        project: &[".github/mcp.json"],
-        stdio: &[("type", "local")],
-        http: &[("type", "http")],
-        names_tools: true,
-        next: "start Copilot anew; `/mcp show` lists the server",
-        ..PLAIN
+        aliases: &["copilot"],
+        user_paths: &["${COPILOT_HOME:-~/.copilot}/mcp-config.json"],
+        project_paths: &[".github/mcp.json"],
+        stdio_fields: &[("type", "local")],
+        http_fields: &[("type", "http")],
+        lists_tools: true,
+        next_step: "start Copilot anew; `/mcp show` lists the server",
+        ..DEFAULT_AGENT
     },
     McpAgent {
         id: "zed",
         name: "Zed",
-        user: &["${XDG_CONFIG_HOME:-~/.config}/zed/settings.json"],
-        user_mac: &["~/.config/zed/settings.json"],
-        project: &[".zed/settings.json"],
+        user_paths: &["${XDG_CONFIG_HOME:-~/.config}/zed/settings.json"],
+        user_paths_macos: &["~/.config/zed/settings.json"],
+        project_paths: &[".zed/settings.json"],
         table: "context_servers",
-        next: "look at the settings of Zed's agent, which list the server with a dot: green is running",
-        ..PLAIN
+        next_step: "look at the settings of Zed's agent, which list the server with a dot: green is running",
+        ..DEFAULT_AGENT
     },
     McpAgent {
         id: "kiro-cli",
         name: "Kiro",
-        also: &["kiro"],
-        user: &["~/.kiro/settings/mcp.json"],
-        project: &[".kiro/settings/mcp.json"],
-        next: "start Kiro anew; `/mcp` lists the server",
-        ..PLAIN
+        aliases: &["kiro"],
+        user_paths: &["~/.kiro/settings/mcp.json"],
+        project_paths: &[".kiro/settings/mcp.json"],
+        next_step: "start Kiro anew; `/mcp` lists the server",
+        ..DEFAULT_AGENT
     },
     McpAgent {
         id: "amp",
         name: "Amp",
-        user: &["~/.config/amp/settings.json", "~/.config/amp/settings.jsonc"],
-        project: &[".amp/settings.json", ".amp/settings.jsonc"],
+        user_paths: &["~/.config/amp/settings.json", "~/.config/amp/settings.jsonc"],
+        project_paths: &[".amp/settings.json", ".amp/settings.jsonc"],
         table: "amp.mcpServers",
-        next: "start Amp anew; a server of a project must be approved there",
-        ..PLAIN
+        next_step: "start Amp anew; a server of a project must be approved there",
+        ..DEFAULT_AGENT
     },
     McpAgent {
         id: "roo",
         name: "Roo Code",
-        project: &[".roo/mcp.json"],
-        http: &[("type", "streamable-http")],
-        next: "look at the MCP servers in Roo Code, which list the server",
-        ..PLAIN
+        project_paths: &[".roo/mcp.json"],
+        http_fields: &[("type", "streamable-http")],
+        next_step: "look at the MCP servers in Roo Code, which list the server",
+        ..DEFAULT_AGENT
     },
 ];
 
 /// The agent that a name means.
-pub(super) fn agent(name: &str) -> Result<&'static McpAgent> {
-    let is = |agent: &&McpAgent| agent.id == name || agent.also.contains(&name);
-    MCP_AGENTS.iter().find(is).ok_or_else(|| unknown(name))
+pub(super) fn find_agent(name: &str) -> Result<&'static McpAgent> {
+    let is = |agent: &&McpAgent| agent.id == name || agent.aliases.contains(&name);
+    MCP_AGENTS.iter().find(is).ok_or_else(|| unknown_agent_error(name))
 }
 
-fn unknown(name: &str) -> Error {
-    let error = Error::new(Kind::Usage, format!("there is no agent called `{name}` whose MCP servers `sp` can write"));
-    let known = MCP_AGENTS.iter().flat_map(|agent| agent.also.iter().copied().chain([agent.id]));
+fn unknown_agent_error(name: &str) -> Error {
+    let error = Error::new(
+        FailureKind::Usage,
+        format!("there is no agent called `{name}` whose MCP servers `sp` can write"),
+    );
+    let known = MCP_AGENTS.iter().flat_map(|agent| agent.aliases.iter().copied().chain([agent.id]));
     let error = match nearest(name, known) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error,
@@ -208,20 +211,24 @@ fn unknown(name: &str) -> Error {
 
 impl McpAgent {
     /// The entry of a server, as this agent writes it.
-    pub(super) fn entry(&self, server: &Server<'_>) -> Result<Value> {
+    pub(super) fn entry(&self, server: &McpServerEntry<'_>) -> Result<Value> {
         let (kind, members) = match server {
-            Server::Started { command, args } => (self.stdio, vec![("command", json!(command)), ("args", json!(args))]),
-            Server::Reached { .. } if self.url.is_empty() => {
+            McpServerEntry::Stdio { command, args } => {
+                (self.stdio_fields, vec![("command", json!(command)), ("args", json!(args))])
+            }
+            McpServerEntry::Http { .. } if self.url_key.is_empty() => {
                 return Err(Error::new(
-                    Kind::Request,
+                    FailureKind::Request,
                     format!("{} takes no address from its settings file", self.name),
                 )
-                .hint("leave out `--http`, or add the address in the settings of the agent itself"));
+                .hint(
+                    "leave out `--http`, or add the address in the settings of the agent itself",
+                ));
             }
-            Server::Reached { url } => (self.http, vec![(self.url, json!(url))]),
+            McpServerEntry::Http { url } => (self.http_fields, vec![(self.url_key, json!(url))]),
         };
         let kind = kind.iter().map(|(key, value)| (*key, json!(value)));
-        let tools = self.names_tools.then(|| ("tools", json!(["*"])));
+        let tools = self.lists_tools.then(|| ("tools", json!(["*"])));
         let members = kind.chain(members).chain(tools).map(|(key, value)| (key.to_owned(), value));
         Ok(Value::Object(members.collect::<Map<_, _>>()))
     }
@@ -237,21 +244,35 @@ mod tests {
         let alone = ["claude-desktop", "vscode"];
         let mut names = std::collections::HashSet::new();
         for agent in MCP_AGENTS {
-            let known = crate::agents::agent(agent.id);
+            let known = crate::agents::find_agent(agent.id);
             assert_eq!(known.is_none(), alone.contains(&agent.id), "{}", agent.id);
-            assert!(!agent.next.is_empty() && !agent.table.is_empty(), "{}", agent.id);
-            assert!(!agent.user.is_empty() || !agent.project.is_empty(), "{}", agent.id);
-            assert!([agent.id].iter().chain(agent.also).all(|name| names.insert(*name)), "{}", agent.id);
-            assert!(agent.project.iter().all(|path| !path.starts_with(['/', '~', '$'])), "{}", agent.id);
+            assert!(!agent.next_step.is_empty() && !agent.table.is_empty(), "{}", agent.id);
+            assert!(
+                !agent.user_paths.is_empty() || !agent.project_paths.is_empty(),
+                "{}",
+                agent.id
+            );
+            assert!(
+                [agent.id].iter().chain(agent.aliases).all(|name| names.insert(*name)),
+                "{}",
+                agent.id
+            );
+            assert!(
+                agent.project_paths.iter().all(|path| !path.starts_with(['/', '~', '$'])),
+                "{}",
+                agent.id
+            );
         }
     }
 
     #[test]
     fn mc_08_the_names_that_sp_install_takes_are_understood() {
-        for (name, id) in [("claude", "claude-code"), ("copilot", "github-copilot"), ("codex", "codex")] {
-            assert_eq!(agent(name).unwrap().id, id);
-            assert_eq!(crate::sinks::agent_of(name).unwrap().id, id);
+        for (name, id) in
+            [("claude", "claude-code"), ("copilot", "github-copilot"), ("codex", "codex")]
+        {
+            assert_eq!(find_agent(name).unwrap().id, id);
+            assert_eq!(crate::sinks::agent_for_sink(name).unwrap().id, id);
         }
-        assert_eq!(unknown("cursr").hints[0], "did you mean `cursor`?");
+        assert_eq!(unknown_agent_error("cursr").hints[0], "did you mean `cursor`?");
     }
 }

@@ -6,178 +6,212 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use sp_formats::address::{KeptQuery, shown_url, without_secrets};
-use sp_formats::json::Json;
+use sp_formats::json::JsonDocument;
 use sp_formats::printable::printable;
+use sp_formats::redact::{QueryAllowlist, redact_secrets, redact_url};
 use sp_tree::Limits;
 use ureq::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 
-use super::prompt::{OPTIONAL, Question};
-use super::{Endpoint, HIDDEN, WITHOUT, short};
+use super::request::{ModelRequest, OPTIONAL_PARAMETERS};
+use super::{ModelEndpoint, REDACTED, WITHOUT_MODEL_HINT, truncate_printable};
 use crate::context::Context;
-use crate::error::{Error, Kind, Result};
-use crate::http::{BodyError, ResponseBody, for_one_server, is_here, while_wanted};
+use crate::error::{Error, FailureKind, Result};
+use crate::http::{BodyError, ResponseBody, call_cancellable, is_loopback, single_server_client};
 
 /// Longer answers are none: the sentences that were offered are far shorter.
-const MAX_ANSWER: u64 = 4 * 1024 * 1024;
+const MAX_RESPONSE_BYTES: u64 = 4 * 1024 * 1024;
 /// What a provider says of a failure is shown, and no novel.
-const MAX_MESSAGE: usize = 200;
-const SUFFIX: &str = "/chat/completions";
+const MAX_MESSAGE_LEN: usize = 200;
+const COMPLETIONS_PATH: &str = "/chat/completions";
 
 /// An endpoint that may be asked.
-pub(super) struct Client<'a> {
+pub(super) struct ModelClient<'a> {
     url: String,
     /// The address as it is told: without a query, which may hold a secret.
-    shown: String,
+    display_url: String,
     key: Option<&'a str>,
     authorization: Option<HeaderValue>,
     timeout: Duration,
 }
 
-impl<'a> Client<'a> {
+impl<'a> ModelClient<'a> {
     /// Looks at what the user said, and asks nobody yet.
-    pub(super) fn new(endpoint: &'a Endpoint) -> Result<Self> {
-        let url = address(&endpoint.url)?;
+    pub(super) fn new(endpoint: &'a ModelEndpoint) -> Result<Self> {
+        let url = completions_url(&endpoint.url)?;
         let key = endpoint.key.as_deref().filter(|key| !key.is_empty());
-        let authorization = key.map(bearer).transpose()?;
-        Ok(Self { shown: shown(&url), url, key, authorization, timeout: endpoint.timeout })
+        let authorization = key.map(bearer_header).transpose()?;
+        Ok(Self { display_url: shown(&url), url, key, authorization, timeout: endpoint.timeout })
     }
 
     /// The address as it is told.
-    pub(super) fn shown(&self) -> &str {
-        &self.shown
+    pub(super) fn display_url(&self) -> &str {
+        &self.display_url
     }
 
     /// Text from outside without the key and without what a query says.
-    pub(super) fn hide(&self, text: &str) -> String {
-        let text = text.replace(&self.url, &self.shown);
+    pub(super) fn redact(&self, text: &str) -> String {
+        let text = text.replace(&self.url, &self.display_url);
         let text = match self.key {
-            Some(key) => text.replace(key, HIDDEN),
+            Some(key) => text.replace(key, REDACTED),
             None => text,
         };
-        without_secrets(&text)
+        redact_secrets(&text)
     }
 
     /// Posts a question, and reads the answer. If what the question asks for besides is the trouble, it is posted
     /// once more without.
-    pub(super) fn ask(&self, context: &Context<'_>, question: &Question<'_>) -> Result<String> {
-        match self.post(context, question.full())? {
-            Answered::Text(text) => Ok(text),
-            Answered::Refused { status, body } if is_choosy(status, &body) => {
-                match self.post(context, question.plain())? {
-                    Answered::Text(text) => Ok(text),
-                    Answered::Refused { status, body } => Err(self.refused(status, &body)),
+    pub(super) fn send(
+        &self,
+        context: &Context<'_>,
+        question: &ModelRequest<'_>,
+    ) -> Result<String> {
+        match self.post(context, question.to_json())? {
+            ModelResponse::Text(text) => Ok(text),
+            ModelResponse::Rejected { status, body }
+                if rejects_optional_parameters(status, &body) =>
+            {
+                match self.post(context, question.to_minimal_json())? {
+                    ModelResponse::Text(text) => Ok(text),
+                    ModelResponse::Rejected { status, body } => {
+                        Err(self.status_error(status, &body))
+                    }
                 }
             }
-            Answered::Refused { status, body } => Err(self.refused(status, &body)),
+            ModelResponse::Rejected { status, body } => Err(self.status_error(status, &body)),
         }
     }
 
-    fn post(&self, context: &Context<'_>, body: String) -> Result<Answered> {
-        let mut request =
-            for_one_server(&self.url, self.timeout).post(&self.url).header("content-type", "application/json");
+    fn post(&self, context: &Context<'_>, body: String) -> Result<ModelResponse> {
+        let mut request = single_server_client(&self.url, self.timeout)
+            .post(&self.url)
+            .header("content-type", "application/json");
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
         }
         // A model thinks long, and whoever asked may not want to wait for it.
-        let answered = while_wanted(context, move || {
+        let answered = call_cancellable(context, move || {
             let response = request.send(body)?;
             let (status, headers) = (response.status(), response.headers().clone());
-            Ok((status, headers, ResponseBody::new(response, MAX_ANSWER).read_all()))
+            Ok((status, headers, ResponseBody::new(response, MAX_RESPONSE_BYTES).read_all()))
         })?;
-        let (status, headers, bytes) = answered.map_err(|e| self.unreached(e))?;
+        let (status, headers, bytes) = answered.map_err(|e| self.connection_error(e))?;
         let bytes = bytes.map_err(|e| match e {
-            BodyError::TooLarge { max_bytes } => self.unread(&format!("it has more than {max_bytes} bytes")),
-            BodyError::Timeout(timeout) => self.unreached(ureq::Error::Timeout(timeout)),
-            BodyError::Io(e) => self.unreached(ureq::Error::Io(e)),
+            BodyError::TooLarge { max_bytes } => {
+                self.invalid_response(&format!("it has more than {max_bytes} bytes"))
+            }
+            BodyError::Timeout(timeout) => self.connection_error(ureq::Error::Timeout(timeout)),
+            BodyError::Io(e) => self.connection_error(ureq::Error::Io(e)),
         });
         match status {
             status if status.is_success() => {
-                let text = String::from_utf8(bytes?).map_err(|_| self.unread("it is not text in UTF-8"))?;
-                Ok(Answered::Text(text))
+                let text = String::from_utf8(bytes?)
+                    .map_err(|_| self.invalid_response("it is not text in UTF-8"))?;
+                Ok(ModelResponse::Text(text))
             }
-            status if status.is_redirection() => Err(self.redirected(status, &headers)),
+            status if status.is_redirection() => Err(self.redirect_error(status, &headers)),
             // The status says enough, should the rest of it be lost.
-            status => Ok(Answered::Refused { status, body: bytes.unwrap_or_default() }),
+            status => Ok(ModelResponse::Rejected { status, body: bytes.unwrap_or_default() }),
         }
     }
 
-    fn unreached(&self, e: ureq::Error) -> Error {
+    fn connection_error(&self, e: ureq::Error) -> Error {
         let why = match e {
-            ureq::Error::Timeout(_) => format!("it did not answer within {} s", self.timeout.as_secs_f32()),
+            ureq::Error::Timeout(_) => {
+                format!("it did not answer within {} s", self.timeout.as_secs_f32())
+            }
             ureq::Error::Io(e) if e.kind() == ErrorKind::UnexpectedEof => "it hung up".into(),
-            e => self.hide(&e.to_string()),
+            e => self.redact(&e.to_string()),
         };
-        Error::new(Kind::Environment, format!("`{}` cannot be asked", self.shown))
+        Error::new(FailureKind::Environment, format!("`{}` cannot be asked", self.display_url))
             .because(why)
             .hint("check the address, and that the model is up")
-            .hint(WITHOUT)
+            .hint(WITHOUT_MODEL_HINT)
     }
 
-    fn unread(&self, why: &str) -> Error {
-        Error::new(Kind::Data, format!("what `{}` answered cannot be used", self.shown))
-            .because(why.to_owned())
-            .hint("check that the address is that of an OpenAI-compatible endpoint")
-            .hint(WITHOUT)
+    fn invalid_response(&self, why: &str) -> Error {
+        Error::new(
+            FailureKind::Data,
+            format!("what `{}` answered cannot be used", self.display_url),
+        )
+        .because(why.to_owned())
+        .hint("check that the address is that of an OpenAI-compatible endpoint")
+        .hint(WITHOUT_MODEL_HINT)
     }
 
-    fn redirected(&self, status: StatusCode, headers: &HeaderMap) -> Error {
+    fn redirect_error(&self, status: StatusCode, headers: &HeaderMap) -> Error {
         let to = headers.get("location").and_then(|to| to.to_str().ok()).unwrap_or_default();
-        Error::new(Kind::Environment, format!("`{}` sends us elsewhere", self.shown))
-            .because(format!("it answered {}: {}", status.as_u16(), short(&self.hide(to), MAX_MESSAGE)))
+        Error::new(FailureKind::Environment, format!("`{}` sends us elsewhere", self.display_url))
+            .because(format!("it answered {}: {}", status.as_u16(), truncate_printable(&self.redact(to), MAX_MESSAGE_LEN)))
             .hint("sources and keys go only where you say: name that address yourself if you trust it")
-            .hint(WITHOUT)
+            .hint(WITHOUT_MODEL_HINT)
     }
 
-    fn refused(&self, status: StatusCode, body: &[u8]) -> Error {
-        let said = short(&self.hide(&message(&String::from_utf8_lossy(body))), MAX_MESSAGE);
+    fn status_error(&self, status: StatusCode, body: &[u8]) -> Error {
+        let said = truncate_printable(
+            &self.redact(&error_message(&String::from_utf8_lossy(body))),
+            MAX_MESSAGE_LEN,
+        );
         let code = status.as_u16();
-        let why = if said.is_empty() { format!("it answered {status}") } else { format!("it answered {code}: {said}") };
+        let why = if said.is_empty() {
+            format!("it answered {status}")
+        } else {
+            format!("it answered {code}: {said}")
+        };
         let hint = match code {
             401 | 403 => "check the key, and that it may use this model",
             404 | 405 => "check the address and the model's name",
             408 | 425 | 429 => "wait a while, and run it again",
-            400..=499 => "check the model's name, and that it can answer in JSON; fewer sources make a smaller request",
+            400..=499 => {
+                "check the model's name, and that it can answer in JSON; fewer sources make a smaller request"
+            }
             _ => "the provider has a problem: run it again later",
         };
-        Error::new(Kind::Environment, format!("`{}` did not answer", self.shown)).because(why).hint(hint).hint(WITHOUT)
+        Error::new(FailureKind::Environment, format!("`{}` did not answer", self.display_url))
+            .because(why)
+            .hint(hint)
+            .hint(WITHOUT_MODEL_HINT)
     }
 }
 
 /// What an endpoint answered.
-enum Answered {
+enum ModelResponse {
     /// What was asked for.
     Text(String),
     /// Something else, and why.
-    Refused { status: StatusCode, body: Vec<u8> },
+    Rejected { status: StatusCode, body: Vec<u8> },
 }
 
 /// Whether an endpoint refuses a question because of what it may leave out: not every model can be asked so.
-fn is_choosy(status: StatusCode, body: &[u8]) -> bool {
+fn rejects_optional_parameters(status: StatusCode, body: &[u8]) -> bool {
     let said = String::from_utf8_lossy(body);
-    matches!(status.as_u16(), 400 | 422) && OPTIONAL.iter().any(|name| said.contains(name))
+    matches!(status.as_u16(), 400 | 422)
+        && OPTIONAL_PARAMETERS.iter().any(|name| said.contains(name))
 }
 
 /// The header that holds the key, marked so that nobody prints it by accident.
-fn bearer(key: &str) -> Result<HeaderValue> {
+fn bearer_header(key: &str) -> Result<HeaderValue> {
     let header = HeaderValue::from_str(&format!("Bearer {key}")).ok();
-    let mut header = header.filter(|_| key.bytes().all(|byte| byte.is_ascii_graphic())).ok_or_else(|| {
-        Error::new(Kind::Usage, "the key for the model cannot be sent")
-            .because("it has white space or other characters in it that no key has")
-            .hint("look for a line feed or a space at its end")
-    })?;
+    let mut header =
+        header.filter(|_| key.bytes().all(|byte| byte.is_ascii_graphic())).ok_or_else(|| {
+            Error::new(FailureKind::Usage, "the key for the model cannot be sent")
+                .because("it has white space or other characters in it that no key has")
+                .hint("look for a line feed or a space at its end")
+        })?;
     header.set_sensitive(true);
     Ok(header)
 }
 
 /// The first line of what a provider says of a failure; nothing of a page that is meant for a browser.
-fn message(body: &str) -> String {
-    let parsed = Json::parse(body, &Limits::default()).ok();
+fn error_message(body: &str) -> String {
+    let parsed = JsonDocument::parse(body, &Limits::default()).ok();
     let said = parsed.as_ref().and_then(|json| {
         let root = json.root();
-        let [error, message, detail] = root.pick(["error", "message", "detail"]);
+        let [error, message, detail] = root.get_many(["error", "message", "detail"]);
         let inner = error.and_then(|error| error.get("message"));
-        [inner, error, message, detail].into_iter().flatten().find_map(|value| value.text().map(String::from))
+        [inner, error, message, detail]
+            .into_iter()
+            .flatten()
+            .find_map(|value| value.text().map(String::from))
     });
     let text = match said {
         Some(said) => said,
@@ -189,13 +223,13 @@ fn message(body: &str) -> String {
 
 /// An address without credentials and without a query, as it can be shown.
 pub(super) fn shown(url: &str) -> String {
-    printable(&shown_url(url, &KeptQuery::default())).into_owned()
+    printable(&redact_url(url, &QueryAllowlist::default())).into_owned()
 }
 
 /// The address to post to, and whether it is on this machine.
-fn address(given: &str) -> Result<String> {
+fn completions_url(given: &str) -> Result<String> {
     let wrong = |why: &str, hint: &str| {
-        Error::new(Kind::Usage, format!("`{}` is no address of a model", shown(given)))
+        Error::new(FailureKind::Usage, format!("`{}` is no address of a model", shown(given)))
             .because(why.to_owned())
             .hint(hint)
     };
@@ -206,11 +240,14 @@ fn address(given: &str) -> Result<String> {
         return Err(wrong("it has no scheme or no host", example));
     };
     if authority.as_str().contains('@') {
-        return Err(wrong("it has credentials in it", "take them out: a key is handed over apart from the address"));
+        return Err(wrong(
+            "it has credentials in it",
+            "take them out: a key is handed over apart from the address",
+        ));
     }
     match scheme {
         "https" => {}
-        "http" if is_here(authority.host()) => {}
+        "http" if is_loopback(authority.host()) => {}
         "http" => {
             let why = "http would show your sources and the key to everybody on the way";
             return Err(wrong(why, "use https; http is spoken only to this machine"));
@@ -218,16 +255,16 @@ fn address(given: &str) -> Result<String> {
         _ => return Err(wrong("only https is spoken, and http on this machine", example)),
     }
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-    Ok(format!("{scheme}://{authority}{}{query}", path(uri.path())))
+    Ok(format!("{scheme}://{authority}{}{query}", completions_path(uri.path())))
 }
 
 /// The path to post to. Where the user gave a host alone, the path is the one that all have.
-fn path(given: &str) -> String {
+fn completions_path(given: &str) -> String {
     let path = given.trim_end_matches('/');
     match path {
-        "" => format!("/v1{SUFFIX}"),
-        path if path.ends_with(SUFFIX) => path.to_owned(),
-        path => format!("{path}{SUFFIX}"),
+        "" => format!("/v1{COMPLETIONS_PATH}"),
+        path if path.ends_with(COMPLETIONS_PATH) => path.to_owned(),
+        path => format!("{path}{COMPLETIONS_PATH}"),
     }
 }
 
@@ -244,12 +281,15 @@ mod tests {
             ("HTTPS://api.example:8443/", "https://api.example:8443/v1/chat/completions"),
             ("https://api.example/openai", "https://api.example/openai/chat/completions"),
             ("https://api.example/x/chat/completions", "https://api.example/x/chat/completions"),
-            ("https://api.example/x/chat/completions/?v=1", "https://api.example/x/chat/completions?v=1"),
+            (
+                "https://api.example/x/chat/completions/?v=1",
+                "https://api.example/x/chat/completions?v=1",
+            ),
             ("http://localhost:11434", "http://localhost:11434/v1/chat/completions"),
             ("http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1/chat/completions"),
             ("http://[::1]:1/v1", "http://[::1]:1/v1/chat/completions"),
         ] {
-            assert_eq!(address(given).unwrap(), url, "{given}");
+            assert_eq!(completions_url(given).unwrap(), url, "{given}");
         }
     }
 
@@ -271,8 +311,8 @@ mod tests {
             "file:///etc/passwd",
             "https:// api.example",
         ] {
-            let error = address(bad).unwrap_err();
-            assert_eq!(error.kind, Kind::Usage, "{bad}");
+            let error = completions_url(bad).unwrap_err();
+            assert_eq!(error.kind, FailureKind::Usage, "{bad}");
             assert!(!format!("{error:?}").contains("secret"), "{bad}");
         }
     }
@@ -280,13 +320,13 @@ mod tests {
     #[test]
     fn se_07_a_key_that_could_break_out_of_its_header_is_refused_without_being_told() {
         for key in ["sk-1\r\nx: y", "sk 1", "sk-é", "sk-1\n"] {
-            let endpoint = Endpoint {
+            let endpoint = ModelEndpoint {
                 url: "https://api.example".into(),
                 name: "m".into(),
                 key: Some(key.into()),
                 timeout: Duration::from_secs(1),
             };
-            let Err(error) = Client::new(&endpoint) else { panic!("{key} was taken") };
+            let Err(error) = ModelClient::new(&endpoint) else { panic!("{key} was taken") };
             assert!(!format!("{error:?} {endpoint:?}").contains("sk"), "{key}");
         }
     }
@@ -303,7 +343,7 @@ mod tests {
             ("<!DOCTYPE html>\n<html>", ""),
             ("", ""),
         ] {
-            assert_eq!(message(body), said, "{body}");
+            assert_eq!(error_message(body), said, "{body}");
         }
     }
 }

@@ -5,9 +5,9 @@
 //! never bytes of the answer. Whatever does not fit is refused with a reason.
 
 mod client;
-mod prompt;
 mod quote;
 mod reply;
+mod request;
 
 use std::fmt;
 use std::time::Duration;
@@ -15,22 +15,22 @@ use std::time::Duration;
 use sp_analyze::knowledge::Brief;
 use sp_formats::printable::printable;
 
-pub use reply::{ReplyError, judge};
+pub use reply::{ModelReplyError, judge};
 
-use self::client::Client;
-use self::prompt::Question;
+use self::client::ModelClient;
+use self::request::ModelRequest;
 use crate::context::{Context, Event, Network};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, FailureKind, Result};
 
 /// How long an endpoint may take if the user says nothing else.
-pub const TIMEOUT: Duration = Duration::from_secs(60);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The way out that is always there.
-const WITHOUT: &str = "leave out `--model`: a pack is composed without one too";
+const WITHOUT_MODEL_HINT: &str = "leave out `--model`: a pack is composed without one too";
 
 /// Where a model is asked.
 #[derive(Clone)]
-pub struct Endpoint {
+pub struct ModelEndpoint {
     /// The address, with or without `/v1` and `/chat/completions` at its end.
     pub url: String,
     /// The model's name.
@@ -41,12 +41,12 @@ pub struct Endpoint {
     pub timeout: Duration,
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for ModelEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
             .field("url", &client::shown(&self.url))
             .field("name", &self.name)
-            .field("key", &self.key.as_ref().map(|_| HIDDEN))
+            .field("key", &self.key.as_ref().map(|_| REDACTED))
             .field("timeout", &self.timeout)
             .finish()
     }
@@ -54,18 +54,18 @@ impl fmt::Debug for Endpoint {
 
 /// The sentences that may stand in one place of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
+pub struct PromptList {
     /// The place, such as `conventions`.
-    pub place: String,
+    pub name: String,
     /// How many may be chosen for it.
-    pub most: usize,
+    pub limit: usize,
     /// The sentences.
-    pub spans: Vec<Span>,
+    pub sentences: Vec<PromptSentence>,
 }
 
 /// A sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct PromptSentence {
     /// Its number, which no other sentence of any place has.
     pub number: usize,
     /// Its text.
@@ -74,9 +74,9 @@ pub struct Span {
 
 /// A sentence, or a part of one, that the model chose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct ModelChoice {
     /// For which place.
-    pub place: String,
+    pub list: String,
     /// The sentence's number.
     pub number: usize,
     /// The sentence or the part of it, byte for byte as it stands there.
@@ -85,53 +85,63 @@ pub struct Choice {
 
 /// Something that the model said and that does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RejectedChoice {
     /// For which place, as it can be shown.
-    pub place: String,
+    pub list: String,
     /// What it said, as it can be shown.
     pub quote: String,
     /// Why it does not count.
-    pub why: &'static str,
+    pub reason: &'static str,
 }
 
 /// What became of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct ModelSelection {
     /// What counts, in the model's order.
-    pub chosen: Vec<Choice>,
+    pub chosen: Vec<ModelChoice>,
     /// What does not.
-    pub refused: Vec<Refusal>,
+    pub rejected: Vec<RejectedChoice>,
 }
 
 /// Asks a model which sentences are to stand where, and judges what it says.
-pub fn choose(context: &Context<'_>, endpoint: &Endpoint, brief: &Brief, offers: &[Offer]) -> Result<Answer> {
-    if offers.iter().all(|offer| offer.most == 0 || offer.spans.is_empty()) {
-        return Ok(Answer::default());
+pub fn select_sentences(
+    context: &Context<'_>,
+    endpoint: &ModelEndpoint,
+    brief: &Brief,
+    offers: &[PromptList],
+) -> Result<ModelSelection> {
+    if offers.iter().all(|offer| offer.limit == 0 || offer.sentences.is_empty()) {
+        return Ok(ModelSelection::default());
     }
-    let client = Client::new(endpoint)?;
-    let shown = client.shown();
+    let client = ModelClient::new(endpoint)?;
+    let shown = client.display_url();
     if context.network == Network::Offline {
-        return Err(Error::new(Kind::Environment, format!("`{shown}` cannot be asked with `--offline`")).hint(WITHOUT));
+        return Err(Error::new(
+            FailureKind::Environment,
+            format!("`{shown}` cannot be asked with `--offline`"),
+        )
+        .hint(WITHOUT_MODEL_HINT));
     }
-    context.tell(Event::Fetching { repo: shown, progress: Some("the model chooses") });
-    let body = client.ask(context, &Question { model: &endpoint.name, brief, offers })?;
-    let unread = |e: ReplyError| {
-        Error::new(Kind::Data, format!("what `{shown}` answered cannot be used"))
-            .because(client.hide(&e.to_string()))
+    context.emit(Event::Fetching { repo: shown, progress: Some("the model chooses") });
+    let body =
+        client.send(context, &ModelRequest { model: &endpoint.name, brief, lists: offers })?;
+    let unread = |e: ModelReplyError| {
+        Error::new(FailureKind::Data, format!("what `{shown}` answered cannot be used"))
+            .because(client.redact(&e.to_string()))
             .hint(e.hint())
-            .hint(WITHOUT)
+            .hint(WITHOUT_MODEL_HINT)
     };
-    let written = reply::written(&body).map_err(unread)?;
-    let answer = written.judge(offers, &|text| client.hide(text)).map_err(unread)?;
-    context.tell(Event::Fetched { repo: shown });
+    let written = reply::extract_reply(&body).map_err(unread)?;
+    let answer = written.validate(offers, &|text| client.redact(text)).map_err(unread)?;
+    context.emit(Event::Fetched { repo: shown });
     Ok(answer)
 }
 
 /// What stands where a secret would.
-const HIDDEN: &str = "***";
+const REDACTED: &str = "***";
 
 /// Somebody's text as it is shown inside a line: nothing hidden in it, and no longer than `most` characters.
-fn short(text: &str, most: usize) -> String {
+fn truncate_printable(text: &str, most: usize) -> String {
     let shown = printable(text);
     match shown.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &shown[..at]),

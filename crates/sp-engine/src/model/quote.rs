@@ -9,12 +9,12 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 /// Fewer words than these say too little to be checked.
-const FEWEST_WORDS: usize = 3;
+const MIN_QUOTE_WORDS: usize = 3;
 /// A quote that stands in a sentence more often than this is judged by these.
-const MAX_PLACES: usize = 8;
+const MAX_MATCHES: usize = 8;
 
 /// Words that limit or reverse what stands beside them.
-static LIMITING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+static LIMITING_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     [
         // No, and nearly no.
         "no not cannot cant dont wont never none nothing nobody nowhere neither nor without hardly rarely seldom",
@@ -43,24 +43,24 @@ static LIMITING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 });
 
 /// Signs that say no.
-const CROSSES: &[char] = &['❌', '❎', '✗', '✘', '✖', '🚫', '⛔', '⚠', '👎', '≠'];
+const NEGATIVE_SYMBOLS: &[char] = &['❌', '❎', '✗', '✘', '✖', '🚫', '⛔', '⚠', '👎', '≠'];
 
 /// Where a quote stands in a sentence, white space of any kind and length being the same; or why it may
 /// not stand for it.
-pub(super) fn find(quote: &str, text: &str) -> Result<Range<usize>, &'static str> {
-    let quote = Collapsed::new(quote);
+pub(super) fn find_quote(quote: &str, text: &str) -> Result<Range<usize>, &'static str> {
+    let quote = CollapsedText::new(quote);
     if quote.text.is_empty() {
         return Err("the quote is empty");
     }
-    let span = Collapsed::new(text);
+    let span = CollapsedText::new(text);
     if quote.text == span.text {
-        return Ok(span.origin(0..span.text.len()));
+        return Ok(span.original_range(0..span.text.len()));
     }
     let mut why = "the quote does not stand in the sentence";
-    for (number, (start, _)) in span.text.match_indices(&quote.text).take(MAX_PLACES).enumerate() {
+    for (number, (start, _)) in span.text.match_indices(&quote.text).take(MAX_MATCHES).enumerate() {
         let part = start..start + quote.text.len();
-        match fault(&span.text, &part) {
-            None => return Ok(span.origin(part)),
+        match rejection_reason(&span.text, &part) {
+            None => return Ok(span.original_range(part)),
             Some(fault) if number == 0 => why = fault,
             Some(_) => {}
         }
@@ -69,14 +69,15 @@ pub(super) fn find(quote: &str, text: &str) -> Result<Range<usize>, &'static str
 }
 
 /// Text with every run of white space made one space, none at its ends, and where each byte came from.
-struct Collapsed {
+struct CollapsedText {
     text: String,
-    origins: Vec<usize>,
+    offsets: Vec<usize>,
 }
 
-impl Collapsed {
+impl CollapsedText {
     fn new(from: &str) -> Self {
-        let (mut text, mut origins) = (String::with_capacity(from.len()), Vec::with_capacity(from.len()));
+        let (mut text, mut offsets) =
+            (String::with_capacity(from.len()), Vec::with_capacity(from.len()));
         let mut gap = None;
         for (at, c) in from.char_indices() {
             if c.is_whitespace() {
@@ -87,17 +88,17 @@ impl Collapsed {
                 && !text.is_empty()
             {
                 text.push(' ');
-                origins.push(gap);
+                offsets.push(gap);
             }
             text.push(c);
-            origins.extend(at..at + c.len_utf8());
+            offsets.extend(at..at + c.len_utf8());
         }
-        Self { text, origins }
+        Self { text, offsets }
     }
 
     /// Where a part, which is not empty and has no space at its ends, came from.
-    fn origin(&self, part: Range<usize>) -> Range<usize> {
-        match self.origins.get(part) {
+    fn original_range(&self, part: Range<usize>) -> Range<usize> {
+        match self.offsets.get(part) {
             Some([first, .., last]) => *first..*last + 1,
             Some([only]) => *only..*only + 1,
             _ => 0..0,
@@ -106,7 +107,7 @@ impl Collapsed {
 }
 
 /// Why a part of a sentence may not stand for it.
-fn fault(text: &str, part: &Range<usize>) -> Option<&'static str> {
+fn rejection_reason(text: &str, part: &Range<usize>) -> Option<&'static str> {
     let (before, quote, after) = (&text[..part.start], &text[part.clone()], &text[part.end..]);
     if ends_in_escape(before) || ends_in_escape(quote) {
         return Some("the quote cuts an escape");
@@ -114,16 +115,16 @@ fn fault(text: &str, part: &Range<usize>) -> Option<&'static str> {
     if quote.matches('`').count() % 2 == 1 {
         return Some("the quote cuts a code span");
     }
-    if let Some(open) = open_after(before).or_else(|| open_after(&text[..part.end])) {
+    if let Some(open) = unclosed_markup(before).or_else(|| unclosed_markup(&text[..part.end])) {
         return Some(open);
     }
-    if !starts_well(before) || !ends_well(quote, after) {
+    if !starts_at_word(before) || !ends_at_word(quote, after) {
         return Some("the quote cuts a word");
     }
-    if words(quote) < FEWEST_WORDS {
+    if count_words(quote) < MIN_QUOTE_WORDS {
         return Some("the quote is too short");
     }
-    let limits = limits(before) || limits(after);
+    let limits = has_limiting_word(before) || has_limiting_word(after);
     limits.then_some("what was left out limits or reverses the sense")
 }
 
@@ -132,12 +133,12 @@ fn ends_in_escape(text: &str) -> bool {
 }
 
 /// A quote starts after a space or a dash.
-fn starts_well(before: &str) -> bool {
+fn starts_at_word(before: &str) -> bool {
     before.chars().next_back().is_none_or(|last| last.is_whitespace() || is_dash(last))
 }
 
 /// A quote ends before a space or a dash, or before the marks that end a clause; `2.5` is not cut at its point.
-fn ends_well(quote: &str, after: &str) -> bool {
+fn ends_at_word(quote: &str, after: &str) -> bool {
     let is_mark = |c| matches!(c, ',' | ';' | ':' | '.' | '!' | '?' | '…');
     let next = after.trim_start_matches(is_mark).chars().next();
     // These belong to a word that comes.
@@ -149,21 +150,24 @@ fn is_dash(c: char) -> bool {
     matches!(c, '–' | '—')
 }
 
-fn words(text: &str) -> usize {
+fn count_words(text: &str) -> usize {
     text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count()
 }
 
 /// Whether a text has a word in it that limits or reverses the sense of what stands beside it.
-fn limits(text: &str) -> bool {
+fn has_limiting_word(text: &str) -> bool {
     let lower = text.to_lowercase().replace(['’', '‘', 'ʼ', '`'], "'");
-    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'').map(|word| word.trim_matches('\''));
-    words.any(|word| word.ends_with("n't") || word.starts_with("n'") || LIMITING.contains(word))
-        || text.contains(CROSSES)
+    let mut words = lower
+        .split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .map(|word| word.trim_matches('\''));
+    words.any(|word| {
+        word.ends_with("n't") || word.starts_with("n'") || LIMITING_WORDS.contains(word)
+    }) || text.contains(NEGATIVE_SYMBOLS)
 }
 
 /// What is still open at the end of a text.
-fn open_after(text: &str) -> Option<&'static str> {
-    let mut open = Open::default();
+fn unclosed_markup(text: &str) -> Option<&'static str> {
+    let mut open = OpenMarkup::default();
     let mut rest = text;
     let mut last = ' ';
     while let Some(c) = rest.chars().next() {
@@ -174,20 +178,20 @@ fn open_after(text: &str) -> Option<&'static str> {
         };
         let next = rest[taken..].chars().next().unwrap_or(' ');
         match c {
-            '`' => open.ticks(taken),
+            '`' => open.handle_backticks(taken),
             _ if open.code > 0 => {}
-            '*' | '_' | '~' => open.emphasise(last, &rest[..taken], next),
-            c => open.mark(c),
+            '*' | '_' | '~' => open.handle_emphasis(last, &rest[..taken], next),
+            c => open.handle_char(c),
         }
         last = c;
         rest = &rest[taken..];
     }
-    open.what()
+    open.unclosed_reason()
 }
 
 /// What Markdown and prose have opened.
 #[derive(Default)]
-struct Open {
+struct OpenMarkup {
     /// How many backticks opened the code span; none is open at zero.
     code: usize,
     brackets: usize,
@@ -196,8 +200,8 @@ struct Open {
     quotation: bool,
 }
 
-impl Open {
-    fn ticks(&mut self, count: usize) {
+impl OpenMarkup {
+    fn handle_backticks(&mut self, count: usize) {
         if self.code == 0 {
             self.code = count;
         } else if self.code == count {
@@ -205,7 +209,7 @@ impl Open {
         }
     }
 
-    fn emphasise(&mut self, last: char, signs: &str, next: char) {
+    fn handle_emphasis(&mut self, last: char, signs: &str, next: char) {
         let apart = last.is_whitespace() && next.is_whitespace();
         let in_name = signs.starts_with('_') && last.is_alphanumeric() && next.is_alphanumeric();
         // `2 * 3`, `a_name` and `~/notes` emphasise nothing.
@@ -219,7 +223,7 @@ impl Open {
         }
     }
 
-    fn mark(&mut self, c: char) {
+    fn handle_char(&mut self, c: char) {
         match c {
             '(' | '[' | '{' => self.brackets += 1,
             ')' | ']' | '}' => self.brackets = self.brackets.saturating_sub(1),
@@ -230,7 +234,7 @@ impl Open {
         }
     }
 
-    fn what(&self) -> Option<&'static str> {
+    fn unclosed_reason(&self) -> Option<&'static str> {
         match self {
             Self { code: 1.., .. } => Some("the quote cuts a code span"),
             Self { brackets: 1.., .. } => Some("the quote cuts a bracket"),
@@ -246,7 +250,7 @@ mod tests {
     use super::*;
 
     fn why(quote: &str, text: &str) -> &'static str {
-        find(quote, text).map(|range| text[range].to_owned()).unwrap_err()
+        find_quote(quote, text).map(|range| text[range].to_owned()).unwrap_err()
     }
 
     #[test]
@@ -255,7 +259,11 @@ mod tests {
             ("Use tabs here", "Use tabs here, always and everywhere.", "Use tabs here"),
             ("Use tabs here.", "Use tabs here. And spaces there.", "Use tabs here."),
             ("use\ttabs\n\nhere", "We  use \u{a0}tabs  here.", "use \u{a0}tabs  here"),
-            ("the store holds bytes", "Since v2 the store holds bytes—by digest.", "the store holds bytes"),
+            (
+                "the store holds bytes",
+                "Since v2 the store holds bytes—by digest.",
+                "the store holds bytes",
+            ),
             (
                 "Run `cargo test --all` first",
                 "Run `cargo test --all` first; then push.",
@@ -273,7 +281,7 @@ mod tests {
                 "**Always** run the tests",
             ),
         ] {
-            let range = find(quote, text).unwrap_or_else(|why| panic!("{quote}: {why}"));
+            let range = find_quote(quote, text).unwrap_or_else(|why| panic!("{quote}: {why}"));
             assert_eq!(&text[range], found);
         }
     }
@@ -319,22 +327,54 @@ mod tests {
         let escape = "the quote cuts an escape";
         assert_eq!(why("Write it with a \\", "Write it with a \\* and a star."), escape);
         assert_eq!(why("* and a star", "Write it with a \\* and a star."), escape);
-        assert!(find("Write a \\\\ in it", "Write a \\\\ in it, twice.").is_ok());
+        assert!(find_quote("Write a \\\\ in it", "Write a \\\\ in it, twice.").is_ok());
     }
 
     #[test]
     fn brackets_emphasis_and_quotations_are_not_cut() {
         for (quote, text, why_not) in [
             ("Use tabs (in make", "Use tabs (in make files).", "the quote cuts a bracket"),
-            ("in make files and", "Use tabs (also in make files and such).", "the quote cuts a bracket"),
-            ("Read [the long guide", "Read [the long guide here](https://x.example).", "the quote cuts a bracket"),
-            ("**Use tabs in make", "**Use tabs in make files** today.", "the quote cuts an emphasis"),
-            ("tabs in make files", "~~Use tabs in make files today~~.", "the quote cuts an emphasis"),
-            ("b** with tabs in", "***a b** with tabs in files* today.", "the quote cuts an emphasis"),
-            ("with tabs in files", "***a b** with tabs in files now* today.", "the quote cuts an emphasis"),
+            (
+                "in make files and",
+                "Use tabs (also in make files and such).",
+                "the quote cuts a bracket",
+            ),
+            (
+                "Read [the long guide",
+                "Read [the long guide here](https://x.example).",
+                "the quote cuts a bracket",
+            ),
+            (
+                "**Use tabs in make",
+                "**Use tabs in make files** today.",
+                "the quote cuts an emphasis",
+            ),
+            (
+                "tabs in make files",
+                "~~Use tabs in make files today~~.",
+                "the quote cuts an emphasis",
+            ),
+            (
+                "b** with tabs in",
+                "***a b** with tabs in files* today.",
+                "the quote cuts an emphasis",
+            ),
+            (
+                "with tabs in files",
+                "***a b** with tabs in files now* today.",
+                "the quote cuts an emphasis",
+            ),
             ("_Use tabs in make", "_Use tabs in make files_ today.", "the quote cuts an emphasis"),
-            ("we use tabs here", "They said \"now we use tabs here today\".", "the quote cuts a quotation"),
-            ("we use tabs here", "They said “now we use tabs here today”.", "the quote cuts a quotation"),
+            (
+                "we use tabs here",
+                "They said \"now we use tabs here today\".",
+                "the quote cuts a quotation",
+            ),
+            (
+                "we use tabs here",
+                "They said “now we use tabs here today”.",
+                "the quote cuts a quotation",
+            ),
         ] {
             assert_eq!(why(quote, text), why_not, "{quote}");
         }
@@ -343,7 +383,10 @@ mod tests {
     #[test]
     fn a_part_has_three_words() {
         assert_eq!(why("Use tabs", "Use tabs, everywhere and always."), "the quote is too short");
-        assert_eq!(why("Use - tabs", "Use - tabs, everywhere and always."), "the quote is too short");
+        assert_eq!(
+            why("Use - tabs", "Use - tabs, everywhere and always."),
+            "the quote is too short"
+        );
     }
 
     #[test]
@@ -366,14 +409,21 @@ mod tests {
             ("utilisez unwrap dans les tests", "Jamais: utilisez unwrap dans les tests."),
             ("unwrap dans les tests", "N'utilisez unwrap dans les tests."),
         ] {
-            assert_eq!(why(quote, text), "what was left out limits or reverses the sense", "{text}");
+            assert_eq!(
+                why(quote, text),
+                "what was left out limits or reverses the sense",
+                "{text}"
+            );
         }
-        assert!(find("Never use unwrap in code", "Never use unwrap in code, as the notes say.").is_ok());
+        assert!(
+            find_quote("Never use unwrap in code", "Never use unwrap in code, as the notes say.")
+                .is_ok()
+        );
     }
 
     #[test]
     fn a_quote_that_stands_there_twice_is_taken_where_it_may_be() {
         let text = "See (use the fast path) and use the fast path today.";
-        assert_eq!(find("use the fast path", text), Ok(28..45));
+        assert_eq!(find_quote("use the fast path", text), Ok(28..45));
     }
 }

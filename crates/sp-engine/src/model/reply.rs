@@ -3,22 +3,22 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use sp_formats::json::{Json, JsonError, Kind, Value};
+use sp_formats::json::{JsonDocument, JsonError, JsonKind, JsonValue};
 use sp_tree::Limits;
 use thiserror::Error;
 
-use super::quote::find;
-use super::{Answer, Choice, Offer, Refusal, short};
+use super::quote::find_quote;
+use super::{ModelChoice, ModelSelection, PromptList, RejectedChoice, truncate_printable};
 
 /// More items than this are not looked at: no pack has as many sentences.
 const MAX_ITEMS: usize = 10_000;
 /// How much of a place and of a quote that were refused is kept.
-const MAX_PLACE: usize = 60;
-const MAX_QUOTE: usize = 160;
+const MAX_PLACE_LEN: usize = 60;
+const MAX_QUOTE_LEN: usize = 160;
 
 /// Why nothing of an answer can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ReplyError {
+pub enum ModelReplyError {
     /// What came over the wire is not JSON.
     #[error("it is not JSON: {0}")]
     NotJson(String),
@@ -29,76 +29,98 @@ pub enum ReplyError {
     #[error("the model did not write JSON: {0}")]
     ContentNotJson(String),
     /// The model stopped before its end.
-    #[error("the answer was cut off: the model may not write as much as it needs (`finish_reason` is `length`)")]
-    CutOff,
+    #[error(
+        "the answer was cut off: the model may not write as much as it needs (`finish_reason` is `length`)"
+    )]
+    Truncated,
     /// What the model wrote has no choices in it.
     #[error("the model wrote no list at `chosen`")]
     NoList,
 }
 
-impl ReplyError {
+impl ModelReplyError {
     /// What to do.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotJson(_) | Self::NoContent => {
                 "check that the address is that of an OpenAI-compatible endpoint, such as `http://localhost:11434/v1`"
             }
-            Self::CutOff => "let the model write more tokens, or name another",
+            Self::Truncated => "let the model write more tokens, or name another",
             Self::ContentNotJson(_) | Self::NoList => "run it again, or name a larger model",
         }
     }
 }
 
 /// What a model wrote.
-pub(super) struct Written {
+pub(super) struct ModelReply {
     text: String,
     /// Whether it had to stop.
-    is_cut: bool,
+    is_truncated: bool,
 }
 
 /// Takes what the model wrote out of what an endpoint answered.
-pub(super) fn written(body: &str) -> Result<Written, ReplyError> {
-    let json = Json::parse(body, &Limits::default()).map_err(|e| ReplyError::NotJson(place_of(&e)))?;
+pub(super) fn extract_reply(body: &str) -> Result<ModelReply, ModelReplyError> {
+    let json = JsonDocument::parse(body, &Limits::default())
+        .map_err(|e| ModelReplyError::NotJson(format_json_error(&e)))?;
     let first = json.root().get("choices").and_then(|choices| choices.items().next());
     let reason = first.and_then(|choice| choice.get("finish_reason")?.text());
     let is_cut = reason.is_some_and(|reason| reason == "length");
     let content = first.and_then(|choice| choice.get("message")?.get("content")?.text());
     match content {
-        Some(text) => Ok(Written { text: text.into(), is_cut }),
+        Some(text) => Ok(ModelReply { text: text.into(), is_truncated: is_cut }),
         // It thought for so long that nothing was left for the answer.
-        None if is_cut => Err(ReplyError::CutOff),
-        None => Err(ReplyError::NoContent),
+        None if is_cut => Err(ModelReplyError::Truncated),
+        None => Err(ModelReplyError::NoContent),
     }
 }
 
-impl Written {
+impl ModelReply {
     /// As [`judge`]; what is refused passes `hide` before it is kept.
-    pub(super) fn judge(&self, offers: &[Offer], hide: &dyn Fn(&str) -> String) -> Result<Answer, ReplyError> {
-        match judge_hiding(&self.text, offers, hide) {
-            Err(ReplyError::ContentNotJson(_)) if self.is_cut => Err(ReplyError::CutOff),
+    pub(super) fn validate(
+        &self,
+        offers: &[PromptList],
+        hide: &dyn Fn(&str) -> String,
+    ) -> Result<ModelSelection, ModelReplyError> {
+        match validate_redacted(&self.text, offers, hide) {
+            Err(ModelReplyError::ContentNotJson(_)) if self.is_truncated => {
+                Err(ModelReplyError::Truncated)
+            }
             judged => judged,
         }
     }
 }
 
 /// Judges what a model wrote: what counts is a part of a sentence that was offered.
-pub fn judge(reply: &str, offers: &[Offer]) -> Result<Answer, ReplyError> {
-    judge_hiding(reply, offers, &str::to_owned)
+pub fn judge(reply: &str, offers: &[PromptList]) -> Result<ModelSelection, ModelReplyError> {
+    validate_redacted(reply, offers, &str::to_owned)
 }
 
 /// As [`judge`]; what is refused passes `hide` before it is kept.
-fn judge_hiding(reply: &str, offers: &[Offer], hide: &dyn Fn(&str) -> String) -> Result<Answer, ReplyError> {
-    let text = unfenced(reply);
-    let json = Json::parse(text, &Limits::default()).map_err(|e| ReplyError::ContentNotJson(place_of(&e)))?;
-    let list = json.root().get("chosen").filter(|list| list.kind() == Kind::Array).ok_or(ReplyError::NoList)?;
-    let mut judge = Judge::new(offers);
-    let mut answer = Answer::default();
+fn validate_redacted(
+    reply: &str,
+    offers: &[PromptList],
+    hide: &dyn Fn(&str) -> String,
+) -> Result<ModelSelection, ModelReplyError> {
+    let text = strip_fence(reply);
+    let json = JsonDocument::parse(text, &Limits::default())
+        .map_err(|e| ModelReplyError::ContentNotJson(format_json_error(&e)))?;
+    let list = json
+        .root()
+        .get("chosen")
+        .filter(|list| list.kind() == JsonKind::Array)
+        .ok_or(ModelReplyError::NoList)?;
+    let mut judge = ReplyValidator::new(offers);
+    let mut answer = ModelSelection::default();
     for (at, item) in list.items().enumerate() {
-        let item = Item::read(item);
-        let verdict = if at < MAX_ITEMS { judge.choice(&item) } else { Err("there are too many to look at") };
+        let item = ReplyItem::parse(item);
+        let verdict = if at < MAX_ITEMS {
+            judge.validate_item(&item)
+        } else {
+            Err("there are too many to look at")
+        };
         match verdict {
             Ok(choice) => answer.chosen.push(choice),
-            Err(why) => answer.refused.push(item.refused(why, hide)),
+            Err(why) => answer.rejected.push(item.to_rejected(why, hide)),
         }
         if at >= MAX_ITEMS {
             break;
@@ -107,12 +129,12 @@ fn judge_hiding(reply: &str, offers: &[Offer], hide: &dyn Fn(&str) -> String) ->
     Ok(answer)
 }
 
-fn place_of(e: &JsonError) -> String {
+fn format_json_error(e: &JsonError) -> String {
     format!("{} (byte {})", e.message, e.span.start)
 }
 
 /// The text inside a fence; many models write one though they are told not to.
-fn unfenced(reply: &str) -> &str {
+fn strip_fence(reply: &str) -> &str {
     let text = reply.trim();
     let inner = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
     let inside = inner.and_then(|inner| inner.split_once('\n'));
@@ -123,69 +145,79 @@ fn unfenced(reply: &str) -> &str {
 }
 
 /// An item of the answer, as far as it has the types that it should have.
-struct Item<'j> {
+struct ReplyItem<'j> {
     place: Option<Cow<'j, str>>,
     span: Option<u64>,
     quote: Option<Cow<'j, str>>,
 }
 
-impl<'j> Item<'j> {
-    fn read(value: Value<'j>) -> Self {
-        let [place, span, quote] = value.pick(["place", "span", "quote"]);
+impl<'j> ReplyItem<'j> {
+    fn parse(value: JsonValue<'j>) -> Self {
+        let [place, span, quote] = value.get_many(["place", "span", "quote"]);
         Self {
-            place: place.and_then(Value::text),
-            span: span.and_then(Value::whole),
-            quote: quote.and_then(Value::text),
+            place: place.and_then(JsonValue::text),
+            span: span.and_then(JsonValue::as_u64),
+            quote: quote.and_then(JsonValue::text),
         }
     }
 
-    fn refused(&self, why: &'static str, hide: &dyn Fn(&str) -> String) -> Refusal {
-        let kept = |text: &Option<Cow<'_, str>>, most| short(&hide(text.as_deref().unwrap_or_default()), most);
-        Refusal { place: kept(&self.place, MAX_PLACE), quote: kept(&self.quote, MAX_QUOTE), why }
+    fn to_rejected(&self, why: &'static str, hide: &dyn Fn(&str) -> String) -> RejectedChoice {
+        let kept = |text: &Option<Cow<'_, str>>, most| {
+            truncate_printable(&hide(text.as_deref().unwrap_or_default()), most)
+        };
+        RejectedChoice {
+            list: kept(&self.place, MAX_PLACE_LEN),
+            quote: kept(&self.quote, MAX_QUOTE_LEN),
+            reason: why,
+        }
     }
 }
 
 /// What was offered, and what was taken of it so far.
-struct Judge<'o> {
-    offers: &'o [Offer],
-    places: HashSet<&'o str>,
+struct ReplyValidator<'o> {
+    lists: &'o [PromptList],
+    list_names: HashSet<&'o str>,
     /// By place and number: which offer it is in, and its text.
-    spans: HashMap<(&'o str, u64), (usize, &'o str)>,
-    taken: HashSet<(&'o str, u64)>,
+    sentences: HashMap<(&'o str, u64), (usize, &'o str)>,
+    chosen: HashSet<(&'o str, u64)>,
     counts: Vec<usize>,
 }
 
-impl<'o> Judge<'o> {
-    fn new(offers: &'o [Offer]) -> Self {
-        let mut spans = HashMap::new();
-        for (at, offer) in offers.iter().enumerate() {
-            for span in &offer.spans {
-                spans.entry((offer.place.as_str(), span.number as u64)).or_insert((at, span.text.as_str()));
+impl<'o> ReplyValidator<'o> {
+    fn new(lists: &'o [PromptList]) -> Self {
+        let mut sentences = HashMap::new();
+        for (at, offer) in lists.iter().enumerate() {
+            for span in &offer.sentences {
+                sentences
+                    .entry((offer.name.as_str(), span.number as u64))
+                    .or_insert((at, span.text.as_str()));
             }
         }
-        let places = offers.iter().map(|offer| offer.place.as_str()).collect();
-        Self { offers, places, spans, taken: HashSet::new(), counts: vec![0; offers.len()] }
+        let list_names = lists.iter().map(|offer| offer.name.as_str()).collect();
+        Self { lists, list_names, sentences, chosen: HashSet::new(), counts: vec![0; lists.len()] }
     }
 
-    fn choice(&mut self, item: &Item<'_>) -> Result<Choice, &'static str> {
+    fn validate_item(&mut self, item: &ReplyItem<'_>) -> Result<ModelChoice, &'static str> {
         let (Some(place), Some(span), Some(quote)) = (&item.place, item.span, &item.quote) else {
             return Err("it has no place, no number of a sentence or no quote");
         };
-        let place = *self.places.get(place.as_ref()).ok_or("there is no such place")?;
+        let place = *self.list_names.get(place.as_ref()).ok_or("there is no such place")?;
         let key = (place, span);
-        let (offer, text) = *self.spans.get(&key).ok_or("no such sentence was offered for this place")?;
-        if self.taken.contains(&key) {
+        let (offer, text) =
+            *self.sentences.get(&key).ok_or("no such sentence was offered for this place")?;
+        if self.chosen.contains(&key) {
             return Err("the sentence was chosen before");
         }
-        let found = find(quote, text)?;
-        if self.counts[offer] >= self.offers[offer].most {
+        let found = find_quote(quote, text)?;
+        if self.counts[offer] >= self.lists[offer].limit {
             return Err("more than asked for");
         }
         self.counts[offer] += 1;
-        self.taken.insert(key);
+        self.chosen.insert(key);
         // The number is one of ours, so it is one of `usize`.
-        let number = usize::try_from(span).map_err(|_| "no such sentence was offered for this place")?;
-        Ok(Choice { place: place.to_owned(), number, quote: text[found].to_owned() })
+        let number =
+            usize::try_from(span).map_err(|_| "no such sentence was offered for this place")?;
+        Ok(ModelChoice { list: place.to_owned(), number, quote: text[found].to_owned() })
     }
 }
 
@@ -194,43 +226,43 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::Span;
+    use crate::model::PromptSentence;
 
     const TABS: &str = "Use tabs for indentation, since the linter asks for them.";
     const PRINT: &str = "Never print from the engine: what is worth telling goes to the listener.";
 
-    fn offers() -> Vec<Offer> {
-        let span = |number, text: &str| Span { number, text: text.into() };
+    fn offers() -> Vec<PromptList> {
+        let span = |number, text: &str| PromptSentence { number, text: text.into() };
         vec![
-            Offer {
-                place: "conventions".into(),
-                most: 2,
-                spans: vec![
+            PromptList {
+                name: "conventions".into(),
+                limit: 2,
+                sentences: vec![
                     span(1, TABS),
                     span(2, "Keep functions short."),
                     span(3, "Name tests for what they prove."),
                 ],
             },
-            Offer { place: "dont".into(), most: 1, spans: vec![span(10, PRINT)] },
+            PromptList { name: "dont".into(), limit: 1, sentences: vec![span(10, PRINT)] },
         ]
     }
 
-    fn content(body: &str) -> Result<String, ReplyError> {
-        written(body).map(|written| written.text)
+    fn content(body: &str) -> Result<String, ModelReplyError> {
+        extract_reply(body).map(|written| written.text)
     }
 
     fn item(place: &str, span: u64, quote: &str) -> String {
         serde_json::json!({ "place": place, "span": span, "quote": quote }).to_string()
     }
 
-    fn judged(items: &[String]) -> Answer {
+    fn judged(items: &[String]) -> ModelSelection {
         judge(&format!("{{\"chosen\":[{}]}}", items.join(",")), &offers()).unwrap()
     }
 
     fn refusal(item: &str) -> &'static str {
         let answer = judged(&[item.to_owned()]);
         assert!(answer.chosen.is_empty(), "{item} was taken");
-        answer.refused[0].why
+        answer.rejected[0].reason
     }
 
     #[test]
@@ -240,7 +272,8 @@ mod tests {
             item("conventions", 2, "Keep functions short."),
             item("conventions", 1, " Use  tabs for\nindentation "),
         ]);
-        let chosen: Vec<_> = answer.chosen.iter().map(|c| (c.place.as_str(), c.number, c.quote.as_str())).collect();
+        let chosen: Vec<_> =
+            answer.chosen.iter().map(|c| (c.list.as_str(), c.number, c.quote.as_str())).collect();
         assert_eq!(
             chosen,
             [
@@ -249,7 +282,7 @@ mod tests {
                 ("conventions", 1, "Use tabs for indentation"),
             ]
         );
-        assert_eq!(answer.refused, []);
+        assert_eq!(answer.rejected, []);
     }
 
     #[test]
@@ -274,17 +307,20 @@ mod tests {
             "``````".into(),
             String::new(),
         ] {
-            assert!(matches!(judge(&reply, &offers()), Err(ReplyError::ContentNotJson(_))), "{reply}");
+            assert!(
+                matches!(judge(&reply, &offers()), Err(ModelReplyError::ContentNotJson(_))),
+                "{reply}"
+            );
         }
     }
 
     #[test]
     fn an_answer_without_a_list_is_none() {
         for reply in ["[]", "{}", "null", "\"chosen\"", "{\"chosen\":{}}", "{\"chosen\":null}"] {
-            assert_eq!(judge(reply, &offers()), Err(ReplyError::NoList), "{reply}");
+            assert_eq!(judge(reply, &offers()), Err(ModelReplyError::NoList), "{reply}");
         }
         assert!(judge("{\"chosen\":[],\"chosen\":[]}", &offers()).is_err());
-        assert_eq!(judge("{\"chosen\":[]}", &offers()), Ok(Answer::default()));
+        assert_eq!(judge("{\"chosen\":[]}", &offers()), Ok(ModelSelection::default()));
     }
 
     #[test]
@@ -300,7 +336,11 @@ mod tests {
             item("dont", 10, PRINT).replace("\"dont\"", "[\"dont\"]"),
             "{\"place\":\"dont\",\"span\":10}".into(),
         ] {
-            assert_eq!(refusal(&odd), "it has no place, no number of a sentence or no quote", "{odd}");
+            assert_eq!(
+                refusal(&odd),
+                "it has no place, no number of a sentence or no quote",
+                "{odd}"
+            );
         }
     }
 
@@ -324,10 +364,14 @@ mod tests {
             item("conventions", 3, "Name tests for what they prove."),
         ]);
         assert_eq!(answer.chosen.iter().map(|c| c.number).collect::<Vec<_>>(), [1, 2]);
-        let whys: Vec<_> = answer.refused.iter().map(|refusal| refusal.why).collect();
+        let whys: Vec<_> = answer.rejected.iter().map(|refusal| refusal.reason).collect();
         assert_eq!(
             whys,
-            ["the quote does not stand in the sentence", "the sentence was chosen before", "more than asked for"]
+            [
+                "the quote does not stand in the sentence",
+                "the sentence was chosen before",
+                "more than asked for"
+            ]
         );
     }
 
@@ -339,67 +383,89 @@ mod tests {
         assert_eq!(refusal(injected), "what was left out limits or reverses the sense");
         let whole = injected.replace("what is worth telling goes to the listener", PRINT);
         let answer = judged(&[whole]);
-        let expected = Choice { place: "dont".into(), number: 10, quote: PRINT.into() };
-        assert_eq!(answer, Answer { chosen: vec![expected], refused: Vec::new() });
+        let expected = ModelChoice { list: "dont".into(), number: 10, quote: PRINT.into() };
+        assert_eq!(answer, ModelSelection { chosen: vec![expected], rejected: Vec::new() });
     }
 
     #[test]
     fn se_08_what_was_refused_can_be_shown() {
-        let answer = judged(&[item("\u{1b}[2J", 1, &format!("\u{202e}{}", "long ".repeat(10_000)))]);
-        assert_eq!(answer.refused[0].place, "\\u{1b}[2J");
-        assert!(answer.refused[0].quote.starts_with("\\u{202e}long "));
-        assert_eq!(answer.refused[0].quote.chars().count(), MAX_QUOTE + 1);
+        let answer =
+            judged(&[item("\u{1b}[2J", 1, &format!("\u{202e}{}", "long ".repeat(10_000)))]);
+        assert_eq!(answer.rejected[0].list, "\\u{1b}[2J");
+        assert!(answer.rejected[0].quote.starts_with("\\u{202e}long "));
+        assert_eq!(answer.rejected[0].quote.chars().count(), MAX_QUOTE_LEN + 1);
     }
 
     #[test]
     fn se_14_no_more_than_ten_thousand_items_are_looked_at() {
         let mut items = vec![item("x", 1, ""); MAX_ITEMS - 1];
-        items.extend([item("dont", 10, PRINT), item("conventions", 1, TABS), item("conventions", 1, TABS)]);
+        items.extend([
+            item("dont", 10, PRINT),
+            item("conventions", 1, TABS),
+            item("conventions", 1, TABS),
+        ]);
         let answer = judged(&items);
         assert_eq!(answer.chosen.iter().map(|choice| choice.number).collect::<Vec<_>>(), [10]);
-        assert_eq!(answer.refused.len(), MAX_ITEMS);
-        assert_eq!(answer.refused[MAX_ITEMS - 1].why, "there are too many to look at");
+        assert_eq!(answer.rejected.len(), MAX_ITEMS);
+        assert_eq!(answer.rejected[MAX_ITEMS - 1].reason, "there are too many to look at");
     }
 
     #[test]
     fn the_text_of_the_model_is_taken_from_the_first_choice() {
         let body = r#"{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":"{\"a\":1}"}}]}"#;
         assert_eq!(content(body).unwrap(), "{\"a\":1}");
-        for odd in ["{}", "[]", r#"{"choices":[]}"#, r#"{"choices":[{"message":{"content":null}}]}"#, "1"] {
-            assert_eq!(content(odd), Err(ReplyError::NoContent), "{odd}");
+        for odd in
+            ["{}", "[]", r#"{"choices":[]}"#, r#"{"choices":[{"message":{"content":null}}]}"#, "1"]
+        {
+            assert_eq!(content(odd), Err(ModelReplyError::NoContent), "{odd}");
         }
-        assert!(matches!(content("<html>"), Err(ReplyError::NotJson(_))));
+        assert!(matches!(content("<html>"), Err(ModelReplyError::NotJson(_))));
     }
 
     #[test]
     fn an_answer_that_was_cut_off_is_told_as_such() {
         let body = |content: &str, reason: &str| {
-            format!("{{\"choices\":[{{\"finish_reason\":\"{reason}\",\"message\":{{\"content\":{content}}}}}]}}")
+            format!(
+                "{{\"choices\":[{{\"finish_reason\":\"{reason}\",\"message\":{{\"content\":{content}}}}}]}}"
+            )
         };
-        let judged = |body: &str| written(body)?.judge(&offers(), &str::to_owned);
-        assert_eq!(judged(&body("\"{\"", "length")), Err(ReplyError::CutOff));
-        assert_eq!(judged(&body("null", "length")), Err(ReplyError::CutOff));
-        assert_eq!(judged(&body("null", "stop")), Err(ReplyError::NoContent));
-        assert!(matches!(judged(&body("\"{\"", "stop")), Err(ReplyError::ContentNotJson(_))));
+        let judged = |body: &str| extract_reply(body)?.validate(&offers(), &str::to_owned);
+        assert_eq!(judged(&body("\"{\"", "length")), Err(ModelReplyError::Truncated));
+        assert_eq!(judged(&body("null", "length")), Err(ModelReplyError::Truncated));
+        assert_eq!(judged(&body("null", "stop")), Err(ModelReplyError::NoContent));
+        assert!(matches!(judged(&body("\"{\"", "stop")), Err(ModelReplyError::ContentNotJson(_))));
         // What is whole after all counts.
-        assert_eq!(judged(&body("\"{\\\"chosen\\\":[]}\"", "length")), Ok(Answer::default()));
+        assert_eq!(
+            judged(&body("\"{\\\"chosen\\\":[]}\"", "length")),
+            Ok(ModelSelection::default())
+        );
     }
 
     /// Sentences from words that matter to the judge.
     fn sentence() -> impl Strategy<Value = String> {
-        const WORDS: &[&str] =
-            &["use", "not", "`a b`", "(x)", "**y**", "\\*", "é", "don't", "tabs,", "\u{a0}", "🚀", "end.", "\"q\""];
+        const WORDS: &[&str] = &[
+            "use", "not", "`a b`", "(x)", "**y**", "\\*", "é", "don't", "tabs,", "\u{a0}", "🚀",
+            "end.", "\"q\"",
+        ];
         let word = prop_oneof![prop::sample::select(WORDS).prop_map(String::from), "\\PC{0,4}"];
         prop::collection::vec((word, prop::sample::select(&[" ", "  ", "\n", ""][..])), 0..12)
-            .prop_map(|parts| parts.into_iter().flat_map(|(word, gap)| [word, gap.to_owned()]).collect())
+            .prop_map(|parts| {
+                parts.into_iter().flat_map(|(word, gap)| [word, gap.to_owned()]).collect()
+            })
     }
 
     /// Replies: anything, and lists of parts of the sentences, some of them bent.
     fn reply(texts: Vec<String>) -> impl Strategy<Value = String> {
-        let part = (0..texts.len() + 1, any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<bool>());
+        let part = (
+            0..texts.len() + 1,
+            any::<prop::sample::Index>(),
+            any::<prop::sample::Index>(),
+            any::<bool>(),
+        );
         let items = prop::collection::vec(part, 0..8).prop_map(move |parts| {
             let items = parts.into_iter().map(|(span, from, to, bent)| {
-                let text: Vec<char> = texts.get(span).map(|text| text.chars().collect()).unwrap_or_default();
+                let text: Vec<char> =
+                    texts.get(span).map(|text| text.chars().collect()).unwrap_or_default();
                 let (a, b) = (from.index(text.len() + 1), to.index(text.len() + 1));
                 let quote: String = text[a.min(b)..a.max(b)].iter().collect();
                 let quote = if bent { quote.replace(' ', " \n") } else { quote };
@@ -410,13 +476,13 @@ mod tests {
         prop_oneof![1 => any::<String>(), 9 => items]
     }
 
-    fn offered(texts: &[String]) -> Vec<Offer> {
-        let place = |name: &str, rest: usize| Offer {
-            place: name.into(),
-            most: 3,
-            spans: (0..texts.len())
+    fn offered(texts: &[String]) -> Vec<PromptList> {
+        let place = |name: &str, rest: usize| PromptList {
+            name: name.into(),
+            limit: 3,
+            sentences: (0..texts.len())
                 .filter(|at| at % 2 == rest)
-                .map(|at| Span { number: at, text: texts[at].clone() })
+                .map(|at| PromptSentence { number: at, text: texts[at].clone() })
                 .collect(),
         };
         vec![place("even", 0), place("odd", 1)]
@@ -435,8 +501,8 @@ mod tests {
             let offers = offered(&texts);
             let Ok(answer) = judge(&reply, &offers) else { return Ok(()) };
             for choice in &answer.chosen {
-                let offer = offers.iter().find(|offer| offer.place == choice.place).unwrap();
-                let span = offer.spans.iter().find(|span| span.number == choice.number).unwrap();
+                let offer = offers.iter().find(|offer| offer.name == choice.list).unwrap();
+                let span = offer.sentences.iter().find(|span| span.number == choice.number).unwrap();
                 prop_assert!(span.text.contains(&choice.quote));
                 prop_assert!(!choice.quote.trim().is_empty());
                 let whole = choice.quote.split_whitespace().eq(span.text.split_whitespace());
@@ -445,8 +511,8 @@ mod tests {
             }
             for offer in &offers {
                 let numbers: Vec<_> =
-                    answer.chosen.iter().filter(|c| c.place == offer.place).map(|c| c.number).collect();
-                prop_assert!(numbers.len() <= offer.most);
+                    answer.chosen.iter().filter(|c| c.list == offer.name).map(|c| c.number).collect();
+                prop_assert!(numbers.len() <= offer.limit);
                 prop_assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), numbers.len());
             }
         }

@@ -10,77 +10,90 @@ use jiff::Timestamp;
 use rayon::prelude::*;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sp_analyze::extract::{
-    Extracted, File, FileHistory, Found, History, Noise, Options, assemble, is_foreign, is_wanted, read,
+    AssembleOptions, CommitHistory, ExtractInput, ExtractedGraph, FileExtract, FileHistory,
+    FileSkipReason, assemble, extract_file, is_extractable, is_ignored_dir,
 };
-use sp_formats::package::NewGraph;
+use sp_formats::package::GraphBuilder;
 use sp_tree::{Dir, Follow, RelPath};
 
 use crate::config::Session;
 use crate::context::Event;
-use crate::error::{Error, Kind, Result};
-use crate::source::git::history;
+use crate::error::{Error, FailureKind, Result};
+use crate::source::git::read_history;
 
 /// One byte more than is ever read of a file: a larger one is known by it.
-const MOST_BYTES: u64 = 1024 * 1024 + 1;
+const MAX_READ_BYTES: u64 = 1024 * 1024 + 1;
 /// Of the room that a package has, so much is for the graph; the rest is for what is written around it.
-const SHARE: (u64, u64) = (4, 5);
+const GRAPH_SHARE: (u64, u64) = (4, 5);
 /// So many places that look like secrets are named.
-const SHOWN: usize = 8;
+const MAX_REPORTED_SECRETS: usize = 8;
 /// What the whole process may ask for while source code is read: far more than any project needs.
-const MOST_MEMORY: u64 = 6 << 30;
+const MAX_MEMORY_BYTES: u64 = 6 << 30;
 /// How often it is told how far the reading is.
-const STEP: usize = 64;
+const PROGRESS_INTERVAL: usize = 64;
 
 /// What a project says of itself.
-pub(super) fn extract(session: &Session<'_>, dir: &Path, level: u64) -> Result<NewGraph> {
-    let files = wanted_files(session, dir)?;
+pub(super) fn extract(session: &Session<'_>, dir: &Path, level: u64) -> Result<GraphBuilder> {
+    let files = project_files(session, dir)?;
     let root = Dir::open(dir)?;
-    let found = within_memory(|| read_all(session, &root, &files))?;
-    tell(session, &found);
-    session.context.go_on()?;
-    let history = history(session.context, dir).unwrap_or_else(|| by_stamps(&root, &files));
-    let most_bytes = session.limits.package_bytes.saturating_mul(SHARE.0) / SHARE.1;
-    let options = Options { level, most_bytes: usize::try_from(most_bytes).unwrap_or(usize::MAX) };
-    let Extracted { graph, left_out } = assemble(found, &history, options);
+    let found = with_memory_limit(|| read_all(session, &root, &files))?;
+    report_skipped(session, &found);
+    session.context.check_cancelled()?;
+    let history =
+        read_history(session.context, dir).unwrap_or_else(|| history_from_mtimes(&root, &files));
+    let most_bytes = session.limits.package_bytes.saturating_mul(GRAPH_SHARE.0) / GRAPH_SHARE.1;
+    let options =
+        AssembleOptions { level, max_bytes: usize::try_from(most_bytes).unwrap_or(usize::MAX) };
+    let ExtractedGraph { graph, omitted_symbols: left_out } = assemble(found, &history, options);
     if left_out > 0 {
         let message = format!(
             "{left_out} symbols were left out: a package has {} bytes at the most",
             session.limits.package_bytes
         );
-        session.context.tell(Event::Warning(message));
-        session.context.tell(Event::Hint(
-            "name a part of the project with `--from`, or raise `--limit package-bytes=<bytes>`".into(),
+        session.context.emit(Event::Warning(message));
+        session.context.emit(Event::Hint(
+            "name a part of the project with `--from`, or raise `--limit package-bytes=<bytes>`"
+                .into(),
         ));
     }
     match graph.nodes.is_empty() {
         false => Ok(graph),
-        true => Err(Error::new(Kind::Request, format!("there is nothing to pack in `{}`", session.context.show(dir)))
-            .because("it has no documents, no manifests and no source code that can be read")
-            .hint("write what is to be known with `--input <file>`: nodes in JSON or YAML")),
+        true => Err(Error::new(
+            FailureKind::Request,
+            format!("there is nothing to pack in `{}`", session.context.display_path(dir)),
+        )
+        .because("it has no documents, no manifests and no source code that can be read")
+        .hint("write what is to be known with `--input <file>`: nodes in JSON or YAML")),
     }
 }
 
 /// The files of a project that could say something, sorted. What git ignores is not the project's.
-fn wanted_files(session: &Session<'_>, dir: &Path) -> Result<Vec<RelPath>> {
+fn project_files(session: &Session<'_>, dir: &Path) -> Result<Vec<RelPath>> {
     let mut walk = WalkBuilder::new(dir);
     // The user's own list of what to ignore would make two machines differ.
-    walk.hidden(false).git_global(false).require_git(false).follow_links(false).filter_entry(is_own);
+    walk.hidden(false)
+        .git_global(false)
+        .require_git(false)
+        .follow_links(false)
+        .filter_entry(is_project_entry);
     let mut files = Vec::new();
     let mut seen: u64 = 0;
     for entry in walk.build() {
         let Ok(entry) = entry else { continue };
-        session.context.go_on()?;
+        session.context.check_cancelled()?;
         seen += 1;
         if seen > session.limits.repo_entries {
-            let message =
-                format!("`{}` has more than {} files", session.context.show(dir), session.limits.repo_entries);
-            return Err(
-                Error::new(Kind::Data, message).hint("name a part of it, or raise `--limit repo-entries=<number>`")
+            let message = format!(
+                "`{}` has more than {} files",
+                session.context.display_path(dir),
+                session.limits.repo_entries
             );
+            return Err(Error::new(FailureKind::Data, message)
+                .hint("name a part of it, or raise `--limit repo-entries=<number>`"));
         }
         let path = entry.path().strip_prefix(dir).ok().and_then(Path::to_str);
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        let Some(path) = path.filter(|path| is_file && is_wanted(path)) else { continue };
+        let Some(path) = path.filter(|path| is_file && is_extractable(path)) else { continue };
         files.extend(RelPath::new(path));
     }
     files.sort();
@@ -88,18 +101,26 @@ fn wanted_files(session: &Session<'_>, dir: &Path) -> Result<Vec<RelPath>> {
 }
 
 /// Git's own folder, repositories inside of this one and what others made are left alone, however much it is.
-fn is_own(entry: &DirEntry) -> bool {
+fn is_project_entry(entry: &DirEntry) -> bool {
     let is_folder = entry.depth() > 0 && entry.file_type().is_some_and(|kind| kind.is_dir());
-    let is_foreign_folder = is_folder && entry.file_name().to_str().is_some_and(is_foreign);
-    entry.file_name() != ".git" && !is_foreign_folder && !(is_folder && entry.path().join(".git").exists())
+    let is_foreign_folder = is_folder && entry.file_name().to_str().is_some_and(is_ignored_dir);
+    entry.file_name() != ".git"
+        && !is_foreign_folder
+        && !(is_folder && entry.path().join(".git").exists())
 }
 
 /// Reads under a limit on memory. The parsers of source code are written in C, and what is made to confuse
 /// one may ask for any amount: then the run ends, and the machine does not.
-fn within_memory<T>(read: impl FnOnce() -> T) -> T {
+fn with_memory_limit<T>(read: impl FnOnce() -> T) -> T {
     let before = getrlimit(Resource::As);
-    let is_lower = before.current.is_some_and(|current| current <= MOST_MEMORY);
-    if is_lower || setrlimit(Resource::As, Rlimit { current: Some(MOST_MEMORY), maximum: before.maximum }).is_err() {
+    let is_lower = before.current.is_some_and(|current| current <= MAX_MEMORY_BYTES);
+    if is_lower
+        || setrlimit(
+            Resource::As,
+            Rlimit { current: Some(MAX_MEMORY_BYTES), maximum: before.maximum },
+        )
+        .is_err()
+    {
         return read();
     }
     let found = read();
@@ -108,55 +129,68 @@ fn within_memory<T>(read: impl FnOnce() -> T) -> T {
     found
 }
 
-fn read_all(session: &Session<'_>, root: &Dir, files: &[RelPath]) -> Result<Vec<Found>> {
+fn read_all(session: &Session<'_>, root: &Dir, files: &[RelPath]) -> Result<Vec<FileExtract>> {
     let done = AtomicUsize::new(0);
     let total = files.len();
     let one = |path: &RelPath| {
-        session.context.go_on()?;
+        session.context.check_cancelled()?;
         let found = read_one(root, path);
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        if done.is_multiple_of(STEP) {
-            session.context.tell(Event::Reading { done, total });
+        if done.is_multiple_of(PROGRESS_INTERVAL) {
+            session.context.emit(Event::Reading { done, total });
         }
         Ok(found)
     };
-    let found: Result<Vec<Option<Found>>> = files.par_iter().map(one).collect();
+    let found: Result<Vec<Option<FileExtract>>> = files.par_iter().map(one).collect();
     Ok(found?.into_iter().flatten().collect())
 }
 
 /// What a file says; none if it went away or may not be read.
-fn read_one(root: &Dir, path: &RelPath) -> Option<Found> {
+fn read_one(root: &Dir, path: &RelPath) -> Option<FileExtract> {
     let mut bytes = Vec::new();
     let file = root.open_beneath(path, Follow::Never).ok()?;
-    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(read(File { path: path.as_str(), bytes: &bytes }))
+    file.take(MAX_READ_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(extract_file(ExtractInput { path: path.as_str(), bytes: &bytes }))
 }
 
 /// Says what was not taken, and why.
-fn tell(session: &Session<'_>, found: &[Found]) {
-    let withheld = found.iter().flat_map(|file| file.withheld.iter().map(move |line| (&file.path, line)));
+fn report_skipped(session: &Session<'_>, found: &[FileExtract]) {
+    let withheld =
+        found.iter().flat_map(|file| file.secret_lines.iter().map(move |line| (&file.path, line)));
     for (number, (path, line)) in withheld.clone().enumerate() {
         let message = format!("`{path}:{line}` was left out: something in it looks like a secret");
-        session.context.tell(if number < SHOWN { Event::Warning(message) } else { Event::Detail(message) });
+        session.context.emit(if number < MAX_REPORTED_SECRETS {
+            Event::Warning(message)
+        } else {
+            Event::Detail(message)
+        });
     }
-    if let Some(more) = withheld.count().checked_sub(SHOWN).filter(|more| *more > 0) {
-        let message = format!("{more} more places were left out for the same reason; `--verbose` names them");
-        session.context.tell(Event::Warning(message));
+    if let Some(more) = withheld.count().checked_sub(MAX_REPORTED_SECRETS).filter(|more| *more > 0)
+    {
+        let message =
+            format!("{more} more places were left out for the same reason; `--verbose` names them");
+        session.context.emit(Event::Warning(message));
     }
-    let mut noise: BTreeMap<Noise, usize> = BTreeMap::new();
-    found.iter().filter_map(|file| file.noise).for_each(|reason| *noise.entry(reason).or_default() += 1);
+    let mut noise: BTreeMap<FileSkipReason, usize> = BTreeMap::new();
+    found
+        .iter()
+        .filter_map(|file| file.skip_reason)
+        .for_each(|reason| *noise.entry(reason).or_default() += 1);
     for (reason, count) in noise {
-        session.context.tell(Event::Detail(format!("{count} files were not read: {}", reason.word())));
+        session
+            .context
+            .emit(Event::Detail(format!("{count} files were not read: {}", reason.as_str())));
     }
 }
 
 /// Without a history: when each file was written.
-fn by_stamps(root: &Dir, files: &[RelPath]) -> History {
+fn history_from_mtimes(root: &Dir, files: &[RelPath]) -> CommitHistory {
     let changed = |path: &RelPath| {
-        let stamp = root.look_beneath(path, Follow::Never).ok()??;
+        let stamp = root.stat_beneath(path, Follow::Never).ok()??;
         Timestamp::from_nanosecond(stamp.modified.into()).ok()
     };
-    let known =
-        files.iter().filter_map(|path| Some((path.to_string(), FileHistory { changed: changed(path)?, commits: 0 })));
-    History::new(known.collect(), Vec::new())
+    let known = files.iter().filter_map(|path| {
+        Some((path.to_string(), FileHistory { last_changed: changed(path)?, commits: 0 }))
+    });
+    CommitHistory::new(known.collect(), Vec::new())
 }

@@ -3,32 +3,32 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use sp_formats::output::PackageChange;
+use sp_formats::output::PackageChangeReport;
 use sp_formats::package::PackageName;
 
-use super::project::Project;
-use super::solve::Wanted as Asked;
-use super::trust::Acceptance;
-use super::work::Work;
+use super::project::PackageProject;
+use super::project_change::ProjectChange;
+use super::solve::SolveRequest as Asked;
+use super::trust::TrustOverrides;
 use crate::config::Session;
 use crate::context::Context;
-use crate::error::{Error, Kind, Result};
-use crate::home::Home;
-use crate::install::Mode;
+use crate::error::{Error, FailureKind, Result};
+use crate::home::LockedHome;
+use crate::install::ApplyMode;
 use crate::sinks::SinkRequest;
 
 /// Whether optional dependencies are installed where they can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Optional {
+pub enum OptionalDependencies {
     /// No.
-    Leave,
+    Skip,
     /// Yes.
-    Take,
+    Include,
 }
 
 /// What is to be installed.
 #[derive(Debug, Clone)]
-pub struct InstallPackages {
+pub struct PackageInstallRequest {
     /// Packages by name, by name and range, or by file; none means what is locked.
     pub packages: Vec<String>,
     /// Where skills go.
@@ -38,61 +38,68 @@ pub struct InstallPackages {
     /// The project, if it was given.
     pub root: Option<PathBuf>,
     /// Whether optional dependencies are installed.
-    pub optional: Optional,
+    pub optional: OptionalDependencies,
     /// What is accepted for once.
-    pub accepted: Acceptance,
+    pub trust: TrustOverrides,
     /// The only registry where packages are looked for, if one was named.
     pub registry: Option<String>,
     /// Whether it is done.
-    pub mode: Mode,
+    pub mode: ApplyMode,
 }
 
 /// Installs packages with all that they need, all or none.
-pub fn install(context: &Context<'_>, request: &InstallPackages) -> Result<PackageChange> {
+pub fn install(
+    context: &Context<'_>,
+    request: &PackageInstallRequest,
+) -> Result<PackageChangeReport> {
     let session = Session::begin(context)?;
-    let home = Home::open_for(context, &session.limits, request.mode)?;
-    let project = Project::find(&session, request.root.as_deref())?;
-    let mut work = Work::new(&session, home.as_ref(), project, request)?;
-    work.restores = request.packages.is_empty();
-    let asked = work.ask(&request.packages)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, request.mode)?;
+    let project = PackageProject::find(&session, request.root.as_deref())?;
+    let mut work = ProjectChange::new(&session, home.as_ref(), project, request)?;
+    work.restore_locked = request.packages.is_empty();
+    let asked = work.parse_requests(&request.packages)?;
     if work.project.lock.requests.is_empty() && asked.is_empty() {
-        return Err(Error::new(Kind::Usage, "there is nothing to install")
+        return Err(Error::new(FailureKind::Usage, "there is nothing to install")
             .hint("name a package or a file; without one, what `ctxpkg.lock` says is installed"));
     }
     let mut wanted = Asked {
         requests: work.project.lock.requests.clone(),
         preferred: work.locked_versions(),
-        with_optional: request.optional == Optional::Take,
+        with_optional: request.optional == OptionalDependencies::Include,
     };
     for (name, range) in &asked {
         wanted.preferred.remove(name);
         wanted.requests.insert(name.clone(), range.clone());
     }
-    work.look_up(&asked, &wanted)?;
-    let world = work.world();
+    work.query_dependency_closure(&asked, &wanted)?;
+    let world = work.all_candidates();
     work.apply(&world, &wanted, &wanted.requests, &asked.keys().cloned().collect())
 }
 
 /// Takes packages out of a project, and what nothing else needs.
-pub fn uninstall(context: &Context<'_>, names: &[String], request: &InstallPackages) -> Result<PackageChange> {
+pub fn uninstall(
+    context: &Context<'_>,
+    names: &[String],
+    request: &PackageInstallRequest,
+) -> Result<PackageChangeReport> {
     let session = Session::begin(context)?;
-    let home = Home::open_for(context, &session.limits, request.mode)?;
-    let project = Project::find(&session, request.root.as_deref())?;
-    let mut work = Work::new(&session, home.as_ref(), project, request)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, request.mode)?;
+    let project = PackageProject::find(&session, request.root.as_deref())?;
+    let mut work = ProjectChange::new(&session, home.as_ref(), project, request)?;
     let mut requests = work.project.lock.requests.clone();
     for text in names {
         let name = PackageName::new(text).map_err(|why| {
-            Error::new(Kind::Usage, format!("`{text}` is no name of a package"))
+            Error::new(FailureKind::Usage, format!("`{text}` is no name of a package"))
                 .because(why)
                 .hint("name it without a version")
         })?;
         if requests.remove(&name).is_none() {
-            work.must_be_in_a_sink(&name)?;
-            work.gone.insert(name);
+            work.check_installed_in_sink(&name)?;
+            work.unlocked_removals.insert(name);
         }
     }
     let wanted = Asked { requests, preferred: work.locked_versions(), with_optional: false };
     // Nothing comes when something goes: only what is there can stay.
-    let world = work.locked_world();
+    let world = work.locked_candidates();
     work.apply(&world, &wanted, &wanted.requests, &BTreeSet::new())
 }

@@ -3,32 +3,35 @@
 use std::path::{Path, PathBuf};
 
 use sp_formats::output::{
-    DependencyItem, FileItem, PackageExported, PackageInfo, PackageItem, PackageList, PackageLog, PackageStored,
-    PackagesRemoved, PackagesStored, TypeCount,
+    PackageDependencyItem, PackageExportReport, PackageFileItem, PackageInfo, PackageItem,
+    PackageList, PackageLog, PackageRemoveReport, StoredPackageItem, StoredPackageList, TypeCount,
 };
 use sp_formats::package::store::StoredPackage;
-use sp_formats::package::{Package, PackageName, Provenance, compatible, read};
-use sp_tree::atomic::{self, Delivery, Existing, Readers};
+use sp_formats::package::{Package, PackageName, Provenance, read, write_lean_ctx_compatible};
+use sp_tree::atomic::{self, ExistingFilePolicy, FileAccess, OutputFile};
 use sp_tree::{Name, read_optional};
 
-use super::keys::key_of;
-use super::project::Project;
-use super::shelf::{Stock, best, item, item_of, read_blob, read_shelf, waiting_id, waiting_item};
-use super::subject::{Subject, accept, load_file, load_stored};
-use super::trust::{Acceptance, judge, note};
+use super::keys::find_private_key;
+use super::package_spec::{PackageSpec, load_file, load_stored, require_package};
+use super::package_store::{
+    PackageStore, find_best_stored, package_item, read_blob, read_store_index,
+    unstored_package_item, waiting_id, waiting_item,
+};
+use super::project::PackageProject;
+use super::trust::{TrustOverrides, check_signer, record_signer};
 use crate::config::Session;
 use crate::context::{Context, Event};
-use crate::error::{Error, Kind, Result};
-use crate::home::Home;
-use crate::install::Mode;
+use crate::error::{Error, FailureKind, Result};
+use crate::home::LockedHome;
+use crate::install::ApplyMode;
 
 /// What `sp pkg import` takes.
 #[derive(Debug, Clone)]
-pub struct Packages {
+pub struct ImportRequest {
     /// The files.
     pub files: Vec<PathBuf>,
     /// What is accepted for once.
-    pub accepted: Acceptance,
+    pub trust: TrustOverrides,
 }
 
 /// What `sp pkg export` gives.
@@ -41,7 +44,7 @@ pub struct ExportRequest {
     /// Whether a file that is there may be replaced.
     pub overwrite: Overwrite,
     /// For whom it is.
-    pub compat: Compat,
+    pub compat: ExportCompat,
 }
 
 /// Whether a file that is there may be replaced.
@@ -55,7 +58,7 @@ pub enum Overwrite {
 
 /// For whom a package is exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compat {
+pub enum ExportCompat {
     /// For anybody: to the letter.
     None,
     /// For lean-ctx, which refuses a layer that it does not know.
@@ -63,47 +66,49 @@ pub enum Compat {
 }
 
 /// Puts packages into the store, all or none.
-pub fn import(context: &Context<'_>, request: &Packages) -> Result<PackagesStored> {
+pub fn import(context: &Context<'_>, request: &ImportRequest) -> Result<StoredPackageList> {
     let session = Session::begin(context)?;
     let packages: Vec<(Package, String)> = request
         .files
         .iter()
         .map(|file| {
             let path = context.expand(&file.to_string_lossy());
-            Ok((load_file(&session, &path)?, context.show(&path)))
+            Ok((load_file(&session, &path)?, context.display_path(&path)))
         })
         .collect::<Result<_>>()?;
-    let home = Home::open(context, &session.limits)?;
-    let mut stock = Stock::open(&session)?;
-    let taken = take(&session, &mut stock, &packages, request.accepted)?;
+    let home = LockedHome::open(context, &session.limits)?;
+    let mut stock = PackageStore::open(&session)?;
+    let taken = add_packages(&session, &mut stock, &packages, request.trust)?;
     stock.save(&home)?;
     Ok(taken)
 }
 
 /// Judges packages and puts them on the shelf; nothing is written yet.
-pub(super) fn take(
+pub(super) fn add_packages(
     session: &Session<'_>,
-    stock: &mut Stock<'_>,
+    stock: &mut PackageStore<'_>,
     packages: &[(Package, String)],
-    accepted: Acceptance,
-) -> Result<PackagesStored> {
+    accepted: TrustOverrides,
+) -> Result<StoredPackageList> {
     let mut taken = Vec::new();
     for (package, from) in packages {
-        let standing = judge(session, &stock.trust, package, accepted)?;
-        note(session, stock, package, &standing);
-        warn_older(stock, package);
+        let standing = check_signer(session, &stock.trust, package, accepted)?;
+        record_signer(session, stock, package, &standing);
+        warn_if_older(stock, package);
         let (stored, new) = stock.put(package, from)?;
-        taken.push(PackageStored { package: item(&stored), new, file: None });
+        taken.push(StoredPackageItem { package: package_item(&stored), new, file: None });
     }
-    Ok(PackagesStored { packages: taken })
+    Ok(StoredPackageList { packages: taken })
 }
 
 /// An old version that comes after a newer one may be somebody's way back to a known weakness.
-fn warn_older(stock: &mut Stock<'_>, package: &Package) {
+fn warn_if_older(stock: &mut PackageStore<'_>, package: &Package) {
     let manifest = &package.manifest;
-    let newest = best(&stock.shelf, &manifest.name, None).ok().map(|newest| newest.version.clone());
+    let newest = find_best_stored(&stock.index, &manifest.name, None)
+        .ok()
+        .map(|newest| newest.version.clone());
     if let Some(newest) = newest.filter(|newest| *newest > manifest.version) {
-        stock.tell_then(Event::Warning(format!(
+        stock.defer_event(Event::Warning(format!(
             "`{} {}` is older than {newest}, which is in the store and stays the one that is chosen",
             manifest.name, manifest.version
         )));
@@ -112,7 +117,7 @@ fn warn_older(stock: &mut Stock<'_>, package: &Package) {
 
 /// What is to become of a package that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum ReviewDecision {
     /// It goes into the store.
     Accept,
     /// It goes away.
@@ -120,27 +125,38 @@ pub enum Answer {
 }
 
 /// Takes or refuses a package that was received and waits.
-pub fn answer_waiting(context: &Context<'_>, id: &str, answer: Answer, accepted: Acceptance) -> Result<PackagesStored> {
+pub fn review_waiting_package(
+    context: &Context<'_>,
+    id: &str,
+    answer: ReviewDecision,
+    accepted: TrustOverrides,
+) -> Result<StoredPackageList> {
     let session = Session::begin(context)?;
-    let home = Home::open(context, &session.limits)?;
-    let mut stock = Stock::open(&session)?;
-    let found = stock.shelf.waiting.iter().position(|waiting| waiting_id(waiting) == id);
+    let home = LockedHome::open(context, &session.limits)?;
+    let mut stock = PackageStore::open(&session)?;
+    let found = stock.index.waiting.iter().position(|waiting| waiting_id(waiting) == id);
     let at = found.ok_or_else(|| {
-        let ids: Vec<String> = stock.shelf.waiting.iter().map(waiting_id).collect();
-        let error = Error::new(Kind::Request, format!("no package called `{id}` is waiting"));
+        let ids: Vec<String> = stock.index.waiting.iter().map(waiting_id).collect();
+        let error =
+            Error::new(FailureKind::Request, format!("no package called `{id}` is waiting"));
         match ids.is_empty() {
             true => error.hint("nothing is waiting"),
             false => error.hint(format!("waiting: {}", ids.join(", "))),
         }
     })?;
-    let waiting = stock.shelf.waiting.remove(at);
+    let waiting = stock.index.waiting.remove(at);
     let taken = match answer {
-        Answer::Reject => PackagesStored { packages: Vec::new() },
-        Answer::Accept => {
+        ReviewDecision::Reject => StoredPackageList { packages: Vec::new() },
+        ReviewDecision::Accept => {
             let bytes = read_blob(context, &waiting.digest)?;
             let shown = format!("{} {}", waiting.name, waiting.version);
-            let package = accept(&session, read(&shown, bytes, &session.limits), &shown)?;
-            take(&session, &mut stock, &[(package, format!("sent by {}", waiting.sender))], accepted)?
+            let package = require_package(&session, read(&shown, bytes, &session.limits), &shown)?;
+            add_packages(
+                &session,
+                &mut stock,
+                &[(package, format!("sent by {}", waiting.sender))],
+                accepted,
+            )?
         }
     };
     stock.save(&home)?;
@@ -150,39 +166,46 @@ pub fn answer_waiting(context: &Context<'_>, id: &str, answer: Answer, accepted:
 /// The packages of the store.
 pub fn list(context: &Context<'_>, root: Option<&Path>) -> Result<PackageList> {
     let session = Session::begin(context)?;
-    let shelf = read_shelf(context)?;
-    let project = Project::find(&session, root)?;
-    let packages = shelf.packages.iter().map(|stored| installed(&project, stored)).collect();
+    let shelf = read_store_index(context)?;
+    let project = PackageProject::find(&session, root)?;
+    let packages = shelf.packages.iter().map(|stored| item_for_project(&project, stored)).collect();
     Ok(PackageList { packages, waiting: shelf.waiting.iter().map(waiting_item).collect() })
 }
 
-fn installed(project: &Project, stored: &StoredPackage) -> PackageItem {
+fn item_for_project(project: &PackageProject, stored: &StoredPackage) -> PackageItem {
     let locked = project.lock.packages.get(&stored.name);
-    PackageItem { installed: locked.is_some_and(|locked| locked.version == stored.version), ..item(stored) }
+    PackageItem {
+        installed: locked.is_some_and(|locked| locked.version == stored.version),
+        ..package_item(stored)
+    }
 }
 
 /// Everything about a package.
 pub fn info(context: &Context<'_>, subject: &str) -> Result<PackageInfo> {
     let session = Session::begin(context)?;
-    let shelf = read_shelf(context)?;
-    let subject = Subject::parse(&session, subject)?;
+    let shelf = read_store_index(context)?;
+    let subject = PackageSpec::parse(&session, subject)?;
     let (package, item) = match &subject {
-        Subject::File(path) => {
+        PackageSpec::File(path) => {
             let package = load_file(&session, path)?;
-            let item = item_of(context, &package);
+            let item = unstored_package_item(context, &package);
             (package, item)
         }
-        Subject::Named(name, range) => {
-            let stored = best(&shelf, name, range.as_ref())?;
-            (load_stored(&session, stored)?, item(stored))
+        PackageSpec::Named(name, range) => {
+            let stored = find_best_stored(&shelf, name, range.as_ref())?;
+            (load_stored(&session, stored)?, package_item(stored))
         }
     };
     let graph = package.graph();
     let manifest = &package.manifest;
-    let made_by =
-        |provenance: &Provenance| format!("{} {}", provenance.tool, provenance.tool_version).trim_end().to_owned();
+    let made_by = |provenance: &Provenance| {
+        format!("{} {}", provenance.tool, provenance.tool_version).trim_end().to_owned()
+    };
     let files = package.documents.iter().flat_map(|documents| {
-        documents.files().map(|(path, _, bytes)| FileItem { path: path.to_string(), size: bytes.len() as u64 })
+        documents.files().map(|(path, _, bytes)| PackageFileItem {
+            path: path.to_string(),
+            size: bytes.len() as u64,
+        })
     });
     Ok(PackageInfo {
         schema_version: manifest.schema,
@@ -191,12 +214,12 @@ pub fn info(context: &Context<'_>, subject: &str) -> Result<PackageInfo> {
         made_by: manifest.provenance.as_ref().map(made_by),
         layers: manifest.layers.iter().map(|(layer, _)| layer.clone()).collect(),
         tags: manifest.tags.clone(),
-        node_types: count(graph.nodes.iter().map(|node| &*node.kind)),
-        edge_types: count(graph.edges.iter().map(|edge| &*edge.kind)),
+        node_types: count_by_type(graph.nodes.iter().map(|node| &*node.kind)),
+        edge_types: count_by_type(graph.edges.iter().map(|edge| &*edge.kind)),
         dependencies: manifest
             .dependencies
             .iter()
-            .map(|one| DependencyItem {
+            .map(|one| PackageDependencyItem {
                 name: one.name.to_string(),
                 range: one.range.to_string(),
                 optional: one.optional,
@@ -208,40 +231,48 @@ pub fn info(context: &Context<'_>, subject: &str) -> Result<PackageInfo> {
     })
 }
 
-fn count<'a>(kinds: impl Iterator<Item = &'a str>) -> Vec<TypeCount> {
+fn count_by_type<'a>(kinds: impl Iterator<Item = &'a str>) -> Vec<TypeCount> {
     let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
     kinds.for_each(|kind| *counts.entry(kind).or_default() += 1);
     counts.into_iter().map(|(kind, count)| TypeCount { kind: kind.into(), count }).collect()
 }
 
 /// Writes a package of the store into a file, to the letter.
-pub fn export(context: &Context<'_>, request: &ExportRequest) -> Result<PackageExported> {
+pub fn export(context: &Context<'_>, request: &ExportRequest) -> Result<PackageExportReport> {
     let session = Session::begin(context)?;
-    let shelf = read_shelf(context)?;
-    let (package, _) = Subject::parse(&session, &request.package)?.load(&session, &shelf)?;
+    let shelf = read_store_index(context)?;
+    let (package, _) = PackageSpec::parse(&session, &request.package)?.load(&session, &shelf)?;
     let manifest = &package.manifest;
     let text = match request.compat {
-        Compat::None => package.text().to_string(),
-        Compat::LeanCtx => for_lean_ctx(&session, &package)?,
+        ExportCompat::None => package.text().to_string(),
+        ExportCompat::LeanCtx => to_lean_ctx(&session, &package)?,
     };
     let path = match &request.output {
         Some(path) => context.absolute(path),
-        None => context.current_dir.join(format!("{}-{}.ctxpkg", manifest.name.file_stem(), manifest.version)),
+        None => context.current_dir.join(format!(
+            "{}-{}.ctxpkg",
+            manifest.name.file_stem(),
+            manifest.version
+        )),
     };
     let existing = match request.overwrite {
-        Overwrite::Refuse => Existing::Keep,
-        Overwrite::Allow => Existing::Replace,
+        Overwrite::Refuse => ExistingFilePolicy::Refuse,
+        Overwrite::Allow => ExistingFilePolicy::Replace,
     };
     let same = read_optional(&path, session.limits.package_bytes.max(text.len() as u64) + 1);
     if !same.is_ok_and(|bytes| bytes.as_deref() == Some(text.as_bytes())) {
-        deliver(
+        write_output_file(
             context,
             &path,
-            Delivery { bytes: text.as_bytes(), readers: Readers::Anybody, existing },
-            OUTPUT_OR_FORCE,
+            OutputFile {
+                bytes: text.as_bytes(),
+                access: FileAccess::Ordinary,
+                if_exists: existing,
+            },
+            OUTPUT_OR_FORCE_HINT,
         )?;
     }
-    Ok(PackageExported {
+    Ok(PackageExportReport {
         name: manifest.name.to_string(),
         version: manifest.version.to_string(),
         size: text.len() as u64,
@@ -249,77 +280,105 @@ pub fn export(context: &Context<'_>, request: &ExportRequest) -> Result<PackageE
     })
 }
 
-fn for_lean_ctx(session: &Session<'_>, package: &Package) -> Result<String> {
-    let key = package.signer.map(|signer| key_of(session.context, &signer.key)).transpose()?.flatten();
+fn to_lean_ctx(session: &Session<'_>, package: &Package) -> Result<String> {
+    let key = package
+        .signer
+        .map(|signer| find_private_key(session.context, &signer.key))
+        .transpose()?
+        .flatten();
     if package.signer.is_some() && key.is_none() {
-        session.context.tell(Event::Warning(
+        session.context.emit(Event::Warning(
             "its manifest changes, and the key that signed it is not here: the signature covers the content alone"
                 .into(),
         ));
     }
-    compatible(package, key.as_ref(), &session.limits).map_err(super::create::unwritable)
+    write_lean_ctx_compatible(package, key.as_ref(), &session.limits)
+        .map_err(super::create::write_error)
 }
 
 /// What to do about a file that is there, for commands that have both flags.
-pub(crate) const OUTPUT_OR_FORCE: &str = "choose another file with `--output`, or add `--force` to replace this one";
+pub(crate) const OUTPUT_OR_FORCE_HINT: &str =
+    "choose another file with `--output`, or add `--force` to replace this one";
 
 /// Writes a file where the user wants it, whole or not at all. If the file is there and must stay, `hint` says what to
 /// do, by flags that the command has.
-pub(crate) fn deliver(context: &Context<'_>, path: &Path, delivery: Delivery<'_>, hint: &str) -> Result<()> {
-    let temp = Name::new(&format!(".{}.sp-new", context.run_id)).map_err(|e| Error::new(Kind::Usage, e.to_string()))?;
-    atomic::deliver(path, &temp, delivery).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Error::new(Kind::Request, format!("`{}` is there already", context.show(path))).hint(hint)
-        }
+pub(crate) fn write_output_file(
+    context: &Context<'_>,
+    path: &Path,
+    delivery: OutputFile<'_>,
+    hint: &str,
+) -> Result<()> {
+    let temp = Name::new(&format!(".{}.sp-new", context.run_id))
+        .map_err(|e| Error::new(FailureKind::Usage, e.to_string()))?;
+    atomic::write_output(path, &temp, delivery).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Error::new(
+            FailureKind::Request,
+            format!("`{}` is there already", context.display_path(path)),
+        )
+        .hint(hint),
         _ => error.into(),
     })
 }
 
 /// Takes packages out of the store; with a name alone, every version of it.
-pub fn remove(context: &Context<'_>, names: &[String], mode: Mode) -> Result<PackagesRemoved> {
+pub fn remove(
+    context: &Context<'_>,
+    names: &[String],
+    mode: ApplyMode,
+) -> Result<PackageRemoveReport> {
     let session = Session::begin(context)?;
-    let home = Home::open(context, &session.limits)?;
-    let mut stock = Stock::open(&session)?;
+    let home = LockedHome::open(context, &session.limits)?;
+    let mut stock = PackageStore::open(&session)?;
     let mut removed = Vec::new();
     for text in names {
-        let Subject::Named(name, range) = Subject::parse(&session, text)? else {
-            return Err(Error::new(Kind::Usage, format!("`{text}` is a file, and not a package of the store"))
-                .hint("name the package: `sp pkg list` shows them"));
+        let PackageSpec::Named(name, range) = PackageSpec::parse(&session, text)? else {
+            return Err(Error::new(
+                FailureKind::Usage,
+                format!("`{text}` is a file, and not a package of the store"),
+            )
+            .hint("name the package: `sp pkg list` shows them"));
         };
         let goes = |stored: &StoredPackage| {
             stored.name == name
-                && range.as_ref().is_none_or(|range| range.fits(&stored.version) || range.is_exactly(&stored.version))
+                && range.as_ref().is_none_or(|range| {
+                    range.matches(&stored.version) || range.is_exactly(&stored.version)
+                })
         };
-        let found: Vec<StoredPackage> = stock.shelf.packages.iter().filter(|stored| goes(stored)).cloned().collect();
+        let found: Vec<StoredPackage> =
+            stock.index.packages.iter().filter(|stored| goes(stored)).cloned().collect();
         if found.is_empty() {
-            best(&stock.shelf, &name, range.as_ref())?;
+            find_best_stored(&stock.index, &name, range.as_ref())?;
         }
-        stock.shelf.packages.retain(|stored| !goes(stored));
-        removed.extend(found.iter().map(item));
+        stock.index.packages.retain(|stored| !goes(stored));
+        removed.extend(found.iter().map(package_item));
     }
-    if mode == Mode::Apply {
+    if mode == ApplyMode::Apply {
         stock.save(&home)?;
     }
-    Ok(PackagesRemoved { removed })
+    Ok(PackageRemoveReport { removed })
 }
 
 /// The versions of a package, the newest first.
 pub fn log(context: &Context<'_>, root: Option<&Path>, name: &str) -> Result<PackageLog> {
     let session = Session::begin(context)?;
-    let shelf = read_shelf(context)?;
-    let project = Project::find(&session, root)?;
+    let shelf = read_store_index(context)?;
+    let project = PackageProject::find(&session, root)?;
     let named = PackageName::new(name).map_err(|why| {
-        Error::new(Kind::Usage, format!("`{name}` is no name of a package"))
+        Error::new(FailureKind::Usage, format!("`{name}` is no name of a package"))
             .because(why)
             .hint("name one without a version")
     })?;
-    let versions: Vec<&StoredPackage> = shelf.packages.iter().filter(|stored| stored.name == named).rev().collect();
+    let versions: Vec<&StoredPackage> =
+        shelf.packages.iter().filter(|stored| stored.name == named).rev().collect();
     let known = shelf.known.get(&named);
     if versions.is_empty() && known.is_none() {
-        best(&shelf, &named, None)?;
+        find_best_stored(&shelf, &named, None)?;
     }
-    let gone = |version: &&String| !versions.iter().any(|stored| stored.version.as_str() == version.as_str());
-    let removed = known.into_iter().flat_map(|versions| versions.keys()).filter(gone).cloned().collect();
-    let versions = versions.iter().map(|stored| installed(&project, stored)).collect();
+    let gone = |version: &&String| {
+        !versions.iter().any(|stored| stored.version.as_str() == version.as_str())
+    };
+    let removed =
+        known.into_iter().flat_map(|versions| versions.keys()).filter(gone).cloned().collect();
+    let versions = versions.iter().map(|stored| item_for_project(&project, stored)).collect();
     Ok(PackageLog { name: name.into(), versions, removed })
 }

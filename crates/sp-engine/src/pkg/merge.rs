@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sp_formats::output::PackageMerged;
+use sp_formats::output::PackageMergeReport;
 
-use super::context::{contradictions, superseded};
-use super::create::{CreateRequest, Material, create};
-use super::gathered::Gathered;
+use super::create::{CreateRequest, CreateSource, create};
 use super::manage::Overwrite;
+use super::merged_context::{contradiction_items, superseded_items};
+use super::package_graphs::PackageGraphs;
 use crate::config::Session;
 use crate::context::Context;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, FailureKind, Result};
 
 /// What is to be merged into what.
 #[derive(Debug, Clone)]
@@ -31,13 +31,13 @@ pub struct MergeRequest {
 }
 
 /// Merges packages, and puts what comes of it into the store.
-pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMerged> {
+pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMergeReport> {
     let (merged, sources) = {
         let session = Session::begin(context)?;
-        let gathered = Gathered::read(&session, &request.packages, None)?;
+        let gathered = PackageGraphs::load(&session, &request.packages, None)?;
         (gathered.merge(), gathered.labels())
     };
-    let material = Material::Merged(Arc::new(merged.graph));
+    let material = CreateSource::Merged(Arc::new(merged.graph));
     let stored = create(
         context,
         &CreateRequest {
@@ -50,14 +50,18 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
             ..CreateRequest::of(material)
         },
     )?;
-    let stored = stored.packages.into_iter().next().ok_or_else(|| Error::new(Kind::Data, "nothing was made"))?;
-    Ok(PackageMerged {
+    let stored = stored
+        .packages
+        .into_iter()
+        .next()
+        .ok_or_else(|| Error::new(FailureKind::Data, "nothing was made"))?;
+    Ok(PackageMergeReport {
         stored,
         sources,
         shared: merged.shared,
         added: merged.added,
         updated: merged.updated,
-        superseded: superseded(&merged.superseded),
-        contradictions: contradictions(&merged.contradictions),
+        superseded: superseded_items(&merged.superseded),
+        contradictions: contradiction_items(&merged.contradictions),
     })
 }

@@ -9,63 +9,71 @@
 //!
 //! Nothing is taken that was not read whole (`subject`) and judged (`trust`).
 
-mod context;
 mod create;
 mod diff;
 mod evolve;
 mod extract;
-mod gathered;
 mod install;
 mod keys;
-mod library;
 mod load;
 mod manage;
 mod merge;
+mod merged_context;
+mod package_graphs;
+mod package_spec;
+mod package_store;
 mod project;
+mod project_change;
 mod query;
 mod receive;
 mod registry;
-mod remote;
+mod registry_lookup;
 mod rollback;
 mod secret;
 mod send;
-mod shelf;
-mod skills;
+mod skill_plan;
 mod solve;
 mod stale;
-mod subject;
+mod store_contents;
 mod trust;
 mod verify;
-mod work;
 
-pub use create::{CreateRequest, Material, create};
+pub use create::{CreateRequest, CreateSource, create};
 pub use diff::diff;
 pub use evolve::evolve;
-pub use install::{InstallPackages, Optional, install, uninstall};
-pub use keys::{KeyPart, export_key, import_key, list_keys, new_key, rotate_key, trust_key, trust_rotation};
+pub use install::{OptionalDependencies, PackageInstallRequest, install, uninstall};
+pub use keys::{
+    KeyPart, export_key, import_key, list_keys, new_key, rotate_key, trust_key, trust_rotation,
+};
 pub use load::{LoadRequest, load, load_packages};
 pub use manage::{
-    Answer, Compat, ExportRequest, Overwrite, Packages, answer_waiting, export, import, info, list, log, remove,
+    ExportCompat, ExportRequest, ImportRequest, Overwrite, ReviewDecision, export, import, info,
+    list, log, remove, review_waiting_package,
 };
 pub use merge::{MergeRequest, merge};
-pub use query::{Drawing, Query, QueryRequest, draw, keep_drawing, query, query_packages};
-pub use receive::{Approval, EnvelopeSignature, PackageReceiver, ReceiveError, ReceiveRequest, ReceivedPackage};
+pub use package_spec::parse_versioned_name;
+pub use package_store::select_best_version;
+pub use query::{
+    GraphFormat, GraphQuery, QueryRequest, query, query_packages, render_graph, write_graph,
+};
+pub use receive::{
+    EnvelopeSignature, PackageReceiver, ReceiveAction, ReceiveError, ReceiveRequest,
+    ReceivedPackage,
+};
 pub use registry::{
-    KnownPast, LoginRequest, PublishRequest, YankRequest, Yanking, info as registry_info, login, logout, publish,
-    search, yank,
+    LoginRequest, PublishRequest, RegistryHistoryPolicy, YankAction, YankRequest,
+    info as registry_info, login, logout, publish, search, yank,
 };
 pub use rollback::rollback;
-pub use secret::SecretFrom;
+pub use secret::SecretSource;
 pub use send::{SendRequest, send};
-pub use shelf::best_of;
 pub use stale::{StaleRequest, stale};
-pub use subject::named;
-pub use trust::{Acceptance, Downgrade, NewKey, Unsigned};
+pub use trust::{DowngradePolicy, NewKeyPolicy, TrustOverrides, UnsignedPolicy};
 pub use verify::verify;
 
-pub(crate) use library::{skills_of_store, text_of};
-pub(crate) use manage::{OUTPUT_OR_FORCE, deliver};
-pub(crate) use project::installed_in;
-pub(crate) use registry::{Asked, connect, downloads_in};
-pub(crate) use subject::is_package_file;
-pub(crate) use verify::signer_of;
+pub(crate) use manage::{OUTPUT_OR_FORCE_HINT, write_output_file};
+pub(crate) use package_spec::is_package_file;
+pub(crate) use project::installed_packages_dir;
+pub(crate) use registry::{RegistryRequest, connect, downloads_dir};
+pub(crate) use store_contents::{load_package_text, stored_skills};
+pub(crate) use verify::verify_signer;

@@ -5,23 +5,23 @@
 //! hostile until its HMAC holds: before that only its size and form are looked at.
 
 use jiff::Timestamp;
-use sp_formats::package::envelope::{Envelope, Form};
+use sp_formats::package::envelope::{Envelope, EnvelopeSignatureScheme};
 use sp_formats::package::{Package, read};
 use sp_tree::Zeroizing;
 
-use super::manage::take;
-use super::secret::{SecretFrom, find_secret, read_secret};
-use super::shelf::{Stock, waiting_id};
-use super::subject::accept;
-use super::trust::{Acceptance, judge};
+use super::manage::add_packages;
+use super::package_spec::require_package;
+use super::package_store::{PackageStore, waiting_id};
+use super::secret::{SecretSource, read_secret, read_secret_if_set};
+use super::trust::{TrustOverrides, check_signer};
 use crate::config::Session;
 use crate::context::{Context, Event};
-use crate::error::{Error, Kind, Result};
-use crate::home::Home;
+use crate::error::{Error, FailureKind, Result};
+use crate::home::LockedHome;
 
 /// What becomes of a package that was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Approval {
+pub enum ReceiveAction {
     /// It goes into the store.
     Import,
     /// It waits until somebody takes it.
@@ -41,7 +41,7 @@ pub enum EnvelopeSignature {
 #[derive(Debug, Clone)]
 pub struct ReceiveRequest {
     /// The secret that signs envelopes.
-    pub secret: SecretFrom,
+    pub secret: SecretSource,
     /// The environment variable that holds the bearer token that is asked for.
     pub token_env: Option<String>,
     /// Whether an envelope must be signed.
@@ -49,9 +49,9 @@ pub struct ReceiveRequest {
     /// Our own name: an envelope for somebody else is refused.
     pub recipient: Option<String>,
     /// What becomes of a package.
-    pub approval: Approval,
+    pub action: ReceiveAction,
     /// What is accepted for once.
-    pub accepted: Acceptance,
+    pub trust: TrustOverrides,
 }
 
 /// A package that was accepted.
@@ -105,10 +105,15 @@ impl<'a> PackageReceiver<'a> {
     pub fn open(context: &'a Context<'a>, request: &'a ReceiveRequest) -> Result<Self> {
         let session = Session::begin(context)?;
         let secret = match request.signature {
-            EnvelopeSignature::Required => Some(read_secret(context, &request.secret).map_err(or_allow_unsigned)?),
-            EnvelopeSignature::Optional => find_secret(context, &request.secret)?,
+            EnvelopeSignature::Required => {
+                Some(read_secret(context, &request.secret).map_err(hint_allow_unsigned)?)
+            }
+            EnvelopeSignature::Optional => read_secret_if_set(context, &request.secret)?,
         };
-        let token = request.token_env.as_deref().map(|name| read_secret(context, &SecretFrom::Env(name.into())));
+        let token = request
+            .token_env
+            .as_deref()
+            .map(|name| read_secret(context, &SecretSource::Env(name.into())));
         Ok(Self { session, request, secret, token: token.transpose()? })
     }
 
@@ -122,27 +127,34 @@ impl<'a> PackageReceiver<'a> {
         let Some(token) = &self.token else { return Ok(()) };
         // Compared by their MACs, so that the time tells nothing of how far it fits.
         let mac = |bytes: &[u8]| {
-            let mut mac = sp_tree::Mac::new(self.secret.as_ref().map_or(&[], |secret| secret.as_slice()));
+            let mut mac = sp_tree::HmacSha256::new(
+                self.secret.as_ref().map_or(&[], |secret| secret.as_slice()),
+            );
             mac.update(bytes);
             mac
         };
-        let wanted = mac(&[b"Bearer ", token.as_slice()].concat()).hex();
+        let wanted = mac(&[b"Bearer ", token.as_slice()].concat()).finish_hex();
         match given {
-            [one] if mac(one).is(&wanted) => Ok(()),
+            [one] if mac(one).verify_hex(&wanted) => Ok(()),
             _ => Err(ReceiveError::new(401, "the token is missing or wrong")),
         }
     }
 
     /// Verifies the signature of an envelope. Returns its form, or none for an unsigned envelope that is accepted.
-    fn verify(&self, envelope: &Envelope) -> std::result::Result<Option<Form>, ReceiveError> {
+    fn verify(
+        &self,
+        envelope: &Envelope,
+    ) -> std::result::Result<Option<EnvelopeSignatureScheme>, ReceiveError> {
         match (&envelope.signature, &self.secret) {
             (None, _) if self.request.signature == EnvelopeSignature::Optional => Ok(None),
-            (None, _) => {
-                Err(ReceiveError::new(401, "the envelope is not signed, and only signed ones are accepted here"))
-            }
-            (Some(_), None) => {
-                Err(ReceiveError::new(401, "the envelope is signed, and there is no secret here to verify it with"))
-            }
+            (None, _) => Err(ReceiveError::new(
+                401,
+                "the envelope is not signed, and only signed ones are accepted here",
+            )),
+            (Some(_), None) => Err(ReceiveError::new(
+                401,
+                "the envelope is signed, and there is no secret here to verify it with",
+            )),
             (Some(_), Some(secret)) => match envelope.verify(secret) {
                 None => Err(ReceiveError::new(401, "the envelope's signature does not hold")),
                 form => Ok(form),
@@ -156,9 +168,10 @@ impl<'a> PackageReceiver<'a> {
         let context = Context { now: self.now(), ..self.session.context.clone() };
         let (config, limits) = (self.session.config.clone(), self.session.limits.clone());
         let session = &Session { context: &context, config, limits };
-        let envelope = Envelope::parse(body, &session.limits).map_err(|e| ReceiveError::new(400, e.to_string()))?;
-        if self.verify(&envelope)? == Some(Form::V2) {
-            session.context.tell(Event::Detail(
+        let envelope = Envelope::parse(body, &session.limits)
+            .map_err(|e| ReceiveError::new(400, e.to_string()))?;
+        if self.verify(&envelope)? == Some(EnvelopeSignatureScheme::V2) {
+            session.context.emit(Event::Detail(
                 "the envelope is signed in the older form, which leaves some fields of the sender open".into(),
             ));
         }
@@ -168,7 +181,9 @@ impl<'a> PackageReceiver<'a> {
         if age.abs() > window {
             return Err(ReceiveError::new(
                 403,
-                format!("the envelope was sent {age} seconds ago, and {window} are allowed: is a clock wrong?"),
+                format!(
+                    "the envelope was sent {age} seconds ago, and {window} are allowed: is a clock wrong?"
+                ),
             ));
         }
         if let Some(recipient) = &self.request.recipient
@@ -178,40 +193,49 @@ impl<'a> PackageReceiver<'a> {
         }
         let shown = format!("the package from {}", envelope.sender.agent_id);
         let read = read(&shown, envelope.payload.clone().into_bytes(), &session.limits);
-        let package = accept(session, read, &shown).map_err(|error| untaken(&error))?;
+        let package =
+            require_package(session, read, &shown).map_err(|error| to_receive_error(&error))?;
         // The lock is held from the look at what was received to the record of it.
-        let home = Home::open(session.context, &session.limits).map_err(|error| untaken(&error))?;
-        let mut stock = Stock::open(session).map_err(|error| untaken(&error))?;
-        stock.received.envelopes.retain(|(_, _, until)| *until >= now.as_second());
-        let (sender, hash) = (envelope.sender.agent_id.clone(), envelope.hash());
-        if stock.received.envelopes.iter().any(|(other, known, _)| *other == sender && *known == hash) {
+        let home = LockedHome::open(session.context, &session.limits)
+            .map_err(|error| to_receive_error(&error))?;
+        let mut stock = PackageStore::open(session).map_err(|error| to_receive_error(&error))?;
+        stock.received_envelopes.envelopes.retain(|(_, _, until)| *until >= now.as_second());
+        let (sender, hash) = (envelope.sender.agent_id.clone(), envelope.payload_digest());
+        if stock
+            .received_envelopes
+            .envelopes
+            .iter()
+            .any(|(other, known, _)| *other == sender && *known == hash)
+        {
             return Err(ReceiveError::new(409, "this package of this sender was received already"));
         }
         let until = envelope.sent_at.as_second().saturating_add(window);
-        stock.received.envelopes.push((sender.clone(), hash, until));
-        let event = self.keep(session, &mut stock, package, sender).map_err(|error| untaken(&error))?;
-        stock.save(&home).map_err(|error| untaken(&error))?;
+        stock.received_envelopes.envelopes.push((sender.clone(), hash, until));
+        let event = self
+            .import_or_queue(session, &mut stock, package, sender)
+            .map_err(|error| to_receive_error(&error))?;
+        stock.save(&home).map_err(|error| to_receive_error(&error))?;
         Ok(event)
     }
 
     /// Puts a package on the shelf, or lets it wait there.
-    fn keep(
+    fn import_or_queue(
         &self,
         session: &Session<'_>,
-        stock: &mut Stock<'_>,
+        stock: &mut PackageStore<'_>,
         package: Package,
         sender: String,
     ) -> Result<ReceivedPackage> {
         let named = format!("{}@{}", package.manifest.name, package.manifest.version);
-        match self.request.approval {
-            Approval::Import => {
+        match self.request.action {
+            ReceiveAction::Import => {
                 let from = format!("sent by {sender}");
-                take(session, stock, &[(package, from)], self.request.accepted)?;
+                add_packages(session, stock, &[(package, from)], self.request.trust)?;
                 Ok(ReceivedPackage::Imported { package: named, sender })
             }
-            Approval::Queue => {
-                judge(session, &stock.trust, &package, self.request.accepted)?;
-                let id = waiting_id(&stock.wait(&package, &sender)?);
+            ReceiveAction::Queue => {
+                check_signer(session, &stock.trust, &package, self.request.trust)?;
+                let id = waiting_id(&stock.queue(&package, &sender)?);
                 Ok(ReceivedPackage::Queued { package: named, sender, id })
             }
         }
@@ -227,7 +251,7 @@ impl<'a> PackageReceiver<'a> {
     }
 }
 
-fn untaken(error: &Error) -> ReceiveError {
+fn to_receive_error(error: &Error) -> ReceiveError {
     let mut why = error.to_string();
     for finding in error.reports.iter().flat_map(|report| &report.findings) {
         why += &format!("; {}", finding.message);
@@ -236,8 +260,8 @@ fn untaken(error: &Error) -> ReceiveError {
         why += &format!(": {cause}");
     }
     let status = match error.kind {
-        Kind::Trust => 403,
-        Kind::Environment => 500,
+        FailureKind::Trust => 403,
+        FailureKind::Environment => 500,
         _ => 422,
     };
     // What is wrong on this machine is nobody else's business.
@@ -249,6 +273,6 @@ fn untaken(error: &Error) -> ReceiveError {
 }
 
 /// Adds the way to receive without a secret.
-fn or_allow_unsigned(error: Error) -> Error {
+fn hint_allow_unsigned(error: Error) -> Error {
     error.hint("or accept envelopes that nobody signed with `--allow-unsigned`")
 }

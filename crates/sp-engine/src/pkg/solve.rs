@@ -8,75 +8,81 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use pubgrub::{
-    Dependencies, DependencyProvider, DerivationTree, External, PackageResolutionStatistics, PubGrubError, VersionSet,
+    Dependencies, DependencyProvider, DerivationTree, External, PackageResolutionStatistics,
+    PubGrubError, VersionSet,
 };
-use sp_formats::package::{Dependency, PackageName, PackageVersion, Range};
+use sp_formats::package::{PackageDependency, PackageName, PackageVersion, VersionRange};
 
 /// A version that could be taken.
 #[derive(Debug, Clone)]
-pub(super) struct Candidate {
+pub(super) struct VersionCandidate {
     pub version: PackageVersion,
-    pub dependencies: Vec<Dependency>,
+    pub dependencies: Vec<PackageDependency>,
     pub conflicts: Vec<PackageName>,
     /// Whether only its exact version chooses it.
     pub withdrawn: bool,
 }
 
 /// Everything that could be taken, by name.
-pub(super) type World = BTreeMap<PackageName, Vec<Candidate>>;
+pub(super) type CandidatesByName = BTreeMap<PackageName, Vec<VersionCandidate>>;
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wanted {
+pub(super) struct SolveRequest {
     /// What must be there.
-    pub requests: BTreeMap<PackageName, Range>,
+    pub requests: BTreeMap<PackageName, VersionRange>,
     /// Versions that stay if they can.
     pub preferred: BTreeMap<PackageName, PackageVersion>,
     /// Whether optional dependencies are taken where they can be.
     pub with_optional: bool,
 }
 
-impl Wanted {
+impl SolveRequest {
     /// Whether an optional dependency is taken where it can be: if all are, or if it is there already.
-    pub(super) fn takes(&self, name: &PackageName) -> bool {
+    pub(super) fn includes_optional(&self, name: &PackageName) -> bool {
         self.with_optional || self.preferred.contains_key(name)
     }
 }
 
 /// Why nothing goes together, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Conflict {
+pub(super) struct VersionConflict {
     pub reasons: Vec<String>,
 }
 
-impl fmt::Display for Conflict {
+impl fmt::Display for VersionConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reasons.join("\n"))
     }
 }
 
-impl std::error::Error for Conflict {}
+impl std::error::Error for VersionConflict {}
 
 /// Finds versions that go together: all that is asked for and all that those need, and nothing else.
-pub(super) fn solve(world: &World, wanted: &Wanted) -> Result<BTreeMap<PackageName, PackageVersion>, Conflict> {
-    let solver = Solver { world, wanted };
-    match pubgrub::resolve(&solver, Who::Root, Pick(1)) {
+pub(super) fn solve(
+    world: &CandidatesByName,
+    wanted: &SolveRequest,
+) -> Result<BTreeMap<PackageName, PackageVersion>, VersionConflict> {
+    let solver = Solver { candidates: world, request: wanted };
+    match pubgrub::resolve(&solver, SolverPackage::Root, CandidateIndex(1)) {
         Ok(picked) => {
             let chosen = picked.into_iter().filter_map(|(who, pick)| match who {
-                Who::Package(name) => solver.candidate(&name, pick).map(|found| (name, found.version.clone())),
-                Who::Root => None,
+                SolverPackage::Package(name) => {
+                    solver.candidate(&name, pick).map(|found| (name, found.version.clone()))
+                }
+                SolverPackage::Root => None,
             });
-            Ok(needed(world, wanted, chosen.collect()))
+            Ok(reachable_packages(world, wanted, chosen.collect()))
         }
         Err(PubGrubError::NoSolution(tree)) => Err(solver.explain(&tree)),
-        Err(error) => Err(Conflict { reasons: vec![error.to_string()] }),
+        Err(error) => Err(VersionConflict { reasons: vec![error.to_string()] }),
     }
 }
 
 /// What is reached from the requests; a version that was tried for something else may have stayed.
-fn needed(
-    world: &World,
-    wanted: &Wanted,
+fn reachable_packages(
+    world: &CandidatesByName,
+    wanted: &SolveRequest,
     chosen: BTreeMap<PackageName, PackageVersion>,
 ) -> BTreeMap<PackageName, PackageVersion> {
     let mut reached: BTreeSet<PackageName> = BTreeSet::new();
@@ -86,23 +92,29 @@ fn needed(
         if !reached.insert(name.clone()) {
             continue;
         }
-        let candidate = world.get(name).and_then(|all| all.iter().find(|candidate| candidate.version == *version));
+        let candidate = world
+            .get(name)
+            .and_then(|all| all.iter().find(|candidate| candidate.version == *version));
         let dependencies = candidate.into_iter().flat_map(|candidate| &candidate.dependencies);
-        open.extend(dependencies.filter(|one| !one.optional || wanted.takes(&one.name)).map(|one| &one.name));
+        open.extend(
+            dependencies
+                .filter(|one| !one.optional || wanted.includes_optional(&one.name))
+                .map(|one| &one.name),
+        );
     }
     chosen.into_iter().filter(|(name, _)| reached.contains(name)).collect()
 }
 
 /// Whose versions they are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Who {
+enum SolverPackage {
     /// The project, which asks for packages.
     Root,
     /// A package.
     Package(PackageName),
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for SolverPackage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => f.write_str("this project"),
@@ -113,11 +125,11 @@ impl fmt::Display for Who {
 
 /// A candidate by its number, from 1; 0 means that the package is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Pick(usize);
+struct CandidateIndex(usize);
 
-const ABSENT: Pick = Pick(0);
+const ABSENT: CandidateIndex = CandidateIndex(0);
 
-impl fmt::Display for Pick {
+impl fmt::Display for CandidateIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
     }
@@ -125,74 +137,77 @@ impl fmt::Display for Pick {
 
 /// Some picks, or all but some.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Picks {
-    listed: BTreeSet<Pick>,
-    all_but: bool,
+struct CandidateSet {
+    listed: BTreeSet<CandidateIndex>,
+    is_complement: bool,
 }
 
-impl fmt::Display for Picks {
+impl fmt::Display for CandidateSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.listed)
     }
 }
 
-impl VersionSet for Picks {
-    type V = Pick;
+impl VersionSet for CandidateSet {
+    type V = CandidateIndex;
 
     fn empty() -> Self {
-        Self { listed: BTreeSet::new(), all_but: false }
+        Self { listed: BTreeSet::new(), is_complement: false }
     }
 
-    fn singleton(pick: Pick) -> Self {
-        Self { listed: BTreeSet::from([pick]), all_but: false }
+    fn singleton(pick: CandidateIndex) -> Self {
+        Self { listed: BTreeSet::from([pick]), is_complement: false }
     }
 
     fn complement(&self) -> Self {
-        Self { listed: self.listed.clone(), all_but: !self.all_but }
+        Self { listed: self.listed.clone(), is_complement: !self.is_complement }
     }
 
     fn intersection(&self, other: &Self) -> Self {
-        let listed = match (self.all_but, other.all_but) {
+        let listed = match (self.is_complement, other.is_complement) {
             (false, false) => self.listed.intersection(&other.listed).copied().collect(),
             (false, true) => self.listed.difference(&other.listed).copied().collect(),
             (true, false) => other.listed.difference(&self.listed).copied().collect(),
             (true, true) => self.listed.union(&other.listed).copied().collect(),
         };
-        Self { listed, all_but: self.all_but && other.all_but }
+        Self { listed, is_complement: self.is_complement && other.is_complement }
     }
 
-    fn contains(&self, pick: &Pick) -> bool {
-        self.listed.contains(pick) != self.all_but
+    fn contains(&self, pick: &CandidateIndex) -> bool {
+        self.listed.contains(pick) != self.is_complement
     }
 }
 
 struct Solver<'a> {
-    world: &'a World,
-    wanted: &'a Wanted,
+    candidates: &'a CandidatesByName,
+    request: &'a SolveRequest,
 }
 
 impl Solver<'_> {
-    fn candidates(&self, name: &PackageName) -> &[Candidate] {
-        self.world.get(name).map_or(&[], Vec::as_slice)
+    fn candidates(&self, name: &PackageName) -> &[VersionCandidate] {
+        self.candidates.get(name).map_or(&[], Vec::as_slice)
     }
 
-    fn candidate(&self, name: &PackageName, pick: Pick) -> Option<&Candidate> {
+    fn candidate(&self, name: &PackageName, pick: CandidateIndex) -> Option<&VersionCandidate> {
         pick.0.checked_sub(1).and_then(|at| self.candidates(name).get(at))
     }
 
     /// The candidates that a range allows.
-    fn fitting(&self, name: &PackageName, range: &Range) -> Picks {
-        let fits = |candidate: &Candidate| {
+    fn matching(&self, name: &PackageName, range: &VersionRange) -> CandidateSet {
+        let fits = |candidate: &VersionCandidate| {
             let exact = range.is_exactly(&candidate.version);
-            exact || range.fits(&candidate.version) && !candidate.withdrawn
+            exact || range.matches(&candidate.version) && !candidate.withdrawn
         };
         let all = self.candidates(name).iter().enumerate();
-        let listed = all.filter(|(_, candidate)| fits(candidate)).map(|(at, _)| Pick(at + 1)).collect();
-        Picks { listed, all_but: false }
+        let listed = all
+            .filter(|(_, candidate)| fits(candidate))
+            .map(|(at, _)| CandidateIndex(at + 1))
+            .collect();
+        CandidateSet { listed, is_complement: false }
     }
 
-    fn rule(&self, dependency: &Dependency) -> Picks {
-        let mut picks = self.fitting(&dependency.name, &dependency.range);
+    fn allowed_by(&self, dependency: &PackageDependency) -> CandidateSet {
+        let mut picks = self.matching(&dependency.name, &dependency.range);
         if dependency.optional {
             picks.listed.insert(ABSENT);
         }
@@ -200,16 +215,22 @@ impl Solver<'_> {
     }
 
     /// The picks that are allowed, the best first: as it was, then releases, then pre-releases, each from the top.
-    fn ordered(&self, name: &PackageName, allowed: &Picks) -> Vec<Pick> {
-        let mut picks: Vec<Pick> =
-            (0..=self.candidates(name).len()).map(Pick).filter(|pick| allowed.contains(pick)).collect();
-        let preferred = self.wanted.preferred.get(name);
+    fn by_preference(&self, name: &PackageName, allowed: &CandidateSet) -> Vec<CandidateIndex> {
+        let mut picks: Vec<CandidateIndex> = (0..=self.candidates(name).len())
+            .map(CandidateIndex)
+            .filter(|pick| allowed.contains(pick))
+            .collect();
+        let preferred = self.request.preferred.get(name);
         picks.sort_by_key(|pick| {
             std::cmp::Reverse(self.candidate(name, *pick).map(|candidate| {
-                (Some(&candidate.version) == preferred, !candidate.version.is_pre_release(), &candidate.version)
+                (
+                    Some(&candidate.version) == preferred,
+                    !candidate.version.is_pre_release(),
+                    &candidate.version,
+                )
             }))
         });
-        if !self.wanted.takes(name) && allowed.contains(&ABSENT) {
+        if !self.request.includes_optional(name) && allowed.contains(&ABSENT) {
             // What nobody needs is not brought in.
             picks.retain(|pick| *pick != ABSENT);
             picks.insert(0, ABSENT);
@@ -218,7 +239,10 @@ impl Solver<'_> {
     }
 
     /// The rules that a failure came from, each once, and what there is of the packages in them.
-    fn explain(&self, tree: &DerivationTree<Who, Picks, String>) -> Conflict {
+    fn explain(
+        &self,
+        tree: &DerivationTree<SolverPackage, CandidateSet, String>,
+    ) -> VersionConflict {
         let mut reasons: Vec<String> = Vec::new();
         let mut named: BTreeSet<&PackageName> = BTreeSet::new();
         let mut open = vec![tree];
@@ -231,20 +255,28 @@ impl Solver<'_> {
                         open.extend([&*derived.cause2, &*derived.cause1]);
                     }
                 }
-                DerivationTree::External(External::FromDependencyOf(Who::Root, _, Who::Package(name), _)) => {
-                    named.insert(name);
-                    let range = self.wanted.requests.get(name).map(Range::as_str).unwrap_or("*");
-                    push(&mut reasons, format!("this project asks for `{name}` {range}"));
-                }
                 DerivationTree::External(External::FromDependencyOf(
-                    Who::Package(of),
-                    picks,
-                    Who::Package(name),
+                    SolverPackage::Root,
+                    _,
+                    SolverPackage::Package(name),
                     _,
                 )) => {
                     named.insert(name);
-                    for candidate in picks.listed.iter().filter_map(|pick| self.candidate(of, *pick)) {
-                        self.say(of, candidate, name, &mut reasons);
+                    let range =
+                        self.request.requests.get(name).map(VersionRange::as_str).unwrap_or("*");
+                    push_unique(&mut reasons, format!("this project asks for `{name}` {range}"));
+                }
+                DerivationTree::External(External::FromDependencyOf(
+                    SolverPackage::Package(of),
+                    picks,
+                    SolverPackage::Package(name),
+                    _,
+                )) => {
+                    named.insert(name);
+                    for candidate in
+                        picks.listed.iter().filter_map(|pick| self.candidate(of, *pick))
+                    {
+                        self.push_reasons(of, candidate, name, &mut reasons);
                     }
                 }
                 DerivationTree::External(_) => {}
@@ -260,77 +292,108 @@ impl Solver<'_> {
                 false => format!("of `{name}` there is {}", versions.join(", ")),
             });
         }
-        Conflict { reasons }
+        VersionConflict { reasons }
     }
 
-    fn say(&self, of: &PackageName, candidate: &Candidate, name: &PackageName, reasons: &mut Vec<String>) {
+    fn push_reasons(
+        &self,
+        of: &PackageName,
+        candidate: &VersionCandidate,
+        name: &PackageName,
+        reasons: &mut Vec<String>,
+    ) {
         if candidate.conflicts.contains(name) {
-            push(reasons, format!("`{of}` {} cannot be together with `{name}`", candidate.version));
+            push_unique(
+                reasons,
+                format!("`{of}` {} cannot be together with `{name}`", candidate.version),
+            );
         }
         if let Some(dependency) = candidate.dependencies.iter().find(|one| one.name == *name) {
             let how = if dependency.optional { "goes only with" } else { "needs" };
-            push(reasons, format!("`{of}` {} {how} `{name}` {}", candidate.version, dependency.range));
+            push_unique(
+                reasons,
+                format!("`{of}` {} {how} `{name}` {}", candidate.version, dependency.range),
+            );
         }
     }
 }
 
-fn push(reasons: &mut Vec<String>, reason: String) {
+fn push_unique(reasons: &mut Vec<String>, reason: String) {
     if !reasons.contains(&reason) {
         reasons.push(reason);
     }
 }
 
 impl DependencyProvider for Solver<'_> {
-    type P = Who;
-    type V = Pick;
-    type VS = Picks;
+    type P = SolverPackage;
+    type V = CandidateIndex;
+    type VS = CandidateSet;
     type Priority = (bool, u32, std::cmp::Reverse<usize>);
     type M = String;
     type Err = std::convert::Infallible;
 
     /// What must be there is decided before what may be, and what has few choices before what has many.
-    fn prioritize(&self, who: &Who, allowed: &Picks, statistics: &PackageResolutionStatistics) -> Self::Priority {
-        let Who::Package(name) = who else { return (true, u32::MAX, std::cmp::Reverse(0)) };
-        let choices = self.ordered(name, allowed).len();
+    fn prioritize(
+        &self,
+        who: &SolverPackage,
+        allowed: &CandidateSet,
+        statistics: &PackageResolutionStatistics,
+    ) -> Self::Priority {
+        let SolverPackage::Package(name) = who else {
+            return (true, u32::MAX, std::cmp::Reverse(0));
+        };
+        let choices = self.by_preference(name, allowed).len();
         (!allowed.contains(&ABSENT), statistics.conflict_count(), std::cmp::Reverse(choices))
     }
 
-    fn choose_version(&self, who: &Who, allowed: &Picks) -> Result<Option<Pick>, Self::Err> {
+    fn choose_version(
+        &self,
+        who: &SolverPackage,
+        allowed: &CandidateSet,
+    ) -> Result<Option<CandidateIndex>, Self::Err> {
         Ok(match who {
-            Who::Root => Some(Pick(1)),
-            Who::Package(name) => self.ordered(name, allowed).first().copied(),
+            SolverPackage::Root => Some(CandidateIndex(1)),
+            SolverPackage::Package(name) => self.by_preference(name, allowed).first().copied(),
         })
     }
 
-    fn get_dependencies(&self, who: &Who, pick: &Pick) -> Result<Dependencies<Who, Picks, String>, Self::Err> {
-        let mut rules: BTreeMap<PackageName, Picks> = BTreeMap::new();
-        let mut add = |name: &PackageName, picks: Picks| {
+    fn get_dependencies(
+        &self,
+        who: &SolverPackage,
+        pick: &CandidateIndex,
+    ) -> Result<Dependencies<SolverPackage, CandidateSet, String>, Self::Err> {
+        let mut rules: BTreeMap<PackageName, CandidateSet> = BTreeMap::new();
+        let mut add = |name: &PackageName, picks: CandidateSet| {
             let rule = rules.get(name).map_or(picks.clone(), |known| known.intersection(&picks));
             rules.insert(name.clone(), rule);
         };
         match who {
-            Who::Root => {
-                for (name, range) in &self.wanted.requests {
-                    add(name, self.fitting(name, range));
+            SolverPackage::Root => {
+                for (name, range) in &self.request.requests {
+                    add(name, self.matching(name, range));
                 }
             }
-            Who::Package(name) => {
+            SolverPackage::Package(name) => {
                 let Some(candidate) = self.candidate(name, *pick) else {
                     return Ok(Dependencies::Available(std::iter::empty().collect()));
                 };
-                candidate.dependencies.iter().for_each(|one| add(&one.name, self.rule(one)));
+                candidate.dependencies.iter().for_each(|one| add(&one.name, self.allowed_by(one)));
                 // A package that names itself says nothing of itself.
                 let others = candidate.conflicts.iter().filter(|other| *other != name);
-                others.for_each(|other| add(other, Picks::singleton(ABSENT)));
+                others.for_each(|other| add(other, CandidateSet::singleton(ABSENT)));
                 // One that needs itself is fine if it is the version that it needs.
                 if let Some(own) = rules.remove(name)
                     && !own.contains(pick)
                 {
-                    return Ok(Dependencies::Unavailable(format!("`{name}` needs another version of itself")));
+                    return Ok(Dependencies::Unavailable(format!(
+                        "`{name}` needs another version of itself"
+                    )));
                 }
             }
         }
-        Ok(Dependencies::Available(rules.into_iter().map(|(name, picks)| (Who::Package(name), picks)).collect()))
+        Ok(Dependencies::Available(
+            rules.into_iter().map(|(name, picks)| (SolverPackage::Package(name), picks)).collect(),
+        ))
     }
 }
 
@@ -348,12 +411,12 @@ mod tests {
     }
 
     /// `a 1.0.0: b ^1, c? *, !d` a line.
-    fn world(text: &str) -> World {
-        let mut world = World::new();
+    fn world(text: &str) -> CandidatesByName {
+        let mut world = CandidatesByName::new();
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             let (head, rules) = line.split_once(':').unwrap_or((line, ""));
             let (package, number) = head.trim().split_once(' ').unwrap();
-            let mut candidate = Candidate {
+            let mut candidate = VersionCandidate {
                 version: version(number),
                 dependencies: Vec::new(),
                 conflicts: Vec::new(),
@@ -367,21 +430,33 @@ mod tests {
                 let (other, range) = rule.split_once(' ').unwrap();
                 let optional = other.ends_with('?');
                 let other = name(other.trim_end_matches('?'));
-                candidate.dependencies.push(Dependency { name: other, range: Range::new(range), optional });
+                candidate.dependencies.push(PackageDependency {
+                    name: other,
+                    range: VersionRange::new(range),
+                    optional,
+                });
             }
             world.entry(name(package)).or_default().push(candidate);
         }
         world
     }
 
-    fn wanted(requests: &[(&str, &str)]) -> Wanted {
-        let requests = requests.iter().map(|(package, range)| (name(package), Range::new(range))).collect();
-        Wanted { requests, ..Wanted::default() }
+    fn wanted(requests: &[(&str, &str)]) -> SolveRequest {
+        let requests = requests
+            .iter()
+            .map(|(package, range)| (name(package), VersionRange::new(range)))
+            .collect();
+        SolveRequest { requests, ..SolveRequest::default() }
     }
 
     fn picked(text: &str, requests: &[(&str, &str)]) -> Result<String, String> {
-        let solution = solve(&world(text), &wanted(requests)).map_err(|conflict| conflict.to_string())?;
-        Ok(solution.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", "))
+        let solution =
+            solve(&world(text), &wanted(requests)).map_err(|conflict| conflict.to_string())?;
+        Ok(solution
+            .iter()
+            .map(|(name, version)| format!("{name} {version}"))
+            .collect::<Vec<_>>()
+            .join(", "))
     }
 
     #[test]
@@ -408,9 +483,9 @@ mod tests {
         let text = "a 1.0.0: c? ^1\nb 1.0.0: c *\nc 1.0.0\nc 2.0.0";
         assert_eq!(picked(text, &[("a", "*")]).unwrap(), "a 1.0.0");
         assert_eq!(picked(text, &[("a", "*"), ("b", "*")]).unwrap(), "a 1.0.0, b 1.0.0, c 1.0.0");
-        let with = Wanted { with_optional: true, ..wanted(&[("a", "*")]) };
+        let with = SolveRequest { with_optional: true, ..wanted(&[("a", "*")]) };
         assert_eq!(solve(&world(text), &with).unwrap().len(), 2);
-        let missing = Wanted { with_optional: true, ..wanted(&[("a", "*")]) };
+        let missing = SolveRequest { with_optional: true, ..wanted(&[("a", "*")]) };
         assert_eq!(solve(&world("a 1.0.0: nowhere? ^1"), &missing).unwrap().len(), 1);
     }
 
@@ -424,7 +499,10 @@ mod tests {
         );
         let text = "a 1.0.0: !b; c *\nb 1.0.0";
         let told = picked(text, &[("a", "*")]).unwrap_err();
-        assert!(told.contains("`a` 1.0.0 needs `c` *") && told.contains("there is no `c`"), "{told}");
+        assert!(
+            told.contains("`a` 1.0.0 needs `c` *") && told.contains("there is no `c`"),
+            "{told}"
+        );
         let told = picked("a 1.0.0: !b\nb 1.0.0", &[("a", "*"), ("b", "*")]).unwrap_err();
         assert!(told.contains("`a` 1.0.0 cannot be together with `b`"), "{told}");
     }
@@ -444,25 +522,39 @@ mod tests {
     const VERSIONS: [&str; 4] = ["1.0.0", "1.1.0", "2.0.0-rc.1", "2.0.0"];
     const RANGES: [&str; 8] = ["*", "^1", "^2", "=1.0.0", ">=1.1.0", "<2", ">=2.0.0-rc.1", "^3"];
 
-    fn worlds() -> impl Strategy<Value = World> {
+    fn worlds() -> impl Strategy<Value = CandidatesByName> {
         let dependency = (0..4usize, 0..8usize, any::<bool>());
-        let candidate = (0..4usize, 0..4usize, prop::collection::vec(dependency, 0..3), prop::option::of(0..4usize));
+        let candidate = (
+            0..4usize,
+            0..4usize,
+            prop::collection::vec(dependency, 0..3),
+            prop::option::of(0..4usize),
+        );
         prop::collection::vec(candidate, 1..10).prop_map(|all| {
-            let mut world = World::new();
+            let mut world = CandidatesByName::new();
             for (package, number, dependencies, conflict) in all {
                 let list = world.entry(name(NAMES[package])).or_default();
                 let number = version(VERSIONS[number]);
-                if list.iter().any(|known: &Candidate| known.version == number) {
+                if list.iter().any(|known: &VersionCandidate| known.version == number) {
                     continue;
                 }
-                let mut rules: Vec<Dependency> = Vec::new();
+                let mut rules: Vec<PackageDependency> = Vec::new();
                 for (other, range, optional) in dependencies {
                     if rules.iter().all(|rule| rule.name.as_str() != NAMES[other]) {
-                        rules.push(Dependency { name: name(NAMES[other]), range: Range::new(RANGES[range]), optional });
+                        rules.push(PackageDependency {
+                            name: name(NAMES[other]),
+                            range: VersionRange::new(RANGES[range]),
+                            optional,
+                        });
                     }
                 }
                 let conflicts = conflict.map(|other| name(NAMES[other])).into_iter().collect();
-                list.push(Candidate { version: number, dependencies: rules, conflicts, withdrawn: false });
+                list.push(VersionCandidate {
+                    version: number,
+                    dependencies: rules,
+                    conflicts,
+                    withdrawn: false,
+                });
             }
             world
         })
@@ -471,22 +563,29 @@ mod tests {
     type Solution = BTreeMap<PackageName, PackageVersion>;
 
     /// Whether everything that is asked for is there and every rule of what is there holds.
-    fn holds(world: &World, asked: &Wanted, solution: &Solution) -> bool {
-        let asked_for = asked.requests.iter().all(|(name, range)| solution.get(name).is_some_and(|is| range.fits(is)));
+    fn holds(world: &CandidatesByName, asked: &SolveRequest, solution: &Solution) -> bool {
+        let asked_for = asked
+            .requests
+            .iter()
+            .all(|(name, range)| solution.get(name).is_some_and(|is| range.matches(is)));
         asked_for
             && solution.iter().all(|(name, version)| {
-                let candidate = world[name].iter().find(|candidate| candidate.version == *version).unwrap();
-                let fits = |one: &Dependency| match solution.get(&one.name) {
-                    Some(is) => one.range.fits(is),
+                let candidate =
+                    world[name].iter().find(|candidate| candidate.version == *version).unwrap();
+                let fits = |one: &PackageDependency| match solution.get(&one.name) {
+                    Some(is) => one.range.matches(is),
                     None => one.optional,
                 };
                 candidate.dependencies.iter().all(fits)
-                    && candidate.conflicts.iter().all(|other| other == name || !solution.contains_key(other))
+                    && candidate
+                        .conflicts
+                        .iter()
+                        .all(|other| other == name || !solution.contains_key(other))
             })
     }
 
     /// Every choice of a version, or of none, for every package.
-    fn every(world: &World) -> Vec<Solution> {
+    fn every(world: &CandidatesByName) -> Vec<Solution> {
         let mut all = vec![Solution::new()];
         for (name, candidates) in world {
             let with = |solution: &Solution| {
@@ -512,8 +611,8 @@ mod tests {
             asks in prop::collection::btree_map(0..4usize, 0..8usize, 1..3),
             with_optional in any::<bool>(),
         ) {
-            let requests = asks.iter().map(|(package, range)| (name(NAMES[*package]), Range::new(RANGES[*range]))).collect();
-            let asked = Wanted { requests, with_optional, ..Wanted::default() };
+            let requests = asks.iter().map(|(package, range)| (name(NAMES[*package]), VersionRange::new(RANGES[*range]))).collect();
+            let asked = SolveRequest { requests, with_optional, ..SolveRequest::default() };
             let possible = every(&world).iter().any(|solution| holds(&world, &asked, solution));
             match solve(&world, &asked) {
                 Ok(solution) => {
@@ -521,7 +620,7 @@ mod tests {
                     // Nothing is there that nobody needs.
                     for gone in solution.keys().filter(|_| !with_optional) {
                         let without: Solution = solution.iter().filter(|(name, _)| *name != gone).map(|(name, version)| (name.clone(), version.clone())).collect();
-                        let reached = needed(&world, &asked, without.clone()).len() == without.len();
+                        let reached = reachable_packages(&world, &asked, without.clone()).len() == without.len();
                         prop_assert!(!(reached && holds(&world, &asked, &without)), "{gone} is not needed in {solution:?}");
                     }
                     prop_assert_eq!(solve(&world, &asked).ok(), Some(solution));

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sp_analyze::extract::{History, Lines, Standing, standing};
-use sp_formats::json::Value;
-use sp_formats::output::{PackageStale, StaleNode, StaleState};
-use sp_formats::package::{Graph, Node, time};
+use sp_analyze::extract::{CommitHistory, LineRange, LineStatus, line_status};
+use sp_formats::json::JsonValue;
+use sp_formats::output::{StaleNode, StaleReport, StaleState};
+use sp_formats::package::{Graph, GraphNode, time};
 use sp_tree::{Dir, EntryKind, Follow, RelPath, read_text};
 
-use super::gathered::Gathered;
+use super::package_graphs::PackageGraphs;
 use crate::config::Session;
 use crate::context::{Context, Event};
-use crate::error::{Error, Kind, Result};
-use crate::source::git::history;
+use crate::error::{Error, FailureKind, Result};
+use crate::source::git::read_history;
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -27,43 +27,53 @@ pub struct StaleRequest {
 }
 
 /// Compares nodes with the files that they were read from.
-pub fn stale(context: &Context<'_>, request: &StaleRequest) -> Result<PackageStale> {
+pub fn stale(context: &Context<'_>, request: &StaleRequest) -> Result<StaleReport> {
     let session = Session::begin(context)?;
-    let gathered = Gathered::read(&session, &request.packages, request.root.as_deref())?;
-    let dir = request.dir.as_ref().map_or_else(|| context.current_dir.clone(), |dir| context.absolute(dir));
+    let gathered = PackageGraphs::load(&session, &request.packages, request.root.as_deref())?;
+    let dir = request
+        .dir
+        .as_ref()
+        .map_or_else(|| context.current_dir.clone(), |dir| context.absolute(dir));
     let sources = gathered.labels();
-    gathered.look(&session.limits, |graph| {
+    gathered.with_graph(&session.limits, |graph| {
         let by_date = graph.nodes.iter().all(|node| node.value.get("lines_hash").is_none());
-        let mut judge = Judge { session: &session, root: Dir::open(&dir)?, dir: &dir, by_date, history: None };
-        judge.all(graph, sources)
+        let mut judge = StaleChecker {
+            session: &session,
+            root: Dir::open(&dir)?,
+            dir: &dir,
+            by_date,
+            history: None,
+        };
+        judge.check_all(graph, sources)
     })
 }
 
-struct Judge<'a> {
+struct StaleChecker<'a> {
     session: &'a Session<'a>,
     root: Dir,
     dir: &'a Path,
     /// Whether dates are all that there is: packages of others do not say what their lines were.
     by_date: bool,
     /// The history of the project, asked for when it is needed first.
-    history: Option<Option<History>>,
+    history: Option<Option<CommitHistory>>,
 }
 
-impl Judge<'_> {
-    fn all(&mut self, graph: &Graph<'_>, sources: Vec<String>) -> Result<PackageStale> {
-        let mut by_file: BTreeMap<String, Vec<&Node<'_>>> = BTreeMap::new();
+impl StaleChecker<'_> {
+    fn check_all(&mut self, graph: &Graph<'_>, sources: Vec<String>) -> Result<StaleReport> {
+        let mut by_file: BTreeMap<String, Vec<&GraphNode<'_>>> = BTreeMap::new();
         for node in &graph.nodes {
-            if let Some(file) = node.value.get("file_path").and_then(Value::text) {
+            if let Some(file) = node.value.get("file_path").and_then(JsonValue::text) {
                 by_file.entry(file.into_owned()).or_default().push(node);
             }
         }
-        let mut result = PackageStale { sources, fresh: 0, unknown: graph.nodes.len(), stale: Vec::new() };
+        let mut result =
+            StaleReport { sources, fresh: 0, unknown: graph.nodes.len(), stale: Vec::new() };
         let total = by_file.len();
         for (done, (file, nodes)) in by_file.into_iter().enumerate() {
-            self.session.context.go_on()?;
-            self.file(&file, &nodes, &mut result)?;
+            self.session.context.check_cancelled()?;
+            self.check_file(&file, &nodes, &mut result)?;
             if done % 64 == 63 {
-                self.session.context.tell(Event::Reading { done: done + 1, total });
+                self.session.context.emit(Event::Reading { done: done + 1, total });
             }
         }
         result.unknown -= result.fresh + result.stale.len();
@@ -71,17 +81,25 @@ impl Judge<'_> {
             && !result.stale.is_empty()
             && result.stale.iter().all(|node| node.state == StaleState::Gone)
         {
-            let shown = self.session.context.show(self.dir);
-            return Err(Error::new(Kind::Request, format!("none of the files is in `{shown}`"))
-                .hint("name the folder that the package was made from with `--dir <folder>`"));
+            let shown = self.session.context.display_path(self.dir);
+            return Err(Error::new(
+                FailureKind::Request,
+                format!("none of the files is in `{shown}`"),
+            )
+            .hint("name the folder that the package was made from with `--dir <folder>`"));
         }
         Ok(result)
     }
 
-    fn file(&mut self, file: &str, nodes: &[&Node<'_>], result: &mut PackageStale) -> Result<()> {
+    fn check_file(
+        &mut self,
+        file: &str,
+        nodes: &[&GraphNode<'_>],
+        result: &mut StaleReport,
+    ) -> Result<()> {
         // A path that leads elsewhere, and a folder, are nothing that could be compared.
         let Ok(path) = RelPath::new(file) else { return Ok(()) };
-        let kind = self.root.look_beneath(&path, Follow::Never)?.map(|stamp| stamp.kind());
+        let kind = self.root.stat_beneath(&path, Follow::Never)?.map(|stamp| stamp.kind());
         if kind.is_some_and(|kind| kind != EntryKind::File) {
             return Ok(());
         }
@@ -92,10 +110,10 @@ impl Judge<'_> {
         let lines: Option<Vec<&str>> =
             text.as_deref().map(|text| text.trim_start_matches('\u{feff}').lines().collect());
         for node in nodes {
-            let range = lines_of(node);
+            let range = node_lines(node);
             let state = match &lines {
                 None => Some((StaleState::Gone, None)),
-                Some(lines) => self.state(node, lines, range, file),
+                Some(lines) => self.node_state(node, lines, range, file),
             };
             match state {
                 None => {}
@@ -115,36 +133,38 @@ impl Judge<'_> {
     }
 
     /// How a node stands to its file; none where nothing tells.
-    fn state(
+    fn node_state(
         &mut self,
-        node: &Node<'_>,
+        node: &GraphNode<'_>,
         lines: &[&str],
-        range: Option<Lines>,
+        range: Option<LineRange>,
         file: &str,
     ) -> Option<(StaleState, Option<usize>)> {
-        let hash = node.value.get("lines_hash").and_then(Value::text);
+        let hash = node.value.get("lines_hash").and_then(JsonValue::text);
         if let (Some(hash), Some(range)) = (hash, range) {
-            return Some(match standing(lines, range, &hash) {
-                Standing::Same => (StaleState::Fresh, None),
-                Standing::Moved(line) => (StaleState::Moved, Some(line)),
-                Standing::Changed => (StaleState::Changed, None),
+            return Some(match line_status(lines, range, &hash) {
+                LineStatus::Unchanged => (StaleState::Fresh, None),
+                LineStatus::Moved(line) => (StaleState::Moved, Some(line)),
+                LineStatus::Changed => (StaleState::Changed, None),
             });
         }
         let known = node
             .value
             .get("created_at")
-            .and_then(Value::text)
+            .and_then(JsonValue::text)
             .and_then(|text| time::parse(&text))
             .filter(|_| self.by_date)?;
         let (dir, context) = (self.dir, self.session.context);
-        let history = self.history.get_or_insert_with(|| history(context, dir)).as_ref()?;
-        let changed = history.changed_last(file)?;
+        let history = self.history.get_or_insert_with(|| read_history(context, dir)).as_ref()?;
+        let changed = history.last_changed(file)?;
         Some((if changed > known { StaleState::Changed } else { StaleState::Fresh }, None))
     }
 }
 
-fn lines_of(node: &Node<'_>) -> Option<Lines> {
-    let line = |key: &str| node.value.get(key).and_then(Value::whole).and_then(|line| usize::try_from(line).ok());
+fn node_lines(node: &GraphNode<'_>) -> Option<LineRange> {
+    let line = |key: &str| {
+        node.value.get(key).and_then(JsonValue::as_u64).and_then(|line| usize::try_from(line).ok())
+    };
     let first = line("line_start").filter(|first| *first > 0)?;
-    Some(Lines { first, last: line("line_end").unwrap_or(first).max(first) })
+    Some(LineRange { first, last: line("line_end").unwrap_or(first).max(first) })
 }

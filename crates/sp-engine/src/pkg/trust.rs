@@ -1,16 +1,16 @@
 //! Whom a package may come from: trust on first use, by namespace, and what the config asks.
 
-use sp_formats::package::store::{Pin, Trust};
-use sp_formats::package::{Coverage, Package, Signer};
+use sp_formats::package::store::{KeyPin, TrustStore};
+use sp_formats::package::{Package, SignatureCoverage, Signer};
 
-use super::shelf::{Stock, read_record};
+use super::package_store::{PackageStore, read_record};
 use crate::config::Session;
 use crate::context::{Context, Event};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, FailureKind, Result};
 
 /// Whether a package that nobody signed is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unsigned {
+pub enum UnsignedPolicy {
     /// With a warning, as long as its namespace was never signed.
     #[default]
     Warn,
@@ -20,7 +20,7 @@ pub enum Unsigned {
 
 /// Whether a package may be signed less well than those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Downgrade {
+pub enum DowngradePolicy {
     /// No.
     #[default]
     Refuse,
@@ -30,7 +30,7 @@ pub enum Downgrade {
 
 /// Whether another key than the one that is pinned is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum NewKey {
+pub enum NewKeyPolicy {
     /// No.
     #[default]
     Refuse,
@@ -40,18 +40,18 @@ pub enum NewKey {
 
 /// What a user accepts for once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Acceptance {
+pub struct TrustOverrides {
     /// Whether a package that nobody signed is taken.
-    pub unsigned: Unsigned,
+    pub unsigned: UnsignedPolicy,
     /// Whether a package may be signed less well than those before it.
-    pub downgrade: Downgrade,
+    pub downgrade: DowngradePolicy,
     /// Whether another key than the one that is pinned is taken.
-    pub new_key: NewKey,
+    pub new_key: NewKeyPolicy,
 }
 
 /// How a package stands to whom we trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum SignerStatus {
     /// Nobody signed it, and nobody ever signed its namespace.
     Unsigned,
     /// The key that is pinned.
@@ -59,25 +59,29 @@ pub(super) enum Standing {
     /// The first key of the namespace.
     FirstUse,
     /// Accepted against what is pinned.
-    Accepted(String),
+    Overridden(String),
 }
 
 /// Whom we trust.
-pub(super) fn read_trust(context: &Context<'_>) -> Result<Trust> {
+pub(super) fn read_trust_pins(context: &Context<'_>) -> Result<TrustStore> {
     read_record(context, "trust.json")
 }
 
 /// What the config asks of every package, whenever it was taken.
-pub(super) fn follow_policy(session: &Session<'_>, package: &Package, unsigned: Unsigned) -> Result<()> {
+pub(super) fn check_signing_policy(
+    session: &Session<'_>,
+    package: &Package,
+    unsigned: UnsignedPolicy,
+) -> Result<()> {
     let (policy, name) = (&session.config.packages, &package.manifest.name);
     match package.signer {
-        None if unsigned == Unsigned::Refuse || policy.require_signed || !policy.trusted_keys.is_empty() => {
-            Err(Error::new(Kind::Trust, format!("`{name}` is not signed"))
+        None if unsigned == UnsignedPolicy::Refuse || policy.require_signed || !policy.trusted_keys.is_empty() => {
+            Err(Error::new(FailureKind::Trust, format!("`{name}` is not signed"))
                 .because("only signed packages are taken here")
                 .hint("ask whoever made it to sign it; `require-signed` and `trusted-keys` stand in the config"))
         }
         Some(signer) if !policy.trusted_keys.is_empty() && !policy.trusted_keys.contains(&signer.key) => {
-            Err(Error::new(Kind::Trust, format!("`{name}` is signed by a key that is not trusted here"))
+            Err(Error::new(FailureKind::Trust, format!("`{name}` is signed by a key that is not trusted here"))
                 .because(format!("the key is {}", signer.key))
                 .hint("add it to `trusted-keys` in the config if you know whose it is"))
         }
@@ -86,32 +90,40 @@ pub(super) fn follow_policy(session: &Session<'_>, package: &Package, unsigned: 
 }
 
 /// Judges a package by who signed it. What is refused here is a trust error.
-pub(super) fn judge(session: &Session<'_>, trust: &Trust, package: &Package, accepted: Acceptance) -> Result<Standing> {
+pub(super) fn check_signer(
+    session: &Session<'_>,
+    trust: &TrustStore,
+    package: &Package,
+    accepted: TrustOverrides,
+) -> Result<SignerStatus> {
     let name = &package.manifest.name;
     let namespace = name.namespace();
     let pin = trust.pins.get(namespace);
-    follow_policy(session, package, accepted.unsigned)?;
+    check_signing_policy(session, package, accepted.unsigned)?;
     let Some(signer) = package.signer else {
         return match pin {
-            None => Ok(Standing::Unsigned),
-            Some(pin) => downgrade(
+            None => Ok(SignerStatus::Unsigned),
+            Some(pin) => check_downgrade(
                 accepted,
-                format!("`{name}` is not signed, and what came before was signed by {}", pin.key.short()),
+                format!(
+                    "`{name}` is not signed, and what came before was signed by {}",
+                    pin.key.short_hex()
+                ),
             ),
         };
     };
     match pin {
-        None => Ok(Standing::FirstUse),
-        Some(pin) if pin.key == signer.key && pin.whole && signer.coverage == Coverage::Content => {
-            downgrade(accepted, format!("the manifest of `{name}` is not signed, and that of those before it was"))
+        None => Ok(SignerStatus::FirstUse),
+        Some(pin) if pin.key == signer.key && pin.whole && signer.coverage == SignatureCoverage::Content => {
+            check_downgrade(accepted, format!("the manifest of `{name}` is not signed, and that of those before it was"))
         }
-        Some(pin) if pin.key == signer.key => Ok(Standing::Pinned),
-        Some(pin) if accepted.new_key == NewKey::Accept => Ok(Standing::Accepted(format!(
+        Some(pin) if pin.key == signer.key => Ok(SignerStatus::Pinned),
+        Some(pin) if accepted.new_key == NewKeyPolicy::Accept => Ok(SignerStatus::Overridden(format!(
             "`{namespace}` had the key {}, and has {} from now on",
-            pin.key.short(),
-            signer.key.short()
+            pin.key.short_hex(),
+            signer.key.short_hex()
         ))),
-        Some(pin) => Err(Error::new(Kind::Trust, format!("`{name}` is signed by another key than before"))
+        Some(pin) => Err(Error::new(FailureKind::Trust, format!("`{name}` is signed by another key than before"))
             .because(format!(
                 "`{namespace}` has the key {} ({} since {}), and this one is signed by {}",
                 pin.key, pin.because, pin.since, signer.key
@@ -120,25 +132,30 @@ pub(super) fn judge(session: &Session<'_>, trust: &Trust, package: &Package, acc
     }
 }
 
-fn downgrade(accepted: Acceptance, message: String) -> Result<Standing> {
+fn check_downgrade(accepted: TrustOverrides, message: String) -> Result<SignerStatus> {
     match accepted.downgrade {
-        Downgrade::Allow => Ok(Standing::Accepted(message)),
-        Downgrade::Refuse => Err(Error::new(Kind::Trust, message)
+        DowngradePolicy::Allow => Ok(SignerStatus::Overridden(message)),
+        DowngradePolicy::Refuse => Err(Error::new(FailureKind::Trust, message)
             .because("somebody may have taken the signature away")
             .hint("ask whoever made it; `--allow-downgrade` takes it all the same")),
     }
 }
 
 /// Pins a key that is new, and says then what must be known of how a package stands.
-pub(super) fn note(session: &Session<'_>, stock: &mut Stock<'_>, package: &Package, standing: &Standing) {
+pub(super) fn record_signer(
+    session: &Session<'_>,
+    stock: &mut PackageStore<'_>,
+    package: &Package,
+    standing: &SignerStatus,
+) {
     let namespace = package.manifest.name.namespace();
     match (standing, package.signer) {
-        (Standing::FirstUse, Some(signer)) => stock.tell_then(Event::Hint(format!(
+        (SignerStatus::FirstUse, Some(signer)) => stock.defer_event(Event::Hint(format!(
             "this is the first package of `{namespace}`: it is signed by {}, and from now on only that key counts",
             signer.key
         ))),
-        (Standing::Accepted(what), _) => {
-            stock.tell_then(Event::Warning(format!("taken because you said so: {what}")));
+        (SignerStatus::Overridden(what), _) => {
+            stock.defer_event(Event::Warning(format!("taken because you said so: {what}")));
         }
         _ => {}
     }
@@ -146,17 +163,18 @@ pub(super) fn note(session: &Session<'_>, stock: &mut Stock<'_>, package: &Packa
     let old = stock.trust.pins.get(namespace);
     let another = old.is_some_and(|pin| pin.key != signer.key);
     // A pin never loses what it asks for by a package that was taken for once.
-    if another || old.is_none_or(|pin| !pin.whole && signer.coverage == Coverage::Whole) {
-        let because = if another { "you said so" } else { old.map_or("first use", |pin| &pin.because) };
-        let pin = pin(session.context, &signer, because);
+    if another || old.is_none_or(|pin| !pin.whole && signer.coverage == SignatureCoverage::Whole) {
+        let because =
+            if another { "you said so" } else { old.map_or("first use", |pin| &pin.because) };
+        let pin = new_pin(session.context, &signer, because);
         stock.trust.pins.insert(namespace.into(), pin);
     }
 }
 
-pub(super) fn pin(context: &Context<'_>, signer: &Signer, because: &str) -> Pin {
-    Pin {
+pub(super) fn new_pin(context: &Context<'_>, signer: &Signer, because: &str) -> KeyPin {
+    KeyPin {
         key: signer.key,
-        whole: signer.coverage == Coverage::Whole,
+        whole: signer.coverage == SignatureCoverage::Whole,
         since: context.timestamp(),
         because: because.into(),
     }

@@ -1,77 +1,101 @@
 //! `sp pkg verify`: the pipeline, step by step.
 
-use sp_formats::output::{PackageVerification, VerificationStep};
-use sp_formats::package::{Outcome, Package, Read, Step, read, time};
+use sp_formats::output::{PackageVerification, VerificationStepItem};
+use sp_formats::package::{
+    Package, PackageReadResult, VerificationOutcome, VerificationStep, read, time,
+};
 use sp_tree::Limits;
 
-use super::shelf::{best, read_blob, read_shelf};
-use super::subject::{Subject, read_file};
-use super::trust::{Acceptance, Downgrade, NewKey, Standing, judge, read_trust};
+use super::package_spec::{PackageSpec, read_file};
+use super::package_store::{find_best_stored, read_blob, read_store_index};
+use super::trust::{
+    DowngradePolicy, NewKeyPolicy, SignerStatus, TrustOverrides, check_signer, read_trust_pins,
+};
 use crate::config::Session;
 use crate::context::{Context, Event};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, FailureKind, Result};
 
-const DAY: i64 = 24 * 60 * 60;
+const DAY_SECONDS: i64 = 24 * 60 * 60;
 
 /// Verifies a file or a package of the store. What failed is an error as well as a step of the report.
 pub fn verify(
     context: &Context<'_>,
     subject: &str,
-    accepted: Acceptance,
+    accepted: TrustOverrides,
 ) -> Result<(PackageVerification, Option<Error>)> {
     let session = Session::begin(context)?;
-    let (shown, bytes, accepted) = match Subject::parse(&session, subject)? {
-        Subject::File(path) => (context.show_near(&path), read_file(&session, &path)?, accepted),
-        Subject::Named(name, range) => {
-            let shelf = read_shelf(context)?;
-            let stored = best(&shelf, &name, range.as_ref())?;
+    let (shown, bytes, accepted) = match PackageSpec::parse(&session, subject)? {
+        PackageSpec::File(path) => {
+            (context.display_relative_path(&path), read_file(&session, &path)?, accepted)
+        }
+        PackageSpec::Named(name, range) => {
+            let shelf = read_store_index(context)?;
+            let stored = find_best_stored(&shelf, &name, range.as_ref())?;
             let shown = format!("{} {}", stored.name, stored.version);
             // It was judged when it was taken; keys may have changed since.
-            let taken = Acceptance { downgrade: Downgrade::Allow, new_key: NewKey::Accept, ..accepted };
+            let taken = TrustOverrides {
+                downgrade: DowngradePolicy::Allow,
+                new_key: NewKeyPolicy::Accept,
+                ..accepted
+            };
             (shown, read_blob(context, &stored.digest)?, taken)
         }
     };
-    let limits =
-        Limits { package_bytes: session.limits.package_bytes.max(bytes.len() as u64), ..session.limits.clone() };
+    let limits = Limits {
+        package_bytes: session.limits.package_bytes.max(bytes.len() as u64),
+        ..session.limits.clone()
+    };
     let read = read(&shown, bytes, &limits);
     let mut steps = read.steps.clone();
     let failure = match &read.package {
         Some(package) => {
-            let trust = read_trust(context)?;
-            let judged = judge(&session, &trust, package, accepted);
+            let trust = read_trust_pins(context)?;
+            let judged = check_signer(&session, &trust, package, accepted);
             // Who signed is told right after the signature.
             let at = steps.iter().position(|step| step.name == "provenance").unwrap_or(steps.len());
-            steps.insert(at, signer(package, &judged));
-            steps.push(freshness(context, package));
+            steps.insert(at, signer_step(package, &judged));
+            steps.push(freshness_step(context, package));
             judged.err()
         }
         None => {
             let forged = read.is_forged();
             let at = steps.iter().position(|step| step.name == "provenance").unwrap_or(steps.len());
-            steps.insert(at, Step::new("signer", Outcome::Skipped, "not come to"));
-            steps.push(Step::new("freshness", Outcome::Skipped, "not come to"));
+            steps.insert(
+                at,
+                VerificationStep::new("signer", VerificationOutcome::Skipped, "not come to"),
+            );
+            steps.push(VerificationStep::new(
+                "freshness",
+                VerificationOutcome::Skipped,
+                "not come to",
+            ));
             let error = Error::in_file(format!("`{shown}` does not hold"), read.report.clone());
-            let kind = if forged { Kind::Trust } else { Kind::Data };
+            let kind = if forged { FailureKind::Trust } else { FailureKind::Data };
             Some(Error { kind, ..error }.hint("do not use it: get it again from whoever made it"))
         }
     };
     if read.package.is_some() && !read.report.findings.is_empty() {
-        context.tell(Event::Findings(&read.report));
+        context.emit(Event::Findings(&read.report));
     }
-    Ok((report(&shown, &read, &steps, failure.is_none()), failure))
+    Ok((verification_report(&shown, &read, &steps, failure.is_none()), failure))
 }
 
-fn report(shown: &str, read: &Read, steps: &[Step], verified: bool) -> PackageVerification {
+fn verification_report(
+    shown: &str,
+    read: &PackageReadResult,
+    steps: &[VerificationStep],
+    verified: bool,
+) -> PackageVerification {
     PackageVerification {
         subject: shown.into(),
-        name: read.claims.as_ref().map(|(name, _)| name.to_string()),
-        version: read.claims.as_ref().map(|(_, version)| version.to_string()),
+        name: read.claimed_id.as_ref().map(|(name, _)| name.to_string()),
+        version: read.claimed_id.as_ref().map(|(_, version)| version.to_string()),
         verified,
         steps: steps
             .iter()
-            .map(|step| VerificationStep {
+            .map(|step| VerificationStepItem {
                 step: step.name.into(),
-                outcome: step.outcome.word().into(),
+                outcome: step.outcome.as_str().into(),
                 detail: step.detail.clone(),
             })
             .collect(),
@@ -79,44 +103,60 @@ fn report(shown: &str, read: &Read, steps: &[Step], verified: bool) -> PackageVe
 }
 
 /// Who signed a package, and whether that is who is trusted here; nothing is accepted for once.
-pub(crate) fn signer_of(session: &Session<'_>, package: &Package) -> Result<Step> {
-    let trust = read_trust(session.context)?;
-    Ok(signer(package, &judge(session, &trust, package, Acceptance::default())))
+pub(crate) fn verify_signer(session: &Session<'_>, package: &Package) -> Result<VerificationStep> {
+    let trust = read_trust_pins(session.context)?;
+    Ok(signer_step(package, &check_signer(session, &trust, package, TrustOverrides::default())))
 }
 
-fn signer(package: &Package, judged: &Result<Standing>) -> Step {
+fn signer_step(package: &Package, judged: &Result<SignerStatus>) -> VerificationStep {
     let Some(signer) = package.signer else {
         let (outcome, detail) = match judged {
-            Err(error) => (Outcome::Failed, error.to_string()),
-            Ok(Standing::Accepted(what)) => (Outcome::Warned, what.clone()),
-            Ok(_) => (Outcome::Skipped, "nobody".into()),
+            Err(error) => (VerificationOutcome::Failed, error.to_string()),
+            Ok(SignerStatus::Overridden(what)) => (VerificationOutcome::Warned, what.clone()),
+            Ok(_) => (VerificationOutcome::Skipped, "nobody".into()),
         };
-        return Step::new("signer", outcome, detail);
+        return VerificationStep::new("signer", outcome, detail);
     };
     let key = signer.key;
     let namespace = package.manifest.name.namespace();
     match judged {
-        Ok(Standing::Pinned) => Step::new("signer", Outcome::Passed, format!("{key}, trusted for `{namespace}`")),
-        Ok(Standing::Accepted(what)) => Step::new("signer", Outcome::Warned, what.as_str()),
-        Ok(_) => Step::new("signer", Outcome::Warned, format!("{key}, not seen before for `{namespace}`")),
-        Err(error) => Step::new("signer", Outcome::Failed, format!("{key}: {error}")),
+        Ok(SignerStatus::Pinned) => VerificationStep::new(
+            "signer",
+            VerificationOutcome::Passed,
+            format!("{key}, trusted for `{namespace}`"),
+        ),
+        Ok(SignerStatus::Overridden(what)) => {
+            VerificationStep::new("signer", VerificationOutcome::Warned, what.as_str())
+        }
+        Ok(_) => VerificationStep::new(
+            "signer",
+            VerificationOutcome::Warned,
+            format!("{key}, not seen before for `{namespace}`"),
+        ),
+        Err(error) => {
+            VerificationStep::new("signer", VerificationOutcome::Failed, format!("{key}: {error}"))
+        }
     }
 }
 
 /// How old it is, as it says itself.
-fn freshness(context: &Context<'_>, package: &Package) -> Step {
+fn freshness_step(context: &Context<'_>, package: &Package) -> VerificationStep {
     let manifest = &package.manifest;
     let said = manifest.updated_at.as_deref().or(manifest.created_at.as_deref());
     let Some(time) = said.and_then(time::parse) else {
-        return Step::new("freshness", Outcome::Warned, "it does not say when it was made");
+        return VerificationStep::new(
+            "freshness",
+            VerificationOutcome::Warned,
+            "it does not say when it was made",
+        );
     };
     let said = said.unwrap_or_default();
     let seconds = context.now.as_second() - time.as_second();
-    let (outcome, age) = match seconds / DAY {
-        _ if seconds < -DAY => (Outcome::Warned, "in the future".to_owned()),
-        0 => (Outcome::Passed, "today".into()),
-        1 => (Outcome::Passed, "a day ago".into()),
-        days => (Outcome::Passed, format!("{} days ago", days.max(0))),
+    let (outcome, age) = match seconds / DAY_SECONDS {
+        _ if seconds < -DAY_SECONDS => (VerificationOutcome::Warned, "in the future".to_owned()),
+        0 => (VerificationOutcome::Passed, "today".into()),
+        1 => (VerificationOutcome::Passed, "a day ago".into()),
+        days => (VerificationOutcome::Passed, format!("{} days ago", days.max(0))),
     };
-    Step::new("freshness", outcome, format!("made {said}, {age}"))
+    VerificationStep::new("freshness", outcome, format!("made {said}, {age}"))
 }

@@ -8,89 +8,112 @@ pub(crate) mod web;
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::address::omits_query;
-use sp_formats::bag::{SourceRef, WebSource};
-use sp_formats::pack::Import;
-use sp_formats::repo::GitRef;
-use sp_tree::{Archive, Content, Digest, Dir, EntryKind, Follow, ListingKind, Name, RelPath, load, read_limited};
+use sp_formats::git_repo::GitRef;
+use sp_formats::pack::PackImport;
+use sp_formats::redact::omits_query;
+use sp_formats::workspace::{SourceRef, WebSource};
+use sp_tree::{
+    Archive, Digest, Dir, EntryKind, Follow, ListingKind, LoadedTree, Name, RelPath,
+    load_untrusted, read_limited,
+};
 
 use crate::config::Session;
-use crate::error::{Error, Kind, Result};
-use git::{Checkout, Checkouts, read_blobs};
+use crate::error::{Error, FailureKind, Result};
+use git::{CheckoutOpener, GitCheckout, read_blobs};
 
 /// A source that is here.
-pub(crate) enum Source {
+pub(crate) enum OpenedSource {
     /// A directory of this machine.
     Dir(PathBuf),
     /// A zip archive, the folder in it that is the source's root ("" is its top), and its digest if it is in the cache.
     Zip(Archive, String, Option<Digest>),
     /// A commit of a git repository.
-    Git(Box<Checkout>),
+    Git(Box<GitCheckout>),
 }
 
 /// Which source, as somebody wrote it, and where that was.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct SourceRequest<'a> {
     pub source: &'a SourceRef,
     pub version: Option<&'a str>,
     /// The directory from which relative paths start.
     pub base: &'a Path,
 }
 
-impl Source {
+impl OpenedSource {
     /// Brings a source here.
-    pub(crate) fn open(session: &Session<'_>, wanted: &Wanted<'_>) -> Result<Self> {
+    pub(crate) fn open(session: &Session<'_>, wanted: &SourceRequest<'_>) -> Result<Self> {
         match wanted.source {
             SourceRef::Dir(path) => {
-                let dir = here(session, wanted.base, path);
+                let dir = resolve_path(session, wanted.base, path);
                 match dir.is_dir() {
                     true => Ok(Self::Dir(dir)),
                     false => Err(Error::new(
-                        Kind::Environment,
-                        format!("there is no directory `{}`", session.context.show(&dir)),
+                        FailureKind::Environment,
+                        format!("there is no directory `{}`", session.context.display_path(&dir)),
                     )
                     .hint("a relative path starts at the file that names it")),
                 }
             }
-            SourceRef::Zip(path) => Self::unzip(session, &here(session, wanted.base, path), None),
+            SourceRef::Zip(path) => {
+                Self::open_zip(session, &resolve_path(session, wanted.base, path), None)
+            }
             SourceRef::Web(source) => Self::fetch_zip(session, source),
             SourceRef::Git(repo) => {
                 let git_ref = wanted.version.map(GitRef::new).transpose().map_err(|e| {
                     Error::new(
-                        Kind::Data,
-                        format!("the version `{}` of `{repo}` cannot be used", wanted.version.unwrap_or_default()),
+                        FailureKind::Data,
+                        format!(
+                            "the version `{}` of `{repo}` cannot be used",
+                            wanted.version.unwrap_or_default()
+                        ),
                     )
                     .because(e)
                     .hint("write a tag, a branch or a commit")
                 })?;
-                let import =
-                    Import { repo: repo.clone(), span: 0..0, git_ref, include: Vec::new(), exclude: Vec::new() };
-                let checkouts = Checkouts { context: session.context, limits: &session.limits, root: wanted.base };
+                let import = PackImport {
+                    repo: repo.clone(),
+                    span: 0..0,
+                    git_ref,
+                    include: Vec::new(),
+                    exclude: Vec::new(),
+                };
+                let checkouts = CheckoutOpener {
+                    context: session.context,
+                    limits: &session.limits,
+                    root: wanted.base,
+                };
                 let opened = checkouts.open(std::slice::from_ref(&import))?.into_iter().next();
                 opened
                     .map(|checkout| Self::Git(Box::new(checkout)))
-                    .ok_or_else(|| Error::new(Kind::Environment, "nothing was fetched"))
+                    .ok_or_else(|| Error::new(FailureKind::Environment, "nothing was fetched"))
             }
         }
     }
 
     fn fetch_zip(session: &Session<'_>, source: &WebSource) -> Result<Self> {
         if let Some(locked) = &source.locked {
-            return Self::unzip(session, &web::locked_archive(session, source, locked)?, locked.digest);
+            return Self::open_zip(
+                session,
+                &web::locked_archive(session, source, locked)?,
+                locked.digest,
+            );
         }
-        let address = web::Address::of_source(source);
-        let download = web::Client::new(session, &address)?.download(&address)?;
+        let address = web::WebAddress::from_source(source);
+        let download = web::WebClient::new(session, &address)?.download(&address)?;
         // Without the whole address nobody can fetch it again, so it is kept.
-        let kept = omits_query(&source.url, &source.kept).then_some(download.digest);
+        let kept = omits_query(&source.url, &source.query_allowlist).then_some(download.digest);
         let here = download.path().display().to_string();
-        let opened = Self::unzip(session, download.path(), kept)
-            .map_err(|error| Error { message: error.message.replace(&here, &address.shown), ..error })?;
+        let opened = Self::open_zip(session, download.path(), kept).map_err(|error| Error {
+            message: error.message.replace(&here, &address.display_url),
+            ..error
+        })?;
         if kept.is_some() {
-            download.keep(session.context)?;
+            download.keep_in_cache(session.context)?;
         }
         Ok(opened)
     }
 
-    fn unzip(session: &Session<'_>, path: &Path, digest: Option<Digest>) -> Result<Self> {
+    fn open_zip(session: &Session<'_>, path: &Path, digest: Option<Digest>) -> Result<Self> {
         let archive = Archive::open(path, &session.limits)?;
         let tops: Vec<&str> = archive
             .listing
@@ -102,7 +125,11 @@ impl Source {
         // An archive of a repository has one folder at its top, called for the repository.
         let root = match tops[..] {
             [only]
-                if archive.listing.entries.iter().any(|entry| entry.path.as_str().starts_with(&format!("{only}/"))) =>
+                if archive
+                    .listing
+                    .entries
+                    .iter()
+                    .any(|entry| entry.path.as_str().starts_with(&format!("{only}/"))) =>
             {
                 only.to_owned()
             }
@@ -112,7 +139,7 @@ impl Source {
     }
 
     /// The digest of an archive that the cache keeps.
-    pub(crate) fn archive(&self) -> Option<Digest> {
+    pub(crate) fn archive_digest(&self) -> Option<Digest> {
         match self {
             Self::Zip(_, _, digest) => *digest,
             _ => None,
@@ -140,8 +167,12 @@ impl Source {
                 Err(_) => Vec::new(),
             },
             Self::Zip(archive, root, _) => {
-                let prefix = joined(root, path) + "/";
-                let below = archive.listing.entries.iter().filter(|entry| matches!(entry.kind, ListingKind::Dir));
+                let prefix = join_path(root, path) + "/";
+                let below = archive
+                    .listing
+                    .entries
+                    .iter()
+                    .filter(|entry| matches!(entry.kind, ListingKind::Dir));
                 let names = below.filter_map(|entry| entry.path.as_str().strip_prefix(&prefix));
                 names.filter(|name| !name.contains('/')).map(Into::into).collect()
             }
@@ -152,53 +183,62 @@ impl Source {
     }
 
     /// The bytes of small files; none for one that is not there.
-    pub(crate) fn read(&self, session: &Session<'_>, paths: &[String]) -> Result<Vec<Option<Vec<u8>>>> {
+    pub(crate) fn read_files(
+        &self,
+        session: &Session<'_>,
+        paths: &[String],
+    ) -> Result<Vec<Option<Vec<u8>>>> {
         let limit = session.limits.markdown_bytes;
         match self {
-            Self::Dir(root) => paths.iter().map(|path| read_plain(root, path, limit)).collect(),
-            Self::Zip(archive, root, _) => {
-                paths.iter().map(|path| read_member(archive, &joined(root, path), limit)).collect()
+            Self::Dir(root) => {
+                paths.iter().map(|path| read_regular_file(root, path, limit)).collect()
             }
+            Self::Zip(archive, root, _) => paths
+                .iter()
+                .map(|path| read_member(archive, &join_path(root, path), limit))
+                .collect(),
             Self::Git(checkout) => checkout.read_files(session.context, &session.limits, paths),
         }
     }
 
     /// Everything in a folder.
-    pub(crate) fn load(&self, session: &Session<'_>, folder: &str) -> Result<Content> {
+    pub(crate) fn load_folder(&self, session: &Session<'_>, folder: &str) -> Result<LoadedTree> {
         match self {
-            Self::Dir(root) => Ok(load(&Dir::open(&root.join(folder))?, &session.limits)?),
-            Self::Zip(archive, root, _) => load_members(archive, &joined(root, folder)),
-            Self::Git(checkout) => load_commit(session, checkout, folder),
+            Self::Dir(root) => {
+                Ok(load_untrusted(&Dir::open(&root.join(folder))?, &session.limits)?)
+            }
+            Self::Zip(archive, root, _) => load_members(archive, &join_path(root, folder)),
+            Self::Git(checkout) => load_commit_folder(session, checkout, folder),
         }
     }
 }
 
 /// A path that somebody wrote, from the place where it was written.
-fn here(session: &Session<'_>, base: &Path, path: &str) -> PathBuf {
+fn resolve_path(session: &Session<'_>, base: &Path, path: &str) -> PathBuf {
     match path.starts_with('~') {
         true => session.context.expand(path),
         false => base.join(path),
     }
 }
 
-fn joined(root: &str, path: &str) -> String {
+fn join_path(root: &str, path: &str) -> String {
     if root.is_empty() { path.into() } else { format!("{root}/{path}") }
 }
 
 /// A file of a stranger's directory: it must not be a link, nor lie behind one.
-fn read_plain(root: &Path, path: &str, limit: u64) -> Result<Option<Vec<u8>>> {
-    let invalid = |e: sp_tree::PathError| Error::new(Kind::Data, format!("`{path}`: {e}"));
+fn read_regular_file(root: &Path, path: &str, limit: u64) -> Result<Option<Vec<u8>>> {
+    let invalid = |e: sp_tree::PathError| Error::new(FailureKind::Data, format!("`{path}`: {e}"));
     let mut dir = Dir::open(root)?;
     let checked = RelPath::new(path).map_err(invalid)?;
     for segment in checked.parent().into_iter().flat_map(|parent| parent.split('/')) {
         let name = Name::new(segment).map_err(invalid)?;
-        match dir.look(&name, Follow::Never)?.map(|stamp| stamp.kind()) {
+        match dir.stat(&name, Follow::Never)?.map(|stamp| stamp.kind()) {
             Some(EntryKind::Dir) => dir = dir.open_dir(&name, Follow::Never)?,
             _ => return Ok(None),
         }
     }
-    let leaf = Name::new(checked.leaf()).map_err(invalid)?;
-    match dir.look(&leaf, Follow::Never)?.map(|stamp| stamp.kind()) {
+    let leaf = Name::new(checked.file_name()).map_err(invalid)?;
+    match dir.stat(&leaf, Follow::Never)?.map(|stamp| stamp.kind()) {
         Some(EntryKind::File) => Ok(Some(read_limited(&dir.path_of(&leaf), limit)?)),
         _ => Ok(None),
     }
@@ -207,25 +247,26 @@ fn read_plain(root: &Path, path: &str, limit: u64) -> Result<Option<Vec<u8>>> {
 fn read_member(archive: &Archive, path: &str, limit: u64) -> Result<Option<Vec<u8>>> {
     let entry = archive.listing.entries.iter().find(|entry| entry.path.as_str() == path);
     match entry.map(|entry| (&entry.path, &entry.kind)) {
-        Some((_, ListingKind::File { size, .. })) if *size > limit => {
-            Err(Error::new(Kind::Data, format!("`{path}` has {size} bytes, more than the limit of {limit}"))
-                .hint("raise it with `--limit markdown-bytes=<bytes>` if you trust the source"))
-        }
+        Some((_, ListingKind::File { size, .. })) if *size > limit => Err(Error::new(
+            FailureKind::Data,
+            format!("`{path}` has {size} bytes, more than the limit of {limit}"),
+        )
+        .hint("raise it with `--limit markdown-bytes=<bytes>` if you trust the source")),
         Some((path, ListingKind::File { handle, .. })) => Ok(Some(archive.read(path, handle)?)),
         _ => Ok(None),
     }
 }
 
-fn load_members(archive: &Archive, folder: &str) -> Result<Content> {
-    let mut content = Content::default();
+fn load_members(archive: &Archive, folder: &str) -> Result<LoadedTree> {
+    let mut content = LoadedTree::default();
     let prefix = format!("{folder}/");
     for entry in &archive.listing.entries {
         let Some(path) = entry.path.as_str().strip_prefix(&prefix) else { continue };
-        let path = RelPath::new(path).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
+        let path = RelPath::new(path).map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
         match &entry.kind {
-            ListingKind::Dir => content.dir(path),
+            ListingKind::Dir => content.add_dir(path),
             ListingKind::File { executable, handle, .. } => {
-                content.file(path, *executable, archive.read(&entry.path, handle)?);
+                content.add_file(path, *executable, archive.read(&entry.path, handle)?);
             }
         }
     }
@@ -233,8 +274,15 @@ fn load_members(archive: &Archive, folder: &str) -> Result<Content> {
 }
 
 /// Everything in a folder of a commit.
-pub(crate) fn load_commit(session: &Session<'_>, checkout: &Checkout, folder: &str) -> Result<Content> {
-    let listing = checkout.prepare(session.context, &session.limits, &[folder.into()])?.into_iter().next();
+pub(crate) fn load_commit_folder(
+    session: &Session<'_>,
+    checkout: &GitCheckout,
+    folder: &str,
+) -> Result<LoadedTree> {
+    let listing = checkout
+        .fetch_listings(session.context, &session.limits, &[folder.into()])?
+        .into_iter()
+        .next();
     let entries = listing.map(|listing| listing.entries).unwrap_or_default();
     let blob = |kind: &ListingKind<Box<str>>| match kind {
         ListingKind::File { handle, .. } => Some(handle.clone()),
@@ -247,12 +295,12 @@ pub(crate) fn load_commit(session: &Session<'_>, checkout: &Checkout, folder: &s
         Ok(())
     })?;
     let mut bytes = bytes.into_iter();
-    let mut content = Content::default();
+    let mut content = LoadedTree::default();
     for entry in entries {
         match entry.kind {
-            ListingKind::Dir => content.dir(entry.path),
+            ListingKind::Dir => content.add_dir(entry.path),
             ListingKind::File { executable, .. } => {
-                content.file(entry.path, executable, bytes.next().unwrap_or_default());
+                content.add_file(entry.path, executable, bytes.next().unwrap_or_default());
             }
         }
     }

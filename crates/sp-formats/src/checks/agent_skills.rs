@@ -1,9 +1,9 @@
 //! Agent Skills: what a `SKILL.md` must be.
 
-use super::Check;
+use super::CheckRule;
 
 /// Frontmatter, then Markdown.
-pub const AS_01: Check = Check {
+pub const AS_01: CheckRule = CheckRule {
     id: "AS-01",
     what: "A skill is a folder with a `SKILL.md`: UTF-8 text that starts, at its first byte, with YAML between two \
            `---` lines, and goes on with Markdown.",
@@ -15,7 +15,7 @@ pub const AS_01: Check = Check {
 };
 
 /// The fields and their forms.
-pub const AS_02: Check = Check {
+pub const AS_02: CheckRule = CheckRule {
     id: "AS-02",
     what: "`name` is 1 to 64 characters of a-z, 0-9 and single hyphens, and is the folder's name. `description` is 1 \
            to 1024 characters, and no other skill's. `compatibility`, if present, is 1 to 500 characters, `metadata` \
@@ -29,7 +29,7 @@ pub const AS_02: Check = Check {
 };
 
 /// The strict reference validator.
-pub const AS_03: Check = Check {
+pub const AS_03: CheckRule = CheckRule {
     id: "AS-03",
     what: "What strict readers refuse is noted even where agents take it: collections in braces or brackets.",
     why: "The reference validator of Agent Skills reads block-style YAML only. A skill that is to pass it writes one \
@@ -41,7 +41,7 @@ pub const AS_03: Check = Check {
 };
 
 /// Values that need quotes.
-pub const AS_04: Check = Check {
+pub const AS_04: CheckRule = CheckRule {
     id: "AS-04",
     what: "A value in the frontmatter that holds a colon followed by a space, or starts with a character that means \
            something to YAML, stands in quotes.",
@@ -52,7 +52,7 @@ pub const AS_04: Check = Check {
 };
 
 /// Fields that only some agents know.
-pub const AS_05: Check = Check {
+pub const AS_05: CheckRule = CheckRule {
     id: "AS-05",
     what: "The frontmatter has the fields of the format: `name`, `description`, `license`, `compatibility`, \
            `metadata`, `allowed-tools`. Any other is named, with the agent that reads it where one is known.",
@@ -64,7 +64,7 @@ pub const AS_05: Check = Check {
 };
 
 /// What a skill costs.
-pub const AS_06: Check = Check {
+pub const AS_06: CheckRule = CheckRule {
     id: "AS-06",
     what: "The body of a `SKILL.md` has no more than 5,000 tokens and 500 lines. What is needed only now and then \
            stands in files of its own, below `references/`.",
@@ -76,7 +76,7 @@ pub const AS_06: Check = Check {
 };
 
 /// Files that the skill refers to.
-pub const AS_07: Check = Check {
+pub const AS_07: CheckRule = CheckRule {
     id: "AS-07",
     what: "Every relative link in the Markdown of a skill, and every file below `scripts/`, `references/` or \
            `assets/` that it names, exists inside the skill.",

@@ -1,9 +1,9 @@
 //! Context Packs: `pack.json` and cited Markdown.
 
-use super::Check;
+use super::CheckRule;
 
 /// The files.
-pub const CP_01: Check = Check {
+pub const CP_01: CheckRule = CheckRule {
     id: "CP-01",
     what: "A context pack is a folder with a `pack.json` and perhaps `cursor.md`, `AGENTS.md`, `skills.md`, \
            `sources.md`, `prompts.md` and `tasks.md`, all in UTF-8 without a byte-order mark and with LF at the \
@@ -15,7 +15,7 @@ pub const CP_01: Check = Check {
 };
 
 /// The manifest.
-pub const CP_02: Check = Check {
+pub const CP_02: CheckRule = CheckRule {
     id: "CP-02",
     what: "`pack.json` states the version of the specification, a ULID or UUID of its own, when it was made in UTC, \
            by what, for which project, and lists its files with their SHA-256 and its sources with id, URL, title, \
@@ -26,7 +26,7 @@ pub const CP_02: Check = Check {
 };
 
 /// Paths.
-pub const CP_03: Check = Check {
+pub const CP_03: CheckRule = CheckRule {
     id: "CP-03",
     what: "A path in `files` stays inside the pack, is no link, stands there once, also when case does not count, \
            and is not `pack.json`. Every file that lies there is listed. Members that nobody knows are kept.",
@@ -36,7 +36,7 @@ pub const CP_03: Check = Check {
 };
 
 /// The frontmatter.
-pub const CP_04: Check = Check {
+pub const CP_04: CheckRule = CheckRule {
     id: "CP-04",
     what: "Every Markdown file begins with frontmatter: `file` is its path, `pack_id` and `spec_version` are those \
            of `pack.json`.",
@@ -47,7 +47,7 @@ pub const CP_04: Check = Check {
 };
 
 /// The rules for agents.
-pub const CP_05: Check = Check {
+pub const CP_05: CheckRule = CheckRule {
     id: "CP-05",
     what: "`cursor.md` and `AGENTS.md` have the title `# Project:` with the project's name, and the sections Summary, \
            Stack, Conventions, Current focus, Don't and Citations, in this order. `AGENTS.md` does not speak of \
@@ -58,7 +58,7 @@ pub const CP_05: Check = Check {
 };
 
 /// The skills.
-pub const CP_06: Check = Check {
+pub const CP_06: CheckRule = CheckRule {
     id: "CP-06",
     what: "`skills.md` has 3 to 12 sections, each with `Context:`, `Pattern:` with bullets, and `Sources:` with \
            footnotes.",
@@ -68,7 +68,7 @@ pub const CP_06: Check = Check {
 };
 
 /// The bibliography.
-pub const CP_07: Check = Check {
+pub const CP_07: CheckRule = CheckRule {
     id: "CP-07",
     what: "`sources.md` has a section `## [^src_…]` for each source, with Title, URL, Kind, Published where it is \
            known, Captured, a Summary of two to four sentences, and Key claims, as `pack.json` has them.",
@@ -78,7 +78,7 @@ pub const CP_07: Check = Check {
 };
 
 /// The prompts.
-pub const CP_08: Check = Check {
+pub const CP_08: CheckRule = CheckRule {
     id: "CP-08",
     what: "`prompts.md` has 3 to 8 sections, each with the prompt in a fenced block of `text`, and `Sources:`.",
     why: "A prompt is pasted as it stands: what belongs to it must be seen.",
@@ -87,7 +87,7 @@ pub const CP_08: Check = Check {
 };
 
 /// The tasks.
-pub const CP_09: Check = Check {
+pub const CP_09: CheckRule = CheckRule {
     id: "CP-09",
     what: "`tasks.md` has sections `## 1. …`, `## 2. …` without gaps, each with bullets and an `Acceptance:`.",
     why: "The order is the dependency, and a task that cannot be seen to be done never is.",
@@ -96,7 +96,7 @@ pub const CP_09: Check = Check {
 };
 
 /// What makes a pack valid.
-pub const CP_10: Check = Check {
+pub const CP_10: CheckRule = CheckRule {
     id: "CP-10",
     what: "Every listed file is there with its hash. Every footnote `[^src_…]` outside of code leads to a section of \
            `sources.md` and to a source of `pack.json`, and these two name the same sources.",

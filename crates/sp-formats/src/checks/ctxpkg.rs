@@ -1,9 +1,9 @@
 //! Packages: `.ctxpkg`.
 
-use super::Check;
+use super::CheckRule;
 
 /// One JSON object.
-pub const PK_01: Check = Check {
+pub const PK_01: CheckRule = CheckRule {
     id: "PK-01",
     what: "A package is one UTF-8 JSON object with `manifest` and `content`, at most 10 MiB, nested at most 128 \
            levels, without a byte-order mark, without anything behind it, and without a key that stands twice in \
@@ -15,7 +15,7 @@ pub const PK_01: Check = Check {
 };
 
 /// What is stated.
-pub const PK_02: Check = Check {
+pub const PK_02: CheckRule = CheckRule {
     id: "PK-02",
     what: "Members that nobody knows are kept. `schema_version` and `context_graph.format` are stated. Nothing \
            stands beside `manifest` and `content`.",
@@ -26,7 +26,7 @@ pub const PK_02: Check = Check {
 };
 
 /// The manifest.
-pub const PK_03: Check = Check {
+pub const PK_03: CheckRule = CheckRule {
     id: "PK-03",
     what: "The manifest says who the package is: schema 1 or 2, a name of a-z, A-Z, 0-9, `.`, `_` and `-` that may \
            start with `@scope/`, a SemVer version, a description, when it was made and by what, and its layers, \
@@ -37,7 +37,7 @@ pub const PK_03: Check = Check {
 };
 
 /// What schema 2 adds.
-pub const PK_04: Check = Check {
+pub const PK_04: CheckRule = CheckRule {
     id: "PK-04",
     what: "A package of schema 2 may state its level (1, 2 or 3), its scope, a summary of its graph, its \
            visibility and its kind: context, skills, addon or grammar. What it states is so.",
@@ -48,7 +48,7 @@ pub const PK_04: Check = Check {
 };
 
 /// Dependencies.
-pub const PK_05: Check = Check {
+pub const PK_05: CheckRule = CheckRule {
     id: "PK-05",
     what: "Dependencies are a list of `{name, version_req, optional}` or an object from names to ranges; ranges \
            are SemVer; conflicts are names; nothing is named twice.",
@@ -58,7 +58,7 @@ pub const PK_05: Check = Check {
 };
 
 /// Layers.
-pub const PK_06: Check = Check {
+pub const PK_06: CheckRule = CheckRule {
     id: "PK-06",
     what: "The layers are `knowledge`, `gotchas`, `graph`, `session`, `patterns` and `policies`; each is an \
            object, and its entries stand in lists.",
@@ -68,7 +68,7 @@ pub const PK_06: Check = Check {
 };
 
 /// Layers as declared.
-pub const PK_07: Check = Check {
+pub const PK_07: CheckRule = CheckRule {
     id: "PK-07",
     what: "Every layer that is declared is there, every layer that is there is declared, and entries have the \
            members that other tools demand.",
@@ -79,7 +79,7 @@ pub const PK_07: Check = Check {
 };
 
 /// Hashes.
-pub const PK_08: Check = Check {
+pub const PK_08: CheckRule = CheckRule {
     id: "PK-08",
     what: "`content_hash` is the SHA-256 of the content as it stands there, white space outside strings left out; \
            `byte_size` is the number of those bytes; `sha256` is that of `name:version:content_hash`.",
@@ -89,7 +89,7 @@ pub const PK_08: Check = Check {
 };
 
 /// The signature.
-pub const PK_11: Check = Check {
+pub const PK_11: CheckRule = CheckRule {
     id: "PK-11",
     what: "A signature is Ed25519 in lower-case hex over name, version and composite hash, and it holds.",
     why: "It says who made the package. One that does not hold says that somebody changed it, or that it is \
@@ -99,7 +99,7 @@ pub const PK_11: Check = Check {
 };
 
 /// The second signature.
-pub const PK_12: Check = Check {
+pub const PK_12: CheckRule = CheckRule {
     id: "PK-12",
     what: "A second signature, `manifest_value`, covers the whole manifest.",
     why: "The first leaves description, author, dependencies, tags and times open: anybody can change them and the \
@@ -109,7 +109,7 @@ pub const PK_12: Check = Check {
 };
 
 /// Unsigned.
-pub const PK_13: Check = Check {
+pub const PK_13: CheckRule = CheckRule {
     id: "PK-13",
     what: "A package is signed.",
     why: "Hashes tell that a package is whole, and not who made it. Whoever can change the content can change the \
@@ -119,7 +119,7 @@ pub const PK_13: Check = Check {
 };
 
 /// Nodes and edges.
-pub const PK_15: Check = Check {
+pub const PK_15: CheckRule = CheckRule {
     id: "PK-15",
     what: "A node has `id`, `type` and `content`; ids are unique; activation and confidence lie between 0 and 1. \
            An edge has `from`, `to` and `type`, and leads from a node to a node.",
@@ -129,7 +129,7 @@ pub const PK_15: Check = Check {
 };
 
 /// Levels.
-pub const PK_16: Check = Check {
+pub const PK_16: CheckRule = CheckRule {
     id: "PK-16",
     what: "A package reaches the level that it claims: 1 has nodes, 2 has edges too, 3 has an activation on every \
            node, a weight on every edge, and a node that fades.",
@@ -139,7 +139,7 @@ pub const PK_16: Check = Check {
 };
 
 /// Documents.
-pub const PK_24: Check = Check {
+pub const PK_24: CheckRule = CheckRule {
     id: "PK-24",
     what: "A package of skills carries at most 256 files of at most 1 MiB, 8 MiB in all, each with a safe path, \
            the SHA-256 of its bytes, and its bytes packed with Zstandard and base64, sorted by path.",

@@ -6,14 +6,14 @@
 mod agent_skills;
 mod context_pack;
 mod ctxpkg;
-mod safety;
+mod security;
 mod skillbag;
 mod skillpacks;
 
 pub use agent_skills::*;
 pub use context_pack::*;
 pub use ctxpkg::*;
-pub use safety::*;
+pub use security::*;
 pub use skillbag::*;
 pub use skillpacks::*;
 
@@ -21,7 +21,7 @@ use crate::rules::RULE_SETS;
 
 /// A rule that can be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Check {
+pub struct CheckRule {
     /// The id of the rule, such as `SP-17`.
     pub id: &'static str,
     /// What it asks.
@@ -34,7 +34,7 @@ pub struct Check {
     pub good: &'static str,
 }
 
-impl Check {
+impl CheckRule {
     /// What it asks, in a line.
     pub fn title(&self) -> &'static str {
         let rules = RULE_SETS.iter().flat_map(|set| set.rules);
@@ -43,16 +43,16 @@ impl Check {
 }
 
 /// Every rule that can be reported, in the order of their ids.
-pub const CHECKS: &[&Check] = &[
-    &AS_01, &AS_02, &AS_03, &AS_04, &AS_05, &AS_06, &AS_07, &CP_01, &CP_02, &CP_03, &CP_04, &CP_05, &CP_06, &CP_07,
-    &CP_08, &CP_09, &CP_10, &PK_01, &PK_02, &PK_03, &PK_04, &PK_05, &PK_06, &PK_07, &PK_08, &PK_11, &PK_12, &PK_13,
-    &PK_15, &PK_16, &PK_24, &SB_01, &SB_02, &SB_04, &SB_07, &SB_10, &SB_11, &SB_12, &SB_16, &SB_17, &SB_23, &SE_03,
-    &SE_04, &SE_09, &SP_02, &SP_03, &SP_04, &SP_05, &SP_08, &SP_10, &SP_11, &SP_12, &SP_13, &SP_17, &SP_19, &SP_21,
-    &SP_27, &SP_28, &SP_33,
+pub const CHECKS: &[&CheckRule] = &[
+    &AS_01, &AS_02, &AS_03, &AS_04, &AS_05, &AS_06, &AS_07, &CP_01, &CP_02, &CP_03, &CP_04, &CP_05,
+    &CP_06, &CP_07, &CP_08, &CP_09, &CP_10, &PK_01, &PK_02, &PK_03, &PK_04, &PK_05, &PK_06, &PK_07,
+    &PK_08, &PK_11, &PK_12, &PK_13, &PK_15, &PK_16, &PK_24, &SB_01, &SB_02, &SB_04, &SB_07, &SB_10,
+    &SB_11, &SB_12, &SB_16, &SB_17, &SB_23, &SE_03, &SE_04, &SE_09, &SP_02, &SP_03, &SP_04, &SP_05,
+    &SP_08, &SP_10, &SP_11, &SP_12, &SP_13, &SP_17, &SP_19, &SP_21, &SP_27, &SP_28, &SP_33,
 ];
 
 /// The rule with this id, in whatever case it is written.
-pub fn find(id: &str) -> Option<&'static Check> {
+pub fn find_check(id: &str) -> Option<&'static CheckRule> {
     CHECKS.iter().find(|check| check.id.eq_ignore_ascii_case(id)).copied()
 }
 
@@ -62,12 +62,12 @@ pub struct ExampleFile {
     /// Its path.
     pub path: &'static str,
     /// What it is.
-    pub content: Content,
+    pub content: ExampleContent,
 }
 
 /// What a file of an example is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum ExampleContent {
     /// A file with this text.
     Text(String),
     /// A link with this target.
@@ -75,15 +75,20 @@ pub enum Content {
 }
 
 /// The files of an example: `==> path` starts one, `==> path -> target` is a link.
-pub fn files(example: &'static str) -> Vec<ExampleFile> {
+pub fn example_files(example: &'static str) -> Vec<ExampleFile> {
     let mut files: Vec<ExampleFile> = Vec::new();
     for line in example.split_inclusive('\n') {
         match (line.strip_prefix("==> "), files.last_mut()) {
             (Some(heading), _) => files.push(match heading.trim_end().split_once(" -> ") {
-                Some((path, target)) => ExampleFile { path, content: Content::Link(target) },
-                None => ExampleFile { path: heading.trim_end(), content: Content::Text(String::new()) },
+                Some((path, target)) => ExampleFile { path, content: ExampleContent::Link(target) },
+                None => ExampleFile {
+                    path: heading.trim_end(),
+                    content: ExampleContent::Text(String::new()),
+                },
             }),
-            (None, Some(ExampleFile { content: Content::Text(text), .. })) => text.push_str(line),
+            (None, Some(ExampleFile { content: ExampleContent::Text(text), .. })) => {
+                text.push_str(line)
+            }
             (None, _) => {}
         }
     }
@@ -92,12 +97,14 @@ pub fn files(example: &'static str) -> Vec<ExampleFile> {
 
 /// The first lines of a text of an example, and how many more there are: one that is bad because
 /// it is long need not be shown whole.
-pub fn shortened(text: &str) -> (String, usize) {
-    const LONG: usize = 60;
-    const SHOWN: usize = 8;
+pub fn truncate_example(text: &str) -> (String, usize) {
+    const MAX_FULL_LINES: usize = 60;
+    const PREVIEW_LINES: usize = 8;
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     match lines.len() {
-        length if length > LONG => (lines[..SHOWN].concat(), length - SHOWN),
+        length if length > MAX_FULL_LINES => {
+            (lines[..PREVIEW_LINES].concat(), length - PREVIEW_LINES)
+        }
         _ => (text.into(), 0),
     }
 }
@@ -111,17 +118,31 @@ mod tests {
         assert!(CHECKS.is_sorted_by_key(|check| check.id));
         for check in CHECKS {
             assert_ne!(check.title(), check.what, "{} has no title in `rules.rs`", check.id);
-            assert!(check.what.ends_with('.') && check.why.ends_with('.'), "{} is not in sentences", check.id);
-            assert!(!files(check.bad).is_empty() && !files(check.good).is_empty(), "{} has no examples", check.id);
+            assert!(
+                check.what.ends_with('.') && check.why.ends_with('.'),
+                "{} is not in sentences",
+                check.id
+            );
+            assert!(
+                !example_files(check.bad).is_empty() && !example_files(check.good).is_empty(),
+                "{} has no examples",
+                check.id
+            );
             assert_ne!(check.bad, check.good);
-            assert_eq!(find(&check.id.to_lowercase()), Some(*check));
+            assert_eq!(find_check(&check.id.to_lowercase()), Some(*check));
         }
     }
 
     #[test]
     fn an_example_is_files_and_links() {
-        let files = files("==> a/SKILL.md\none\ntwo\n==> b -> a\n");
+        let files = example_files("==> a/SKILL.md\none\ntwo\n==> b -> a\n");
         let content: Vec<_> = files.iter().map(|file| (file.path, &file.content)).collect();
-        assert_eq!(content, [("a/SKILL.md", &Content::Text("one\ntwo\n".into())), ("b", &Content::Link("a"))]);
+        assert_eq!(
+            content,
+            [
+                ("a/SKILL.md", &ExampleContent::Text("one\ntwo\n".into())),
+                ("b", &ExampleContent::Link("a"))
+            ]
+        );
     }
 }

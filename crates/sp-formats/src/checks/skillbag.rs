@@ -1,9 +1,9 @@
 //! SkillBag: what a workspace with `.skills/`, and a source of skills for one, must be.
 
-use super::Check;
+use super::CheckRule;
 
 /// The files of a workspace.
-pub const SB_01: Check = Check {
+pub const SB_01: CheckRule = CheckRule {
     id: "SB-01",
     what: "A workspace has a `SKILLBAG.md` whose first line states the version, `SkillBag vX.Y.Z`, and a \
            `.skills/SKILLS.md` if it has `.skills/`. `USER_CONTEXT.md` is not tracked by git.",
@@ -14,7 +14,7 @@ pub const SB_01: Check = Check {
 };
 
 /// The catalog.
-pub const SB_02: Check = Check {
+pub const SB_02: CheckRule = CheckRule {
     id: "SB-02",
     what: "`.skills/SKILLS.md` has one line for each skill below `.skills/`, exactly `<name>: <description>` as the \
            skill's frontmatter has them, sorted by name, and no other line.",
@@ -31,7 +31,7 @@ pub const SB_02: Check = Check {
 };
 
 /// The skills of a bag.
-pub const SB_04: Check = Check {
+pub const SB_04: CheckRule = CheckRule {
     id: "SB-04",
     what: "Every folder below `.skills/` is a skill: its `SKILL.md` has a `name`, which is the folder's, and a \
            `description` of one line.",
@@ -47,7 +47,7 @@ pub const SB_04: Check = Check {
 };
 
 /// Parameters.
-pub const SB_07: Check = Check {
+pub const SB_07: CheckRule = CheckRule {
     id: "SB-07",
     what: "A `Parameters` section has a fenced block of YAML with the lists `required` and `optional`. Names are \
            unique, and a required parameter has no default.",
@@ -65,7 +65,7 @@ pub const SB_07: Check = Check {
 };
 
 /// Dependencies of a workspace.
-pub const SB_10: Check = Check {
+pub const SB_10: CheckRule = CheckRule {
     id: "SB-10",
     what: "Below the heading `Dependencies` of a context file a fenced block of YAML has a list `dependencies`, each \
            entry with `name`, `version` and `source`.",
@@ -77,7 +77,7 @@ pub const SB_10: Check = Check {
 };
 
 /// Dependencies of a skill.
-pub const SB_11: Check = Check {
+pub const SB_11: CheckRule = CheckRule {
     id: "SB-11",
     what: "Below the heading `Dependencies` of a skill a fenced block of YAML lists the skills that it needs, each \
            with a `name` and, if it is not to be found here, a `source`. No skill needs itself, not even by way of \
@@ -97,7 +97,7 @@ pub const SB_11: Check = Check {
 };
 
 /// Sources.
-pub const SB_12: Check = Check {
+pub const SB_12: CheckRule = CheckRule {
     id: "SB-12",
     what: "A source has `AGENTS.md`, `.skills/` and `.skills/SKILLS.md` at its root. `AGENTS.md` names it a \
            `SKILLBAG`, says that its skills live under `.skills/`, and mentions the catalog.",
@@ -110,7 +110,7 @@ pub const SB_12: Check = Check {
 };
 
 /// Which skill prevails.
-pub const SB_16: Check = Check {
+pub const SB_16: CheckRule = CheckRule {
     id: "SB-16",
     what: "Below the heading `Conflict resolution` of a context file a fenced block of YAML has a list \
            `conflict-resolution` of skills, the one that prevails first.",
@@ -122,7 +122,7 @@ pub const SB_16: Check = Check {
 };
 
 /// The reserved skill.
-pub const SB_17: Check = Check {
+pub const SB_17: CheckRule = CheckRule {
     id: "SB-17",
     what: "A workspace with `.skills/` has the reserved skill `skillbag-get-skills`, and the catalog has its line, \
            `skillbag-get-skills: Install one or more skills into .skills/.`, to the letter.",
@@ -135,7 +135,7 @@ pub const SB_17: Check = Check {
 };
 
 /// Tags.
-pub const SB_23: Check = Check {
+pub const SB_23: CheckRule = CheckRule {
     id: "SB-23",
     what: "Below the heading `Tags` of a context file a fenced block of YAML has `tags`, which by skill adds and \
            removes tags of the form `#group/name`.",

@@ -1,9 +1,9 @@
 //! Skillpacks: what a repository of skills and its packs must be.
 
-use super::Check;
+use super::CheckRule;
 
 /// No skill at the top.
-pub const SP_02: Check = Check {
+pub const SP_02: CheckRule = CheckRule {
     id: "SP-02",
     what: "`skills/` itself is no skill: there is no `skills/SKILL.md`.",
     why: "A skill's id is its path below `skills/`, and the top has none. With a `SKILL.md` there, everything below \
@@ -13,7 +13,7 @@ pub const SP_02: Check = Check {
 };
 
 /// Parents that are no skills.
-pub const SP_03: Check = Check {
+pub const SP_03: CheckRule = CheckRule {
     id: "SP-03",
     what: "A folder with a `SKILL.md` has no other `SKILL.md` below it. If it has, only the innermost are skills.",
     why: "The outer one is neither listed nor installed, which its author hardly ever expects.",
@@ -24,7 +24,7 @@ pub const SP_03: Check = Check {
 };
 
 /// Links.
-pub const SP_04: Check = Check {
+pub const SP_04: CheckRule = CheckRule {
     id: "SP-04",
     what: "A skill's folder may be a link. Its `SKILL.md` may be one only if the folder is, and a link that leads \
            back to a folder that it lies in is not followed.",
@@ -36,7 +36,7 @@ pub const SP_04: Check = Check {
 };
 
 /// Ids.
-pub const SP_05: Check = Check {
+pub const SP_05: CheckRule = CheckRule {
     id: "SP-05",
     what: "A skill's id is its path below `skills/`, so every folder on the way has a name that an id can hold: \
            UTF-8, and no control character such as a tab.",
@@ -46,7 +46,7 @@ pub const SP_05: Check = Check {
 };
 
 /// Repositories.
-pub const SP_08: Check = Check {
+pub const SP_08: CheckRule = CheckRule {
     id: "SP-08",
     what: "The `repo` of an import is an address that git can fetch from without running a stranger's program: \
            `https://`, `ssh://`, `git://`, `file://`, a shorthand such as `github.com/<org>/<repo>`, or a path.",
@@ -57,7 +57,7 @@ pub const SP_08: Check = Check {
 };
 
 /// Refs.
-pub const SP_10: Check = Check {
+pub const SP_10: CheckRule = CheckRule {
     id: "SP-10",
     what: "An import says which tag, branch or commit it takes, in `ref`.",
     why: "Without one, whatever the other side's default branch holds that day is installed, and two machines get \
@@ -68,7 +68,7 @@ pub const SP_10: Check = Check {
 };
 
 /// The keys of a pack.
-pub const SP_11: Check = Check {
+pub const SP_11: CheckRule = CheckRule {
     id: "SP-11",
     what: "A pack is a YAML mapping with a `name` and at least one of `include` and `imports`; each import has a \
            `repo` and an `include`. There are no other keys than the format's, and none stands twice.",
@@ -80,7 +80,7 @@ pub const SP_11: Check = Check {
 };
 
 /// Names of packs.
-pub const SP_12: Check = Check {
+pub const SP_12: CheckRule = CheckRule {
     id: "SP-12",
     what: "No two packs of a repository have the same `name`.",
     why: "A pack is installed by its name, and what is installed is recorded under it.",
@@ -91,7 +91,7 @@ pub const SP_12: Check = Check {
 };
 
 /// Folder names.
-pub const SP_13: Check = Check {
+pub const SP_13: CheckRule = CheckRule {
     id: "SP-13",
     what: "`install.prefix` and `install.sep` make folder names that every file system can hold, and \
            `install.flatten` is `true` or `false`.",
@@ -104,7 +104,7 @@ pub const SP_13: Check = Check {
 };
 
 /// Patterns that do nothing.
-pub const SP_17: Check = Check {
+pub const SP_17: CheckRule = CheckRule {
     id: "SP-17",
     what: "Every `include` pattern matches at least one skill; an `exclude` pattern that takes nothing out is a \
            warning.",
@@ -117,7 +117,7 @@ pub const SP_17: Check = Check {
 };
 
 /// Two skills for one folder.
-pub const SP_19: Check = Check {
+pub const SP_19: CheckRule = CheckRule {
     id: "SP-19",
     what: "No two skills that a pack selects get the same folder name, not even in another case or Unicode form.",
     why: "One would overwrite the other in the sink.",
@@ -130,7 +130,7 @@ pub const SP_19: Check = Check {
 };
 
 /// What can be copied.
-pub const SP_21: Check = Check {
+pub const SP_21: CheckRule = CheckRule {
     id: "SP-21",
     what: "A skill consists of files, folders, and links to either. A link to nothing, a link that leads back to \
            where it stands, a socket, a pipe or a device is an error.",
@@ -142,7 +142,7 @@ pub const SP_21: Check = Check {
 };
 
 /// Sinks.
-pub const SP_27: Check = Check {
+pub const SP_27: CheckRule = CheckRule {
     id: "SP-27",
     what: "A sink in the config has an absolute path, or one below `~/`.",
     why: "A sink is one place, wherever `sp` is started.",
@@ -151,7 +151,7 @@ pub const SP_27: Check = Check {
 };
 
 /// The config.
-pub const SP_28: Check = Check {
+pub const SP_28: CheckRule = CheckRule {
     id: "SP-28",
     what: "The config is a YAML mapping with the keys `sinks` and `limits`, both optional.",
     why: "A key that is misspelt would be passed over in silence.",
@@ -160,7 +160,7 @@ pub const SP_28: Check = Check {
 };
 
 /// The letter of patterns.
-pub const SP_33: Check = Check {
+pub const SP_33: CheckRule = CheckRule {
     id: "SP-33",
     what: "A pattern is not empty, does not start with `/` or `./`, and does not end with `/`. `*` matches within a \
            folder, `**` across folders, and nothing else is special.",

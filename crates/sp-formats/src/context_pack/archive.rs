@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sp_tree::{Archive, ArchiveError, ListingKind, RelPath, stored_zip};
+use sp_tree::{Archive, ArchiveError, ListingKind, RelPath, zip_files as write_zip};
 use thiserror::Error;
 
-use super::{ContextPack, Entries, Entry, MANIFEST};
+use super::{ContextPack, ContextPackEntries, ContextPackEntry, MANIFEST_FILE};
 
 /// The folder in every zip.
-const FOLDER: &str = "context-pack";
+const ZIP_FOLDER: &str = "context-pack";
 
 /// Why a zip holds no pack.
 #[derive(Debug, Error)]
-pub enum ZipError {
+pub enum ContextPackZipError {
     /// A member cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -22,41 +22,47 @@ pub enum ZipError {
 }
 
 /// What lies in the one folder of a zip.
-pub fn unzipped(archive: &Archive) -> Result<Entries, ZipError> {
-    let mut entries = Entries::new();
+pub fn unzip_entries(archive: &Archive) -> Result<ContextPackEntries, ContextPackZipError> {
+    let mut entries = ContextPackEntries::new();
     for entry in &archive.listing.entries {
         match &entry.kind {
             ListingKind::Dir => {}
             ListingKind::File { handle, .. } => {
                 let bytes = archive.read(&entry.path, handle)?;
-                entries.insert(entry.path.to_string(), Entry::File(bytes));
+                entries.insert(entry.path.to_string(), ContextPackEntry::File(bytes));
             }
         }
     }
     let top = |path: &RelPath| path.segments().next().unwrap_or_default().to_owned();
-    let tops: BTreeSet<String> = archive.listing.entries.iter().map(|entry| top(&entry.path)).collect();
+    let tops: BTreeSet<String> =
+        archive.listing.entries.iter().map(|entry| top(&entry.path)).collect();
     match tops.first() {
         Some(top) if tops.len() == 1 && !entries.contains_key(top) => {
             let inside = format!("{top}/");
-            let below = |(path, entry): (String, Entry)| Some((path.strip_prefix(&inside)?.to_owned(), entry));
+            let below = |(path, entry): (String, ContextPackEntry)| {
+                Some((path.strip_prefix(&inside)?.to_owned(), entry))
+            };
             Ok(entries.into_iter().filter_map(below).collect())
         }
-        _ => Err(ZipError::NoFolder),
+        _ => Err(ContextPackZipError::NoFolder),
     }
 }
 
 /// The files of a pack with their bytes, and nothing that it does not list.
-pub fn listed(pack: &ContextPack, entries: &Entries) -> BTreeMap<String, Vec<u8>> {
-    let names = pack.manifest.files.iter().map(|entry| entry.path.as_str()).chain([MANIFEST]);
+pub fn listed_files(pack: &ContextPack, entries: &ContextPackEntries) -> BTreeMap<String, Vec<u8>> {
+    let names = pack.manifest.files.iter().map(|entry| entry.path.as_str()).chain([MANIFEST_FILE]);
     let bytes = |name: &str| match entries.get(name) {
-        Some(Entry::File(bytes)) => Some((name.to_owned(), bytes.clone())),
+        Some(ContextPackEntry::File(bytes)) => Some((name.to_owned(), bytes.clone())),
         _ => None,
     };
     names.filter_map(bytes).collect()
 }
 
 /// The zip of these files: the same files give the same bytes.
-pub fn zipped(files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
-    let inside = files.iter().map(|(path, bytes)| (format!("{FOLDER}/{path}"), bytes.clone())).collect();
-    Ok(stored_zip(&inside)?)
+pub fn zip_files(
+    files: &BTreeMap<String, Vec<u8>>,
+) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+    let inside =
+        files.iter().map(|(path, bytes)| (format!("{ZIP_FOLDER}/{path}"), bytes.clone())).collect();
+    Ok(write_zip(&inside)?)
 }

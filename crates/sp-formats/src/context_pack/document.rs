@@ -6,30 +6,30 @@ use std::sync::Arc;
 
 use sp_tree::Limits;
 
-use super::manifest::{Manifest, is_pack_id, is_source_id, is_spec_version};
-use super::references::{Reference, code, references_outside};
-use super::{FILES, SOURCES, shape, text_of};
+use super::footnotes::{SourceFootnote, code_regions, footnotes_outside_code};
+use super::manifest::{ContextPackManifest, is_known_spec_version, is_pack_id, is_source_id};
+use super::{KNOWN_FILES, SOURCES_FILE, decode_text, layout};
 use crate::checks::{CP_01, CP_04, CP_07};
-use crate::markdown::{Section, frontmatter, read_sections, report_unread, sections};
+use crate::markdown::{MarkdownSection, find_frontmatter, read_sections, report_unread, sections};
 use crate::printable::printable;
 use crate::report::{Report, Severity};
-use crate::yaml::{self, Node, Value};
+use crate::yaml::{self, YamlNode, YamlValue};
 
 /// A Markdown file of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
+pub struct ContextPackDocument {
     /// Its text.
     pub text: Arc<str>,
     /// Where the Markdown begins, behind the frontmatter.
-    pub body: usize,
+    pub body_start: usize,
     /// The footnotes in it.
-    pub refers: Vec<Reference>,
+    pub footnotes: Vec<SourceFootnote>,
     /// The sources that it defines: those of `sources.md`.
-    pub defines: Vec<Reference>,
+    pub definitions: Vec<SourceFootnote>,
 }
 
 /// The text below each `##`, its heading with it, by the words of the heading. One that comes again has a number.
-pub fn chapters(body: &str) -> BTreeMap<String, &str> {
+pub fn sections_by_title(body: &str) -> BTreeMap<String, &str> {
     let mut chapters = BTreeMap::new();
     let mut times: BTreeMap<&str, usize> = BTreeMap::new();
     for section in sections(body, 0).iter().filter(|section| section.depth() == 2) {
@@ -52,52 +52,64 @@ pub fn chapters(body: &str) -> BTreeMap<String, &str> {
 pub(super) fn read(
     path: &str,
     bytes: &[u8],
-    (manifest, limits): (&Manifest, &Limits),
+    (manifest, limits): (&ContextPackManifest, &Limits),
     report: &mut Report,
-) -> Option<Document> {
+) -> Option<ContextPackDocument> {
     if !path.ends_with(".md") {
         report
-            .whole(Severity::Warning, &CP_01, "a pack has Markdown files only")
+            .whole_file(Severity::Warning, &CP_01, "a pack has Markdown files only")
             .help("take it out of the pack; agents do not read it");
         return None;
     }
-    if !FILES.contains(&path) {
+    if !KNOWN_FILES.contains(&path) {
         report
-            .whole(Severity::Warning, &CP_01, "no file of a pack is called so")
-            .help(format!("the files are: {}", FILES.join(", ")));
+            .whole_file(Severity::Warning, &CP_01, "no file of a pack is called so")
+            .help(format!("the files are: {}", KNOWN_FILES.join(", ")));
     }
     if bytes.len() as u64 > limits.markdown_bytes {
-        let message = format!("it has {} bytes, more than the limit of {}", bytes.len(), limits.markdown_bytes);
-        report.whole(Severity::Error, &CP_01, message).help("split it; no agent reads that much");
+        let message = format!(
+            "it has {} bytes, more than the limit of {}",
+            bytes.len(),
+            limits.markdown_bytes
+        );
+        report
+            .whole_file(Severity::Error, &CP_01, message)
+            .help("split it; no agent reads that much");
         return None;
     }
-    let text = text_of(bytes, report)?;
+    let text = decode_text(bytes, report)?;
     let front = check_frontmatter(path, &text, (manifest, limits), report);
     let body = front.unwrap_or(0);
-    let ((all, unread_from), code) = (read_sections(&text, body), code(&text, body));
+    let ((all, unread_from), code) = (read_sections(&text, body), code_regions(&text, body));
     report_unread(unread_from, report);
-    let labels = if path == SOURCES { labels(&text, &all) } else { Vec::new() };
+    let labels = if path == SOURCES_FILE { source_labels(&text, &all) } else { Vec::new() };
     let own: BTreeSet<usize> = labels.iter().map(|label| label.span.start).collect();
-    let mut refers = references_outside(&code, &text, body);
+    let mut refers = footnotes_outside_code(&code, &text, body);
     refers.retain(|one| !own.contains(&one.span.start));
-    let defines = definitions(labels, report);
-    let page = shape::Page { text: &text, body, sections: &all, code: &code, refers: &refers };
+    let defines = unique_definitions(labels, report);
+    let page = layout::ParsedContextDocument {
+        text: &text,
+        body_start: body,
+        sections: &all,
+        code: &code,
+        footnotes: &refers,
+    };
     // Without frontmatter it may be anything; that is told first.
     if front.is_some() {
-        shape::check(path, &page, manifest, report);
+        layout::check_layout(path, &page, manifest, report);
     }
-    Some(Document { text, body, refers, defines })
+    Some(ContextPackDocument { text, body_start: body, footnotes: refers, definitions: defines })
 }
 
 /// Reads the frontmatter, if there is any, and holds it against the manifest; where the Markdown begins.
 fn check_frontmatter(
     path: &str,
     text: &str,
-    (manifest, limits): (&Manifest, &Limits),
+    (manifest, limits): (&ContextPackManifest, &Limits),
     report: &mut Report,
 ) -> Option<usize> {
-    let Some((block, body)) = frontmatter(text) else {
-        no_block(text, report);
+    let Some((block, body)) = find_frontmatter(text) else {
+        report_missing_frontmatter(text, report);
         return None;
     };
     let root = match yaml::parse(&text[block.clone()], limits) {
@@ -108,11 +120,13 @@ fn check_frontmatter(
         Err(error) => {
             let help = error.help();
             let span = block.start + error.span.start..block.start + error.span.end;
-            report.error(&CP_04, span, format!("the frontmatter is not YAML: {}", error.message)).help(help);
+            report
+                .error(&CP_04, span, format!("the frontmatter is not YAML: {}", error.message))
+                .help(help);
             return Some(body);
         }
     };
-    if !root.is_null() && !matches!(root.value, Value::Map(_)) {
+    if !root.is_null() && !matches!(root.value, YamlValue::Map(_)) {
         let message = format!("the frontmatter must be a mapping, not {}", root.kind());
         report.error(&CP_04, root.span.clone(), message).help("write `file: …`, a line each");
         return Some(body);
@@ -121,21 +135,27 @@ fn check_frontmatter(
     let opening = first..first + "---".len();
     // What is wrong in the manifest was told there, and is nothing to go by.
     let pack_id = Some(manifest.pack_id.as_str()).filter(|id| is_pack_id(id));
-    let version = Some(manifest.spec_version.as_str()).filter(|version| is_spec_version(version));
+    let version =
+        Some(manifest.spec_version.as_str()).filter(|version| is_known_spec_version(version));
     for (key, wanted) in [("file", Some(path)), ("pack_id", pack_id), ("spec_version", version)] {
         match (root.get(key), wanted) {
             (None, _) => {
-                let help = format!("add `{key}: {}`", wanted.map_or_else(|| "…".into(), |wanted| written(key, wanted)));
-                report.error(&CP_04, opening.clone(), format!("the frontmatter has no `{key}`")).help(help);
+                let help = format!(
+                    "add `{key}: {}`",
+                    wanted.map_or_else(|| "…".into(), |wanted| frontmatter_value(key, wanted))
+                );
+                report
+                    .error(&CP_04, opening.clone(), format!("the frontmatter has no `{key}`"))
+                    .help(help);
             }
-            (Some(node), Some(wanted)) => check_member(key, node, wanted, report),
+            (Some(node), Some(wanted)) => check_frontmatter_field(key, node, wanted, report),
             (Some(_), None) => {}
         }
     }
     Some(body)
 }
 
-fn no_block(text: &str, report: &mut Report) {
+fn report_missing_frontmatter(text: &str, report: &mut Report) {
     let first = text.lines().next().unwrap_or_default();
     if first.trim_start_matches('\u{feff}').trim_end() == "---" {
         let message = "the frontmatter does not end";
@@ -143,11 +163,11 @@ fn no_block(text: &str, report: &mut Report) {
         return;
     }
     let help = "begin with `---`, `file: …`, `pack_id: …`, `spec_version: \"0.1\"`, `---`; `sp context seal` writes it";
-    report.whole(Severity::Error, &CP_04, "it has no frontmatter").help(help);
+    report.whole_file(Severity::Error, &CP_04, "it has no frontmatter").help(help);
 }
 
 /// A value as the frontmatter has it: in quotes wherever YAML could take it for something else.
-pub(super) fn written(key: &str, text: &str) -> String {
+pub(super) fn frontmatter_value(key: &str, text: &str) -> String {
     let is_plain = key != "spec_version"
         && text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.contains(['.', '_', '-'])
@@ -156,28 +176,43 @@ pub(super) fn written(key: &str, text: &str) -> String {
 }
 
 /// Whether a file that no manifest lists says of itself that it is of this pack, by this name.
-pub(super) fn claims(path: &str, bytes: &[u8], (manifest, limits): (&Manifest, &Limits)) -> bool {
-    let root = std::str::from_utf8(bytes).ok().and_then(|text| yaml::parse(&text[frontmatter(text)?.0], limits).ok());
+pub(super) fn claims_membership(
+    path: &str,
+    bytes: &[u8],
+    (manifest, limits): (&ContextPackManifest, &Limits),
+) -> bool {
+    let root = std::str::from_utf8(bytes)
+        .ok()
+        .and_then(|text| yaml::parse(&text[find_frontmatter(text)?.0], limits).ok());
     let says = |key: &str, wanted: &str| {
-        root.as_ref().and_then(|root| root.get(key)).and_then(Node::text).is_some_and(|text| text == wanted)
+        root.as_ref()
+            .and_then(|root| root.get(key))
+            .and_then(YamlNode::text)
+            .is_some_and(|text| text == wanted)
     };
     path.ends_with(".md") && says("file", path) && says("pack_id", &manifest.pack_id)
 }
 
-fn check_member(key: &str, node: &Node, wanted: &str, report: &mut Report) {
-    if let (Some(other), true) = (node.other_type(), node.text() == Some(wanted)) {
+fn check_frontmatter_field(key: &str, node: &YamlNode, wanted: &str, report: &mut Report) {
+    if let (Some(other), true) = (node.implicit_type(), node.text() == Some(wanted)) {
         let message = format!("`{key}` is {other} to whoever reads YAML, and not text");
-        report.warning(&CP_04, node.span.clone(), message).help(format!("write it in quotes: `\"{wanted}\"`"));
+        report
+            .warning(&CP_04, node.span.clone(), message)
+            .help(format!("write it in quotes: `\"{wanted}\"`"));
     } else if node.text() != Some(wanted) {
-        let found = node.text().map_or_else(|| node.kind().to_owned(), |text| format!("`{}`", printable(text)));
+        let found = node
+            .text()
+            .map_or_else(|| node.kind().to_owned(), |text| format!("`{}`", printable(text)));
         let whose = if key == "file" { "the file is" } else { "`pack.json` says" };
         let message = format!("`{key}` is {found}, and {whose} `{}`", printable(wanted));
-        report.error(&CP_04, node.span.clone(), message).help("write the same; `sp context seal` does");
+        report
+            .error(&CP_04, node.span.clone(), message)
+            .help("write the same; `sp context seal` does");
     }
 }
 
 /// A footnote at the start of a heading.
-pub(super) struct Label<'t> {
+pub(super) struct HeadingLabel<'t> {
     pub id: &'t str,
     pub span: Range<usize>,
     /// What stands behind it.
@@ -185,7 +220,10 @@ pub(super) struct Label<'t> {
 }
 
 /// The footnote that a heading begins with.
-pub(super) fn label<'t>(text: &'t str, section: &Section) -> Option<Label<'t>> {
+pub(super) fn heading_label<'t>(
+    text: &'t str,
+    section: &MarkdownSection,
+) -> Option<HeadingLabel<'t>> {
     let heading = text[section.heading.clone()].trim_end();
     let words = heading.trim_start_matches('#').trim_start();
     let start = section.heading.start + heading.len() - words.len();
@@ -195,19 +233,27 @@ pub(super) fn label<'t>(text: &'t str, section: &Section) -> Option<Label<'t>> {
         // The line below the words is no word.
         false => rest.rsplit_once('\n').map_or("", |(rest, _)| rest),
     };
-    Some(Label { id, span: start..start + "[^".len() + id.len() + "]".len(), rest: rest.trim() })
+    Some(HeadingLabel {
+        id,
+        span: start..start + "[^".len() + id.len() + "]".len(),
+        rest: rest.trim(),
+    })
 }
 
 /// Every heading that is for a source.
-fn labels(text: &str, all: &[Section]) -> Vec<Reference> {
-    let labels = all.iter().filter_map(|section| label(text, section)).filter(|label| is_source_id(label.id));
-    labels.map(|label| Reference { id: label.id.to_owned(), span: label.span }).collect()
+fn source_labels(text: &str, all: &[MarkdownSection]) -> Vec<SourceFootnote> {
+    let labels = all
+        .iter()
+        .filter_map(|section| heading_label(text, section))
+        .filter(|label| is_source_id(label.id));
+    labels.map(|label| SourceFootnote { id: label.id.to_owned(), span: label.span }).collect()
 }
 
 /// The sources that headings define, each once.
-fn definitions(labels: Vec<Reference>, report: &mut Report) -> Vec<Reference> {
+fn unique_definitions(labels: Vec<SourceFootnote>, report: &mut Report) -> Vec<SourceFootnote> {
     let mut seen = BTreeSet::new();
-    let (first, again): (Vec<_>, Vec<_>) = labels.into_iter().partition(|label| seen.insert(label.id.clone()));
+    let (first, again): (Vec<_>, Vec<_>) =
+        labels.into_iter().partition(|label| seen.insert(label.id.clone()));
     for label in again {
         let message = format!("`{}` has a section already", label.id);
         report.warning(&CP_07, label.span, message).help("keep one of the two");

@@ -3,21 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use sp_tree::{RelPath, fold};
+use sp_tree::{RelPath, fold_name};
 
-use super::{MANIFEST, SPEC_VERSION};
-use crate::checks::{CP_02, CP_03, Check};
-use crate::json::{Kind, Value};
+use super::{MANIFEST_FILE, SPEC_VERSION};
+use crate::checks::{CP_02, CP_03, CheckRule};
+use crate::json::{JsonKind, JsonValue};
 use crate::package::time;
 use crate::printable::printable;
 use crate::report::Report;
 
 /// Members that nobody knows: each name, and its value as the JSON that stood there, in the order in which they stood.
-pub type More = Vec<(String, String)>;
+pub type UnknownMembers = Vec<(String, String)>;
 
 /// A manifest.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Manifest {
+pub struct ContextPackManifest {
     /// The version of the specification.
     pub spec_version: String,
     /// What tells this pack from every other.
@@ -25,24 +25,24 @@ pub struct Manifest {
     /// When it was made.
     pub generated_at: String,
     /// What made it.
-    pub generator: Generator,
+    pub generator: ContextPackGenerator,
     /// What it is for.
-    pub project: Project,
+    pub project: ContextPackProject,
     /// What was asked for.
     pub user_prompt: Option<String>,
     /// From when to when the knowledge is.
-    pub window: Option<Window>,
+    pub window: Option<ContextPackWindow>,
     /// The files.
-    pub files: Vec<FileEntry>,
+    pub files: Vec<ContextPackFileEntry>,
     /// The sources.
-    pub sources: Vec<SourceEntry>,
+    pub sources: Vec<ContextPackSourceEntry>,
     /// Members that nobody knows.
-    pub more: More,
+    pub unknown_members: UnknownMembers,
 }
 
 /// What made a pack.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Generator {
+pub struct ContextPackGenerator {
     /// Its name.
     pub name: String,
     /// Its version.
@@ -50,12 +50,12 @@ pub struct Generator {
     /// Where it is from.
     pub url: Option<String>,
     /// Members that nobody knows.
-    pub more: More,
+    pub unknown_members: UnknownMembers,
 }
 
 /// What a pack is for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Project {
+pub struct ContextPackProject {
     /// A short label.
     pub name: String,
     /// What is intended, in a few sentences.
@@ -63,23 +63,23 @@ pub struct Project {
     /// What it is built with.
     pub stack: Vec<String>,
     /// Members that nobody knows.
-    pub more: More,
+    pub unknown_members: UnknownMembers,
 }
 
 /// From when to when the knowledge is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct ContextPackWindow {
     /// The earliest.
     pub from: Option<String>,
     /// The latest.
     pub to: Option<String>,
     /// Members that nobody knows.
-    pub more: More,
+    pub unknown_members: UnknownMembers,
 }
 
 /// A file of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileEntry {
+pub struct ContextPackFileEntry {
     /// Its path.
     pub path: RelPath,
     /// The hash of its bytes.
@@ -89,12 +89,12 @@ pub struct FileEntry {
     /// Where the hash stands in the manifest.
     pub sha256_span: Range<usize>,
     /// Members that nobody knows.
-    pub more: More,
+    pub unknown_members: UnknownMembers,
 }
 
 /// A source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SourceEntry {
+pub struct ContextPackSourceEntry {
     /// By which footnotes name it.
     pub id: String,
     /// Where it is.
@@ -110,11 +110,20 @@ pub struct SourceEntry {
     /// Where its id stands in the manifest.
     pub span: Range<usize>,
     /// Members that nobody knows.
-    pub more: More,
+    pub unknown_members: UnknownMembers,
 }
 
-const KNOWN: &[&str] =
-    &["spec_version", "pack_id", "generated_at", "generator", "project", "user_prompt", "window", "files", "sources"];
+const MANIFEST_KEYS: &[&str] = &[
+    "spec_version",
+    "pack_id",
+    "generated_at",
+    "generator",
+    "project",
+    "user_prompt",
+    "window",
+    "files",
+    "sources",
+];
 
 /// Whether a text is a ULID or a UUID, perhaps after `pk_`.
 pub fn is_pack_id(text: &str) -> bool {
@@ -129,10 +138,12 @@ pub fn is_pack_id(text: &str) -> bool {
 }
 
 /// Whether a text is a version of the specification that is known: a patch changes nothing.
-pub(super) fn is_spec_version(text: &str) -> bool {
+pub(super) fn is_known_spec_version(text: &str) -> bool {
     let patch = text.strip_prefix(SPEC_VERSION).and_then(|rest| rest.strip_prefix('.'));
     text == SPEC_VERSION
-        || patch.is_some_and(|patch| patch.parse::<u32>().is_ok_and(|number| number.to_string() == patch))
+        || patch.is_some_and(|patch| {
+            patch.parse::<u32>().is_ok_and(|number| number.to_string() == patch)
+        })
 }
 
 /// Whether a text is the id of a source.
@@ -144,149 +155,185 @@ pub fn is_source_id(text: &str) -> bool {
 }
 
 /// Reads a manifest, whatever is wrong with its members. It is none if there is no object at all.
-pub(super) fn read(root: Value<'_>, report: &mut Report) -> Option<Manifest> {
-    if root.kind() != Kind::Object {
-        let message = format!("`pack.json` must be an object, not {}", root.kind().word());
+pub(super) fn read(root: JsonValue<'_>, report: &mut Report) -> Option<ContextPackManifest> {
+    if root.kind() != JsonKind::Object {
+        let message = format!("`pack.json` must be an object, not {}", root.kind().describe());
         report.error(&CP_02, root.span(), message).help("write `{\"spec_version\": \"0.1\", …}`");
         return None;
     }
-    let mut object = Object { value: root, name: "", report };
-    let more = object.unknown(KNOWN);
-    Some(Manifest {
+    let mut object = ManifestObject { value: root, path_prefix: "", report };
+    let more = object.read_unknown_members(MANIFEST_KEYS);
+    Some(ContextPackManifest {
         spec_version: object.spec_version(),
         pack_id: object.pack_id(),
-        generated_at: object.moment("generated_at", Moment::Utc).unwrap_or_default(),
-        generator: generator(&mut object),
-        project: project(&mut object),
-        user_prompt: object.optional("user_prompt"),
-        window: window(&mut object),
-        files: files(&mut object),
-        sources: sources(&mut object),
-        more,
+        generated_at: object
+            .required_timestamp("generated_at", TimestampKind::UtcTime)
+            .unwrap_or_default(),
+        generator: read_generator(&mut object),
+        project: read_project(&mut object),
+        user_prompt: object.optional_text("user_prompt"),
+        window: read_window(&mut object),
+        files: read_files(&mut object),
+        sources: read_sources(&mut object),
+        unknown_members: more,
     })
 }
 
 /// What sort of time is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Moment {
+enum TimestampKind {
     /// A time in UTC.
-    Utc,
+    UtcTime,
     /// A time, or a day.
-    Day,
+    DayOrTime,
 }
 
 /// An object of the manifest, read member by member.
-struct Object<'j, 'r> {
-    value: Value<'j>,
+struct ManifestObject<'j, 'r> {
+    value: JsonValue<'j>,
     /// Where it stands in the manifest, with a dot; empty for the whole.
-    name: &'j str,
+    path_prefix: &'j str,
     report: &'r mut Report,
 }
 
-impl<'j> Object<'j, '_> {
-    fn get(&self, key: &str) -> Option<Value<'j>> {
+impl<'j> ManifestObject<'j, '_> {
+    fn get(&self, key: &str) -> Option<JsonValue<'j>> {
         self.value.get(key)
     }
 
-    fn wrong(&mut self, check: &'static Check, span: Range<usize>, message: String, help: impl Into<String>) {
+    fn report_error(
+        &mut self,
+        check: &'static CheckRule,
+        span: Range<usize>,
+        message: String,
+        help: impl Into<String>,
+    ) {
         self.report.error(check, span, message).help(help);
     }
 
     /// The members that nobody knows. Each is told, and kept.
-    fn unknown(&mut self, known: &[&str]) -> More {
-        let mut more = More::new();
+    fn read_unknown_members(&mut self, known: &[&str]) -> UnknownMembers {
+        let mut more = UnknownMembers::new();
         for (key, value) in self.value.members() {
             let name = key.text().unwrap_or_default();
             if !known.contains(&&*name) {
-                let message = format!("nobody knows `{}{}`", self.name, printable(&name));
+                let message = format!("nobody knows `{}{}`", self.path_prefix, printable(&name));
                 let help = match crate::suggest::nearest(&name, known.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "it means nothing to whoever reads the pack".into(),
                 };
                 self.report.warning(&CP_03, key.span(), message).help(help);
                 // A bare CR stands only between values in JSON, and no file of a pack may have one.
-                more.push((name.into_owned(), value.raw().replace("\r\n", "\n").replace('\r', "\n")));
+                more.push((
+                    name.into_owned(),
+                    value.raw().replace("\r\n", "\n").replace('\r', "\n"),
+                ));
             }
         }
         more
     }
 
     /// A text that may be missing.
-    fn optional(&mut self, key: &str) -> Option<String> {
+    fn optional_text(&mut self, key: &str) -> Option<String> {
         let value = self.get(key)?;
         let text = value.text();
         if text.is_none() {
-            let message = format!("`{}{key}` must be text, not {}", self.name, value.kind().word());
-            let help =
-                if value.kind() == Kind::Null { "leave it out, or say what it is" } else { "write it in quotes" };
-            self.wrong(&CP_02, value.span(), message, help);
+            let message = format!(
+                "`{}{key}` must be text, not {}",
+                self.path_prefix,
+                value.kind().describe()
+            );
+            let help = if value.kind() == JsonKind::Null {
+                "leave it out, or say what it is"
+            } else {
+                "write it in quotes"
+            };
+            self.report_error(&CP_02, value.span(), message, help);
         }
         text.map(Into::into)
     }
 
     /// A text that must be there and say something.
-    fn text(&mut self, key: &str) -> String {
+    fn required_text(&mut self, key: &str) -> String {
         let Some(value) = self.get(key) else {
-            let message = format!("`{}{key}` is missing", self.name);
+            let message = format!("`{}{key}` is missing", self.path_prefix);
             let at = self.value.span().start..self.value.span().start + 1;
-            self.wrong(&CP_02, at, message, format!("add `\"{key}\": \"…\"`"));
+            self.report_error(&CP_02, at, message, format!("add `\"{key}\": \"…\"`"));
             return String::new();
         };
-        let text = self.optional(key).unwrap_or_default();
+        let text = self.optional_text(key).unwrap_or_default();
         if text.trim().is_empty() && value.text().is_some() {
-            self.wrong(&CP_02, value.span(), format!("`{}{key}` says nothing", self.name), "write what it is");
+            self.report_error(
+                &CP_02,
+                value.span(),
+                format!("`{}{key}` says nothing", self.path_prefix),
+                "write what it is",
+            );
         }
         text
     }
 
     fn spec_version(&mut self) -> String {
-        let text = self.text("spec_version");
-        if !text.trim().is_empty() && !is_spec_version(&text) {
-            let span = self.get("spec_version").map_or(0..0, Value::span);
-            let message = format!("there is no version `{}` of the specification", printable(&text));
-            self.wrong(&CP_02, span, message, "the version is \"0.1\"; a newer `sp` may know more");
+        let text = self.required_text("spec_version");
+        if !text.trim().is_empty() && !is_known_spec_version(&text) {
+            let span = self.get("spec_version").map_or(0..0, JsonValue::span);
+            let message =
+                format!("there is no version `{}` of the specification", printable(&text));
+            self.report_error(
+                &CP_02,
+                span,
+                message,
+                "the version is \"0.1\"; a newer `sp` may know more",
+            );
         }
         text
     }
 
     fn pack_id(&mut self) -> String {
-        let text = self.text("pack_id");
+        let text = self.required_text("pack_id");
         if !text.trim().is_empty() && !is_pack_id(&text) {
-            let span = self.get("pack_id").map_or(0..0, Value::span);
+            let span = self.get("pack_id").map_or(0..0, JsonValue::span);
             let message = format!("`pack_id` is neither a ULID nor a UUID: `{}`", printable(&text));
-            self.wrong(&CP_02, span, message, "`sp context seal` gives it a new one");
+            self.report_error(&CP_02, span, message, "`sp context seal` gives it a new one");
         }
         text
     }
 
     /// A time that must be there.
-    fn moment(&mut self, key: &str, sort: Moment) -> Option<String> {
+    fn required_timestamp(&mut self, key: &str, sort: TimestampKind) -> Option<String> {
         // What says nothing was told.
-        let text = Some(self.text(key)).filter(|text| !text.trim().is_empty())?;
-        self.check_moment(key, &text, sort);
+        let text = Some(self.required_text(key)).filter(|text| !text.trim().is_empty())?;
+        self.check_timestamp(key, &text, sort);
         Some(text)
     }
 
-    fn optional_moment(&mut self, key: &str, sort: Moment) -> Option<String> {
-        let text = self.optional(key)?;
-        self.check_moment(key, &text, sort);
+    fn optional_timestamp(&mut self, key: &str, sort: TimestampKind) -> Option<String> {
+        let text = self.optional_text(key)?;
+        self.check_timestamp(key, &text, sort);
         Some(text)
     }
 
-    fn check_moment(&mut self, key: &str, text: &str, sort: Moment) {
+    fn check_timestamp(&mut self, key: &str, text: &str, sort: TimestampKind) {
         let is_utc = text.ends_with('Z') || text.ends_with("+00:00");
         let (is_right, what, help) = match sort {
-            Moment::Utc => (is_time(text) && is_utc, "no time in UTC", "write it as `2026-04-24T14:22:03Z`"),
-            Moment::Day => {
+            TimestampKind::UtcTime => {
+                (is_time(text) && is_utc, "no time in UTC", "write it as `2026-04-24T14:22:03Z`")
+            }
+            TimestampKind::DayOrTime => {
                 let help = "write it as `2026-04-24` or as `2026-04-24T14:22:03Z`";
-                (is_moment(text), "neither a day nor a time", help)
+                (is_day_or_time(text), "neither a day nor a time", help)
             }
         };
         if is_right {
             return;
         }
-        let span = self.get(key).map_or(0..0, Value::span);
-        self.wrong(&CP_02, span, format!("`{}{key}` is {what}: `{}`", self.name, printable(text)), help);
+        let span = self.get(key).map_or(0..0, JsonValue::span);
+        self.report_error(
+            &CP_02,
+            span,
+            format!("`{}{key}` is {what}: `{}`", self.path_prefix, printable(text)),
+            help,
+        );
     }
 
     /// A URL that was given.
@@ -294,144 +341,200 @@ impl<'j> Object<'j, '_> {
         if text.trim().is_empty() || is_url(text) {
             return;
         }
-        let span = self.get("url").map_or(0..0, Value::span);
-        let message = format!("`{}url` is no URL: `{}`", self.name, printable(text));
-        self.wrong(&CP_02, span, message, "write it with its scheme, as `https://…`");
+        let span = self.get("url").map_or(0..0, JsonValue::span);
+        let message = format!("`{}url` is no URL: `{}`", self.path_prefix, printable(text));
+        self.report_error(&CP_02, span, message, "write it with its scheme, as `https://…`");
     }
 
     /// A member that must be an object.
-    fn object(&mut self, key: &str) -> Option<Value<'j>> {
+    fn optional_object(&mut self, key: &str) -> Option<JsonValue<'j>> {
         let value = self.get(key)?;
-        if value.kind() == Kind::Object {
+        if value.kind() == JsonKind::Object {
             return Some(value);
         }
-        let message = format!("`{}{key}` must be an object, not {}", self.name, value.kind().word());
-        self.wrong(&CP_02, value.span(), message, format!("write `\"{key}\": {{…}}`"));
+        let message = format!(
+            "`{}{key}` must be an object, not {}",
+            self.path_prefix,
+            value.kind().describe()
+        );
+        self.report_error(&CP_02, value.span(), message, format!("write `\"{key}\": {{…}}`"));
         None
     }
 
     /// The items of a list that must be there.
-    fn list(&mut self, key: &str) -> Vec<Value<'j>> {
+    fn required_list(&mut self, key: &str) -> Vec<JsonValue<'j>> {
         match self.get(key) {
-            Some(list) if list.kind() == Kind::Array => list.items().collect(),
+            Some(list) if list.kind() == JsonKind::Array => list.items().collect(),
             Some(other) => {
-                let message = format!("`{}{key}` must be a list, not {}", self.name, other.kind().word());
-                self.wrong(&CP_02, other.span(), message, format!("write `\"{key}\": […]`"));
+                let message = format!(
+                    "`{}{key}` must be a list, not {}",
+                    self.path_prefix,
+                    other.kind().describe()
+                );
+                self.report_error(&CP_02, other.span(), message, format!("write `\"{key}\": […]`"));
                 Vec::new()
             }
             None => {
                 let at = self.value.span().start..self.value.span().start + 1;
-                self.wrong(&CP_02, at, format!("`{key}` is missing"), format!("add `\"{key}\": []`"));
+                self.report_error(
+                    &CP_02,
+                    at,
+                    format!("`{key}` is missing"),
+                    format!("add `\"{key}\": []`"),
+                );
                 Vec::new()
             }
         }
     }
 }
 
-fn required<'j>(object: &mut Object<'j, '_>, key: &str) -> Option<Value<'j>> {
+fn required_object<'j>(object: &mut ManifestObject<'j, '_>, key: &str) -> Option<JsonValue<'j>> {
     if object.get(key).is_none() {
         let at = object.value.span().start..object.value.span().start + 1;
-        object.wrong(&CP_02, at, format!("`{key}` is missing"), format!("add `\"{key}\": {{…}}`"));
+        object.report_error(
+            &CP_02,
+            at,
+            format!("`{key}` is missing"),
+            format!("add `\"{key}\": {{…}}`"),
+        );
     }
-    object.object(key)
+    object.optional_object(key)
 }
 
-fn generator(root: &mut Object<'_, '_>) -> Generator {
-    let Some(value) = required(root, "generator") else { return Generator::default() };
-    let mut object = Object { value, name: "generator.", report: root.report };
-    let more = object.unknown(&["name", "version", "url"]);
-    let (name, version, url) = (object.text("name"), object.optional("version"), object.optional("url"));
+fn read_generator(root: &mut ManifestObject<'_, '_>) -> ContextPackGenerator {
+    let Some(value) = required_object(root, "generator") else {
+        return ContextPackGenerator::default();
+    };
+    let mut object = ManifestObject { value, path_prefix: "generator.", report: root.report };
+    let more = object.read_unknown_members(&["name", "version", "url"]);
+    let (name, version, url) = (
+        object.required_text("name"),
+        object.optional_text("version"),
+        object.optional_text("url"),
+    );
     object.check_url(url.as_deref().unwrap_or_default());
-    Generator { name, version, url, more }
+    ContextPackGenerator { name, version, url, unknown_members: more }
 }
 
-fn project(root: &mut Object<'_, '_>) -> Project {
-    let Some(value) = required(root, "project") else { return Project::default() };
-    let mut object = Object { value, name: "project.", report: root.report };
-    let more = object.unknown(&["name", "description", "stack"]);
-    let (name, description) = (object.text("name"), object.text("description"));
-    let sentences = super::shape::sentences(&description);
+fn read_project(root: &mut ManifestObject<'_, '_>) -> ContextPackProject {
+    let Some(value) = required_object(root, "project") else {
+        return ContextPackProject::default();
+    };
+    let mut object = ManifestObject { value, path_prefix: "project.", report: root.report };
+    let more = object.read_unknown_members(&["name", "description", "stack"]);
+    let (name, description) = (object.required_text("name"), object.required_text("description"));
+    let sentences = super::layout::count_sentences(&description);
     if sentences > 3 {
-        let span = object.get("description").map_or(0..0, Value::span);
+        let span = object.get("description").map_or(0..0, JsonValue::span);
         let message = format!("`project.description` has {sentences} sentences, more than 3");
         object.report.warning(&CP_02, span, message).help("say in one to three what is intended");
     }
-    let stack = stack(&mut object);
-    Project { name, description, stack, more }
+    let stack = read_stack(&mut object);
+    ContextPackProject { name, description, stack, unknown_members: more }
 }
 
-fn stack(project: &mut Object<'_, '_>) -> Vec<String> {
+fn read_stack(project: &mut ManifestObject<'_, '_>) -> Vec<String> {
     let mut stack = Vec::new();
-    let items = if project.get("stack").is_some() { project.list("stack") } else { Vec::new() };
+    let items =
+        if project.get("stack").is_some() { project.required_list("stack") } else { Vec::new() };
     for item in items {
         match item.text() {
             Some(text) if text.trim().is_empty() => {
-                project.wrong(&CP_02, item.span(), "this word of `project.stack` says nothing".into(), "take it out");
+                project.report_error(
+                    &CP_02,
+                    item.span(),
+                    "this word of `project.stack` says nothing".into(),
+                    "take it out",
+                );
             }
             Some(text) => stack.push(text.into_owned()),
             None => {
-                let message = format!("`project.stack` holds text, not {}", item.kind().word());
-                project.wrong(&CP_02, item.span(), message, "write it in quotes");
+                let message = format!("`project.stack` holds text, not {}", item.kind().describe());
+                project.report_error(&CP_02, item.span(), message, "write it in quotes");
             }
         }
     }
     stack
 }
 
-fn window(root: &mut Object<'_, '_>) -> Option<Window> {
-    let value = root.object("window")?;
-    let mut object = Object { value, name: "window.", report: root.report };
-    let more = object.unknown(&["from", "to"]);
-    let from = object.optional_moment("from", Moment::Utc);
-    let to = object.optional_moment("to", Moment::Utc);
+fn read_window(root: &mut ManifestObject<'_, '_>) -> Option<ContextPackWindow> {
+    let value = root.optional_object("window")?;
+    let mut object = ManifestObject { value, path_prefix: "window.", report: root.report };
+    let more = object.read_unknown_members(&["from", "to"]);
+    let from = object.optional_timestamp("from", TimestampKind::UtcTime);
+    let to = object.optional_timestamp("to", TimestampKind::UtcTime);
     let parsed = |text: &Option<String>| text.as_deref().and_then(time::parse);
     if let (Some(first), Some(last)) = (parsed(&from), parsed(&to))
         && first > last
     {
-        let span = object.get("to").map_or(0..0, Value::span);
-        object.wrong(&CP_02, span, "the window ends before it begins".into(), "exchange `from` and `to`");
+        let span = object.get("to").map_or(0..0, JsonValue::span);
+        object.report_error(
+            &CP_02,
+            span,
+            "the window ends before it begins".into(),
+            "exchange `from` and `to`",
+        );
     }
-    Some(Window { from, to, more })
+    Some(ContextPackWindow { from, to, unknown_members: more })
 }
 
-fn files(root: &mut Object<'_, '_>) -> Vec<FileEntry> {
+fn read_files(root: &mut ManifestObject<'_, '_>) -> Vec<ContextPackFileEntry> {
     let mut files = Vec::new();
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
-    for value in root.list("files") {
-        if value.kind() != Kind::Object {
-            let message = format!("an entry of `files` must be an object, not {}", value.kind().word());
-            root.wrong(&CP_02, value.span(), message, "write `{\"path\": …, \"sha256\": …}`");
+    for value in root.required_list("files") {
+        if value.kind() != JsonKind::Object {
+            let message =
+                format!("an entry of `files` must be an object, not {}", value.kind().describe());
+            root.report_error(
+                &CP_02,
+                value.span(),
+                message,
+                "write `{\"path\": …, \"sha256\": …}`",
+            );
             continue;
         }
-        let mut object = Object { value, name: "files[].", report: root.report };
-        let more = object.unknown(&["path", "sha256"]);
-        let (path, sha256) = (object.text("path"), hash(&mut object));
-        let span = |key: &str| value.get(key).map_or_else(|| value.span(), Value::span);
-        if let Some(path) = safe_path(&mut object, &path, span("path"), &mut seen) {
-            files.push(FileEntry { path, sha256, span: span("path"), sha256_span: span("sha256"), more });
+        let mut object = ManifestObject { value, path_prefix: "files[].", report: root.report };
+        let more = object.read_unknown_members(&["path", "sha256"]);
+        let (path, sha256) = (object.required_text("path"), read_hash(&mut object));
+        let span = |key: &str| value.get(key).map_or_else(|| value.span(), JsonValue::span);
+        if let Some(path) = check_path(&mut object, &path, span("path"), &mut seen) {
+            files.push(ContextPackFileEntry {
+                path,
+                sha256,
+                span: span("path"),
+                sha256_span: span("sha256"),
+                unknown_members: more,
+            });
         }
     }
     files
 }
 
 /// The hash of a file; empty if it is none, which is told.
-fn hash(entry: &mut Object<'_, '_>) -> String {
-    let text = entry.text("sha256");
-    let is_hash = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+fn read_hash(entry: &mut ManifestObject<'_, '_>) -> String {
+    let text = entry.required_text("sha256");
+    let is_hash = text.len() == 64
+        && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
     if is_hash {
         return text;
     }
     if !text.trim().is_empty() {
         let is_upper = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let message = if is_upper { "this SHA-256 is not in lower case" } else { "this is no SHA-256" };
-        let span = entry.get("sha256").map_or(0..0, Value::span);
-        entry.wrong(&CP_02, span, message.into(), "write its 64 hexadecimal digits in lower case");
+        let message =
+            if is_upper { "this SHA-256 is not in lower case" } else { "this is no SHA-256" };
+        let span = entry.get("sha256").map_or(0..0, JsonValue::span);
+        entry.report_error(
+            &CP_02,
+            span,
+            message.into(),
+            "write its 64 hexadecimal digits in lower case",
+        );
     }
     String::new()
 }
 
-fn safe_path(
-    object: &mut Object<'_, '_>,
+fn check_path(
+    object: &mut ManifestObject<'_, '_>,
     text: &str,
     span: Range<usize>,
     seen: &mut BTreeMap<String, String>,
@@ -443,34 +546,51 @@ fn safe_path(
         Ok(path) => path,
         Err(why) => {
             let message = format!("`{}` is no path in a pack: {why}", printable(text));
-            object.wrong(&CP_03, span, message, "write it from the folder of the pack, with `/`, without `.` and `..`");
+            object.report_error(
+                &CP_03,
+                span,
+                message,
+                "write it from the folder of the pack, with `/`, without `.` and `..`",
+            );
             return None;
         }
     };
-    if fold(path.as_str()) == MANIFEST {
-        object.wrong(&CP_03, span, "`pack.json` lists itself".into(), "take it out: it cannot hold its own hash");
+    if fold_name(path.as_str()) == MANIFEST_FILE {
+        object.report_error(
+            &CP_03,
+            span,
+            "`pack.json` lists itself".into(),
+            "take it out: it cannot hold its own hash",
+        );
         return None;
     }
-    let Some(other) = seen.get(&fold(path.as_str())) else {
-        seen.insert(fold(path.as_str()), text.to_owned());
+    let Some(other) = seen.get(&fold_name(path.as_str())) else {
+        seen.insert(fold_name(path.as_str()), text.to_owned());
         return Some(path);
     };
     if other == text {
-        object.wrong(&CP_03, span, format!("`{path}` is listed twice"), "keep one of the two");
+        object.report_error(
+            &CP_03,
+            span,
+            format!("`{path}` is listed twice"),
+            "keep one of the two",
+        );
         return None;
     }
-    let message = format!("`{path}` and `{other}` are one name where case or Unicode form does not count");
-    object.wrong(&CP_03, span, message, "rename one of the two");
+    let message =
+        format!("`{path}` and `{other}` are one name where case or Unicode form does not count");
+    object.report_error(&CP_03, span, message, "rename one of the two");
     Some(path)
 }
 
-fn sources(root: &mut Object<'_, '_>) -> Vec<SourceEntry> {
-    let mut sources: Vec<SourceEntry> = Vec::new();
+fn read_sources(root: &mut ManifestObject<'_, '_>) -> Vec<ContextPackSourceEntry> {
+    let mut sources: Vec<ContextPackSourceEntry> = Vec::new();
     let mut seen: BTreeSet<String> = BTreeSet::new();
-    for value in root.list("sources") {
-        if value.kind() != Kind::Object {
-            let message = format!("an entry of `sources` must be an object, not {}", value.kind().word());
-            root.wrong(
+    for value in root.required_list("sources") {
+        if value.kind() != JsonKind::Object {
+            let message =
+                format!("an entry of `sources` must be an object, not {}", value.kind().describe());
+            root.report_error(
                 &CP_02,
                 value.span(),
                 message,
@@ -478,18 +598,27 @@ fn sources(root: &mut Object<'_, '_>) -> Vec<SourceEntry> {
             );
             continue;
         }
-        let mut object = Object { value, name: "sources[].", report: root.report };
-        let more = object.unknown(&["id", "url", "title", "kind", "published_at", "captured_at"]);
-        let span = |key: &str| value.get(key).map_or_else(|| value.span(), Value::span);
-        let source = SourceEntry {
-            id: object.text("id"),
-            url: object.text("url"),
-            title: object.text("title"),
-            kind: object.text("kind"),
-            published_at: object.optional_moment("published_at", Moment::Day),
-            captured_at: object.moment("captured_at", Moment::Day).unwrap_or_default(),
+        let mut object = ManifestObject { value, path_prefix: "sources[].", report: root.report };
+        let more = object.read_unknown_members(&[
+            "id",
+            "url",
+            "title",
+            "kind",
+            "published_at",
+            "captured_at",
+        ]);
+        let span = |key: &str| value.get(key).map_or_else(|| value.span(), JsonValue::span);
+        let source = ContextPackSourceEntry {
+            id: object.required_text("id"),
+            url: object.required_text("url"),
+            title: object.required_text("title"),
+            kind: object.required_text("kind"),
+            published_at: object.optional_timestamp("published_at", TimestampKind::DayOrTime),
+            captured_at: object
+                .required_timestamp("captured_at", TimestampKind::DayOrTime)
+                .unwrap_or_default(),
             span: span("id"),
-            more,
+            unknown_members: more,
         };
         object.check_url(&source.url);
         if source.id.trim().is_empty() {
@@ -497,12 +626,17 @@ fn sources(root: &mut Object<'_, '_>) -> Vec<SourceEntry> {
         }
         if !is_source_id(&source.id) {
             let message = format!("`{}` is no id of a source", printable(&source.id));
-            object.wrong(&CP_02, span("id"), message, "write it as `src_` and letters, digits, `_` and `-`");
+            object.report_error(
+                &CP_02,
+                span("id"),
+                message,
+                "write it as `src_` and letters, digits, `_` and `-`",
+            );
         } else if seen.insert(source.id.clone()) {
             sources.push(source);
         } else {
             let message = format!("two sources are called `{}`", source.id);
-            object.wrong(&CP_02, span("id"), message, "give each its own id");
+            object.report_error(&CP_02, span("id"), message, "give each its own id");
         }
     }
     sources
@@ -514,20 +648,23 @@ fn is_time(text: &str) -> bool {
 }
 
 /// A time, or a day such as `2026-04-24`.
-pub(super) fn is_moment(text: &str) -> bool {
+pub(super) fn is_day_or_time(text: &str) -> bool {
     let is_day = text.len() == "2026-04-24".len() && text.parse::<jiff::civil::Date>().is_ok();
     is_day || is_time(text)
 }
 
 /// `scheme:` and something behind it, which for the web is a host.
 pub(super) fn is_url(text: &str) -> bool {
-    let is_no_part = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"' | '\\');
+    let is_no_part =
+        |c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"' | '\\');
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
     let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
     let is_somewhere = match rest.strip_prefix("//") {
-        Some(place) if is_web => place.starts_with(|first: char| !matches!(first, '/' | '?' | '#' | ':')),
+        Some(place) if is_web => {
+            place.starts_with(|first: char| !matches!(first, '/' | '?' | '#' | ':'))
+        }
         Some(place) => !place.is_empty(),
         None => !is_web && !rest.is_empty(),
     };
@@ -540,9 +677,11 @@ mod tests {
 
     #[test]
     fn cp_02_ids_of_packs_are_ulids_and_uuids() {
-        for good in
-            ["pk_01KPZXWZQR5NRHCGNQ4TR480B2", "01kpzxwzqr5nrhcgnq4tr480b2", "0190a7f2-1c7e-7abc-8def-0123456789AB"]
-        {
+        for good in [
+            "pk_01KPZXWZQR5NRHCGNQ4TR480B2",
+            "01kpzxwzqr5nrhcgnq4tr480b2",
+            "0190a7f2-1c7e-7abc-8def-0123456789AB",
+        ] {
             assert!(is_pack_id(good), "{good}");
         }
         for bad in [

@@ -4,91 +4,102 @@
 //! file in a report of its own. A pack is valid when no report has an error.
 
 mod archive;
-mod block;
 mod document;
-mod hosted;
-mod id;
-mod link;
+mod footnotes;
+mod layout;
 mod manifest;
+mod marked_block;
+mod pack_id;
 mod prompts;
-mod references;
-mod shape;
+mod registry_api;
+mod url_signature;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use sp_tree::{Digest, Limits, RelPath, fold};
+use sp_tree::{Digest, Limits, RelPath, fold_name};
 
 use crate::checks::{CP_01, CP_02, CP_03, CP_10};
-use crate::json::{Json, Kind, Value};
+use crate::json::{JsonDocument, JsonKind, JsonValue};
 use crate::report::{Report, Severity};
 
-pub use archive::{ZipError, listed, unzipped, zipped};
-pub use block::{Block, BlockError, Remainder, find, put, take_out};
-pub use document::{Document, chapters};
-pub use hosted::{PackItem, PackItems, PackTaken, UrlGiven, UrlKeyItem, UrlWanted};
-pub use id::{digits, pack_id};
-pub use link::{LONGEST, Opening, USUAL};
-pub use manifest::{FileEntry, Generator, Manifest, More, Project, SourceEntry, Window, is_pack_id, is_source_id};
-pub use prompts::{Prompt, prompts};
-pub use references::{Reference, references};
-pub use shape::sentences;
-pub use write::{Draft, manifest_text, sealed, with_frontmatter, without_frontmatter};
+pub use archive::{ContextPackZipError, listed_files, unzip_entries, zip_files};
+pub use document::{ContextPackDocument, sections_by_title};
+pub use footnotes::{SourceFootnote, footnotes};
+pub use layout::count_sentences;
+pub use manifest::{
+    ContextPackFileEntry, ContextPackGenerator, ContextPackManifest, ContextPackProject,
+    ContextPackSourceEntry, ContextPackWindow, UnknownMembers, is_pack_id, is_source_id,
+};
+pub use marked_block::{
+    MarkedBlock, MarkedBlockError, TextWithoutBlock, find_block, put_block, remove_block,
+};
+pub use pack_id::{crockford_digits, derive_pack_id};
+pub use prompts::{ContextPackPrompt, read_prompts};
+pub use registry_api::{
+    ContextPackUrlRequest, ContextPackUrlResponse, HostedContextPack, ListContextPacksResponse,
+    PutContextPackResponse, UrlSigningKeyInfo,
+};
+pub use url_signature::{DEFAULT_URL_LIFETIME_SECS, MAX_URL_LIFETIME_SECS, UrlSignature};
+pub use write::{
+    ContextPackDraft, render_manifest, seal_files, with_frontmatter, without_frontmatter,
+};
 
 /// The version of the specification.
 pub const SPEC_VERSION: &str = "0.1";
 /// The manifest.
-pub const MANIFEST: &str = "pack.json";
+pub const MANIFEST_FILE: &str = "pack.json";
 /// Rules for Cursor.
-pub const CURSOR: &str = "cursor.md";
+pub const CURSOR_FILE: &str = "cursor.md";
 /// The same for every agent.
-pub const AGENTS: &str = "AGENTS.md";
+pub const AGENTS_FILE: &str = "AGENTS.md";
 /// Techniques.
-pub const SKILLS: &str = "skills.md";
+pub const SKILLS_FILE: &str = "skills.md";
 /// The bibliography.
-pub const SOURCES: &str = "sources.md";
+pub const SOURCES_FILE: &str = "sources.md";
 /// Prompts to be pasted.
-pub const PROMPTS: &str = "prompts.md";
+pub const PROMPTS_FILE: &str = "prompts.md";
 /// What to do, in order.
-pub const TASKS: &str = "tasks.md";
+pub const TASKS_FILE: &str = "tasks.md";
 /// Every file that a pack may have, in the order in which it lists them.
-pub const FILES: &[&str] = &[CURSOR, AGENTS, SKILLS, SOURCES, PROMPTS, TASKS];
+pub const KNOWN_FILES: &[&str] =
+    &[CURSOR_FILE, AGENTS_FILE, SKILLS_FILE, SOURCES_FILE, PROMPTS_FILE, TASKS_FILE];
 
 /// Something in the folder of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum ContextPackEntry {
     /// A file.
     File(Vec<u8>),
     /// A link, or whatever else is no file.
-    Other,
+    NotAFile,
 }
 
 /// What lies in the folder of a pack, by path.
-pub type Entries = BTreeMap<String, Entry>;
+pub type ContextPackEntries = BTreeMap<String, ContextPackEntry>;
 
 /// A pack without errors.
 #[derive(Debug, Clone)]
 pub struct ContextPack {
     /// The manifest.
-    pub manifest: Manifest,
+    pub manifest: ContextPackManifest,
     /// The Markdown files that it lists, by path.
-    pub documents: BTreeMap<RelPath, Document>,
+    pub documents: BTreeMap<RelPath, ContextPackDocument>,
 }
 
 /// What was read.
 #[derive(Debug)]
-pub struct Read {
+pub struct ContextPackReadResult {
     /// The pack, if nothing is wrong with it.
     pub pack: Option<ContextPack>,
     /// The manifest, if it could be read, whatever else is wrong.
-    pub manifest: Option<Manifest>,
+    pub manifest: Option<ContextPackManifest>,
     /// What was found, a report a file, the manifest's first.
     pub reports: Vec<Report>,
 }
 
-impl Read {
+impl ContextPackReadResult {
     /// Whether there is no error.
     pub fn is_valid(&self) -> bool {
         self.pack.is_some()
@@ -96,27 +107,34 @@ impl Read {
 }
 
 /// Reads the files of a pack and reports everything about them.
-pub fn read(entries: &Entries, limits: &Limits) -> Read {
+pub fn read(entries: &ContextPackEntries, limits: &Limits) -> ContextPackReadResult {
     let (found, mut report, text) = read_manifest(entries, limits);
-    let Some(Found { manifest, lists }) = found else {
-        return Read { pack: None, manifest: None, reports: vec![finished(report, &text)] };
+    let Some(ParsedContextPackManifest { manifest, lists }) = found else {
+        return ContextPackReadResult {
+            pack: None,
+            manifest: None,
+            reports: vec![finish_report(report, &text)],
+        };
     };
-    let mut pages = listed_pages(entries, &manifest, limits, &mut report);
+    let mut pages = check_listed_files(entries, &manifest, limits, &mut report);
     if lists.files {
-        unlisted(entries, &manifest, limits, &mut pages);
+        check_unlisted_files(entries, &manifest, limits, &mut pages);
     }
-    let bibliography = Bibliography::new(&manifest, &pages, lists);
-    bibliography.must_exist(&manifest, &pages, lists, &mut report);
-    bibliography.cite(&mut pages, &mut report);
-    let mut reports = vec![finished(report, &text)];
+    let bibliography = CitationIndex::new(&manifest, &pages, lists);
+    bibliography.check_sources_file(&manifest, &pages, lists, &mut report);
+    bibliography.check_citations(&mut pages, &mut report);
+    let mut reports = vec![finish_report(report, &text)];
     let mut documents = BTreeMap::new();
     for page in pages.into_values() {
-        let text = page.document.as_ref().map_or_else(|| Arc::from(""), |document| Arc::clone(&document.text));
-        reports.push(finished(page.report, &text));
-        documents.extend(page.listed.zip(page.document));
+        let text = page
+            .document
+            .as_ref()
+            .map_or_else(|| Arc::from(""), |document| Arc::clone(&document.text));
+        reports.push(finish_report(page.report, &text));
+        documents.extend(page.listed_path.zip(page.document));
     }
     let valid = reports.iter().all(Report::is_usable);
-    Read {
+    ContextPackReadResult {
         pack: valid.then(|| ContextPack { manifest: manifest.clone(), documents }),
         manifest: Some(manifest),
         reports,
@@ -124,67 +142,84 @@ pub fn read(entries: &Entries, limits: &Limits) -> Read {
 }
 
 /// A file of the pack, and what was found in it.
-struct Page {
+struct CheckedContextFile {
     /// Its path, if the manifest lists it.
-    listed: Option<RelPath>,
+    listed_path: Option<RelPath>,
     /// What it says, if it is Markdown that can be read.
-    document: Option<Document>,
+    document: Option<ContextPackDocument>,
     report: Report,
 }
 
 /// The files, by path.
-type Pages = BTreeMap<String, Page>;
+type CheckedContextFiles = BTreeMap<String, CheckedContextFile>;
 
-fn finished(mut report: Report, text: &Arc<str>) -> Report {
+fn finish_report(mut report: Report, text: &Arc<str>) -> Report {
     report.sort();
-    report.about(text)
+    report.with_text(text)
 }
 
 /// What the manifest lists: there, unchanged, and Markdown.
-fn listed_pages(entries: &Entries, manifest: &Manifest, limits: &Limits, report: &mut Report) -> Pages {
-    let names = Names::new(entries, manifest);
-    let mut pages = Pages::new();
+fn check_listed_files(
+    entries: &ContextPackEntries,
+    manifest: &ContextPackManifest,
+    limits: &Limits,
+    report: &mut Report,
+) -> CheckedContextFiles {
+    let names = FoldedPaths::new(entries, manifest);
+    let mut pages = CheckedContextFiles::new();
     for entry in &manifest.files {
         let path = entry.path.as_str();
         match entries.get(path) {
-            Some(Entry::File(bytes)) => {
+            Some(ContextPackEntry::File(bytes)) => {
                 check_hash(entry, bytes, report);
                 let mut own = Report::deferred(path);
                 let document = document::read(path, bytes, (manifest, limits), &mut own);
-                pages.insert(path.into(), Page { listed: Some(entry.path.clone()), document, report: own });
+                pages.insert(
+                    path.into(),
+                    CheckedContextFile {
+                        listed_path: Some(entry.path.clone()),
+                        document,
+                        report: own,
+                    },
+                );
             }
-            Some(Entry::Other) => {
+            Some(ContextPackEntry::NotAFile) => {
                 let help = "put the file itself there: a pack has no links";
                 report.error(&CP_03, entry.span.clone(), format!("`{path}` is no file")).help(help);
             }
-            None => missing(entries, &names, entry, report),
+            None => report_missing_file(entries, &names, entry, report),
         }
     }
     pages
 }
 
 /// The names of a pack where case and Unicode form do not count.
-struct Names<'a> {
+struct FoldedPaths<'a> {
     /// What lies there.
-    there: BTreeMap<String, &'a str>,
+    present: BTreeMap<String, &'a str>,
     /// How often each is listed.
-    listed: BTreeMap<String, usize>,
+    listed_counts: BTreeMap<String, usize>,
 }
 
-impl<'a> Names<'a> {
-    fn new(entries: &'a Entries, manifest: &Manifest) -> Self {
-        let there = entries.keys().map(|path| (fold(path), path.as_str())).collect();
-        let mut listed = BTreeMap::new();
+impl<'a> FoldedPaths<'a> {
+    fn new(entries: &'a ContextPackEntries, manifest: &ContextPackManifest) -> Self {
+        let present = entries.keys().map(|path| (fold_name(path), path.as_str())).collect();
+        let mut listed_counts = BTreeMap::new();
         for entry in &manifest.files {
-            *listed.entry(fold(entry.path.as_str())).or_default() += 1;
+            *listed_counts.entry(fold_name(entry.path.as_str())).or_default() += 1;
         }
-        Self { there, listed }
+        Self { present, listed_counts }
     }
 }
 
-fn missing(entries: &Entries, names: &Names<'_>, entry: &FileEntry, report: &mut Report) {
-    let (path, folded) = (entry.path.as_str(), fold(entry.path.as_str()));
-    if names.listed.get(&folded).is_some_and(|times| *times > 1) {
+fn report_missing_file(
+    entries: &ContextPackEntries,
+    names: &FoldedPaths<'_>,
+    entry: &ContextPackFileEntry,
+    report: &mut Report,
+) {
+    let (path, folded) = (entry.path.as_str(), fold_name(entry.path.as_str()));
+    if names.listed_counts.get(&folded).is_some_and(|times| *times > 1) {
         // Two that are one name were told.
         return;
     }
@@ -193,50 +228,61 @@ fn missing(entries: &Entries, names: &Names<'_>, entry: &FileEntry, report: &mut
         report.error(&CP_03, entry.span.clone(), format!("`{path}` is a folder")).help(help);
         return;
     }
-    let help = match names.there.get(&folded) {
+    let help = match names.present.get(&folded) {
         Some(other) => format!("there is `{other}`: write its name as it is"),
         None => "add the file, or take it out of `files`".into(),
     };
-    report.error(&CP_10, entry.span.clone(), format!("`{path}` is listed and not there")).help(help);
+    report
+        .error(&CP_10, entry.span.clone(), format!("`{path}` is listed and not there"))
+        .help(help);
 }
 
-fn is_folder(entries: &Entries, path: &str) -> bool {
+fn is_folder(entries: &ContextPackEntries, path: &str) -> bool {
     let inside = format!("{path}/");
     entries.range(inside.clone()..).next().is_some_and(|(next, _)| next.starts_with(&inside))
 }
 
 /// A manifest, and which of its lists could be read.
-struct Found {
-    manifest: Manifest,
-    lists: Lists,
+struct ParsedContextPackManifest {
+    manifest: ContextPackManifest,
+    lists: CompleteLists,
 }
 
 /// Which lists of a manifest name all that is in them. Nothing is held against another: what is wrong with it was told.
 #[derive(Clone, Copy)]
-struct Lists {
+struct CompleteLists {
     files: bool,
     sources: bool,
 }
 
-fn read_manifest(entries: &Entries, limits: &Limits) -> (Option<Found>, Report, Arc<str>) {
-    let mut report = Report::deferred(MANIFEST);
+fn read_manifest(
+    entries: &ContextPackEntries,
+    limits: &Limits,
+) -> (Option<ParsedContextPackManifest>, Report, Arc<str>) {
+    let mut report = Report::deferred(MANIFEST_FILE);
     let nothing = Arc::from("");
-    let Some(Entry::File(bytes)) = entries.get(MANIFEST) else {
-        let is_there = entries.contains_key(MANIFEST) || is_folder(entries, MANIFEST);
+    let Some(ContextPackEntry::File(bytes)) = entries.get(MANIFEST_FILE) else {
+        let is_there = entries.contains_key(MANIFEST_FILE) || is_folder(entries, MANIFEST_FILE);
         let (message, help) = match is_there {
             true => ("it is no file", "put the file itself there, neither a link nor a folder"),
             false => ("there is no `pack.json`", "every pack has one; `sp context new` writes it"),
         };
-        report.whole(Severity::Error, &CP_01, message).help(help);
+        report.whole_file(Severity::Error, &CP_01, message).help(help);
         return (None, report, nothing);
     };
-    let Some(text) = text_of(bytes, &mut report) else { return (None, report, nothing) };
+    let Some(text) = decode_text(bytes, &mut report) else { return (None, report, nothing) };
     // A mark was told; the JSON behind it is still looked at, and keeps its places.
-    let readable = text.strip_prefix('\u{feff}').map_or_else(|| Arc::clone(&text), |rest| format!("   {rest}").into());
-    let found = match Json::parse(readable, limits) {
+    let readable = text
+        .strip_prefix('\u{feff}')
+        .map_or_else(|| Arc::clone(&text), |rest| format!("   {rest}").into());
+    let found = match JsonDocument::parse(readable, limits) {
         Ok(json) => {
-            let lists = Lists { files: is_named(&json, "files", "path"), sources: is_named(&json, "sources", "id") };
-            manifest::read(json.root(), &mut report).map(|manifest| Found { manifest, lists })
+            let lists = CompleteLists {
+                files: has_named_items(&json, "files", "path"),
+                sources: has_named_items(&json, "sources", "id"),
+            };
+            manifest::read(json.root(), &mut report)
+                .map(|manifest| ParsedContextPackManifest { manifest, lists })
         }
         Err(error) => {
             report.error(&CP_02, error.span, error.message).help(error.help);
@@ -247,30 +293,40 @@ fn read_manifest(entries: &Entries, limits: &Limits) -> (Option<Found>, Report, 
 }
 
 /// Whether a member is a list of which every item says its name.
-fn is_named(json: &Json, key: &str, name: &str) -> bool {
-    let has_name = |item: Value<'_>| {
-        let text = if item.kind() == Kind::Object { item.get(name).and_then(Value::text) } else { None };
+fn has_named_items(json: &JsonDocument, key: &str, name: &str) -> bool {
+    let has_name = |item: JsonValue<'_>| {
+        let text = if item.kind() == JsonKind::Object {
+            item.get(name).and_then(JsonValue::text)
+        } else {
+            None
+        };
         text.is_some_and(|text| !text.trim().is_empty())
     };
-    json.root().get(key).is_some_and(|list| list.kind() == Kind::Array && list.items().all(has_name))
+    json.root()
+        .get(key)
+        .is_some_and(|list| list.kind() == JsonKind::Array && list.items().all(has_name))
 }
 
 /// The text of a file: UTF-8 without a byte order mark, with LF at the ends of lines.
-fn text_of(bytes: &[u8], report: &mut Report) -> Option<Arc<str>> {
+fn decode_text(bytes: &[u8], report: &mut Report) -> Option<Arc<str>> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        report.whole(Severity::Error, &CP_01, "it is not UTF-8").help("save it as UTF-8");
+        report.whole_file(Severity::Error, &CP_01, "it is not UTF-8").help("save it as UTF-8");
         return None;
     };
     if text.starts_with('\u{feff}') {
-        report.error(&CP_01, 0..'\u{feff}'.len_utf8(), "it begins with a byte order mark").help("save it without one");
+        report
+            .error(&CP_01, 0..'\u{feff}'.len_utf8(), "it begins with a byte order mark")
+            .help("save it without one");
     }
     if let Some(at) = text.find('\r') {
-        report.error(&CP_01, at..at + 1, "its lines do not end with LF alone").help("save it with LF line endings");
+        report
+            .error(&CP_01, at..at + 1, "its lines do not end with LF alone")
+            .help("save it with LF line endings");
     }
     Some(text.into())
 }
 
-fn check_hash(entry: &FileEntry, bytes: &[u8], report: &mut Report) {
+fn check_hash(entry: &ContextPackFileEntry, bytes: &[u8], report: &mut Report) {
     let found = Digest::of(bytes).hex();
     // A hash that is none was told.
     if found == entry.sha256 || entry.sha256.is_empty() {
@@ -290,20 +346,28 @@ fn check_hash(entry: &FileEntry, bytes: &[u8], report: &mut Report) {
 }
 
 /// What lies there and is not listed. It has no hash, and yet agents read what claims to be of this pack.
-fn unlisted(entries: &Entries, manifest: &Manifest, limits: &Limits, pages: &mut Pages) {
+fn check_unlisted_files(
+    entries: &ContextPackEntries,
+    manifest: &ContextPackManifest,
+    limits: &Limits,
+    pages: &mut CheckedContextFiles,
+) {
     let listed: BTreeSet<&str> = manifest.files.iter().map(|entry| entry.path.as_str()).collect();
-    let folders: BTreeSet<&str> = listed.iter().filter_map(|path| path.split_once('/')).map(|(top, _)| top).collect();
+    let folders: BTreeSet<&str> =
+        listed.iter().filter_map(|path| path.split_once('/')).map(|(top, _)| top).collect();
     let mut strange: BTreeMap<&str, usize> = BTreeMap::new();
     // A name that is written otherwise was told where it is listed.
     let missing = listed.iter().filter(|path| !entries.contains_key(**path));
-    let missing: BTreeSet<String> = missing.map(|path| fold(path)).collect();
-    let is_unlisted = |path: &str| !listed.contains(path) && !missing.contains(&fold(path));
+    let missing: BTreeSet<String> = missing.map(|path| fold_name(path)).collect();
+    let is_unlisted = |path: &str| !listed.contains(path) && !missing.contains(&fold_name(path));
     for (path, entry) in entries.iter().filter(|(path, _)| is_unlisted(path)) {
         match path.split_once('/') {
-            _ if path == MANIFEST => {}
-            Some((top, _)) if listed.contains(top) || top == MANIFEST => {}
+            _ if path == MANIFEST_FILE => {}
+            Some((top, _)) if listed.contains(top) || top == MANIFEST_FILE => {}
             Some((top, _)) if !folders.contains(top) => *strange.entry(top).or_default() += 1,
-            _ => drop(pages.insert(path.clone(), unlisted_page(path, entry, (manifest, limits)))),
+            _ => drop(
+                pages.insert(path.clone(), check_unlisted_file(path, entry, (manifest, limits))),
+            ),
         }
     }
     for (folder, files) in strange {
@@ -313,103 +377,151 @@ fn unlisted(entries: &Entries, manifest: &Manifest, limits: &Limits, pages: &mut
             more => (format!("`pack.json` lists none of the {more} files in this folder"), "them"),
         };
         let help = format!("list {what}, or take the folder away");
-        report.whole(Severity::Warning, &CP_03, message).help(help);
-        pages.insert(folder.into(), Page { listed: None, document: None, report });
+        report.whole_file(Severity::Warning, &CP_03, message).help(help);
+        pages.insert(
+            folder.into(),
+            CheckedContextFile { listed_path: None, document: None, report },
+        );
     }
 }
 
-fn unlisted_page(path: &str, entry: &Entry, (manifest, limits): (&Manifest, &Limits)) -> Page {
+fn check_unlisted_file(
+    path: &str,
+    entry: &ContextPackEntry,
+    (manifest, limits): (&ContextPackManifest, &Limits),
+) -> CheckedContextFile {
     let mut report = Report::deferred(path);
-    let Entry::File(bytes) = entry else {
+    let ContextPackEntry::File(bytes) = entry else {
         let help = "take it away: a pack has files and folders only";
-        report.whole(Severity::Warning, &CP_03, "it is no file, and `pack.json` does not list it").help(help);
-        return Page { listed: None, document: None, report };
+        report
+            .whole_file(
+                Severity::Warning,
+                &CP_03,
+                "it is no file, and `pack.json` does not list it",
+            )
+            .help(help);
+        return CheckedContextFile { listed_path: None, document: None, report };
     };
-    let is_claimed = document::claims(path, bytes, (manifest, limits));
-    let document = is_claimed.then(|| document::read(path, bytes, (manifest, limits), &mut report)).flatten();
+    let is_claimed = document::claims_membership(path, bytes, (manifest, limits));
+    let document =
+        is_claimed.then(|| document::read(path, bytes, (manifest, limits), &mut report)).flatten();
     let help = "list it, or take it away; `sp context seal` lists it";
-    report.whole(Severity::Warning, &CP_03, "`pack.json` does not list it").help(help);
-    Page { listed: None, document, report }
+    report.whole_file(Severity::Warning, &CP_03, "`pack.json` does not list it").help(help);
+    CheckedContextFile { listed_path: None, document, report }
 }
 
 /// Where footnotes lead: to `sources.md` and to the manifest. Of one that cannot be read nothing is asked.
-struct Bibliography {
+struct CitationIndex {
     sources: Vec<(String, Range<usize>)>,
     listed: Option<BTreeSet<String>>,
     defined: Option<BTreeSet<String>>,
     /// Whether every file that could cite was read.
-    is_whole: bool,
+    is_complete: bool,
 }
 
 /// For so many footnotes of a file a name that is near is looked for.
-const SUGGESTIONS: usize = 20;
+const MAX_SUGGESTIONS: usize = 20;
 
-impl Bibliography {
-    fn new(manifest: &Manifest, pages: &Pages, lists: Lists) -> Self {
-        let sources: Vec<_> = manifest.sources.iter().map(|source| (source.id.clone(), source.span.clone())).collect();
+impl CitationIndex {
+    fn new(
+        manifest: &ContextPackManifest,
+        pages: &CheckedContextFiles,
+        lists: CompleteLists,
+    ) -> Self {
+        let sources: Vec<_> = manifest
+            .sources
+            .iter()
+            .map(|source| (source.id.clone(), source.span.clone()))
+            .collect();
         let document = |path: &str| pages.get(path).and_then(|page| page.document.as_ref());
-        let defined = document(SOURCES).map(|document| document.defines.iter().map(|one| one.id.clone()).collect());
+        let defined = document(SOURCES_FILE)
+            .map(|document| document.definitions.iter().map(|one| one.id.clone()).collect());
         let listed = lists.sources.then(|| sources.iter().map(|(id, _)| id.clone()).collect());
-        let mut markdown = manifest.files.iter().map(|entry| entry.path.as_str()).filter(|path| path.ends_with(".md"));
-        let is_whole = lists.files && markdown.all(|path| document(path).is_some());
-        Self { sources, listed, defined, is_whole }
+        let mut markdown = manifest
+            .files
+            .iter()
+            .map(|entry| entry.path.as_str())
+            .filter(|path| path.ends_with(".md"));
+        let is_complete = lists.files && markdown.all(|path| document(path).is_some());
+        Self { sources, listed, defined, is_complete }
     }
 
     /// A pack that cites has a `sources.md`.
-    fn must_exist(&self, manifest: &Manifest, pages: &Pages, lists: Lists, report: &mut Report) {
-        let is_listed = manifest.files.iter().any(|entry| entry.path.as_str() == SOURCES);
-        let cites = |page: &Page| page.document.as_ref().is_some_and(|document| !document.refers.is_empty());
+    fn check_sources_file(
+        &self,
+        manifest: &ContextPackManifest,
+        pages: &CheckedContextFiles,
+        lists: CompleteLists,
+        report: &mut Report,
+    ) {
+        let is_listed = manifest.files.iter().any(|entry| entry.path.as_str() == SOURCES_FILE);
+        let cites = |page: &CheckedContextFile| {
+            page.document.as_ref().is_some_and(|document| !document.footnotes.is_empty())
+        };
         let is_needed = !self.sources.is_empty() || pages.values().any(cites);
         // One that is listed and cannot be read was told.
         if self.defined.is_some() || is_listed || !lists.files || !is_needed {
             return;
         }
-        let message = match pages.contains_key(SOURCES) {
+        let message = match pages.contains_key(SOURCES_FILE) {
             true => "`sources.md` does not say that it is of this pack, and footnotes lead there",
             false => "there is no `sources.md`, and footnotes lead there",
         };
-        report.whole(Severity::Error, &CP_10, message).help("add it, with `## [^src_…]` for each source");
+        report
+            .whole_file(Severity::Error, &CP_10, message)
+            .help("add it, with `## [^src_…]` for each source");
     }
 
     /// Every footnote must lead to both, both must name the same, and every source should be cited.
-    fn cite(&self, pages: &mut Pages, report: &mut Report) {
+    fn check_citations(&self, pages: &mut CheckedContextFiles, report: &mut Report) {
         let mut cited: BTreeSet<String> = BTreeSet::new();
         for page in pages.values_mut() {
             let Some(document) = &page.document else { continue };
-            cited.extend(document.refers.iter().map(|reference| reference.id.clone()));
-            self.check_references(document, &mut page.report);
-            for definition in document.defines.iter().filter(|one| lacks(self.listed.as_ref(), &one.id)) {
-                let message = format!("`{}` is not among the sources of `pack.json`", definition.id);
+            cited.extend(document.footnotes.iter().map(|reference| reference.id.clone()));
+            self.check_footnotes(document, &mut page.report);
+            for definition in document
+                .definitions
+                .iter()
+                .filter(|one| is_unknown_id(self.listed.as_ref(), &one.id))
+            {
+                let message =
+                    format!("`{}` is not among the sources of `pack.json`", definition.id);
                 let help = "add it there, or take it away here";
                 page.report.error(&CP_10, definition.span.clone(), message).help(help);
             }
         }
         for (id, span) in &self.sources {
-            if lacks(self.defined.as_ref(), id) {
+            if is_unknown_id(self.defined.as_ref(), id) {
                 let message = format!("`{id}` is not in `sources.md`");
                 report.error(&CP_10, span.clone(), message).help(format!("add `## [^{id}]` there"));
-            } else if self.is_whole && self.defined.is_some() && !cited.contains(id) {
+            } else if self.is_complete && self.defined.is_some() && !cited.contains(id) {
                 let help = "a source that says nothing here is not needed";
                 report.warning(&CP_10, span.clone(), format!("nothing cites `{id}`")).help(help);
             }
         }
     }
 
-    fn check_references(&self, document: &Document, report: &mut Report) {
-        for Reference { id, span } in &document.refers {
-            let place = match (lacks(self.defined.as_ref(), id), lacks(self.listed.as_ref(), id)) {
+    fn check_footnotes(&self, document: &ContextPackDocument, report: &mut Report) {
+        for SourceFootnote { id, span } in &document.footnotes {
+            let place = match (
+                is_unknown_id(self.defined.as_ref(), id),
+                is_unknown_id(self.listed.as_ref(), id),
+            ) {
                 (true, true) => "neither in `sources.md` nor in `pack.json`",
                 // What only one of the two has is told there.
                 (true, false) if self.listed.is_none() => "not in `sources.md`",
                 (false, true) if self.defined.is_none() => "not in `pack.json`",
                 _ => continue,
             };
-            let near = (report.findings.len() < SUGGESTIONS).then(|| self.nearest(id)).flatten();
+            let near =
+                (report.findings.len() < MAX_SUGGESTIONS).then(|| self.nearest(id)).flatten();
             let help = match near {
                 Some(near) => format!("did you mean `[^{near}]`?"),
                 None => "name the source there, or take the footnote away".into(),
             };
-            report.error(&CP_10, span.clone(), format!("`[^{id}]` leads nowhere: it is {place}")).help(help);
+            report
+                .error(&CP_10, span.clone(), format!("`[^{id}]` leads nowhere: it is {place}"))
+                .help(help);
         }
     }
 
@@ -420,6 +532,6 @@ impl Bibliography {
 }
 
 /// Whether an id is not among those that are known, if they are.
-fn lacks(ids: Option<&BTreeSet<String>>, id: &str) -> bool {
+fn is_unknown_id(ids: Option<&BTreeSet<String>>, id: &str) -> bool {
     ids.is_some_and(|ids| !ids.contains(id))
 }

@@ -6,7 +6,7 @@ use crate::markdown::events;
 
 /// A prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
+pub struct ContextPackPrompt {
     /// Its heading.
     pub title: String,
     /// What is to be pasted.
@@ -14,23 +14,28 @@ pub struct Prompt {
 }
 
 /// The prompts in the body of `prompts.md`: below each heading of the second level, its first block of `text`.
-pub fn prompts(body: &str) -> Vec<Prompt> {
-    let mut prompts: Vec<Prompt> = Vec::new();
+pub fn read_prompts(body: &str) -> Vec<ContextPackPrompt> {
+    let mut prompts: Vec<ContextPackPrompt> = Vec::new();
     let (mut in_title, mut in_block) = (false, false);
     for (event, _) in events(body, 0, Options::empty()) {
         match event {
             Event::Start(Tag::Heading { level: HeadingLevel::H2, .. }) => {
                 in_title = true;
-                prompts.push(Prompt { title: String::new(), text: String::new() });
+                prompts.push(ContextPackPrompt { title: String::new(), text: String::new() });
             }
             Event::End(TagEnd::Heading(_)) => in_title = false,
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
-                in_block = &*info == "text" && prompts.last().is_some_and(|prompt| prompt.text.is_empty());
+                in_block =
+                    &*info == "text" && prompts.last().is_some_and(|prompt| prompt.text.is_empty());
             }
             Event::End(TagEnd::CodeBlock) => in_block = false,
             Event::Text(text) | Event::Code(text) => {
                 if let Some(prompt) = prompts.last_mut() {
-                    let part = if in_title { Some(&mut prompt.title) } else { in_block.then_some(&mut prompt.text) };
+                    let part = if in_title {
+                        Some(&mut prompt.title)
+                    } else {
+                        in_block.then_some(&mut prompt.text)
+                    };
                     part.into_iter().for_each(|part| part.push_str(&text));
                 }
             }
@@ -49,8 +54,9 @@ mod tests {
     fn mc_04_a_prompt_is_the_block_below_its_heading() {
         let body = "# Prompts\n\n## Set `up`\n\n````text\nDo ```this```.\nThen that.\n````\n\nSources: [^a]\n\n\
                     ```text\nnot this\n```\n\n## Without a block\n\ntext\n\n## Two\n\n```text\nx\n```\n";
-        let found = prompts(body);
-        let shown: Vec<(&str, &str)> = found.iter().map(|one| (one.title.as_str(), one.text.as_str())).collect();
+        let found = read_prompts(body);
+        let shown: Vec<(&str, &str)> =
+            found.iter().map(|one| (one.title.as_str(), one.text.as_str())).collect();
         assert_eq!(shown, [("Set up", "Do ```this```.\nThen that.\n"), ("Two", "x\n")]);
     }
 }

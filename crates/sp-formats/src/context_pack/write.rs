@@ -4,134 +4,143 @@ use std::collections::BTreeMap;
 
 use sp_tree::{Digest, Limits, RelPath};
 
-use super::document::written;
-use super::manifest::{Generator, Manifest, More, Project, SourceEntry, Window};
-use super::{FILES, MANIFEST};
+use super::document::frontmatter_value;
+use super::manifest::{
+    ContextPackGenerator, ContextPackManifest, ContextPackProject, ContextPackSourceEntry,
+    ContextPackWindow, UnknownMembers,
+};
+use super::{KNOWN_FILES, MANIFEST_FILE};
 use crate::json::quoted;
-use crate::markdown::frontmatter;
+use crate::markdown::find_frontmatter;
 use crate::yaml;
 
 /// A pack that is to be written: the manifest without its files, and the Markdown without its frontmatter.
 #[derive(Debug, Clone, Default)]
-pub struct Draft {
+pub struct ContextPackDraft {
     /// The manifest. Of its files only the members that nobody knows count: they stay with the file of that path.
-    pub manifest: Manifest,
+    pub manifest: ContextPackManifest,
     /// The Markdown of each file, by path.
     pub documents: BTreeMap<RelPath, String>,
 }
 
-impl Draft {
+impl ContextPackDraft {
     /// Every file of the pack with its bytes, `pack.json` among them.
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
-        sealed(&self.manifest, &self.documents, BTreeMap::new())
+        seal_files(&self.manifest, &self.documents, BTreeMap::new())
     }
 }
 
 /// The files in the order in which a manifest lists them: those that are known first.
-pub(super) fn in_order<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<&'p str> {
-    let mut paths: Vec<&str> = paths.filter(|path| *path != MANIFEST).collect();
-    paths.sort_by_key(|path| (FILES.iter().position(|known| known == path).unwrap_or(FILES.len()), *path));
+pub(super) fn manifest_order<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<&'p str> {
+    let mut paths: Vec<&str> = paths.filter(|path| *path != MANIFEST_FILE).collect();
+    paths.sort_by_key(|path| {
+        (KNOWN_FILES.iter().position(|known| known == path).unwrap_or(KNOWN_FILES.len()), *path)
+    });
     paths
 }
 
 /// The Markdown of a file without its frontmatter, which names the pack.
 pub fn without_frontmatter(text: &str) -> &str {
-    match frontmatter(text) {
-        Some((block, body)) if !is_text(&text[block.clone()]) => &text[body..],
+    match find_frontmatter(text) {
+        Some((block, body)) if !is_plain_text(&text[block.clone()]) => &text[body..],
         _ => text,
     }
 }
 
 /// The Markdown of a file with the frontmatter that it must have, whatever it had before.
-pub fn with_frontmatter(path: &str, manifest: &Manifest, text: &str) -> String {
+pub fn with_frontmatter(path: &str, manifest: &ContextPackManifest, text: &str) -> String {
     let body = without_frontmatter(text).replace("\r\n", "\n").replace('\r', "\n");
     let body = body.trim_start_matches(['\u{feff}', '\n']);
     format!(
         "---\nfile: {}\npack_id: {}\nspec_version: {}\n---\n\n{body}",
-        written("file", path),
-        written("pack_id", &manifest.pack_id),
-        written("spec_version", &manifest.spec_version)
+        frontmatter_value("file", path),
+        frontmatter_value("pack_id", &manifest.pack_id),
+        frontmatter_value("spec_version", &manifest.spec_version)
     )
 }
 
 /// Whether what stands between two lines `---` is no frontmatter, but text between two rules.
-fn is_text(block: &str) -> bool {
+fn is_plain_text(block: &str) -> bool {
     let parsed = yaml::parse(block, &Limits::default());
-    parsed.is_ok_and(|node| !node.is_null() && !matches!(node.value, yaml::Value::Map(_)))
+    parsed.is_ok_and(|node| !node.is_null() && !matches!(node.value, yaml::YamlValue::Map(_)))
 }
 
 /// A pack whose files were changed by hand, as it must be: Markdown with the right frontmatter, other files as
 /// they are, and all of them listed with the right hashes.
-pub fn sealed(
-    manifest: &Manifest,
+pub fn seal_files(
+    manifest: &ContextPackManifest,
     documents: &BTreeMap<RelPath, String>,
     others: BTreeMap<String, Vec<u8>>,
 ) -> BTreeMap<String, Vec<u8>> {
     let mut files = others;
     for (path, body) in documents {
-        files.insert(path.to_string(), with_frontmatter(path.as_str(), manifest, body).into_bytes());
+        files
+            .insert(path.to_string(), with_frontmatter(path.as_str(), manifest, body).into_bytes());
     }
-    let listed: Vec<(&str, String)> = in_order(files.keys().map(String::as_str))
+    let listed: Vec<(&str, String)> = manifest_order(files.keys().map(String::as_str))
         .into_iter()
         .map(|path| (path, Digest::of(&files[path]).hex()))
         .collect();
-    let manifest = manifest_text(manifest, &listed);
-    files.insert(MANIFEST.into(), manifest.into_bytes());
+    let manifest = render_manifest(manifest, &listed);
+    files.insert(MANIFEST_FILE.into(), manifest.into_bytes());
     files
 }
 
 /// `pack.json`, with these files and their hashes.
-pub fn manifest_text(manifest: &Manifest, files: &[(&str, String)]) -> String {
+pub fn render_manifest(manifest: &ContextPackManifest, files: &[(&str, String)]) -> String {
     let text = |text: &str| Some(quoted(text));
     let mut members = vec![
         ("spec_version", text(&manifest.spec_version)),
         ("pack_id", text(&manifest.pack_id)),
         ("generated_at", text(&manifest.generated_at)),
-        ("generator", Some(generator(&manifest.generator))),
-        ("project", Some(project(&manifest.project))),
+        ("generator", Some(render_generator(&manifest.generator))),
+        ("project", Some(render_project(&manifest.project))),
         ("user_prompt", manifest.user_prompt.as_deref().map(quoted)),
-        ("window", manifest.window.as_ref().map(window)),
+        ("window", manifest.window.as_ref().map(render_window)),
     ];
-    let of_file: BTreeMap<&str, &More> =
-        manifest.files.iter().map(|entry| (entry.path.as_str(), &entry.more)).collect();
-    let none = More::new();
-    let files = files.iter().map(|(path, hash)| file(path, hash, of_file.get(path).unwrap_or(&&none)));
-    members.push(("files", Some(list(files))));
-    members.push(("sources", Some(list(manifest.sources.iter().map(source)))));
-    object(0, &members, &manifest.more) + "\n"
+    let of_file: BTreeMap<&str, &UnknownMembers> =
+        manifest.files.iter().map(|entry| (entry.path.as_str(), &entry.unknown_members)).collect();
+    let none = UnknownMembers::new();
+    let files = files
+        .iter()
+        .map(|(path, hash)| render_file(path, hash, of_file.get(path).unwrap_or(&&none)));
+    members.push(("files", Some(render_list(files))));
+    members.push(("sources", Some(render_list(manifest.sources.iter().map(render_source)))));
+    render_object(0, &members, &manifest.unknown_members) + "\n"
 }
 
-fn generator(generator: &Generator) -> String {
+fn render_generator(generator: &ContextPackGenerator) -> String {
     let members = [
         ("name", Some(quoted(&generator.name))),
         ("version", generator.version.as_deref().map(quoted)),
         ("url", generator.url.as_deref().map(quoted)),
     ];
-    object(1, &members, &generator.more)
+    render_object(1, &members, &generator.unknown_members)
 }
 
-fn project(project: &Project) -> String {
+fn render_project(project: &ContextPackProject) -> String {
     let stack: Vec<String> = project.stack.iter().map(|word| quoted(word)).collect();
     let members = [
         ("name", Some(quoted(&project.name))),
         ("description", Some(quoted(&project.description))),
         ("stack", (!stack.is_empty()).then(|| format!("[{}]", stack.join(", ")))),
     ];
-    object(1, &members, &project.more)
+    render_object(1, &members, &project.unknown_members)
 }
 
-fn window(window: &Window) -> String {
-    let members = [("from", window.from.as_deref().map(quoted)), ("to", window.to.as_deref().map(quoted))];
-    object(1, &members, &window.more)
+fn render_window(window: &ContextPackWindow) -> String {
+    let members =
+        [("from", window.from.as_deref().map(quoted)), ("to", window.to.as_deref().map(quoted))];
+    render_object(1, &members, &window.unknown_members)
 }
 
 /// A file stands in one line: there may be many.
-fn file(path: &str, hash: &str, more: &More) -> String {
+fn render_file(path: &str, hash: &str, more: &UnknownMembers) -> String {
     let known = [("path", Some(quoted(path))), ("sha256", Some(quoted(hash)))];
-    format!("{{ {} }}", members(&known, more).join(", "))
+    format!("{{ {} }}", render_members(&known, more).join(", "))
 }
 
-fn source(source: &SourceEntry) -> String {
+fn render_source(source: &ContextPackSourceEntry) -> String {
     let members = [
         ("id", Some(quoted(&source.id))),
         ("url", Some(quoted(&source.url))),
@@ -140,24 +149,29 @@ fn source(source: &SourceEntry) -> String {
         ("published_at", source.published_at.as_deref().map(quoted)),
         ("captured_at", Some(quoted(&source.captured_at))),
     ];
-    object(2, &members, &source.more)
+    render_object(2, &members, &source.unknown_members)
 }
 
 /// Members as they are written: those that we know first, then the rest as it stood.
-fn members(known: &[(&str, Option<String>)], more: &More) -> Vec<String> {
+fn render_members(known: &[(&str, Option<String>)], more: &UnknownMembers) -> Vec<String> {
     let known = known.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?)));
     let more = more.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     known.chain(more).map(|(key, value)| format!("{}: {value}", quoted(key))).collect()
 }
 
 /// An object over several lines, `depth` levels deep.
-fn object(depth: usize, known: &[(&str, Option<String>)], more: &More) -> String {
+fn render_object(depth: usize, known: &[(&str, Option<String>)], more: &UnknownMembers) -> String {
     let indent = "  ".repeat(depth + 1);
-    let lines: Vec<String> = members(known, more).iter().map(|member| format!("{indent}{member}")).collect();
-    if lines.is_empty() { "{}".into() } else { format!("{{\n{}\n{}}}", lines.join(",\n"), "  ".repeat(depth)) }
+    let lines: Vec<String> =
+        render_members(known, more).iter().map(|member| format!("{indent}{member}")).collect();
+    if lines.is_empty() {
+        "{}".into()
+    } else {
+        format!("{{\n{}\n{}}}", lines.join(",\n"), "  ".repeat(depth))
+    }
 }
 
-fn list(items: impl Iterator<Item = String>) -> String {
+fn render_list(items: impl Iterator<Item = String>) -> String {
     let items: Vec<String> = items.map(|item| format!("    {item}")).collect();
     if items.is_empty() { "[]".into() } else { format!("[\n{}\n  ]", items.join(",\n")) }
 }

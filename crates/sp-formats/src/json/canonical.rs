@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::number::is_canonical;
-use super::parser::plain;
-use super::{Kind, Value};
+use super::number::is_canonical_number;
+use super::parser::plain_prefix_len;
+use super::{JsonKind, JsonValue};
 
 /// How numbers are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Numbers {
+pub enum JsonNumberFormat {
     /// As short as they can be without becoming others; those that no machine number holds stay as they are.
     Lossless,
     /// As `serde_json` writes them: whole numbers of up to 64 bits as they are, all others as the shortest text of
@@ -19,17 +19,28 @@ pub enum Numbers {
 }
 
 /// Writes a value with its keys sorted by their bytes. Members of the top called `without` are left out.
-pub fn canonical(value: Value<'_>, without: &str, numbers: Numbers) -> Option<String> {
+pub fn canonicalize(
+    value: JsonValue<'_>,
+    without: &str,
+    numbers: JsonNumberFormat,
+) -> Option<String> {
     let mut text = String::with_capacity(value.raw().len());
-    write(value, without, numbers, &mut text)?;
+    write_canonical(value, without, numbers, &mut text)?;
     Some(text)
 }
 
-fn write(value: Value<'_>, without: &str, numbers: Numbers, text: &mut String) -> Option<()> {
+fn write_canonical(
+    value: JsonValue<'_>,
+    without: &str,
+    numbers: JsonNumberFormat,
+    text: &mut String,
+) -> Option<()> {
     match value.kind() {
-        Kind::Object => {
-            let mut members: Vec<_> =
-                value.members().map(|(key, value)| (key.text().unwrap_or_default(), value)).collect();
+        JsonKind::Object => {
+            let mut members: Vec<_> = value
+                .members()
+                .map(|(key, value)| (key.text().unwrap_or_default(), value))
+                .collect();
             members.retain(|(key, _)| without.is_empty() || key != without);
             members.sort_by(|a, b| a.0.cmp(&b.0));
             text.push('{');
@@ -37,28 +48,32 @@ fn write(value: Value<'_>, without: &str, numbers: Numbers, text: &mut String) -
                 if at > 0 {
                     text.push(',');
                 }
-                quote(&key, text);
+                push_quoted(&key, text);
                 text.push(':');
-                write(value, "", numbers, text)?;
+                write_canonical(value, "", numbers, text)?;
             }
             text.push('}');
         }
-        Kind::Array => {
+        JsonKind::Array => {
             text.push('[');
             for (at, item) in value.items().enumerate() {
                 if at > 0 {
                     text.push(',');
                 }
-                write(item, "", numbers, text)?;
+                write_canonical(item, "", numbers, text)?;
             }
             text.push(']');
         }
         // Where nothing is escaped, nothing needs to be.
-        Kind::Text if !value.raw().as_bytes().contains(&b'\\') => text.push_str(value.raw()),
-        Kind::Text => quote(&value.text().unwrap_or_default(), text),
-        Kind::Number if numbers != Numbers::Rounded && is_canonical(value.raw()) => text.push_str(value.raw()),
-        Kind::Number => text.push_str(&number(value.raw(), numbers)?),
-        Kind::Truth | Kind::Null => text.push_str(value.raw()),
+        JsonKind::Text if !value.raw().as_bytes().contains(&b'\\') => text.push_str(value.raw()),
+        JsonKind::Text => push_quoted(&value.text().unwrap_or_default(), text),
+        JsonKind::Number
+            if numbers != JsonNumberFormat::Rounded && is_canonical_number(value.raw()) =>
+        {
+            text.push_str(value.raw())
+        }
+        JsonKind::Number => text.push_str(&format_number(value.raw(), numbers)?),
+        JsonKind::Bool | JsonKind::Null => text.push_str(value.raw()),
     }
     Some(())
 }
@@ -66,15 +81,17 @@ fn write(value: Value<'_>, without: &str, numbers: Numbers, text: &mut String) -
 /// Text in quotes, with the escapes that JSON demands and no others.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
-    quote(text, &mut quoted);
+    push_quoted(text, &mut quoted);
     quoted
 }
 
 /// Writes text in quotes.
-pub fn quote(written: &str, text: &mut String) {
+pub fn push_quoted(written: &str, text: &mut String) {
     let special = |text: &str| {
-        let passed = plain(text.as_bytes());
-        let found = text.as_bytes()[passed..].iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'));
+        let passed = plain_prefix_len(text.as_bytes());
+        let found = text.as_bytes()[passed..]
+            .iter()
+            .position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'));
         found.map(|at| passed + at)
     };
     text.push('"');
@@ -98,20 +115,28 @@ pub fn quote(written: &str, text: &mut String) {
     text.push('"');
 }
 
-fn number(raw: &str, numbers: Numbers) -> Option<String> {
-    let read = || serde_json::from_str::<serde_json::Number>(raw).ok().map(|number| number.to_string());
+fn format_number(raw: &str, numbers: JsonNumberFormat) -> Option<String> {
+    let read =
+        || serde_json::from_str::<serde_json::Number>(raw).ok().map(|number| number.to_string());
     match numbers {
-        Numbers::AsWritten => Some(raw.into()),
-        Numbers::Rounded => read(),
-        Numbers::Lossless if raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => Some(raw.into()),
-        Numbers::Lossless => {
+        JsonNumberFormat::AsWritten => Some(raw.into()),
+        JsonNumberFormat::Rounded => read(),
+        JsonNumberFormat::Lossless
+            if raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') =>
+        {
+            Some(raw.into())
+        }
+        JsonNumberFormat::Lossless => {
             // Seventeen digits are what a machine number can tell apart; more would be lost.
             let mantissa = raw.split(['e', 'E']).next().unwrap_or(raw);
             let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
             let held = raw.parse::<f64>().ok().filter(|number| number.is_finite() && digits <= 17);
-            let zero_by_loss = held == Some(0.0) && mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+            let zero_by_loss =
+                held == Some(0.0) && mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
             match held {
-                Some(held) if !zero_by_loss => serde_json::Number::from_f64(held).map(|number| number.to_string()),
+                Some(held) if !zero_by_loss => {
+                    serde_json::Number::from_f64(held).map(|number| number.to_string())
+                }
                 _ => Some(raw.into()),
             }
         }
@@ -121,12 +146,12 @@ fn number(raw: &str, numbers: Numbers) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::Json;
+    use crate::json::JsonDocument;
     use sp_tree::Limits;
 
     fn lossless(text: &str) -> String {
-        let json = Json::parse(text, &Limits::default()).unwrap();
-        canonical(json.root(), "", Numbers::Lossless).unwrap()
+        let json = JsonDocument::parse(text, &Limits::default()).unwrap();
+        canonicalize(json.root(), "", JsonNumberFormat::Lossless).unwrap()
     }
 
     #[test]
@@ -146,7 +171,9 @@ mod tests {
 
     #[test]
     fn pk_09_a_number_that_no_machine_number_holds_stays_as_it_is() {
-        for kept in ["12345678901234567890123", "1E400", "1e-400", "0.1234567890123456789", "-0", "1"] {
+        for kept in
+            ["12345678901234567890123", "1E400", "1e-400", "0.1234567890123456789", "-0", "1"]
+        {
             assert_eq!(lossless(kept), kept);
         }
     }
@@ -154,8 +181,8 @@ mod tests {
     #[test]
     fn pk_12_numbers_are_rounded_as_serde_json_rounds_them() {
         let rounded = |text: &str| {
-            let json = Json::parse(text, &Limits::default()).unwrap();
-            canonical(json.root(), "signature", Numbers::Rounded)
+            let json = JsonDocument::parse(text, &Limits::default()).unwrap();
+            canonicalize(json.root(), "signature", JsonNumberFormat::Rounded)
         };
         assert_eq!(
             rounded("{\"signature\":1,\"b\":{\"signature\":2},\"a\":1e0}").unwrap(),

@@ -9,16 +9,16 @@ use serde_json::value::RawValue;
 
 /// The members of an object in the order in which they stand, each value as its raw text.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Members(Vec<(String, Box<RawValue>)>);
+pub(crate) struct JsonMembers(Vec<(String, Box<RawValue>)>);
 
-impl PartialEq for Members {
+impl PartialEq for JsonMembers {
     fn eq(&self, other: &Self) -> bool {
         let text = |(key, value): &(String, Box<RawValue>)| (key.clone(), value.get().to_owned());
         self.0.len() == other.0.len() && self.0.iter().map(text).eq(other.0.iter().map(text))
     }
 }
 
-impl Members {
+impl JsonMembers {
     /// Takes a member out, if it is there.
     pub(crate) fn take<T: DeserializeOwned>(&mut self, key: &str) -> serde_json::Result<Option<T>> {
         let Some(at) = self.0.iter().position(|(name, _)| name == key) else {
@@ -29,11 +29,16 @@ impl Members {
         if raw.get() == "null" {
             return Ok(None);
         }
-        serde_json::from_str(raw.get()).map(Some).map_err(|e| serde_json::Error::custom(format_args!("`{key}`: {e}")))
+        serde_json::from_str(raw.get())
+            .map(Some)
+            .map_err(|e| serde_json::Error::custom(format_args!("`{key}`: {e}")))
     }
 
     /// Takes a member out that must be there.
-    pub(crate) fn need<T: DeserializeOwned>(&mut self, key: &str) -> serde_json::Result<T> {
+    pub(crate) fn take_required<T: DeserializeOwned>(
+        &mut self,
+        key: &str,
+    ) -> serde_json::Result<T> {
         self.take(key)?.ok_or_else(|| serde_json::Error::custom(format_args!("`{key}` is missing")))
     }
 
@@ -48,32 +53,34 @@ impl Members {
     }
 }
 
-impl<'de> Deserialize<'de> for Members {
+impl<'de> Deserialize<'de> for JsonMembers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Members;
+        struct JsonMembersVisitor;
+        impl<'de> Visitor<'de> for JsonMembersVisitor {
+            type Value = JsonMembers;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Members::default();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonMembers, A::Error> {
+                let mut members = JsonMembers::default();
                 while let Some((key, value)) = map.next_entry::<String, Box<RawValue>>()? {
                     if members.0.iter().any(|(name, _)| *name == key) {
-                        return Err(A::Error::custom(format_args!("the member `{key}` stands there twice")));
+                        return Err(A::Error::custom(format_args!(
+                            "the member `{key}` stands there twice"
+                        )));
                     }
                     members.0.push((key, value));
                 }
                 Ok(members)
             }
         }
-        deserializer.deserialize_map(Object)
+        deserializer.deserialize_map(JsonMembersVisitor)
     }
 }
 
-impl Serialize for Members {
+impl Serialize for JsonMembers {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         self.write(&mut map)?;

@@ -7,14 +7,14 @@
 
 mod canonical;
 mod comments;
+mod document;
 mod members;
 mod number;
 mod parser;
-mod text;
 
-pub use canonical::quote;
-pub use canonical::{Numbers, canonical, quoted};
+pub use canonical::push_quoted;
+pub use canonical::{JsonNumberFormat, canonicalize, quoted};
 pub use comments::without_comments;
-pub(crate) use members::Members;
-pub use number::{is_canonical, push_number};
-pub use text::{Compact, Json, JsonError, Kind, Value};
+pub use document::{CompactDigest, JsonDocument, JsonError, JsonKind, JsonValue};
+pub(crate) use members::JsonMembers;
+pub use number::{is_canonical_number, push_number};

@@ -1,13 +1,13 @@
 //! Numbers as canonical JSON writes them, the frequent ones without the detour over a general algorithm.
 
 /// A decimal of so few digits is told apart from every other by a machine number.
-const SURE: usize = 15;
+const MAX_EXACT_LEN: usize = 15;
 /// What lies between 0 and 1 and has no more than four digits.
-const PARTS: f64 = 10_000.0;
+const SHORT_SCALE: f64 = 10_000.0;
 
 /// Writes a number as short as it can be; a whole one has a point.
 pub fn push_number(number: f64, text: &mut String) {
-    if let Some(digits) = short(number) {
+    if let Some(digits) = short_decimal(number) {
         return text.push_str(digits.as_str());
     }
     match serde_json::Number::from_f64(number) {
@@ -17,36 +17,40 @@ pub fn push_number(number: f64, text: &mut String) {
 }
 
 /// A number between 0 and 1 as text, without memory of its own.
-struct Short {
+struct ShortDecimal {
     digits: [u8; 6],
     length: usize,
 }
 
-impl Short {
+impl ShortDecimal {
     fn as_str(&self) -> &str {
         std::str::from_utf8(&self.digits[..self.length]).unwrap_or_default()
     }
 }
 
 /// The text of a number between 0 and 1 with four digits at the most, as most weights are.
-fn short(number: f64) -> Option<Short> {
+fn short_decimal(number: f64) -> Option<ShortDecimal> {
     if !(0.0..=1.0).contains(&number) || number.is_sign_negative() {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it lies between 0 and 10000")]
-    let parts = (number * PARTS).round() as u32;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it lies between 0 and 10000"
+    )]
+    let parts = (number * SHORT_SCALE).round() as u32;
     // The quotient is the machine number that is nearest to the decimal, so they are the same or another is meant.
-    if f64::from(parts) / PARTS != number {
+    if f64::from(parts) / SHORT_SCALE != number {
         return None;
     }
     let digit = |of: u32| b'0' + (parts / of % 10) as u8;
     let digits = [digit(10_000), b'.', digit(1000), digit(100), digit(10), digit(1)];
     let zeros = digits[3..].iter().rev().take_while(|digit| **digit == b'0').count();
-    Some(Short { digits, length: digits.len() - zeros })
+    Some(ShortDecimal { digits, length: digits.len() - zeros })
 }
 
 /// Whether a number is written as [`push_number`] would write it, or is a whole one, which stays as it is.
-pub fn is_canonical(raw: &str) -> bool {
+pub fn is_canonical_number(raw: &str) -> bool {
     let plain = raw.strip_prefix('-').unwrap_or(raw);
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match plain.split_once('.') {
@@ -54,7 +58,7 @@ pub fn is_canonical(raw: &str) -> bool {
         Some((whole, parts)) => {
             // Not so small that it would be written with an exponent.
             let small = whole == "0" && parts.starts_with("0000");
-            plain.len() <= SURE
+            plain.len() <= MAX_EXACT_LEN
                 && is_digits(whole)
                 && is_digits(parts)
                 && (parts == "0" || !parts.ends_with('0'))
@@ -75,7 +79,8 @@ mod tests {
     }
 
     fn plain(number: f64) -> String {
-        serde_json::Number::from_f64(number).map_or_else(|| "0.0".into(), |number| number.to_string())
+        serde_json::Number::from_f64(number)
+            .map_or_else(|| "0.0".into(), |number| number.to_string())
     }
 
     #[test]
@@ -84,12 +89,27 @@ mod tests {
             let number = f64::from(parts) / 10_000.0;
             assert_eq!(pushed(number), plain(number));
         }
-        for number in [-0.0, -0.5, 1.5, 0.00001, 1e22, 1e-7, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE, 0.1 + 0.2] {
+        for number in [
+            -0.0,
+            -0.5,
+            1.5,
+            0.00001,
+            1e22,
+            1e-7,
+            f64::NAN,
+            f64::INFINITY,
+            f64::MIN_POSITIVE,
+            0.1 + 0.2,
+        ] {
             assert_eq!(pushed(number), plain(number));
         }
-        assert!(is_canonical("12345678901234567890123") && is_canonical("-0") && is_canonical("0.25"));
+        assert!(
+            is_canonical_number("12345678901234567890123")
+                && is_canonical_number("-0")
+                && is_canonical_number("0.25")
+        );
         for other in ["1.50", "1e0", "0.00001", "-0.000015", "0.12345678901234567", "1E5"] {
-            assert!(!is_canonical(other), "{other}");
+            assert!(!is_canonical_number(other), "{other}");
         }
     }
 
@@ -97,7 +117,7 @@ mod tests {
         #[test]
         fn pk_09_what_counts_as_canonical_is_what_would_be_written(raw in "-?(0|[1-9][0-9]{0,12})\\.[0-9]{1,8}", number in any::<f64>()) {
             prop_assert_eq!(pushed(number), plain(number));
-            if is_canonical(&raw) {
+            if is_canonical_number(&raw) {
                 prop_assert_eq!(plain(raw.parse().unwrap()), raw);
             }
         }

@@ -5,41 +5,43 @@ use std::ops::Range;
 
 use sp_tree::{Hasher, Limits};
 
-use super::text::{Compact, JsonError, Nest, Place, Slot, inside, unescaped};
+use super::document::{
+    CompactDigest, JsonContainer, JsonCursor, JsonError, JsonSlot, inside, unescape,
+};
 
 /// More digits than this are no number that anybody means.
-const MAX_NUMBER: usize = 1024;
+const MAX_NUMBER_LEN: usize = 1024;
 /// Objects with fewer keys than this are compared key by key.
-const FEW_KEYS: usize = 16;
+const MAX_LINEAR_KEYS: usize = 16;
 
 /// An object or a list that is being read.
-struct Open {
+struct OpenJsonContainer {
     slot: usize,
-    nest: usize,
+    container: usize,
     /// How many keys an object has; none for a list.
     keys: Option<u64>,
     /// Whether a key has an escape in it.
-    escaped: bool,
+    has_escapes: bool,
 }
 
-pub(super) struct Parser<'t> {
+pub(super) struct JsonParser<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
-    pub(super) slots: Vec<Slot>,
-    pub(super) nests: Vec<Nest>,
-    open: Vec<Open>,
+    pub(super) slots: Vec<JsonSlot>,
+    pub(super) containers: Vec<JsonContainer>,
+    open: Vec<OpenJsonContainer>,
     limits: &'t Limits,
     /// The keys of the object that was read last, kept for its memory.
     keys: Vec<Range<usize>>,
     /// The member of the top whose value is hashed.
-    member: &'t str,
-    hashing: Option<Hashing>,
-    pub(super) compact: Option<Compact>,
+    hashed_member: &'t str,
+    hashing: Option<CompactHasher>,
+    pub(super) compact: Option<CompactDigest>,
 }
 
 /// A value that is being hashed, without its white space.
-struct Hashing {
+struct CompactHasher {
     hasher: Hasher,
     buffer: Vec<u8>,
     size: u64,
@@ -47,109 +49,131 @@ struct Hashing {
     from: usize,
 }
 
-impl Hashing {
+impl CompactHasher {
     /// Short runs are gathered, since hashing each by itself would cost more than the hash.
-    const BUFFER: usize = 16 * 1024;
+    const BUFFER_BYTES: usize = 16 * 1024;
 
-    fn take(&mut self, run: &[u8]) {
+    fn update(&mut self, run: &[u8]) {
         self.size += run.len() as u64;
-        if self.buffer.len() + run.len() > Self::BUFFER {
+        if self.buffer.len() + run.len() > Self::BUFFER_BYTES {
             self.hasher.update(&self.buffer);
             self.buffer.clear();
         }
-        if run.len() > Self::BUFFER {
+        if run.len() > Self::BUFFER_BYTES {
             self.hasher.update(run);
         } else {
             self.buffer.extend_from_slice(run);
         }
     }
 
-    fn finish(mut self) -> Compact {
+    fn finish(mut self) -> CompactDigest {
         self.hasher.update(&self.buffer);
-        Compact { digest: self.hasher.finish(), size: self.size }
+        CompactDigest { digest: self.hasher.finish(), size: self.size }
     }
 }
 
-type Parsed<T = ()> = Result<T, JsonError>;
+type JsonParseResult<T = ()> = Result<T, JsonError>;
 
-impl<'t> Parser<'t> {
-    pub(super) fn new(text: &'t str, member: &'t str, limits: &'t Limits) -> Self {
+impl<'t> JsonParser<'t> {
+    pub(super) fn new(text: &'t str, hashed_member: &'t str, limits: &'t Limits) -> Self {
         // Room that is not used costs nothing, and room that grows is copied.
-        let (bytes, slots, open) = (text.as_bytes(), Vec::with_capacity(text.len() / 8), Vec::new());
+        let (bytes, slots, open) =
+            (text.as_bytes(), Vec::with_capacity(text.len() / 8), Vec::new());
         Self {
             text,
             bytes,
             at: 0,
             slots,
-            nests: Vec::new(),
+            containers: Vec::new(),
             open,
             limits,
             keys: Vec::new(),
-            member,
+            hashed_member,
             hashing: None,
             compact: None,
         }
     }
 
-    pub(super) fn document(&mut self) -> Parsed {
+    pub(super) fn parse_document(&mut self) -> JsonParseResult {
         if self.text.starts_with('\u{feff}') {
-            return self.fail(0..3, "there is a byte-order mark", "save it as UTF-8 without a byte-order mark");
+            return self.fail(
+                0..3,
+                "there is a byte-order mark",
+                "save it as UTF-8 without a byte-order mark",
+            );
         }
-        self.white();
-        self.value()?;
+        self.skip_whitespace();
+        self.parse_value()?;
         while let Some(open) = self.open.last() {
             match open.keys {
                 Some(keys) => self.member_or_end(keys)?,
                 None => self.item_or_end()?,
             }
         }
-        self.white();
+        self.skip_whitespace();
         match self.at == self.bytes.len() {
             true => Ok(()),
-            false => self.fail(self.at..self.bytes.len(), "there is more after the JSON value", "remove it"),
+            false => self.fail(
+                self.at..self.bytes.len(),
+                "there is more after the JSON value",
+                "remove it",
+            ),
         }
     }
 
     /// The next member of the innermost object, or its end.
-    fn member_or_end(&mut self, keys: u64) -> Parsed {
-        if self.ends(b'}', keys == 0)? {
-            return self.close();
+    fn member_or_end(&mut self, keys: u64) -> JsonParseResult {
+        if self.read_separator(b'}', keys == 0)? {
+            return self.close_container();
         }
         if keys >= self.limits.json_keys {
-            let message = format!("an object has more keys than the limit of {}", self.limits.json_keys);
-            return self.fail(self.at..self.at, message, "raise it with `--limit json-keys=<number>` if you trust it");
+            let message =
+                format!("an object has more keys than the limit of {}", self.limits.json_keys);
+            return self.fail(
+                self.at..self.at,
+                message,
+                "raise it with `--limit json-keys=<number>` if you trust it",
+            );
         }
         if self.peek() != Some(b'"') {
             return self.expected("a key in double quotes");
         }
-        let key = self.string()?;
+        let key = self.parse_string()?;
         let escaped = self.bytes[key.clone()].contains(&b'\\');
-        self.slot(key.clone())?;
-        self.white();
+        self.push_slot(key.clone())?;
+        self.skip_whitespace();
         if self.peek() != Some(b':') {
             return self.expected("`:`");
         }
         self.at += 1;
-        self.white();
+        self.skip_whitespace();
         if let Some(open) = self.open.last_mut() {
             open.keys = Some(keys + 1);
-            open.escaped |= escaped;
+            open.has_escapes |= escaped;
         }
-        if self.open.len() == 1 && !self.member.is_empty() && unescaped(inside(&self.text[key])) == self.member {
-            self.hashing = Some(Hashing { hasher: Hasher::default(), buffer: Vec::new(), size: 0, from: self.at });
+        if self.open.len() == 1
+            && !self.hashed_member.is_empty()
+            && unescape(inside(&self.text[key])) == self.hashed_member
+        {
+            self.hashing = Some(CompactHasher {
+                hasher: Hasher::default(),
+                buffer: Vec::new(),
+                size: 0,
+                from: self.at,
+            });
         }
-        self.value()
+        self.parse_value()
     }
 
     /// The next item of the innermost list, or its end.
-    fn item_or_end(&mut self) -> Parsed {
+    fn item_or_end(&mut self) -> JsonParseResult {
         let first = self.open.last().is_some_and(|open| open.slot + 1 == self.slots.len());
-        if self.ends(b']', first)? { self.close() } else { self.value() }
+        if self.read_separator(b']', first)? { self.close_container() } else { self.parse_value() }
     }
 
     /// Whether the innermost object or list ends here; if not, what stands before its next part is read.
-    fn ends(&mut self, end: u8, first: bool) -> Parsed<bool> {
-        self.white();
+    fn read_separator(&mut self, end: u8, first: bool) -> JsonParseResult<bool> {
+        self.skip_whitespace();
         match self.peek() {
             Some(byte) if byte == end => {
                 self.at += 1;
@@ -157,7 +181,7 @@ impl<'t> Parser<'t> {
             }
             Some(b',') if !first => {
                 self.at += 1;
-                self.white();
+                self.skip_whitespace();
                 Ok(false)
             }
             _ if first => Ok(false),
@@ -166,65 +190,75 @@ impl<'t> Parser<'t> {
     }
 
     /// A value; of an object or a list, its beginning.
-    fn value(&mut self) -> Parsed {
+    fn parse_value(&mut self) -> JsonParseResult {
         let start = self.at;
         match self.peek() {
-            Some(b'{') => self.begin(Some(0)),
-            Some(b'[') => self.begin(None),
+            Some(b'{') => self.open_container(Some(0)),
+            Some(b'[') => self.open_container(None),
             Some(b'"') => {
-                let span = self.string()?;
-                self.slot(span)?;
-                self.ended();
+                let span = self.parse_string()?;
+                self.push_slot(span)?;
+                self.finish_value();
                 Ok(())
             }
             Some(b'-' | b'0'..=b'9') => {
-                self.number()?;
-                self.slot(start..self.at)?;
-                self.ended();
+                self.parse_number()?;
+                self.push_slot(start..self.at)?;
+                self.finish_value();
                 Ok(())
             }
-            Some(b't') => self.literal("true"),
-            Some(b'f') => self.literal("false"),
-            Some(b'n') => self.literal("null"),
+            Some(b't') => self.parse_literal("true"),
+            Some(b'f') => self.parse_literal("false"),
+            Some(b'n') => self.parse_literal("null"),
             _ => self.expected("a value"),
         }
     }
 
-    fn begin(&mut self, keys: Option<u64>) -> Parsed {
+    fn open_container(&mut self, keys: Option<u64>) -> JsonParseResult {
         if self.open.len() as u64 >= self.limits.json_depth {
             let message = format!("it is nested more than {} levels deep", self.limits.json_depth);
             return self.fail(self.at..self.at + 1, message, "make it flatter");
         }
-        self.open.push(Open { slot: self.slots.len(), nest: self.nests.len(), keys, escaped: false });
-        self.nests.push(Nest { slot: self.slots.len() as u32, after: Place { slot: 0, nest: 0 } });
-        self.slot(self.at..self.at + 1)?;
+        self.open.push(OpenJsonContainer {
+            slot: self.slots.len(),
+            container: self.containers.len(),
+            keys,
+            has_escapes: false,
+        });
+        self.containers.push(JsonContainer {
+            slot: self.slots.len() as u32,
+            end: JsonCursor { slot: 0, container: 0 },
+        });
+        self.push_slot(self.at..self.at + 1)?;
         self.at += 1;
         Ok(())
     }
 
-    fn close(&mut self) -> Parsed {
+    fn close_container(&mut self) -> JsonParseResult {
         let Some(open) = self.open.pop() else { return Ok(()) };
-        self.nests[open.nest].after = Place { slot: self.slots.len() as u32, nest: self.nests.len() as u32 };
+        self.containers[open.container].end =
+            JsonCursor { slot: self.slots.len() as u32, container: self.containers.len() as u32 };
         self.slots[open.slot].end = self.at as u32;
         if open.keys.is_some_and(|keys| keys > 1) {
-            self.refuse_twins(&open)?;
+            self.reject_duplicate_keys(&open)?;
         }
-        self.ended();
+        self.finish_value();
         Ok(())
     }
 
     /// A key that stands twice in one object means two things.
-    fn refuse_twins(&mut self, object: &Open) -> Parsed {
+    fn reject_duplicate_keys(&mut self, object: &OpenJsonContainer) -> JsonParseResult {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
-        let mut at = Place { slot: object.slot as u32 + 1, nest: object.nest as u32 + 1 };
+        let mut at =
+            JsonCursor { slot: object.slot as u32 + 1, container: object.container as u32 + 1 };
         while let Some(slot) = self.slots.get(at.slot as usize) {
             keys.push(slot.start as usize + 1..slot.end as usize - 1);
             // A key has nothing in it, and behind it is its value.
-            at = Place { slot: at.slot + 1, ..at }.after(&self.nests);
+            at = JsonCursor { slot: at.slot + 1, ..at }.after(&self.containers);
         }
-        let name = |span: &Range<usize>| unescaped(&self.text[span.clone()]);
-        let twin = if keys.len() < FEW_KEYS && !object.escaped {
+        let name = |span: &Range<usize>| unescape(&self.text[span.clone()]);
+        let twin = if keys.len() < MAX_LINEAR_KEYS && !object.has_escapes {
             let raw = |span: &Range<usize>| &self.bytes[span.clone()];
             (1..keys.len()).find(|&at| keys[..at].iter().any(|other| raw(other) == raw(&keys[at])))
         } else {
@@ -236,28 +270,34 @@ impl<'t> Parser<'t> {
         match found {
             None => Ok(()),
             Some((span, key)) => {
-                let message = format!("the key `{}` stands here for a second time", shortened(&key));
+                let message =
+                    format!("the key `{}` stands here for a second time", truncate_key(&key));
                 self.fail(span.start - 1..span.end + 1, message, "remove one of the two")
             }
         }
     }
 
     /// A whole value was read; the hash ends with the member that it is of.
-    fn ended(&mut self) {
+    fn finish_value(&mut self) {
         if self.open.len() == 1
             && let Some(mut hashing) = self.hashing.take()
         {
-            hashing.take(&self.bytes[hashing.from..self.at]);
+            hashing.update(&self.bytes[hashing.from..self.at]);
             self.compact = Some(hashing.finish());
         }
     }
 
-    fn slot(&mut self, span: Range<usize>) -> Parsed {
+    fn push_slot(&mut self, span: Range<usize>) -> JsonParseResult {
         if self.slots.len() as u64 >= self.limits.json_values {
-            let message = format!("it has more values than the limit of {}", self.limits.json_values);
-            return self.fail(span, message, "raise it with `--limit json-values=<number>` if you trust it");
+            let message =
+                format!("it has more values than the limit of {}", self.limits.json_values);
+            return self.fail(
+                span,
+                message,
+                "raise it with `--limit json-values=<number>` if you trust it",
+            );
         }
-        self.slots.push(Slot { start: span.start as u32, end: span.end as u32 });
+        self.slots.push(JsonSlot { start: span.start as u32, end: span.end as u32 });
         Ok(())
     }
 
@@ -265,7 +305,7 @@ impl<'t> Parser<'t> {
         self.bytes.get(self.at).copied()
     }
 
-    fn white(&mut self) {
+    fn skip_whitespace(&mut self) {
         if !matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             return;
         }
@@ -274,83 +314,110 @@ impl<'t> Parser<'t> {
             self.at += 1;
         }
         if let Some(hashing) = &mut self.hashing {
-            hashing.take(&self.bytes[hashing.from..start]);
+            hashing.update(&self.bytes[hashing.from..start]);
             hashing.from = self.at;
         }
     }
 
-    fn literal(&mut self, word: &str) -> Parsed {
+    fn parse_literal(&mut self, word: &str) -> JsonParseResult {
         if !self.bytes[self.at..].starts_with(word.as_bytes()) {
             return self.expected("a value");
         }
         let start = self.at;
         self.at += word.len();
-        self.slot(start..self.at)?;
-        self.ended();
+        self.push_slot(start..self.at)?;
+        self.finish_value();
         Ok(())
     }
 
-    fn string(&mut self) -> Parsed<Range<usize>> {
+    fn parse_string(&mut self) -> JsonParseResult<Range<usize>> {
         let start = self.at;
         self.at += 1;
         loop {
-            self.at += plain(&self.bytes[self.at..]);
+            self.at += plain_prefix_len(&self.bytes[self.at..]);
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(start..self.at);
                 }
-                Some(b'\\') => self.escape()?,
+                Some(b'\\') => self.parse_escape()?,
                 Some(byte) if byte < 0x20 => {
                     let help = "write it as an escape, such as `\\n`";
-                    return self.fail(self.at..self.at + 1, "a control character stands in a string", help);
+                    return self.fail(
+                        self.at..self.at + 1,
+                        "a control character stands in a string",
+                        help,
+                    );
                 }
                 Some(_) => self.at += 1,
-                None => return self.fail(start..start + 1, "this string has no end", "close it with `\"`"),
+                None => {
+                    return self.fail(
+                        start..start + 1,
+                        "this string has no end",
+                        "close it with `\"`",
+                    );
+                }
             }
         }
     }
 
-    fn escape(&mut self) -> Parsed {
+    fn parse_escape(&mut self) -> JsonParseResult {
         let start = self.at;
         match self.bytes.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
             Some(b'u') => {
-                let first = self.unit(start)?;
+                let first = self.parse_unicode_escape(start)?;
                 match first {
                     0xd800..=0xdbff if self.bytes[self.at..].starts_with(b"\\u") => {
-                        let second = self.unit(self.at)?;
+                        let second = self.parse_unicode_escape(self.at)?;
                         if !(0xdc00..=0xdfff).contains(&second) {
-                            return self.lone(start);
+                            return self.lone_surrogate(start);
                         }
                     }
-                    0xd800..=0xdfff => return self.lone(start),
+                    0xd800..=0xdfff => return self.lone_surrogate(start),
                     _ => {}
                 }
             }
-            _ => return self.fail(start..start + 1, "this is no escape of JSON", "write `\\\\` for a backslash"),
+            _ => {
+                return self.fail(
+                    start..start + 1,
+                    "this is no escape of JSON",
+                    "write `\\\\` for a backslash",
+                );
+            }
         }
         Ok(())
     }
 
     /// The number of `\uXXXX`, which starts here.
-    fn unit(&mut self, start: usize) -> Parsed<u16> {
-        let digits = self.bytes.get(start + 2..start + 6).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+    fn parse_unicode_escape(&mut self, start: usize) -> JsonParseResult<u16> {
+        let digits = self
+            .bytes
+            .get(start + 2..start + 6)
+            .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
         let unit = digits
             .and_then(|digits| std::str::from_utf8(digits).ok())
             .and_then(|hex| u16::from_str_radix(hex, 16).ok());
         self.at = start + 6;
         match unit {
             Some(unit) => Ok(unit),
-            None => self.fail(start..start + 2, "`\\u` needs four hex digits", "write four hex digits behind it"),
+            None => self.fail(
+                start..start + 2,
+                "`\\u` needs four hex digits",
+                "write four hex digits behind it",
+            ),
         }
     }
 
-    fn lone(&self, start: usize) -> Parsed {
-        self.fail(start..start + 6, "half a pair of surrogates is no character", "write both halves, or the character")
+    fn lone_surrogate(&self, start: usize) -> JsonParseResult {
+        self.fail(
+            start..start + 6,
+            "half a pair of surrogates is no character",
+            "write both halves, or the character",
+        )
     }
 
-    fn number(&mut self) -> Parsed {
+    fn parse_number(&mut self) -> JsonParseResult {
         let start = self.at;
         let digits = |parser: &mut Self| {
             let from = parser.at;
@@ -383,14 +450,15 @@ impl<'t> Parser<'t> {
                 "write it as `1`, `0.5` or `1e3`",
             );
         }
-        if self.at - start > MAX_NUMBER {
-            let message = format!("a number has {} characters, more than {MAX_NUMBER}", self.at - start);
+        if self.at - start > MAX_NUMBER_LEN {
+            let message =
+                format!("a number has {} characters, more than {MAX_NUMBER_LEN}", self.at - start);
             return self.fail(start..start + 1, message, "write a shorter number, or text");
         }
         Ok(())
     }
 
-    fn expected<T>(&self, what: &str) -> Parsed<T> {
+    fn expected<T>(&self, what: &str) -> JsonParseResult<T> {
         let next = self.text[self.at..].chars().next();
         let span = self.at..self.at + next.map_or(0, char::len_utf8);
         match next {
@@ -398,17 +466,26 @@ impl<'t> Parser<'t> {
                 let found = crate::printable::printable(c.encode_utf8(&mut [0; 4])).into_owned();
                 self.fail(span, format!("expected {what}, found `{found}`"), "mend the JSON here")
             }
-            None => self.fail(span, format!("expected {what}, found the end"), "the file is cut off: get it whole"),
+            None => self.fail(
+                span,
+                format!("expected {what}, found the end"),
+                "the file is cut off: get it whole",
+            ),
         }
     }
 
-    fn fail<T>(&self, span: Range<usize>, message: impl Into<String>, help: &'static str) -> Parsed<T> {
+    fn fail<T>(
+        &self,
+        span: Range<usize>,
+        message: impl Into<String>,
+        help: &'static str,
+    ) -> JsonParseResult<T> {
         Err(JsonError { span, message: message.into(), help })
     }
 }
 
 /// How many bytes go by, eight at a time, before one that ends a string or needs a look.
-pub(super) fn plain(bytes: &[u8]) -> usize {
+pub(super) fn plain_prefix_len(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES * 0x80;
     // Whether some byte of eight is zero.
@@ -421,9 +498,9 @@ pub(super) fn plain(bytes: &[u8]) -> usize {
     eights.take_while(|eight| special(*eight) == 0).count() * 8
 }
 
-fn shortened(key: &str) -> String {
-    const SHOWN: usize = 60;
-    let short: String = key.chars().take(SHOWN).collect();
+fn truncate_key(key: &str) -> String {
+    const MAX_SHOWN_CHARS: usize = 60;
+    let short: String = key.chars().take(MAX_SHOWN_CHARS).collect();
     let dots = if short.len() < key.len() { "…" } else { "" };
     format!("{}{dots}", crate::printable::printable(&short))
 }

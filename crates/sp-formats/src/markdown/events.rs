@@ -39,25 +39,25 @@ const MAX_BLANKS: usize = 8;
 const MAX_DEFINITIONS: usize = 16 * 1024;
 
 /// The events of a text, each with its bytes.
-pub struct Events<'a> {
+pub struct MarkdownEvents<'a> {
     text: &'a str,
     options: Options,
     /// How much is parsed at once, unless one block is longer.
     window_bytes: usize,
-    definitions: Option<Definitions<'a>>,
-    window: Option<Window<'a>>,
+    definitions: Option<LinkDestinations<'a>>,
+    window: Option<MarkdownWindow<'a>>,
     /// Where the next window begins.
     next_start: usize,
     unread_from: Option<usize>,
     /// How many marks and line ends the windows may still have.
     marks_left: usize,
     /// The link definitions of the windows that were parsed, if somebody wants them.
-    found_definitions: Option<Vec<Definition>>,
+    found_definitions: Option<Vec<LinkDefinition>>,
 }
 
 /// A link definition: `[label]: destination`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Definition {
+pub struct LinkDefinition {
     /// All of its bytes.
     pub span: Range<usize>,
     /// Where it leads.
@@ -65,9 +65,9 @@ pub struct Definition {
 }
 
 /// A part of the text that is being parsed.
-struct Window<'a> {
+struct MarkdownWindow<'a> {
     range: Range<usize>,
-    events: OffsetIter<'a, Definitions<'a>>,
+    events: OffsetIter<'a, LinkDestinations<'a>>,
     /// How many elements are open.
     depth: usize,
     /// The last byte that is not white space: a block that ends behind it may go on in the next window.
@@ -77,13 +77,13 @@ struct Window<'a> {
 }
 
 /// The events of a Markdown text from `start` on; ranges count from the start of `text`.
-pub fn events(text: &str, start: usize, options: Options) -> Events<'_> {
+pub fn events(text: &str, start: usize, options: Options) -> MarkdownEvents<'_> {
     let is_long = text.len() - start > WINDOW_BYTES;
-    Events {
+    MarkdownEvents {
         text,
         options,
         window_bytes: WINDOW_BYTES,
-        definitions: is_long.then(|| Definitions::of(text, start)),
+        definitions: is_long.then(|| LinkDestinations::of(text, start)),
         window: None,
         next_start: start,
         unread_from: None,
@@ -92,7 +92,7 @@ pub fn events(text: &str, start: usize, options: Options) -> Events<'_> {
     }
 }
 
-impl<'a> Events<'a> {
+impl<'a> MarkdownEvents<'a> {
     /// Where the part of the text begins that was not read, once there are no more events.
     pub fn unread_from(&self) -> Option<usize> {
         self.unread_from
@@ -105,7 +105,7 @@ impl<'a> Events<'a> {
 
     /// Takes the link definitions that were found since the last call, in no particular order. They do not
     /// come with the blocks between which they stand, but some time later.
-    pub fn take_definitions(&mut self) -> Vec<Definition> {
+    pub fn take_definitions(&mut self) -> Vec<LinkDefinition> {
         self.found_definitions.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
@@ -116,8 +116,8 @@ impl<'a> Events<'a> {
             return false;
         }
         let end = window_end(self.text, start, self.window_bytes);
-        let marks = marks(&self.text[start..end]);
-        if marks > self.marks_left || is_deep(&self.text[start..]) {
+        let marks = count_marks(&self.text[start..end]);
+        if marks > self.marks_left || is_too_deep(&self.text[start..]) {
             self.unread_from = Some(start);
             return false;
         }
@@ -126,19 +126,29 @@ impl<'a> Events<'a> {
         true
     }
 
-    fn parse(&self, start: usize, end: usize) -> Window<'a> {
+    fn parse(&self, start: usize, end: usize) -> MarkdownWindow<'a> {
         let text = &self.text[start..end];
-        let parser = Parser::new_with_broken_link_callback(text, self.options, self.definitions.clone());
-        let is_last = end == self.text.len() || is_deep(&self.text[end..]);
-        let last_byte = text.trim_end().len().checked_sub(1).filter(|_| !is_last).map(|last| start + last);
-        Window { range: start..end, events: parser.into_offset_iter(), depth: 0, last_byte, closed_to: start }
+        let parser =
+            Parser::new_with_broken_link_callback(text, self.options, self.definitions.clone());
+        let is_last = end == self.text.len() || is_too_deep(&self.text[end..]);
+        let last_byte =
+            text.trim_end().len().checked_sub(1).filter(|_| !is_last).map(|last| start + last);
+        MarkdownWindow {
+            range: start..end,
+            events: parser.into_offset_iter(),
+            depth: 0,
+            last_byte,
+            closed_to: start,
+        }
     }
 
     /// Leaves a top-level block that may go on behind the window to another window.
-    fn hold_back(&mut self, block_start: usize) {
+    fn defer_block(&mut self, block_start: usize) {
         let Some(window) = &self.window else { return };
-        let Window { range: Range { start, .. }, closed_to, .. } = *window;
-        let line_start = self.text[closed_to..block_start].rfind('\n').map_or(closed_to, |at| closed_to + at + 1);
+        let MarkdownWindow { range: Range { start, .. }, closed_to, .. } = *window;
+        let line_start = self.text[closed_to..block_start]
+            .rfind('\n')
+            .map_or(closed_to, |at| closed_to + at + 1);
         // A definition decides what an indented line behind it is, so it is parsed again too.
         let is_behind_definition = !self.text[closed_to..line_start].trim().is_empty();
         let next_start = if is_behind_definition { closed_to } else { line_start };
@@ -159,7 +169,7 @@ impl<'a> Events<'a> {
             length *= 2;
         }
         let longer = window_end(self.text, start, length);
-        if marks(&self.text[start..longer]) > MAX_BLOCK_MARKS {
+        if count_marks(&self.text[start..longer]) > MAX_BLOCK_MARKS {
             self.unread_from = Some(start);
             self.leave_window(start);
         } else {
@@ -170,7 +180,7 @@ impl<'a> Events<'a> {
     /// Ends a window whose events were all taken.
     fn close_window(&mut self) {
         let Some(window) = &self.window else { return };
-        let Window { last_byte, closed_to, .. } = *window;
+        let MarkdownWindow { last_byte, closed_to, .. } = *window;
         let Range { start, end } = window.range;
         if last_byte.is_none() || self.text[closed_to..end].trim().is_empty() {
             self.leave_window(end);
@@ -188,15 +198,16 @@ impl<'a> Events<'a> {
         let Some(window) = self.window.take() else { return };
         let Some(found) = &mut self.found_definitions else { return };
         for (_, definition) in window.events.reference_definitions().iter() {
-            let span = definition.span.start + window.range.start..definition.span.end + window.range.start;
+            let span = definition.span.start + window.range.start
+                ..definition.span.end + window.range.start;
             if span.start < next_start {
-                found.push(Definition { span, destination: definition.dest.to_string() });
+                found.push(LinkDefinition { span, destination: definition.dest.to_string() });
             }
         }
     }
 }
 
-impl<'a> Iterator for Events<'a> {
+impl<'a> Iterator for MarkdownEvents<'a> {
     type Item = (Event<'a>, Range<usize>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -211,7 +222,7 @@ impl<'a> Iterator for Events<'a> {
             };
             let range = range.start + window.range.start..range.end + window.range.start;
             if window.depth == 0 && window.last_byte.is_some_and(|last| range.end > last) {
-                self.hold_back(range.start);
+                self.defer_block(range.start);
                 continue;
             }
             match &event {
@@ -239,8 +250,9 @@ fn window_end(text: &str, start: usize, length: usize) -> usize {
     let mut at = start;
     while at < end {
         // What begins the window was looked at before.
-        let may_be_deep = matches!(bytes[at], b' ' | b'\t' | b'>' | b'-' | b'*' | b'+' | b'0'..=b'9');
-        if may_be_deep && at > start && is_deep(&text[at..]) {
+        let may_be_deep =
+            matches!(bytes[at], b' ' | b'\t' | b'>' | b'-' | b'*' | b'+' | b'0'..=b'9');
+        if may_be_deep && at > start && is_too_deep(&text[at..]) {
             return at;
         }
         at += match bytes[at] {
@@ -252,17 +264,19 @@ fn window_end(text: &str, start: usize, length: usize) -> usize {
 }
 
 /// How many nodes the parser makes of a text, about.
-fn marks(text: &str) -> usize {
+fn count_marks(text: &str) -> usize {
     text.bytes()
         .map(|byte| match byte {
             b'\n' => 2,
-            b'*' | b'_' | b'~' | b'`' | b'[' | b']' | b'!' | b'<' | b'&' | b'\\' | b'|' | b'\r' => 1,
+            b'*' | b'_' | b'~' | b'`' | b'[' | b']' | b'!' | b'<' | b'&' | b'\\' | b'|' | b'\r' => {
+                1
+            }
             _ => 0,
         })
         .sum()
 }
 
-fn is_deep(text: &str) -> bool {
+fn is_too_deep(text: &str) -> bool {
     behind_deep_marks(text).is_some()
 }
 
@@ -272,14 +286,18 @@ fn behind_deep_marks(text: &str) -> Option<usize> {
     let mut at = 0;
     let mut depth = 0;
     loop {
-        let blanks = bytes[at..].iter().take(MAX_BLANKS).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let blanks = bytes[at..]
+            .iter()
+            .take(MAX_BLANKS)
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
         match container_mark(&bytes[at + blanks..]) {
             Some(length) => at += blanks + length,
             None => break,
         }
         depth += 1;
     }
-    let is_rule = || is_rule(text.split('\n').next().unwrap_or_default());
+    let is_rule = || is_thematic_break(text.split('\n').next().unwrap_or_default());
     (depth > MAX_DEPTH && !is_rule()).then_some(at)
 }
 
@@ -292,11 +310,14 @@ fn container_mark(bytes: &[u8]) -> Option<usize> {
         b'.' | b')' if (1..=9).contains(&digits) => digits + 1,
         _ => return None,
     };
-    bytes.get(length).is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).then_some(length)
+    bytes
+        .get(length)
+        .is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+        .then_some(length)
 }
 
 /// Whether a line is a thematic break: stars or dashes with blanks between them.
-fn is_rule(line: &str) -> bool {
+fn is_thematic_break(line: &str) -> bool {
     let mut marks = line.bytes().filter(|byte| !byte.is_ascii_whitespace());
     let first = marks.next();
     matches!(first, Some(b'-' | b'*')) && marks.all(|byte| Some(byte) == first)
@@ -304,26 +325,29 @@ fn is_rule(line: &str) -> bool {
 
 /// The destinations of the link definitions in a whole text, by their labels: a window knows only its own.
 #[derive(Clone)]
-struct Definitions<'a> {
+struct LinkDestinations<'a> {
     text: &'a str,
     destinations: Rc<HashMap<u64, Range<usize>>>,
 }
 
-impl<'a> Definitions<'a> {
+impl<'a> LinkDestinations<'a> {
     fn of(text: &'a str, start: usize) -> Self {
         let mut destinations = HashMap::new();
         let (mut seen, mut line_start, mut last_line) = (start, start, None);
         for (at, _) in text[start..].match_indices("]:") {
             let at = start + at;
-            line_start = text[seen..at].rfind('\n').map_or(line_start, |newline| seen + newline + 1);
+            line_start =
+                text[seen..at].rfind('\n').map_or(line_start, |newline| seen + newline + 1);
             seen = at;
             // The first of a line ends the label.
             if last_line.replace(line_start) == Some(line_start) {
                 continue;
             }
             let line_end = text[at..].find('\n').map_or(text.len(), |length| at + length);
-            if let Some((label, destination)) = definition(&text[line_start..line_end]) {
-                destinations.entry(hash(label)).or_insert(line_start + destination.start..line_start + destination.end);
+            if let Some((label, destination)) = parse_definition(&text[line_start..line_end]) {
+                destinations
+                    .entry(hash_label(label))
+                    .or_insert(line_start + destination.start..line_start + destination.end);
             }
             if destinations.len() == MAX_DEFINITIONS {
                 break;
@@ -333,15 +357,15 @@ impl<'a> Definitions<'a> {
     }
 }
 
-impl<'a> BrokenLinkCallback<'a> for Definitions<'a> {
+impl<'a> BrokenLinkCallback<'a> for LinkDestinations<'a> {
     fn handle_broken_link(&mut self, link: BrokenLink<'a>) -> Option<(CowStr<'a>, CowStr<'a>)> {
-        let destination = self.destinations.get(&hash(&link.reference))?.clone();
+        let destination = self.destinations.get(&hash_label(&link.reference))?.clone();
         Some((self.text[destination].into(), "".into()))
     }
 }
 
 /// The label of a line `[label]: destination`, and where its destination stands.
-fn definition(line: &str) -> Option<(&str, Range<usize>)> {
+fn parse_definition(line: &str) -> Option<(&str, Range<usize>)> {
     let inside = line.trim_start_matches([' ', '>']).strip_prefix('[')?;
     let (label, rest) = inside.split_once("]:")?;
     let rest = rest.trim_start();
@@ -355,7 +379,7 @@ fn definition(line: &str) -> Option<(&str, Range<usize>)> {
 }
 
 /// Labels are the same if their words are, in either case.
-fn hash(label: &str) -> u64 {
+fn hash_label(label: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     for word in label.split_whitespace() {
         word.to_lowercase().hash(&mut hasher);

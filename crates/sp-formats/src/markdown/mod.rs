@@ -6,20 +6,20 @@ mod events;
 
 use std::ops::Range;
 
-pub use events::{Definition, Events, events};
+pub use events::{LinkDefinition, MarkdownEvents, events};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
 use sp_tree::Limits;
 
-use crate::checks::{Check, SE_04};
+use crate::checks::{CheckRule, SE_04};
 use crate::report::Report;
-use crate::yaml::{self, Node};
+use crate::yaml::{self, YamlNode};
 
 /// More headings than this are not told apart: those behind them belong to the last section.
 const MAX_SECTIONS: usize = 100_000;
 
 /// A heading and what stands below it, up to the next heading of its level or above.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub struct MarkdownSection {
     /// The words of the heading.
     pub title: String,
     /// The heading itself.
@@ -27,11 +27,11 @@ pub struct Section {
     /// The text below the heading.
     pub body: Range<usize>,
     /// The content of each fenced block of YAML in it, at any depth of headings.
-    pub yaml: Vec<Range<usize>>,
+    pub yaml_blocks: Vec<Range<usize>>,
     level: HeadingLevel,
 }
 
-impl Section {
+impl MarkdownSection {
     /// How deep its heading is: 1 for the title of a document.
     pub fn depth(&self) -> usize {
         self.level as usize
@@ -39,7 +39,7 @@ impl Section {
 }
 
 /// The frontmatter of a text: the bytes between the two `---` lines, and where the text behind them begins.
-pub fn frontmatter(text: &str) -> Option<(Range<usize>, usize)> {
+pub fn find_frontmatter(text: &str) -> Option<(Range<usize>, usize)> {
     let start = text.strip_prefix('\u{feff}').map_or(0, |_| '\u{feff}'.len_utf8());
     let mut at = start;
     let mut lines = text[start..].split_inclusive('\n');
@@ -59,13 +59,13 @@ pub fn frontmatter(text: &str) -> Option<(Range<usize>, usize)> {
 }
 
 /// Every section of the Markdown from `start` on.
-pub fn sections(text: &str, start: usize) -> Vec<Section> {
+pub fn sections(text: &str, start: usize) -> Vec<MarkdownSection> {
     read_sections(text, start).0
 }
 
 /// Every section of the Markdown from `start` on, and where the part begins that is not read: see [`events`].
-pub(crate) fn read_sections(text: &str, start: usize) -> (Vec<Section>, Option<usize>) {
-    let mut sections: Vec<Section> = Vec::new();
+pub(crate) fn read_sections(text: &str, start: usize) -> (Vec<MarkdownSection>, Option<usize>) {
+    let mut sections: Vec<MarkdownSection> = Vec::new();
     // Those that no heading has ended yet, each deeper than the one before.
     let mut open: Vec<usize> = Vec::new();
     let mut title: Option<String> = None;
@@ -75,11 +75,17 @@ pub(crate) fn read_sections(text: &str, start: usize) -> (Vec<Section>, Option<u
     for (event, range) in events.by_ref() {
         match event {
             Event::Start(Tag::Heading { level, .. }) if sections.len() < MAX_SECTIONS => {
-                close(&mut sections, &mut open, (level, range.start));
+                close_sections(&mut sections, &mut open, (level, range.start));
                 open.push(sections.len());
                 title = Some(String::new());
                 let body = range.end..text.len();
-                sections.push(Section { title: String::new(), heading: range, body, yaml: Vec::new(), level });
+                sections.push(MarkdownSection {
+                    title: String::new(),
+                    heading: range,
+                    body,
+                    yaml_blocks: Vec::new(),
+                    level,
+                });
             }
             Event::End(TagEnd::Heading(_)) => {
                 if let (Some(title), Some(section)) = (title.take(), sections.last_mut()) {
@@ -99,7 +105,7 @@ pub(crate) fn read_sections(text: &str, start: usize) -> (Vec<Section>, Option<u
             }
             Event::End(TagEnd::CodeBlock) => {
                 if let Some(block) = block.take() {
-                    open.iter().for_each(|at| sections[*at].yaml.push(block.clone()));
+                    open.iter().for_each(|at| sections[*at].yaml_blocks.push(block.clone()));
                 }
             }
             _ => {}
@@ -122,7 +128,11 @@ pub(crate) fn report_unread(unread_from: Option<usize>, report: &mut Report) {
 }
 
 /// A heading ends every open section of its level and below; there is one of each level at the most.
-fn close(sections: &mut [Section], open: &mut Vec<usize>, (level, at): (HeadingLevel, usize)) {
+fn close_sections(
+    sections: &mut [MarkdownSection],
+    open: &mut Vec<usize>,
+    (level, at): (HeadingLevel, usize),
+) {
     open.retain(|section| {
         let section = &mut sections[*section];
         let ends = section.level >= level;
@@ -138,32 +148,35 @@ fn is_yaml(info: &str) -> bool {
 }
 
 /// The YAML below each heading of this title, in the order of the text. What is no YAML is reported.
-pub(crate) fn yaml_below(
+pub(crate) fn read_yaml_blocks(
     text: &str,
     start: usize,
     title: &str,
-    (check, limits): (&'static Check, &Limits),
+    (check, limits): (&'static CheckRule, &Limits),
     report: &mut Report,
-) -> Vec<Node> {
+) -> Vec<YamlNode> {
     let (sections, unread_from) = read_sections(text, start);
     // Each title is looked for by itself, and it need not be told for each.
     if !report.findings.iter().any(|finding| finding.check.id == SE_04.id) {
         report_unread(unread_from, report);
     }
-    let wanted = sections.iter().filter(|section| same_title(&section.title, title));
+    let wanted = sections.iter().filter(|section| is_same_title(&section.title, title));
     let mut nodes = Vec::new();
     // The limits on one file of YAML are those on all the blocks together.
     let mut spent = 0;
-    for block in wanted.flat_map(|section| &section.yaml) {
+    for block in wanted.flat_map(|section| &section.yaml_blocks) {
         let shift = |span: &Range<usize>| block.start + span.start..block.start + span.end;
         match yaml::parse(&text[block.clone()], limits) {
             Ok(mut node) => {
-                spent += yaml::weight(&node);
+                spent += yaml::count_nodes(&node);
                 if spent > limits.yaml_nodes {
-                    let message = format!("the blocks below `{title}` have more than {} nodes", limits.yaml_nodes);
-                    report
-                        .error(check, block.clone(), message)
-                        .help("make them smaller, or raise the limit with `--limit yaml-nodes=NUMBER`");
+                    let message = format!(
+                        "the blocks below `{title}` have more than {} nodes",
+                        limits.yaml_nodes
+                    );
+                    report.error(check, block.clone(), message).help(
+                        "make them smaller, or raise the limit with `--limit yaml-nodes=NUMBER`",
+                    );
                     break;
                 }
                 node.map_spans(&shift);
@@ -171,7 +184,11 @@ pub(crate) fn yaml_below(
             }
             Err(error) => {
                 report
-                    .error(check, shift(&error.span), format!("the block below `{title}` is not YAML: {error}"))
+                    .error(
+                        check,
+                        shift(&error.span),
+                        format!("the block below `{title}` is not YAML: {error}"),
+                    )
                     .help("mend the YAML, or put the value in quotes");
             }
         }
@@ -179,7 +196,7 @@ pub(crate) fn yaml_below(
     nodes
 }
 
-fn same_title(title: &str, wanted: &str) -> bool {
+fn is_same_title(title: &str, wanted: &str) -> bool {
     title.trim_end_matches(':').eq_ignore_ascii_case(wanted)
 }
 
@@ -191,10 +208,19 @@ mod tests {
     fn a_section_ends_at_the_next_heading_of_its_level() {
         let text = "# A\none\n## B\n```yaml\nx: 1\n```\n# C\nthree\n";
         let found = sections(text, 0);
-        let shown: Vec<(&str, &str)> =
-            found.iter().map(|section| (section.title.as_str(), &text[section.body.clone()])).collect();
-        assert_eq!(shown, [("A", "one\n## B\n```yaml\nx: 1\n```\n"), ("B", "```yaml\nx: 1\n```\n"), ("C", "three\n"),]);
-        assert_eq!(&text[found[0].yaml[0].clone()], "x: 1\n");
-        assert_eq!(found[0].yaml, found[1].yaml);
+        let shown: Vec<(&str, &str)> = found
+            .iter()
+            .map(|section| (section.title.as_str(), &text[section.body.clone()]))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("A", "one\n## B\n```yaml\nx: 1\n```\n"),
+                ("B", "```yaml\nx: 1\n```\n"),
+                ("C", "three\n"),
+            ]
+        );
+        assert_eq!(&text[found[0].yaml_blocks[0].clone()], "x: 1\n");
+        assert_eq!(found[0].yaml_blocks, found[1].yaml_blocks);
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::Placed;
+use crate::report::LocatedFinding;
 
 /// `sp check`, also with `--fix`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub struct CheckReport {
     /// Which tokenizer counted.
     pub tokenizer: String,
     /// The files that were mended, or would be with `--dry-run`.
-    pub fixed: Vec<FixedItem>,
+    pub fixed: Vec<FixedFileItem>,
     /// What could not be read at all.
     pub unreadable: Vec<UnreadableItem>,
 }
@@ -65,7 +65,7 @@ pub struct SkillCost {
 
 /// A file that was mended.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct FixedItem {
+pub struct FixedFileItem {
     /// The file.
     pub file: String,
     /// Whether it was written, or only shown.
@@ -183,12 +183,12 @@ pub struct FindingItem {
 
 impl FindingItem {
     /// A finding in a file.
-    pub fn new(file: &str, placed: &Placed) -> Self {
-        let Placed { finding, place } = placed;
+    pub fn new(file: &str, placed: &LocatedFinding) -> Self {
+        let LocatedFinding { finding, location: place } = placed;
         let place = place.as_ref();
         Self {
             rule: finding.check.id.into(),
-            severity: finding.severity.word().into(),
+            severity: finding.severity.as_str().into(),
             file: file.into(),
             line: place.map_or(1, |place| place.start.line),
             column: place.map_or(1, |place| place.start.column),

@@ -5,32 +5,32 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ChangeKind, ItemChange, MemberChange};
+use super::{ChangeKind, DiffEntry, MemberChange};
 
 /// `sp context new`, `seal`, `unzip`, `install` and `uninstall`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextPackWritten {
+pub struct ContextPackWriteReport {
     /// The folder of the pack.
     pub dir: PathBuf,
     /// Its files.
-    pub files: Vec<ContextFile>,
+    pub files: Vec<ContextPackWrittenFile>,
 }
 
 /// A file that was written, or was right already.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextFile {
+pub struct ContextPackWrittenFile {
     /// Its path in the pack.
     pub path: String,
     /// How many bytes it has.
     pub bytes: usize,
     /// What became of it.
-    pub change: FileChange,
+    pub change: FileChangeKind,
 }
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum FileChange {
+pub enum FileChangeKind {
     /// It is new.
     New,
     /// It was changed.
@@ -43,7 +43,7 @@ pub enum FileChange {
 
 /// `sp context zip`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextPackZipped {
+pub struct ContextPackZipReport {
     /// The zip.
     pub file: PathBuf,
     /// The pack in it.
@@ -58,7 +58,7 @@ pub struct ContextPackZipped {
 
 /// `sp context push`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextPackPushed {
+pub struct ContextPackPushReport {
     /// The registry.
     pub registry: String,
     /// The pack.
@@ -77,7 +77,7 @@ pub struct ContextPackPushed {
 
 /// `sp context url`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextPackUrl {
+pub struct ContextPackUrlReport {
     /// The registry.
     pub registry: String,
     /// The pack.
@@ -96,7 +96,7 @@ pub struct ContextPackUrl {
 
 /// `sp context revoke`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextPackRevoked {
+pub struct ContextPackRevokeReport {
     /// The registry.
     pub registry: String,
     /// The pack, of which every address that was given so far opens nothing any more.
@@ -119,9 +119,9 @@ pub struct ContextPackView {
     /// What it is built with.
     pub stack: Vec<String>,
     /// Its files.
-    pub files: Vec<ContextPackFile>,
+    pub files: Vec<ContextPackFileItem>,
     /// Its sources.
-    pub sources: Vec<ContextSource>,
+    pub sources: Vec<ContextPackSourceItem>,
     /// Which tokenizer counted.
     pub tokenizer: String,
     /// How many errors `sp context check` reports.
@@ -132,7 +132,7 @@ pub struct ContextPackView {
 
 /// A file of a pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextPackFile {
+pub struct ContextPackFileItem {
     /// Its path.
     pub path: String,
     /// How many bytes it has.
@@ -143,7 +143,7 @@ pub struct ContextPackFile {
 
 /// A source of a pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextSource {
+pub struct ContextPackSourceItem {
     /// By which footnotes name it.
     pub id: String,
     /// What it is called.
@@ -158,20 +158,20 @@ pub struct ContextSource {
 
 /// `sp context build`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextBuilt {
+pub struct ContextPackBuildReport {
     /// The folder of the pack.
     pub dir: PathBuf,
     /// The zip, if one was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub zip: Option<ContextPackZipped>,
+    pub zip: Option<ContextPackZipReport>,
     /// What tells it from every other.
     pub pack_id: String,
     /// When it was made.
     pub generated_at: String,
     /// Its files.
-    pub files: Vec<ContextBuiltFile>,
+    pub files: Vec<ContextPackBuiltFile>,
     /// Its sources, the most needed first.
-    pub sources: Vec<ContextSource>,
+    pub sources: Vec<ContextPackSourceItem>,
     /// How many documents there are.
     pub documents: usize,
     /// How many of them are within the window.
@@ -181,18 +181,18 @@ pub struct ContextBuilt {
     /// Which tokenizer counted.
     pub tokenizer: String,
     /// Files, and parts of files, that hold no document.
-    pub skipped: Vec<KbSkipped>,
+    pub skipped: Vec<KbSkippedItem>,
     /// What is not in the pack, and why; with `--explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub left: Option<Vec<ContextLeft>>,
+    pub left: Option<Vec<ContextPackOmission>>,
     /// What became of what a model chose, if one was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<ContextModel>,
+    pub model: Option<ModelChoiceReport>,
 }
 
 /// A file of a pack that was built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextBuiltFile {
+pub struct ContextPackBuiltFile {
     /// Its path in the pack.
     pub path: String,
     /// How many bytes it has.
@@ -200,12 +200,12 @@ pub struct ContextBuiltFile {
     /// How many tokens it costs.
     pub tokens: usize,
     /// What became of it.
-    pub change: FileChange,
+    pub change: FileChangeKind,
 }
 
 /// Something that is not in a pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextLeft {
+pub struct ContextPackOmission {
     /// The address of the document.
     pub url: String,
     /// The sentence, if it is not the whole document.
@@ -217,13 +217,13 @@ pub struct ContextLeft {
 
 /// What a model chose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextModel {
+pub struct ModelChoiceReport {
     /// How many sentences it was offered.
     pub offered: usize,
     /// How many it chose that were taken.
     pub chosen: usize,
     /// What it chose that was refused, and why.
-    pub refused: Vec<ContextRefused>,
+    pub refused: Vec<RejectedQuoteItem>,
     /// Why it was of no use, if it was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
@@ -231,7 +231,7 @@ pub struct ContextModel {
 
 /// Something that a model said and that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextRefused {
+pub struct RejectedQuoteItem {
     /// What it said.
     pub quote: String,
     /// Why it was refused.
@@ -240,7 +240,7 @@ pub struct ContextRefused {
 
 /// `sp context kb add`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct KbAdded {
+pub struct KbAddReport {
     /// The folder.
     pub dir: PathBuf,
     /// How many files in it may hold documents.
@@ -252,12 +252,12 @@ pub struct KbAdded {
     /// How many are gone.
     pub removed: usize,
     /// Files, and parts of files, that hold no document.
-    pub skipped: Vec<KbSkipped>,
+    pub skipped: Vec<KbSkippedItem>,
 }
 
 /// A file, or a part of one, that holds no document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct KbSkipped {
+pub struct KbSkippedItem {
     /// Its path in the folder.
     pub file: String,
     /// The line, where it is one of many.
@@ -269,7 +269,7 @@ pub struct KbSkipped {
 
 /// `sp context kb remove`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct KbRemoved {
+pub struct KbRemoveReport {
     /// The folder that was forgotten. It is still there.
     pub dir: PathBuf,
 }
@@ -278,7 +278,7 @@ pub struct KbRemoved {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbList {
     /// The folders.
-    pub bases: Vec<KbBase>,
+    pub bases: Vec<KnowledgeBaseItem>,
     /// The documents, if a folder was named, the latest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub documents: Option<Vec<KbDocument>>,
@@ -286,7 +286,7 @@ pub struct KbList {
 
 /// A knowledge base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct KbBase {
+pub struct KnowledgeBaseItem {
     /// The folder.
     pub dir: PathBuf,
     /// How many files in it may hold documents.
@@ -319,7 +319,7 @@ pub struct KbDocument {
 
 /// `sp context kb search`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct KbSearch {
+pub struct KbSearchReport {
     /// What was looked for.
     pub query: String,
     /// Among how many documents.
@@ -351,13 +351,13 @@ pub struct KbHit {
     /// How near it is; only to be compared with others of the same search.
     pub score: u64,
     /// Whether its file is as it was when it was read.
-    pub state: KbState,
+    pub state: KbFileState,
 }
 
 /// Whether a file is as it was when it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum KbState {
+pub enum KbFileState {
     /// It is.
     Fresh,
     /// It was changed since.
@@ -370,13 +370,13 @@ pub enum KbState {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbStats {
     /// The folders.
-    pub bases: Vec<KbBase>,
+    pub bases: Vec<KnowledgeBaseItem>,
     /// How many files may hold documents.
     pub files: usize,
     /// How many documents they hold.
     pub documents: usize,
     /// How many documents there are of each kind.
-    pub kinds: Vec<KbKind>,
+    pub kinds: Vec<KbKindCount>,
     /// How many files, or parts of files, hold none.
     pub skipped: usize,
     /// When the first document was captured; empty without any.
@@ -395,7 +395,7 @@ pub struct KbStats {
 
 /// How many documents are of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct KbKind {
+pub struct KbKindCount {
     /// The kind.
     pub kind: String,
     /// How many.
@@ -416,16 +416,16 @@ pub struct ContextPackDiff {
     /// Other members of the manifest that differ.
     pub manifest: Vec<MemberChange>,
     /// What only one of the two is built with.
-    pub stack: Vec<ItemChange>,
+    pub stack: Vec<DiffEntry>,
     /// Sources that differ.
-    pub sources: Vec<ItemChange>,
+    pub sources: Vec<DiffEntry>,
     /// Files that differ. The frontmatter of Markdown does not count.
-    pub files: Vec<ContextFileDiff>,
+    pub files: Vec<ContextPackFileDiff>,
 }
 
 /// A file that differs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ContextFileDiff {
+pub struct ContextPackFileDiff {
     /// Its path.
     pub path: String,
     /// What happened to it.
@@ -433,7 +433,7 @@ pub struct ContextFileDiff {
     /// What differs in its entry of the manifest; for what is no Markdown its hash and its size too.
     pub members: Vec<MemberChange>,
     /// The `##` sections that differ, in Markdown that changed.
-    pub sections: Vec<ContextSectionDiff>,
+    pub sections: Vec<ContextPackSectionDiff>,
     /// How Markdown changed: a unified diff without the frontmatter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
@@ -441,7 +441,7 @@ pub struct ContextFileDiff {
 
 /// A section that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextSectionDiff {
+pub struct ContextPackSectionDiff {
     /// The words of its heading.
     pub title: String,
     /// What happened to it.

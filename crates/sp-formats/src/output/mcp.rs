@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// `sp mcp install` and `sp mcp uninstall`, also with `--dry-run`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct McpChange {
+pub struct McpChangeReport {
     /// Whether it was done, or only planned.
     pub applied: bool,
     /// The name of the server in the agents' settings.

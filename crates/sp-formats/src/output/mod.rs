@@ -1,12 +1,12 @@
 //! What `--format json` prints, one type a command. Members are only ever added.
 
 mod audit;
-mod bag;
 mod check;
 mod context_pack;
 mod mcp;
 mod pkg;
 mod registry;
+mod workspace;
 
 use std::path::PathBuf;
 
@@ -14,12 +14,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use audit::*;
-pub use bag::*;
 pub use check::*;
 pub use context_pack::*;
 pub use mcp::*;
 pub use pkg::*;
 pub use registry::*;
+pub use workspace::*;
 
 /// `sp list`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -69,14 +69,14 @@ pub struct PackView {
     /// The pack file.
     pub pack_file: PathBuf,
     /// The selected skills in the order of installation: local ones, then imports.
-    pub skills: Vec<SelectedItem>,
+    pub skills: Vec<SelectedSkillItem>,
     /// What was imported, in the order of the file.
     pub imports: Vec<ImportItem>,
 }
 
 /// A selected skill.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct SelectedItem {
+pub struct SelectedSkillItem {
     /// The skill's id in its source.
     pub id: String,
     /// Which of the imports it comes from; none for a local skill.
@@ -100,7 +100,7 @@ pub struct ImportItem {
 
 /// `sp install`, `sp uninstall` and `sp switch`, also with `--dry-run`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ChangeReport {
+pub struct PackChangeReport {
     /// Whether it was done, or only planned.
     pub applied: bool,
     /// What tells the plan from every other: `--plan` takes it, and does this and nothing else.
@@ -123,7 +123,7 @@ pub struct SinkChange {
     /// The folders, in the order of the plan.
     pub folders: Vec<FolderChange>,
     /// Old folders that were kept because they had been edited.
-    pub kept: Vec<KeptFolder>,
+    pub kept: Vec<TrashedFolder>,
 }
 
 /// What happens to one folder.
@@ -158,7 +158,7 @@ pub enum FolderAction {
 
 /// An old folder that was kept.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct KeptFolder {
+pub struct TrashedFolder {
     /// The folder's name in the sink.
     pub folder: String,
     /// Where it is now, until `sp clean`.
@@ -299,7 +299,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("list", schemars::schema_for!(SkillList)),
         ("packs", schemars::schema_for!(PackList)),
         ("show", schemars::schema_for!(PackView)),
-        ("install", schemars::schema_for!(ChangeReport)),
+        ("install", schemars::schema_for!(PackChangeReport)),
         ("installed", schemars::schema_for!(InstalledList)),
         ("config", schemars::schema_for!(ConfigView)),
         ("init", schemars::schema_for!(InitReport)),
@@ -308,50 +308,50 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("audit", schemars::schema_for!(AuditReport)),
         ("cost", schemars::schema_for!(CostReport)),
         ("explain", schemars::schema_for!(RuleList)),
-        ("bag get", schemars::schema_for!(BagChange)),
-        ("bag list", schemars::schema_for!(BagList)),
-        ("bag deps", schemars::schema_for!(BagDependencies)),
-        ("bag enter", schemars::schema_for!(BagDigest)),
-        ("bag run", schemars::schema_for!(BagRun)),
+        ("bag get", schemars::schema_for!(WorkspaceChangeReport)),
+        ("bag list", schemars::schema_for!(WorkspaceSkillList)),
+        ("bag deps", schemars::schema_for!(WorkspaceDependencyReport)),
+        ("bag enter", schemars::schema_for!(WorkspaceOverview)),
+        ("bag run", schemars::schema_for!(WorkspaceRunReport)),
         ("bag params", schemars::schema_for!(ParameterList)),
-        ("login", schemars::schema_for!(RegistryLogin)),
-        ("publish", schemars::schema_for!(RegistryPublished)),
-        ("registry-info", schemars::schema_for!(RegistryInfo)),
-        ("search", schemars::schema_for!(RegistrySearch)),
-        ("yank", schemars::schema_for!(RegistryYanked)),
-        ("mcp", schemars::schema_for!(McpStarted)),
-        ("serve", schemars::schema_for!(RegistryStarted)),
-        ("serve backup", schemars::schema_for!(RegistryCopied)),
-        ("context build", schemars::schema_for!(ContextBuilt)),
-        ("context kb add", schemars::schema_for!(KbAdded)),
+        ("login", schemars::schema_for!(RegistryLoginReport)),
+        ("publish", schemars::schema_for!(RegistryPublishReport)),
+        ("registry-info", schemars::schema_for!(RegistryPackageInfo)),
+        ("search", schemars::schema_for!(RegistrySearchReport)),
+        ("yank", schemars::schema_for!(RegistryYankReport)),
+        ("mcp", schemars::schema_for!(McpStartReport)),
+        ("serve", schemars::schema_for!(RegistryStartReport)),
+        ("serve backup", schemars::schema_for!(RegistryBackupReport)),
+        ("context build", schemars::schema_for!(ContextPackBuildReport)),
+        ("context kb add", schemars::schema_for!(KbAddReport)),
         ("context kb list", schemars::schema_for!(KbList)),
-        ("context kb remove", schemars::schema_for!(KbRemoved)),
-        ("context kb search", schemars::schema_for!(KbSearch)),
+        ("context kb remove", schemars::schema_for!(KbRemoveReport)),
+        ("context kb search", schemars::schema_for!(KbSearchReport)),
         ("context kb stats", schemars::schema_for!(KbStats)),
-        ("context seal", schemars::schema_for!(ContextPackWritten)),
-        ("context zip", schemars::schema_for!(ContextPackZipped)),
+        ("context seal", schemars::schema_for!(ContextPackWriteReport)),
+        ("context zip", schemars::schema_for!(ContextPackZipReport)),
         ("context show", schemars::schema_for!(ContextPackView)),
-        ("context push", schemars::schema_for!(ContextPackPushed)),
-        ("context url", schemars::schema_for!(ContextPackUrl)),
-        ("context revoke", schemars::schema_for!(ContextPackRevoked)),
+        ("context push", schemars::schema_for!(ContextPackPushReport)),
+        ("context url", schemars::schema_for!(ContextPackUrlReport)),
+        ("context revoke", schemars::schema_for!(ContextPackRevokeReport)),
         ("context diff", schemars::schema_for!(ContextPackDiff)),
-        ("pkg create", schemars::schema_for!(PackagesStored)),
+        ("pkg create", schemars::schema_for!(StoredPackageList)),
         ("pkg list", schemars::schema_for!(PackageList)),
         ("pkg info", schemars::schema_for!(PackageInfo)),
-        ("pkg export", schemars::schema_for!(PackageExported)),
-        ("pkg remove", schemars::schema_for!(PackagesRemoved)),
+        ("pkg export", schemars::schema_for!(PackageExportReport)),
+        ("pkg remove", schemars::schema_for!(PackageRemoveReport)),
         ("pkg log", schemars::schema_for!(PackageLog)),
         ("pkg verify", schemars::schema_for!(PackageVerification)),
         ("pkg diff", schemars::schema_for!(PackageDiff)),
-        ("pkg install", schemars::schema_for!(PackageChange)),
-        ("pkg merge", schemars::schema_for!(PackageMerged)),
+        ("pkg install", schemars::schema_for!(PackageChangeReport)),
+        ("pkg merge", schemars::schema_for!(PackageMergeReport)),
         ("pkg query", schemars::schema_for!(GraphView)),
-        ("pkg stale", schemars::schema_for!(PackageStale)),
-        ("pkg load", schemars::schema_for!(PackageLoaded)),
-        ("pkg send", schemars::schema_for!(PackageSent)),
-        ("pkg receive", schemars::schema_for!(PackageReceived)),
+        ("pkg stale", schemars::schema_for!(StaleReport)),
+        ("pkg load", schemars::schema_for!(PackageLoadReport)),
+        ("pkg send", schemars::schema_for!(PackageSendReport)),
+        ("pkg receive", schemars::schema_for!(PackageReceiveEvent)),
         ("key list", schemars::schema_for!(KeyList)),
-        ("mcp install", schemars::schema_for!(McpChange)),
+        ("mcp install", schemars::schema_for!(McpChangeReport)),
         ("error", schemars::schema_for!(ErrorReport)),
     ]
 }

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{FolderAction, KeptFolder, SinkChange};
+use super::{FolderAction, SinkChange, TrashedFolder};
 
 /// `sp pkg create` and `sp pkg import`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct PackagesStored {
+pub struct StoredPackageList {
     /// The packages.
-    pub packages: Vec<PackageStored>,
+    pub packages: Vec<StoredPackageItem>,
 }
 
 /// A package that was put into the store.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct PackageStored {
+pub struct StoredPackageItem {
     /// Its name, version and figures.
     #[serde(flatten)]
     pub package: PackageItem,
@@ -33,7 +33,7 @@ pub struct PackageList {
     /// The packages of the store, sorted by name and version.
     pub packages: Vec<PackageItem>,
     /// Packages that were received and wait to be taken.
-    pub waiting: Vec<WaitingItem>,
+    pub waiting: Vec<WaitingPackageItem>,
 }
 
 /// A package.
@@ -77,7 +77,7 @@ pub struct PackageItem {
 
 /// A package that waits to be taken.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct WaitingItem {
+pub struct WaitingPackageItem {
     /// By which it is taken or refused.
     pub id: String,
     /// Its name.
@@ -116,11 +116,11 @@ pub struct PackageInfo {
     /// How many edges there are of each type.
     pub edge_types: Vec<TypeCount>,
     /// What it needs.
-    pub dependencies: Vec<DependencyItem>,
+    pub dependencies: Vec<PackageDependencyItem>,
     /// What it cannot be together with.
     pub conflicts: Vec<String>,
     /// The files that it carries.
-    pub files: Vec<FileItem>,
+    pub files: Vec<PackageFileItem>,
 }
 
 /// How many there are of a type.
@@ -135,7 +135,7 @@ pub struct TypeCount {
 
 /// What a package needs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct DependencyItem {
+pub struct PackageDependencyItem {
     /// The package.
     pub name: String,
     /// Which versions of it.
@@ -146,7 +146,7 @@ pub struct DependencyItem {
 
 /// A file that a package carries.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct FileItem {
+pub struct PackageFileItem {
     /// Its path.
     pub path: String,
     /// Its bytes.
@@ -155,7 +155,7 @@ pub struct FileItem {
 
 /// `sp pkg export`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct PackageExported {
+pub struct PackageExportReport {
     /// The package.
     pub name: String,
     /// Its version.
@@ -168,7 +168,7 @@ pub struct PackageExported {
 
 /// `sp pkg remove`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct PackagesRemoved {
+pub struct PackageRemoveReport {
     /// What went out of the store.
     pub removed: Vec<PackageItem>,
 }
@@ -198,12 +198,12 @@ pub struct PackageVerification {
     /// Whether it can be used.
     pub verified: bool,
     /// The steps, in order.
-    pub steps: Vec<VerificationStep>,
+    pub steps: Vec<VerificationStepItem>,
 }
 
 /// A step of the verification.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct VerificationStep {
+pub struct VerificationStepItem {
     /// `form`, `content hash`, `composite hash`, `size`, `signature`, `signer`, `provenance` or `freshness`.
     pub step: String,
     /// `passed`, `warned`, `failed` or `skipped`.
@@ -222,13 +222,13 @@ pub struct PackageDiff {
     /// Members of the manifest that differ.
     pub manifest: Vec<MemberChange>,
     /// Nodes that differ.
-    pub nodes: Vec<ItemChange>,
+    pub nodes: Vec<DiffEntry>,
     /// Edges that differ.
-    pub edges: Vec<ItemChange>,
+    pub edges: Vec<DiffEntry>,
     /// Files that differ.
-    pub files: Vec<ItemChange>,
+    pub files: Vec<DiffEntry>,
     /// Layers and other members of the content that differ.
-    pub content: Vec<ItemChange>,
+    pub content: Vec<DiffEntry>,
 }
 
 /// A member that differs.
@@ -246,7 +246,7 @@ pub struct MemberChange {
 
 /// Something that was added, removed or changed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ItemChange {
+pub struct DiffEntry {
     /// By what it is known: an id, two ids and a type, a path, a name.
     pub id: String,
     /// What happened to it.
@@ -269,7 +269,7 @@ pub enum ChangeKind {
 
 /// `sp pkg install`, `sp pkg uninstall` and `sp pkg rollback`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct PackageChange {
+pub struct PackageChangeReport {
     /// Whether it was done, or only planned.
     pub applied: bool,
     /// The project.
@@ -279,15 +279,15 @@ pub struct PackageChange {
     /// What happens in sinks.
     pub sinks: Vec<SinkChange>,
     /// Old files that were kept because they had been edited.
-    pub kept: Vec<KeptFolder>,
+    pub kept: Vec<TrashedFolder>,
     /// What that brings to what the project knows; nothing where that stays as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<ContextChange>,
+    pub context: Option<GraphChangeReport>,
 }
 
 /// What changes in the merged graph of a project.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ContextChange {
+pub struct GraphChangeReport {
     /// How many nodes it has.
     pub nodes: usize,
     /// How many edges it has.
@@ -299,7 +299,7 @@ pub struct ContextChange {
     /// Nodes that go.
     pub removed: Vec<String>,
     /// Nodes that another supersedes now.
-    pub superseded: Vec<SupersededItem>,
+    pub superseded: Vec<SupersededNodeItem>,
     /// Nodes that contradict each other now.
     pub contradictions: Vec<ContradictionItem>,
 }
@@ -324,7 +324,7 @@ pub struct PackageChangeItem {
 
 /// `sp pkg send`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct PackageSent {
+pub struct PackageSendReport {
     /// The package.
     pub name: String,
     /// Its version.
@@ -337,7 +337,7 @@ pub struct PackageSent {
 
 /// A line of `sp pkg receive`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct PackageReceived {
+pub struct PackageReceiveEvent {
     /// `listening`, `imported`, `waiting` or `refused`.
     pub event: String,
     /// The address, when it starts to listen.
@@ -360,7 +360,7 @@ pub struct KeyList {
     /// Our own keys.
     pub keys: Vec<KeyItem>,
     /// Whom we trust for which names.
-    pub trusted: Vec<PinItem>,
+    pub trusted: Vec<KeyPinItem>,
 }
 
 /// A key of our own.
@@ -378,7 +378,7 @@ pub struct KeyItem {
 
 /// Whom we trust for a namespace.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct PinItem {
+pub struct KeyPinItem {
     /// A scope, or the name of a package without one.
     pub namespace: String,
     /// The key.
@@ -391,10 +391,10 @@ pub struct PinItem {
 
 /// `sp pkg merge`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct PackageMerged {
+pub struct PackageMergeReport {
     /// The package that it became.
     #[serde(flatten)]
-    pub stored: PackageStored,
+    pub stored: StoredPackageItem,
     /// The packages that it is made of.
     pub sources: Vec<String>,
     /// Nodes that more than one of them has.
@@ -404,14 +404,14 @@ pub struct PackageMerged {
     /// Nodes that the first of them has, and of which the others say more.
     pub updated: Vec<String>,
     /// Nodes that another supersedes.
-    pub superseded: Vec<SupersededItem>,
+    pub superseded: Vec<SupersededNodeItem>,
     /// Nodes that contradict each other.
     pub contradictions: Vec<ContradictionItem>,
 }
 
 /// A node that another took the place of.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct SupersededItem {
+pub struct SupersededNodeItem {
     /// The old one.
     pub old: String,
     /// The new one.
@@ -435,7 +435,7 @@ pub struct ContradictionItem {
 
 /// `sp pkg load`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct PackageLoaded {
+pub struct PackageLoadReport {
     /// What an agent reads.
     pub context: String,
     /// How many tokens it has.
@@ -449,7 +449,7 @@ pub struct PackageLoaded {
     /// The nodes that are in it, the best first.
     pub nodes: Vec<LoadedNode>,
     /// How many nodes were left out, by reason.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedNodes>,
 }
 
 /// A node that was chosen.
@@ -466,7 +466,7 @@ pub struct LoadedNode {
 
 /// Nodes that were left out for one reason.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct LeftOut {
+pub struct OmittedNodes {
     /// `superseded`, `faded` or `no room`.
     pub reason: String,
     /// How many.
@@ -477,7 +477,7 @@ pub struct LeftOut {
 
 /// `sp pkg stale`
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct PackageStale {
+pub struct StaleReport {
     /// The packages that were compared.
     pub sources: Vec<String>,
     /// How many nodes are as their files are.
@@ -526,7 +526,7 @@ pub enum StaleState {
 
 impl StaleState {
     /// The state in a word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",
             Self::Moved => "moved",
@@ -542,14 +542,14 @@ pub struct GraphView {
     /// The packages that it is from.
     pub sources: Vec<String>,
     /// The nodes; on a way from one to another, in its order.
-    pub nodes: Vec<NodeItem>,
+    pub nodes: Vec<GraphNodeItem>,
     /// The edges between them; on a way, those that it goes along.
-    pub edges: Vec<EdgeItem>,
+    pub edges: Vec<GraphEdgeItem>,
 }
 
 /// A node.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct NodeItem {
+pub struct GraphNodeItem {
     /// Its id.
     pub id: String,
     /// Its type.
@@ -569,7 +569,7 @@ pub struct NodeItem {
 
 /// An edge.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct EdgeItem {
+pub struct GraphEdgeItem {
     /// From which node.
     pub from: String,
     /// To which node.

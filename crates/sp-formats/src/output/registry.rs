@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::registry::{IndexItem, TrustFinding, TrustStep, VersionItem};
+use crate::registry::{PackageVersionItem, RegistryIndexItem, TrustFinding, TrustStep};
 
 /// `sp mcp --http`, when it has started
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct McpStarted {
+pub struct McpStartReport {
     /// Where it is asked.
     pub address: String,
 }
 
 /// `sp serve`, once it listens
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RegistryStarted {
+pub struct RegistryStartReport {
     /// Where it listens.
     pub address: String,
     /// Where everything is kept.
@@ -28,7 +28,7 @@ pub struct RegistryStarted {
 
 /// `sp serve backup` and `sp serve restore`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RegistryCopied {
+pub struct RegistryBackupReport {
     /// What was copied.
     pub from: PathBuf,
     /// Where the copy is.
@@ -41,7 +41,7 @@ pub struct RegistryCopied {
 
 /// `sp login` and `sp logout`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RegistryLogin {
+pub struct RegistryLoginReport {
     /// The registry.
     pub registry: String,
     /// Whose token it is; nobody's after `sp logout`.
@@ -54,7 +54,7 @@ pub struct RegistryLogin {
 
 /// `sp publish`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RegistryPublished {
+pub struct RegistryPublishReport {
     /// The registry.
     pub registry: String,
     /// The package.
@@ -74,7 +74,7 @@ pub struct RegistryPublished {
 
 /// `sp yank`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RegistryYanked {
+pub struct RegistryYankReport {
     /// The registry.
     pub registry: String,
     /// The package.
@@ -87,18 +87,18 @@ pub struct RegistryYanked {
 
 /// `sp search`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RegistrySearch {
+pub struct RegistrySearchReport {
     /// The registry.
     pub registry: String,
     /// What was looked for.
     pub query: String,
     /// What was found, the best first.
-    pub packages: Vec<IndexItem>,
+    pub packages: Vec<RegistryIndexItem>,
 }
 
 /// `sp info`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RegistryInfo {
+pub struct RegistryPackageInfo {
     /// The registry.
     pub registry: String,
     /// The package.
@@ -116,7 +116,7 @@ pub struct RegistryInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latest: Option<String>,
     /// The versions, the newest first.
-    pub versions: Vec<VersionItem>,
+    pub versions: Vec<PackageVersionItem>,
     /// What the registry verified, step by step.
     pub steps: Vec<TrustStep>,
     /// What it found.

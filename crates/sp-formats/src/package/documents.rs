@@ -3,43 +3,55 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sp_tree::{
-    Content, Digest, Limits, ListingBuilder, ListingError, ListingKind, RelPath, ZstdError, compress, decompress,
+    Digest, Limits, ListingBuilder, ListingError, ListingKind, LoadedTree, RelPath, ZstdError,
+    compress, decompress,
 };
 
 use crate::checks::PK_24;
-use crate::json::{Kind, Value, quoted};
+use crate::json::{JsonKind, JsonValue, quoted};
 use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::SKILL_FILE;
 
-use super::manifest::cut;
+use super::manifest::truncate_for_message;
 
-const ENCODING: &str = "zstd+base64";
+const DOCUMENT_ENCODING: &str = "zstd+base64";
 
 /// A file that was unpacked.
-struct File<'j> {
+struct UnpackedDocument<'j> {
     path: RelPath,
     executable: bool,
     bytes: Vec<u8>,
-    value: Value<'j>,
+    value: JsonValue<'j>,
 }
 
 /// Unpacks the documents; none if one of them cannot be taken.
-pub(super) fn read(content: Value<'_>, limits: &Limits, report: &mut Report) -> Option<Content> {
+pub(super) fn read(
+    content: JsonValue<'_>,
+    limits: &Limits,
+    report: &mut Report,
+) -> Option<LoadedTree> {
     let Some(files) = content.get("documents").and_then(|documents| documents.get("files")) else {
         let span = content.span();
         report
-            .error(&PK_24, span.start..span.start + 1, "a package of kind `skills` has no `documents.files`")
+            .error(
+                &PK_24,
+                span.start..span.start + 1,
+                "a package of kind `skills` has no `documents.files`",
+            )
             .help("make it with `sp pkg create --kind skills <skill>`");
         return None;
     };
-    if files.kind() != Kind::Array {
-        report.error(&PK_24, files.span(), "`documents.files` must be a list").help("make the package anew");
+    if files.kind() != JsonKind::Array {
+        report
+            .error(&PK_24, files.span(), "`documents.files` must be a list")
+            .help("make the package anew");
         return None;
     }
     let count = files.items().count() as u64;
     if count > limits.package_files {
-        let message = format!("it carries {count} files, and the limit is {}", limits.package_files);
+        let message =
+            format!("it carries {count} files, and the limit is {}", limits.package_files);
         report
             .error(&PK_24, files.span(), message)
             .help("raise it with `--limit package-files=<number>` if you trust it");
@@ -51,7 +63,10 @@ pub(super) fn read(content: Value<'_>, limits: &Limits, report: &mut Report) -> 
     for value in files.items() {
         if let Some(file) = read_file(value, limits, report) {
             let Some(rest) = left.checked_sub(file.bytes.len() as u64) else {
-                let message = format!("its files have more than {} bytes together", limits.package_files_bytes);
+                let message = format!(
+                    "its files have more than {} bytes together",
+                    limits.package_files_bytes
+                );
                 let help = "raise it with `--limit package-files-bytes=<bytes>` if you trust it";
                 report.error(&PK_24, value.get("body").unwrap_or(value).span(), message).help(help);
                 return None;
@@ -60,10 +75,11 @@ pub(super) fn read(content: Value<'_>, limits: &Limits, report: &mut Report) -> 
             unpacked.push(file);
         }
     }
-    warn_unsorted(&unpacked, report);
-    let skills = unpacked.iter().any(|file| file.path.leaf() == SKILL_FILE);
-    let content = arrange(unpacked, limits, report);
-    let broken = report.findings[before..].iter().any(|finding| finding.severity == crate::Severity::Error);
+    check_sorted(&unpacked, report);
+    let skills = unpacked.iter().any(|file| file.path.file_name() == SKILL_FILE);
+    let content = build_content(unpacked, limits, report);
+    let broken =
+        report.findings[before..].iter().any(|finding| finding.severity == crate::Severity::Error);
     if !skills && !broken {
         let message = format!("there is no skill in it: no file is called `{SKILL_FILE}`");
         report.warning(&PK_24, files.span(), message).help("it cannot be installed");
@@ -71,8 +87,12 @@ pub(super) fn read(content: Value<'_>, limits: &Limits, report: &mut Report) -> 
     content.filter(|_| !broken)
 }
 
-fn read_file<'j>(value: Value<'j>, limits: &Limits, report: &mut Report) -> Option<File<'j>> {
-    let mut refuse = |at: Value<'_>, message: String, help: &str| {
+fn read_file<'j>(
+    value: JsonValue<'j>,
+    limits: &Limits,
+    report: &mut Report,
+) -> Option<UnpackedDocument<'j>> {
+    let mut refuse = |at: JsonValue<'_>, message: String, help: &str| {
         report.error(&PK_24, at.span(), message).help(help);
     };
     let mut text = |key: &str| {
@@ -82,19 +102,30 @@ fn read_file<'j>(value: Value<'j>, limits: &Limits, report: &mut Report) -> Opti
         }
         text
     };
-    let (path, sha256, encoding, body) = (text("path"), text("sha256"), text("encoding"), text("body"));
+    let (path, sha256, encoding, body) =
+        (text("path"), text("sha256"), text("encoding"), text("body"));
     let ((path_at, path), (sha_at, sha256)) = (path?, sha256?);
     let ((encoding_at, encoding), (body_at, body)) = (encoding?, body?);
     let path = match RelPath::new(&path) {
         Ok(path) => path,
         Err(why) => {
-            let message = format!("the path `{}` is not safe: {why}", printable(&cut(&path)));
-            refuse(path_at, message, "do not use the package: such a path leads out of where it belongs");
+            let message = format!(
+                "the path `{}` is not safe: {why}",
+                printable(&truncate_for_message(&path))
+            );
+            refuse(
+                path_at,
+                message,
+                "do not use the package: such a path leads out of where it belongs",
+            );
             return None;
         }
     };
-    if encoding != ENCODING {
-        let message = format!("`{}` is no encoding that is known", printable(&cut(&encoding)));
+    if encoding != DOCUMENT_ENCODING {
+        let message = format!(
+            "`{}` is no encoding that is known",
+            printable(&truncate_for_message(&encoding))
+        );
         refuse(encoding_at, message, "the encoding is `zstd+base64`");
         return None;
     }
@@ -106,23 +137,35 @@ fn read_file<'j>(value: Value<'j>, limits: &Limits, report: &mut Report) -> Opti
         Ok(bytes) => bytes,
         Err(ZstdError::TooLarge(limit)) => {
             let message = format!("`{path}` unpacks past the limit of {limit} bytes");
-            refuse(body_at, message, "raise it with `--limit package-file-bytes=<bytes>` if you trust it");
+            refuse(
+                body_at,
+                message,
+                "raise it with `--limit package-file-bytes=<bytes>` if you trust it",
+            );
             return None;
         }
         Err(why) => {
-            refuse(body_at, format!("the body of `{path}` cannot be unpacked: {why}"), "get the package again");
+            refuse(
+                body_at,
+                format!("the body of `{path}` cannot be unpacked: {why}"),
+                "get the package again",
+            );
             return None;
         }
     };
     if Digest::of(&bytes).hex() != sha256 {
-        refuse(sha_at, format!("`{path}` does not have the bytes that its `sha256` says"), "get the package again");
+        refuse(
+            sha_at,
+            format!("`{path}` does not have the bytes that its `sha256` says"),
+            "get the package again",
+        );
         return None;
     }
-    let executable = value.get("executable").and_then(Value::truth).unwrap_or(false);
-    Some(File { path, executable, bytes, value })
+    let executable = value.get("executable").and_then(JsonValue::as_bool).unwrap_or(false);
+    Some(UnpackedDocument { path, executable, bytes, value })
 }
 
-fn warn_unsorted(files: &[File<'_>], report: &mut Report) {
+fn check_sorted(files: &[UnpackedDocument<'_>], report: &mut Report) {
     if let Some(pair) = files.windows(2).find(|pair| pair[0].path > pair[1].path) {
         let message = format!("`{}` stands before `{}`", pair[0].path, pair[1].path);
         report.warning(&PK_24, pair[1].value.span(), message).help("documents are sorted by path");
@@ -130,12 +173,16 @@ fn warn_unsorted(files: &[File<'_>], report: &mut Report) {
 }
 
 /// The files as a tree, with the folders that they lie in.
-fn arrange(files: Vec<File<'_>>, limits: &Limits, report: &mut Report) -> Option<Content> {
+fn build_content(
+    files: Vec<UnpackedDocument<'_>>,
+    limits: &Limits,
+    report: &mut Report,
+) -> Option<LoadedTree> {
     let mut builder = ListingBuilder::new(limits);
     for (at, file) in files.iter().enumerate() {
-        let added = builder
-            .folders_of(&file.path)
-            .and_then(|_| builder.file(file.path.clone(), file.executable, file.bytes.len() as u64, at));
+        let added = builder.add_parents(&file.path).and_then(|_| {
+            builder.add_file(file.path.clone(), file.executable, file.bytes.len() as u64, at)
+        });
         if let Err(why) = added {
             let at = file.value.get("path").unwrap_or(file.value).span();
             let (message, help) = match &why {
@@ -146,21 +193,24 @@ fn arrange(files: Vec<File<'_>>, limits: &Limits, report: &mut Report) -> Option
                 ListingError::Collision(..) => (why.to_string(), "rename one of the two".into()),
                 other => {
                     let name = other.limit_name().unwrap_or_default();
-                    (why.to_string(), format!("raise it with `--limit {name}=<number>` if you trust it"))
+                    (
+                        why.to_string(),
+                        format!("raise it with `--limit {name}=<number>` if you trust it"),
+                    )
                 }
             };
             report.error(&PK_24, at, message).help(help);
             return None;
         }
     }
-    let mut files: Vec<Option<File<'_>>> = files.into_iter().map(Some).collect();
-    let mut content = Content::default();
+    let mut files: Vec<Option<UnpackedDocument<'_>>> = files.into_iter().map(Some).collect();
+    let mut content = LoadedTree::default();
     for entry in builder.finish().entries {
         match entry.kind {
-            ListingKind::Dir => content.dir(entry.path),
+            ListingKind::Dir => content.add_dir(entry.path),
             ListingKind::File { executable, handle, .. } => {
                 let bytes = files[handle].take().map(|file| file.bytes).unwrap_or_default();
-                content.file(entry.path, executable, bytes);
+                content.add_file(entry.path, executable, bytes);
             }
         }
     }
@@ -173,7 +223,7 @@ pub fn write(files: &[(RelPath, bool, Vec<u8>)]) -> String {
     sorted.sort_by(|a, b| a.0.cmp(&b.0));
     let file = |(path, executable, bytes): &(RelPath, bool, Vec<u8>)| {
         format!(
-            "{{\"body\":{},\"encoding\":\"{ENCODING}\",{}\"path\":{},\"sha256\":{}}}",
+            "{{\"body\":{},\"encoding\":\"{DOCUMENT_ENCODING}\",{}\"path\":{},\"sha256\":{}}}",
             quoted(&STANDARD.encode(compress(bytes))),
             if *executable { "\"executable\":true," } else { "" },
             quoted(path.as_str()),

@@ -6,23 +6,23 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use sp_tree::{Digest, Limits, Mac};
+use sp_tree::{Digest, HmacSha256, Limits};
 use thiserror::Error;
 
-use crate::json::{Json, JsonError, Kind, Value, quoted};
+use crate::json::{JsonDocument, JsonError, JsonKind, JsonValue, quoted};
 
 use super::time;
 
 const FORMAT_VERSION: u32 = 1;
 const CONTENT_TYPE: &str = "context_package";
-const DOMAIN: &[u8] = b"leanctx.a2a.transport.sig.v3\0";
+const SIGNATURE_DOMAIN: &[u8] = b"leanctx.a2a.transport.sig.v3\0";
 
 /// The path to which an envelope is posted.
-pub const PATH: &str = "/v1/a2a/handoff";
+pub const HANDOFF_PATH: &str = "/v1/a2a/handoff";
 
 /// How an envelope is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum EnvelopeSignatureScheme {
     /// Some fields, with colons between them.
     V2,
     /// Every field, each with its length.
@@ -31,7 +31,7 @@ pub enum Form {
 
 /// Who sends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Sender {
+pub struct EnvelopeSender {
     /// By which the receiver knows them.
     pub agent_id: String,
     /// Which program it is.
@@ -48,7 +48,7 @@ pub struct Envelope {
     /// When it was sent.
     pub sent_at: Timestamp,
     /// Who sends.
-    pub sender: Sender,
+    pub sender: EnvelopeSender,
     /// To whom.
     pub recipient: Option<String>,
     /// Whatever else is said.
@@ -70,10 +70,10 @@ pub enum EnvelopeError {
     Json(#[from] JsonError),
     /// A member is missing, or is not what it must be.
     #[error("`{0}` must be {1}")]
-    Member(&'static str, &'static str),
+    InvalidMember(&'static str, &'static str),
     /// Another version.
     #[error("its format version is not {FORMAT_VERSION}")]
-    Version,
+    UnsupportedVersion,
     /// Something else than a package.
     #[error("it does not hold a package: its content type is not `{CONTENT_TYPE}`")]
     ContentType,
@@ -85,43 +85,50 @@ impl Envelope {
         if text.len() as u64 > limits.envelope_bytes {
             return Err(EnvelopeError::TooLarge(limits.envelope_bytes));
         }
-        let json = Json::parse(text, limits)?;
+        let json = JsonDocument::parse(text, limits)?;
         let root = json.root();
-        if root.kind() != Kind::Object {
-            return Err(EnvelopeError::Member("envelope", "an object"));
+        if root.kind() != JsonKind::Object {
+            return Err(EnvelopeError::InvalidMember("envelope", "an object"));
         }
-        if root.get("format_version").and_then(Value::whole) != Some(u64::from(FORMAT_VERSION)) {
-            return Err(EnvelopeError::Version);
+        if root.get("format_version").and_then(JsonValue::as_u64) != Some(u64::from(FORMAT_VERSION))
+        {
+            return Err(EnvelopeError::UnsupportedVersion);
         }
-        if !root.get("content_type").is_some_and(|value| value.is(CONTENT_TYPE)) {
+        if !root.get("content_type").is_some_and(|value| value.eq_str(CONTENT_TYPE)) {
             return Err(EnvelopeError::ContentType);
         }
-        let sent_at = need(root, "sent_at")?;
-        let sender = root.get("sender").ok_or(EnvelopeError::Member("sender", "an object"))?;
+        let sent_at = required_text(root, "sent_at")?;
+        let sender =
+            root.get("sender").ok_or(EnvelopeError::InvalidMember("sender", "an object"))?;
         Ok(Self {
-            sent_at: time::parse(&sent_at).ok_or(EnvelopeError::Member("sent_at", "a time in RFC 3339"))?,
-            sender: Sender {
-                agent_id: need(sender, "agent_id")?,
-                agent_type: need(sender, "agent_type")?,
-                daemon_fingerprint: need(sender, "daemon_fingerprint")?,
-                capabilities: texts(sender.get("capabilities"))?,
+            sent_at: time::parse(&sent_at)
+                .ok_or(EnvelopeError::InvalidMember("sent_at", "a time in RFC 3339"))?,
+            sender: EnvelopeSender {
+                agent_id: required_text(sender, "agent_id")?,
+                agent_type: required_text(sender, "agent_type")?,
+                daemon_fingerprint: required_text(sender, "daemon_fingerprint")?,
+                capabilities: read_capabilities(sender.get("capabilities"))?,
             },
-            recipient: optional(root, "recipient")?,
-            metadata: metadata(root.get("metadata"))?,
-            payload: need(root, "payload_json")?,
-            signature: optional(root, "signature")?,
+            recipient: optional_text(root, "recipient")?,
+            metadata: read_metadata(root.get("metadata"))?,
+            payload: required_text(root, "payload_json")?,
+            signature: optional_text(root, "signature")?,
         })
     }
 
     /// The envelope as it is posted.
     pub fn to_json(&self) -> String {
         let text = |text: &Option<String>| text.as_deref().map_or("null".into(), quoted);
-        let capabilities: Vec<String> = self.sender.capabilities.iter().map(|one| quoted(one)).collect();
-        let metadata: Vec<String> =
-            self.metadata.iter().map(|(key, value)| format!("{}:{}", quoted(key), quoted(value))).collect();
+        let capabilities: Vec<String> =
+            self.sender.capabilities.iter().map(|one| quoted(one)).collect();
+        let metadata: Vec<String> = self
+            .metadata
+            .iter()
+            .map(|(key, value)| format!("{}:{}", quoted(key), quoted(value)))
+            .collect();
         format!(
             "{{\"format_version\":{FORMAT_VERSION},\"sent_at\":{},\"sender\":{{\"agent_id\":{},\"agent_type\":{},\"daemon_fingerprint\":{},\"capabilities\":[{}]}},\"recipient\":{},\"content_type\":\"{CONTENT_TYPE}\",\"payload_json\":{},\"signature\":{},\"metadata\":{{{}}}}}",
-            quoted(&time::with_z(self.sent_at)),
+            quoted(&time::format_utc(self.sent_at)),
             quoted(&self.sender.agent_id),
             quoted(&self.sender.agent_type),
             quoted(&self.sender.daemon_fingerprint),
@@ -134,27 +141,30 @@ impl Envelope {
     }
 
     /// Signs it.
-    pub fn sign(&mut self, secret: &[u8], form: Form) {
-        self.signature = Some(self.mac(secret, form).hex());
+    pub fn sign(&mut self, secret: &[u8], form: EnvelopeSignatureScheme) {
+        self.signature = Some(self.mac(secret, form).finish_hex());
     }
 
     /// In which form its signature holds, if it holds in any.
-    pub fn verify(&self, secret: &[u8]) -> Option<Form> {
+    pub fn verify(&self, secret: &[u8]) -> Option<EnvelopeSignatureScheme> {
         let signature = self.signature.as_deref()?;
-        [Form::V3, Form::V2].into_iter().find(|form| self.mac(secret, *form).is(signature))
+        [EnvelopeSignatureScheme::V3, EnvelopeSignatureScheme::V2]
+            .into_iter()
+            .find(|form| self.mac(secret, *form).verify_hex(signature))
     }
 
     /// What tells this package of this sender from every other, however it is wrapped.
-    pub fn hash(&self) -> Digest {
+    pub fn payload_digest(&self) -> Digest {
         Digest::of(self.payload.as_bytes())
     }
 
-    fn mac(&self, secret: &[u8], form: Form) -> Mac {
-        let mut mac = Mac::new(secret);
-        let sent_at = time::with_offset(self.sent_at);
+    fn mac(&self, secret: &[u8], form: EnvelopeSignatureScheme) -> HmacSha256 {
+        let mut mac = HmacSha256::new(secret);
+        let sent_at = time::format_with_offset(self.sent_at);
         match form {
-            Form::V2 => {
-                let metadata: Vec<String> = self.metadata.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            EnvelopeSignatureScheme::V2 => {
+                let metadata: Vec<String> =
+                    self.metadata.iter().map(|(key, value)| format!("{key}={value}")).collect();
                 let head = format!(
                     "v2:{FORMAT_VERSION}:{}:{}:{CONTENT_TYPE}:{sent_at}:{}:{}",
                     self.sender.agent_id,
@@ -166,65 +176,73 @@ impl Envelope {
                 mac.update(b"\0");
                 mac.update(self.payload.as_bytes());
             }
-            Form::V3 => {
-                mac.update(DOMAIN);
-                field(&mut mac, &FORMAT_VERSION.to_be_bytes());
-                field(&mut mac, self.sender.agent_id.as_bytes());
-                field(&mut mac, self.sender.agent_type.as_bytes());
-                field(&mut mac, self.sender.daemon_fingerprint.as_bytes());
+            EnvelopeSignatureScheme::V3 => {
+                mac.update(SIGNATURE_DOMAIN);
+                update_field(&mut mac, &FORMAT_VERSION.to_be_bytes());
+                update_field(&mut mac, self.sender.agent_id.as_bytes());
+                update_field(&mut mac, self.sender.agent_type.as_bytes());
+                update_field(&mut mac, self.sender.daemon_fingerprint.as_bytes());
                 let mut capabilities: Vec<&String> = self.sender.capabilities.iter().collect();
                 capabilities.sort();
                 mac.update(&(capabilities.len() as u64).to_be_bytes());
-                capabilities.iter().for_each(|one| field(&mut mac, one.as_bytes()));
+                capabilities.iter().for_each(|one| update_field(&mut mac, one.as_bytes()));
                 match &self.recipient {
                     None => mac.update(&[0]),
                     Some(recipient) => {
                         mac.update(&[1]);
-                        field(&mut mac, recipient.as_bytes());
+                        update_field(&mut mac, recipient.as_bytes());
                     }
                 }
-                field(&mut mac, CONTENT_TYPE.as_bytes());
-                field(&mut mac, sent_at.as_bytes());
+                update_field(&mut mac, CONTENT_TYPE.as_bytes());
+                update_field(&mut mac, sent_at.as_bytes());
                 mac.update(&(self.metadata.len() as u64).to_be_bytes());
                 for (key, value) in &self.metadata {
-                    field(&mut mac, key.as_bytes());
-                    field(&mut mac, value.as_bytes());
+                    update_field(&mut mac, key.as_bytes());
+                    update_field(&mut mac, value.as_bytes());
                 }
-                field(&mut mac, self.payload.as_bytes());
+                update_field(&mut mac, self.payload.as_bytes());
             }
         }
         mac
     }
 }
 
-fn field(mac: &mut Mac, bytes: &[u8]) {
+fn update_field(mac: &mut HmacSha256, bytes: &[u8]) {
     mac.update(&(bytes.len() as u64).to_be_bytes());
     mac.update(bytes);
 }
 
-fn need(value: Value<'_>, key: &'static str) -> Result<String, EnvelopeError> {
-    value.get(key).and_then(Value::text).map(Into::into).ok_or(EnvelopeError::Member(key, "text"))
+fn required_text(value: JsonValue<'_>, key: &'static str) -> Result<String, EnvelopeError> {
+    value
+        .get(key)
+        .and_then(JsonValue::text)
+        .map(Into::into)
+        .ok_or(EnvelopeError::InvalidMember(key, "text"))
 }
 
-fn optional(value: Value<'_>, key: &'static str) -> Result<Option<String>, EnvelopeError> {
+fn optional_text(value: JsonValue<'_>, key: &'static str) -> Result<Option<String>, EnvelopeError> {
     match value.get(key).filter(|value| !value.is_null()) {
         None => Ok(None),
-        Some(_) => need(value, key).map(Some),
+        Some(_) => required_text(value, key).map(Some),
     }
 }
 
-fn texts(value: Option<Value<'_>>) -> Result<Vec<String>, EnvelopeError> {
-    let wrong = EnvelopeError::Member("capabilities", "a list of texts");
-    let Some(value) = value.filter(|value| value.kind() == Kind::Array) else { return Err(wrong) };
+fn read_capabilities(value: Option<JsonValue<'_>>) -> Result<Vec<String>, EnvelopeError> {
+    let wrong = EnvelopeError::InvalidMember("capabilities", "a list of texts");
+    let Some(value) = value.filter(|value| value.kind() == JsonKind::Array) else {
+        return Err(wrong);
+    };
     value.items().map(|item| item.text().map(Into::into)).collect::<Option<_>>().ok_or(wrong)
 }
 
-fn metadata(value: Option<Value<'_>>) -> Result<BTreeMap<String, String>, EnvelopeError> {
-    let wrong = EnvelopeError::Member("metadata", "an object of texts");
+fn read_metadata(value: Option<JsonValue<'_>>) -> Result<BTreeMap<String, String>, EnvelopeError> {
+    let wrong = EnvelopeError::InvalidMember("metadata", "an object of texts");
     match value.filter(|value| !value.is_null()) {
         None => Ok(BTreeMap::new()),
-        Some(value) if value.kind() == Kind::Object => {
-            let pair = |(key, value): (Value<'_>, Value<'_>)| Some((key.text()?.into(), value.text()?.into()));
+        Some(value) if value.kind() == JsonKind::Object => {
+            let pair = |(key, value): (JsonValue<'_>, JsonValue<'_>)| {
+                Some((key.text()?.into(), value.text()?.into()))
+            };
             value.members().map(pair).collect::<Option<_>>().ok_or(wrong)
         }
         Some(_) => Err(wrong),

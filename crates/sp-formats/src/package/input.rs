@@ -5,18 +5,22 @@
 use sp_tree::Limits;
 
 use crate::checks::{PK_01, PK_03, PK_04};
-use crate::json::{Json, Kind, Value, quoted};
+use crate::json::{JsonDocument, JsonKind, JsonValue, quoted};
 use crate::printable::printable;
 use crate::report::Report;
 
 use super::layers::is_layer;
-use super::locate::{InputFile, SourceJson};
-use super::manifest::{Dependency, Fields, PackageKind, conflicts, cut, dependencies};
+use super::locate::{PackageInputFile, SourceJson};
+use super::manifest::{
+    ManifestFields, PackageDependency, PackageKind, read_conflicts, read_dependencies,
+    truncate_for_message,
+};
 use super::name::{PackageName, PackageVersion};
 
 /// Members of a manifest that are made, and not written.
-const MADE: &[&str] = &["integrity", "signature", "graph_summary", "stats", "layers", "provenance", "schema_version"];
-const KNOWN: &[&str] = &[
+const GENERATED_MEMBERS: &[&str] =
+    &["integrity", "signature", "graph_summary", "stats", "layers", "provenance", "schema_version"];
+const MANIFEST_MEMBERS: &[&str] = &[
     "name",
     "version",
     "description",
@@ -33,7 +37,7 @@ const KNOWN: &[&str] = &[
 
 /// What was written.
 #[derive(Debug, Clone, Default)]
-pub struct Input {
+pub struct PackageInput {
     /// The name, if it is said.
     pub name: Option<PackageName>,
     /// The version, if it is said.
@@ -51,22 +55,24 @@ pub struct Input {
     /// Free words.
     pub tags: Vec<String>,
     /// What it needs.
-    pub dependencies: Vec<Dependency>,
+    pub dependencies: Vec<PackageDependency>,
     /// What it cannot be together with.
     pub conflicts: Vec<PackageName>,
     /// Members of the manifest that we do not know, as JSON.
-    pub more: Vec<(String, String)>,
+    pub extra_members: Vec<(String, String)>,
     /// The content, as JSON.
     pub content: String,
     /// The file that it was read from, for problems that are found later.
-    pub file: Option<InputFile>,
+    pub file: Option<PackageInputFile>,
 }
 
 /// Reads what somebody wrote. It is none if the report has an error.
-pub fn read_input(file: &str, bytes: &[u8], limits: &Limits) -> (Option<Input>, Report) {
+pub fn read_input(file: &str, bytes: &[u8], limits: &Limits) -> (Option<PackageInput>, Report) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         let mut report = Report::new(file, "");
-        report.whole(crate::Severity::Error, &PK_01, "it is not UTF-8 text").help("save it as UTF-8");
+        report
+            .whole_file(crate::Severity::Error, &PK_01, "it is not UTF-8 text")
+            .help("save it as UTF-8");
         return (None, report);
     };
     let mut report = Report::new(file, text);
@@ -77,42 +83,56 @@ pub fn read_input(file: &str, bytes: &[u8], limits: &Limits) -> (Option<Input>, 
             return (None, report);
         }
     };
-    let input = read(&source.json, &mut report);
+    let input = parse_input(&source.json, &mut report);
     for finding in &mut report.findings {
-        finding.span = finding.span.take().and_then(|span| source.in_file(&span));
+        finding.span = finding.span.take().and_then(|span| source.file_span(&span));
     }
-    let file = InputFile::new(file, text, limits);
-    (input.filter(|_| report.is_usable()).map(|input| Input { file: Some(file), ..input }), report)
+    let file = PackageInputFile::new(file, text, limits);
+    (
+        input
+            .filter(|_| report.is_usable())
+            .map(|input| PackageInput { file: Some(file), ..input }),
+        report,
+    )
 }
 
-fn read(json: &Json, report: &mut Report) -> Option<Input> {
+fn parse_input(json: &JsonDocument, report: &mut Report) -> Option<PackageInput> {
     let root = json.root();
-    if root.kind() != Kind::Object {
-        let message = format!("it must be an object, not {}", root.kind().word());
-        report.error(&PK_01, root.span(), message).help("write `nodes:` and below it one node after the other");
+    if root.kind() != JsonKind::Object {
+        let message = format!("it must be an object, not {}", root.kind().describe());
+        report
+            .error(&PK_01, root.span(), message)
+            .help("write `nodes:` and below it one node after the other");
         return None;
     }
     let manifest = root.get("manifest");
-    let is_package = manifest.is_some() || root.get("content").is_some_and(|content| content.kind() == Kind::Object);
+    let is_package = manifest.is_some()
+        || root.get("content").is_some_and(|content| content.kind() == JsonKind::Object);
     let content = match (is_package, root.get("content")) {
-        (true, Some(content)) => content_of(content, &[]),
+        (true, Some(content)) => content_json(content, &[]),
         (true, None) => "{}".into(),
         // Whatever is not said of the package is in it.
-        (false, _) => content_of(root, KNOWN),
+        (false, _) => content_json(root, MANIFEST_MEMBERS),
     };
     let head = if is_package { manifest.unwrap_or(root) } else { root };
-    let mut input = said(head, report);
+    let mut input = read_fields(head, report);
     input.content = content;
     if is_package {
-        let more =
-            head.members().map(|(key, value)| (key.text().unwrap_or_default().into_owned(), value.raw().to_owned()));
-        input.more = more.filter(|(key, _)| !MADE.contains(&key.as_str()) && !KNOWN.contains(&key.as_str())).collect();
+        let more = head.members().map(|(key, value)| {
+            (key.text().unwrap_or_default().into_owned(), value.raw().to_owned())
+        });
+        input.extra_members = more
+            .filter(|(key, _)| {
+                !GENERATED_MEMBERS.contains(&key.as_str())
+                    && !MANIFEST_MEMBERS.contains(&key.as_str())
+            })
+            .collect();
     }
     Some(input)
 }
 
 /// The content, with nodes and edges in their graph.
-fn content_of(value: Value<'_>, without: &[&str]) -> String {
+fn content_json(value: JsonValue<'_>, without: &[&str]) -> String {
     let (mut members, mut graph) = (Vec::new(), Vec::new());
     for (key, value) in value.members() {
         let name = key.text().unwrap_or_default();
@@ -129,24 +149,28 @@ fn content_of(value: Value<'_>, without: &[&str]) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-fn said(head: Value<'_>, report: &mut Report) -> Input {
-    let fields = Fields { value: head };
-    let span = |key: &str| head.get(key).map_or(0..0, Value::span);
-    let mut input = Input {
+fn read_fields(head: JsonValue<'_>, report: &mut Report) -> PackageInput {
+    let fields = ManifestFields { value: head };
+    let span = |key: &str| head.get(key).map_or(0..0, JsonValue::span);
+    let mut input = PackageInput {
         description: fields.text("description", report),
         author: fields.text("author", report),
         created_at: fields.text("created_at", report),
-        level: fields.whole("conformance_level", &PK_04, report),
-        tags: fields.words("tags", report).into_iter().map(|(word, _)| word).collect(),
-        dependencies: dependencies(&fields, report),
-        conflicts: conflicts(&fields, report),
-        ..Input::default()
+        level: fields.integer("conformance_level", &PK_04, report),
+        tags: fields.text_list("tags", report).into_iter().map(|(word, _)| word).collect(),
+        dependencies: read_dependencies(&fields, report),
+        conflicts: read_conflicts(&fields, report),
+        ..PackageInput::default()
     };
     if let Some(time) = &input.created_at
         && !super::time::is_timestamp(time)
     {
         report
-            .error(&PK_03, span("created_at"), format!("`created_at` is no time: `{}`", printable(&cut(time))))
+            .error(
+                &PK_03,
+                span("created_at"),
+                format!("`created_at` is no time: `{}`", printable(&truncate_for_message(time))),
+            )
             .help("write it as `2026-05-22T00:00:00Z`");
     }
     if let Some(text) = fields.text("name", report) {
@@ -154,7 +178,14 @@ fn said(head: Value<'_>, report: &mut Report) -> Input {
             Ok(name) => input.name = Some(name),
             Err(why) => {
                 report
-                    .error(&PK_03, span("name"), format!("`{}` is no name of a package: {why}", printable(&cut(&text))))
+                    .error(
+                        &PK_03,
+                        span("name"),
+                        format!(
+                            "`{}` is no name of a package: {why}",
+                            printable(&truncate_for_message(&text))
+                        ),
+                    )
                     .help("write a name such as `my-project`");
             }
         }
@@ -164,16 +195,28 @@ fn said(head: Value<'_>, report: &mut Report) -> Input {
             Ok(version) => input.version = Some(version),
             Err(why) => {
                 report
-                    .error(&PK_03, span("version"), format!("`{}` is no version: {why}", printable(&cut(&text))))
+                    .error(
+                        &PK_03,
+                        span("version"),
+                        format!(
+                            "`{}` is no version: {why}",
+                            printable(&truncate_for_message(&text))
+                        ),
+                    )
                     .help("write it as `\"1.2.3\"`");
             }
         }
     }
     if let Some(text) = fields.text("kind", report) {
-        input.kind = PackageKind::of(&text);
+        input.kind = PackageKind::parse(&text);
         if input.kind.is_none() {
-            let message = format!("there is no kind of package called `{}`", printable(&cut(&text)));
-            report.error(&PK_04, span("kind"), message).help("the kinds are: context, skills, addon, grammar");
+            let message = format!(
+                "there is no kind of package called `{}`",
+                printable(&truncate_for_message(&text))
+            );
+            report
+                .error(&PK_04, span("kind"), message)
+                .help("the kinds are: context, skills, addon, grammar");
         }
     }
     input

@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use sp_tree::Limits;
 
-use crate::json::{Json, JsonError, Kind, Value, quote};
+use crate::json::{JsonDocument, JsonError, JsonKind, JsonValue, push_quoted};
 use crate::report::Report;
-use crate::yaml::{self, Node};
+use crate::yaml::{self, YamlNode};
 
 /// A file in JSON or YAML, as JSON that knows where each value stands in the file.
 pub(super) struct SourceJson {
-    pub(super) json: Json,
+    pub(super) json: JsonDocument,
     /// For YAML: bytes of the JSON and the bytes of the file that they came from, outer values first.
     spans: Option<Vec<(Range<usize>, Range<usize>)>>,
 }
@@ -25,7 +25,7 @@ impl SourceJson {
     /// Reads a file. The error has its place in the file.
     pub(super) fn parse(text: &str, limits: &Limits) -> Result<Self, JsonError> {
         if text.trim_start().starts_with(['{', '[']) {
-            return Ok(Self { json: Json::parse(text, limits)?, spans: None });
+            return Ok(Self { json: JsonDocument::parse(text, limits)?, spans: None });
         }
         let node = yaml::parse(text, limits).map_err(|error| {
             let help = error.help();
@@ -34,13 +34,15 @@ impl SourceJson {
         let (mut written, mut spans) = (String::with_capacity(text.len()), Vec::new());
         write_node(&node, &mut written, &mut spans);
         spans.sort_by_key(|(span, _)| (span.start, Reverse(span.end)));
-        let json = Json::parse(written, limits)
-            .map_err(|error| JsonError { span: in_file(&spans, &error.span).unwrap_or_default(), ..error })?;
+        let json = JsonDocument::parse(written, limits).map_err(|error| JsonError {
+            span: in_file(&spans, &error.span).unwrap_or_default(),
+            ..error
+        })?;
         Ok(Self { json, spans: Some(spans) })
     }
 
     /// The bytes of the file that some bytes of the JSON came from.
-    pub(super) fn in_file(&self, span: &Range<usize>) -> Option<Range<usize>> {
+    pub(super) fn file_span(&self, span: &Range<usize>) -> Option<Range<usize>> {
         match &self.spans {
             None => Some(span.clone()),
             Some(spans) => in_file(spans, span),
@@ -51,15 +53,19 @@ impl SourceJson {
 /// The innermost value that holds some bytes of the JSON, as bytes of the file.
 fn in_file(spans: &[(Range<usize>, Range<usize>)], span: &Range<usize>) -> Option<Range<usize>> {
     let before = spans.partition_point(|(known, _)| known.start <= span.start);
-    spans[..before].iter().rev().find(|(known, _)| known.end >= span.end).map(|(_, file)| file.clone())
+    spans[..before]
+        .iter()
+        .rev()
+        .find(|(known, _)| known.end >= span.end)
+        .map(|(_, file)| file.clone())
 }
 
 /// Writes a node as JSON, and keeps account of what stands where.
-fn write_node(node: &Node, json: &mut String, spans: &mut Vec<(Range<usize>, Range<usize>)>) {
+fn write_node(node: &YamlNode, json: &mut String, spans: &mut Vec<(Range<usize>, Range<usize>)>) {
     let start = json.len();
     match &node.value {
-        yaml::Value::Scalar { .. } => json.push_str(&node.to_json().to_string()),
-        yaml::Value::Seq(items) => {
+        yaml::YamlValue::Scalar { .. } => json.push_str(&node.to_json().to_string()),
+        yaml::YamlValue::Seq(items) => {
             json.push('[');
             for (at, item) in items.iter().enumerate() {
                 if at > 0 {
@@ -69,14 +75,14 @@ fn write_node(node: &Node, json: &mut String, spans: &mut Vec<(Range<usize>, Ran
             }
             json.push(']');
         }
-        yaml::Value::Map(pairs) => {
+        yaml::YamlValue::Map(pairs) => {
             json.push('{');
             for (at, (key, value)) in pairs.iter().enumerate() {
                 if at > 0 {
                     json.push(',');
                 }
                 let start = json.len();
-                quote(key.text().unwrap_or_default(), json);
+                push_quoted(key.text().unwrap_or_default(), json);
                 spans.push((start..json.len(), key.span.clone()));
                 json.push(':');
                 write_node(value, json, spans);
@@ -88,54 +94,61 @@ fn write_node(node: &Node, json: &mut String, spans: &mut Vec<(Range<usize>, Ran
 }
 
 /// A step from a value to one inside it.
-enum Step {
+enum JsonPathStep {
     Key(String),
     Index(usize),
 }
 
 /// The file that an input was read from.
 #[derive(Debug, Clone)]
-pub struct InputFile {
+pub struct PackageInputFile {
     name: String,
     text: Arc<str>,
     limits: Limits,
 }
 
-impl InputFile {
+impl PackageInputFile {
     pub(super) fn new(name: &str, text: &str, limits: &Limits) -> Self {
         Self { name: name.into(), text: text.into(), limits: limits.clone() }
     }
 
     /// A report on the content or the package that was made of this file, as a report on the file.
     pub fn relocate(&self, report: Report) -> Report {
-        let made = Json::parse(Arc::clone(&report.text), &self.limits);
+        let made = JsonDocument::parse(Arc::clone(&report.text), &self.limits);
         let source = SourceJson::parse(&self.text, &self.limits);
         let locate = |span: &Range<usize>| {
             let (made, source) = (made.as_ref().ok()?, source.as_ref().ok()?);
             let (mut path, is_key) = path_to(made.root(), span);
             if made.text().starts_with("{\"manifest\":") {
-                path = in_input(path, source.json.root());
+                path = to_input_path(path, source.json.root());
             } else {
-                path = in_content(path, source.json.root());
+                path = to_content_path(path, source.json.root());
             }
-            source.in_file(&look_up(source.json.root(), &path, is_key))
+            source.file_span(&span_at_path(source.json.root(), &path, is_key))
         };
-        report.moved(self.name.clone(), &self.text, locate)
+        report.relocated(self.name.clone(), &self.text, locate)
     }
 }
 
 /// The way from a value to the innermost one that holds some bytes, and whether they are of its key.
-fn path_to(root: Value<'_>, span: &Range<usize>) -> (Vec<Step>, bool) {
-    let holds = |value: Value<'_>| value.span().start <= span.start && span.end <= value.span().end;
+fn path_to(root: JsonValue<'_>, span: &Range<usize>) -> (Vec<JsonPathStep>, bool) {
+    let holds =
+        |value: JsonValue<'_>| value.span().start <= span.start && span.end <= value.span().end;
     let (mut path, mut here) = (Vec::new(), root);
     loop {
-        if here.kind() == Kind::Array {
-            let Some((at, item)) = here.items().enumerate().find(|(_, item)| holds(*item)) else { break };
-            path.push(Step::Index(at));
+        if here.kind() == JsonKind::Array {
+            let Some((at, item)) = here.items().enumerate().find(|(_, item)| holds(*item)) else {
+                break;
+            };
+            path.push(JsonPathStep::Index(at));
             here = item;
         } else {
-            let Some((key, value)) = here.members().find(|(key, value)| holds(*key) || holds(*value)) else { break };
-            path.push(Step::Key(key.text().unwrap_or_default().into_owned()));
+            let Some((key, value)) =
+                here.members().find(|(key, value)| holds(*key) || holds(*value))
+            else {
+                break;
+            };
+            path.push(JsonPathStep::Key(key.text().unwrap_or_default().into_owned()));
             if holds(key) {
                 return (path, true);
             }
@@ -146,35 +159,41 @@ fn path_to(root: Value<'_>, span: &Range<usize>) -> (Vec<Step>, bool) {
 }
 
 /// A path in a package as a path in the input that it was made of.
-fn in_input(mut path: Vec<Step>, input: Value<'_>) -> Vec<Step> {
+fn to_input_path(mut path: Vec<JsonPathStep>, input: JsonValue<'_>) -> Vec<JsonPathStep> {
     match path.first() {
-        Some(Step::Key(first)) if first == "content" => in_content(path.split_off(1), input),
+        Some(JsonPathStep::Key(first)) if first == "content" => {
+            to_content_path(path.split_off(1), input)
+        }
         // Without a manifest, what is said of the package stands at the top.
-        Some(Step::Key(first)) if first == "manifest" && input.get("manifest").is_none() => path.split_off(1),
+        Some(JsonPathStep::Key(first))
+            if first == "manifest" && input.get("manifest").is_none() =>
+        {
+            path.split_off(1)
+        }
         _ => path,
     }
 }
 
 /// A path in a content as a path in the input that it was made of.
-fn in_content(path: Vec<Step>, input: Value<'_>) -> Vec<Step> {
-    let nested = input.get("content").filter(|content| content.kind() == Kind::Object);
-    let is_key = |step: Option<&Step>, name: &str| matches!(step, Some(Step::Key(key)) if key == name);
+fn to_content_path(path: Vec<JsonPathStep>, input: JsonValue<'_>) -> Vec<JsonPathStep> {
+    let nested = input.get("content").filter(|content| content.kind() == JsonKind::Object);
+    let is_key = |step: Option<&JsonPathStep>, name: &str| matches!(step, Some(JsonPathStep::Key(key)) if key == name);
     // Nodes and edges may stand beside the layers, and are put into the graph.
     let lifted = is_key(path.first(), "context_graph")
         && ["nodes", "edges"]
             .iter()
             .any(|list| is_key(path.get(1), list) && nested.unwrap_or(input).get(list).is_some());
-    let prefix = nested.map(|_| Step::Key("content".into()));
+    let prefix = nested.map(|_| JsonPathStep::Key("content".into()));
     prefix.into_iter().chain(path.into_iter().skip(usize::from(lifted))).collect()
 }
 
 /// The bytes of the value at a path, or of the nearest one around it that is there.
-fn look_up(root: Value<'_>, path: &[Step], is_key: bool) -> Range<usize> {
+fn span_at_path(root: JsonValue<'_>, path: &[JsonPathStep], is_key: bool) -> Range<usize> {
     let mut here = root;
     for (at, step) in path.iter().enumerate() {
         let next = match step {
-            Step::Index(index) => here.items().nth(*index).map(|item| (item, item)),
-            Step::Key(name) => here.members().find(|(key, _)| key.is(name)),
+            JsonPathStep::Index(index) => here.items().nth(*index).map(|item| (item, item)),
+            JsonPathStep::Key(name) => here.members().find(|(key, _)| key.eq_str(name)),
         };
         let Some((key, value)) = next else { break };
         if is_key && at + 1 == path.len() {

@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use sp_tree::{Digest, PublicKey};
 
-use super::manifest::{Dependency, PackageKind};
-use super::name::{PackageName, PackageVersion, Range};
+use super::manifest::{PackageDependency, PackageKind};
+use super::name::{PackageName, PackageVersion, VersionRange};
 
 /// The name of the file.
-pub const LOCK: &str = "ctxpkg.lock";
+pub const LOCKFILE_NAME: &str = "ctxpkg.lock";
 const VERSION: u32 = 1;
 
 /// Which packages a project has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lock {
+pub struct PackageLock {
     version: u32,
     /// What was asked for, by name.
-    pub requests: BTreeMap<PackageName, Range>,
+    pub requests: BTreeMap<PackageName, VersionRange>,
     /// What that led to, by name.
     pub packages: BTreeMap<PackageName, LockedPackage>,
     /// The merged graph of the packages of knowledge, if it is stored.
@@ -57,7 +57,7 @@ pub struct LockedPackage {
     pub signer: Option<PublicKey>,
     /// What it needs.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub dependencies: Vec<Dependency>,
+    pub dependencies: Vec<PackageDependency>,
     /// What it cannot be together with.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub conflicts: Vec<PackageName>,
@@ -66,14 +66,14 @@ pub struct LockedPackage {
     pub extra: BTreeMap<String, serde_json::Value>,
 }
 
-impl Default for Lock {
+impl Default for PackageLock {
     fn default() -> Self {
         let (requests, packages) = (BTreeMap::new(), BTreeMap::new());
         Self { version: VERSION, requests, packages, context: None, extra: BTreeMap::new() }
     }
 }
 
-impl Lock {
+impl PackageLock {
     /// Reads a lock. What is wrong is told as a fragment.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let lock: Self = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
@@ -84,7 +84,7 @@ impl Lock {
     }
 
     /// The digests of the packages of knowledge.
-    pub fn knowledge(&self) -> BTreeSet<Digest> {
+    pub fn knowledge_digests(&self) -> BTreeSet<Digest> {
         let known = self.packages.values().filter(|package| package.kind == PackageKind::Context);
         known.map(|package| package.digest).collect()
     }
@@ -99,26 +99,26 @@ impl Lock {
 
 /// The locks that a project had, so that it can go back.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct History {
+pub struct LockHistory {
     /// The oldest first.
-    pub entries: Vec<Past>,
+    pub entries: Vec<LockHistoryEntry>,
 }
 
 /// A lock that a project had.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Past {
+pub struct LockHistoryEntry {
     /// Until when.
     pub until: String,
     /// The lock.
-    pub lock: Lock,
+    pub lock: PackageLock,
     /// Into which sinks the skills of which package had gone: the name of each sink, and its path.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub sinks: BTreeMap<PackageName, Vec<(String, String)>>,
 }
 
-impl History {
+impl LockHistory {
     /// More steps back than this are not remembered.
-    const MOST: usize = 20;
+    const MAX_ENTRIES: usize = 20;
 
     /// Reads a history. What is wrong is told as a fragment.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
@@ -126,9 +126,9 @@ impl History {
     }
 
     /// The history with a lock more.
-    pub fn with(mut self, past: Past) -> Self {
+    pub fn with_entry(mut self, past: LockHistoryEntry) -> Self {
         self.entries.push(past);
-        let first = self.entries.len().saturating_sub(Self::MOST);
+        let first = self.entries.len().saturating_sub(Self::MAX_ENTRIES);
         self.entries.drain(..first);
         self
     }
@@ -147,9 +147,9 @@ mod tests {
 
     #[test]
     fn pk_23_a_lock_is_read_as_it_was_written_and_keeps_what_others_wrote() {
-        let mut lock = Lock::default();
+        let mut lock = PackageLock::default();
         let name = PackageName::new("@acme/context").unwrap();
-        lock.requests.insert(name.clone(), Range::new("^1"));
+        lock.requests.insert(name.clone(), VersionRange::new("^1"));
         let package = LockedPackage {
             version: PackageVersion::new("1.0.0").unwrap(),
             kind: PackageKind::Context,
@@ -158,21 +158,33 @@ mod tests {
             identity: Digest::of(b"y"),
             from: "store".into(),
             signer: None,
-            dependencies: vec![Dependency { name: name.clone(), range: Range::any(), optional: true }],
+            dependencies: vec![PackageDependency {
+                name: name.clone(),
+                range: VersionRange::any(),
+                optional: true,
+            }],
             conflicts: Vec::new(),
             extra: BTreeMap::new(),
         };
         lock.packages.insert(name, package);
-        assert!(!String::from_utf8(lock.to_json()).unwrap().contains("\"context\":"), "old locks have none");
-        assert_eq!(Lock::parse(&lock.to_json()), Ok(lock.clone()));
-        lock.context = Some(LockedContext { digest: Digest::of(b"z"), packages: lock.knowledge() });
-        assert_eq!(Lock::parse(&lock.to_json()), Ok(lock.clone()));
+        assert!(
+            !String::from_utf8(lock.to_json()).unwrap().contains("\"context\":"),
+            "old locks have none"
+        );
+        assert_eq!(PackageLock::parse(&lock.to_json()), Ok(lock.clone()));
+        lock.context =
+            Some(LockedContext { digest: Digest::of(b"z"), packages: lock.knowledge_digests() });
+        assert_eq!(PackageLock::parse(&lock.to_json()), Ok(lock.clone()));
         let text = String::from_utf8(lock.to_json()).unwrap().replacen('{', "{\"more\": [1],", 1);
-        assert!(String::from_utf8(Lock::parse(text.as_bytes()).unwrap().to_json()).unwrap().contains("\"more\""));
+        assert!(
+            String::from_utf8(PackageLock::parse(text.as_bytes()).unwrap().to_json())
+                .unwrap()
+                .contains("\"more\"")
+        );
         for bad in ["", "{}", "{\"version\":2,\"requests\":{},\"packages\":{}}"] {
-            assert!(Lock::parse(bad.as_bytes()).is_err(), "{bad}");
+            assert!(PackageLock::parse(bad.as_bytes()).is_err(), "{bad}");
         }
         let evil = String::from_utf8(lock.to_json()).unwrap().replace("@acme/context", "../../x");
-        assert!(Lock::parse(evil.as_bytes()).is_err());
+        assert!(PackageLock::parse(evil.as_bytes()).is_err());
     }
 }

@@ -6,11 +6,11 @@ use std::ops::Range as Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::checks::{PK_02, PK_03, PK_04, PK_05, PK_08};
-use crate::json::{Kind, Value};
+use crate::json::{JsonKind, JsonValue};
 use crate::printable::printable;
 use crate::report::Report;
 
-use super::name::{PackageName, PackageVersion, Range};
+use super::name::{PackageName, PackageVersion, VersionRange};
 use super::time::is_timestamp;
 
 /// What a package is for.
@@ -31,7 +31,7 @@ impl PackageKind {
     const ALL: [Self; 4] = [Self::Context, Self::Skills, Self::Addon, Self::Grammar];
 
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Context => "context",
             Self::Skills => "skills",
@@ -41,18 +41,18 @@ impl PackageKind {
     }
 
     /// The kind that a word is for.
-    pub fn of(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
 /// What a package needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dependency {
+pub struct PackageDependency {
     /// Which package.
     pub name: PackageName,
     /// Which versions of it.
-    pub range: Range,
+    pub range: VersionRange,
     /// Whether it may be missing.
     pub optional: bool,
 }
@@ -79,7 +79,7 @@ pub struct Provenance {
 
 /// A manifest that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Manifest {
+pub struct PackageManifest {
     /// 1 or 2.
     pub schema: u64,
     /// What the package is for.
@@ -103,7 +103,7 @@ pub struct Manifest {
     /// Free words.
     pub tags: Vec<String>,
     /// What it needs.
-    pub dependencies: Vec<Dependency>,
+    pub dependencies: Vec<PackageDependency>,
     /// What it cannot be together with.
     pub conflicts: Vec<PackageName>,
     /// What the content must hash to.
@@ -113,15 +113,19 @@ pub struct Manifest {
 }
 
 /// Reads a manifest. It is none if it cannot be told which package it is of, or what it must hash to.
-pub(super) fn read(value: Value<'_>, has_graph: bool, report: &mut Report) -> Option<Manifest> {
-    let fields = Fields { value };
-    let level = fields.whole("conformance_level", &PK_04, report);
-    let schema = schema(&fields, level.is_some() || has_graph, report);
-    let kind = kind(&fields, schema, report);
-    let name = name(&fields, schema, report);
-    let version = version(&fields, report);
-    let integrity = integrity(&fields, report);
-    if let Some((claimed, span)) = level.zip(value.get("conformance_level").map(Value::span))
+pub(super) fn read(
+    value: JsonValue<'_>,
+    has_graph: bool,
+    report: &mut Report,
+) -> Option<PackageManifest> {
+    let fields = ManifestFields { value };
+    let level = fields.integer("conformance_level", &PK_04, report);
+    let schema = read_schema(&fields, level.is_some() || has_graph, report);
+    let kind = read_kind(&fields, schema, report);
+    let name = read_name(&fields, schema, report);
+    let version = read_version(&fields, report);
+    let integrity = read_integrity(&fields, report);
+    if let Some((claimed, span)) = level.zip(value.get("conformance_level").map(JsonValue::span))
         && !(1..=3).contains(&claimed)
     {
         report
@@ -129,18 +133,19 @@ pub(super) fn read(value: Value<'_>, has_graph: bool, report: &mut Report) -> Op
             .help("the levels are 1, 2 and 3");
     }
     // All of it is read before anything is missed, so that everything is told at once.
-    let description = needed(&fields, "description", report);
+    let description = recommended_text(&fields, "description", report);
     let author = fields.text("author", report);
-    let [created_at, updated_at] = ["created_at", "updated_at"].map(|key| time(&fields, key, report));
-    let layers = layers(&fields, schema, report);
-    let tags = fields.words("tags", report).into_iter().map(|(word, _)| word).collect();
-    let dependencies = dependencies(&fields, report);
-    let conflicts = conflicts(&fields, report);
-    let provenance = provenance(&fields, report);
-    visibility(&fields, report);
+    let [created_at, updated_at] =
+        ["created_at", "updated_at"].map(|key| read_time(&fields, key, report));
+    let layers = read_layers(&fields, schema, report);
+    let tags = fields.text_list("tags", report).into_iter().map(|(word, _)| word).collect();
+    let dependencies = read_dependencies(&fields, report);
+    let conflicts = read_conflicts(&fields, report);
+    let provenance = read_provenance(&fields, report);
+    check_visibility(&fields, report);
     let name = name?;
-    scope(&fields, &name, report);
-    Some(Manifest {
+    check_scope(&fields, &name, report);
+    Some(PackageManifest {
         schema: schema?,
         kind: kind?,
         name,
@@ -160,13 +165,13 @@ pub(super) fn read(value: Value<'_>, has_graph: bool, report: &mut Report) -> Op
 }
 
 /// The members of an object, each read as what it must be.
-pub(super) struct Fields<'j> {
-    pub value: Value<'j>,
+pub(super) struct ManifestFields<'j> {
+    pub value: JsonValue<'j>,
 }
 
-impl<'j> Fields<'j> {
+impl<'j> ManifestFields<'j> {
     /// A member that is there and not null.
-    pub(super) fn get(&self, key: &str) -> Option<Value<'j>> {
+    pub(super) fn get(&self, key: &str) -> Option<JsonValue<'j>> {
         self.value.get(key).filter(|value| !value.is_null())
     }
 
@@ -180,20 +185,26 @@ impl<'j> Fields<'j> {
         text
     }
 
-    pub(super) fn whole(&self, key: &str, check: &'static crate::checks::Check, report: &mut Report) -> Option<u64> {
+    pub(super) fn integer(
+        &self,
+        key: &str,
+        check: &'static crate::checks::CheckRule,
+        report: &mut Report,
+    ) -> Option<u64> {
         let value = self.get(key)?;
-        let number = value.whole();
+        let number = value.as_u64();
         if number.is_none() {
-            let message = format!("`{key}` must be a whole number, not {}", not_a_number(value));
+            let message =
+                format!("`{key}` must be a whole number, not {}", describe_non_number(value));
             report.error(check, value.span(), message).help(format!("write `\"{key}\": 1`"));
         }
         number
     }
 
     /// A list of texts with their places.
-    pub(super) fn words(&self, key: &str, report: &mut Report) -> Vec<(String, Bytes<usize>)> {
+    pub(super) fn text_list(&self, key: &str, report: &mut Report) -> Vec<(String, Bytes<usize>)> {
         let Some(value) = self.get(key) else { return Vec::new() };
-        if value.kind() != Kind::Array {
+        if value.kind() != JsonKind::Array {
             warn_kind(value, key, "a list", report);
         }
         let mut words = Vec::new();
@@ -208,84 +219,108 @@ impl<'j> Fields<'j> {
 }
 
 /// A value for a message: a text or a number as it is, anything else by its kind.
-pub(super) fn described(value: Value<'_>) -> String {
+pub(super) fn describe_value(value: JsonValue<'_>) -> String {
     match value.kind() {
-        Kind::Text => format!("`{}`", printable(&cut(&value.text().unwrap_or_default()))),
-        Kind::Number => format!("`{}`", printable(&cut(value.raw()))),
-        other => other.word().into(),
+        JsonKind::Text => {
+            format!("`{}`", printable(&truncate_for_message(&value.text().unwrap_or_default())))
+        }
+        JsonKind::Number => format!("`{}`", printable(&truncate_for_message(value.raw()))),
+        other => other.describe().into(),
     }
 }
 
 /// The same where a number is wanted: `2` in quotes is none.
-pub(super) fn not_a_number(value: Value<'_>) -> String {
+pub(super) fn describe_non_number(value: JsonValue<'_>) -> String {
     match value.kind() {
-        Kind::Text => format!("the text {}", described(value)),
-        _ => described(value),
+        JsonKind::Text => format!("the text {}", describe_value(value)),
+        _ => describe_value(value),
     }
 }
 
-fn warn_kind(value: Value<'_>, key: &str, wanted: &str, report: &mut Report) {
-    let message = format!("`{key}` must be {wanted}, not {}", value.kind().word());
+fn warn_kind(value: JsonValue<'_>, key: &str, wanted: &str, report: &mut Report) {
+    let message = format!("`{key}` must be {wanted}, not {}", value.kind().describe());
     report.warning(&PK_03, value.span(), message).help("it is read as if it were not there");
 }
 
-fn schema(fields: &Fields<'_>, looks_like_2: bool, report: &mut Report) -> Option<u64> {
+fn read_schema(
+    fields: &ManifestFields<'_>,
+    looks_like_2: bool,
+    report: &mut Report,
+) -> Option<u64> {
     let Some(value) = fields.get("schema_version") else {
         let schema = if looks_like_2 { 2 } else { 1 };
         let message = format!("`schema_version` is missing, and was read as {schema}");
-        report.warning(&PK_02, start(fields.value), message).help(format!("add `\"schema_version\": {schema}`"));
+        report
+            .warning(&PK_02, start_span(fields.value), message)
+            .help(format!("add `\"schema_version\": {schema}`"));
         return Some(schema);
     };
-    match value.whole() {
+    match value.as_u64() {
         Some(schema @ (1 | 2)) => Some(schema),
         _ => {
-            let help = match value.whole() {
+            let help = match value.as_u64() {
                 Some(newer) if newer > 2 => "a newer `sp` may know it",
                 _ => "write `\"schema_version\": 2`",
             };
-            let message = format!("`schema_version` must be 1 or 2, not {}", not_a_number(value));
+            let message =
+                format!("`schema_version` must be 1 or 2, not {}", describe_non_number(value));
             report.error(&PK_03, value.span(), message).help(help);
             None
         }
     }
 }
 
-fn kind(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Option<PackageKind> {
+fn read_kind(
+    fields: &ManifestFields<'_>,
+    schema: Option<u64>,
+    report: &mut Report,
+) -> Option<PackageKind> {
     let Some(value) = fields.get("kind") else { return Some(PackageKind::Context) };
-    let Some(kind) = value.text().and_then(|word| PackageKind::of(&word)) else {
-        let message = format!("there is no kind of package called {}", described(value));
+    let Some(kind) = value.text().and_then(|word| PackageKind::parse(&word)) else {
+        let message = format!("there is no kind of package called {}", describe_value(value));
         let help = "the kinds are: context, skills, addon, grammar; a newer `sp` may know more";
         report.error(&PK_04, value.span(), message).help(help);
         return None;
     };
     if kind != PackageKind::Context && schema == Some(1) {
-        let message = format!("a package of kind `{}` needs schema 2", kind.word());
+        let message = format!("a package of kind `{}` needs schema 2", kind.as_str());
         report.error(&PK_04, value.span(), message).help("write `\"schema_version\": 2`");
         return None;
     }
     Some(kind)
 }
 
-fn name(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Option<PackageName> {
-    let value = required(fields, "name", report)?;
+fn read_name(
+    fields: &ManifestFields<'_>,
+    schema: Option<u64>,
+    report: &mut Report,
+) -> Option<PackageName> {
+    let value = required_text(fields, "name", report)?;
     let text = value.text().unwrap_or_default();
     match PackageName::new(&text) {
         Ok(name) if name.scope().is_some() && schema == Some(1) => {
             let message = format!("the name `{name}` has a scope, which needs schema 2");
-            report.error(&PK_03, value.span(), message).help("write `\"schema_version\": 2`, or leave the scope out");
+            report
+                .error(&PK_03, value.span(), message)
+                .help("write `\"schema_version\": 2`, or leave the scope out");
             None
         }
         Ok(name) => Some(name),
         Err(why) => {
-            let message = format!("`{}` is no name of a package: {why}", printable(&cut(&text)));
-            report.error(&PK_03, value.span(), message).help("write a name such as `my-project` or `@team/my-project`");
+            let message = format!(
+                "`{}` is no name of a package: {why}",
+                printable(&truncate_for_message(&text))
+            );
+            report
+                .error(&PK_03, value.span(), message)
+                .help("write a name such as `my-project` or `@team/my-project`");
             None
         }
     }
 }
 
-fn version(fields: &Fields<'_>, report: &mut Report) -> Option<PackageVersion> {
-    let value = required(fields, "version", report)?;
+fn read_version(fields: &ManifestFields<'_>, report: &mut Report) -> Option<PackageVersion> {
+    let value = required_text(fields, "version", report)?;
     let text = value.text().unwrap_or_default();
     match PackageVersion::new(&text) {
         Ok(version) => {
@@ -297,7 +332,8 @@ fn version(fields: &Fields<'_>, report: &mut Report) -> Option<PackageVersion> {
             Some(version)
         }
         Err(why) => {
-            let message = format!("`{}` is no version: {why}", printable(&cut(&text)));
+            let message =
+                format!("`{}` is no version: {why}", printable(&truncate_for_message(&text)));
             report.error(&PK_03, value.span(), message).help("write it as `1.2.3`");
             None
         }
@@ -305,44 +341,58 @@ fn version(fields: &Fields<'_>, report: &mut Report) -> Option<PackageVersion> {
 }
 
 /// Text that must be there.
-fn required<'j>(fields: &Fields<'j>, key: &str, report: &mut Report) -> Option<Value<'j>> {
+fn required_text<'j>(
+    fields: &ManifestFields<'j>,
+    key: &str,
+    report: &mut Report,
+) -> Option<JsonValue<'j>> {
     match fields.value.get(key) {
-        Some(value) if value.kind() == Kind::Text => Some(value),
+        Some(value) if value.kind() == JsonKind::Text => Some(value),
         Some(value) => {
-            let message = format!("`{key}` must be text, not {}", value.kind().word());
+            let message = format!("`{key}` must be text, not {}", value.kind().describe());
             report.error(&PK_03, value.span(), message).help(format!("write `\"{key}\": \"…\"`"));
             None
         }
         None => {
-            report.error(&PK_03, start(fields.value), format!("`{key}` is missing")).help(format!("add `\"{key}\"`"));
+            report
+                .error(&PK_03, start_span(fields.value), format!("`{key}` is missing"))
+                .help(format!("add `\"{key}\"`"));
             None
         }
     }
 }
 
 /// Text that should be there.
-fn needed(fields: &Fields<'_>, key: &str, report: &mut Report) -> Option<String> {
+fn recommended_text(fields: &ManifestFields<'_>, key: &str, report: &mut Report) -> Option<String> {
     let text = fields.text(key, report);
     if fields.get(key).is_none() {
         let help = format!("add `\"{key}\"`: other tools do not read a package without it");
-        report.warning(&PK_03, start(fields.value), format!("`{key}` is missing")).help(help);
+        report.warning(&PK_03, start_span(fields.value), format!("`{key}` is missing")).help(help);
     }
     text
 }
 
-fn time(fields: &Fields<'_>, key: &str, report: &mut Report) -> Option<String> {
-    let text = if key == "created_at" { needed(fields, key, report) } else { fields.text(key, report) };
+fn read_time(fields: &ManifestFields<'_>, key: &str, report: &mut Report) -> Option<String> {
+    let text = if key == "created_at" {
+        recommended_text(fields, key, report)
+    } else {
+        fields.text(key, report)
+    };
     if let (Some(text), Some(value)) = (&text, fields.get(key))
         && !is_timestamp(text)
     {
-        let message = format!("`{key}` is no time: `{}`", printable(&cut(text)));
+        let message = format!("`{key}` is no time: `{}`", printable(&truncate_for_message(text)));
         report.warning(&PK_03, value.span(), message).help("write it as `2026-05-22T00:00:00Z`");
     }
     text
 }
 
-fn layers(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Vec<(String, Bytes<usize>)> {
-    let layers = fields.words("layers", report);
+fn read_layers(
+    fields: &ManifestFields<'_>,
+    schema: Option<u64>,
+    report: &mut Report,
+) -> Vec<(String, Bytes<usize>)> {
+    let layers = fields.text_list("layers", report);
     let mut seen = HashSet::new();
     for (layer, span) in &layers {
         if !seen.insert(layer) {
@@ -351,7 +401,7 @@ fn layers(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Vec<
         }
     }
     if layers.is_empty() {
-        let span = fields.value.get("layers").map_or(start(fields.value), Value::span);
+        let span = fields.value.get("layers").map_or(start_span(fields.value), JsonValue::span);
         match schema {
             Some(1) => {
                 report
@@ -360,7 +410,9 @@ fn layers(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Vec<
             }
             _ if fields.get("layers").is_none() => {
                 let help = "write `\"layers\": []`: other tools do not read a package without it";
-                report.warning(&PK_03, span, "`layers` is missing, and was read as empty").help(help);
+                report
+                    .warning(&PK_03, span, "`layers` is missing, and was read as empty")
+                    .help(help);
             }
             _ => {}
         }
@@ -368,22 +420,25 @@ fn layers(fields: &Fields<'_>, schema: Option<u64>, report: &mut Report) -> Vec<
     layers
 }
 
-fn integrity(fields: &Fields<'_>, report: &mut Report) -> Option<Integrity> {
-    let Some(value) = fields.get("integrity").filter(|value| value.kind() == Kind::Object) else {
+fn read_integrity(fields: &ManifestFields<'_>, report: &mut Report) -> Option<Integrity> {
+    let Some(value) = fields.get("integrity").filter(|value| value.kind() == JsonKind::Object)
+    else {
         let there = fields.value.get("integrity");
         let message = match there {
             None => "`integrity` is missing".into(),
-            Some(value) => format!("`integrity` must be an object, not {}", value.kind().word()),
+            Some(value) => {
+                format!("`integrity` must be an object, not {}", value.kind().describe())
+            }
         };
         report
-            .error(&PK_08, there.map_or(start(fields.value), Value::span), message)
+            .error(&PK_08, there.map_or(start_span(fields.value), JsonValue::span), message)
             .help("`sp pkg create --input <file>` makes a whole package of a file that is written by hand");
         return None;
     };
     let mut hash = |key: &str| {
-        let text = value.get(key).and_then(Value::text).map(std::borrow::Cow::into_owned);
+        let text = value.get(key).and_then(JsonValue::text).map(std::borrow::Cow::into_owned);
         if text.is_none() {
-            let span = value.get(key).map_or(start(value), Value::span);
+            let span = value.get(key).map_or(start_span(value), JsonValue::span);
             report
                 .error(&PK_08, span, format!("`integrity.{key}` must be 64 hex digits"))
                 .help("make the package anew");
@@ -391,21 +446,23 @@ fn integrity(fields: &Fields<'_>, report: &mut Report) -> Option<Integrity> {
         text
     };
     let (sha256, content_hash) = (hash("sha256"), hash("content_hash"));
-    let byte_size = value.get("byte_size").and_then(Value::whole);
+    let byte_size = value.get("byte_size").and_then(JsonValue::as_u64);
     if byte_size.is_none() {
-        let span = value.get("byte_size").map_or(start(value), Value::span);
-        report.error(&PK_08, span, "`integrity.byte_size` must be a whole number").help("make the package anew");
+        let span = value.get("byte_size").map_or(start_span(value), JsonValue::span);
+        report
+            .error(&PK_08, span, "`integrity.byte_size` must be a whole number")
+            .help("make the package anew");
     }
     Some(Integrity { sha256: sha256?, content_hash: content_hash?, byte_size: byte_size? })
 }
 
-fn provenance(fields: &Fields<'_>, report: &mut Report) -> Option<Provenance> {
+fn read_provenance(fields: &ManifestFields<'_>, report: &mut Report) -> Option<Provenance> {
     let value = fields.get("provenance")?;
-    if value.kind() != Kind::Object {
+    if value.kind() != JsonKind::Object {
         warn_kind(value, "provenance", "an object", report);
         return None;
     }
-    let inner = Fields { value };
+    let inner = ManifestFields { value };
     let [tool, tool_version] = ["tool", "tool_version"].map(|key| {
         let text = inner.text(key, report);
         if text.is_none() {
@@ -419,42 +476,53 @@ fn provenance(fields: &Fields<'_>, report: &mut Report) -> Option<Provenance> {
 }
 
 /// Both shapes: a list of objects, and a map from names to ranges.
-pub(super) fn dependencies(fields: &Fields<'_>, report: &mut Report) -> Vec<Dependency> {
-    let mut found: Vec<(Dependency, Value<'_>)> = Vec::new();
+pub(super) fn read_dependencies(
+    fields: &ManifestFields<'_>,
+    report: &mut Report,
+) -> Vec<PackageDependency> {
+    let mut found: Vec<(PackageDependency, JsonValue<'_>)> = Vec::new();
     for (key, all_optional) in [("dependencies", false), ("optional_dependencies", true)] {
         let Some(value) = fields.get(key) else { continue };
         match value.kind() {
-            Kind::Array => {
+            JsonKind::Array => {
                 for item in value.items() {
                     let Some(name) = item.get("name") else {
                         let message = match item.kind() {
-                            Kind::Object => "a dependency has no `name`".into(),
-                            other => format!("a dependency must be an object, not {}", other.word()),
+                            JsonKind::Object => "a dependency has no `name`".into(),
+                            other => {
+                                format!("a dependency must be an object, not {}", other.describe())
+                            }
                         };
-                        report.error(&PK_05, item.span(), message).help("write `{\"name\": …, \"version_req\": …}`");
+                        report
+                            .error(&PK_05, item.span(), message)
+                            .help("write `{\"name\": …, \"version_req\": …}`");
                         continue;
                     };
-                    let optional = optional(item, report).unwrap_or(all_optional);
-                    let read = dependency(name, item.get("version_req"), optional, report);
+                    let optional = read_optional_flag(item, report).unwrap_or(all_optional);
+                    let read = read_dependency(name, item.get("version_req"), optional, report);
                     found.extend(read.map(|read| (read, name)));
                 }
             }
-            Kind::Object => {
+            JsonKind::Object => {
                 for (name, range) in value.members() {
-                    let read = dependency(name, Some(range), all_optional, report);
+                    let read = read_dependency(name, Some(range), all_optional, report);
                     found.extend(read.map(|read| (read, name)));
                 }
             }
             other => {
-                let message = format!("`{key}` must be a list or an object, not {}", other.word());
-                report.error(&PK_05, value.span(), message).help("write `[{\"name\": …, \"version_req\": …}]`");
+                let message =
+                    format!("`{key}` must be a list or an object, not {}", other.describe());
+                report
+                    .error(&PK_05, value.span(), message)
+                    .help("write `[{\"name\": …, \"version_req\": …}]`");
             }
         }
     }
     let mut seen = HashSet::new();
     for (dependency, name) in &found {
         if !seen.insert(&dependency.name) {
-            let message = format!("`{}` is named as a dependency for a second time", dependency.name);
+            let message =
+                format!("`{}` is named as a dependency for a second time", dependency.name);
             report.error(&PK_05, name.span(), message).help("name it once, with one range");
         }
     }
@@ -462,49 +530,65 @@ pub(super) fn dependencies(fields: &Fields<'_>, report: &mut Report) -> Vec<Depe
 }
 
 /// Whether a dependency may be missing, if that is said.
-fn optional(item: Value<'_>, report: &mut Report) -> Option<bool> {
+fn read_optional_flag(item: JsonValue<'_>, report: &mut Report) -> Option<bool> {
     let value = item.get("optional").filter(|value| !value.is_null())?;
-    let truth = value.truth();
+    let truth = value.as_bool();
     if truth.is_none() {
-        let message = format!("`optional` must be `true` or `false`, not {}", described(value));
+        let message =
+            format!("`optional` must be `true` or `false`, not {}", describe_value(value));
         report.error(&PK_05, value.span(), message).help("write `\"optional\": true`");
     }
     truth
 }
 
-fn dependency(name: Value<'_>, range: Option<Value<'_>>, optional: bool, report: &mut Report) -> Option<Dependency> {
-    let name = package_name(name, report)?;
+fn read_dependency(
+    name: JsonValue<'_>,
+    range: Option<JsonValue<'_>>,
+    optional: bool,
+    report: &mut Report,
+) -> Option<PackageDependency> {
+    let name = read_package_name(name, report)?;
     let range = match range.filter(|range| !range.is_null()) {
-        None => Range::any(),
+        None => VersionRange::any(),
         Some(value) => match value.text() {
             Some(text) => {
-                let range = Range::new(&text);
+                let range = VersionRange::new(&text);
                 if !range.is_semver() {
-                    let message = format!("`{}` is no range of versions", printable(&cut(&text)));
-                    report.warning(&PK_05, value.span(), message).help("write it as `^1.2` or `>=1, <3`");
+                    let message = format!(
+                        "`{}` is no range of versions",
+                        printable(&truncate_for_message(&text))
+                    );
+                    report
+                        .warning(&PK_05, value.span(), message)
+                        .help("write it as `^1.2` or `>=1, <3`");
                 }
                 range
             }
             None => {
-                let message = format!("a range of versions must be text, not {}", value.kind().word());
+                let message =
+                    format!("a range of versions must be text, not {}", value.kind().describe());
                 report.error(&PK_05, value.span(), message).help("write it as `\"^1.2\"`");
                 return None;
             }
         },
     };
-    Some(Dependency { name, range, optional })
+    Some(PackageDependency { name, range, optional })
 }
 
-fn package_name(value: Value<'_>, report: &mut Report) -> Option<PackageName> {
+fn read_package_name(value: JsonValue<'_>, report: &mut Report) -> Option<PackageName> {
     let Some(text) = value.text() else {
-        let message = format!("the name of a package must be text, not {}", value.kind().word());
+        let message =
+            format!("the name of a package must be text, not {}", value.kind().describe());
         report.error(&PK_05, value.span(), message).help("put it in double quotes");
         return None;
     };
     match PackageName::new(&text) {
         Ok(name) => Some(name),
         Err(why) => {
-            let message = format!("`{}` is no name of a package: {why}", printable(&cut(&text)));
+            let message = format!(
+                "`{}` is no name of a package: {why}",
+                printable(&truncate_for_message(&text))
+            );
             report
                 .error(&PK_05, value.span(), message)
                 .help("name a package, such as `my-project` or `@team/my-project`");
@@ -513,43 +597,47 @@ fn package_name(value: Value<'_>, report: &mut Report) -> Option<PackageName> {
     }
 }
 
-pub(super) fn conflicts(fields: &Fields<'_>, report: &mut Report) -> Vec<PackageName> {
+pub(super) fn read_conflicts(fields: &ManifestFields<'_>, report: &mut Report) -> Vec<PackageName> {
     let Some(value) = fields.get("conflicts") else { return Vec::new() };
-    if value.kind() != Kind::Array {
-        let message = format!("`conflicts` must be a list of names, not {}", value.kind().word());
+    if value.kind() != JsonKind::Array {
+        let message =
+            format!("`conflicts` must be a list of names, not {}", value.kind().describe());
         report.error(&PK_05, value.span(), message).help("write `[\"other-package\"]`");
     }
-    value.items().filter_map(|item| package_name(item, report)).collect()
+    value.items().filter_map(|item| read_package_name(item, report)).collect()
 }
 
-fn scope(fields: &Fields<'_>, name: &PackageName, report: &mut Report) {
+fn check_scope(fields: &ManifestFields<'_>, name: &PackageName, report: &mut Report) {
     let Some(value) = fields.get("scope") else { return };
     let said = value.text();
     let plain = said.as_deref().map(|said| said.strip_prefix('@').unwrap_or(said));
     if plain.is_none() || name.scope().map(|scope| &scope[1..]) != plain {
-        let message = format!("`scope` says {}, and the name is `{name}`", described(value));
-        report.warning(&PK_04, value.span(), message).help("the name decides: make `scope` the part before its `/`");
+        let message = format!("`scope` says {}, and the name is `{name}`", describe_value(value));
+        report
+            .warning(&PK_04, value.span(), message)
+            .help("the name decides: make `scope` the part before its `/`");
     }
 }
 
-fn visibility(fields: &Fields<'_>, report: &mut Report) {
+fn check_visibility(fields: &ManifestFields<'_>, report: &mut Report) {
     if let Some(value) = fields.get("visibility")
-        && !(value.is("public") || value.is("private"))
+        && !(value.eq_str("public") || value.eq_str("private"))
     {
-        let message = format!("`visibility` must be `public` or `private`, not {}", described(value));
+        let message =
+            format!("`visibility` must be `public` or `private`, not {}", describe_value(value));
         report.warning(&PK_04, value.span(), message).help("write one of the two");
     }
 }
 
 /// The first byte of an object, for what is missing in it.
-pub(super) fn start(value: Value<'_>) -> Bytes<usize> {
+pub(super) fn start_span(value: JsonValue<'_>) -> Bytes<usize> {
     let span = value.span();
     span.start..span.start + 1
 }
 
 /// The beginning of a text, for a message.
-pub(super) fn cut(text: &str) -> String {
-    const SHOWN: usize = 80;
-    let short: String = text.chars().take(SHOWN).collect();
+pub(super) fn truncate_for_message(text: &str) -> String {
+    const MAX_CHARS: usize = 80;
+    let short: String = text.chars().take(MAX_CHARS).collect();
     if short.len() < text.len() { short + "…" } else { short }
 }

@@ -21,29 +21,34 @@ mod write;
 
 use std::sync::{Arc, OnceLock};
 
-use sp_tree::{Content, Digest, Limits};
+use sp_tree::{Digest, Limits, LoadedTree};
 
 use crate::checks::{PK_01, PK_02, PK_03, PK_04, PK_08};
-use crate::json::{Compact, Json, JsonError, Kind, Numbers, Value, canonical};
-use crate::report::{MOST_FINDINGS, Report, Severity};
+use crate::json::{
+    CompactDigest, JsonDocument, JsonError, JsonKind, JsonNumberFormat, JsonValue, canonicalize,
+};
+use crate::report::{MAX_FINDINGS, Report, Severity};
 
 pub use documents::write as write_documents;
-pub use graph::{CanonicalGraph, Edge, GRAPH_FORMAT, Graph, Level, Node, Strictness, check_level};
-pub use input::{Input, read_input};
-pub use layers::{NewEdge, NewGraph, NewNode, is_layer, to_graph};
-pub use locate::InputFile;
-pub use manifest::{Dependency, Integrity, Manifest, PackageKind, Provenance};
-pub use name::{NameError, PackageName, PackageVersion, Range, VersionError};
-pub use signature::{Coverage, Signer};
-pub use skills::Carried;
-pub use write::{Draft, WriteError, build, compatible, write};
+pub use graph::{
+    CanonicalGraph, ConformanceLevel, GRAPH_FORMAT, Graph, GraphEdge, GraphNode, PackageStrictness,
+    check_level,
+};
+pub use input::{PackageInput, read_input};
+pub use layers::{GraphBuilder, NewEdge, NewNode, is_layer, layers_to_graph};
+pub use locate::PackageInputFile;
+pub use manifest::{Integrity, PackageDependency, PackageKind, PackageManifest, Provenance};
+pub use name::{PackageName, PackageNameError, PackageVersion, PackageVersionError, VersionRange};
+pub use signature::{SignatureCoverage, Signer};
+pub use skills::BundledSkills;
+pub use write::{PackageDraft, PackageWriteError, build, write, write_lean_ctx_compatible};
 
 /// The endings of a package's file name; the second is only read.
-pub const EXTENSIONS: [&str; 2] = ["ctxpkg", "lctxpkg"];
+pub const PACKAGE_EXTENSIONS: [&str; 2] = ["ctxpkg", "lctxpkg"];
 
 /// How a step of the verification ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum VerificationOutcome {
     /// It holds.
     Passed,
     /// It is not what it should be, and the package can be used all the same.
@@ -54,9 +59,9 @@ pub enum Outcome {
     Skipped,
 }
 
-impl Outcome {
+impl VerificationOutcome {
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
             Self::Warned => "warned",
@@ -68,18 +73,22 @@ impl Outcome {
 
 /// A step of the verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct VerificationStep {
     /// Which.
     pub name: &'static str,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: VerificationOutcome,
     /// The figure that it is about.
     pub detail: String,
 }
 
-impl Step {
+impl VerificationStep {
     /// A step.
-    pub fn new(name: &'static str, outcome: Outcome, detail: impl Into<String>) -> Self {
+    pub fn new(
+        name: &'static str,
+        outcome: VerificationOutcome,
+        detail: impl Into<String>,
+    ) -> Self {
         Self { name, outcome, detail: detail.into() }
     }
 }
@@ -87,15 +96,15 @@ impl Step {
 /// A package whose hashes and signatures hold.
 #[derive(Debug, Clone)]
 pub struct Package {
-    json: Json,
+    json: JsonDocument,
     /// Its manifest.
-    pub manifest: Manifest,
+    pub manifest: PackageManifest,
     /// Who signed it, if anybody did.
     pub signer: Option<Signer>,
     /// The files of a package of skills.
-    pub documents: Option<Content>,
-    nodes: usize,
-    edges: usize,
+    pub documents: Option<LoadedTree>,
+    node_count: usize,
+    edge_count: usize,
     /// Worked out once, by whoever needs it first.
     digest: OnceLock<Digest>,
 }
@@ -107,37 +116,38 @@ impl Package {
     }
 
     /// The content.
-    pub fn content(&self) -> Value<'_> {
+    pub fn content(&self) -> JsonValue<'_> {
         self.member("content")
     }
 
     /// The manifest as it is written.
-    pub fn raw_manifest(&self) -> Value<'_> {
+    pub fn raw_manifest(&self) -> JsonValue<'_> {
         self.member("manifest")
     }
 
-    fn member(&self, key: &str) -> Value<'_> {
+    fn member(&self, key: &str) -> JsonValue<'_> {
         self.json.root().get(key).unwrap_or(self.json.root())
     }
 
     /// The nodes and edges.
     pub fn graph(&self) -> Graph<'_> {
-        Graph::of(self.content())
+        Graph::from_content(self.content())
     }
 
     /// How many nodes it has.
-    pub fn nodes(&self) -> usize {
-        self.nodes
+    pub fn node_count(&self) -> usize {
+        self.node_count
     }
 
     /// How many edges it has.
-    pub fn edges(&self) -> usize {
-        self.edges
+    pub fn edge_count(&self) -> usize {
+        self.edge_count
     }
 
     /// What makes a version this version: all of its manifest but the signature, and its content.
     pub fn identity(&self) -> Digest {
-        let manifest = canonical(self.raw_manifest(), "signature", Numbers::Lossless).unwrap_or_default();
+        let manifest = canonicalize(self.raw_manifest(), "signature", JsonNumberFormat::Lossless)
+            .unwrap_or_default();
         Digest::of(format!("{manifest}\n{}", self.manifest.integrity.content_hash).as_bytes())
     }
 
@@ -148,28 +158,30 @@ impl Package {
 }
 
 /// What was read.
-pub struct Read {
+pub struct PackageReadResult {
     /// The package, if it can be trusted to be what it says.
     pub package: Option<Package>,
     /// What is wrong.
     pub report: Report,
     /// The verification, as far as it came.
-    pub steps: Vec<Step>,
+    pub steps: Vec<VerificationStep>,
     /// Which package it says that it is, even if it is not.
-    pub claims: Option<(PackageName, PackageVersion)>,
+    pub claimed_id: Option<(PackageName, PackageVersion)>,
     /// Whether there is nothing to say of its layers and of its graph.
-    sound: bool,
+    content_is_clean: bool,
 }
 
-impl Read {
+impl PackageReadResult {
     /// Whether it was refused because hash or signature do not hold.
     pub fn is_forged(&self) -> bool {
-        self.steps.iter().any(|step| step.outcome == Outcome::Failed && step.name != "form")
+        self.steps
+            .iter()
+            .any(|step| step.outcome == VerificationOutcome::Failed && step.name != "form")
     }
 }
 
 /// Reads a package from the bytes of its file.
-pub fn read(file: &str, bytes: Vec<u8>, limits: &Limits) -> Read {
+pub fn read(file: &str, bytes: Vec<u8>, limits: &Limits) -> PackageReadResult {
     if bytes.len() as u64 > limits.package_bytes {
         return too_large(file, bytes.len(), limits);
     }
@@ -178,85 +190,121 @@ pub fn read(file: &str, bytes: Vec<u8>, limits: &Limits) -> Read {
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
             let mut report = Report::new(file, String::from_utf8_lossy(&error.as_bytes()[..at]));
-            report.error(&PK_01, at..at, "it is not UTF-8 text from here on").help("save it as UTF-8");
-            unread(report)
+            report
+                .error(&PK_01, at..at, "it is not UTF-8 text from here on")
+                .help("save it as UTF-8");
+            unreadable_result(report)
         }
     }
 }
 
 /// Reads a package from its text. What its content hashes to is worked out, unless it is known
 /// because the text was just put together from what was hashed.
-fn read_text(file: &str, text: String, known: Option<Compact>, limits: &Limits) -> Read {
+fn read_text(
+    file: &str,
+    text: String,
+    known: Option<CompactDigest>,
+    limits: &Limits,
+) -> PackageReadResult {
     if text.len() as u64 > limits.package_bytes {
         return too_large(file, text.len(), limits);
     }
     let text: Arc<str> = text.into();
     let mut report = Report::deferred(file);
     let hashed = if known.is_some() { "" } else { "content" };
-    match Json::parse_hashing(Arc::clone(&text), hashed, limits) {
+    match JsonDocument::parse_hashing(Arc::clone(&text), hashed, limits) {
         Ok((json, compact)) => {
-            let mut read = examine(json, known.or(compact), limits, report);
-            read.report = read.report.about(&text);
+            let mut read = check_document(json, known.or(compact), limits, report);
+            read.report = read.report.with_text(&text);
             read
         }
         Err(JsonError { span, message, help }) => {
             report.error(&PK_01, span, message).help(help);
-            unread(report.about(&text))
+            unreadable_result(report.with_text(&text))
         }
     }
 }
 
-fn too_large(file: &str, size: usize, limits: &Limits) -> Read {
+fn too_large(file: &str, size: usize, limits: &Limits) -> PackageReadResult {
     let mut report = Report::deferred(file);
     let message = format!("it has {size} bytes, and the limit is {}", limits.package_bytes);
-    report.whole(Severity::Error, &PK_01, message).help("raise it with `--max-size <bytes>` if you trust it");
-    unread(report)
+    report
+        .whole_file(Severity::Error, &PK_01, message)
+        .help("raise it with `--max-size <bytes>` if you trust it");
+    unreadable_result(report)
 }
 
-fn unread(report: Report) -> Read {
-    let steps = vec![Step::new("form", Outcome::Failed, "it cannot be read")];
-    Read { package: None, report, steps, claims: None, sound: false }
+fn unreadable_result(report: Report) -> PackageReadResult {
+    let steps =
+        vec![VerificationStep::new("form", VerificationOutcome::Failed, "it cannot be read")];
+    PackageReadResult { package: None, report, steps, claimed_id: None, content_is_clean: false }
 }
 
-fn examine(json: Json, compact: Option<Compact>, limits: &Limits, mut report: Report) -> Read {
-    let Some((manifest, compact)) = parts(&json, compact, &mut report) else { return unread(report) };
+fn check_document(
+    json: JsonDocument,
+    compact: Option<CompactDigest>,
+    limits: &Limits,
+    mut report: Report,
+) -> PackageReadResult {
+    let Some((manifest, compact)) = read_manifest_and_content(&json, compact, &mut report) else {
+        return unreadable_result(report);
+    };
     let content = json.root().get("content").unwrap_or(json.root());
-    let mut steps = vec![Step::new("form", Outcome::Passed, form(&manifest))];
-    steps.extend(integrity(&json, &manifest, compact, &mut report));
-    let (signer, step) = signature::verify(raw(&json), &manifest, &mut report);
+    let mut steps =
+        vec![VerificationStep::new("form", VerificationOutcome::Passed, describe_form(&manifest))];
+    steps.extend(verify_integrity(&json, &manifest, compact, &mut report));
+    let (signer, step) = signature::verify(manifest_value(&json), &manifest, &mut report);
     steps.push(step);
-    steps.push(provenance(raw(&json), &manifest, &mut report));
+    steps.push(verify_provenance(manifest_value(&json), &manifest, &mut report));
     let before = report.findings.len();
-    layers::check(content, &manifest, Strictness::Reading, &mut report);
-    let figures = graph::check(content, Strictness::Reading, &mut report);
-    let sound = report.findings.len() == before && before < MOST_FINDINGS;
-    summary(raw(&json), &figures, &mut report);
+    layers::check(content, &manifest, PackageStrictness::Reading, &mut report);
+    let figures = graph::check(content, PackageStrictness::Reading, &mut report);
+    let sound = report.findings.len() == before && before < MAX_FINDINGS;
+    check_graph_summary(manifest_value(&json), &figures, &mut report);
     let documents = match manifest.kind {
         PackageKind::Skills => documents::read(content, limits, &mut report),
         _ => None,
     };
     let claims = Some((manifest.name.clone(), manifest.version.clone()));
     let usable = report.is_usable();
-    let forged = steps.iter().any(|step| step.outcome == Outcome::Failed);
+    let forged = steps.iter().any(|step| step.outcome == VerificationOutcome::Failed);
     if !usable && !forged {
-        steps[0] = Step::new("form", Outcome::Failed, "it breaks the rules of the format");
+        steps[0] = VerificationStep::new(
+            "form",
+            VerificationOutcome::Failed,
+            "it breaks the rules of the format",
+        );
     }
-    let graph::Figures { nodes, edges, .. } = figures;
+    let graph::GraphCounts { node_count: nodes, edge_count: edges, .. } = figures;
     let digest = OnceLock::new();
-    let package = usable.then(|| Package { manifest, signer, documents, nodes, edges, digest, json });
-    Read { package, report, steps, claims, sound }
+    let package = usable.then(|| Package {
+        manifest,
+        signer,
+        documents,
+        node_count: nodes,
+        edge_count: edges,
+        digest,
+        json,
+    });
+    PackageReadResult { package, report, steps, claimed_id: claims, content_is_clean: sound }
 }
 
-fn raw(json: &Json) -> Value<'_> {
+fn manifest_value(json: &JsonDocument) -> JsonValue<'_> {
     json.root().get("manifest").unwrap_or(json.root())
 }
 
 /// Manifest and content, if both are there.
-fn parts(json: &Json, compact: Option<Compact>, report: &mut Report) -> Option<(Manifest, Compact)> {
+fn read_manifest_and_content(
+    json: &JsonDocument,
+    compact: Option<CompactDigest>,
+    report: &mut Report,
+) -> Option<(PackageManifest, CompactDigest)> {
     let root = json.root();
-    if root.kind() != Kind::Object {
-        let message = format!("a package is an object, not {}", root.kind().word());
-        report.error(&PK_01, root.span(), message).help("write `{\"manifest\": {…}, \"content\": {…}}`");
+    if root.kind() != JsonKind::Object {
+        let message = format!("a package is an object, not {}", root.kind().describe());
+        report
+            .error(&PK_01, root.span(), message)
+            .help("write `{\"manifest\": {…}, \"content\": {…}}`");
         return None;
     }
     for key in ["manifest", "content"] {
@@ -266,35 +314,47 @@ fn parts(json: &Json, compact: Option<Compact>, report: &mut Report) -> Option<(
                     .error(&PK_01, 0..1, format!("`{key}` is missing"))
                     .help("write `{\"manifest\": {…}, \"content\": {…}}`");
             }
-            Some(value) if value.kind() != Kind::Object => {
-                let message = format!("`{key}` must be an object, not {}", value.kind().word());
-                report.error(&PK_01, value.span(), message).help(format!("write `\"{key}\": {{…}}`"));
+            Some(value) if value.kind() != JsonKind::Object => {
+                let message = format!("`{key}` must be an object, not {}", value.kind().describe());
+                report
+                    .error(&PK_01, value.span(), message)
+                    .help(format!("write `\"{key}\": {{…}}`"));
             }
             Some(_) => {}
         }
     }
-    for (key, _) in root.members().filter(|(key, _)| !key.is("manifest") && !key.is("content")) {
-        let message = format!("{} is covered by no hash and by no signature", manifest::described(key));
+    for (key, _) in
+        root.members().filter(|(key, _)| !key.eq_str("manifest") && !key.eq_str("content"))
+    {
+        let message =
+            format!("{} is covered by no hash and by no signature", manifest::describe_value(key));
         report.warning(&PK_02, key.span(), message).help("it is kept, and nothing is made of it");
     }
     if !report.is_usable() {
         return None;
     }
-    let has_graph = root.get("content").is_some_and(|content| content.get("context_graph").is_some());
+    let has_graph =
+        root.get("content").is_some_and(|content| content.get("context_graph").is_some());
     Some((manifest::read(root.get("manifest")?, has_graph, report)?, compact?))
 }
 
-fn form(manifest: &Manifest) -> String {
+fn describe_form(manifest: &PackageManifest) -> String {
     let level = manifest.level.map(|level| format!(", level {level}")).unwrap_or_default();
-    format!("{} package, schema {}{level}", manifest.kind.word(), manifest.schema)
+    format!("{} package, schema {}{level}", manifest.kind.as_str(), manifest.schema)
 }
 
 /// The three parts of the integrity block, in order.
-fn integrity(json: &Json, manifest: &Manifest, compact: Compact, report: &mut Report) -> Vec<Step> {
+fn verify_integrity(
+    json: &JsonDocument,
+    manifest: &PackageManifest,
+    compact: CompactDigest,
+    report: &mut Report,
+) -> Vec<VerificationStep> {
     let said = &manifest.integrity;
-    let block = raw(json).get("integrity");
-    let place = |key: &str| block.and_then(|block| block.get(key)).map_or(0..1, Value::span);
-    let composite = composite(manifest.name.as_str(), manifest.version.as_str(), &said.content_hash);
+    let block = manifest_value(json).get("integrity");
+    let place = |key: &str| block.and_then(|block| block.get(key)).map_or(0..1, JsonValue::span);
+    let composite =
+        composite_hash(manifest.name.as_str(), manifest.version.as_str(), &said.content_hash);
     let size = |bytes: u64| if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") };
     let parts = [
         (
@@ -304,7 +364,13 @@ fn integrity(json: &Json, manifest: &Manifest, compact: Compact, report: &mut Re
             &compact.digest.hex(),
             "the content is not what was hashed",
         ),
-        ("composite hash", "sha256", &said.sha256, &composite, "name, version and content hash do not belong together"),
+        (
+            "composite hash",
+            "sha256",
+            &said.sha256,
+            &composite,
+            "name, version and content hash do not belong together",
+        ),
         (
             "size",
             "byte_size",
@@ -316,7 +382,7 @@ fn integrity(json: &Json, manifest: &Manifest, compact: Compact, report: &mut Re
     let mut steps = Vec::new();
     for (name, key, said, is, message) in parts {
         if said == is {
-            steps.push(Step::new(name, Outcome::Passed, said.as_str()));
+            steps.push(VerificationStep::new(name, VerificationOutcome::Passed, said.as_str()));
             continue;
         }
         // The right digits in another case are another text.
@@ -324,57 +390,102 @@ fn integrity(json: &Json, manifest: &Manifest, compact: Compact, report: &mut Re
             true => ("a hash has lower-case hex digits", "write it in lower case"),
             false => (message, "do not use it: get it again from whoever made it"),
         };
-        let said = crate::printable::printable(&manifest::cut(said)).into_owned();
-        report.error(&PK_08, place(key), format!("{message}: it is {is}, and the manifest says {said}")).help(help);
-        steps.push(Step::new(name, Outcome::Failed, format!("it is {is}, and the manifest says {said}")));
+        let said = crate::printable::printable(&manifest::truncate_for_message(said)).into_owned();
+        report
+            .error(
+                &PK_08,
+                place(key),
+                format!("{message}: it is {is}, and the manifest says {said}"),
+            )
+            .help(help);
+        steps.push(VerificationStep::new(
+            name,
+            VerificationOutcome::Failed,
+            format!("it is {is}, and the manifest says {said}"),
+        ));
     }
     steps
 }
 
 /// The hash over name, version and content hash.
-pub(crate) fn composite(name: &str, version: &str, content_hash: &str) -> String {
+pub(crate) fn composite_hash(name: &str, version: &str, content_hash: &str) -> String {
     Digest::of(format!("{name}:{version}:{content_hash}").as_bytes()).hex()
 }
 
-fn provenance(raw: Value<'_>, manifest: &Manifest, report: &mut Report) -> Step {
+fn verify_provenance(
+    raw: JsonValue<'_>,
+    manifest: &PackageManifest,
+    report: &mut Report,
+) -> VerificationStep {
     match &manifest.provenance {
-        Some(Provenance { tool, tool_version }) => {
-            Step::new("provenance", Outcome::Passed, format!("made by {tool} {tool_version}").trim_end().to_owned())
-        }
+        Some(Provenance { tool, tool_version }) => VerificationStep::new(
+            "provenance",
+            VerificationOutcome::Passed,
+            format!("made by {tool} {tool_version}").trim_end().to_owned(),
+        ),
         // What is there and cannot be read was told already.
         None if raw.get("provenance").is_some_and(|value| !value.is_null()) => {
-            Step::new("provenance", Outcome::Warned, "it does not say what made it")
+            VerificationStep::new(
+                "provenance",
+                VerificationOutcome::Warned,
+                "it does not say what made it",
+            )
         }
         None => {
             report
-                .whole(Severity::Warning, &PK_03, "it does not say what made it: `provenance` is missing")
+                .whole_file(
+                    Severity::Warning,
+                    &PK_03,
+                    "it does not say what made it: `provenance` is missing",
+                )
                 .help("`sp pkg create` writes it");
-            Step::new("provenance", Outcome::Warned, "missing: it does not say what made it")
+            VerificationStep::new(
+                "provenance",
+                VerificationOutcome::Warned,
+                "missing: it does not say what made it",
+            )
         }
     }
 }
 
 /// What the manifest says of the graph is held against the graph.
-fn summary(manifest: Value<'_>, graph: &graph::Figures<'_>, report: &mut Report) {
-    let Some(summary) = manifest.get("graph_summary").filter(|summary| !summary.is_null()) else { return };
-    if summary.kind() != Kind::Object {
-        let message = format!("`graph_summary` must be an object, not {}", summary.kind().word());
+fn check_graph_summary(
+    manifest: JsonValue<'_>,
+    graph: &graph::GraphCounts<'_>,
+    report: &mut Report,
+) {
+    let Some(summary) = manifest.get("graph_summary").filter(|summary| !summary.is_null()) else {
+        return;
+    };
+    if summary.kind() != JsonKind::Object {
+        let message =
+            format!("`graph_summary` must be an object, not {}", summary.kind().describe());
         report.warning(&PK_04, summary.span(), message).help("it is read as if it were not there");
         return;
     }
-    for (key, count) in [("node_count", graph.nodes), ("edge_count", graph.edges)] {
-        let Some(value) = summary.get(key).filter(|value| value.whole() != Some(count as u64)) else { continue };
-        let message = match value.whole() {
+    for (key, count) in [("node_count", graph.node_count), ("edge_count", graph.edge_count)] {
+        let Some(value) = summary.get(key).filter(|value| value.as_u64() != Some(count as u64))
+        else {
+            continue;
+        };
+        let message = match value.as_u64() {
             Some(said) => format!("`graph_summary.{key}` says {said}, and there are {count}"),
-            None => format!("`graph_summary.{key}` must be a whole number, not {}", manifest::not_a_number(value)),
+            None => format!(
+                "`graph_summary.{key}` must be a whole number, not {}",
+                manifest::describe_non_number(value)
+            ),
         };
         report.warning(&PK_04, value.span(), message).help("make the package anew");
     }
     if let Some(types) = summary.get("node_types") {
-        let said: Vec<_> = types.items().filter_map(Value::text).collect();
-        if !said.iter().eq(&graph.types) {
+        let said: Vec<_> = types.items().filter_map(JsonValue::text).collect();
+        if !said.iter().eq(&graph.node_types) {
             report
-                .warning(&PK_04, types.span(), "`graph_summary.node_types` are not the types of the nodes, sorted")
+                .warning(
+                    &PK_04,
+                    types.span(),
+                    "`graph_summary.node_types` are not the types of the nodes, sorted",
+                )
                 .help("make the package anew");
         }
     }

@@ -9,21 +9,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 /// The most bytes that a name may have, its scope included.
-const MAX_NAME: usize = 128;
-const MAX_VERSION: usize = 64;
+const MAX_NAME_LEN: usize = 128;
+const MAX_VERSION_LEN: usize = 64;
 
 /// Why a text is no name of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NameError {
+pub enum PackageNameError {
     /// Empty, or too long.
-    #[error("a name has 1 to {MAX_NAME} bytes, and this has {0}")]
+    #[error("a name has 1 to {MAX_NAME_LEN} bytes, and this has {0}")]
     Length(usize),
     /// A character that may not be there.
     #[error("a name is made of a-z, A-Z, 0-9, `.`, `_` and `-`, and may start with `@scope/`")]
-    Form,
+    InvalidSyntax,
     /// It would be a path.
     #[error("`{0}` is a path and no name")]
-    Dots(&'static str),
+    RelativePath(&'static str),
 }
 
 /// The name of a package: `security-review` or `@acme/context`. Never a path.
@@ -32,23 +32,26 @@ pub struct PackageName(Box<str>);
 
 impl PackageName {
     /// Checks a text and makes it a name.
-    pub fn new(text: &str) -> Result<Self, NameError> {
-        if text.is_empty() || text.len() > MAX_NAME {
-            return Err(NameError::Length(text.len()));
+    pub fn new(text: &str) -> Result<Self, PackageNameError> {
+        if text.is_empty() || text.len() > MAX_NAME_LEN {
+            return Err(PackageNameError::Length(text.len()));
         }
         let parts: Vec<&str> = match text.strip_prefix('@') {
             Some(scoped) => scoped.split('/').collect(),
             None => vec![text],
         };
         if text.starts_with('@') && parts.len() != 2 {
-            return Err(NameError::Form);
+            return Err(PackageNameError::InvalidSyntax);
         }
         for part in parts {
-            let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+            let known =
+                |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
             match part {
-                "." => return Err(NameError::Dots(".")),
-                ".." => return Err(NameError::Dots("..")),
-                part if part.is_empty() || !part.bytes().all(known) => return Err(NameError::Form),
+                "." => return Err(PackageNameError::RelativePath(".")),
+                ".." => return Err(PackageNameError::RelativePath("..")),
+                part if part.is_empty() || !part.bytes().all(known) => {
+                    return Err(PackageNameError::InvalidSyntax);
+                }
                 _ => {}
             }
         }
@@ -84,13 +87,15 @@ impl fmt::Display for PackageName {
 
 /// Why a text is no version.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum VersionError {
+pub enum PackageVersionError {
     /// Empty, or too long.
-    #[error("a version has 1 to {MAX_VERSION} bytes, and this has {0}")]
+    #[error("a version has 1 to {MAX_VERSION_LEN} bytes, and this has {0}")]
     Length(usize),
     /// A character that may not be there.
-    #[error("a version is made of a-z, A-Z, 0-9, `.`, `_`, `+` and `-`, and does not start with `.`")]
-    Form,
+    #[error(
+        "a version is made of a-z, A-Z, 0-9, `.`, `_`, `+` and `-`, and does not start with `.`"
+    )]
+    InvalidSyntax,
 }
 
 /// A version: SemVer, or a text that others call one.
@@ -102,13 +107,14 @@ pub struct PackageVersion {
 
 impl PackageVersion {
     /// Checks a text and makes it a version.
-    pub fn new(text: &str) -> Result<Self, VersionError> {
-        if text.is_empty() || text.len() > MAX_VERSION {
-            return Err(VersionError::Length(text.len()));
+    pub fn new(text: &str) -> Result<Self, PackageVersionError> {
+        if text.is_empty() || text.len() > MAX_VERSION_LEN {
+            return Err(PackageVersionError::Length(text.len()));
         }
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'+' | b'-');
+        let known =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'+' | b'-');
         if text.starts_with('.') || !text.bytes().all(known) {
-            return Err(VersionError::Form);
+            return Err(PackageVersionError::InvalidSyntax);
         }
         Ok(Self { semver: Version::parse(text).ok(), text: text.into() })
     }
@@ -150,12 +156,12 @@ impl fmt::Display for PackageVersion {
 
 /// Which versions fit: `^1.2`, `>=1, <3`, `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Range {
+pub struct VersionRange {
     text: Box<str>,
     req: Option<VersionReq>,
 }
 
-impl Range {
+impl VersionRange {
     /// The range that a text is. One that is no SemVer range fits the version that is written just so.
     pub fn new(text: &str) -> Self {
         Self { text: text.into(), req: VersionReq::parse(text).ok() }
@@ -184,16 +190,17 @@ impl Range {
 
     /// Whether it is a SemVer range.
     pub fn is_semver(&self) -> bool {
-        self.req.is_some() || self.exact().is_some()
+        self.req.is_some() || self.exact_version().is_some()
     }
 
-    fn exact(&self) -> Option<&str> {
+    fn exact_version(&self) -> Option<&str> {
         self.text.strip_prefix('=').map(str::trim)
     }
 
     /// Whether a version fits. A pre-release fits only a range that names one of the same release.
-    pub fn fits(&self, version: &PackageVersion) -> bool {
-        let exactly = self.exact() == Some(version.as_str()) || *self.text == *version.as_str() && self.req.is_none();
+    pub fn matches(&self, version: &PackageVersion) -> bool {
+        let exactly = self.exact_version() == Some(version.as_str())
+            || *self.text == *version.as_str() && self.req.is_none();
         exactly
             || match (&self.req, version.semver()) {
                 (Some(req), Some(version)) => req.matches(version),
@@ -202,13 +209,13 @@ impl Range {
     }
 }
 
-impl fmt::Display for Range {
+impl fmt::Display for VersionRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-macro_rules! as_text {
+macro_rules! impl_serde_as_str {
     ($type:ident, $read:expr) => {
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -222,9 +229,11 @@ macro_rules! as_text {
         }
     };
 }
-as_text!(PackageName, PackageName::new);
-as_text!(PackageVersion, PackageVersion::new);
-as_text!(Range, |text: &str| Ok::<_, std::convert::Infallible>(Range::new(text)));
+impl_serde_as_str!(PackageName, PackageName::new);
+impl_serde_as_str!(PackageVersion, PackageVersion::new);
+impl_serde_as_str!(VersionRange, |text: &str| Ok::<_, std::convert::Infallible>(
+    VersionRange::new(text)
+));
 
 #[cfg(test)]
 mod tests {
@@ -282,8 +291,9 @@ mod tests {
         for bad in ["", ".1", "1 0", "1/2", "v\u{e9}", &"1".repeat(65)] {
             assert!(PackageVersion::new(bad).is_err(), "{bad:?}");
         }
-        let mut versions: Vec<_> =
-            ["1.10.0", "zero", "1.9.0", "1.10.0-rc.1", "1.0"].map(|text| PackageVersion::new(text).unwrap()).into();
+        let mut versions: Vec<_> = ["1.10.0", "zero", "1.9.0", "1.10.0-rc.1", "1.0"]
+            .map(|text| PackageVersion::new(text).unwrap())
+            .into();
         versions.sort();
         let sorted: Vec<_> = versions.iter().map(PackageVersion::as_str).collect();
         assert_eq!(sorted, ["1.0", "zero", "1.9.0", "1.10.0-rc.1", "1.10.0"]);
@@ -291,14 +301,22 @@ mod tests {
 
     #[test]
     fn pk_05_ranges_are_semver_and_a_pre_release_must_be_asked_for() {
-        let fits = |range: &str, version: &str| Range::new(range).fits(&PackageVersion::new(version).unwrap());
+        let fits = |range: &str, version: &str| {
+            VersionRange::new(range).matches(&PackageVersion::new(version).unwrap())
+        };
         assert!(fits("^1.2", "1.9.0") && !fits("^1.2", "2.0.0") && !fits("^1.2", "1.3.0-beta"));
-        assert!(fits(">=1.3.0-alpha", "1.3.0-beta") && fits("*", "0.0.1") && !fits("*", "1.0.0-rc"));
-        assert!(fits("1.2.3", "1.4.0") && fits("=1.2.3", "1.2.3") && !fits("=1.2.3", "1.2.4"));
-        assert!(fits("nightly", "nightly") && !fits("nightly", "nightlies") && fits("=2026-05", "2026-05"));
         assert!(
-            Range::exactly(&PackageVersion::new("1.0.0-rc.1").unwrap())
-                .fits(&PackageVersion::new("1.0.0-rc.1").unwrap())
+            fits(">=1.3.0-alpha", "1.3.0-beta") && fits("*", "0.0.1") && !fits("*", "1.0.0-rc")
+        );
+        assert!(fits("1.2.3", "1.4.0") && fits("=1.2.3", "1.2.3") && !fits("=1.2.3", "1.2.4"));
+        assert!(
+            fits("nightly", "nightly")
+                && !fits("nightly", "nightlies")
+                && fits("=2026-05", "2026-05")
+        );
+        assert!(
+            VersionRange::exactly(&PackageVersion::new("1.0.0-rc.1").unwrap())
+                .matches(&PackageVersion::new("1.0.0-rc.1").unwrap())
         );
     }
 }

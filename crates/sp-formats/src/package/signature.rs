@@ -5,24 +5,24 @@
 use sp_tree::{Digest, PrivateKey, PublicKey, Signature, SignatureError};
 
 use crate::checks::{PK_11, PK_12, PK_13};
-use crate::json::{Kind, Numbers, Value, canonical, quoted};
+use crate::json::{JsonKind, JsonNumberFormat, JsonValue, canonicalize, quoted};
 use crate::report::{Report, Severity};
 
-use super::manifest::{Manifest, described, start};
-use super::{Outcome, Step};
+use super::manifest::{PackageManifest, describe_value, start_span};
+use super::{VerificationOutcome, VerificationStep};
 
 /// How much of a package is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Coverage {
+pub enum SignatureCoverage {
     /// Name, version and content.
     Content,
     /// The whole manifest too.
     Whole,
 }
 
-impl Coverage {
+impl SignatureCoverage {
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Content => "content",
             Self::Whole => "whole",
@@ -36,7 +36,7 @@ pub struct Signer {
     /// The key.
     pub key: PublicKey,
     /// What it covers.
-    pub coverage: Coverage,
+    pub coverage: SignatureCoverage,
 }
 
 /// The bytes that `value` signs.
@@ -45,17 +45,18 @@ fn content_message(name: &str, version: &str, sha256: &str) -> String {
 }
 
 /// The bytes that `manifest_value` signs; none if the manifest holds a number that cannot be written.
-fn manifest_message(manifest: Value<'_>, numbers: Numbers) -> Option<String> {
-    let text = canonical(manifest, "signature", numbers)?;
+fn manifest_message(manifest: JsonValue<'_>, numbers: JsonNumberFormat) -> Option<String> {
+    let text = canonicalize(manifest, "signature", numbers)?;
     Some(Digest::of(format!("ctxpkg-sign-manifest-v1:{text}").as_bytes()).hex())
 }
 
 /// The member `signature` of a manifest that has none yet.
-pub(super) fn sign<'j>(manifest: Value<'j>, key: &PrivateKey) -> Option<String> {
-    let text = |value: Option<Value<'j>>| value.and_then(Value::text).unwrap_or_default();
+pub(super) fn sign<'j>(manifest: JsonValue<'j>, key: &PrivateKey) -> Option<String> {
+    let text = |value: Option<JsonValue<'j>>| value.and_then(JsonValue::text).unwrap_or_default();
     let sha256 = text(manifest.get("integrity").and_then(|integrity| integrity.get("sha256")));
-    let content = content_message(&text(manifest.get("name")), &text(manifest.get("version")), &sha256);
-    let whole = manifest_message(manifest, Numbers::Rounded)?;
+    let content =
+        content_message(&text(manifest.get("name")), &text(manifest.get("version")), &sha256);
+    let whole = manifest_message(manifest, JsonNumberFormat::Rounded)?;
     Some(format!(
         "{{\"algorithm\":\"ed25519\",\"manifest_value\":{},\"public_key\":{},\"value\":{}}}",
         quoted(&key.sign(whole.as_bytes()).hex()),
@@ -65,40 +66,68 @@ pub(super) fn sign<'j>(manifest: Value<'j>, key: &PrivateKey) -> Option<String> 
 }
 
 /// Verifies the signatures of a manifest.
-pub(super) fn verify(value: Value<'_>, manifest: &Manifest, report: &mut Report) -> (Option<Signer>, Step) {
+pub(super) fn verify(
+    value: JsonValue<'_>,
+    manifest: &PackageManifest,
+    report: &mut Report,
+) -> (Option<Signer>, VerificationStep) {
     let Some(signature) = value.get("signature").filter(|signature| !signature.is_null()) else {
         report
-            .whole(Severity::Warning, &PK_13, "it is not signed: nobody vouches for it")
+            .whole_file(Severity::Warning, &PK_13, "it is not signed: nobody vouches for it")
             .help("whoever made it signs it with `sp pkg create --sign`");
-        return (None, Step::new("signature", Outcome::Warned, "none: nobody vouches for it"));
+        return (
+            None,
+            VerificationStep::new(
+                "signature",
+                VerificationOutcome::Warned,
+                "none: nobody vouches for it",
+            ),
+        );
     };
-    match check(signature, value, manifest, report) {
+    match verify_signature(signature, value, manifest, report) {
         Some(signer) => {
             let (outcome, detail) = match signer.coverage {
-                Coverage::Whole => (Outcome::Passed, "Ed25519; covers content and manifest"),
-                Coverage::Content => {
-                    (Outcome::Warned, "Ed25519; covers name, version and content, not the rest of the manifest")
+                SignatureCoverage::Whole => {
+                    (VerificationOutcome::Passed, "Ed25519; covers content and manifest")
                 }
+                SignatureCoverage::Content => (
+                    VerificationOutcome::Warned,
+                    "Ed25519; covers name, version and content, not the rest of the manifest",
+                ),
             };
-            (Some(signer), Step::new("signature", outcome, detail))
+            (Some(signer), VerificationStep::new("signature", outcome, detail))
         }
-        None => (None, Step::new("signature", Outcome::Failed, "it does not hold")),
+        None => (
+            None,
+            VerificationStep::new("signature", VerificationOutcome::Failed, "it does not hold"),
+        ),
     }
 }
 
-fn check(signature: Value<'_>, whole: Value<'_>, manifest: &Manifest, report: &mut Report) -> Option<Signer> {
-    let mut refuse = |check, value: Option<Value<'_>>, message: String| {
-        let span = value.map_or(start(signature), Value::span);
+fn verify_signature(
+    signature: JsonValue<'_>,
+    whole: JsonValue<'_>,
+    manifest: &PackageManifest,
+    report: &mut Report,
+) -> Option<Signer> {
+    let mut refuse = |check, value: Option<JsonValue<'_>>, message: String| {
+        let span = value.map_or(start_span(signature), JsonValue::span);
         report.error(check, span, message).help("do not use it: get it again from whoever made it");
     };
-    if signature.kind() != Kind::Object {
-        refuse(&PK_11, Some(signature), format!("`signature` must be an object, not {}", signature.kind().word()));
+    if signature.kind() != JsonKind::Object {
+        refuse(
+            &PK_11,
+            Some(signature),
+            format!("`signature` must be an object, not {}", signature.kind().describe()),
+        );
         return None;
     }
     let text = |key: &str| signature.get(key).filter(|value| !value.is_null());
-    if !text("algorithm").is_some_and(|value| value.is("ed25519")) {
+    if !text("algorithm").is_some_and(|value| value.eq_str("ed25519")) {
         let message = match text("algorithm") {
-            Some(other) => format!("the algorithm must be `ed25519`, not {}", described(other)),
+            Some(other) => {
+                format!("the algorithm must be `ed25519`, not {}", describe_value(other))
+            }
             None => "`algorithm` is missing".into(),
         };
         refuse(&PK_11, text("algorithm"), message);
@@ -115,11 +144,11 @@ fn check(signature: Value<'_>, whole: Value<'_>, manifest: &Manifest, report: &m
             return None;
         }
     };
-    let holds = |value: Value<'_>, message: &str| {
+    let holds = |value: JsonValue<'_>, message: &str| {
         Signature::from_hex(&value.text().unwrap_or_default())
             .and_then(|signature| key.verify(message.as_bytes(), &signature))
             .map_err(|why| match why {
-                SignatureError::Form => Some(why.to_string()),
+                SignatureError::InvalidHex => Some(why.to_string()),
                 SignatureError::Mismatch => None,
             })
     };
@@ -127,9 +156,14 @@ fn check(signature: Value<'_>, whole: Value<'_>, manifest: &Manifest, report: &m
         refuse(&PK_11, None, "`value` is missing".into());
         return None;
     };
-    let message = content_message(manifest.name.as_str(), manifest.version.as_str(), &manifest.integrity.sha256);
+    let message = content_message(
+        manifest.name.as_str(),
+        manifest.version.as_str(),
+        &manifest.integrity.sha256,
+    );
     if let Err(malformed) = holds(value, &message) {
-        let message = malformed.unwrap_or_else(|| "name, version and content are not what this key signed".into());
+        let message = malformed
+            .unwrap_or_else(|| "name, version and content are not what this key signed".into());
         refuse(&PK_11, Some(value), message);
         return None;
     }
@@ -137,20 +171,26 @@ fn check(signature: Value<'_>, whole: Value<'_>, manifest: &Manifest, report: &m
         report
             .warning(&PK_12, signature.span(), "the signature covers name, version and content, and nothing else")
             .help("description, author, dependencies, tags and times may have been changed since it was signed");
-        return Some(Signer { key, coverage: Coverage::Content });
+        return Some(Signer { key, coverage: SignatureCoverage::Content });
     };
     let unsigned = || Some("the manifest holds a number that is too large to be signed".to_owned());
-    let rounded = manifest_message(whole, Numbers::Rounded).ok_or_else(unsigned);
+    let rounded = manifest_message(whole, JsonNumberFormat::Rounded).ok_or_else(unsigned);
     // Writers differ in how they write exponents (`1e22`, `1e+22`), and what is signed is what its writer wrote.
     let verified = rounded.and_then(|rounded| {
-        holds(value, &rounded).or_else(|why| match manifest_message(whole, Numbers::AsWritten) {
-            Some(written) if written != rounded => holds(value, &written),
-            _ => Err(why),
+        holds(value, &rounded).or_else(|why| {
+            match manifest_message(whole, JsonNumberFormat::AsWritten) {
+                Some(written) if written != rounded => holds(value, &written),
+                _ => Err(why),
+            }
         })
     });
     if let Err(why) = verified {
-        refuse(&PK_12, Some(value), why.unwrap_or_else(|| "the manifest is not what this key signed".into()));
+        refuse(
+            &PK_12,
+            Some(value),
+            why.unwrap_or_else(|| "the manifest is not what this key signed".into()),
+        );
         return None;
     }
-    Some(Signer { key, coverage: Coverage::Whole })
+    Some(Signer { key, coverage: SignatureCoverage::Whole })
 }

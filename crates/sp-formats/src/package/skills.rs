@@ -1,31 +1,34 @@
 //! The skills that a package carries: its outermost folders with a `SKILL.md`, or the package itself.
 
-use sp_tree::{Content, RelPath};
+use sp_tree::{LoadedTree, RelPath};
 
 use super::Package;
 use crate::skill::SKILL_FILE;
 
 /// The skills of a package.
 #[derive(Debug, Default)]
-pub struct Carried {
+pub struct BundledSkills {
     /// The path of each, or the package's own name, with its files.
-    pub skills: Vec<(String, Content)>,
+    pub skills: Vec<(String, LoadedTree)>,
     /// How many files belong to none.
-    pub left: usize,
+    pub unassigned_files: usize,
 }
 
 impl Package {
     /// The skills that it carries; none if it is of another kind.
-    pub fn skills(&self) -> Carried {
-        let Some(documents) = &self.documents else { return Carried::default() };
+    pub fn skills(&self) -> BundledSkills {
+        let Some(documents) = &self.documents else { return BundledSkills::default() };
         let own_name = self.manifest.name.as_str();
         let own_name = own_name.rsplit('/').next().unwrap_or(own_name).to_owned();
         if documents.get(SKILL_FILE).is_some() {
-            return Carried { skills: vec![(own_name, documents.clone())], left: 0 };
+            return BundledSkills {
+                skills: vec![(own_name, documents.clone())],
+                unassigned_files: 0,
+            };
         }
         let mut roots: Vec<RelPath> = documents
             .files()
-            .filter(|(path, ..)| path.leaf() == SKILL_FILE)
+            .filter(|(path, ..)| path.file_name() == SKILL_FILE)
             .filter_map(|(path, ..)| path.parent().and_then(|parent| RelPath::new(parent).ok()))
             .collect();
         let all = roots.clone();
@@ -33,7 +36,13 @@ impl Package {
             inner.as_str().strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('/'))
         };
         roots.retain(|root| !all.iter().any(|other| is_inside(root, other)));
-        let left = documents.files().filter(|(path, ..)| !roots.iter().any(|root| is_inside(path, root))).count();
-        Carried { skills: roots.iter().map(|root| (root.to_string(), documents.below(root))).collect(), left }
+        let left = documents
+            .files()
+            .filter(|(path, ..)| !roots.iter().any(|root| is_inside(path, root)))
+            .count();
+        BundledSkills {
+            skills: roots.iter().map(|root| (root.to_string(), documents.subtree(root))).collect(),
+            unassigned_files: left,
+        }
     }
 }

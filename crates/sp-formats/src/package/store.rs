@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sp_tree::{Digest, PublicKey};
 
-use super::manifest::{Dependency, PackageKind};
+use super::manifest::{PackageDependency, PackageKind};
 use super::name::{PackageName, PackageVersion};
 
 const VERSION: u32 = 1;
 
 /// Every package of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shelf {
+pub struct PackageStoreIndex {
     version: u32,
     /// The packages, sorted by name and version.
     pub packages: Vec<StoredPackage>,
@@ -69,7 +69,7 @@ pub struct StoredPackage {
     pub signer: Option<PublicKey>,
     /// What it needs.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub dependencies: Vec<Dependency>,
+    pub dependencies: Vec<PackageDependency>,
     /// What it cannot be together with.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub conflicts: Vec<PackageName>,
@@ -93,7 +93,7 @@ pub struct WaitingPackage {
     pub received_at: String,
 }
 
-impl Default for Shelf {
+impl Default for PackageStoreIndex {
     fn default() -> Self {
         Self {
             version: VERSION,
@@ -107,10 +107,10 @@ impl Default for Shelf {
 
 /// Whom we trust for which names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trust {
+pub struct TrustStore {
     version: u32,
     /// The key of each namespace: a scope, or the name of a package without one.
-    pub pins: BTreeMap<String, Pin>,
+    pub pins: BTreeMap<String, KeyPin>,
     /// What others wrote.
     #[serde(flatten)]
     extra: BTreeMap<String, serde_json::Value>,
@@ -118,7 +118,7 @@ pub struct Trust {
 
 /// The key of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pin {
+pub struct KeyPin {
     /// The key.
     pub key: PublicKey,
     /// Whether its packages were signed whole, manifest and all.
@@ -129,7 +129,7 @@ pub struct Pin {
     pub because: String,
 }
 
-impl Default for Trust {
+impl Default for TrustStore {
     fn default() -> Self {
         Self { version: VERSION, pins: BTreeMap::new(), extra: BTreeMap::new() }
     }
@@ -137,13 +137,13 @@ impl Default for Trust {
 
 /// What was received of late, so that nothing is taken twice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Received {
+pub struct ReceivedEnvelopes {
     version: u32,
     /// The sender and the hash of each envelope, with the second after which it is too old anyway.
     pub envelopes: Vec<(String, Digest, i64)>,
 }
 
-impl Default for Received {
+impl Default for ReceivedEnvelopes {
     fn default() -> Self {
         Self { version: VERSION, envelopes: Vec::new() }
     }
@@ -151,7 +151,7 @@ impl Default for Received {
 
 /// What registries said they have: what one had once, it has for ever, and as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct SeenRegistryVersions {
     version: u32,
     /// By the address of the registry: the hash of the bytes of each version of each package.
     pub registries: BTreeMap<String, BTreeMap<PackageName, BTreeMap<String, Digest>>>,
@@ -160,14 +160,14 @@ pub struct Seen {
     extra: BTreeMap<String, serde_json::Value>,
 }
 
-impl Default for Seen {
+impl Default for SeenRegistryVersions {
     fn default() -> Self {
         Self { version: VERSION, registries: BTreeMap::new(), extra: BTreeMap::new() }
     }
 }
 
 /// A record that is kept as a JSON file.
-pub trait Record: Default + Serialize + for<'de> Deserialize<'de> {
+pub trait StoreRecord: Default + Serialize + for<'de> Deserialize<'de> {
     /// Its version.
     fn version(&self) -> u32;
 
@@ -188,13 +188,13 @@ pub trait Record: Default + Serialize + for<'de> Deserialize<'de> {
     }
 }
 
-macro_rules! records {
+macro_rules! impl_store_record {
     ($($type:ident),+) => {
-        $(impl Record for $type {
+        $(impl StoreRecord for $type {
             fn version(&self) -> u32 {
                 self.version
             }
         })+
     };
 }
-records!(Shelf, Trust, Received, Seen);
+impl_store_record!(PackageStoreIndex, TrustStore, ReceivedEnvelopes, SeenRegistryVersions);

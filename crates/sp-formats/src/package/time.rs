@@ -10,8 +10,9 @@ pub(super) fn is_timestamp(text: &str) -> bool {
 /// The time that a text in RFC 3339 is. Other forms that say the same are refused.
 pub fn parse(text: &str) -> Option<Timestamp> {
     let bytes = text.as_bytes();
-    let digits =
-        |range: std::ops::Range<usize>| bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
+    let digits = |range: std::ops::Range<usize>| {
+        bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+    };
     let is = |at: usize, allowed: &[u8]| bytes.get(at).is_some_and(|byte| allowed.contains(byte));
     let form = text.len() <= 40
         && digits(0..4)
@@ -30,16 +31,16 @@ pub fn parse(text: &str) -> Option<Timestamp> {
 }
 
 /// A time with its offset written as `+00:00`, and 0, 3, 6 or 9 digits of a second: as much as it needs.
-pub fn with_offset(time: Timestamp) -> String {
-    format!("{}+00:00", plain(time))
+pub fn format_with_offset(time: Timestamp) -> String {
+    format!("{}+00:00", format_without_zone(time))
 }
 
 /// A time that ends in `Z`, and has 0, 3, 6 or 9 digits of a second: as much as it needs.
-pub fn with_z(time: Timestamp) -> String {
-    format!("{}Z", plain(time))
+pub fn format_utc(time: Timestamp) -> String {
+    format!("{}Z", format_without_zone(time))
 }
 
-fn plain(time: Timestamp) -> String {
+fn format_without_zone(time: Timestamp) -> String {
     let nanos = time.subsec_nanosecond();
     let form = match nanos {
         0 => "%Y-%m-%dT%H:%M:%S",
@@ -56,7 +57,11 @@ mod tests {
 
     #[test]
     fn times_are_rfc_3339_and_nothing_else() {
-        for good in ["2026-05-22T00:00:00Z", "2026-05-22t00:00:00.5+02:00", "2026-11-15T08:07:08.558883710Z"] {
+        for good in [
+            "2026-05-22T00:00:00Z",
+            "2026-05-22t00:00:00.5+02:00",
+            "2026-11-15T08:07:08.558883710Z",
+        ] {
             assert!(is_timestamp(good), "{good}");
         }
         for bad in [
@@ -79,7 +84,7 @@ mod tests {
             ("2026-11-15T10:07:08.5+02:00", "2026-11-15T08:07:08.500+00:00"),
             ("2026-11-15T08:07:08Z", "2026-11-15T08:07:08+00:00"),
         ] {
-            assert_eq!(with_offset(parse(text).unwrap()), written);
+            assert_eq!(format_with_offset(parse(text).unwrap()), written);
         }
     }
 }

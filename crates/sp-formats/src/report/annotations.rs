@@ -1,18 +1,22 @@
 //! Findings as GitHub shows them beside a change: workflow commands, one a line.
 
-use super::{FileFindings, Placed};
+use super::{FileFindings, LocatedFinding};
 use crate::printable::{printable, printable_lines};
 
 /// One finding as a workflow command, without a line end. `base` is the directory that paths start at.
-pub fn annotation(file: &FileFindings, placed: &Placed, base: &std::path::Path) -> String {
+pub fn github_annotation(
+    file: &FileFindings,
+    placed: &LocatedFinding,
+    base: &std::path::Path,
+) -> String {
     let finding = &placed.finding;
     let kind = match finding.severity {
         super::Severity::Note => "notice",
-        other => other.word(),
+        other => other.as_str(),
     };
     let path = file.path.strip_prefix(base).unwrap_or(&file.path).to_string_lossy();
-    let mut command = format!("::{kind} file={}", property(&printable(&path)));
-    if let Some(place) = &placed.place {
+    let mut command = format!("::{kind} file={}", escape_property(&printable(&path)));
+    if let Some(place) = &placed.location {
         command += &format!(",line={},col={}", place.start.line, place.start.column);
         command += &format!(",endLine={}", place.end.line);
         // A command takes an end column only where it is on the same line.
@@ -20,17 +24,17 @@ pub fn annotation(file: &FileFindings, placed: &Placed, base: &std::path::Path) 
             command += &format!(",endColumn={}", place.end.column);
         }
     }
-    command += &format!(",title={}", property(finding.check.id));
+    command += &format!(",title={}", escape_property(finding.check.id));
     let help = finding.help.as_ref().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
-    format!("{command}::{}", data(&printable_lines(&format!("{}{help}", finding.message))))
+    format!("{command}::{}", escape_data(&printable_lines(&format!("{}{help}", finding.message))))
 }
 
-fn data(text: &str) -> String {
+fn escape_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]
@@ -47,11 +51,11 @@ mod tests {
         let file = FileFindings {
             file: "x".into(),
             path: "/w/a,b:c/SKILL.md".into(),
-            findings: report.placed(),
+            findings: report.located_findings(),
             digest: None,
         };
         assert_eq!(
-            annotation(&file, &file.findings[0], Path::new("/w")),
+            github_annotation(&file, &file.findings[0], Path::new("/w")),
             "::warning file=a%2Cb%3Ac/SKILL.md,line=1,col=7,endLine=1,endColumn=8,title=AS-02::100%25: a,b%0A::error::x%0Ahelp: mend it"
         );
     }

@@ -1,7 +1,7 @@
 //! What is wrong with a file, all of it at once, each problem with its rule and its place.
 
 mod annotations;
-mod place;
+mod location;
 mod sarif;
 
 use std::borrow::Cow;
@@ -9,15 +9,15 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use annotations::annotation;
-pub(crate) use place::LineIndex;
-pub use place::{Excerpt, Place, Placed, Position};
-pub use sarif::{Sarif, sarif};
+pub use annotations::github_annotation;
+pub(crate) use location::LineIndex;
+pub use location::{Excerpt, FindingLocation, LineColumn, LocatedFinding};
+pub use sarif::{SarifLog, sarif_log};
 
 use sp_tree::Digest;
 
-use crate::checks::Check;
-use crate::printable::masked;
+use crate::checks::CheckRule;
+use crate::printable::mask_secrets;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +32,7 @@ pub enum Severity {
 
 impl Severity {
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Note => "note",
             Self::Warning => "warning",
@@ -45,7 +45,7 @@ impl Severity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The rule that was broken.
-    pub check: &'static Check,
+    pub check: &'static CheckRule,
     /// How bad it is.
     pub severity: Severity,
     /// Which bytes of the file it is about; none if it is about the file as a whole.
@@ -55,7 +55,7 @@ pub struct Finding {
     /// What to do.
     pub help: Option<String>,
     /// What mends it without a thought, if anything does: edits that do not overlap.
-    pub fix: Vec<Edit>,
+    pub fix: Vec<TextEdit>,
 }
 
 /// A file that was looked at, with what was found in it.
@@ -66,7 +66,7 @@ pub struct FileFindings {
     /// Where it is.
     pub path: PathBuf,
     /// What was found, in the order of the places.
-    pub findings: Vec<Placed>,
+    pub findings: Vec<LocatedFinding>,
     /// Of the text in which it was found, if there is a fix: see [`text_digest`].
     pub digest: Option<Digest>,
 }
@@ -74,18 +74,18 @@ pub struct FileFindings {
 impl FileFindings {
     /// Puts the findings into the order of their places.
     pub fn sort(&mut self) {
-        self.findings.sort_by(place::order);
+        self.findings.sort_by(location::compare_findings);
     }
 }
 
 /// The digest of a text as reports hold it, by which a fix knows the text that it was made for.
 pub fn text_digest(text: &str) -> Digest {
-    Digest::of(masked(text).as_bytes())
+    Digest::of(mask_secrets(text).as_bytes())
 }
 
 /// New text in the place of some bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
+pub struct TextEdit {
     /// The bytes that go.
     pub span: Range<usize>,
     /// The text that comes.
@@ -102,20 +102,20 @@ pub struct Report {
     /// The problems, in the order in which they were found; at most [`MOST_FINDINGS`] of them.
     pub findings: Vec<Finding>,
     /// Those that were too many, and the worst of them.
-    more: usize,
-    worst: Option<Severity>,
-    spare: Option<Box<Finding>>,
+    overflow_count: usize,
+    worst_overflow: Option<Severity>,
+    last_overflow: Option<Box<Finding>>,
 }
 
 /// More problems than this in one file say nothing new, and cost memory and time.
-pub const MOST_FINDINGS: usize = 500;
+pub const MAX_FINDINGS: usize = 500;
 
 impl Report {
     /// An empty report on a file.
     pub fn new(file: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
         let text: Arc<str> = text.into();
         // The text is there to be shown; whoever reads the file has it from elsewhere.
-        let text = match masked(&text) {
+        let text = match mask_secrets(&text) {
             Cow::Borrowed(_) => text,
             Cow::Owned(masked) => {
                 // Three copies of a large file would be one too many.
@@ -123,7 +123,14 @@ impl Report {
                 masked.into()
             }
         };
-        Self { file: file.into(), text, findings: Vec::new(), more: 0, worst: None, spare: None }
+        Self {
+            file: file.into(),
+            text,
+            findings: Vec::new(),
+            overflow_count: 0,
+            worst_overflow: None,
+            last_overflow: None,
+        }
     }
 
     /// An empty report on a file whose text is given when all was found: see [`Report::about`].
@@ -132,7 +139,7 @@ impl Report {
     }
 
     /// The report with the text that it is about, if anything was found at some place of it.
-    pub fn about(self, text: &Arc<str>) -> Self {
+    pub fn with_text(self, text: &Arc<str>) -> Self {
         if self.findings.iter().all(|finding| finding.span.is_none()) {
             return self;
         }
@@ -141,13 +148,13 @@ impl Report {
 
     /// The same findings as a report on another text, each at the place that `locate` returns for it. Fixes are
     /// dropped, since they are edits of the text that the report was about.
-    pub fn moved(
+    pub fn relocated(
         mut self,
         file: impl Into<String>,
         text: &Arc<str>,
         locate: impl Fn(&Range<usize>) -> Option<Range<usize>>,
     ) -> Self {
-        for finding in self.findings.iter_mut().chain(self.spare.as_deref_mut()) {
+        for finding in self.findings.iter_mut().chain(self.last_overflow.as_deref_mut()) {
             finding.span = finding.span.as_ref().and_then(&locate);
             finding.fix.clear();
         }
@@ -155,50 +162,70 @@ impl Report {
     }
 
     /// Adds an error.
-    pub fn error(&mut self, check: &'static Check, span: Range<usize>, message: impl Into<String>) -> &mut Finding {
+    pub fn error(
+        &mut self,
+        check: &'static CheckRule,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> &mut Finding {
         self.add(Severity::Error, check, Some(span), message.into())
     }
 
     /// Adds a warning.
-    pub fn warning(&mut self, check: &'static Check, span: Range<usize>, message: impl Into<String>) -> &mut Finding {
+    pub fn warning(
+        &mut self,
+        check: &'static CheckRule,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> &mut Finding {
         self.add(Severity::Warning, check, Some(span), message.into())
     }
 
     /// Adds a note.
-    pub fn note(&mut self, check: &'static Check, span: Range<usize>, message: impl Into<String>) -> &mut Finding {
+    pub fn note(
+        &mut self,
+        check: &'static CheckRule,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> &mut Finding {
         self.add(Severity::Note, check, Some(span), message.into())
     }
 
     /// Adds a finding about the file as a whole.
-    pub fn whole(&mut self, severity: Severity, check: &'static Check, message: impl Into<String>) -> &mut Finding {
+    pub fn whole_file(
+        &mut self,
+        severity: Severity,
+        check: &'static CheckRule,
+        message: impl Into<String>,
+    ) -> &mut Finding {
         self.add(severity, check, None, message.into())
     }
 
     fn add(
         &mut self,
         severity: Severity,
-        check: &'static Check,
+        check: &'static CheckRule,
         span: Option<Range<usize>>,
         mut message: String,
     ) -> &mut Finding {
         let at = self.findings.len();
-        if let Cow::Owned(masked) = masked(&message) {
+        if let Cow::Owned(masked) = mask_secrets(&message) {
             message = masked;
         }
         let finding = Finding { check, severity, span, message, help: None, fix: Vec::new() };
-        if at < MOST_FINDINGS {
+        if at < MAX_FINDINGS {
             self.findings.push(finding);
             return &mut self.findings[at];
         }
-        self.more += 1;
-        self.worst = self.worst.max(Some(severity));
-        self.spare.insert(Box::new(finding))
+        self.overflow_count += 1;
+        self.worst_overflow = self.worst_overflow.max(Some(severity));
+        self.last_overflow.insert(Box::new(finding))
     }
 
     /// What stands for the problems that are not listed.
-    fn rest(&self) -> Option<Finding> {
-        let (check, severity) = (self.findings.last()?.check, self.worst?);
-        let message = format!("{} more problems are not shown", self.more);
+    fn overflow_finding(&self) -> Option<Finding> {
+        let (check, severity) = (self.findings.last()?.check, self.worst_overflow?);
+        let message = format!("{} more problems are not shown", self.overflow_count);
         let help = Some("mend those that are".into());
         Some(Finding { check, severity, span: None, message, help, fix: Vec::new() })
     }
@@ -211,36 +238,36 @@ impl Report {
     /// Whether nothing worse than a warning was found.
     pub fn is_usable(&self) -> bool {
         let listed = self.findings.iter().map(|finding| finding.severity);
-        listed.chain(self.worst).all(|severity| severity < Severity::Error)
+        listed.chain(self.worst_overflow).all(|severity| severity < Severity::Error)
     }
 
     /// `file:line:column` of a byte.
-    pub fn place_of(&self, offset: usize) -> String {
-        let position = place::Lines::new(&self.text).position(offset);
+    pub fn format_position(&self, offset: usize) -> String {
+        let position = location::LineMap::new(&self.text).position(offset);
         format!("{}:{}:{}", self.file, position.line, position.column)
     }
 
     /// `file:line:column` of a finding, or the file alone.
-    pub fn place(&self, finding: &Finding) -> String {
+    pub fn format_location(&self, finding: &Finding) -> String {
         match &finding.span {
-            Some(span) => self.place_of(span.start),
+            Some(span) => self.format_position(span.start),
             None => self.file.clone(),
         }
     }
 
     /// Where some bytes of the text are.
-    pub fn place_at(&self, span: &Range<usize>) -> Place {
-        place::Lines::new(&self.text).place(span)
+    pub fn locate(&self, span: &Range<usize>) -> FindingLocation {
+        location::LineMap::new(&self.text).locate(span)
     }
 
     /// The lines of the text, for whoever asks for the lines of many bytes.
-    pub(crate) fn lines(&self) -> LineIndex {
+    pub(crate) fn line_index(&self) -> LineIndex {
         LineIndex::new(Arc::clone(&self.text))
     }
 
     /// The findings with their places, so that the text is needed no longer.
-    pub fn placed(&self) -> Vec<Placed> {
-        place::placed(self)
+    pub fn located_findings(&self) -> Vec<LocatedFinding> {
+        location::locate_findings(self)
     }
 }
 
@@ -248,7 +275,7 @@ impl Finding {
     /// Adds what to do about it.
     pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
         let help = help.into();
-        self.help = Some(match masked(&help) {
+        self.help = Some(match mask_secrets(&help) {
             Cow::Owned(masked) => masked,
             Cow::Borrowed(_) => help,
         });
@@ -257,13 +284,13 @@ impl Finding {
 
     /// Adds an edit that mends it.
     pub fn fix(&mut self, span: Range<usize>, text: impl Into<String>) -> &mut Self {
-        self.fix.push(Edit { span, text: text.into() });
+        self.fix.push(TextEdit { span, text: text.into() });
         self
     }
 }
 
 /// The text with every edit done; an edit that overlaps one before it is left for the next time.
-pub fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+pub fn apply_edits(text: &str, mut edits: Vec<TextEdit>) -> String {
     edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let mut new = String::with_capacity(text.len() + 64);
     let mut done = 0;
@@ -283,9 +310,12 @@ mod tests {
 
     #[test]
     fn edits_are_done_in_order_and_never_overlap() {
-        let edit = |span, text: &str| Edit { span, text: text.into() };
-        assert_eq!(edited("abcdef", vec![edit(4..5, "X"), edit(0..1, ""), edit(2..2, "-")]), "b-cdXf");
-        assert_eq!(edited("abc", vec![edit(0..2, "x"), edit(1..3, "y")]), "xc");
-        assert_eq!(edited("é", vec![edit(1..2, "x")]), "é");
+        let edit = |span, text: &str| TextEdit { span, text: text.into() };
+        assert_eq!(
+            apply_edits("abcdef", vec![edit(4..5, "X"), edit(0..1, ""), edit(2..2, "-")]),
+            "b-cdXf"
+        );
+        assert_eq!(apply_edits("abc", vec![edit(0..2, "x"), edit(1..3, "y")]), "xc");
+        assert_eq!(apply_edits("é", vec![edit(1..2, "x")]), "é");
     }
 }

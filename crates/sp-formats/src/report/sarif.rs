@@ -5,84 +5,84 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{FileFindings, Place, Placed};
-use crate::checks::{CHECKS, Check};
+use super::{FileFindings, FindingLocation, LocatedFinding};
+use crate::checks::{CHECKS, CheckRule};
 
 /// A SARIF log.
 #[derive(Debug, Serialize)]
-pub struct Sarif {
+pub struct SarifLog {
     #[serde(rename = "$schema")]
     schema: &'static str,
     version: &'static str,
-    runs: [Run; 1],
+    runs: [SarifRun; 1],
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Run {
-    tool: Tool,
+struct SarifRun {
+    tool: SarifTool,
     column_kind: &'static str,
-    results: Vec<RunResult>,
+    results: Vec<SarifResult>,
 }
 
 #[derive(Debug, Serialize)]
-struct Tool {
-    driver: Driver,
+struct SarifTool {
+    driver: SarifDriver,
 }
 
 #[derive(Debug, Serialize)]
-struct Driver {
+struct SarifDriver {
     name: &'static str,
     version: &'static str,
-    rules: Vec<Rule>,
+    rules: Vec<SarifRule>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Rule {
+struct SarifRule {
     id: &'static str,
-    short_description: Text,
-    full_description: Text,
-    help: Text,
+    short_description: SarifText,
+    full_description: SarifText,
+    help: SarifText,
 }
 
 #[derive(Debug, Serialize)]
-struct Text {
+struct SarifText {
     text: String,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RunResult {
+struct SarifResult {
     rule_id: &'static str,
     rule_index: usize,
     level: &'static str,
-    message: Text,
-    locations: [Location; 1],
+    message: SarifText,
+    locations: [SarifLocation; 1],
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Location {
-    physical_location: PhysicalLocation,
+struct SarifLocation {
+    physical_location: SarifPhysicalLocation,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PhysicalLocation {
-    artifact_location: ArtifactLocation,
+struct SarifPhysicalLocation {
+    artifact_location: SarifArtifactLocation,
     #[serde(skip_serializing_if = "Option::is_none")]
-    region: Option<Region>,
+    region: Option<SarifRegion>,
 }
 
 #[derive(Debug, Serialize)]
-struct ArtifactLocation {
+struct SarifArtifactLocation {
     uri: String,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Region {
+struct SarifRegion {
     start_line: usize,
     start_column: usize,
     end_line: usize,
@@ -90,23 +90,31 @@ struct Region {
 }
 
 /// The findings of files as a SARIF log. `base` is the directory that paths start at.
-pub fn sarif(files: &[FileFindings], base: &Path) -> Sarif {
+pub fn sarif_log(files: &[FileFindings], base: &Path) -> SarifLog {
     let results = files.iter().flat_map(|file| {
-        let uri = uri(&file.path, base);
-        file.findings.iter().map(move |placed| result(placed, &uri))
+        let uri = path_to_uri(&file.path, base);
+        file.findings.iter().map(move |placed| sarif_result(placed, &uri))
     });
-    let driver = Driver {
+    let driver = SarifDriver {
         name: "sp",
         version: env!("CARGO_PKG_VERSION"),
-        rules: CHECKS.iter().map(|check| rule(check)).collect(),
+        rules: CHECKS.iter().map(|check| sarif_rule(check)).collect(),
     };
-    let run = Run { tool: Tool { driver }, column_kind: "unicodeCodePoints", results: results.collect() };
-    Sarif { schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: [run] }
+    let run = SarifRun {
+        tool: SarifTool { driver },
+        column_kind: "unicodeCodePoints",
+        results: results.collect(),
+    };
+    SarifLog {
+        schema: "https://json.schemastore.org/sarif-2.1.0.json",
+        version: "2.1.0",
+        runs: [run],
+    }
 }
 
-fn rule(check: &Check) -> Rule {
-    let text = |text: &str| Text { text: text.into() };
-    Rule {
+fn sarif_rule(check: &CheckRule) -> SarifRule {
+    let text = |text: &str| SarifText { text: text.into() };
+    SarifRule {
         id: check.id,
         short_description: text(check.title()),
         full_description: text(check.what),
@@ -114,25 +122,28 @@ fn rule(check: &Check) -> Rule {
     }
 }
 
-fn result(placed: &Placed, uri: &str) -> RunResult {
+fn sarif_result(placed: &LocatedFinding, uri: &str) -> SarifResult {
     let finding = &placed.finding;
     let help = finding.help.as_ref().map(|help| format!(": {help}")).unwrap_or_default();
-    RunResult {
+    SarifResult {
         rule_id: finding.check.id,
-        rule_index: CHECKS.iter().position(|check| check.id == finding.check.id).unwrap_or_default(),
-        level: finding.severity.word(),
-        message: Text { text: format!("{}{help}", finding.message) },
-        locations: [Location {
-            physical_location: PhysicalLocation {
-                artifact_location: ArtifactLocation { uri: uri.into() },
-                region: placed.place.as_ref().map(region),
+        rule_index: CHECKS
+            .iter()
+            .position(|check| check.id == finding.check.id)
+            .unwrap_or_default(),
+        level: finding.severity.as_str(),
+        message: SarifText { text: format!("{}{help}", finding.message) },
+        locations: [SarifLocation {
+            physical_location: SarifPhysicalLocation {
+                artifact_location: SarifArtifactLocation { uri: uri.into() },
+                region: placed.location.as_ref().map(sarif_region),
             },
         }],
     }
 }
 
-fn region(place: &Place) -> Region {
-    Region {
+fn sarif_region(place: &FindingLocation) -> SarifRegion {
+    SarifRegion {
         start_line: place.start.line,
         start_column: place.start.column,
         end_line: place.end.line,
@@ -141,7 +152,7 @@ fn region(place: &Place) -> Region {
 }
 
 /// A path as a URI: relative below the base, absolute elsewhere.
-fn uri(path: &Path, base: &Path) -> String {
+fn path_to_uri(path: &Path, base: &Path) -> String {
     let text = path.to_string_lossy();
     if text.starts_with("https://") || text.starts_with("http://") {
         // An address is a URI already; only what a name in it may have must be covered.
@@ -170,7 +181,7 @@ mod tests {
     #[test]
     fn a_path_becomes_a_uri() {
         let base = Path::new("/w/é");
-        assert_eq!(uri(Path::new("/w/é/a b/SKILL.md"), base), "a%20b/SKILL.md");
-        assert_eq!(uri(Path::new("/x/ü"), base), "file:///x/%C3%BC");
+        assert_eq!(path_to_uri(Path::new("/w/é/a b/SKILL.md"), base), "a%20b/SKILL.md");
+        assert_eq!(path_to_uri(Path::new("/x/ü"), base), "file:///x/%C3%BC");
     }
 }

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 /// How a settings file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum SettingsFormat {
     /// JSON, perhaps with comments and trailing commas.
     Json,
     /// TOML.
@@ -24,7 +24,7 @@ pub enum Form {
 
 /// Which entry: its key, in a table at the top of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub struct SettingsKey<'a> {
     /// The table.
     pub table: &'a str,
     /// The key in it.
@@ -51,45 +51,61 @@ impl SettingsError {
 
 type Result<T> = std::result::Result<T, SettingsError>;
 
-impl Form {
+impl SettingsFormat {
     /// What an entry holds; none if it is not there.
-    pub fn entry(self, text: &str, entry: Entry<'_>, limits: &Limits) -> Result<Option<Value>> {
+    pub fn get_entry(
+        self,
+        text: &str,
+        entry: SettingsKey<'_>,
+        limits: &Limits,
+    ) -> Result<Option<Value>> {
         match self {
-            Self::Json => json::Settings::parse(text, limits)?.entry(entry),
-            Self::Toml => toml::entry(text, entry),
+            Self::Json => json::JsonSettings::parse(text, limits)?.get_entry(entry),
+            Self::Toml => toml::get_entry(text, entry),
         }
     }
 
     /// The text with an entry that holds `value`, new or in the place of the old one.
-    pub fn with_entry(self, text: &str, entry: Entry<'_>, value: &Value, limits: &Limits) -> Result<String> {
-        if self.entry(text, entry, limits)?.as_ref() == Some(value) {
+    pub fn with_entry(
+        self,
+        text: &str,
+        entry: SettingsKey<'_>,
+        value: &Value,
+        limits: &Limits,
+    ) -> Result<String> {
+        if self.get_entry(text, entry, limits)?.as_ref() == Some(value) {
             return Ok(text.into());
         }
         let (edited, mut wanted) = match self {
             Self::Json => {
-                let settings = json::Settings::parse(text, limits)?;
-                (settings.set(entry, value)?, settings.read()?)
+                let settings = json::JsonSettings::parse(text, limits)?;
+                (settings.set_entry(entry, value)?, settings.read_all()?)
             }
-            Self::Toml => (toml::set(text, entry, value)?, toml::read(text)?),
+            Self::Toml => (toml::set_entry(text, entry, value)?, toml::read_all(text)?),
         };
         let table = wanted.entry(entry.table).or_insert_with(|| Map::new().into());
         if let Some(table) = table.as_object_mut() {
             table.insert(entry.key.into(), value.clone());
         }
-        self.prove(edited, &wanted, limits)
+        self.verify_edit(edited, &wanted, limits)
     }
 
     /// The text without an entry; none if it is not there.
-    pub fn without_entry(self, text: &str, entry: Entry<'_>, limits: &Limits) -> Result<Option<String>> {
-        if self.entry(text, entry, limits)?.is_none() {
+    pub fn without_entry(
+        self,
+        text: &str,
+        entry: SettingsKey<'_>,
+        limits: &Limits,
+    ) -> Result<Option<String>> {
+        if self.get_entry(text, entry, limits)?.is_none() {
             return Ok(None);
         }
         let (edited, mut wanted) = match self {
             Self::Json => {
-                let settings = json::Settings::parse(text, limits)?;
-                (settings.remove(entry)?, settings.read()?)
+                let settings = json::JsonSettings::parse(text, limits)?;
+                (settings.remove_entry(entry)?, settings.read_all()?)
             }
-            Self::Toml => (toml::remove(text, entry)?, toml::read(text)?),
+            Self::Toml => (toml::remove_entry(text, entry)?, toml::read_all(text)?),
         };
         if let Some(table) = wanted.get_mut(entry.table).and_then(Value::as_object_mut) {
             table.remove(entry.key);
@@ -98,30 +114,39 @@ impl Form {
                 wanted.remove(entry.table);
             }
         }
-        self.prove(edited, &wanted, limits).map(Some)
+        self.verify_edit(edited, &wanted, limits).map(Some)
     }
 
     /// All that a text says.
-    fn read(self, text: &str, limits: &Limits) -> Result<Map<String, Value>> {
+    fn read_all(self, text: &str, limits: &Limits) -> Result<Map<String, Value>> {
         match self {
-            Self::Json => json::Settings::parse(text, limits)?.read(),
-            Self::Toml => toml::read(text),
+            Self::Json => json::JsonSettings::parse(text, limits)?.read_all(),
+            Self::Toml => toml::read_all(text),
         }
     }
 
     /// Gives the text out if it says what is wanted.
-    fn prove(self, edited: String, wanted: &Map<String, Value>, limits: &Limits) -> Result<String> {
-        let says = |text: &str| self.read(text, limits).ok();
+    fn verify_edit(
+        self,
+        edited: String,
+        wanted: &Map<String, Value>,
+        limits: &Limits,
+    ) -> Result<String> {
+        let says = |text: &str| self.read_all(text, limits).ok();
         let same = says(&edited).is_some_and(|mut said| {
             // An empty table of TOML may stay, where it was written out.
-            said.retain(|key, value| wanted.contains_key(key) || value != &Value::Object(Map::new()));
+            said.retain(|key, value| {
+                wanted.contains_key(key) || value != &Value::Object(Map::new())
+            });
             said == *wanted
         });
         match same {
             true => Ok(edited),
-            false => {
-                Err(SettingsError::new(0..0, "it cannot be changed without a risk for the rest", "edit it by hand"))
-            }
+            false => Err(SettingsError::new(
+                0..0,
+                "it cannot be changed without a risk for the rest",
+                "edit it by hand",
+            )),
         }
     }
 }

@@ -5,45 +5,49 @@ use serde_json::json;
 
 use super::*;
 
-const ENTRY: Entry<'static> = Entry { table: "servers", key: "sp" };
+const ENTRY: SettingsKey<'static> = SettingsKey { table: "servers", key: "sp" };
 
-fn set(form: Form, text: &str) -> String {
-    form.with_entry(text, ENTRY, &json!({"command": "sp", "args": ["mcp"]}), &Limits::default()).unwrap()
+fn set(form: SettingsFormat, text: &str) -> String {
+    form.with_entry(text, ENTRY, &json!({"command": "sp", "args": ["mcp"]}), &Limits::default())
+        .unwrap()
 }
 
-fn remove(form: Form, text: &str) -> String {
+fn remove(form: SettingsFormat, text: &str) -> String {
     form.without_entry(text, ENTRY, &Limits::default()).unwrap().unwrap()
 }
 
-fn wrong(form: Form, text: &str) -> (usize, String) {
-    let error = form.entry(text, ENTRY, &Limits::default()).unwrap_err();
+fn wrong(form: SettingsFormat, text: &str) -> (usize, String) {
+    let error = form.get_entry(text, ENTRY, &Limits::default()).unwrap_err();
     (error.span.start, error.message)
 }
 
 #[test]
 fn mc_08_json_gets_one_member_in_its_own_style() {
-    let two =
-        "{\n  \"servers\": {\n    \"sp\": {\n      \"command\": \"sp\",\n      \"args\": [\"mcp\"]\n    }\n  }\n}\n";
-    assert_eq!(set(Form::Json, ""), two);
-    assert_eq!(set(Form::Json, "{}"), two.trim_end());
-    assert_eq!(set(Form::Json, "{}\n"), two);
-    assert_eq!(set(Form::Json, "{\n}\n"), two);
-    assert_eq!(set(Form::Json, "{\n  \"servers\": {}\n}\n"), two);
-    assert_eq!(set(Form::Json, "// mine\n"), format!("// mine\n{two}"));
+    let two = "{\n  \"servers\": {\n    \"sp\": {\n      \"command\": \"sp\",\n      \"args\": [\"mcp\"]\n    }\n  }\n}\n";
+    assert_eq!(set(SettingsFormat::Json, ""), two);
+    assert_eq!(set(SettingsFormat::Json, "{}"), two.trim_end());
+    assert_eq!(set(SettingsFormat::Json, "{}\n"), two);
+    assert_eq!(set(SettingsFormat::Json, "{\n}\n"), two);
+    assert_eq!(set(SettingsFormat::Json, "{\n  \"servers\": {}\n}\n"), two);
+    assert_eq!(set(SettingsFormat::Json, "// mine\n"), format!("// mine\n{two}"));
     let four = "{\n    \"a\": 1, // x\n    \"servers\": {\n        \"b\": {} // y\n        // z\n    },\n}";
     let after = "{\n    \"a\": 1, // x\n    \"servers\": {\n        \"b\": {}, // y\n        \"sp\": {\n            \
                  \"command\": \"sp\",\n            \"args\": [\"mcp\"]\n        }\n        // z\n    },\n}";
-    assert_eq!(set(Form::Json, four), after);
-    assert_eq!(remove(Form::Json, after), four);
+    assert_eq!(set(SettingsFormat::Json, four), after);
+    assert_eq!(remove(SettingsFormat::Json, after), four);
     let tabs = "{\r\n\t\"a\": 1,\r\n}\r\n";
     let after = "{\r\n\t\"a\": 1,\r\n\t\"servers\": {\r\n\t\t\"sp\": {\r\n\t\t\t\"command\": \"sp\",\r\n\t\t\t\"args\": \
                  [\"mcp\"]\r\n\t\t}\r\n\t},\r\n}\r\n";
-    assert_eq!(set(Form::Json, tabs), after);
-    assert_eq!(remove(Form::Json, after), "{\r\n\t\"a\": 1,\r\n\t\"servers\": {},\r\n}\r\n");
+    assert_eq!(set(SettingsFormat::Json, tabs), after);
+    assert_eq!(
+        remove(SettingsFormat::Json, after),
+        "{\r\n\t\"a\": 1,\r\n\t\"servers\": {},\r\n}\r\n"
+    );
     let line = "{\"a\":1,\"servers\":{\"b\":{}}}";
-    let after = "{\"a\":1,\"servers\":{\"b\":{}, \"sp\": {\"command\": \"sp\", \"args\": [\"mcp\"]}}}";
-    assert_eq!(set(Form::Json, line), after);
-    assert_eq!(remove(Form::Json, after), line);
+    let after =
+        "{\"a\":1,\"servers\":{\"b\":{}, \"sp\": {\"command\": \"sp\", \"args\": [\"mcp\"]}}}";
+    assert_eq!(set(SettingsFormat::Json, line), after);
+    assert_eq!(remove(SettingsFormat::Json, after), line);
 }
 
 #[test]
@@ -54,14 +58,26 @@ fn mc_08_json_loses_the_one_member_wherever_it_stands() {
         ("{\"servers\": {\"a\": 0, \"sp\": 1,}}", "{\"servers\": {\"a\": 0,}}"),
         ("{\"servers\": { \"sp\": 1 }}", "{\"servers\": {}}"),
         ("{\"servers\": {\n  // mine\n  \"sp\": 1\n}}", "{\"servers\": {\n  // mine\n}}"),
-        ("{\"servers\": {\n  \"sp\": 1, // mine\n  \"b\": 2\n}}", "{\"servers\": {\n   // mine\n  \"b\": 2\n}}"),
-        ("{\"servers\": {\n  \"a\": 0, // x\n  \"sp\": 1 }}", "{\"servers\": {\n  \"a\": 0 // x\n   }}"),
-        ("{\"servers\": {\"a\": 0 /* , */ , /* , */ \"sp\": 1}}", "{\"servers\": {\"a\": 0 /* , */  /* , */}}"),
+        (
+            "{\"servers\": {\n  \"sp\": 1, // mine\n  \"b\": 2\n}}",
+            "{\"servers\": {\n   // mine\n  \"b\": 2\n}}",
+        ),
+        (
+            "{\"servers\": {\n  \"a\": 0, // x\n  \"sp\": 1 }}",
+            "{\"servers\": {\n  \"a\": 0 // x\n   }}",
+        ),
+        (
+            "{\"servers\": {\"a\": 0 /* , */ , /* , */ \"sp\": 1}}",
+            "{\"servers\": {\"a\": 0 /* , */  /* , */}}",
+        ),
     ] {
-        assert_eq!(remove(Form::Json, before), after, "{before}");
+        assert_eq!(remove(SettingsFormat::Json, before), after, "{before}");
     }
-    assert_eq!(Form::Json.without_entry("{\"sp\": 1}", ENTRY, &Limits::default()), Ok(None));
-    assert_eq!(Form::Toml.without_entry("sp = 1", ENTRY, &Limits::default()), Ok(None));
+    assert_eq!(
+        SettingsFormat::Json.without_entry("{\"sp\": 1}", ENTRY, &Limits::default()),
+        Ok(None)
+    );
+    assert_eq!(SettingsFormat::Toml.without_entry("sp = 1", ENTRY, &Limits::default()), Ok(None));
 }
 
 #[test]
@@ -69,15 +85,18 @@ fn mc_08_an_entry_that_is_there_is_replaced_where_it_stands() {
     let before = "{\n  \"servers\": {\n    \"sp\": {\"old\": true}, // x\n    \"b\": 1\n  }\n}";
     let after = "{\n  \"servers\": {\n    \"sp\": {\n      \"command\": \"sp\",\n      \"args\": [\"mcp\"]\n    }, // x\n    \
                  \"b\": 1\n  }\n}";
-    assert_eq!(set(Form::Json, before), after);
+    assert_eq!(set(SettingsFormat::Json, before), after);
     let before = "[servers.sp] # x\nold = 1\n\n[servers.b]\n[servers.sp.env]\nA = '1'\n[last]\n";
-    assert_eq!(set(Form::Toml, before), "[servers.sp]\ncommand = \"sp\"\nargs = [\"mcp\"]\n\n[servers.b]\n[last]\n");
+    assert_eq!(
+        set(SettingsFormat::Toml, before),
+        "[servers.sp]\ncommand = \"sp\"\nargs = [\"mcp\"]\n\n[servers.b]\n[last]\n"
+    );
 }
 
 #[test]
 fn mc_08_toml_gets_one_table_at_its_end_and_loses_exactly_that() {
     const TABLE: &str = "[servers.sp]\ncommand = \"sp\"\nargs = [\"mcp\"]\n";
-    assert_eq!(set(Form::Toml, ""), TABLE);
+    assert_eq!(set(SettingsFormat::Toml, ""), TABLE);
     for before in [
         "# only a remark\n",
         "a = 1 # x\n\n[servers.b] # y\ncommand   = 'b'\n# the end\n",
@@ -86,23 +105,32 @@ fn mc_08_toml_gets_one_table_at_its_end_and_loses_exactly_that() {
         "[servers]\n",
         "\u{feff}[servers.b]\nc = '''\n[servers.sp]\n'''\n",
     ] {
-        let after = set(Form::Toml, before);
+        let after = set(SettingsFormat::Toml, before);
         assert_eq!(after, format!("{before}\n{TABLE}"));
-        assert_eq!(remove(Form::Toml, &after), before);
+        assert_eq!(remove(SettingsFormat::Toml, &after), before);
     }
-    assert_eq!(set(Form::Toml, "a = 1"), format!("a = 1\n\n{TABLE}"));
+    assert_eq!(set(SettingsFormat::Toml, "a = 1"), format!("a = 1\n\n{TABLE}"));
     let windows = "a = 1\r\n";
-    assert_eq!(set(Form::Toml, windows), format!("a = 1\n\n{TABLE}").replace('\n', "\r\n"));
-    assert_eq!(remove(Form::Toml, &set(Form::Toml, windows)), windows);
+    assert_eq!(
+        set(SettingsFormat::Toml, windows),
+        format!("a = 1\n\n{TABLE}").replace('\n', "\r\n")
+    );
+    assert_eq!(remove(SettingsFormat::Toml, &set(SettingsFormat::Toml, windows)), windows);
 }
 
 #[test]
 fn mc_08_toml_that_is_written_otherwise_is_changed_in_its_own_way() {
     for (before, after) in [
-        ("servers = { b = 1 } # x\r\n", "servers = { b = 1 , sp = { command = \"sp\", args = [\"mcp\"] } } # x\r\n"),
-        ("[servers]\nsp = 1 # x\nb = 2\n", "[servers]\nsp = { command = \"sp\", args = [\"mcp\"] } # x\nb = 2\n"),
+        (
+            "servers = { b = 1 } # x\r\n",
+            "servers = { b = 1 , sp = { command = \"sp\", args = [\"mcp\"] } } # x\r\n",
+        ),
+        (
+            "[servers]\nsp = 1 # x\nb = 2\n",
+            "[servers]\nsp = { command = \"sp\", args = [\"mcp\"] } # x\nb = 2\n",
+        ),
     ] {
-        assert_eq!(set(Form::Toml, before), after);
+        assert_eq!(set(SettingsFormat::Toml, before), after);
     }
     for (before, after) in [
         ("servers = { b = 1, sp = 2 }\r\nc = 3\r\n", "servers = { b = 1}\r\nc = 3\r\n"),
@@ -110,21 +138,37 @@ fn mc_08_toml_that_is_written_otherwise_is_changed_in_its_own_way() {
         ("servers.sp.x = 1\nc = 3\n", "c = 3\n"),
         ("[servers.sp.env]\nA = '1'\n[last]\n", "[last]\n"),
     ] {
-        assert_eq!(remove(Form::Toml, before), after, "{before}");
+        assert_eq!(remove(SettingsFormat::Toml, before), after, "{before}");
     }
 }
 
 #[test]
 fn mc_08_what_cannot_be_read_is_refused_where_it_stands() {
-    assert_eq!(wrong(Form::Json, "{\n  \"a\": 1\n  \"b\": 2\n}").0, 13);
-    assert_eq!(wrong(Form::Json, "[1]"), (0, "the file holds a list, and settings are an object".into()));
-    assert_eq!(wrong(Form::Json, "{\"servers\": null}"), (12, "`servers` is null, and not an object".into()));
-    assert_eq!(wrong(Form::Json, "{\"a\": 1, \"a\": 2}").1, "the key `a` stands here for a second time");
-    assert_eq!(wrong(Form::Toml, "a = 1\nb =\n").0, 9);
-    assert_eq!(wrong(Form::Toml, "servers = 1\n"), (10, "`servers` is integer, and not a table".into()));
+    assert_eq!(wrong(SettingsFormat::Json, "{\n  \"a\": 1\n  \"b\": 2\n}").0, 13);
+    assert_eq!(
+        wrong(SettingsFormat::Json, "[1]"),
+        (0, "the file holds a list, and settings are an object".into())
+    );
+    assert_eq!(
+        wrong(SettingsFormat::Json, "{\"servers\": null}"),
+        (12, "`servers` is null, and not an object".into())
+    );
+    assert_eq!(
+        wrong(SettingsFormat::Json, "{\"a\": 1, \"a\": 2}").1,
+        "the key `a` stands here for a second time"
+    );
+    assert_eq!(wrong(SettingsFormat::Toml, "a = 1\nb =\n").0, 9);
+    assert_eq!(
+        wrong(SettingsFormat::Toml, "servers = 1\n"),
+        (10, "`servers` is integer, and not a table".into())
+    );
     let deep = format!("{{\"a\": {}{}}}", "[".repeat(5000), "]".repeat(5000));
-    assert!(wrong(Form::Json, &deep).1.contains("nested"));
-    assert!(Form::Toml.entry(&format!("a = {}", "[".repeat(5000)), ENTRY, &Limits::default()).is_err());
+    assert!(wrong(SettingsFormat::Json, &deep).1.contains("nested"));
+    assert!(
+        SettingsFormat::Toml
+            .get_entry(&format!("a = {}", "[".repeat(5000)), ENTRY, &Limits::default())
+            .is_err()
+    );
 }
 
 /// Any value, as settings have them.
@@ -145,15 +189,20 @@ fn values() -> impl Strategy<Value = Value> {
 }
 
 fn objects() -> impl Strategy<Value = Value> {
-    prop::collection::vec(("[a-c]|sp", values()), 0..4).prop_map(|members| Value::Object(members.into_iter().collect()))
+    prop::collection::vec(("[a-c]|sp", values()), 0..4)
+        .prop_map(|members| Value::Object(members.into_iter().collect()))
 }
 
 /// Writes a value with whatever may stand between its parts.
 fn dressed(value: &Value, choices: &mut dyn Iterator<Item = usize>, text: &mut String) {
-    const GAPS: [&str; 10] = ["", "", " ", "\n", "\n  ", "\r\n\t", " // }\n", "/* , */", " /* \n */ ", "//\r\n"];
-    let gap = |choices: &mut dyn Iterator<Item = usize>| GAPS[choices.next().unwrap_or(0) % GAPS.len()];
+    const GAPS: [&str; 10] =
+        ["", "", " ", "\n", "\n  ", "\r\n\t", " // }\n", "/* , */", " /* \n */ ", "//\r\n"];
+    let gap =
+        |choices: &mut dyn Iterator<Item = usize>| GAPS[choices.next().unwrap_or(0) % GAPS.len()];
     let (open, close, parts): (_, _, Vec<(Option<&String>, &Value)>) = match value {
-        Value::Object(members) => ('{', '}', members.iter().map(|(key, value)| (Some(key), value)).collect()),
+        Value::Object(members) => {
+            ('{', '}', members.iter().map(|(key, value)| (Some(key), value)).collect())
+        }
         Value::Array(items) => ('[', ']', items.iter().map(|item| (None, item)).collect()),
         other => return text.push_str(&other.to_string()),
     };
@@ -212,14 +261,14 @@ proptest! {
     #[test]
     fn mc_08_whatever_the_layout_only_the_one_entry_changes((before, text) in files(), value in objects()) {
         let limits = Limits::default();
-        let edited = Form::Json.with_entry(&text, ENTRY, &value, &limits).unwrap();
+        let edited = SettingsFormat::Json.with_entry(&text, ENTRY, &value, &limits).unwrap();
         let mut wanted = before.clone();
         wanted["servers"]["sp"] = value.clone();
-        prop_assert_eq!(&Value::Object(Form::Json.read(&edited, &limits).unwrap()), &wanted);
-        prop_assert_eq!(&Form::Json.with_entry(&edited, ENTRY, &value, &limits).unwrap(), &edited);
-        let removed = Form::Json.without_entry(&edited, ENTRY, &limits).unwrap().unwrap();
+        prop_assert_eq!(&Value::Object(SettingsFormat::Json.read_all(&edited, &limits).unwrap()), &wanted);
+        prop_assert_eq!(&SettingsFormat::Json.with_entry(&edited, ENTRY, &value, &limits).unwrap(), &edited);
+        let removed = SettingsFormat::Json.without_entry(&edited, ENTRY, &limits).unwrap().unwrap();
         wanted["servers"].as_object_mut().unwrap().remove("sp");
-        prop_assert_eq!(Value::Object(Form::Json.read(&removed, &limits).unwrap()), wanted);
+        prop_assert_eq!(Value::Object(SettingsFormat::Json.read_all(&removed, &limits).unwrap()), wanted);
     }
 
     #[test]
@@ -233,8 +282,8 @@ proptest! {
         let style = serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes());
         serde::Serialize::serialize(&file, &mut serde_json::Serializer::with_formatter(&mut text, style)).unwrap();
         let text = String::from_utf8(text).unwrap();
-        let edited = Form::Json.with_entry(&text, ENTRY, &value, &Limits::default()).unwrap();
-        prop_assert_eq!(Form::Json.without_entry(&edited, ENTRY, &Limits::default()).unwrap().unwrap(), text);
+        let edited = SettingsFormat::Json.with_entry(&text, ENTRY, &value, &Limits::default()).unwrap();
+        prop_assert_eq!(SettingsFormat::Json.without_entry(&edited, ENTRY, &Limits::default()).unwrap().unwrap(), text);
     }
 
     #[test]
@@ -247,10 +296,10 @@ proptest! {
         let text: String = lines.iter().map(|line| format!("{line}{newline}")).collect();
         let value: Value = value.into_iter().map(|(key, value)| (key, Value::from(value))).collect();
         // Most lines in any order are no TOML.
-        if let Ok(old) = Form::Toml.entry(&text, ENTRY, &limits) {
-            let edited = Form::Toml.with_entry(&text, ENTRY, &value, &limits).unwrap();
-            prop_assert_eq!(Form::Toml.entry(&edited, ENTRY, &limits).unwrap(), Some(value));
-            let removed = Form::Toml.without_entry(&edited, ENTRY, &limits).unwrap().unwrap();
+        if let Ok(old) = SettingsFormat::Toml.get_entry(&text, ENTRY, &limits) {
+            let edited = SettingsFormat::Toml.with_entry(&text, ENTRY, &value, &limits).unwrap();
+            prop_assert_eq!(SettingsFormat::Toml.get_entry(&edited, ENTRY, &limits).unwrap(), Some(value));
+            let removed = SettingsFormat::Toml.without_entry(&edited, ENTRY, &limits).unwrap().unwrap();
             if old.is_none() && lines.iter().all(|line| !line.starts_with("servers = {")) {
                 prop_assert_eq!(removed, text);
             }
@@ -259,9 +308,9 @@ proptest! {
 
     #[test]
     fn se_14_no_text_makes_the_editor_panic(text in "[{}\\[\\]:,\"a/*\\\\\n\r =.'#s]{0,40}") {
-        for form in [Form::Json, Form::Toml] {
+        for form in [SettingsFormat::Json, SettingsFormat::Toml] {
             let _ = form.with_entry(&text, ENTRY, &json!({"a": "b"}), &Limits::default());
-            let _ = form.without_entry(&text, Entry { table: "a", key: "a" }, &Limits::default());
+            let _ = form.without_entry(&text, SettingsKey { table: "a", key: "a" }, &Limits::default());
         }
     }
 }

@@ -5,38 +5,42 @@ use std::ops::Range;
 use serde_json::{Map, Value as Plain};
 use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Key, Table, Value};
 
-use super::{Entry, Result, SettingsError};
+use super::{Result, SettingsError, SettingsKey};
 
-const MARK: char = '\u{feff}';
+const BOM: char = '\u{feff}';
 
 /// A text without its byte-order mark, and the mark.
-fn unmarked(text: &str) -> (&str, &str) {
-    let plain = text.strip_prefix(MARK).unwrap_or(text);
+fn split_bom(text: &str) -> (&str, &str) {
+    let plain = text.strip_prefix(BOM).unwrap_or(text);
     text.split_at(text.len() - plain.len())
 }
 
 fn parse(text: &str) -> Result<Document<&str>> {
-    let (mark, plain) = unmarked(text);
+    let (mark, plain) = split_bom(text);
     Document::parse(plain).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
         let message = error.message().lines().next().unwrap_or_default().to_owned();
-        SettingsError::new(span.start + mark.len()..span.end + mark.len(), message, "mend the TOML here")
+        SettingsError::new(
+            span.start + mark.len()..span.end + mark.len(),
+            message,
+            "mend the TOML here",
+        )
     })
 }
 
 /// All that a text says.
-pub(super) fn read(text: &str) -> Result<Map<String, Plain>> {
-    Ok(said(parse(text)?.as_table()))
+pub(super) fn read_all(text: &str) -> Result<Map<String, Plain>> {
+    Ok(table_to_json(parse(text)?.as_table()))
 }
 
-pub(super) fn entry(text: &str, entry: Entry<'_>) -> Result<Option<Plain>> {
+pub(super) fn get_entry(text: &str, entry: SettingsKey<'_>) -> Result<Option<Plain>> {
     let document = parse(text)?;
-    refuse_other(&document, entry.table, unmarked(text).0.len())?;
-    Ok(document.get(entry.table).and_then(|table| table.get(entry.key)).map(said_by))
+    check_is_table(&document, entry.table, split_bom(text).0.len())?;
+    Ok(document.get(entry.table).and_then(|table| table.get(entry.key)).map(item_to_json))
 }
 
 /// Fails if something else has the name of the table.
-fn refuse_other(document: &Document<&str>, name: &str, shift: usize) -> Result<()> {
+fn check_is_table(document: &Document<&str>, name: &str, shift: usize) -> Result<()> {
     match document.get(name) {
         Some(item) if !item.is_table_like() => {
             let span = item.span().unwrap_or(0..0);
@@ -48,53 +52,53 @@ fn refuse_other(document: &Document<&str>, name: &str, shift: usize) -> Result<(
     }
 }
 
-pub(super) fn set(text: &str, entry: Entry<'_>, value: &Plain) -> Result<String> {
-    let (mark, plain) = unmarked(text);
+pub(super) fn set_entry(text: &str, entry: SettingsKey<'_>, value: &Plain) -> Result<String> {
+    let (mark, plain) = split_bom(text);
     let document = parse(text)?;
-    refuse_other(&document, entry.table, mark.len())?;
+    check_is_table(&document, entry.table, mark.len())?;
     let table = document.get(entry.table);
     let old = table.and_then(|table| table.get(entry.key));
     let edited = match (table, old) {
-        (None | Some(Item::Table(_)), None) => appended(plain, entry, value),
+        (None | Some(Item::Table(_)), None) => append_table(plain, entry, value),
         (Some(Item::Table(_)), Some(Item::Table(old))) if !old.is_dotted() => {
             let newline = newline(plain);
-            replaced(plain, old, &block(entry, value).replace('\n', newline))
+            replace_table(plain, old, &format_table(entry, value).replace('\n', newline))
         }
         _ => {
             let mut changed = document.into_mut();
             if let Some(table) = changed.get_mut(entry.table).and_then(Item::as_table_like_mut) {
-                let mut new = written(value);
+                let mut new = to_toml_value(value);
                 // A remark behind the old value stays.
                 if let Some(old) = table.get(entry.key).and_then(Item::as_value) {
                     new.decor_mut().clone_from(old.decor());
                 }
                 table.insert(entry.key, Item::Value(new));
             }
-            transferred(plain, &changed)
+            splice_change(plain, &changed)
         }
     };
     Ok(format!("{mark}{edited}"))
 }
 
-pub(super) fn remove(text: &str, entry: Entry<'_>) -> Result<String> {
-    let (mark, plain) = unmarked(text);
+pub(super) fn remove_entry(text: &str, entry: SettingsKey<'_>) -> Result<String> {
+    let (mark, plain) = split_bom(text);
     let document = parse(text)?;
     let old = document.get(entry.table).and_then(|table| table.get(entry.key));
     let edited = match old {
-        Some(Item::Table(old)) if !old.is_dotted() => replaced(plain, old, ""),
+        Some(Item::Table(old)) if !old.is_dotted() => replace_table(plain, old, ""),
         _ => {
             let mut changed = document.into_mut();
             if let Some(table) = changed.get_mut(entry.table).and_then(Item::as_table_like_mut) {
                 table.remove(entry.key);
             }
-            transferred(plain, &changed)
+            splice_change(plain, &changed)
         }
     };
     Ok(format!("{mark}{edited}"))
 }
 
 /// Whether a table has a header of its own.
-fn stands_alone(table: &Table) -> bool {
+fn has_header(table: &Table) -> bool {
     !table.is_dotted() && !table.is_implicit()
 }
 
@@ -103,26 +107,28 @@ fn newline(text: &str) -> &'static str {
 }
 
 /// A table with its header, as it stands in a file.
-fn block(entry: Entry<'_>, value: &Plain) -> String {
+fn format_table(entry: SettingsKey<'_>, value: &Plain) -> String {
     let key = |key: &str| Key::new(key).display_repr().into_owned();
     let members = value.as_object().into_iter().flatten();
-    let lines: String = members.map(|(name, value)| format!("{} = {}\n", key(name), written(value))).collect();
+    let lines: String = members
+        .map(|(name, value)| format!("{} = {}\n", key(name), to_toml_value(value)))
+        .collect();
     format!("[{}.{}]\n{lines}", key(entry.table), key(entry.key))
 }
 
 /// The text with a table at its end, behind one blank line, which goes again with the table.
-fn appended(text: &str, entry: Entry<'_>, value: &Plain) -> String {
+fn append_table(text: &str, entry: SettingsKey<'_>, value: &Plain) -> String {
     let gap = match text {
         "" => "",
         text if text.ends_with('\n') => "\n",
         _ => "\n\n",
     };
-    let new = format!("{gap}{}", block(entry, value));
+    let new = format!("{gap}{}", format_table(entry, value));
     format!("{text}{}", new.replace('\n', newline(text)))
 }
 
 /// The text with a table and those below it replaced.
-fn replaced(text: &str, table: &Table, new: &str) -> String {
+fn replace_table(text: &str, table: &Table, new: &str) -> String {
     let mut regions = Vec::new();
     find_regions(text, table, &mut regions);
     regions.sort_by_key(|region| region.start);
@@ -131,7 +137,8 @@ fn replaced(text: &str, table: &Table, new: &str) -> String {
         let before = &text[at..region.start.max(at)];
         let gap = newline(text);
         let blank = before.ends_with(&gap.repeat(2));
-        let before = if new.is_empty() && blank { &before[..before.len() - gap.len()] } else { before };
+        let before =
+            if new.is_empty() && blank { &before[..before.len() - gap.len()] } else { before };
         edited.push_str(before);
         if number == 0 {
             edited.push_str(new);
@@ -143,36 +150,39 @@ fn replaced(text: &str, table: &Table, new: &str) -> String {
 
 /// The lines of a table from its header to its last value, and those of the tables below it.
 fn find_regions(text: &str, table: &Table, regions: &mut Vec<Range<usize>>) {
-    if let Some(header) = table.span().filter(|_| stands_alone(table)) {
-        let end = last_byte(table).max(header.end);
+    if let Some(header) = table.span().filter(|_| has_header(table)) {
+        let end = last_value_end(table).max(header.end);
         let start = text[..header.start].rfind('\n').map_or(0, |line| line + 1);
         regions.push(start..text[end..].find('\n').map_or(text.len(), |line| end + line + 1));
     }
     for (_, item) in table {
         match item {
             Item::Table(below) => find_regions(text, below, regions),
-            Item::ArrayOfTables(list) => list.iter().for_each(|below| find_regions(text, below, regions)),
+            Item::ArrayOfTables(list) => {
+                list.iter().for_each(|below| find_regions(text, below, regions))
+            }
             _ => {}
         }
     }
 }
 
 /// Where the last value of a table ends, those with dots in their keys included.
-fn last_byte(table: &Table) -> usize {
+fn last_value_end(table: &Table) -> usize {
     let ends = table.iter().map(|(_, item)| match item {
         Item::Value(value) => value.span().map_or(0, |span| span.end),
-        Item::Table(below) if below.is_dotted() => last_byte(below),
+        Item::Table(below) if below.is_dotted() => last_value_end(below),
         _ => 0,
     });
     ends.max().unwrap_or(0)
 }
 
 /// The old text with the one stretch in which the new one differs: line ends elsewhere stay as they are.
-fn transferred(text: &str, changed: &DocumentMut) -> String {
+fn splice_change(text: &str, changed: &DocumentMut) -> String {
     let changed = changed.to_string().replace("\r\n", "\n");
     let old = text.replace("\r\n", "\n");
     let same = |(a, b): &(char, char)| a == b;
-    let start: usize = old.chars().zip(changed.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+    let start: usize =
+        old.chars().zip(changed.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
     let (old_rest, new_rest) = (&old[start..], &changed[start..]);
     let backwards = old_rest.chars().rev().zip(new_rest.chars().rev());
     let end: usize = backwards.take_while(same).map(|(c, _)| c.len_utf8()).sum();
@@ -192,7 +202,7 @@ fn transferred(text: &str, changed: &DocumentMut) -> String {
 }
 
 /// A value of JSON as TOML on one line.
-fn written(value: &Plain) -> Value {
+fn to_toml_value(value: &Plain) -> Value {
     match value {
         Plain::Null => Value::from(""),
         Plain::Bool(truth) => Value::from(*truth),
@@ -201,36 +211,40 @@ fn written(value: &Plain) -> Value {
             None => Value::from(number.as_f64().unwrap_or_default()),
         },
         Plain::String(text) => Value::from(text.as_str()),
-        Plain::Array(items) => Value::Array(items.iter().map(written).collect::<Array>()),
+        Plain::Array(items) => Value::Array(items.iter().map(to_toml_value).collect::<Array>()),
         Plain::Object(members) => {
-            let members = members.iter().map(|(key, value)| (Key::new(key), written(value)));
+            let members = members.iter().map(|(key, value)| (Key::new(key), to_toml_value(value)));
             Value::InlineTable(members.collect::<InlineTable>())
         }
     }
 }
 
 /// A table of TOML as JSON; what JSON has no kind for is text.
-fn said(table: &Table) -> Map<String, Plain> {
-    table.iter().map(|(key, item)| (key.to_owned(), said_by(item))).collect()
+fn table_to_json(table: &Table) -> Map<String, Plain> {
+    table.iter().map(|(key, item)| (key.to_owned(), item_to_json(item))).collect()
 }
 
-fn said_by(item: &Item) -> Plain {
+fn item_to_json(item: &Item) -> Plain {
     match item {
         Item::None => Plain::Null,
-        Item::Table(table) => said(table).into(),
-        Item::ArrayOfTables(list) => list.iter().map(|table| Plain::Object(said(table))).collect(),
-        Item::Value(value) => said_value(value),
+        Item::Table(table) => table_to_json(table).into(),
+        Item::ArrayOfTables(list) => {
+            list.iter().map(|table| Plain::Object(table_to_json(table))).collect()
+        }
+        Item::Value(value) => value_to_json(value),
     }
 }
 
-fn said_value(value: &Value) -> Plain {
+fn value_to_json(value: &Value) -> Plain {
     match value {
         Value::String(text) => text.value().as_str().into(),
         Value::Integer(number) => (*number.value()).into(),
         Value::Boolean(truth) => (*truth.value()).into(),
         Value::Float(number) => format!("{:?}", number.value()).into(),
         Value::Datetime(time) => time.value().to_string().into(),
-        Value::Array(items) => items.iter().map(said_value).collect(),
-        Value::InlineTable(table) => table.iter().map(|(key, value)| (key.to_owned(), said_value(value))).collect(),
+        Value::Array(items) => items.iter().map(value_to_json).collect(),
+        Value::InlineTable(table) => {
+            table.iter().map(|(key, value)| (key.to_owned(), value_to_json(value))).collect()
+        }
     }
 }

@@ -16,22 +16,23 @@ pub const MAX_BODY_TOKENS: usize = 5000;
 pub const MAX_BODY_LINES: usize = 500;
 
 /// More references than this of one block are not held at once.
-const MAX_PENDING: usize = 1_000;
+const MAX_PENDING_REFERENCES: usize = 1_000;
 
 /// For more broken references than this in one text nobody guesses what was meant.
-const MAX_GUESSES: usize = 32;
+const MAX_SUGGESTIONS: usize = 32;
 
 /// The folders of a skill whose files are named in its text.
-const FOLDERS: [&str; 3] = ["scripts/", "references/", "assets/"];
+const RESOURCE_FOLDERS: [&str; 3] = ["scripts/", "references/", "assets/"];
 /// What each of them ends with.
-const FOLDER_END: &str = "s/";
+const RESOURCE_FOLDER_SUFFIX: &str = "s/";
 
 /// What stands before a path that is meant from the skill's own folder.
-const OWN_FOLDER: [&str; 4] = ["./", "{baseDir}/", "${CLAUDE_SKILL_DIR}/", "$CLAUDE_SKILL_DIR/"];
+const SKILL_DIR_PREFIXES: [&str; 4] =
+    ["./", "{baseDir}/", "${CLAUDE_SKILL_DIR}/", "$CLAUDE_SKILL_DIR/"];
 
 /// A file that a text refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reference {
+pub struct SkillFileReference {
     /// The path, as it is written but decoded.
     pub path: String,
     /// Where it stands.
@@ -40,7 +41,7 @@ pub struct Reference {
     pub kind: ReferenceKind,
 }
 
-impl Reference {
+impl SkillFileReference {
     /// Whether it is a link or an image.
     pub fn is_link(&self) -> bool {
         self.kind == ReferenceKind::Link
@@ -57,22 +58,29 @@ pub enum ReferenceKind {
 }
 
 /// Reports a body that costs too much.
-pub fn check_body(body: &Range<usize>, tokens: usize, report: &mut Report) {
+pub fn check_body_size(body: &Range<usize>, tokens: usize, report: &mut Report) {
     let lines = report.text[body.clone()].lines().count();
-    let at = first_line(&report.text, body);
-    let help = "move what is needed only now and then into files below `references/`, and link to them";
+    let at = first_nonblank_line(&report.text, body);
+    let help =
+        "move what is needed only now and then into files below `references/`, and link to them";
     if tokens > MAX_BODY_TOKENS {
         report
-            .warning(&AS_06, at.clone(), format!("the body has {tokens} tokens, more than {MAX_BODY_TOKENS}"))
+            .warning(
+                &AS_06,
+                at.clone(),
+                format!("the body has {tokens} tokens, more than {MAX_BODY_TOKENS}"),
+            )
             .help(help);
     }
     if lines > MAX_BODY_LINES {
-        report.warning(&AS_06, at, format!("the body has {lines} lines, more than {MAX_BODY_LINES}")).help(help);
+        report
+            .warning(&AS_06, at, format!("the body has {lines} lines, more than {MAX_BODY_LINES}"))
+            .help(help);
     }
 }
 
 /// The first line of the body that says something.
-fn first_line(text: &str, body: &Range<usize>) -> Range<usize> {
+fn first_nonblank_line(text: &str, body: &Range<usize>) -> Range<usize> {
     let blank = text[body.clone()].len() - text[body.clone()].trim_start().len();
     let start = body.start + blank;
     let line = text[start..].lines().next().unwrap_or_default();
@@ -80,23 +88,27 @@ fn first_line(text: &str, body: &Range<usize>) -> Range<usize> {
 }
 
 /// Every file that the Markdown from `start` on refers to.
-pub fn references(text: &str, start: usize) -> Vec<Reference> {
+pub fn references(text: &str, start: usize) -> Vec<SkillFileReference> {
     let mut found = Vec::new();
-    each_reference(text, start, &mut |reference| found.push(reference));
+    for_each_reference(text, start, &mut |reference| found.push(reference));
     found.sort_by_key(|reference| reference.span.start);
     found
 }
 
 /// Passes on every file that the Markdown from `start` on refers to, block by block: a text may have
 /// millions. Returns where the part begins that is not read: see [`events`].
-pub fn each_reference(text: &str, start: usize, give: &mut dyn FnMut(Reference)) -> Option<usize> {
+pub fn for_each_reference(
+    text: &str,
+    start: usize,
+    give: &mut dyn FnMut(SkillFileReference),
+) -> Option<usize> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_TASKLISTS;
     let mut events = events(text, start, options).with_definitions();
-    let mut mentions = mentions(text, start).peekable();
+    let mut mentions = find_mentions(text, start).peekable();
     let mut example = false;
     let mut depth = 0usize;
     // What was found in the block that is read.
-    let mut found: Vec<Reference> = Vec::new();
+    let mut found: Vec<SkillFileReference> = Vec::new();
     while let Some((event, range)) = events.next() {
         match event {
             Event::Start(_) => depth += 1,
@@ -104,10 +116,12 @@ pub fn each_reference(text: &str, start: usize, give: &mut dyn FnMut(Reference))
             _ => {}
         }
         match event {
-            Event::Start(Tag::Link { dest_url, link_type, .. } | Tag::Image { dest_url, link_type, .. }) => {
+            Event::Start(
+                Tag::Link { dest_url, link_type, .. } | Tag::Image { dest_url, link_type, .. },
+            ) => {
                 // One that goes by a definition is judged there, once.
                 if matches!(link_type, LinkType::Inline) {
-                    found.extend(link(text, range, &dest_url));
+                    found.extend(link_reference(text, range, &dest_url));
                 }
             }
             Event::Start(Tag::CodeBlock(kind)) => example = is_example(&kind, &text[range]),
@@ -115,37 +129,42 @@ pub fn each_reference(text: &str, start: usize, give: &mut dyn FnMut(Reference))
             Event::Text(_) | Event::Code(_) | Event::Html(_) | Event::InlineHtml(_) if !example => {
                 while mentions.next_if(|mention| mention.span.start < range.start).is_some() {}
                 // A path with an underscore is several pieces of text, so it is where it starts that counts.
-                while let Some(mention) = mentions.next_if(|mention| mention.span.start < range.end) {
+                while let Some(mention) = mentions.next_if(|mention| mention.span.start < range.end)
+                {
                     found.push(mention);
-                    if found.len() >= MAX_PENDING {
-                        give_block(&mut found, give);
+                    if found.len() >= MAX_PENDING_REFERENCES {
+                        flush_block(&mut found, give);
                     }
                 }
             }
             _ => {}
         }
-        if depth == 0 || found.len() >= MAX_PENDING {
-            give_block(&mut found, give);
+        if depth == 0 || found.len() >= MAX_PENDING_REFERENCES {
+            flush_block(&mut found, give);
         }
         for definition in events.take_definitions() {
-            link(text, definition.span, &definition.destination).into_iter().for_each(&mut *give);
+            link_reference(text, definition.span, &definition.destination)
+                .into_iter()
+                .for_each(&mut *give);
         }
     }
     for definition in events.take_definitions() {
-        link(text, definition.span, &definition.destination).into_iter().for_each(&mut *give);
+        link_reference(text, definition.span, &definition.destination)
+            .into_iter()
+            .for_each(&mut *give);
     }
     events.unread_from()
 }
 
 /// Passes on the references of one block, each once.
-fn give_block(found: &mut Vec<Reference>, give: &mut dyn FnMut(Reference)) {
+fn flush_block(found: &mut Vec<SkillFileReference>, give: &mut dyn FnMut(SkillFileReference)) {
     found.sort_by_key(|reference| (reference.span.start, reference.kind == ReferenceKind::Mention));
-    found.dedup_by(is_repeated);
+    found.dedup_by(is_duplicate);
     found.drain(..).for_each(give);
 }
 
 /// Whether two references are one: the words of a link often say where it leads. The link stays.
-fn is_repeated(later: &mut Reference, earlier: &mut Reference) -> bool {
+fn is_duplicate(later: &mut SkillFileReference, earlier: &mut SkillFileReference) -> bool {
     let overlap = later.span.start < earlier.span.end;
     let same = overlap || later.path == earlier.path && later.span.start - earlier.span.end < 4;
     if same && later.is_link() && !earlier.is_link() {
@@ -161,17 +180,21 @@ fn is_example(kind: &CodeBlockKind<'_>, text: &str) -> bool {
 }
 
 /// A relative link, with the bytes of its destination.
-fn link(text: &str, range: Range<usize>, destination: &str) -> Option<Reference> {
+fn link_reference(
+    text: &str,
+    range: Range<usize>,
+    destination: &str,
+) -> Option<SkillFileReference> {
     let path = destination.split(['#', '?']).next().unwrap_or_default();
     if path.is_empty() || path.starts_with(['/', '\\', '~', '<', '{', '$']) || has_scheme(path) {
         return None;
     }
-    let span = written(text, &range).unwrap_or(range);
-    Some(Reference { path: percent_decoded(path), span, kind: ReferenceKind::Link })
+    let span = destination_span(text, &range).unwrap_or(range);
+    Some(SkillFileReference { path: percent_decode(path), span, kind: ReferenceKind::Link })
 }
 
 /// The bytes of the destination in a link `[…](…)` or a definition `[…]: …`, as it is written.
-fn written(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
+fn destination_span(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
     let link = &text[range.clone()];
     let behind = match link.ends_with(')') {
         true => link.rfind("](")? + 2,
@@ -196,7 +219,7 @@ fn has_scheme(path: &str) -> bool {
     })
 }
 
-fn percent_decoded(path: &str) -> String {
+fn percent_decode(path: &str) -> String {
     let bytes = path.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -217,40 +240,49 @@ fn percent_decoded(path: &str) -> String {
 }
 
 /// Paths below `scripts/`, `references/` and `assets/` that the text from `start` on names, in order.
-fn mentions(text: &str, start: usize) -> impl Iterator<Item = Reference> {
+fn find_mentions(text: &str, start: usize) -> impl Iterator<Item = SkillFileReference> {
     // What all the folders end with.
-    let ends = text[start..].match_indices(FOLDER_END);
+    let ends = text[start..].match_indices(RESOURCE_FOLDER_SUFFIX);
     ends.filter_map(move |(at, end)| {
         let behind = start + at + end.len();
-        let folder = FOLDERS.into_iter().find(|folder| text[start..behind].ends_with(folder))?;
+        let folder =
+            RESOURCE_FOLDERS.into_iter().find(|folder| text[start..behind].ends_with(folder))?;
         let at = behind - folder.len();
-        let span = at..at + mention(&text[start..at], &text[at..], folder)?;
-        Some(Reference { path: text[span.clone()].into(), span, kind: ReferenceKind::Mention })
+        let span = at..at + mention_len(&text[start..at], &text[at..], folder)?;
+        Some(SkillFileReference {
+            path: text[span.clone()].into(),
+            span,
+            kind: ReferenceKind::Mention,
+        })
     })
 }
 
 /// How long the path is that starts here, if one does.
-fn mention(before: &str, from: &str, folder: &str) -> Option<usize> {
-    let own = OWN_FOLDER.iter().find_map(|prefix| before.strip_suffix(prefix)).unwrap_or(before);
+fn mention_len(before: &str, from: &str, folder: &str) -> Option<usize> {
+    let own =
+        SKILL_DIR_PREFIXES.iter().find_map(|prefix| before.strip_suffix(prefix)).unwrap_or(before);
     // It is the rest of a longer path, which was looked at where it starts.
     if own.ends_with(|c: char| c.is_alphanumeric() || "_-./\\}*>~".contains(c)) {
         return None;
     }
-    let end = from.find(|c: char| !(c.is_ascii_alphanumeric() || "_-./".contains(c))).unwrap_or(from.len());
+    let end = from
+        .find(|c: char| !(c.is_ascii_alphanumeric() || "_-./".contains(c)))
+        .unwrap_or(from.len());
     let path = from[..end].trim_end_matches(['.', '-', '_', '/']);
     // `scripts/<name>.py`, `assets/*.png`: a form, not a file.
     let form = from[end..].starts_with(['*', '<', '{', '$', '[', '…']) || path.contains("...");
-    let named = path.len() > folder.len() && path.rsplit('/').next().is_some_and(|leaf| leaf.contains('.'));
+    let named =
+        path.len() > folder.len() && path.rsplit('/').next().is_some_and(|leaf| leaf.contains('.'));
     (!form && named).then_some(path.len())
 }
 
 /// A text of a skill in which references stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum ReferencingFile<'a> {
     /// `SKILL.md`
-    Skill,
+    SkillMd,
     /// Another file, in this folder below the skill's; "" is the skill's own.
-    Other(&'a str),
+    OtherFile(&'a str),
 }
 
 /// The files of a skill, to which references should lead.
@@ -263,77 +295,103 @@ pub struct SkillFiles<'a> {
 
 /// Reports every reference that leads to nothing inside the skill, whose files and folders `exists` knows.
 pub fn check_references(
-    found: &[Reference],
-    place: Place<'_>,
+    found: &[SkillFileReference],
+    place: ReferencingFile<'_>,
     files: &[&str],
     exists: &dyn Fn(&str) -> bool,
     report: &mut Report,
 ) {
     let files = SkillFiles { names: files, exists };
-    let mut check = ReferenceCheck { place, files: &files, guesses: MAX_GUESSES };
-    found.iter().for_each(|reference| check.add(reference, report));
+    let mut check =
+        SkillReferenceChecker { file: place, files: &files, suggestions_left: MAX_SUGGESTIONS };
+    found.iter().for_each(|reference| check.check(reference, report));
 }
 
 /// Reports every reference of the Markdown from `start` on that leads to nothing inside the skill. In
 /// another file than `SKILL.md` only links are references.
-pub fn check_markdown(text: &str, start: usize, place: Place<'_>, files: &SkillFiles<'_>, report: &mut Report) {
-    let mut check = ReferenceCheck { place, files, guesses: MAX_GUESSES };
-    let unread_from = each_reference(text, start, &mut |reference| {
-        if place == Place::Skill || reference.is_link() {
-            check.add(&reference, report);
+pub fn check_markdown(
+    text: &str,
+    start: usize,
+    place: ReferencingFile<'_>,
+    files: &SkillFiles<'_>,
+    report: &mut Report,
+) {
+    let mut check = SkillReferenceChecker { file: place, files, suggestions_left: MAX_SUGGESTIONS };
+    let unread_from = for_each_reference(text, start, &mut |reference| {
+        if place == ReferencingFile::SkillMd || reference.is_link() {
+            check.check(&reference, report);
         }
     });
     report_unread(unread_from, report);
 }
 
 /// A check of the references of one text.
-struct ReferenceCheck<'a> {
-    place: Place<'a>,
+struct SkillReferenceChecker<'a> {
+    file: ReferencingFile<'a>,
     files: &'a SkillFiles<'a>,
     /// For how many more it is guessed what was meant.
-    guesses: usize,
+    suggestions_left: usize,
 }
 
-impl ReferenceCheck<'_> {
-    fn add(&mut self, reference: &Reference, report: &mut Report) {
-        let folder = match self.place {
-            Place::Skill => "",
-            Place::Other(folder) => folder,
+impl SkillReferenceChecker<'_> {
+    fn check(&mut self, reference: &SkillFileReference, report: &mut Report) {
+        let folder = match self.file {
+            ReferencingFile::SkillMd => "",
+            ReferencingFile::OtherFile(folder) => folder,
         };
         let base = if reference.is_link() { folder } else { "" };
         let shown = printable(&reference.path);
-        match resolve(base, &reference.path) {
+        match resolve_path(base, &reference.path) {
             Some(path) if path.is_empty() || (self.files.exists)(&path) => {}
             Some(path) => {
-                let near = if self.guesses > 0 { nearest(&path, self.files.names.iter().copied()) } else { None };
-                self.guesses = self.guesses.saturating_sub(1);
+                let near = if self.suggestions_left > 0 {
+                    nearest(&path, self.files.names.iter().copied())
+                } else {
+                    None
+                };
+                self.suggestions_left = self.suggestions_left.saturating_sub(1);
                 let help = match near {
-                    Some(near) => format!("did you mean `{}`?", printable(from_folder(base, near))),
+                    Some(near) => {
+                        format!("did you mean `{}`?", printable(relative_to_folder(base, near)))
+                    }
                     None => "add the file, or mend the path".into(),
                 };
-                broken(reference, self.place, format!("`{shown}` does not exist in the skill"), report).help(help);
+                report_broken(
+                    reference,
+                    self.file,
+                    format!("`{shown}` does not exist in the skill"),
+                    report,
+                )
+                .help(help);
             }
             None => {
-                let help = "only the skill's own folder is installed: put a copy of the file into it";
-                broken(reference, self.place, format!("`{shown}` leads out of the skill"), report).help(help);
+                let help =
+                    "only the skill's own folder is installed: put a copy of the file into it";
+                report_broken(
+                    reference,
+                    self.file,
+                    format!("`{shown}` leads out of the skill"),
+                    report,
+                )
+                .help(help);
             }
         }
     }
 }
 
 /// A path of the skill as it is written in this folder.
-fn from_folder<'a>(folder: &str, path: &'a str) -> &'a str {
+fn relative_to_folder<'a>(folder: &str, path: &'a str) -> &'a str {
     path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
 }
 
 /// A link that an agent is bound to follow is an error, a name in passing or in another file a warning.
-fn broken<'a>(
-    reference: &Reference,
-    place: Place<'_>,
+fn report_broken<'a>(
+    reference: &SkillFileReference,
+    place: ReferencingFile<'_>,
     message: String,
     report: &'a mut Report,
 ) -> &'a mut crate::Finding {
-    if reference.is_link() && place == Place::Skill {
+    if reference.is_link() && place == ReferencingFile::SkillMd {
         report.error(&AS_07, reference.span.clone(), message)
     } else {
         report.warning(&AS_07, reference.span.clone(), message)
@@ -341,7 +399,7 @@ fn broken<'a>(
 }
 
 /// The path from the skill's folder, or none if it leads out of it.
-fn resolve(base: &str, path: &str) -> Option<String> {
+fn resolve_path(base: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {
@@ -360,8 +418,11 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<(String, bool)> {
-        let cut = |reference: Reference| {
-            assert_eq!(percent_decoded(text[reference.span.clone()].split('#').next().unwrap()), reference.path);
+        let cut = |reference: SkillFileReference| {
+            assert_eq!(
+                percent_decode(text[reference.span.clone()].split('#').next().unwrap()),
+                reference.path
+            );
             let link = reference.is_link();
             (reference.path, link)
         };
@@ -384,7 +445,8 @@ mod tests {
             ("```sh\npython ./scripts/x.py\n```", &[("scripts/x.py", false)]),
             ("python {baseDir}/scripts/x.py", &[("scripts/x.py", false)]),
         ] {
-            let expected: Vec<(String, bool)> = expected.iter().map(|(path, link)| ((*path).into(), *link)).collect();
+            let expected: Vec<(String, bool)> =
+                expected.iter().map(|(path, link)| ((*path).into(), *link)).collect();
             assert_eq!(found(text), expected, "{text}");
         }
     }
@@ -405,8 +467,8 @@ mod tests {
 
     #[test]
     fn as_07_a_path_is_taken_from_where_its_text_stands() {
-        assert_eq!(resolve("references", "../scripts/x.py").as_deref(), Some("scripts/x.py"));
-        assert_eq!(resolve("", "./a//b/").as_deref(), Some("a/b"));
-        assert_eq!(resolve("references", "../../x"), None);
+        assert_eq!(resolve_path("references", "../scripts/x.py").as_deref(), Some("scripts/x.py"));
+        assert_eq!(resolve_path("", "./a//b/").as_deref(), Some("a/b"));
+        assert_eq!(resolve_path("references", "../../x"), None);
     }
 }

@@ -2,17 +2,18 @@
 
 use std::ops::Range;
 
-use super::{Skill, SkillName};
+use super::{SkillMetadata, SkillName};
 use crate::checks::{AS_02, AS_03, AS_04, AS_05};
 use crate::printable::printable;
 use crate::report::Report;
 use crate::suggest::nearest;
-use crate::yaml::{Node, Value, as_value};
+use crate::yaml::{YamlNode, YamlValue, to_yaml_scalar};
 
-pub(super) const FIELDS: &[&str] = &["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+pub(super) const STANDARD_FIELDS: &[&str] =
+    &["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 
 /// Fields that are not the format's, and who reads them.
-const FOREIGN: &[(&str, &str)] = &[
+const AGENT_FIELDS: &[(&str, &str)] = &[
     ("agent", "Claude Code"),
     ("alwaysApply", "Cursor, in its rules"),
     ("applyTo", "GitHub Copilot, in its instructions"),
@@ -36,41 +37,48 @@ const FOREIGN: &[(&str, &str)] = &[
 ];
 
 /// Fields that people add for themselves; `metadata` is there for them.
-const OWN: &[&str] =
-    &["author", "authors", "category", "created", "date", "keywords", "tags", "title", "updated", "version"];
+const CUSTOM_FIELDS: &[&str] = &[
+    "author", "authors", "category", "created", "date", "keywords", "tags", "title", "updated",
+    "version",
+];
 
 /// A frontmatter that is a mapping.
-pub(super) struct Block<'a> {
-    pub pairs: &'a [(Node, Node)],
+pub(super) struct FrontmatterFields<'a> {
+    pub pairs: &'a [(YamlNode, YamlNode)],
     /// Its bytes.
-    pub block: Range<usize>,
+    pub span: Range<usize>,
     /// All of it.
-    pub root: &'a Node,
+    pub root: &'a YamlNode,
 }
 
-impl Block<'_> {
+impl FrontmatterFields<'_> {
     /// What stands before each field, if a field can be put in on a line of its own.
     fn indent(&self, text: &str) -> Option<String> {
         match self.pairs.first() {
-            Some((key, _)) if !self.root.flow => {
+            Some((key, _)) if !self.root.is_flow => {
                 let line_start = text[..key.span.start].rfind('\n').map_or(0, |at| at + 1);
                 let indent = &text[line_start..key.span.start];
                 indent.bytes().all(|byte| byte == b' ').then(|| indent.into())
             }
             Some(_) => None,
             None => {
-                let says_nothing = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
-                text[self.block.clone()].lines().all(says_nothing).then(String::new)
+                let says_nothing =
+                    |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+                text[self.span.clone()].lines().all(says_nothing).then(String::new)
             }
         }
     }
 }
 
 /// Reads what the frontmatter says, and reports what is odd about it.
-pub(super) fn read(front: &Block<'_>, folder: &str, report: &mut Report) -> Skill {
-    let Block { pairs, .. } = front;
-    let mut skill = Skill::default();
-    if front.root.flow {
+pub(super) fn read_fields(
+    front: &FrontmatterFields<'_>,
+    folder: &str,
+    report: &mut Report,
+) -> SkillMetadata {
+    let FrontmatterFields { pairs, .. } = front;
+    let mut skill = SkillMetadata::default();
+    if front.root.is_flow {
         report
             .note(
                 &AS_03,
@@ -81,12 +89,15 @@ pub(super) fn read(front: &Block<'_>, folder: &str, report: &mut Report) -> Skil
     }
     for (key, node) in *pairs {
         let text = key.text().unwrap_or_default();
-        report_lost_word(key, node, report);
+        report_yaml_tag(key, node, report);
         match text {
-            "name" => skill.name = required(text, node, report).inspect(|name| check_name(name, node, folder, report)),
+            "name" => {
+                skill.name = required_text(text, node, report)
+                    .inspect(|name| check_name(name, node, folder, report))
+            }
             "description" => {
                 skill.description_span = node.span.clone();
-                skill.description = required(text, node, report);
+                skill.description = required_text(text, node, report);
                 check_length(text, node, 1024, report);
             }
             "license" => check_text(text, node, report),
@@ -96,19 +107,19 @@ pub(super) fn read(front: &Block<'_>, folder: &str, report: &mut Report) -> Skil
             }
             "metadata" => {
                 check_metadata(node, report);
-                note_flow("metadata", node, report);
+                note_flow_style("metadata", node, report);
             }
             "allowed-tools" => {
                 check_tools(key, node, report);
-                skill.allowed_tools = tools(node);
+                skill.allowed_tools = parse_tools(node);
             }
             _ => {
-                report_extra(text, key, report);
-                note_flow(text, node, report);
+                report_unknown_field(text, key, report);
+                note_flow_style(text, node, report);
             }
         }
     }
-    for field in &FIELDS[..2] {
+    for field in &STANDARD_FIELDS[..2] {
         if !pairs.iter().any(|(key, _)| key.text() == Some(*field)) {
             report_missing(field, front, folder, report);
         }
@@ -116,15 +127,17 @@ pub(super) fn read(front: &Block<'_>, folder: &str, report: &mut Report) -> Skil
     skill
 }
 
-fn report_missing(field: &str, front: &Block<'_>, folder: &str, report: &mut Report) {
-    let start = front.block.start;
+fn report_missing(field: &str, front: &FrontmatterFields<'_>, folder: &str, report: &mut Report) {
+    let start = front.span.start;
     let line_end = if report.text[..start].ends_with("\r\n") { "\r\n" } else { "\n" };
     let indent = front.indent(&report.text);
     let finding = report.error(&AS_02, start..start, format!("the frontmatter has no `{field}`"));
     match indent.filter(|_| field == "name" && SkillName::new(folder).is_ok()) {
         Some(indent) => {
-            let line = format!("name: {}", as_value(folder));
-            finding.help(format!("add `{line}`")).fix(start..start, format!("{indent}{line}{line_end}"));
+            let line = format!("name: {}", to_yaml_scalar(folder));
+            finding
+                .help(format!("add `{line}`"))
+                .fix(start..start, format!("{indent}{line}{line_end}"));
         }
         None => {
             finding.help(format!("add `{field}: …`"));
@@ -133,7 +146,7 @@ fn report_missing(field: &str, front: &Block<'_>, folder: &str, report: &mut Rep
 }
 
 /// The text of a field without which a skill is none.
-fn required(field: &str, node: &Node, report: &mut Report) -> Option<String> {
+fn required_text(field: &str, node: &YamlNode, report: &mut Report) -> Option<String> {
     match node.text() {
         Some(text) if !text.trim().is_empty() => {
             check_text(field, node, report);
@@ -147,7 +160,11 @@ fn required(field: &str, node: &Node, report: &mut Report) -> Option<String> {
         }
         None => {
             report
-                .error(&AS_02, node.span.clone(), format!("`{field}` must be text, not {}", node.kind()))
+                .error(
+                    &AS_02,
+                    node.span.clone(),
+                    format!("`{field}` must be text, not {}", node.kind()),
+                )
                 .help(format!("write `{field}: …`"));
             None
         }
@@ -155,11 +172,15 @@ fn required(field: &str, node: &Node, report: &mut Report) -> Option<String> {
 }
 
 /// A field must be text, and look like text to every reader of YAML.
-fn check_text(field: &str, node: &Node, report: &mut Report) {
-    match (node.text(), node.other_type()) {
+fn check_text(field: &str, node: &YamlNode, report: &mut Report) {
+    match (node.text(), node.implicit_type()) {
         (None, _) => {
             report
-                .warning(&AS_02, node.span.clone(), format!("`{field}` must be text, not {}", node.kind()))
+                .warning(
+                    &AS_02,
+                    node.span.clone(),
+                    format!("`{field}` must be text, not {}", node.kind()),
+                )
                 .help(format!("write `{field}: …`, or leave it out"));
         }
         (Some(text), Some(kind)) => {
@@ -178,7 +199,7 @@ fn check_text(field: &str, node: &Node, report: &mut Report) {
 }
 
 /// `!important x`: YAML takes the first word for a tag, and it is gone.
-fn report_lost_word(key: &Node, node: &Node, report: &mut Report) {
+fn report_yaml_tag(key: &YamlNode, node: &YamlNode, report: &mut Report) {
     let between = report.text.get(key.span.end..node.span.start).unwrap_or_default();
     let word = between.trim_start_matches([':', ' ', '\t', '\r', '\n']).trim_end();
     let lost = word.starts_with('!') && !word.starts_with("!!");
@@ -187,16 +208,21 @@ fn report_lost_word(key: &Node, node: &Node, report: &mut Report) {
     }
     let start = node.span.start - (between.len() - between.rfind(word).unwrap_or(0));
     let whole = report.text.get(start..node.span.end).unwrap_or_default().to_owned();
-    let plain = matches!(node.value, Value::Scalar { plain: false, .. }) && !whole.contains(['\n', '\'', '"', '#']);
+    let plain = matches!(node.value, YamlValue::Scalar { plain: false, .. })
+        && !whole.contains(['\n', '\'', '"', '#']);
     let finding = report
-        .warning(&AS_04, start..start + word.len(), format!("YAML takes `{}` for a tag", printable(word)))
+        .warning(
+            &AS_04,
+            start..start + word.len(),
+            format!("YAML takes `{}` for a tag", printable(word)),
+        )
         .help("put the value in quotes");
     if plain {
         finding.fix(start..node.span.end, format!("'{whole}'"));
     }
 }
 
-fn check_length(field: &str, node: &Node, most: usize, report: &mut Report) {
+fn check_length(field: &str, node: &YamlNode, most: usize, report: &mut Report) {
     let length = node.text().unwrap_or_default().chars().count();
     if length > most {
         report
@@ -205,51 +231,67 @@ fn check_length(field: &str, node: &Node, most: usize, report: &mut Report) {
     }
 }
 
-fn check_name(name: &str, node: &Node, folder: &str, report: &mut Report) {
-    let multiline = report.text.get(node.span.clone()).is_some_and(|written| written.contains('\n'));
+fn check_name(name: &str, node: &YamlNode, folder: &str, report: &mut Report) {
+    let multiline =
+        report.text.get(node.span.clone()).is_some_and(|written| written.contains('\n'));
     let shown = printable(name);
     let finding = match SkillName::new(name).err() {
         Some(problem) => report
             .warning(&AS_02, node.span.clone(), format!("the name `{shown}` {problem}"))
             .help("use 1 to 64 characters of a-z, 0-9 and single hyphens"),
         None if name != folder => report
-            .warning(&AS_02, node.span.clone(), format!("the name `{shown}` is not that of the folder"))
+            .warning(
+                &AS_02,
+                node.span.clone(),
+                format!("the name `{shown}` is not that of the folder"),
+            )
             .help(format!("call both the same: the folder is `{}`", printable(folder))),
         None => return,
     };
     // The folder's name is what packs and agents go by; where it can be a name, it is the right one.
     // A value of several lines is not what its author takes it for.
     if SkillName::new(folder).is_ok() && !multiline {
-        finding.fix(node.span.clone(), as_value(folder));
+        finding.fix(node.span.clone(), to_yaml_scalar(folder));
     }
 }
 
-fn check_metadata(node: &Node, report: &mut Report) {
-    let Value::Map(pairs) = &node.value else {
+fn check_metadata(node: &YamlNode, report: &mut Report) {
+    let YamlValue::Map(pairs) = &node.value else {
         if !node.is_null() {
             report
-                .warning(&AS_02, node.span.clone(), format!("`metadata` must be a mapping, not {}", node.kind()))
+                .warning(
+                    &AS_02,
+                    node.span.clone(),
+                    format!("`metadata` must be a mapping, not {}", node.kind()),
+                )
                 .help("write each entry on its own line: `  <key>: <text>`");
         }
         return;
     };
     for (key, value) in pairs {
-        check_text(&format!("metadata.{}", printable(key.text().unwrap_or_default())), value, report);
+        check_text(
+            &format!("metadata.{}", printable(key.text().unwrap_or_default())),
+            value,
+            report,
+        );
     }
 }
 
-fn check_tools(key: &Node, node: &Node, report: &mut Report) {
+fn check_tools(key: &YamlNode, node: &YamlNode, report: &mut Report) {
     let (message, tools) = match &node.value {
-        Value::Seq(items) => {
-            let tools: Option<Vec<String>> = items.iter().map(|item| item.text().map(Into::into)).collect();
+        YamlValue::Seq(items) => {
+            let tools: Option<Vec<String>> =
+                items.iter().map(|item| item.text().map(Into::into)).collect();
             ("`allowed-tools` must be text with spaces between the tools, not a list", tools)
         }
-        Value::Scalar { text, .. } if outside_parentheses(text).contains(',') => {
+        YamlValue::Scalar { text, .. } if outside_parentheses(text).contains(',') => {
             let tools = split_tools(text, &[',']);
             ("`allowed-tools` has spaces between the tools, not commas", Some(tools))
         }
-        Value::Map(_) => ("`allowed-tools` must be text with spaces between the tools, not a mapping", None),
-        Value::Scalar { .. } => return,
+        YamlValue::Map(_) => {
+            ("`allowed-tools` must be text with spaces between the tools, not a mapping", None)
+        }
+        YamlValue::Scalar { .. } => return,
     };
     // The new value stands behind the key, wherever the list stood.
     let behind = key.span.end..node.span.end;
@@ -257,22 +299,30 @@ fn check_tools(key: &Node, node: &Node, report: &mut Report) {
     let plain_place = between == ":";
     let finding = report.warning(&AS_02, node.span.clone(), message);
     // A tool with a space of its own could not be told from two, and one with a quote needs thought.
-    let plain = |tool: &String| !outside_parentheses(tool).contains(' ') && !tool.contains(['"', '\'', '#', '\n']);
-    match tools.filter(|tools| plain_place && tools.iter().all(plain) && !tools.join(" ").contains(": ")) {
+    let plain = |tool: &String| {
+        !outside_parentheses(tool).contains(' ') && !tool.contains(['"', '\'', '#', '\n'])
+    };
+    match tools
+        .filter(|tools| plain_place && tools.iter().all(plain) && !tools.join(" ").contains(": "))
+    {
         Some(tools) => {
             let written = tools.join(" ");
-            finding.help(format!("write `allowed-tools: {}`", printable(&written))).fix(behind, format!(": {written}"));
+            finding
+                .help(format!("write `allowed-tools: {}`", printable(&written)))
+                .fix(behind, format!(": {written}"));
         }
         None => {
-            finding.help("write the tools with spaces between them: `allowed-tools: Read Bash(git:*)`");
+            finding.help(
+                "write the tools with spaces between them: `allowed-tools: Read Bash(git:*)`",
+            );
         }
     }
 }
 
 /// The tools, however they are written.
-fn tools(node: &Node) -> Vec<String> {
+fn parse_tools(node: &YamlNode) -> Vec<String> {
     match &node.value {
-        Value::Seq(items) => items.iter().filter_map(Node::text).map(Into::into).collect(),
+        YamlValue::Seq(items) => items.iter().filter_map(YamlNode::text).map(Into::into).collect(),
         _ => node.text().map(|text| split_tools(text, &[',', ' ', '\t', '\n'])).unwrap_or_default(),
     }
 }
@@ -304,24 +354,31 @@ fn split_tools(text: &str, between: &[char]) -> Vec<String> {
     parts.map(str::trim).filter(|part| !part.is_empty()).map(Into::into).collect()
 }
 
-fn report_extra(field: &str, key: &Node, report: &mut Report) {
+fn report_unknown_field(field: &str, key: &YamlNode, report: &mut Report) {
     let shown = printable(field);
-    let help = match FOREIGN.iter().find(|(name, _)| *name == field) {
+    let help = match AGENT_FIELDS.iter().find(|(name, _)| *name == field) {
         Some((_, agents)) => format!("read by {agents}; other agents pass it over"),
-        None if OWN.contains(&field) => format!("no agent reads it: put it below `metadata:` as `  {shown}: …`"),
-        None => match nearest(field, FIELDS.iter().copied()) {
+        None if CUSTOM_FIELDS.contains(&field) => {
+            format!("no agent reads it: put it below `metadata:` as `  {shown}: …`")
+        }
+        None => match nearest(field, STANDARD_FIELDS.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "no agent that we know reads it: what is your own goes below `metadata:`".into(),
+            None => {
+                "no agent that we know reads it: what is your own goes below `metadata:`".into()
+            }
         },
     };
-    report.warning(&AS_05, key.span.clone(), format!("the field `{shown}` is not one of the format")).help(help);
+    report
+        .warning(&AS_05, key.span.clone(), format!("the field `{shown}` is not one of the format"))
+        .help(help);
 }
 
 /// Strict readers know no braces and brackets.
-fn note_flow(field: &str, node: &Node, report: &mut Report) {
-    if node.flow {
-        let what = if matches!(node.value, Value::Seq(_)) { "brackets" } else { "braces" };
-        let message = format!("the strict reference validator refuses {what} in `{}`", printable(field));
+fn note_flow_style(field: &str, node: &YamlNode, report: &mut Report) {
+    if node.is_flow {
+        let what = if matches!(node.value, YamlValue::Seq(_)) { "brackets" } else { "braces" };
+        let message =
+            format!("the strict reference validator refuses {what} in `{}`", printable(field));
         report.note(&AS_03, node.span.clone(), message).help("write one item a line");
     }
 }

@@ -7,58 +7,78 @@ use std::ops::Range;
 
 use sp_tree::Limits;
 
-use super::fields::FIELDS;
+use super::fields::STANDARD_FIELDS;
 use crate::checks::{AS_01, AS_04};
 use crate::printable::printable;
 use crate::report::Report;
-use crate::yaml::{self, Node, YamlError};
+use crate::yaml::{self, YamlError, YamlNode};
 
 /// More `---` lines than this inside quoted values are no frontmatter.
 const MAX_CLOSINGS: usize = 8;
 
 /// The frontmatter of a text.
-pub(super) struct Frontmatter {
+pub(super) struct SkillFrontmatter {
     /// The bytes between the `---` lines.
     pub block: Range<usize>,
     /// Where the Markdown behind it starts.
-    pub body: usize,
+    pub body_start: usize,
     /// What it says, if it can be read; its spans are places in the whole text.
-    pub root: Option<Node>,
+    pub root: Option<YamlNode>,
 }
 
 /// Finds and reads the frontmatter.
 ///
 /// A `---` line that stands inside a quoted value does not end the block: when the text up to
 /// the first such line is no YAML, the next one is tried.
-pub(super) fn frontmatter(text: &str, limits: &Limits, report: &mut Report) -> Option<Frontmatter> {
-    let start = opening(text, report)?;
-    let closings = closings(text, start, limits);
+pub(super) fn read_frontmatter(
+    text: &str,
+    limits: &Limits,
+    report: &mut Report,
+) -> Option<SkillFrontmatter> {
+    let start = opening_end(text, report)?;
+    let closings = closing_candidates(text, start, limits);
     let mut first: Option<(Range<usize>, usize, YamlError)> = None;
     for &(end, body) in &closings {
-        match parse(text, &(start..end), &dashes_inside(text, &(start..end)), limits) {
-            Ok(root) => return Some(Frontmatter { block: start..end, body, root: Some(root) }),
+        match parse(text, &(start..end), &inner_dash_patches(text, &(start..end)), limits) {
+            Ok(root) => {
+                return Some(SkillFrontmatter {
+                    block: start..end,
+                    body_start: body,
+                    root: Some(root),
+                });
+            }
             Err(error) => first = first.or(Some((start..end, body, error))),
         }
     }
     for &(end, body) in &closings {
         if let Some((root, quoted)) = parse_quoted(text, &(start..end), limits) {
-            quoted.iter().for_each(|value| report_quotes(text, value, report));
-            return Some(Frontmatter { block: start..end, body, root: Some(root) });
+            quoted.iter().for_each(|value| report_missing_quotes(text, value, report));
+            return Some(SkillFrontmatter {
+                block: start..end,
+                body_start: body,
+                root: Some(root),
+            });
         }
     }
     let Some((block, body, error)) = first else {
         let opening = text[..start].trim_end();
         let at = opening.len().saturating_sub(3)..opening.len();
         report.error(&AS_01, at, "the frontmatter has no end").help("close it with a line `---`");
-        return Some(Frontmatter { block: start..text.len(), body: text.len(), root: None });
+        return Some(SkillFrontmatter {
+            block: start..text.len(),
+            body_start: text.len(),
+            root: None,
+        });
     };
     let help = error.help();
-    report.error(&AS_01, error.span, format!("the frontmatter is not YAML: {}", error.message)).help(help);
-    Some(Frontmatter { block, body, root: None })
+    report
+        .error(&AS_01, error.span, format!("the frontmatter is not YAML: {}", error.message))
+        .help(help);
+    Some(SkillFrontmatter { block, body_start: body, root: None })
 }
 
 /// Where the text behind the opening `---` line starts.
-fn opening(text: &str, report: &mut Report) -> Option<usize> {
+fn opening_end(text: &str, report: &mut Report) -> Option<usize> {
     let bom = text.len() - text.trim_start_matches('\u{feff}').len();
     let blank = text[bom..].len() - text[bom..].trim_start().len();
     let rest = text[bom + blank..].strip_prefix("---");
@@ -79,7 +99,7 @@ fn opening(text: &str, report: &mut Report) -> Option<usize> {
 }
 
 /// Every `---` line that could end the block: where it starts, and where the body behind it does.
-fn closings(text: &str, start: usize, limits: &Limits) -> Vec<(usize, usize)> {
+fn closing_candidates(text: &str, start: usize, limits: &Limits) -> Vec<(usize, usize)> {
     let limit = usize::try_from(limits.frontmatter_bytes).unwrap_or(usize::MAX);
     let mut found = Vec::new();
     let mut at = start;
@@ -96,30 +116,41 @@ fn closings(text: &str, start: usize, limits: &Limits) -> Vec<(usize, usize)> {
 }
 
 /// Reads a block with patches in it; every span is a place in the file.
-fn parse(text: &str, block: &Range<usize>, patches: &[Patch], limits: &Limits) -> Result<Node, YamlError> {
-    let patched = Patched::new(text, block, patches);
+fn parse(
+    text: &str,
+    block: &Range<usize>,
+    patches: &[FrontmatterPatch],
+    limits: &Limits,
+) -> Result<YamlNode, YamlError> {
+    let patched = PatchedFrontmatter::new(text, block, patches);
     match yaml::parse(&patched.text, limits) {
         Ok(mut node) => {
-            node.map_spans(&|span| patched.origin(span));
+            node.map_spans(&|span| patched.original_span(span));
             Ok(node)
         }
-        Err(error) => Err(YamlError { span: patched.origin(&error.span), ..error }),
+        Err(error) => Err(YamlError { span: patched.original_span(&error.span), ..error }),
     }
 }
 
 /// Reads a block with quotes where it needs them; tells which values got some.
-fn parse_quoted(text: &str, block: &Range<usize>, limits: &Limits) -> Option<(Node, Vec<Range<usize>>)> {
+fn parse_quoted(
+    text: &str,
+    block: &Range<usize>,
+    limits: &Limits,
+) -> Option<(YamlNode, Vec<Range<usize>>)> {
     let values = values_to_quote(text, block, limits);
-    let quotes = values.iter().flat_map(|value| quotes(text, value));
-    let mut patches: Vec<Patch> = dashes_inside(text, block).into_iter().chain(quotes).collect();
+    let quotes = values.iter().flat_map(|value| quote_patches(text, value));
+    let mut patches: Vec<FrontmatterPatch> =
+        inner_dash_patches(text, block).into_iter().chain(quotes).collect();
     patches.sort_by_key(|(at, _)| *at);
     let node = parse(text, block, &patches, limits).ok()?;
     (!values.is_empty()).then_some((node, values))
 }
 
-fn report_quotes(text: &str, value: &Range<usize>, report: &mut Report) {
+fn report_missing_quotes(text: &str, value: &Range<usize>, report: &mut Report) {
     let shown = &text[value.clone()];
-    let colon = [": ", ":\t", ":\n", ":\r"].iter().any(|colon| shown.contains(colon)) || shown.ends_with(':');
+    let colon = [": ", ":\t", ":\n", ":\r"].iter().any(|colon| shown.contains(colon))
+        || shown.ends_with(':');
     let message = if colon {
         "an unquoted value has a `: ` in it"
     } else {
@@ -127,8 +158,15 @@ fn report_quotes(text: &str, value: &Range<usize>, report: &mut Report) {
     };
     let line_start = text[..value.start].rfind('\n').map_or(0, |at| at + 1);
     let quoted = format!("'{}'", shown.replace('\'', "''"));
-    let help = format!("put the value in quotes: {}{}", &text[line_start..value.start], first_line(&quoted));
-    report.warning(&AS_04, value.clone(), message).help(printable(&help)).fix(value.clone(), quoted);
+    let help = format!(
+        "put the value in quotes: {}{}",
+        &text[line_start..value.start],
+        first_line(&quoted)
+    );
+    report
+        .warning(&AS_04, value.clone(), message)
+        .help(printable(&help))
+        .fix(value.clone(), quoted);
 }
 
 fn first_line(text: &str) -> String {
@@ -139,23 +177,23 @@ fn first_line(text: &str) -> String {
 }
 
 /// A character that is put in, so that YAML reads what was meant: where in the file, and which.
-type Patch = (usize, char);
+type FrontmatterPatch = (usize, char);
 
 /// YAML ends a document at a `---` line even inside quotes; one blank before it keeps it text.
-fn dashes_inside(text: &str, block: &Range<usize>) -> Vec<Patch> {
+fn inner_dash_patches(text: &str, block: &Range<usize>) -> Vec<FrontmatterPatch> {
     let lines = text[block.clone()].match_indices("\n---");
     lines.map(|(at, _)| (block.start + at + 1, ' ')).collect()
 }
 
 /// Quotes round a value; a quote inside it is doubled.
-fn quotes(text: &str, value: &Range<usize>) -> Vec<Patch> {
+fn quote_patches(text: &str, value: &Range<usize>) -> Vec<FrontmatterPatch> {
     let inner = text[value.clone()].match_indices('\'').map(|(at, _)| value.start + at);
     let places = [value.start].into_iter().chain(inner).chain([value.end]);
     places.map(|at| (at, '\'')).collect()
 }
 
 /// A block with patches in it.
-struct Patched {
+struct PatchedFrontmatter {
     text: String,
     /// Where the block starts in the file.
     start: usize,
@@ -163,8 +201,8 @@ struct Patched {
     patches: Vec<usize>,
 }
 
-impl Patched {
-    fn new(text: &str, block: &Range<usize>, patches: &[Patch]) -> Self {
+impl PatchedFrontmatter {
+    fn new(text: &str, block: &Range<usize>, patches: &[FrontmatterPatch]) -> Self {
         let mut patched = Self { text: String::new(), start: block.start, patches: Vec::new() };
         let mut done = block.start;
         for &(at, c) in patches {
@@ -178,7 +216,7 @@ impl Patched {
     }
 
     /// The place in the file of a place in the patched block.
-    fn origin(&self, span: &Range<usize>) -> Range<usize> {
+    fn original_span(&self, span: &Range<usize>) -> Range<usize> {
         let back = |at: usize| self.start + at - self.patches.partition_point(|patch| *patch < at);
         back(span.start)..back(span.end)
     }
@@ -206,12 +244,13 @@ fn values_to_quote(text: &str, block: &Range<usize>, limits: &Limits) -> Vec<Ran
         }
         let indent = line.len() - line.trim_start().len();
         // What is indented deeper goes on with the value above it, unless it is a field by itself.
-        while let Some(more) = lines.next_if(|next| continues(next, indent)) {
+        while let Some(more) = lines.next_if(|next| is_continuation(next, indent)) {
             at += more.len();
         }
         let value = &text[start..at];
-        let trimmed = start + (value.len() - value.trim_start().len())..start + value.trim_end().len();
-        let trimmed = before_comment(text, trimmed);
+        let trimmed =
+            start + (value.len() - value.trim_start().len())..start + value.trim_end().len();
+        let trimmed = trim_comment(text, trimmed);
         if needs_quotes(&text[trimmed.clone()], limits) {
             found.push(trimmed);
         }
@@ -224,22 +263,27 @@ fn key_end(line: &str) -> Option<usize> {
     let indent = line.len() - line.trim_start().len();
     let colon = line.find(':')?;
     let key = &line[indent.min(colon)..colon];
-    let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    let plain = !key.is_empty()
+        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     let blank = line[colon + 1..].starts_with([' ', '\t', '\r', '\n']) || line.len() == colon + 1;
     (plain && blank).then_some(colon + 1)
 }
 
-fn continues(line: &str, indent: usize) -> bool {
+fn is_continuation(line: &str, indent: usize) -> bool {
     let own = line.len() - line.trim_start().len();
-    let field = key_end(line).is_some_and(|end| FIELDS.contains(&line[own..end - 1].trim()));
+    let field =
+        key_end(line).is_some_and(|end| STANDARD_FIELDS.contains(&line[own..end - 1].trim()));
     own > indent && !line.trim().is_empty() && !field
 }
 
 /// A comment ends an unquoted value; inside quotes there are none.
-fn before_comment(text: &str, value: Range<usize>) -> Range<usize> {
-    let comment = text[value.clone()].find(" #").filter(|_| !text[value.clone()].starts_with(['"', '\'']));
+fn trim_comment(text: &str, value: Range<usize>) -> Range<usize> {
+    let comment =
+        text[value.clone()].find(" #").filter(|_| !text[value.clone()].starts_with(['"', '\'']));
     match comment {
-        Some(comment) => value.start..value.start + text[value.start..value.start + comment].trim_end().len(),
+        Some(comment) => {
+            value.start..value.start + text[value.start..value.start + comment].trim_end().len()
+        }
         None => value,
     }
 }
@@ -249,9 +293,10 @@ fn needs_quotes(value: &str, limits: &Limits) -> bool {
         return false;
     }
     if let Some(open) = value.chars().next().filter(|c| matches!(c, '"' | '\'' | '[' | '{')) {
-        return goes_on_behind(value, open) && yaml::parse(value, limits).is_err();
+        return continues_after_close(value, open) && yaml::parse(value, limits).is_err();
     }
-    let colon = [": ", ":\t", ":\n", ":\r"].iter().any(|colon| value.contains(colon)) || value.ends_with(':');
+    let colon = [": ", ":\t", ":\n", ":\r"].iter().any(|colon| value.contains(colon))
+        || value.ends_with(':');
     let indicator = ["- ", "? ", "| ", "> "].iter().any(|indicator| value.starts_with(indicator));
     !value.starts_with(['&', '!']) && (colon || indicator) || yaml::parse(value, limits).is_err()
 }
@@ -266,11 +311,12 @@ fn is_block_header(value: &str) -> bool {
 }
 
 /// `[WIP] does x`, `"so called" y`: what is opened is closed again, and is not the whole value.
-fn goes_on_behind(value: &str, open: char) -> bool {
+fn continues_after_close(value: &str, open: char) -> bool {
     let close = match open {
         '[' => ']',
         '{' => '}',
         quote => quote,
     };
-    value[1..].find(close).is_some_and(|at| !value[at + 2..].trim().is_empty()) && !value.ends_with(close)
+    value[1..].find(close).is_some_and(|at| !value[at + 2..].trim().is_empty())
+        && !value.ends_with(close)
 }

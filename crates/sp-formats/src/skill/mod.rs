@@ -10,24 +10,24 @@ use std::ops::Range;
 use sp_tree::Limits;
 
 pub use body::{
-    MAX_BODY_LINES, MAX_BODY_TOKENS, Place, Reference, ReferenceKind, SkillFiles, check_body, check_markdown,
-    check_references, each_reference, references,
+    MAX_BODY_LINES, MAX_BODY_TOKENS, ReferenceKind, ReferencingFile, SkillFileReference,
+    SkillFiles, check_body_size, check_markdown, check_references, for_each_reference, references,
 };
 
-pub use name::{NameError, SkillName};
+pub use name::{SkillName, SkillNameError};
 
 use crate::checks::{AS_01, SE_04};
 use crate::report::Report;
-use crate::yaml::Value;
-use fields::Block;
-use frontmatter::frontmatter;
+use crate::yaml::YamlValue;
+use fields::FrontmatterFields;
+use frontmatter::read_frontmatter;
 
 /// The file that makes a directory a skill. Its case counts.
 pub const SKILL_FILE: &str = "SKILL.md";
 
 /// What a `SKILL.md` says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Skill {
+pub struct SkillMetadata {
     /// The name in the frontmatter.
     pub name: Option<String>,
     /// The description in the frontmatter.
@@ -37,25 +37,36 @@ pub struct Skill {
     /// The tools in the frontmatter that it asks to use without a question.
     pub allowed_tools: Vec<String>,
     /// Where the Markdown body starts.
-    pub body: usize,
+    pub body_start: usize,
 }
 
 /// Reads the `SKILL.md` of the directory `folder`. There is a skill wherever there is text: an
 /// agent may make something of it even where the report has errors.
-pub fn read(file: &str, folder: &str, bytes: &[u8], limits: &Limits) -> (Option<Skill>, Report) {
+pub fn read(
+    file: &str,
+    folder: &str,
+    bytes: &[u8],
+    limits: &Limits,
+) -> (Option<SkillMetadata>, Report) {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
             let at = error.valid_up_to();
             // What cannot be text is shown up to where it stops being text.
             let mut report = Report::new(file, String::from_utf8_lossy(&bytes[..at]));
-            report.error(&AS_01, at..at, format!("it is not UTF-8 text from byte {at} on")).help("save it as UTF-8");
+            report
+                .error(&AS_01, at..at, format!("it is not UTF-8 text from byte {at} on"))
+                .help("save it as UTF-8");
             return (None, report);
         }
     };
     if bytes.len() as u64 > limits.markdown_bytes {
         let mut report = Report::new(file, "");
-        let message = format!("it has {} bytes, more than the limit of {}", bytes.len(), limits.markdown_bytes);
+        let message = format!(
+            "it has {} bytes, more than the limit of {}",
+            bytes.len(),
+            limits.markdown_bytes
+        );
         report.error(&SE_04, 0..0, message).help("raise it with `--limit markdown-bytes=<bytes>`");
         return (None, report);
     }
@@ -73,7 +84,10 @@ pub fn read(file: &str, folder: &str, bytes: &[u8], limits: &Limits) -> (Option<
 
 /// The fields of the frontmatter as they stand, as JSON. Where agents would have to guess there are none; why
 /// is a fragment that goes on after the file.
-pub fn fields_as_written(bytes: &[u8], limits: &Limits) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+pub fn frontmatter_json(
+    bytes: &[u8],
+    limits: &Limits,
+) -> Result<serde_json::Map<String, serde_json::Value>, String> {
     if bytes.len() as u64 > limits.markdown_bytes {
         return Err(format!("has more than {} bytes", limits.markdown_bytes));
     }
@@ -82,7 +96,7 @@ pub fn fields_as_written(bytes: &[u8], limits: &Limits) -> Result<serde_json::Ma
         return Err("starts with a byte-order mark".into());
     }
     let mut report = Report::new(SKILL_FILE, "");
-    let root = frontmatter(text, limits, &mut report).and_then(|front| front.root);
+    let root = read_frontmatter(text, limits, &mut report).and_then(|front| front.root);
     match root.filter(|_| report.findings.is_empty()).map(|root| root.to_core_json()) {
         Some(Some(serde_json::Value::Object(fields))) => Ok(fields),
         Some(None) => Err("says what JSON cannot".into()),
@@ -90,34 +104,44 @@ pub fn fields_as_written(bytes: &[u8], limits: &Limits) -> Result<serde_json::Ma
     }
 }
 
-fn read_text(text: &str, folder: &str, limits: &Limits, report: &mut Report) -> Skill {
-    let Some(front) = frontmatter(text, limits, report) else {
-        return Skill { body: text.len() - text.trim_start_matches('\u{feff}').len(), ..Skill::default() };
+fn read_text(text: &str, folder: &str, limits: &Limits, report: &mut Report) -> SkillMetadata {
+    let Some(front) = read_frontmatter(text, limits, report) else {
+        return SkillMetadata {
+            body_start: text.len() - text.trim_start_matches('\u{feff}').len(),
+            ..SkillMetadata::default()
+        };
     };
     let block = front.block.clone();
     let skill = match front.root.as_ref().map(|root| (&root.value, root)) {
-        Some((Value::Map(pairs), root)) => fields::read(&Block { pairs, block, root }, folder, report),
+        Some((YamlValue::Map(pairs), root)) => {
+            fields::read_fields(&FrontmatterFields { pairs, span: block, root }, folder, report)
+        }
         // Nothing between the lines: both fields are missing.
-        Some((_, root)) if root.is_null() => fields::read(&Block { pairs: &[], block, root }, folder, report),
+        Some((_, root)) if root.is_null() => fields::read_fields(
+            &FrontmatterFields { pairs: &[], span: block, root },
+            folder,
+            report,
+        ),
         Some(_) => {
             report
                 .error(&AS_01, front.block, "the frontmatter is not a mapping")
                 .help("write `name: …` and `description: …`");
-            Skill::default()
+            SkillMetadata::default()
         }
-        None => Skill::default(),
+        None => SkillMetadata::default(),
     };
-    Skill { body: front.body, ..skill }
+    SkillMetadata { body_start: front.body_start, ..skill }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read_all(text: &str) -> (Skill, Vec<String>) {
+    fn read_all(text: &str) -> (SkillMetadata, Vec<String>) {
         let (skill, report) = read("SKILL.md", "a", text.as_bytes(), &Limits::default());
-        let show =
-            |finding: &crate::Finding| format!("{} {} {}", report.place(finding), finding.check.id, finding.message);
+        let show = |finding: &crate::Finding| {
+            format!("{} {} {}", report.format_location(finding), finding.check.id, finding.message)
+        };
         (skill.unwrap(), report.findings.iter().map(show).collect())
     }
 
@@ -128,9 +152,10 @@ mod tests {
 
     #[test]
     fn as_01_frontmatter_is_what_stands_between_the_dashes() {
-        let (skill, findings) = read_all("---\nname: a\ndescription: b\n---\n# Body\n\n---\nmore\n");
+        let (skill, findings) =
+            read_all("---\nname: a\ndescription: b\n---\n# Body\n\n---\nmore\n");
         assert_eq!((skill.name.as_deref(), skill.description.as_deref()), (Some("a"), Some("b")));
-        assert_eq!(skill.body, "---\nname: a\ndescription: b\n---\n".len());
+        assert_eq!(skill.body_start, "---\nname: a\ndescription: b\n---\n".len());
         assert_eq!(findings, [""; 0]);
         let crlf = "---\r\nname: a\r\ndescription: b\r\n---\r\nBody";
         assert_eq!(named(crlf), (Some("a".into()), Some("b".into())));
@@ -143,7 +168,7 @@ mod tests {
     fn as_01_dashes_inside_a_quoted_value_do_not_end_the_block() {
         let text = "---\nname: a\ndescription: \"one\n---\n  two\"\n---\nBody\n";
         let (skill, _) = read_all(text);
-        assert_eq!(&text[skill.body..], "Body\n");
+        assert_eq!(&text[skill.body_start..], "Body\n");
         assert_eq!(skill.name.as_deref(), Some("a"));
     }
 
@@ -187,9 +212,11 @@ mod tests {
             let (_, findings) = read_all(&format!("---\nname: {name}\ndescription: x\n---\n"));
             assert_eq!(findings, [format!("SKILL.md:2:7 AS-02 {message}")]);
         }
-        let (_, findings) = read_all(&format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1025)));
+        let (_, findings) =
+            read_all(&format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1025)));
         assert_eq!(findings, ["SKILL.md:3:14 AS-02 the description has 1025 characters"]);
-        let (_, findings) = read_all(&format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1024)));
+        let (_, findings) =
+            read_all(&format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1024)));
         assert_eq!(findings, [""; 0]);
     }
 }

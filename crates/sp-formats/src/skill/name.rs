@@ -7,29 +7,29 @@ use thiserror::Error;
 use crate::printable::printable;
 
 /// The longest name.
-const MAX_CHARS: usize = 64;
+const MAX_SKILL_NAME_LEN: usize = 64;
 
 /// Why a text is no skill's name: a fragment that goes on after "the name".
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NameError {
+pub enum SkillNameError {
     /// It has no characters.
     #[error("is empty")]
     Empty,
     /// It is too long.
-    #[error("has {0} characters, and {MAX_CHARS} are the most")]
+    #[error("has {0} characters, and {MAX_SKILL_NAME_LEN} are the most")]
     TooLong(usize),
     /// A character that is not allowed.
     #[error("has `{}` in it", printable(.0.encode_utf8(&mut [0; 4])))]
-    Character(char),
+    InvalidCharacter(char),
     /// A hyphen at its start.
     #[error("starts with a hyphen")]
-    Leading,
+    LeadingHyphen,
     /// A hyphen at its end.
     #[error("ends with a hyphen")]
-    Trailing,
+    TrailingHyphen,
     /// Two hyphens together.
     #[error("has two hyphens in a row")]
-    Double,
+    DoubleHyphen,
 }
 
 /// A skill's name: words of a-z and 0-9 with single hyphens between them, 64 characters at the most.
@@ -38,23 +38,23 @@ pub struct SkillName(String);
 
 impl SkillName {
     /// Checks a name.
-    pub fn new(name: &str) -> Result<Self, NameError> {
+    pub fn new(name: &str) -> Result<Self, SkillNameError> {
         let foreign = name.chars().find(|c| !matches!(c, 'a'..='z' | '0'..='9' | '-'));
         match (name.chars().count(), foreign) {
-            (0, _) => Err(NameError::Empty),
-            (length, _) if length > MAX_CHARS => Err(NameError::TooLong(length)),
-            (_, Some(c)) => Err(NameError::Character(c)),
-            _ if name.starts_with('-') => Err(NameError::Leading),
-            _ if name.ends_with('-') => Err(NameError::Trailing),
-            _ if name.contains("--") => Err(NameError::Double),
+            (0, _) => Err(SkillNameError::Empty),
+            (length, _) if length > MAX_SKILL_NAME_LEN => Err(SkillNameError::TooLong(length)),
+            (_, Some(c)) => Err(SkillNameError::InvalidCharacter(c)),
+            _ if name.starts_with('-') => Err(SkillNameError::LeadingHyphen),
+            _ if name.ends_with('-') => Err(SkillNameError::TrailingHyphen),
+            _ if name.contains("--") => Err(SkillNameError::DoubleHyphen),
             _ => Ok(Self(name.into())),
         }
     }
 
     /// The name that an execution identifier means: `convert_to_pdf` runs `convert-to-pdf`.
-    pub fn from_identifier(identifier: &str) -> Result<Self, NameError> {
+    pub fn from_identifier(identifier: &str) -> Result<Self, SkillNameError> {
         match identifier.contains('-') {
-            true => Err(NameError::Character('-')),
+            true => Err(SkillNameError::InvalidCharacter('-')),
             false => Self::new(&identifier.replace('_', "-")),
         }
     }
@@ -88,23 +88,29 @@ mod tests {
             assert_eq!(SkillName::new(good).unwrap().as_str(), good);
         }
         for (bad, why) in [
-            ("", NameError::Empty),
-            ("A", NameError::Character('A')),
-            ("a_b", NameError::Character('_')),
-            ("-a", NameError::Leading),
-            ("a-", NameError::Trailing),
-            ("a--b", NameError::Double),
-            ("é", NameError::Character('é')),
+            ("", SkillNameError::Empty),
+            ("A", SkillNameError::InvalidCharacter('A')),
+            ("a_b", SkillNameError::InvalidCharacter('_')),
+            ("-a", SkillNameError::LeadingHyphen),
+            ("a-", SkillNameError::TrailingHyphen),
+            ("a--b", SkillNameError::DoubleHyphen),
+            ("é", SkillNameError::InvalidCharacter('é')),
         ] {
             assert_eq!(SkillName::new(bad), Err(why));
         }
-        assert_eq!(SkillName::new(&"a".repeat(65)), Err(NameError::TooLong(65)));
+        assert_eq!(SkillName::new(&"a".repeat(65)), Err(SkillNameError::TooLong(65)));
     }
 
     #[test]
     fn sb_05_only_identifiers_have_underscores() {
-        assert_eq!(SkillName::from_identifier("convert_to_pdf").unwrap().as_str(), "convert-to-pdf");
-        assert_eq!(SkillName::from_identifier("convert-to-pdf"), Err(NameError::Character('-')));
+        assert_eq!(
+            SkillName::from_identifier("convert_to_pdf").unwrap().as_str(),
+            "convert-to-pdf"
+        );
+        assert_eq!(
+            SkillName::from_identifier("convert-to-pdf"),
+            Err(SkillNameError::InvalidCharacter('-'))
+        );
         assert!(SkillName::from_identifier("_a").is_err());
     }
 

@@ -6,39 +6,43 @@ use std::time::Duration;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use crate::mcp::server::Server;
-use crate::mcp::shelf::Desk;
-use crate::mcp::stdio::MOST_BYTES;
+use crate::mcp::backend::BackendProvider;
+use crate::mcp::handler::McpHandler;
+use crate::mcp::stdio::MAX_MESSAGE_BYTES;
 
 /// Answers requests.
-pub type Endpoint<D> = StreamableHttpService<Server<D>, NeverSessionManager>;
+pub type McpEndpoint<D> = StreamableHttpService<McpHandler<D>, NeverSessionManager>;
 
 /// How a connection is kept open while something takes long.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Whom the door is open to. A page in a browser of this machine could ask as well, in the name of a server that it
 /// comes from; so hosts and origins are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum McpAccess {
     /// Whoever asks this machine by its own name.
     Loopback,
     /// Whoever was let in already, by a token.
-    Opened,
+    Authenticated,
 }
 
 /// The endpoint of a desk.
-pub fn endpoint<D: Desk>(desk: Arc<D>, door: Door) -> Endpoint<D> {
+pub fn endpoint<D: BackendProvider>(desk: Arc<D>, door: McpAccess) -> McpEndpoint<D> {
     const LOOPBACK: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
-        .with_sse_keep_alive(Some(KEEP_ALIVE))
-        .with_max_request_body_bytes(MOST_BYTES)
+        .with_sse_keep_alive(Some(KEEP_ALIVE_INTERVAL))
+        .with_max_request_body_bytes(MAX_MESSAGE_BYTES)
         .with_allowed_origins(LOOPBACK);
     let config = match door {
-        Door::Loopback => config,
-        Door::Opened => config.disable_allowed_hosts(),
+        McpAccess::Loopback => config,
+        McpAccess::Authenticated => config.disable_allowed_hosts(),
     };
-    let server = Server::new(desk);
-    StreamableHttpService::new(move || Ok(server.clone()), Arc::new(NeverSessionManager::default()), config)
+    let server = McpHandler::new(desk);
+    StreamableHttpService::new(
+        move || Ok(server.clone()),
+        Arc::new(NeverSessionManager::default()),
+        config,
+    )
 }

@@ -7,19 +7,19 @@
 //! No verb lives here alone: every tool calls the engine as a command does, and everything that is served can be
 //! had on the command line. What comes from files is data; nothing hidden in it reaches an agent unmarked.
 
-mod answer;
+mod backend;
 mod cursor;
-mod extension;
+mod handler;
 mod http;
 mod local;
-mod pages;
+mod pagination;
 mod pending;
 mod prompts;
 mod resources;
+mod response;
 mod schema;
 pub(crate) mod serve_http;
-mod server;
-mod shelf;
+mod skills_extension;
 mod stdio;
 mod tools;
 
@@ -30,33 +30,42 @@ use rmcp::service::{RoleServer, RunningService};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::signal::unix::{SignalKind, signal};
 
-pub use crate::mcp::http::{Door, Endpoint, endpoint};
-pub use crate::mcp::local::{Local, LocalSettings, Silent, Writing};
+pub use crate::mcp::backend::{
+    BackendProvider, McpBackend, McpContextPack, McpPackageSummary, McpPage, McpSkillSummary,
+    SharedBackend,
+};
+pub use crate::mcp::handler::McpHandler;
+pub use crate::mcp::http::{McpAccess, McpEndpoint, endpoint};
+pub use crate::mcp::local::{LocalBackend, LocalBackendSettings, SilentListener, WriteAccess};
 pub use crate::mcp::serve_http::{McpSettings, serve_mcp};
-pub use crate::mcp::server::Server;
-pub use crate::mcp::shelf::{Desk, Only, PackCard, PackageCard, Paged, Shelf, SkillCard};
-pub use crate::mcp::stdio::{MOST_BYTES, no_message};
-pub use crate::mcp::tools::{About, Call, Effect, Progress, Reach, Tool, common, knowledge};
+pub use crate::mcp::stdio::{MAX_MESSAGE_BYTES, invalid_message_response};
+pub use crate::mcp::tools::{
+    McpTool, ToolCall, ToolEffect, ToolProgress, ToolReach, ToolSpec, common, knowledge,
+};
 pub use rmcp::model::Extensions;
 
-use crate::mcp::stdio::Lines;
+use crate::mcp::stdio::LineTransport;
 
 /// Maximum time that a process spends on running requests after it was asked to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves one client that writes lines and reads lines, until its input has ended and every request has its response,
 /// until it closes the output, or until `shutdown` completes. On shutdown, running requests are cancelled.
-pub async fn serve_lines<D, R, W>(desk: Arc<D>, input: R, output: W, shutdown: impl Future<Output = ()>)
-where
-    D: Desk,
+pub async fn serve_lines<D, R, W>(
+    desk: Arc<D>,
+    input: R,
+    output: W,
+    shutdown: impl Future<Output = ()>,
+) where
+    D: BackendProvider,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let transport = Lines::new(input, output);
+    let transport = LineTransport::new(input, output);
     let pending = transport.pending().clone();
     let mut shutdown = std::pin::pin!(shutdown);
     let running = tokio::select! {
-        running = begin(Server::new(desk), transport) => running,
+        running = start_session(McpHandler::new(desk), transport) => running,
         () = &mut shutdown => return,
     };
     let Some(running) = running else { return };
@@ -75,9 +84,12 @@ where
 
 /// Waits for the message that starts a session. A message that cannot start one was answered, or needs no answer, so
 /// the next one is tried. Returns `None` if the connection ends before.
-async fn begin<D, R, W>(server: Server<D>, transport: Lines<R, W>) -> Option<RunningService<RoleServer, Server<D>>>
+async fn start_session<D, R, W>(
+    server: McpHandler<D>,
+    transport: LineTransport<R, W>,
+) -> Option<RunningService<RoleServer, McpHandler<D>>>
 where
-    D: Desk,
+    D: BackendProvider,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
@@ -90,8 +102,9 @@ where
 }
 
 /// Serves this process's parent over stdin and stdout, until stdin ends or the process is asked to end.
-pub fn serve_stdio<D: Desk>(desk: Arc<D>) -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+pub fn serve_stdio<D: BackendProvider>(desk: Arc<D>) -> std::io::Result<()> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let mut terminated = signal(SignalKind::terminate())?;
         let mut interrupted = signal(SignalKind::interrupt())?;

@@ -16,26 +16,26 @@ use tokio::sync::watch;
 
 /// The state of one connection. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Pending(Arc<watch::Sender<State>>);
+pub(crate) struct PendingRequests(Arc<watch::Sender<PendingState>>);
 
 #[derive(Default)]
-struct State {
+struct PendingState {
     in_flight: HashSet<RequestId>,
     writes: usize,
     input_ended: bool,
     output_failed: bool,
 }
 
-impl State {
+impl PendingState {
     fn is_complete(&self) -> bool {
         // Nobody reads what would be written to a closed output, so nothing is owed any more.
         self.output_failed || (self.input_ended && self.in_flight.is_empty() && self.writes == 0)
     }
 }
 
-impl Pending {
+impl PendingRequests {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(watch::Sender::new(State::default())))
+        Self(Arc::new(watch::Sender::new(PendingState::default())))
     }
 
     /// Registers a request. Returns false if a request with this ID is already in flight.
@@ -79,12 +79,12 @@ impl Pending {
     /// Waits until the input has ended and every response is written, or the output is closed.
     pub(crate) async fn completed(&self) {
         // It cannot fail: the sender lives as long as `self`.
-        let _ = self.0.subscribe().wait_for(State::is_complete).await;
+        let _ = self.0.subscribe().wait_for(PendingState::is_complete).await;
     }
 }
 
 /// A message that is being written, until it is dropped.
-pub(crate) struct PendingWrite(Pending);
+pub(crate) struct PendingWrite(PendingRequests);
 
 impl Drop for PendingWrite {
     fn drop(&mut self) {
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_complete_when_the_input_has_ended_and_nothing_is_owed() {
-        let pending = Pending::new();
+        let pending = PendingRequests::new();
         let id = RequestId::Number(1);
         assert!(pending.begin(&id) && !pending.begin(&id));
         pending.end_input();
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_connection_whose_output_is_closed_is_complete() {
-        let pending = Pending::new();
+        let pending = PendingRequests::new();
         assert!(pending.begin(&RequestId::Number(1)));
         pending.fail_output();
         assert!(pending.is_complete());

@@ -3,15 +3,15 @@
 use rmcp::ErrorData;
 use rmcp::model::{CacheScope, GetPromptResult, ListPromptsResult, Prompt, PromptMessage, Role};
 use sp_engine::hidden;
-use sp_formats::context_pack::{PROMPTS, prompts, without_frontmatter};
+use sp_formats::context_pack::{PROMPTS_FILE, read_prompts, without_frontmatter};
 use sp_formats::printable::printable;
 
-use crate::mcp::answer::failed;
-use crate::mcp::pages::{TTL_MS, page};
-use crate::mcp::shelf::Shelf;
+use crate::mcp::backend::McpBackend;
+use crate::mcp::pagination::{TTL_MS, paginate};
+use crate::mcp::response::internal_error;
 
 /// A prompt of a pack, with the name by which it is asked for.
-struct Named {
+struct NamedPrompt {
     name: String,
     title: String,
     pack: String,
@@ -19,36 +19,51 @@ struct Named {
 }
 
 /// Every prompt. Its name is made of its heading, and a number tells those apart that would be called the same.
-fn all<S: Shelf>(shelf: &S) -> Result<Vec<Named>, ErrorData> {
-    let mut found: Vec<Named> = Vec::new();
-    for pack in shelf.packs().map_err(|e| failed(&e))? {
-        let Some(text) = pack.files.get(PROMPTS).and_then(|bytes| std::str::from_utf8(bytes).ok()) else { continue };
-        for prompt in prompts(without_frontmatter(text)) {
-            let name = free(slug(&prompt.title), |name| found.iter().any(|one| one.name == name));
+fn all_prompts<S: McpBackend>(shelf: &S) -> Result<Vec<NamedPrompt>, ErrorData> {
+    let mut found: Vec<NamedPrompt> = Vec::new();
+    for pack in shelf.context_packs().map_err(|e| internal_error(&e))? {
+        let Some(text) =
+            pack.files.get(PROMPTS_FILE).and_then(|bytes| std::str::from_utf8(bytes).ok())
+        else {
+            continue;
+        };
+        for prompt in read_prompts(without_frontmatter(text)) {
+            let name =
+                unique_name(slug(&prompt.title), |name| found.iter().any(|one| one.name == name));
             let shown = |text: &str| hidden::mark(text).into_owned();
-            found.push(Named { name, title: shown(&prompt.title), pack: shown(&pack.name), text: shown(&prompt.text) });
+            found.push(NamedPrompt {
+                name,
+                title: shown(&prompt.title),
+                pack: shown(&pack.name),
+                text: shown(&prompt.text),
+            });
         }
     }
     Ok(found)
 }
 
 /// The name, or the first with a number that nobody has.
-fn free(base: String, is_taken: impl Fn(&str) -> bool) -> String {
-    let numbered = (2..).map(|number: usize| format!("{base}-{number}")).find(|name| !is_taken(name));
+fn unique_name(base: String, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered =
+        (2..).map(|number: usize| format!("{base}-{number}")).find(|name| !is_taken(name));
     if is_taken(&base) { numbered.unwrap_or(base) } else { base }
 }
 
 fn slug(title: &str) -> String {
     let lower = title.to_lowercase();
-    let words: Vec<&str> = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     if words.is_empty() { "prompt".into() } else { words.join("-").chars().take(64).collect() }
 }
 
 /// A page of prompts.
-pub(crate) fn list<S: Shelf>(shelf: &S, given: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
-    let all = all(shelf)?;
-    let (page, next) = page(&all, given, |one| &one.name)?;
-    let shown = |one: &Named| {
+pub(crate) fn list<S: McpBackend>(
+    shelf: &S,
+    given: Option<&str>,
+) -> Result<ListPromptsResult, ErrorData> {
+    let all = all_prompts(shelf)?;
+    let (page, next) = paginate(&all, given, |one| &one.name)?;
+    let shown = |one: &NamedPrompt| {
         let about = format!("A prompt of the context pack `{}`", one.pack);
         Prompt::new(&one.name, Some(about), None).with_title(&one.title)
     };
@@ -58,10 +73,11 @@ pub(crate) fn list<S: Shelf>(shelf: &S, given: Option<&str>) -> Result<ListPromp
 }
 
 /// A prompt.
-pub(crate) fn get<S: Shelf>(shelf: &S, name: &str) -> Result<GetPromptResult, ErrorData> {
-    let found = all(shelf)?.into_iter().find(|one| one.name == name);
-    let found = found
-        .ok_or_else(|| ErrorData::invalid_params(format!("there is no prompt called `{}`", printable(name)), None))?;
+pub(crate) fn get<S: McpBackend>(shelf: &S, name: &str) -> Result<GetPromptResult, ErrorData> {
+    let found = all_prompts(shelf)?.into_iter().find(|one| one.name == name);
+    let found = found.ok_or_else(|| {
+        ErrorData::invalid_params(format!("there is no prompt called `{}`", printable(name)), None)
+    })?;
     let message = PromptMessage::new_text(Role::User, found.text);
     Ok(GetPromptResult::new(vec![message]).with_description(found.title))
 }
@@ -74,7 +90,7 @@ mod tests {
     fn mc_04_no_two_prompts_have_one_name() {
         let mut names: Vec<String> = Vec::new();
         for title in ["A 2", "A", "A", "a!", "\u{3164}\u{3164}", "日本語"] {
-            let name = free(slug(title), |name| names.iter().any(|known| known == name));
+            let name = unique_name(slug(title), |name| names.iter().any(|known| known == name));
             names.push(name);
         }
         assert_eq!(names, ["a-2", "a", "a-3", "a-4", "prompt", "prompt-2"]);

@@ -30,7 +30,7 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Arc<JsonObject> {
 fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
-            without_null(object);
+            remove_null(object);
             object.remove("format");
             if object.get("default").is_some_and(Value::is_null) {
                 object.remove("default");
@@ -38,7 +38,9 @@ fn simplify(schema: &mut Value) {
             for (key, value) in object.iter_mut() {
                 match (key.as_str(), value) {
                     // What stands here are names of members, whatever they are called.
-                    ("properties", Value::Object(members)) => members.values_mut().for_each(simplify),
+                    ("properties", Value::Object(members)) => {
+                        members.values_mut().for_each(simplify)
+                    }
                     (_, value) => simplify(value),
                 }
             }
@@ -49,7 +51,7 @@ fn simplify(schema: &mut Value) {
 }
 
 /// `["integer", "null"]` is an integer, and so is what is one of an integer and null.
-fn without_null(object: &mut Map<String, Value>) {
+fn remove_null(object: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = object.get_mut("type") {
         types.retain(|one| one != "null");
         if let [one] = types.as_slice() {
@@ -70,21 +72,21 @@ fn without_null(object: &mut Map<String, Value>) {
         for (key, value) in only {
             object.entry(key).or_insert(value);
         }
-        without_null(object);
+        remove_null(object);
     }
 }
 
 /// A value without members that are null, as its schema has it, and with nothing hidden in its texts.
-pub(crate) fn cleaned(value: Value) -> Value {
+pub(crate) fn clean_value(value: Value) -> Value {
     match value {
         Value::Object(object) => Value::Object(
             object
                 .into_iter()
                 .filter(|(_, value)| !value.is_null())
-                .map(|(key, value)| (mark(&key).into_owned(), cleaned(value)))
+                .map(|(key, value)| (mark(&key).into_owned(), clean_value(value)))
                 .collect(),
         ),
-        Value::Array(items) => items.into_iter().map(cleaned).collect(),
+        Value::Array(items) => items.into_iter().map(clean_value).collect(),
         Value::String(text) => Value::String(mark(&text).into_owned()),
         other => other,
     }
@@ -124,7 +126,7 @@ mod tests {
     #[test]
     fn mc_06_what_is_null_is_left_out() {
         let value = serde_json::json!({"a": null, "b": [{"c": null, "d": 1}], "e": "x\u{202e}y"});
-        let cleaned = cleaned(value);
+        let cleaned = clean_value(value);
         assert_eq!(cleaned["b"], serde_json::json!([{"d": 1}]));
         assert!(cleaned.get("a").is_none());
         assert!(!cleaned["e"].as_str().unwrap().contains('\u{202e}'));

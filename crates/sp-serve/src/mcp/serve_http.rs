@@ -17,16 +17,16 @@ use tower::limit::GlobalConcurrencyLimitLayer;
 
 use crate::connections::{self, bearer_token, shutdown_signal};
 use crate::error::ServeError;
-use crate::mcp::http::{Door, Endpoint, endpoint};
-use crate::mcp::shelf::Desk;
-use crate::mcp::stdio::{MOST_BYTES, no_message};
+use crate::mcp::backend::BackendProvider;
+use crate::mcp::http::{McpAccess, McpEndpoint, endpoint};
+use crate::mcp::stdio::{MAX_MESSAGE_BYTES, invalid_message_response};
 
 /// The path at which MCP is spoken.
-pub(crate) const PATH: &str = "/mcp";
+pub(crate) const MCP_PATH: &str = "/mcp";
 /// How many requests are answered at once; the others wait.
-const AT_ONCE: usize = 256;
+const MAX_CONCURRENT_REQUESTS: usize = 256;
 /// How long a request may take to come.
-const PATIENCE: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How MCP is served over HTTP.
 pub struct McpSettings {
@@ -37,58 +37,81 @@ pub struct McpSettings {
 }
 
 /// Serves a desk until it is told to stop.
-pub fn serve_mcp<D: Desk>(
+pub fn serve_mcp<D: BackendProvider>(
     settings: &McpSettings,
     desk: Arc<D>,
     started: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
     let door = match &settings.token {
-        None => Door::Loopback,
-        Some(_) => Door::Opened,
+        None => McpAccess::Loopback,
+        Some(_) => McpAccess::Authenticated,
     };
     let endpoint = endpoint(desk, door);
     let wanted = settings.token.as_deref().map(|token| Digest::of(token.as_bytes()));
     let router = Router::new()
-        .route(PATH, any(async move |request: Request| ask(&endpoint, request).await))
-        .layer(from_fn_with_state(wanted, only_with_token))
-        .layer(GlobalConcurrencyLimitLayer::new(AT_ONCE));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Run)?;
+        .route(
+            MCP_PATH,
+            any(async move |request: Request| handle_request(&endpoint, request).await),
+        )
+        .layer(from_fn_with_state(wanted, require_token))
+        .layer(GlobalConcurrencyLimitLayer::new(MAX_CONCURRENT_REQUESTS));
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Io)?;
     runtime.block_on(async {
-        let listener = TcpListener::bind(settings.listen).await.map_err(|e| ServeError::Listen(settings.listen, e))?;
-        started(listener.local_addr().map_err(ServeError::Run)?);
-        connections::run(listener, router, PATIENCE, shutdown_signal()).await;
+        let listener = TcpListener::bind(settings.listen)
+            .await
+            .map_err(|e| ServeError::Listen(settings.listen, e))?;
+        started(listener.local_addr().map_err(ServeError::Io)?);
+        connections::run(listener, router, READ_TIMEOUT, shutdown_signal()).await;
         Ok(())
     })
 }
 
 /// Asks an endpoint. What is no message is refused as JSON-RPC asks, where the endpoint would say so in a text.
-pub(crate) async fn ask<D: Desk>(endpoint: &Endpoint<D>, request: Request) -> Response {
+pub(crate) async fn handle_request<D: BackendProvider>(
+    endpoint: &McpEndpoint<D>,
+    request: Request,
+) -> Response {
     let (parts, body) = request.into_parts();
-    let bytes = match tokio::time::timeout(PATIENCE, to_bytes(body, MOST_BYTES)).await {
+    let bytes = match tokio::time::timeout(READ_TIMEOUT, to_bytes(body, MAX_MESSAGE_BYTES)).await {
         Ok(Ok(bytes)) => bytes,
-        Ok(Err(_)) => return (StatusCode::PAYLOAD_TOO_LARGE, "that is more than is taken here\n").into_response(),
-        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "that takes too long to come\n").into_response(),
+        Ok(Err(_)) => {
+            return (StatusCode::PAYLOAD_TOO_LARGE, "that is more than is taken here\n")
+                .into_response();
+        }
+        Err(_) => {
+            return (StatusCode::REQUEST_TIMEOUT, "that takes too long to come\n").into_response();
+        }
     };
-    let response = endpoint.handle(Request::from_parts(parts, Body::from(bytes.clone()))).await.map(Body::new);
-    let told = (response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE).then(|| no_message(&bytes)).flatten();
+    let response =
+        endpoint.handle(Request::from_parts(parts, Body::from(bytes.clone()))).await.map(Body::new);
+    let told = (response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE)
+        .then(|| invalid_message_response(&bytes))
+        .flatten();
     match told {
-        Some(told) => (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], told).into_response(),
+        Some(told) => (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], told)
+            .into_response(),
         None => response,
     }
 }
 
 /// Lets nobody in without the token, if there is one. Hashes are compared, which tell nothing by their time.
-async fn only_with_token(Extracted(wanted): Extracted<Option<Digest>>, request: Request, next: Next) -> Response {
+async fn require_token(
+    Extracted(wanted): Extracted<Option<Digest>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let given = bearer_token(request.headers()).flatten().map(|token| Digest::of(token.as_bytes()));
     if wanted.is_some_and(|wanted| given != Some(wanted)) {
-        return refused();
+        return unauthorized_response();
     }
     next.run(request).await
 }
 
 /// What whoever has no token is told.
-fn refused() -> Response {
-    let mut response = (StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`\n").into_response();
+fn unauthorized_response() -> Response {
+    let mut response = (StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`\n")
+        .into_response();
     response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use rmcp::ErrorData;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ErrorCode, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ErrorCode, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage,
 };
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -16,21 +17,25 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
 
-use crate::mcp::pending::Pending;
+use crate::mcp::pending::PendingRequests;
 
 /// A message has so many bytes at the most.
-pub const MOST_BYTES: usize = 4 * 1024 * 1024;
+pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// The transport of one client. Clones share the connection, so that a handshake that failed can be tried again.
-pub(crate) struct Lines<R, W> {
+pub(crate) struct LineTransport<R, W> {
     input: Arc<Mutex<LineReader<R>>>,
     output: Arc<Mutex<W>>,
-    pending: Pending,
+    pending: PendingRequests,
 }
 
-impl<R, W> Clone for Lines<R, W> {
+impl<R, W> Clone for LineTransport<R, W> {
     fn clone(&self) -> Self {
-        Self { input: Arc::clone(&self.input), output: Arc::clone(&self.output), pending: self.pending.clone() }
+        Self {
+            input: Arc::clone(&self.input),
+            output: Arc::clone(&self.output),
+            pending: self.pending.clone(),
+        }
     }
 }
 
@@ -45,22 +50,22 @@ struct LineReader<R> {
 }
 
 /// What came in.
-enum Incoming {
+enum IncomingLine {
     Message(Box<ClientJsonRpcMessage>),
-    Refused(ErrorData, Option<RequestId>),
-    Nothing,
+    Invalid(ErrorData, Option<RequestId>),
+    Ignored,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
     /// Reads the next line. Returns `None` at the end of the input; the last line needs no line feed.
-    async fn next(&mut self) -> Option<Incoming> {
+    async fn next(&mut self) -> Option<IncomingLine> {
         while !self.ended {
             // An input that cannot be read any further has ended.
             let here = self.input.fill_buf().await.unwrap_or_default();
             self.ended = here.is_empty();
             let end = here.iter().position(|byte| *byte == b'\n');
             let taken = end.unwrap_or(here.len());
-            self.too_long |= self.line.len() + taken > MOST_BYTES;
+            self.too_long |= self.line.len() + taken > MAX_MESSAGE_BYTES;
             match self.too_long {
                 true => self.line.clear(),
                 false => self.line.extend_from_slice(&here[..taken]),
@@ -69,8 +74,8 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             if end.is_some() || self.ended {
                 let line = std::mem::take(&mut self.line);
                 return Some(match std::mem::take(&mut self.too_long) {
-                    true => Incoming::Refused(too_long(), None),
-                    false => read(&line),
+                    true => IncomingLine::Invalid(message_too_long(), None),
+                    false => parse_line(&line),
                 });
             }
         }
@@ -78,21 +83,26 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 }
 
-impl<R, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
+impl<R, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
     pub(crate) fn new(input: R, output: W) -> Self
     where
         R: AsyncRead,
     {
         let input = BufReader::with_capacity(64 * 1024, input);
         Self {
-            input: Arc::new(Mutex::new(LineReader { input, line: Vec::new(), too_long: false, ended: false })),
+            input: Arc::new(Mutex::new(LineReader {
+                input,
+                line: Vec::new(),
+                too_long: false,
+                ended: false,
+            })),
             output: Arc::new(Mutex::new(output)),
-            pending: Pending::new(),
+            pending: PendingRequests::new(),
         }
     }
 
     /// What this connection still owes its client.
-    pub(crate) fn pending(&self) -> &Pending {
+    pub(crate) fn pending(&self) -> &PendingRequests {
         &self.pending
     }
 
@@ -115,14 +125,16 @@ impl<R, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
     }
 
     /// Keeps account of a message that was read. Returns the error that answers it if it cannot be passed on.
-    fn accept(&self, message: &ClientJsonRpcMessage) -> Option<(ErrorData, RequestId)> {
+    fn track_message(&self, message: &ClientJsonRpcMessage) -> Option<(ErrorData, RequestId)> {
         match message {
             JsonRpcMessage::Request(request) if !self.pending.begin(&request.id) => {
-                let error = ErrorData::invalid_request("a request with this ID is still in progress", None);
+                let error =
+                    ErrorData::invalid_request("a request with this ID is still in progress", None);
                 return Some((error, request.id.clone()));
             }
             JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
                     self.pending.cancel(id);
@@ -134,7 +146,10 @@ impl<R, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
     }
 }
 
-async fn write_line<W: AsyncWrite + Unpin>(output: &Mutex<W>, message: &ServerJsonRpcMessage) -> io::Result<()> {
+async fn write_line<W: AsyncWrite + Unpin>(
+    output: &Mutex<W>,
+    message: &ServerJsonRpcMessage,
+) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(message)?;
     bytes.push(b'\n');
     let mut output = output.lock().await;
@@ -142,53 +157,64 @@ async fn write_line<W: AsyncWrite + Unpin>(output: &Mutex<W>, message: &ServerJs
     output.flush().await
 }
 
-fn too_long() -> ErrorData {
-    ErrorData::invalid_request(format!("a message has {MOST_BYTES} bytes at the most"), None)
+fn message_too_long() -> ErrorData {
+    ErrorData::invalid_request(format!("a message has {MAX_MESSAGE_BYTES} bytes at the most"), None)
 }
 
 /// Reads a line. What is JSON but no message is refused with the id that it has.
-fn read(line: &[u8]) -> Incoming {
+fn parse_line(line: &[u8]) -> IncomingLine {
     if line.iter().all(u8::is_ascii_whitespace) {
-        return Incoming::Nothing;
+        return IncomingLine::Ignored;
     }
     let why = match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
-        Ok(message) => return Incoming::Message(Box::new(message)),
+        Ok(message) => return IncomingLine::Message(Box::new(message)),
         Err(why) => why,
     };
     let Ok(value) = serde_json::from_slice::<Value>(line) else {
         let message = format!("this is no JSON: {why}");
-        return Incoming::Refused(ErrorData::new(ErrorCode::PARSE_ERROR, message, None), None);
+        return IncomingLine::Invalid(ErrorData::new(ErrorCode::PARSE_ERROR, message, None), None);
     };
     if value.is_array() {
-        return Incoming::Refused(ErrorData::invalid_request("messages come one by one, not in a list", None), None);
+        return IncomingLine::Invalid(
+            ErrorData::invalid_request("messages come one by one, not in a list", None),
+            None,
+        );
     }
     let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
     // A notification gets no answer, whatever is wrong with it.
     match value.get("method").is_some() && value.get("id").is_none() {
-        true => Incoming::Nothing,
-        false => Incoming::Refused(ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None), id),
+        true => IncomingLine::Ignored,
+        false => IncomingLine::Invalid(
+            ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None),
+            id,
+        ),
     }
 }
 
 /// What a body that is no message is answered, as JSON-RPC asks; none if it is one.
-pub fn no_message(body: &[u8]) -> Option<Vec<u8>> {
-    let (error, id) = match read(body) {
-        Incoming::Message(_) => return None,
-        Incoming::Refused(error, id) => (error, id),
+pub fn invalid_message_response(body: &[u8]) -> Option<Vec<u8>> {
+    let (error, id) = match parse_line(body) {
+        IncomingLine::Message(_) => return None,
+        IncomingLine::Invalid(error, id) => (error, id),
         // Over HTTP everything is answered.
-        Incoming::Nothing => (ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None), None),
+        IncomingLine::Ignored => {
+            (ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None), None)
+        }
     };
     serde_json::to_vec(&ServerJsonRpcMessage::error(error, id)).ok()
 }
 
-impl<R, W> Transport<RoleServer> for Lines<R, W>
+impl<R, W> Transport<RoleServer> for LineTransport<R, W>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     type Error = io::Error;
 
-    fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let answered = match &message {
             JsonRpcMessage::Response(response) => Some(response.id.clone()),
             JsonRpcMessage::Error(error) => error.id.clone(),
@@ -206,9 +232,9 @@ where
                     self.pending.completed().await;
                     return None;
                 }
-                Some(Incoming::Nothing) => continue,
-                Some(Incoming::Refused(error, id)) => (error, id),
-                Some(Incoming::Message(message)) => match self.accept(&message) {
+                Some(IncomingLine::Ignored) => continue,
+                Some(IncomingLine::Invalid(error, id)) => (error, id),
+                Some(IncomingLine::Message(message)) => match self.track_message(&message) {
                     None => return Some(*message),
                     Some((error, id)) => (error, Some(id)),
                 },

@@ -5,57 +5,59 @@
 //! a death at any point leaves a version wholly there or wholly absent.
 
 mod api;
-mod catalog;
-mod copy;
-mod counts;
+mod backup;
 mod discovery;
+mod download_counts;
+mod error;
+mod http_content;
+mod index_cache;
 mod mcp;
 mod metadata;
-mod objects;
+mod middleware;
+mod object_store;
 mod pages;
+mod published_skills;
 pub mod redact;
-mod refusal;
-mod served;
 mod sessions;
-mod skills;
 mod state;
 mod tokens;
-mod watch;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sp_tree::{Dir, Fixed, Limits, Lock};
+use sp_tree::{Dir, DirLock, Limits, StaticName};
 use tokio::net::TcpListener;
 
 use crate::connections::{self, shutdown_signal};
 use crate::error::ServeError;
-use crate::registry::catalog::Catalog;
-use crate::registry::counts::Counts;
-use crate::registry::discovery::Discovery;
-use crate::registry::mcp::{Stock, serving};
-use crate::registry::metadata::{Bearer, DATABASE, Database, Metadata, MetadataError, Scope};
-use crate::registry::objects::Objects;
-use crate::registry::pages::Shelf;
-use crate::registry::sessions::Sessions;
-use crate::registry::skills::PublishedSkills;
-use crate::registry::state::{Shared, State};
-use crate::registry::watch::{Limiter, Metrics, Watch};
+use crate::registry::discovery::DiscoveryCache;
+use crate::registry::download_counts::DownloadCounts;
+use crate::registry::index_cache::RegistryIndexCache;
+use crate::registry::mcp::{RegistryStores, registry_endpoint};
+use crate::registry::metadata::{
+    DATABASE_FILE, Database, MetadataError, MetadataStore, TokenOwner, TokenScope,
+};
+use crate::registry::middleware::{RateLimiter, RegistryMetrics, RequestMonitor};
+use crate::registry::object_store::ObjectStore;
+use crate::registry::pages::PackageViewCache;
+use crate::registry::published_skills::PublishedSkills;
+use crate::registry::sessions::SessionStore;
+use crate::registry::state::{AppState, RegistryState};
 
-pub use crate::registry::copy::{Copied, CopyError, copy};
-pub use crate::registry::metadata::{NoAddress, PostgresAddress};
-pub use crate::registry::state::Surroundings;
-pub use crate::registry::watch::{Log, Rate, RequestLine};
+pub use crate::registry::backup::{RegistryCopyError, RegistryCopySummary, copy_registry};
+pub use crate::registry::metadata::{PostgresAddress, PostgresAddressError};
+pub use crate::registry::middleware::{RequestLogEntry, RequestLogger, RequestRate};
+pub use crate::registry::state::RegistryEnvironment;
 
 /// Who runs the registry.
-const ADMIN: &str = "admin";
+const ADMIN_USER: &str = "admin";
 
 /// How a registry is to run.
-pub struct Settings {
+pub struct RegistrySettings {
     /// The folder of everything that is stored.
-    pub data: PathBuf,
+    pub data_dir: PathBuf,
     /// What it knows stands here instead of in the folder.
     pub database: Option<PostgresAddress>,
     /// Where it listens.
@@ -63,19 +65,19 @@ pub struct Settings {
     /// The ceilings.
     pub limits: Limits,
     /// How often one client may ask; as often as it likes if this is none.
-    pub rate: Option<Rate>,
+    pub rate_limit: Option<RequestRate>,
     /// Proxies whose word on who the client is counts.
-    pub trusted: Vec<IpAddr>,
+    pub trusted_proxies: Vec<IpAddr>,
     /// How long a request may take.
-    pub patience: Duration,
+    pub request_timeout: Duration,
     /// Who is told of requests.
-    pub log: Option<Log>,
+    pub logger: Option<RequestLogger>,
     /// What it takes from its surroundings.
-    pub surroundings: Surroundings,
+    pub environment: RegistryEnvironment,
 }
 
 /// A registry that runs.
-pub struct Started {
+pub struct RunningRegistry {
     /// Where it listens.
     pub address: SocketAddr,
     /// The token of whoever runs it, the first time only.
@@ -83,89 +85,105 @@ pub struct Started {
 }
 
 /// Runs a registry until it is told to stop.
-pub fn serve(settings: &Settings, started: impl FnOnce(Started)) -> Result<(), ServeError> {
+pub fn serve(
+    settings: &RegistrySettings,
+    started: impl FnOnce(RunningRegistry),
+) -> Result<(), ServeError> {
     // The connections to a database must not end where nobody may wait, so this outlives the runtime.
-    let state = open(settings)?;
-    let admin_token = first_token(&state, settings)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Run)?;
+    let state = open_state(settings)?;
+    let admin_token = create_admin_token(&state, settings)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Io)?;
     runtime.block_on(async {
-        let listener = TcpListener::bind(settings.listen).await.map_err(|e| ServeError::Listen(settings.listen, e))?;
-        let address = listener.local_addr().map_err(ServeError::Run)?;
-        started(Started { address, admin_token });
-        let router = api::router(State::clone(&state));
-        let counting = tokio::spawn(counts::write_regularly(State::clone(&state)));
-        connections::run(listener, router, settings.patience, shutdown_signal()).await;
+        let listener = TcpListener::bind(settings.listen)
+            .await
+            .map_err(|e| ServeError::Listen(settings.listen, e))?;
+        let address = listener.local_addr().map_err(ServeError::Io)?;
+        started(RunningRegistry { address, admin_token });
+        let router = api::router(AppState::clone(&state));
+        let counting = tokio::spawn(download_counts::flush_periodically(AppState::clone(&state)));
+        connections::run(listener, router, settings.request_timeout, shutdown_signal()).await;
         counting.abort();
-        counts::write(&state).await;
+        download_counts::flush(&state).await;
         Ok(())
     })
 }
 
-fn open(settings: &Settings) -> Result<State, ServeError> {
-    let unusable = |e: Box<dyn std::error::Error + Send + Sync>| ServeError::Data(settings.data.clone(), e);
+fn open_state(settings: &RegistrySettings) -> Result<AppState, ServeError> {
+    let unusable = |e: Box<dyn std::error::Error + Send + Sync>| {
+        ServeError::DataDir(settings.data_dir.clone(), e)
+    };
     // The keys that sign addresses are in it.
-    let data = Dir::create_private(&settings.data).map_err(|e| unusable(e.into()))?;
-    let lock = Lock::try_take(&data).map_err(|e| unusable(e.into()))?;
-    let lock = lock.ok_or_else(|| ServeError::Used(settings.data.clone()))?;
+    let data = Dir::create_all_private(&settings.data_dir).map_err(|e| unusable(e.into()))?;
+    let lock = DirLock::try_acquire(&data).map_err(|e| unusable(e.into()))?;
+    let lock = lock.ok_or_else(|| ServeError::DataDirInUse(settings.data_dir.clone()))?;
     if settings.database.is_none() {
         // SQLite would make the file readable to others.
-        match data.create_file(&Fixed(DATABASE), false) {
-            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(unusable(e.into())),
+        match data.create_file(&StaticName(DATABASE_FILE), false) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(unusable(e.into()));
+            }
             _ => {}
         }
     }
     let metadata = match &settings.database {
-        None => Metadata::in_folder(&settings.data),
-        Some(address) => Metadata::at(address),
+        None => MetadataStore::open_dir(&settings.data_dir),
+        Some(address) => MetadataStore::connect(address),
     };
-    let metadata = metadata.map_err(|e| no_database(settings, e))?;
-    let objects = Objects::open(&settings.data).map_err(|e| unusable(e.into()))?;
+    let metadata = metadata.map_err(|e| database_error(settings, e))?;
+    let objects = ObjectStore::open(&settings.data_dir).map_err(|e| unusable(e.into()))?;
     let skills = Arc::new(PublishedSkills::new(objects.clone(), settings.limits.clone()));
-    let stock = Stock {
+    let stock = RegistryStores {
         metadata: metadata.clone(),
         objects: objects.clone(),
         skills: Arc::clone(&skills),
-        wall_clock: settings.surroundings.wall_clock,
+        wall_clock: settings.environment.wall_clock,
     };
-    Ok(Arc::new(Shared {
+    Ok(Arc::new(RegistryState {
         metadata,
         lock,
         objects,
-        counts: Counts::default(),
-        catalog: Catalog::default(),
-        discovery: Discovery::default(),
-        skills,
-        mcp: serving(stock),
+        download_counts: DownloadCounts::default(),
+        index_cache: RegistryIndexCache::default(),
+        discovery: DiscoveryCache::default(),
+        published_skills: skills,
+        mcp: registry_endpoint(stock),
         limits: settings.limits.clone(),
-        sessions: Sessions::default(),
-        shelf: Shelf::default(),
-        surroundings: settings.surroundings,
-        patience: settings.patience,
-        watch: Watch {
-            metrics: Metrics::new(),
-            limiter: settings.rate.map(Limiter::new),
-            log: settings.log.clone(),
-            trusted: settings.trusted.clone(),
+        sessions: SessionStore::default(),
+        package_views: PackageViewCache::default(),
+        environment: settings.environment,
+        request_timeout: settings.request_timeout,
+        monitor: RequestMonitor {
+            metrics: RegistryMetrics::new(),
+            limiter: settings.rate_limit.map(RateLimiter::new),
+            logger: settings.logger.clone(),
+            trusted_proxies: settings.trusted_proxies.clone(),
         },
     }))
 }
 
-fn no_database(settings: &Settings, error: MetadataError) -> ServeError {
+fn database_error(settings: &RegistrySettings, error: MetadataError) -> ServeError {
     match &settings.database {
-        None => ServeError::Data(settings.data.clone(), error.into()),
+        None => ServeError::DataDir(settings.data_dir.clone(), error.into()),
         Some(address) => ServeError::Database(address.to_string(), error.into()),
     }
 }
 
 /// The token of whoever runs the registry, if there is none yet.
-fn first_token(state: &State, settings: &Settings) -> Result<Option<String>, ServeError> {
-    let unusable = |e| no_database(settings, e);
-    if state.metadata.now(Database::has_tokens).map_err(unusable)? {
+fn create_admin_token(
+    state: &AppState,
+    settings: &RegistrySettings,
+) -> Result<Option<String>, ServeError> {
+    let unusable = |e| database_error(settings, e);
+    if state.metadata.with_blocking(Database::has_tokens).map_err(unusable)? {
         return Ok(None);
     }
-    let token = tokens::mint(state, Scope::Admin).map_err(ServeError::Run)?;
-    let bearer = Bearer { user: ADMIN.into(), scope: Scope::Admin };
-    let (hash, at) = (tokens::hash(&token), state.timestamp());
-    let is_first = state.metadata.now(|database| database.add_first_token(&bearer, &hash, &at)).map_err(unusable)?;
+    let token = tokens::generate_token(state, TokenScope::Admin).map_err(ServeError::Io)?;
+    let bearer = TokenOwner { user: ADMIN_USER.into(), scope: TokenScope::Admin };
+    let (hash, at) = (tokens::hash_token(&token), state.timestamp());
+    let is_first = state
+        .metadata
+        .with_blocking(|database| database.add_first_token(&bearer, &hash, &at))
+        .map_err(unusable)?;
     Ok(is_first.then_some(token))
 }

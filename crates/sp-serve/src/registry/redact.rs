@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// What stands in the place of a secret.
-const COVER: &str = "…";
+const REDACTED: &str = "…";
 /// A path without its query, and without the signature in `/s/{kid}.{exp}.{sig}/`.
 ///
 /// The name of a parameter does not show whether its value opens something, so nothing of a query is logged.
@@ -18,30 +18,31 @@ pub fn path(address: &str) -> String {
         // What follows the first segment of `/s/…` opens something.
         (_, Some(true)) => {
             first = Some(false);
-            COVER
+            REDACTED
         }
         (_, Some(false)) => segment,
         (_, None) => {
-            first = Some(decoded(segment) == "s");
+            first = Some(percent_decode(segment) == "s");
             segment
         }
     };
     let shown = path.split('/').map(cover).collect::<Vec<_>>().join("/");
     match query {
-        Some(_) => format!("{shown}?{COVER}"),
+        Some(_) => format!("{shown}?{REDACTED}"),
         None => shown,
     }
 }
 
 /// A text with what is written as `%XX` read: a secret may be spelled in many ways.
-fn decoded(text: &str) -> Cow<'_, str> {
+fn percent_decode(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
     }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        let hex = after.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        let hex =
+            after.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
         match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);

@@ -6,60 +6,69 @@ use std::sync::{Mutex, PoisonError};
 
 use sp_tree::{Digest, to_hex};
 
-use crate::registry::state::Shared;
+use crate::registry::state::RegistryState;
 
 /// How long somebody stays logged in, in seconds.
-pub(crate) const LIFETIME: i64 = 12 * 60 * 60;
+pub(crate) const SESSION_LIFETIME_SECS: i64 = 12 * 60 * 60;
 /// So many at once; then those that end first make room.
-const MOST: usize = 10_000;
-const NANOSECONDS: i64 = 1_000_000_000;
+const MAX_SESSIONS: usize = 10_000;
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
 /// The sessions of a registry.
 #[derive(Default)]
-pub(crate) struct Sessions {
-    open: Mutex<HashMap<Digest, Session>>,
+pub(crate) struct SessionStore {
+    sessions: Mutex<HashMap<Digest, LoginSession>>,
 }
 
 #[derive(Clone, Copy)]
-struct Session {
+struct LoginSession {
     /// The hash of the token that was shown.
-    token: Digest,
+    token_hash: Digest,
     /// When it ends, by the clock of the system.
-    ends: i64,
+    expires_at: i64,
 }
 
-impl Sessions {
+impl SessionStore {
     /// Begins a session for a token that is known to be good. What is given back goes into a cookie.
-    pub(crate) fn begin(&self, shared: &Shared, token: Digest) -> std::io::Result<String> {
+    pub(crate) fn create(&self, shared: &RegistryState, token: Digest) -> std::io::Result<String> {
         let mut bytes = [0; 32];
-        (shared.surroundings.random)(&mut bytes)?;
+        (shared.environment.random)(&mut bytes)?;
         let id = to_hex(&bytes);
-        let now = (shared.surroundings.wall_clock)();
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|_, session| session.ends > now);
-        if open.len() >= MOST
-            && let Some(first) = open.iter().min_by_key(|(_, session)| session.ends).map(|(hash, _)| *hash)
+        let now = (shared.environment.wall_clock)();
+        let mut open = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, session| session.expires_at > now);
+        if open.len() >= MAX_SESSIONS
+            && let Some(first) =
+                open.iter().min_by_key(|(_, session)| session.expires_at).map(|(hash, _)| *hash)
         {
             open.remove(&first);
         }
-        open.insert(kept(&id), Session { token, ends: now.saturating_add(LIFETIME * NANOSECONDS) });
+        open.insert(
+            session_key(&id),
+            LoginSession {
+                token_hash: token,
+                expires_at: now.saturating_add(SESSION_LIFETIME_SECS * NANOS_PER_SECOND),
+            },
+        );
         Ok(id)
     }
 
     /// The hash of the token for which a session stands, if it has not ended.
-    pub(crate) fn token(&self, shared: &Shared, id: &str) -> Option<Digest> {
-        let now = (shared.surroundings.wall_clock)();
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.get(&kept(id)).filter(|session| session.ends > now).map(|session| session.token)
+    pub(crate) fn token_hash(&self, shared: &RegistryState, id: &str) -> Option<Digest> {
+        let now = (shared.environment.wall_clock)();
+        let open = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        open.get(&session_key(id))
+            .filter(|session| session.expires_at > now)
+            .map(|session| session.token_hash)
     }
 
     /// Ends a session.
-    pub(crate) fn end(&self, id: &str) {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&kept(id));
+    pub(crate) fn remove(&self, id: &str) {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(&session_key(id));
     }
 }
 
-fn kept(id: &str) -> Digest {
+fn session_key(id: &str) -> Digest {
     Digest::of(format!("session {id}").as_bytes())
 }
 

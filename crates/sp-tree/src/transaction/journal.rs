@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::atomic::{self, Durability, Temp};
+use crate::atomic::{self, Durability, TempFile};
 use crate::digest::Digest;
-use crate::dir::{Dir, Fixed, Follow, Stamp};
+use crate::dir::{Dir, FileStamp, Follow, StaticName};
 use crate::file_error::FileError;
 use crate::path::Name;
 use crate::read::read_open;
 
-const JOURNAL: Fixed = Fixed("journal.json");
-const TEMP: Fixed = Fixed("journal.json.tmp");
-pub(super) const VERSION: u32 = 1;
+const JOURNAL_FILE: StaticName = StaticName("journal.json");
+const JOURNAL_TEMP_FILE: StaticName = StaticName("journal.json.tmp");
+pub(super) const JOURNAL_VERSION: u32 = 1;
 /// Far above what two thousand folders need.
-const MAX_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_JOURNAL_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Why the journal of an earlier run cannot be used.
 #[derive(Debug, Error)]
@@ -35,7 +35,7 @@ pub enum JournalError {
     },
     /// A newer `sp` wrote it.
     #[error("the journal `{}` has version {version}, which this `sp` does not know", path.display())]
-    Newer {
+    UnsupportedVersion {
         /// Where it is.
         path: PathBuf,
         /// Its version.
@@ -45,7 +45,7 @@ pub enum JournalError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Phase {
+pub(super) enum JournalPhase {
     /// Only the stages may have been touched.
     Staging,
     /// Folders may have been moved.
@@ -57,7 +57,7 @@ pub(super) struct Journal {
     pub version: u32,
     pub id: Name,
     pub generation: u64,
-    pub phase: Phase,
+    pub phase: JournalPhase,
     pub roots: Vec<JournalRoot>,
     pub changes: Vec<JournalChange>,
     /// Directories that are removed in the end if they are empty then, outermost first.
@@ -93,52 +93,61 @@ pub(super) struct JournalChange {
     pub goes: Option<u64>,
     /// What the caller saw there, while its process lives: recovery goes by inodes.
     #[serde(skip)]
-    pub seen: Option<Stamp>,
+    pub seen: Option<FileStamp>,
 }
 
 impl Journal {
     pub(super) fn store(&self, home: &Dir) -> Result<(), FileError> {
-        let bytes = serde_json::to_vec(self)
-            .map_err(|e| FileError::new("write", home.path_of(&JOURNAL), std::io::Error::from(e)))?;
-        atomic::replace(home, &JOURNAL, Temp { dir: home, name: TEMP }, &bytes, Durability::Durable)
+        let bytes = serde_json::to_vec(self).map_err(|e| {
+            FileError::new("write", home.path_of(&JOURNAL_FILE), std::io::Error::from(e))
+        })?;
+        atomic::replace(
+            home,
+            &JOURNAL_FILE,
+            TempFile { dir: home, name: JOURNAL_TEMP_FILE },
+            &bytes,
+            Durability::Durable,
+        )
     }
 
     pub(super) fn load(home: &Dir) -> Result<Option<Self>, JournalError> {
-        let file = match home.open_file(&JOURNAL, Follow::Never) {
+        let file = match home.open_file(&JOURNAL_FILE, Follow::Never) {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(e.into()),
         };
-        let path = home.path_of(&JOURNAL);
+        let path = home.path_of(&JOURNAL_FILE);
         let mut bytes = Vec::new();
-        read_open(&file, MAX_BYTES, &mut bytes).map_err(|e| FileError::new("read", &path, e))?;
-        let journal: Self =
-            serde_json::from_slice(&bytes).map_err(|source| JournalError::Broken { path: path.clone(), source })?;
-        if journal.version > VERSION {
-            return Err(JournalError::Newer { path, version: journal.version });
+        read_open(&file, MAX_JOURNAL_BYTES, &mut bytes)
+            .map_err(|e| FileError::new("read", &path, e))?;
+        let journal: Self = serde_json::from_slice(&bytes)
+            .map_err(|source| JournalError::Broken { path: path.clone(), source })?;
+        if journal.version > JOURNAL_VERSION {
+            return Err(JournalError::UnsupportedVersion { path, version: journal.version });
         }
         Ok(Some(journal))
     }
 
     /// Where the journal is, for messages.
     pub(super) fn path(home: &Dir) -> PathBuf {
-        home.path_of(&JOURNAL)
+        home.path_of(&JOURNAL_FILE)
     }
 
     pub(super) fn exists(home: &Dir) -> Result<bool, FileError> {
-        Ok(home.look(&JOURNAL, Follow::Never)?.is_some() || home.look(&TEMP, Follow::Never)?.is_some())
+        Ok(home.stat(&JOURNAL_FILE, Follow::Never)?.is_some()
+            || home.stat(&JOURNAL_TEMP_FILE, Follow::Never)?.is_some())
     }
 
     pub(super) fn clear(home: &Dir) -> Result<(), FileError> {
-        home.remove_tree(&TEMP)?;
-        home.remove_tree(&JOURNAL)?;
+        home.remove_tree(&JOURNAL_TEMP_FILE)?;
+        home.remove_tree(&JOURNAL_FILE)?;
         home.sync()
     }
 }
 
 impl Name {
     /// The name of the hidden directory in which a transaction prepares its folders.
-    pub(super) fn stage(id: &Name) -> Self {
+    pub(super) fn for_stage(id: &Name) -> Self {
         Self::with_prefix(".skillpack-", id)
     }
 }

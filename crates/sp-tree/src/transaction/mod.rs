@@ -20,8 +20,8 @@
 //! its path leads elsewhere before the swap or before the commit, the change is reverted.
 //! Recovery opens the path again, and goes on only if it finds the same device and inode.
 
+mod disposal;
 mod journal;
-mod keep;
 mod recover;
 
 use std::path::PathBuf;
@@ -30,17 +30,17 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use journal::JournalError;
-pub use recover::{Outcome, Recovery, pending, recover};
+pub use recover::{Recovery, RecoveryOutcome, is_pending, recover};
 
-use crate::atomic::Readers;
+use crate::atomic::FileAccess;
 use crate::digest::Digest;
-use crate::dir::{Dir, EntryKind, Fixed, Follow, Stamp};
+use crate::dir::{Dir, EntryKind, FileStamp, Follow, StaticName};
 use crate::file_error::FileError;
 use crate::limits::Limits;
 use crate::path::Name;
-use crate::pinned::PinnedDir;
-use journal::{Journal, JournalChange, JournalRoot, Phase};
-use recover::{OpenRoot, Reverted};
+use crate::pinned_dir::PinnedDir;
+use journal::{Journal, JournalChange, JournalPhase, JournalRoot};
+use recover::{OpenRoot, Rollback};
 
 /// Why a transaction could not be done. Nothing changed, unless it is [`TransactionError::Unfinished`] or
 /// [`TransactionError::Incomplete`].
@@ -57,10 +57,10 @@ pub enum TransactionError {
     Appeared(PathBuf),
     /// The path of a root leads to another directory than when the plan was made.
     #[error("`{}` was replaced by another directory or link while the change was being made", .0.display())]
-    Replaced(PathBuf),
+    RootReplaced(PathBuf),
     /// The root of an interrupted change is not where it was.
     #[error("`{}` is not the directory in which an interrupted change was made", path.display())]
-    Misplaced {
+    RootMismatch {
         /// Where the root was.
         path: PathBuf,
         /// The journal of the interrupted change.
@@ -71,15 +71,15 @@ pub enum TransactionError {
     Changed(PathBuf),
     /// The change could neither be completed nor taken back.
     #[error("the change could not be taken back; the next `sp` command will try again")]
-    Unfinished(#[source] FileError),
+    RollbackFailed(#[source] FileError),
     /// The change was committed, and what remains to be done is cleanup.
     #[error("the change was made, but cleanup failed; the next `sp` command will finish it")]
-    Incomplete(#[source] Box<dyn std::error::Error + Send + Sync>),
+    CleanupFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// What is to become of one folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum TransactionAction {
     /// A folder from the stage takes this place.
     Put,
     /// The folder goes.
@@ -88,33 +88,33 @@ pub enum Action {
 
 /// What the plan saw in a folder's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Before {
+pub enum PriorState {
     /// Nothing: nothing may be there when the change is made.
-    Nothing,
+    Absent,
     /// Our own folder, with this digest if it is known. Whatever else it holds by now is kept.
     /// Of a file it is the digest of its bytes.
     Ours(Option<Digest>),
     /// A file that belongs to the user, as it looked before it was read, and the digest of what was
     /// read. If it looks different when the change is made, the change fails.
-    Seen(Stamp, Digest),
+    UserFile(FileStamp, Digest),
 }
 
 /// One folder that comes, is replaced, or goes.
 #[derive(Debug, Clone)]
-pub struct Change {
+pub struct TransactionChange {
     /// In which of the transaction's roots.
     pub root: usize,
     /// The folder's name.
     pub name: Name,
     /// What happens to it.
-    pub action: Action,
+    pub action: TransactionAction,
     /// What the plan saw there.
-    pub before: Before,
+    pub prior: PriorState,
 }
 
 /// Everything that a transaction will touch.
 #[derive(Debug, Clone)]
-pub struct Intent {
+pub struct TransactionPlan {
     /// A name for this run, unlike that of any other.
     pub id: Name,
     /// The generation that the state will have when this is done.
@@ -122,14 +122,14 @@ pub struct Intent {
     /// The directories in which folders change. Missing ones are made.
     pub roots: Vec<Arc<PinnedDir>>,
     /// The changes.
-    pub changes: Vec<Change>,
+    pub changes: Vec<TransactionChange>,
     /// Directories that are removed in the end if they are empty then, by real path, outermost first.
     pub remove_if_empty: Vec<PathBuf>,
 }
 
 /// An old folder that was kept because it was not as we left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct TrashedEntry {
     /// Where it stood.
     pub from: PathBuf,
     /// Where it is now.
@@ -150,11 +150,16 @@ impl<'a> Transaction<'a> {
     /// Writes down what will be touched, then makes the roots and their stages.
     ///
     /// The caller holds the lock of `home` and has recovered.
-    pub fn begin(home: &'a Dir, limits: &'a Limits, intent: Intent) -> Result<Self, TransactionError> {
+    pub fn begin(
+        home: &'a Dir,
+        limits: &'a Limits,
+        intent: TransactionPlan,
+    ) -> Result<Self, TransactionError> {
         let pinned = intent.roots.clone();
-        let mut transaction = Self { home, limits, journal: Journal::of(intent)?, pinned, roots: Vec::new() };
+        let mut transaction =
+            Self { home, limits, journal: Journal::from_plan(intent)?, pinned, roots: Vec::new() };
         let prepared = transaction.prepare();
-        transaction.or_take_back(prepared)?;
+        transaction.or_roll_back(prepared)?;
         Ok(transaction)
     }
 
@@ -166,58 +171,64 @@ impl<'a> Transaction<'a> {
             dir.create_dir(&root.stage)?;
             self.roots.push(OpenRoot { stage: dir.open_dir(&root.stage, Follow::Never)?, dir });
         }
-        self.verify()
+        self.verify_roots()
     }
 
     /// Fails if a path leads elsewhere than when it was resolved.
-    fn verify(&self) -> Result<(), TransactionError> {
+    fn verify_roots(&self) -> Result<(), TransactionError> {
         for (pinned, root) in self.pinned.iter().zip(&self.roots) {
             if !pinned.verify(&root.dir)? {
-                return Err(TransactionError::Replaced(pinned.path().into()));
+                return Err(TransactionError::RootReplaced(pinned.path().into()));
             }
         }
         Ok(())
     }
 
     /// The directory into which the caller writes the new folder of change `index`.
-    pub fn slot(&self, index: usize) -> Result<Dir, FileError> {
+    pub fn stage_dir(&self, index: usize) -> Result<Dir, FileError> {
         let stage = &self.roots[self.journal.changes[index].root].stage;
-        let name = coming(index);
+        let name = staged_name(index);
         stage.create_dir(&name)?;
         stage.open_dir(&name, Follow::Never)
     }
 
     /// Writes the new file of change `index`, where a file and not a folder changes. It gets the
     /// permission bits of the file that it replaces; `readers` decides where it replaces none.
-    pub fn file(&self, index: usize, bytes: &[u8], readers: Readers) -> Result<(), FileError> {
+    pub fn stage_file(
+        &self,
+        index: usize,
+        bytes: &[u8],
+        readers: FileAccess,
+    ) -> Result<(), FileError> {
         let change = &self.journal.changes[index];
         let OpenRoot { dir, stage } = &self.roots[change.root];
-        let replaced = dir.look(&change.name, Follow::Never)?.filter(|old| old.kind() == EntryKind::File);
+        let replaced =
+            dir.stat(&change.name, Follow::Never)?.filter(|old| old.kind() == EntryKind::File);
         let mut file = match (replaced, readers) {
-            (None, Readers::Anybody) => stage.create_file(&coming(index), false)?,
+            (None, FileAccess::Ordinary) => stage.create_file(&staged_name(index), false)?,
             // The staged copy is never readable by more people than the file itself.
-            _ => stage.create_secret(&coming(index))?,
+            _ => stage.create_private_file(&staged_name(index))?,
         };
         file.write(bytes)?;
-        replaced.map_or(Ok(()), |old| file.permit(&old))
+        replaced.map_or(Ok(()), |old| file.copy_permissions(&old))
     }
 
     /// Ends the transaction because something failed: everything is as it was before.
-    pub fn abandon(self) -> Result<(), TransactionError> {
-        self.take_back()
+    pub fn abort(self) -> Result<(), TransactionError> {
+        self.roll_back()
     }
 
-    fn take_back(&self) -> Result<(), TransactionError> {
+    fn roll_back(&self) -> Result<(), TransactionError> {
         let roots: Vec<Option<&OpenRoot>> = self.roots.iter().map(Some).collect();
-        Reverted { home: self.home, journal: &self.journal, roots: &roots }
-            .revert()
-            .map_err(TransactionError::Unfinished)
+        Rollback { home: self.home, journal: &self.journal, roots: &roots }
+            .run()
+            .map_err(TransactionError::RollbackFailed)
     }
 
     /// Puts every folder into its place. On an error everything is as it was before.
     pub fn swap(&mut self) -> Result<(), TransactionError> {
         let swapped = self.swap_all();
-        self.or_take_back(swapped)
+        self.or_roll_back(swapped)
     }
 
     fn swap_all(&mut self) -> Result<(), TransactionError> {
@@ -228,9 +239,9 @@ impl<'a> Transaction<'a> {
                 root.dir.sync_filesystem()?;
             }
         }
-        self.note_inodes()?;
-        self.verify()?;
-        self.journal.phase = Phase::Swapping;
+        self.record_inodes()?;
+        self.verify_roots()?;
+        self.journal.phase = JournalPhase::Swapping;
         self.journal.store(self.home)?;
         for (index, change) in self.journal.changes.iter().enumerate() {
             self.swap_one(index, change)?;
@@ -242,11 +253,11 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    fn note_inodes(&mut self) -> Result<(), TransactionError> {
+    fn record_inodes(&mut self) -> Result<(), TransactionError> {
         for (index, change) in self.journal.changes.iter_mut().enumerate() {
             let root = &self.roots[change.root];
-            let coming = root.stage.look(&coming(index), Follow::Never)?;
-            let there = root.dir.look(&change.name, Follow::Never)?;
+            let coming = root.stage.stat(&staged_name(index), Follow::Never)?;
+            let there = root.dir.stat(&change.name, Follow::Never)?;
             change.comes = coming.map(|stamp| stamp.inode);
             change.goes = there.map(|stamp| stamp.inode);
             if !change.ours && there.is_some() {
@@ -264,32 +275,42 @@ impl<'a> Transaction<'a> {
         let name = &change.name;
         match (change.comes, change.goes) {
             (Some(_), Some(_)) => {
-                if !stage.exchange(&coming(index), dir, name)? {
-                    dir.rename_new(name, stage, &going(index))?;
-                    stage.rename_new(&coming(index), dir, name)?;
+                if !stage.exchange(&staged_name(index), dir, name)? {
+                    dir.rename_noreplace(name, stage, &old_name(index))?;
+                    stage.rename_noreplace(&staged_name(index), dir, name)?;
                 }
             }
-            (Some(_), None) => stage.rename_new(&coming(index), dir, name).map_err(|error| match error.kind() {
-                std::io::ErrorKind::AlreadyExists => TransactionError::Appeared(dir.path_of(name)),
-                _ => error.into(),
-            })?,
-            (None, Some(_)) => dir.rename_new(name, stage, &going(index))?,
+            (Some(_), None) => stage.rename_noreplace(&staged_name(index), dir, name).map_err(
+                |error| match error.kind() {
+                    std::io::ErrorKind::AlreadyExists => {
+                        TransactionError::Appeared(dir.path_of(name))
+                    }
+                    _ => error.into(),
+                },
+            )?,
+            (None, Some(_)) => dir.rename_noreplace(name, stage, &old_name(index))?,
             // It was to go, and is gone already.
             (None, None) => {}
         }
-        self.refuse_changed(index, change)
+        self.check_unchanged(index, change)
     }
 
     /// Fails if what was moved out of its place is not what stood there when the journal was written.
-    fn refuse_changed(&self, index: usize, change: &JournalChange) -> Result<(), TransactionError> {
+    fn check_unchanged(
+        &self,
+        index: usize,
+        change: &JournalChange,
+    ) -> Result<(), TransactionError> {
         let OpenRoot { dir, stage } = &self.roots[change.root];
-        let same = |old: &Stamp| {
+        let same = |old: &FileStamp| {
             // The move itself changed nothing but the time of the last change of status.
-            let is_as_seen = |seen: Stamp| (seen.size, seen.modified, seen.mode) == (old.size, old.modified, old.mode);
+            let is_as_seen = |seen: FileStamp| {
+                (seen.size, seen.modified, seen.mode) == (old.size, old.modified, old.mode)
+            };
             Some(old.inode) == change.goes && change.seen.is_none_or(is_as_seen)
         };
-        for slot in [coming(index), going(index)] {
-            if stage.look(&slot, Follow::Never)?.is_some_and(|old| !same(&old)) {
+        for slot in [staged_name(index), old_name(index)] {
+            if stage.stat(&slot, Follow::Never)?.is_some_and(|old| !same(&old)) {
                 return Err(TransactionError::Changed(dir.path_of(&change.name)));
             }
         }
@@ -304,83 +325,84 @@ impl<'a> Transaction<'a> {
         self,
         write_state: impl FnOnce() -> Result<(), E>,
         generation: impl FnOnce() -> Option<u64>,
-    ) -> Result<Vec<Kept>, E> {
-        let verified = self.verify();
-        self.or_take_back(verified)?;
+    ) -> Result<Vec<TrashedEntry>, E> {
+        let verified = self.verify_roots();
+        self.or_roll_back(verified)?;
         if let Err(error) = write_state() {
             if generation().is_none_or(|stored| stored < self.journal.generation) {
-                self.abandon()?;
+                self.abort()?;
                 return Err(error);
             }
-            return Err(TransactionError::Incomplete(Box::new(error)).into());
+            return Err(TransactionError::CleanupFailed(Box::new(error)).into());
         }
         let roots: Vec<Option<&OpenRoot>> = self.roots.iter().map(Some).collect();
         recover::finish(self.home, &self.journal, &roots, self.limits)
-            .map_err(|error| TransactionError::Incomplete(Box::new(error)).into())
+            .map_err(|error| TransactionError::CleanupFailed(Box::new(error)).into())
     }
 
     /// The directory of a root, for looking at what was put there.
-    pub fn root(&self, index: usize) -> &Dir {
+    pub fn root_dir(&self, index: usize) -> &Dir {
         &self.roots[index].dir
     }
 
-    fn or_take_back<T>(&self, result: Result<T, TransactionError>) -> Result<T, TransactionError> {
+    fn or_roll_back<T>(&self, result: Result<T, TransactionError>) -> Result<T, TransactionError> {
         result.or_else(|error| {
-            self.take_back()?;
+            self.roll_back()?;
             Err(error)
         })
     }
 }
 
 /// Where in the stage the new folder of a change waits, and where an exchange leaves the old one.
-fn coming(index: usize) -> Name {
-    Name::numbered(index, "")
+fn staged_name(index: usize) -> Name {
+    Name::from_number(index, "")
 }
 
 /// Where in the stage an old folder goes that was moved away by itself.
-fn going(index: usize) -> Name {
-    Name::numbered(index, ".old")
+fn old_name(index: usize) -> Name {
+    Name::from_number(index, ".old")
 }
 
 /// Where in the stage an old folder goes that may be deleted: it is ours, or a copy of it was kept.
-fn doomed(index: usize) -> Name {
-    Name::numbered(index, ".doomed")
+fn discarded_name(index: usize) -> Name {
+    Name::from_number(index, ".doomed")
 }
 
 impl Journal {
-    fn of(intent: Intent) -> Result<Self, FileError> {
-        let stage = Name::stage(&intent.id);
+    fn from_plan(intent: TransactionPlan) -> Result<Self, FileError> {
+        let stage = Name::for_stage(&intent.id);
         let root = |root: Arc<PinnedDir>| {
             Ok(JournalRoot {
                 path: root.path().into(),
                 stage: stage.clone(),
-                made: root.missing(),
+                made: root.missing_paths(),
                 identity: root.dir().map(Dir::identity).transpose()?,
             })
         };
-        let roots: Result<Vec<JournalRoot>, FileError> = intent.roots.into_iter().map(root).collect();
+        let roots: Result<Vec<JournalRoot>, FileError> =
+            intent.roots.into_iter().map(root).collect();
         let changes = intent.changes.into_iter().map(|change| JournalChange {
             root: change.root,
             name: change.name,
-            puts: change.action == Action::Put,
-            ours: change.before != Before::Nothing,
-            digest: match change.before {
-                Before::Ours(digest) => digest,
-                Before::Seen(_, digest) => Some(digest),
-                Before::Nothing => None,
+            puts: change.action == TransactionAction::Put,
+            ours: change.prior != PriorState::Absent,
+            digest: match change.prior {
+                PriorState::Ours(digest) => digest,
+                PriorState::UserFile(_, digest) => Some(digest),
+                PriorState::Absent => None,
             },
             comes: None,
             goes: None,
-            seen: match change.before {
-                Before::Seen(stamp, _) => Some(stamp),
-                Before::Ours(_) | Before::Nothing => None,
+            seen: match change.prior {
+                PriorState::UserFile(stamp, _) => Some(stamp),
+                PriorState::Ours(_) | PriorState::Absent => None,
             },
         });
         Ok(Self {
-            version: journal::VERSION,
+            version: journal::JOURNAL_VERSION,
             id: intent.id,
             generation: intent.generation,
-            phase: Phase::Staging,
+            phase: JournalPhase::Staging,
             roots: roots?,
             changes: changes.collect(),
             remove_if_empty: intent.remove_if_empty,
@@ -389,4 +411,4 @@ impl Journal {
 }
 
 /// The name under which the trash keeps old folders, in the home directory.
-pub const TRASH: Fixed = Fixed("trash");
+pub const TRASH_DIR: StaticName = StaticName("trash");

@@ -4,9 +4,9 @@ use std::io::ErrorKind;
 
 use rayon::prelude::*;
 
-use super::journal::{Journal, JournalChange, JournalRoot, Phase};
-use super::keep::{Disposal, inode};
-use super::{Kept, TransactionError, coming, doomed, going};
+use super::disposal::{Disposal, entry_inode};
+use super::journal::{Journal, JournalChange, JournalPhase, JournalRoot};
+use super::{TransactionError, TrashedEntry, discarded_name, old_name, staged_name};
 use crate::dir::{Dir, DirEntry, Follow};
 use crate::file_error::FileError;
 use crate::limits::Limits;
@@ -14,9 +14,9 @@ use crate::path::Name;
 
 /// What became of a transaction that an earlier run left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RecoveryOutcome {
     /// It had not been committed: everything is as before it.
-    TakenBack,
+    RolledBack,
     /// It had been committed: the rest of it was done.
     Finished,
 }
@@ -25,13 +25,13 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
     /// Which way it ended.
-    pub outcome: Outcome,
+    pub outcome: RecoveryOutcome,
     /// Folders that were kept because they were not as we left them.
-    pub kept: Vec<Kept>,
+    pub trashed: Vec<TrashedEntry>,
 }
 
 /// Whether an earlier run left a transaction, or the beginnings of one, behind.
-pub fn pending(home: &Dir) -> Result<bool, FileError> {
+pub fn is_pending(home: &Dir) -> Result<bool, FileError> {
     Journal::exists(home)
 }
 
@@ -42,7 +42,11 @@ pub(super) struct OpenRoot {
 }
 
 /// Ends what an earlier run left behind; the state that is stored has this generation.
-pub fn recover(home: &Dir, generation: u64, limits: &Limits) -> Result<Option<Recovery>, TransactionError> {
+pub fn recover(
+    home: &Dir,
+    generation: u64,
+    limits: &Limits,
+) -> Result<Option<Recovery>, TransactionError> {
     let Some(journal) = Journal::load(home)? else {
         // A death while the first journal was being written: nothing else was touched.
         Journal::clear(home)?;
@@ -53,32 +57,34 @@ pub fn recover(home: &Dir, generation: u64, limits: &Limits) -> Result<Option<Re
     let opened = opened?;
     let roots: Vec<Option<&OpenRoot>> = opened.iter().map(Option::as_ref).collect();
     if generation < journal.generation {
-        Reverted { home, journal: &journal, roots: &roots }.revert().map_err(TransactionError::Unfinished)?;
-        return Ok(Some(Recovery { outcome: Outcome::TakenBack, kept: Vec::new() }));
+        Rollback { home, journal: &journal, roots: &roots }
+            .run()
+            .map_err(TransactionError::RollbackFailed)?;
+        return Ok(Some(Recovery { outcome: RecoveryOutcome::RolledBack, trashed: Vec::new() }));
     }
     let finished = dispose_all(home, &journal, &roots, limits).and_then(|kept| {
         // Best effort: an empty directory must not make every later command fail.
-        let _ = remove_empty(&journal.remove_if_empty);
+        let _ = remove_empty_dirs(&journal.remove_if_empty);
         Journal::clear(home).map(|()| kept)
     });
-    let kept = finished.map_err(|error| TransactionError::Incomplete(Box::new(error)))?;
-    Ok(Some(Recovery { outcome: Outcome::Finished, kept }))
+    let kept = finished.map_err(|error| TransactionError::CleanupFailed(Box::new(error)))?;
+    Ok(Some(Recovery { outcome: RecoveryOutcome::Finished, trashed: kept }))
 }
 
 /// A transaction that is reverted: in the end everything is as it was before.
-pub(super) struct Reverted<'a> {
+pub(super) struct Rollback<'a> {
     pub home: &'a Dir,
     pub journal: &'a Journal,
     /// In the order of the journal, as far as they were opened.
     pub roots: &'a [Option<&'a OpenRoot>],
 }
 
-impl Reverted<'_> {
-    pub(super) fn revert(&self) -> Result<(), FileError> {
-        if self.journal.phase == Phase::Swapping {
+impl Rollback<'_> {
+    pub(super) fn run(&self) -> Result<(), FileError> {
+        if self.journal.phase == JournalPhase::Swapping {
             for (index, change) in self.journal.changes.iter().enumerate().rev() {
                 if let Some(OpenRoot { dir, stage }) = self.root(change.root) {
-                    put_back(index, change, dir, stage)?;
+                    restore_entry(index, change, dir, stage)?;
                 }
             }
         }
@@ -87,12 +93,12 @@ impl Reverted<'_> {
                 Some(open) => remove_stage(root, &open.dir)?,
                 // The stage may have been made and not opened.
                 None => {
-                    if let Some(dir) = found(Dir::open_real(&root.path))? {
+                    if let Some(dir) = ignore_missing(Dir::open_without_links(&root.path))? {
                         remove_stage(root, &dir)?;
                     }
                 }
             }
-            remove_empty(&root.made)?;
+            remove_empty_dirs(&root.made)?;
         }
         Journal::clear(self.home)
     }
@@ -108,9 +114,9 @@ pub(super) fn finish(
     journal: &Journal,
     roots: &[Option<&OpenRoot>],
     limits: &Limits,
-) -> Result<Vec<Kept>, FileError> {
+) -> Result<Vec<TrashedEntry>, FileError> {
     let kept = dispose_all(home, journal, roots, limits)?;
-    remove_empty(&journal.remove_if_empty)?;
+    remove_empty_dirs(&journal.remove_if_empty)?;
     Journal::clear(home)?;
     Ok(kept)
 }
@@ -121,13 +127,15 @@ fn dispose_all(
     journal: &Journal,
     roots: &[Option<&OpenRoot>],
     limits: &Limits,
-) -> Result<Vec<Kept>, FileError> {
+) -> Result<Vec<TrashedEntry>, FileError> {
     let replaced: Vec<(usize, &JournalChange)> =
         journal.changes.iter().enumerate().filter(|(_, change)| change.goes.is_some()).collect();
-    let kept: Result<Vec<Option<Kept>>, FileError> = replaced
+    let kept: Result<Vec<Option<TrashedEntry>>, FileError> = replaced
         .par_iter()
         .map(|(index, change)| match roots[change.root] {
-            Some(OpenRoot { dir, stage }) => Disposal { home, journal, limits, dir, stage }.dispose(*index, change),
+            Some(OpenRoot { dir, stage }) => {
+                Disposal { home, journal, limits, dir, stage }.dispose(*index, change)
+            }
             None => Ok(None),
         })
         .collect();
@@ -137,7 +145,7 @@ fn dispose_all(
         roots.iter().flatten().try_for_each(|root| root.stage.sync())?;
     }
     replaced.par_iter().try_for_each(|(index, change)| match roots[change.root] {
-        Some(root) => root.stage.remove_tree(&doomed(*index)),
+        Some(root) => root.stage.remove_tree(&discarded_name(*index)),
         None => Ok(()),
     })?;
     for (root, open) in journal.roots.iter().zip(roots) {
@@ -149,24 +157,31 @@ fn dispose_all(
 }
 
 /// Moves one folder back. Ours is known by its inode, and whatever else stands in its place stays.
-fn put_back(index: usize, change: &JournalChange, dir: &Dir, stage: &Dir) -> Result<(), FileError> {
-    let (coming, going) = (coming(index), going(index));
+fn restore_entry(
+    index: usize,
+    change: &JournalChange,
+    dir: &Dir,
+    stage: &Dir,
+) -> Result<(), FileError> {
+    let (coming, going) = (staged_name(index), old_name(index));
     let name = &change.name;
-    let placed = change.comes.is_some() && inode(dir, name)? == change.comes;
+    let placed = change.comes.is_some() && entry_inode(dir, name)? == change.comes;
     // What is in the stage and was not prepared there stood in the folder's place, even if somebody
     // replaced it after the journal was written.
-    let stood_there = |slot: &Name| Ok(inode(stage, slot)?.is_some_and(|inode| Some(inode) != change.comes));
+    let stood_there = |slot: &Name| {
+        Ok(entry_inode(stage, slot)?.is_some_and(|inode| Some(inode) != change.comes))
+    };
     let exchanged = placed && stood_there(&coming)?;
     if exchanged && dir.exchange(name, stage, &coming)? {
         return dir.sync();
     }
     if placed {
-        let aside = if exchanged { Name::numbered(index, ".new") } else { coming.clone() };
-        dir.rename_new(name, stage, &aside)?;
+        let aside = if exchanged { Name::from_number(index, ".new") } else { coming.clone() };
+        dir.rename_noreplace(name, stage, &aside)?;
     }
     for slot in [&coming, &going] {
-        if stood_there(slot)? && inode(dir, name)?.is_none() {
-            stage.rename_new(slot, dir, name)?;
+        if stood_there(slot)? && entry_inode(dir, name)?.is_none() {
+            stage.rename_noreplace(slot, dir, name)?;
         }
     }
     dir.sync()
@@ -174,23 +189,25 @@ fn put_back(index: usize, change: &JournalChange, dir: &Dir, stage: &Dir) -> Res
 
 /// A root and its stage, or `None` where somebody has removed either.
 fn open_root(home: &Dir, root: &JournalRoot) -> Result<Option<OpenRoot>, TransactionError> {
-    let misplaced = || TransactionError::Misplaced { path: root.path.clone(), journal: Journal::path(home) };
-    let dir = match Dir::open_real(&root.path) {
+    let misplaced =
+        || TransactionError::RootMismatch { path: root.path.clone(), journal: Journal::path(home) };
+    let dir = match Dir::open_without_links(&root.path) {
         Ok(dir) => dir,
         // A path in the journal is real, so a link in it was put there later.
-        Err(e) if e.is_another_directory() && root.path.is_dir() => return Err(misplaced()),
-        Err(e) => return Ok(found(Err(e))?),
+        Err(e) if e.is_not_real_dir() && root.path.is_dir() => return Err(misplaced()),
+        Err(e) => return Ok(ignore_missing(Err(e))?),
     };
     if root.identity.is_some() && root.identity != Some(dir.identity()?) {
         return Err(misplaced());
     }
-    Ok(found(dir.open_dir(&root.stage, Follow::Never))?.map(|stage| OpenRoot { dir, stage }))
+    Ok(ignore_missing(dir.open_dir(&root.stage, Follow::Never))?
+        .map(|stage| OpenRoot { dir, stage }))
 }
 
-fn found<T>(result: Result<T, FileError>) -> Result<Option<T>, FileError> {
+fn ignore_missing<T>(result: Result<T, FileError>) -> Result<Option<T>, FileError> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(e) if e.is_another_directory() => Ok(None),
+        Err(e) if e.is_not_real_dir() => Ok(None),
         Err(e) => Err(e),
     }
 }
@@ -201,12 +218,12 @@ fn remove_stage(root: &JournalRoot, dir: &Dir) -> Result<(), FileError> {
 }
 
 /// Removes directories, outermost first in the list, as far as nothing is in them by now.
-fn remove_empty(dirs: &[std::path::PathBuf]) -> Result<(), FileError> {
+fn remove_empty_dirs(dirs: &[std::path::PathBuf]) -> Result<(), FileError> {
     for path in dirs.iter().rev() {
-        let (Some(parent), Some(entry)) = (path.parent(), DirEntry::of(path)) else {
+        let (Some(parent), Some(entry)) = (path.parent(), DirEntry::from_path(path)) else {
             continue;
         };
-        let Some(parent) = found(Dir::open_real(parent))? else {
+        let Some(parent) = ignore_missing(Dir::open_without_links(parent))? else {
             continue;
         };
         match parent.remove_dir(&entry) {

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
-use sp_tree::{Archive, ArchiveError, Limits, ListingKind, Refusal};
+use sp_tree::{Archive, ArchiveError, Limits, ListingKind, ZipMemberError};
 use tempfile::TempDir;
 
 pub(crate) const UNIX: u16 = 3 << 8;
@@ -144,7 +144,9 @@ impl Member {
         out.bytes(name).bytes(&extra.0).bytes(&self.packed);
         match &self.descriptor {
             Some(bytes) => out.bytes(bytes),
-            None if is_late => out.four(&[0x0807_4b50, self.crc, self.packed_size(), self.size as u32]),
+            None if is_late => {
+                out.four(&[0x0807_4b50, self.crc, self.packed_size(), self.size as u32])
+            }
             None => &mut out,
         };
         out.0
@@ -161,9 +163,13 @@ impl Member {
         if self.zip64 {
             extra.two(&[1, 16]).eight(&[self.size, self.packed.len() as u64]);
         }
-        out.four(&[0x0201_4b50]).two(&[self.creator | 45, 45, self.flags, self.method, 0, 0]).four(&[self.crc]);
+        out.four(&[0x0201_4b50])
+            .two(&[self.creator | 45, 45, self.flags, self.method, 0, 0])
+            .four(&[self.crc]);
         out.four(&sizes).two(&[self.name.len() as u16, extra.0.len() as u16, 0, self.disk, 0]);
-        out.four(&[self.mode << 16, self.offset.unwrap_or(offset as u32)]).bytes(&self.name).bytes(&extra.0);
+        out.four(&[self.mode << 16, self.offset.unwrap_or(offset as u32)])
+            .bytes(&self.name)
+            .bytes(&extra.0);
         out.0
     }
 }
@@ -235,7 +241,7 @@ pub(crate) fn unpack(bytes: &[u8]) -> Result<Unpacked, ArchiveError> {
 }
 
 #[track_caller]
-pub(crate) fn refused(bytes: &[u8]) -> Refusal {
+pub(crate) fn refused(bytes: &[u8]) -> ZipMemberError {
     match unpack(bytes) {
         Err(ArchiveError::Member { why, .. }) => why,
         other => panic!("no member was refused: {other:?}"),

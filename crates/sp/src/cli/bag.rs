@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueHint};
 
-use super::{Check, parse_set};
+use super::{CheckArgs, parse_set};
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Bag {
+pub(crate) enum WorkspaceCommand {
     /// Make a workspace, or complete one, and install what its context declares
     Init {
         /// Where [default: the current directory]
@@ -56,7 +56,7 @@ pub(crate) enum Bag {
     /// Show who needs whom
     Deps,
     /// Check the workspace, or the source
-    Check(Check),
+    Check(CheckArgs),
     /// Print what an agent must know when it enters the workspace
     Enter,
     /// Print a skill ready for an agent; nothing is executed
@@ -94,11 +94,11 @@ pub(crate) enum Bag {
     },
     /// Make this repository one that others can install from
     #[command(subcommand)]
-    Source(BagSource),
+    Source(WorkspaceSourceCommand),
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum BagSource {
+pub(crate) enum WorkspaceSourceCommand {
     /// Write `AGENTS.md` and the catalog
     Init,
 }

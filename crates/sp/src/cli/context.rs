@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::Check;
+use super::CheckArgs;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum ContextPack {
+pub(crate) enum ContextPackCommand {
     /// Report every problem in context packs: folders, zips, or addresses of either
-    Check(Check),
+    Check(CheckArgs),
     /// Show what is in a pack, and what it costs in tokens
     Show {
         /// The folder of the pack, a zip, or an address
@@ -17,10 +17,10 @@ pub(crate) enum ContextPack {
         pack: PathBuf,
     },
     /// Build a pack from what you collected: notes, saved pages, captures, bookmarks, packages
-    Build(Box<Build>),
+    Build(Box<ContextBuildArgs>),
     /// The index of what you collected: add folders, search, see what is stale
     #[command(subcommand)]
-    Kb(Kb),
+    Kb(KbCommand),
     /// Show what differs between two packs, whichever way each is stored
     Diff {
         /// The folder of a pack, a zip, or an address
@@ -107,7 +107,7 @@ pub(crate) enum ContextPack {
         pack: PathBuf,
         /// For whom; may be given more than once [default: cursor and agents]
         #[arg(long = "agent", value_enum, value_name = "AGENT")]
-        agents: Vec<PackReader>,
+        agents: Vec<ContextPackAgentArg>,
         /// Show what would change, and change nothing
         #[arg(long)]
         dry_run: bool,
@@ -122,7 +122,7 @@ pub(crate) enum ContextPack {
 
 /// `sp context build`
 #[derive(Debug, Args)]
-pub(crate) struct Build {
+pub(crate) struct ContextBuildArgs {
     /// The folder of a knowledge base; may be given more than once [default: all that were added]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) kb: Vec<PathBuf>,
@@ -175,7 +175,7 @@ pub(crate) struct Build {
 
 /// `sp context kb`
 #[derive(Debug, Subcommand)]
-pub(crate) enum Kb {
+pub(crate) enum KbCommand {
     /// Read a folder, or what changed in it since
     Add {
         /// The folder
@@ -216,7 +216,7 @@ pub(crate) enum Kb {
 
 /// For whom a context pack is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PackReader {
+pub(crate) enum ContextPackAgentArg {
     /// `.cursor/rules/context-pack.mdc`
     Cursor,
     /// A block in `AGENTS.md`

@@ -9,8 +9,10 @@ use super::Cli;
 /// Every source file of the workspace that ships.
 fn sources() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path()).collect();
-    folders.retain(|path| path.is_dir() && !path.ends_with("xtask") && !path.ends_with("sp-testkit"));
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path()).collect();
+    folders
+        .retain(|path| path.is_dir() && !path.ends_with("xtask") && !path.ends_with("sp-testkit"));
     folders.iter_mut().for_each(|path| path.push("src"));
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -30,23 +32,28 @@ fn sources() -> Vec<PathBuf> {
 /// What stands between backticks in the code of a file, without comments and tests.
 fn quoted(text: &str) -> Vec<String> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-    let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let code: Vec<&str> =
+        code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     // A string that goes on in the next line.
     let code = code.join("\n").replace("\\\n", "");
-    let line = |line: &str| line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let line =
+        |line: &str| line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     code.lines().flat_map(line).collect()
 }
 
 fn has_flag(command: &Command, flag: &str) -> bool {
     matches!(flag, "help" | "version")
         || command.get_arguments().any(|argument| {
-            argument.get_long() == Some(flag) || argument.get_all_aliases().is_some_and(|names| names.contains(&flag))
+            argument.get_long() == Some(flag)
+                || argument.get_all_aliases().is_some_and(|names| names.contains(&flag))
         })
 }
 
 /// The long flags among some words, without their values.
 fn flags<'a>(words: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
-    let name = |word: &'a str| word.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or_default();
+    let name = |word: &'a str| {
+        word.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or_default()
+    };
     words
         .filter_map(|word| word.trim_start_matches('[').strip_prefix("--"))
         .map(name)
@@ -62,7 +69,9 @@ fn problem(top: &Command, line: &str) -> Option<String> {
         named.extend(words.next());
     }
     // `sp …` and `sp {verb} …` name no command that could be looked up.
-    let is_word = |word: &str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
+    let is_word = |word: &str| {
+        word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-')
+    };
     if command.has_subcommands()
         && let Some(unknown) = words.peek().filter(|word| is_word(word))
     {
@@ -71,7 +80,9 @@ fn problem(top: &Command, line: &str) -> Option<String> {
     if named.is_empty() {
         return None;
     }
-    flags(words).find(|flag| !has_flag(command, flag)).map(|flag| format!("`sp {}` has no `--{flag}`", named.join(" ")))
+    flags(words)
+        .find(|flag| !has_flag(command, flag))
+        .map(|flag| format!("`sp {}` has no `--{flag}`", named.join(" ")))
 }
 
 fn all_commands(command: &Command) -> Vec<&Command> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueHint};
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Key {
+pub(crate) enum KeyCommand {
     /// Make a key
     New {
         /// Its name

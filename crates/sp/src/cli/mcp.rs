@@ -5,21 +5,21 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::Scope;
+use super::ScopeArg;
 
 /// How MCP is served.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Mcp {
+pub(crate) struct McpArgs {
     #[command(subcommand)]
-    pub action: Option<McpAction>,
+    pub action: Option<McpCommand>,
     /// Answer over HTTP at this address, at `/mcp`, instead of over stdin and stdout. Beyond this machine, and with
     /// `--allow-write`, it needs a token in `SP_MCP_TOKEN`
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<SocketAddr>,
     /// Where skills come from [default: everywhere]
     #[arg(long, value_enum, value_name = "ORIGIN", value_delimiter = ',')]
-    pub from: Vec<Origin>,
+    pub from: Vec<SkillSourceArg>,
     /// A context pack to serve; may be repeated [default: `context-pack` in the current directory]
     #[arg(long = "pack", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub packs: Vec<PathBuf>,
@@ -30,7 +30,7 @@ pub(crate) struct Mcp {
 
 /// Where skills come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Origin {
+pub(crate) enum SkillSourceArg {
     /// `skills/` of the repository
     Repo,
     /// `.skills/` of the workspace
@@ -43,20 +43,20 @@ pub(crate) enum Origin {
 
 /// What is done to the settings of agents instead.
 #[derive(Debug, Subcommand)]
-pub(crate) enum McpAction {
+pub(crate) enum McpCommand {
     /// Add the server to the settings of agents; all else in them stays as it is
-    Install(McpInstall),
+    Install(McpInstallArgs),
     /// Take the server out of the settings of agents
     Uninstall {
         #[command(flatten)]
-        target: McpTarget,
+        target: McpTargetArgs,
     },
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct McpInstall {
+pub(crate) struct McpInstallArgs {
     #[command(flatten)]
-    pub target: McpTarget,
+    pub target: McpTargetArgs,
     /// The address of a server that runs [default: the agent starts `sp mcp`]
     #[arg(long, value_name = "URL", conflicts_with = "args")]
     pub http: Option<String>,
@@ -70,13 +70,13 @@ pub(crate) struct McpInstall {
 
 /// Which entry of whose settings.
 #[derive(Debug, Args)]
-pub(crate) struct McpTarget {
+pub(crate) struct McpTargetArgs {
     /// The agent; may be given several times (`claude`, `cursor`, `codex`, `vscode`, `windsurf`, …)
     #[arg(long, required = true, value_name = "AGENT")]
     pub agent: Vec<String>,
     /// Whose settings: the user's, or those of this project
     #[arg(long, value_enum, default_value_t)]
-    pub scope: Scope,
+    pub scope: ScopeArg,
     /// The name of the server in them
     #[arg(long, default_value = sp_engine::DEFAULT_MCP_NAME)]
     pub name: String,

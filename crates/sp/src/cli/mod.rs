@@ -14,28 +14,37 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use sp_engine::PlanId;
 
-pub(crate) use bag::{Bag, BagSource};
-pub(crate) use context::{Build, ContextPack, Kb, PackReader};
-pub(crate) use key::Key;
-pub(crate) use mcp::{Mcp, McpAction, McpInstall, McpTarget, Origin};
-pub(crate) use pkg::{Create, Drawing, EnvelopeForm, Pkg, PkgKind, PkgPlace, Secret, Sign, Trust};
-pub(crate) use serve::{LogForm, Serve, ServeCopy};
+pub(crate) use bag::{WorkspaceCommand, WorkspaceSourceCommand};
+pub(crate) use context::{ContextBuildArgs, ContextPackAgentArg, ContextPackCommand, KbCommand};
+pub(crate) use key::KeyCommand;
+pub(crate) use mcp::{McpArgs, McpCommand, McpInstallArgs, McpTargetArgs, SkillSourceArg};
+pub(crate) use pkg::{
+    EnvelopeVersionArg, GraphFormatArg, PackageCommand, PackageCreateArgs, PackageKindArg,
+    PackageTargetArgs, SecretArgs, SignArgs, TrustArgs,
+};
+pub(crate) use serve::{LogFormatArg, ServeArgs, ServeCopyCommand};
 
 /// One fast, safe command for everything that a coding agent reads.
 #[derive(Debug, Parser)]
-#[command(name = "sp", version, arg_required_else_help = true, propagate_version = false, max_term_width = 100)]
+#[command(
+    name = "sp",
+    version,
+    arg_required_else_help = true,
+    propagate_version = false,
+    max_term_width = 100
+)]
 #[command(after_help = "Start with `sp init`, then `sp install <pack> --agent claude`.")]
 pub(crate) struct Cli {
     #[command(flatten)]
-    pub options: Options,
+    pub options: GlobalOptions,
 
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
 /// Flags that every command takes.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct GlobalOptions {
     /// The directory that holds `skills/` and `packs/` [default: the nearest upward]
     #[arg(long, visible_alias = "repo-root", global = true, value_name = "PATH", value_hint = ValueHint::DirPath, help_heading = "Common options")]
     pub root: Option<PathBuf>,
@@ -46,7 +55,7 @@ pub(crate) struct Options {
 
     /// How the result is printed
     #[arg(long, global = true, value_enum, default_value_t, help_heading = "Common options")]
-    pub format: Format,
+    pub format: OutputFormat,
 
     /// Never use the network
     #[arg(long, global = true, help_heading = "Common options")]
@@ -63,7 +72,7 @@ pub(crate) struct Options {
 
 /// How a result is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// For people, as wide as the terminal
     #[default]
     Human,
@@ -82,7 +91,7 @@ pub(crate) enum Format {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// List the skills below ./skills
     #[command(visible_alias = "skills")]
     List,
@@ -94,11 +103,11 @@ pub(crate) enum Command {
         pack: String,
     },
     /// Install packs into agents' sinks
-    Install(Install),
+    Install(InstallArgs),
     /// Uninstall packs from agents' sinks
-    Uninstall(Uninstall),
+    Uninstall(UninstallArgs),
     /// Replace all packs of a sink by the named ones, at once
-    Switch(Install),
+    Switch(InstallArgs),
     /// List installed packs and where they are
     Installed {
         /// Only this sink
@@ -109,10 +118,10 @@ pub(crate) enum Command {
         path: Option<PathBuf>,
         /// Where the agent reads: for the user, or in this project
         #[arg(long, value_enum, default_value_t)]
-        scope: Scope,
+        scope: ScopeArg,
     },
     /// Check skills, packs, packages and repositories, and report every problem
-    Check(Check),
+    Check(CheckArgs),
     /// Tell what should be known before skills, packs and packages are trusted
     Audit {
         /// Skills, repositories, bags, packs, packages or folders [default: what the current directory is in]
@@ -123,7 +132,7 @@ pub(crate) enum Command {
         agent: Vec<String>,
         /// Where the agent reads: for the user, or in this project
         #[arg(long, value_enum, default_value_t, requires = "agent")]
-        scope: Scope,
+        scope: ScopeArg,
     },
     /// Tell what a rule asks, and why, with examples
     Explain {
@@ -140,33 +149,38 @@ pub(crate) enum Command {
         agent: Vec<String>,
         /// Where the agent reads: for the user, or in this project
         #[arg(long, value_enum, default_value_t, requires = "agent")]
-        scope: Scope,
+        scope: ScopeArg,
     },
     /// Print a JSON Schema, for editors
     Schema {
         /// Of which file
-        #[arg(value_parser = clap::builder::PossibleValuesParser::new(sp_formats::schema::SCHEMAS))]
+        #[arg(value_parser = clap::builder::PossibleValuesParser::new(sp_formats::schema::SCHEMA_FILES))]
         file: String,
     },
     /// Keep a workspace's own skills: SkillBag
     #[command(subcommand)]
-    Bag(Bag),
+    Bag(WorkspaceCommand),
     /// Build, check, compare, pack and install context packs: `pack.json` with cited Markdown
     #[command(subcommand)]
-    Context(ContextPack),
+    Context(ContextPackCommand),
     /// Make, verify, install, send and keep packages: .ctxpkg
     #[command(subcommand, visible_alias = "pack")]
-    Pkg(Pkg),
+    Pkg(PackageCommand),
     /// Run a registry of packages for a team
-    Serve(Serve),
+    Serve(ServeArgs),
     /// Let agents ask for themselves: serve skills, context packs and packages over MCP
-    Mcp(Mcp),
+    Mcp(McpArgs),
     /// Remember a token for a registry
     Login {
         /// The address of the registry
         registry: String,
         /// The environment variable that holds the token
-        #[arg(long, value_name = "NAME", default_value = "SP_REGISTRY_TOKEN", conflicts_with = "token_file")]
+        #[arg(
+            long,
+            value_name = "NAME",
+            default_value = "SP_REGISTRY_TOKEN",
+            conflicts_with = "token_file"
+        )]
         token_env: String,
         /// A file that holds the token, and that only you may read
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -219,7 +233,7 @@ pub(crate) enum Command {
     },
     /// Make keys, and say whom to trust
     #[command(subcommand)]
-    Key(Key),
+    Key(KeyCommand),
     /// Show sinks, paths and limits, and which agents are on this machine
     Config,
     /// Make a small authoring repository
@@ -251,12 +265,12 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Install {
+pub(crate) struct InstallArgs {
     /// The packs, by name or by path
     #[arg(required = true, value_name = "PACK")]
     pub packs: Vec<String>,
     #[command(flatten)]
-    pub sinks: Sinks,
+    pub sinks: SinkArgs,
     /// Show what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -269,12 +283,12 @@ pub(crate) struct Install {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Uninstall {
+pub(crate) struct UninstallArgs {
     /// The packs, by name
     #[arg(required = true, value_name = "PACK")]
     pub packs: Vec<String>,
     #[command(flatten)]
-    pub sinks: Sinks,
+    pub sinks: SinkArgs,
     /// Show what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -284,7 +298,7 @@ pub(crate) struct Uninstall {
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Check {
+pub(crate) struct CheckArgs {
     /// Skills, packs, packages, repositories or folders [default: what the current directory is in]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
@@ -306,7 +320,7 @@ pub(crate) struct Check {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Sinks {
+pub(crate) struct SinkArgs {
     /// The agent to install for; may be given several times (`sp config` lists them)
     #[arg(long, required = true, value_name = "SINK")]
     pub agent: Vec<String>,
@@ -315,11 +329,11 @@ pub(crate) struct Sinks {
     pub path: Option<PathBuf>,
     /// Where the agent reads: for the user, or in this project
     #[arg(long, value_enum, default_value_t)]
-    pub scope: Scope,
+    pub scope: ScopeArg,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Scope {
+pub(crate) enum ScopeArg {
     /// For the user, in every project
     #[default]
     #[value(alias = "user")]

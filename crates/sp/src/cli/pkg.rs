@@ -4,19 +4,19 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::Scope;
+use super::ScopeArg;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Pkg {
+pub(crate) enum PackageCommand {
     /// Make a package: from a project, from a file written by hand, or from skills
-    Create(Box<Create>),
+    Create(Box<PackageCreateArgs>),
     /// Put packages into the store, after verifying them
     Import {
         /// The files
         #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
         files: Vec<PathBuf>,
         #[command(flatten)]
-        trust: Trust,
+        trust: TrustArgs,
     },
     /// Write a package of the store into a file, to the letter
     Export {
@@ -30,7 +30,7 @@ pub(crate) enum Pkg {
         force: bool,
         /// Leave out what another tool does not take
         #[arg(long, value_enum)]
-        compat: Option<CompatTool>,
+        compat: Option<CompatToolArg>,
     },
     /// Install packages into a project, with all that they need
     Install {
@@ -38,7 +38,7 @@ pub(crate) enum Pkg {
         #[arg(value_name = "PACKAGE")]
         packages: Vec<String>,
         #[command(flatten)]
-        place: PkgPlace,
+        place: PackageTargetArgs,
         /// Install optional dependencies too, where they can be
         #[arg(long)]
         with_optional: bool,
@@ -46,7 +46,7 @@ pub(crate) enum Pkg {
         #[arg(long, value_name = "ADDRESS")]
         registry: Option<String>,
         #[command(flatten)]
-        trust: Trust,
+        trust: TrustArgs,
     },
     /// Take packages out of a project, and what nothing else needs
     Uninstall {
@@ -64,7 +64,7 @@ pub(crate) enum Pkg {
         /// A file, or a package of the store
         package: String,
         #[command(flatten)]
-        size: MaxSize,
+        size: MaxSizeArgs,
     },
     /// Take packages out of the store
     Remove {
@@ -82,7 +82,7 @@ pub(crate) enum Pkg {
         /// A file, or a package of the store
         after: String,
         #[command(flatten)]
-        size: MaxSize,
+        size: MaxSizeArgs,
     },
     /// List the versions of a package, the newest first
     Log {
@@ -112,7 +112,7 @@ pub(crate) enum Pkg {
         #[arg(long)]
         version: Option<String>,
         #[command(flatten)]
-        sign: Sign,
+        sign: SignArgs,
         /// Write it into this file too
         #[arg(long, visible_alias = "output", short, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
@@ -120,7 +120,7 @@ pub(crate) enum Pkg {
         #[arg(long, requires = "out")]
         force: bool,
         #[command(flatten)]
-        size: MaxSize,
+        size: MaxSizeArgs,
     },
     /// Ask what is known: by type, by file, by words, near a node, or between two
     Query {
@@ -166,7 +166,7 @@ pub(crate) enum Pkg {
         #[arg(required = true, value_name = "ID")]
         nodes: Vec<String>,
         #[command(flatten)]
-        sign: Sign,
+        sign: SignArgs,
     },
     /// Make the next version of a package, in which edges between some nodes are stronger
     Reinforce {
@@ -176,7 +176,7 @@ pub(crate) enum Pkg {
         #[arg(required = true, num_args = 2.., value_name = "ID")]
         nodes: Vec<String>,
         #[command(flatten)]
-        sign: Sign,
+        sign: SignArgs,
     },
     /// Make the next version of a package, without what has faded
     Prune {
@@ -186,7 +186,7 @@ pub(crate) enum Pkg {
         #[arg(long, value_name = "ACTIVATION", default_value_t = 0.05)]
         below: f64,
         #[command(flatten)]
-        sign: Sign,
+        sign: SignArgs,
     },
     /// Draw what is known
     Graph {
@@ -195,7 +195,7 @@ pub(crate) enum Pkg {
         packages: Vec<String>,
         /// In which language
         #[arg(long, value_enum, default_value_t)]
-        to: Drawing,
+        to: GraphFormatArg,
         /// Write it into this file, and not to stdout
         #[arg(long, visible_alias = "output", short, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
@@ -218,14 +218,14 @@ pub(crate) enum Pkg {
         #[arg(long, value_name = "TIME")]
         at: Option<String>,
         #[command(flatten)]
-        size: MaxSize,
+        size: MaxSizeArgs,
     },
     /// Verify a package, step by step
     Verify {
         /// A file, or a package of the store
         package: String,
         #[command(flatten)]
-        trust: Trust,
+        trust: TrustArgs,
     },
     /// Send a package to another machine
     Send {
@@ -241,10 +241,10 @@ pub(crate) enum Pkg {
         #[arg(long = "as", value_name = "NAME", default_value = "sp")]
         sender: String,
         #[command(flatten)]
-        secret: Secret,
+        secret: SecretArgs,
         /// How the envelope is signed
         #[arg(long, value_enum, default_value_t)]
-        envelope: EnvelopeForm,
+        envelope: EnvelopeVersionArg,
     },
     /// Take packages that other machines send
     Receive {
@@ -255,7 +255,7 @@ pub(crate) enum Pkg {
         #[arg(long = "as", value_name = "NAME")]
         recipient: Option<String>,
         #[command(flatten)]
-        secret: Secret,
+        secret: SecretArgs,
         /// Accept envelopes that are not signed with the secret
         #[arg(long)]
         allow_unsigned: bool,
@@ -266,7 +266,7 @@ pub(crate) enum Pkg {
         #[arg(long)]
         once: bool,
         #[command(flatten)]
-        trust: Trust,
+        trust: TrustArgs,
     },
     /// List packages that wait, take one, or refuse one
     Inbox {
@@ -277,12 +277,12 @@ pub(crate) enum Pkg {
         #[arg(long, value_name = "ID")]
         reject: Option<String>,
         #[command(flatten)]
-        trust: Trust,
+        trust: TrustArgs,
     },
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Create {
+pub(crate) struct PackageCreateArgs {
     /// The name [default: what the file says]
     #[arg(long)]
     pub name: Option<String>,
@@ -309,7 +309,7 @@ pub(crate) struct Create {
     pub level: Option<u64>,
     /// What it is for
     #[arg(long, value_enum, default_value_t)]
-    pub kind: PkgKind,
+    pub kind: PackageKindArg,
     /// Make it from this project: its documents, manifests, source code and history [default: the current directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["input", "skills"])]
     pub from: Option<PathBuf>,
@@ -320,7 +320,7 @@ pub(crate) struct Create {
     #[arg(value_name = "SKILL", value_hint = ValueHint::AnyPath)]
     pub skills: Vec<String>,
     #[command(flatten)]
-    pub sign: Sign,
+    pub sign: SignArgs,
     /// Write it into this file too
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
@@ -328,11 +328,11 @@ pub(crate) struct Create {
     #[arg(long, requires = "output")]
     pub force: bool,
     #[command(flatten)]
-    pub size: MaxSize,
+    pub size: MaxSizeArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum PkgKind {
+pub(crate) enum PackageKindArg {
     /// Knowledge
     #[default]
     Context,
@@ -341,13 +341,13 @@ pub(crate) enum PkgKind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CompatTool {
+pub(crate) enum CompatToolArg {
     /// lean-ctx, which refuses the layer `policies`
     LeanCtx,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Drawing {
+pub(crate) enum GraphFormatArg {
     /// For Graphviz
     #[default]
     Dot,
@@ -360,7 +360,7 @@ pub(crate) enum Drawing {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum EnvelopeForm {
+pub(crate) enum EnvelopeVersionArg {
     /// For older peers
     V2,
     /// Every field is covered
@@ -370,7 +370,7 @@ pub(crate) enum EnvelopeForm {
 
 /// Where a package goes.
 #[derive(Debug, Args)]
-pub(crate) struct PkgPlace {
+pub(crate) struct PackageTargetArgs {
     /// The agent that skills are installed for; may be given several times
     #[arg(long, value_name = "SINK")]
     pub agent: Vec<String>,
@@ -379,7 +379,7 @@ pub(crate) struct PkgPlace {
     pub path: Option<PathBuf>,
     /// Where the agent reads: for the user, or in this project
     #[arg(long, value_enum, default_value_t, requires = "agent")]
-    pub scope: Scope,
+    pub scope: ScopeArg,
     /// What stands before the names of skills' folders
     #[arg(long)]
     pub prefix: Option<String>,
@@ -390,7 +390,7 @@ pub(crate) struct PkgPlace {
 
 /// What is accepted for once.
 #[derive(Debug, Args)]
-pub(crate) struct Trust {
+pub(crate) struct TrustArgs {
     /// Refuse packages that nobody signed
     #[arg(long)]
     pub require_signed: bool,
@@ -401,18 +401,18 @@ pub(crate) struct Trust {
     #[arg(long)]
     pub accept_new_key: bool,
     #[command(flatten)]
-    pub size: MaxSize,
+    pub size: MaxSizeArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Sign {
+pub(crate) struct SignArgs {
     /// Sign it; with a name, with that key
     #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = "", require_equals = true)]
     pub sign: Option<String>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct MaxSize {
+pub(crate) struct MaxSizeArgs {
     /// Take packages of up to this size [default: 10 MiB]
     #[arg(long, value_name = "BYTES")]
     pub max_size: Option<u64>,
@@ -420,7 +420,7 @@ pub(crate) struct MaxSize {
 
 /// A secret that two machines share: never an argument.
 #[derive(Debug, Args)]
-pub(crate) struct Secret {
+pub(crate) struct SecretArgs {
     /// The environment variable that holds the secret [default: SP_TRANSPORT_SECRET]
     #[arg(long, value_name = "NAME", conflicts_with = "secret_file")]
     pub secret_env: Option<String>,

@@ -4,14 +4,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use sp_serve::registry::Rate;
+use sp_serve::registry::RequestRate;
 
 /// How a registry is to run.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Serve {
+pub(crate) struct ServeArgs {
     #[command(subcommand)]
-    pub copy: Option<ServeCopy>,
+    pub copy: Option<ServeCopyCommand>,
     /// Where everything is kept [default: `registry` in Skillpack's own directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub data: Option<PathBuf>,
@@ -24,10 +24,10 @@ pub(crate) struct Serve {
     pub listen: SocketAddr,
     /// A line for each request, on stderr
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
-    pub log: LogForm,
+    pub log: LogFormatArg,
     /// How many requests a second one client may make, and how many for a moment; `off` for no limit
     #[arg(long, value_name = "RATE[:BURST]", default_value = "100:400", value_parser = parse_rate)]
-    pub rate: RateLimit,
+    pub rate: RateLimitArg,
     /// A proxy whose `X-Forwarded-For` tells who the client is; may be repeated
     #[arg(long, value_name = "ADDRESS")]
     pub trust_proxy: Vec<IpAddr>,
@@ -38,7 +38,7 @@ pub(crate) struct Serve {
 
 /// A registry that is copied instead.
 #[derive(Debug, Subcommand)]
-pub(crate) enum ServeCopy {
+pub(crate) enum ServeCopyCommand {
     /// Copy a registry, also one that runs, into a new folder
     Backup {
         /// The folder of the copy; it must be empty or not be there
@@ -62,7 +62,7 @@ pub(crate) enum ServeCopy {
 
 /// How a request is told of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum LogForm {
+pub(crate) enum LogFormatArg {
     /// Not at all
     Off,
     /// For people
@@ -74,8 +74,12 @@ pub(crate) enum LogForm {
 
 /// How often one client may ask, if that is limited.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RateLimit(pub Option<Rate>);
+pub(crate) struct RateLimitArg(pub Option<RequestRate>);
 
-fn parse_rate(text: &str) -> Result<RateLimit, String> {
-    if text == "off" { Ok(RateLimit(None)) } else { text.parse().map(|rate| RateLimit(Some(rate))) }
+fn parse_rate(text: &str) -> Result<RateLimitArg, String> {
+    if text == "off" {
+        Ok(RateLimitArg(None))
+    } else {
+        text.parse().map(|rate| RateLimitArg(Some(rate)))
+    }
 }

@@ -4,86 +4,136 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use sp_engine::bag::{self, GetRequest, RunRequest, Save, Steps, Upgrade};
-use sp_engine::{Context, Error, Kind, Replace, Result};
+use sp_engine::workspace::{
+    self, ExtraSteps, GetSkillsRequest, RunSkillRequest, SaveParameters, UpgradePolicy,
+};
+use sp_engine::{Context, Error, FailureKind, ReplacePolicy, Result};
 use sp_formats::output::{
-    BagChange, BagDependencies, BagDigest, BagList, BagRun, FolderAction, ParameterItem, ParameterOrigin,
+    FolderAction, ParameterItem, ParameterValueItem, WorkspaceChangeReport,
+    WorkspaceDependencyReport, WorkspaceOverview, WorkspaceRunReport, WorkspaceSkillList,
 };
 use sp_formats::printable::{printable, printable_text};
 
-use super::{check, count, mode};
-use crate::cli::{Bag, BagSource, Format, Options};
+use super::{check, mode, pluralize};
+use crate::cli::{GlobalOptions, OutputFormat, WorkspaceCommand, WorkspaceSourceCommand};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING, table};
 
-pub(super) fn run(context: &Context<'_>, options: &Options, command: &Bag, terminal: &Terminal) -> Result<ExitCode> {
+pub(super) fn run(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    command: &WorkspaceCommand,
+    terminal: &Terminal,
+) -> Result<ExitCode> {
     let root = options.root.as_deref();
     match command {
-        Bag::Init { dir, entrypoint, steps_done } => {
+        WorkspaceCommand::Init { dir, entrypoint, steps_done } => {
             let dir = dir.as_deref().or(root);
-            let report = bag::init(context, dir, entrypoint.as_deref(), steps(*steps_done))?;
-            change(context, &report, "ready: `sp bag get <skill> --source <source>` installs more", terminal)?;
+            let report = workspace::init(context, dir, entrypoint.as_deref(), steps(*steps_done))?;
+            print_change(
+                context,
+                &report,
+                "ready: `sp bag get <skill> --source <source>` installs more",
+                terminal,
+            )?;
         }
-        Bag::Get { names, source, keep_query, version, upgrade, replace, steps_done, dry_run } => {
-            let request = GetRequest {
+        WorkspaceCommand::Get {
+            names,
+            source,
+            keep_query,
+            version,
+            upgrade,
+            replace,
+            steps_done,
+            dry_run,
+        } => {
+            let request = GetSkillsRequest {
                 names: names.clone(),
                 source: source.clone(),
                 keep_query: keep_query.clone(),
                 version: version.clone(),
-                upgrade: if *upgrade { Upgrade::Yes } else { Upgrade::No },
-                replace: if *replace { Replace::Allow } else { Replace::Refuse },
-                steps: steps(*steps_done),
+                upgrade: if *upgrade { UpgradePolicy::Upgrade } else { UpgradePolicy::Keep },
+                replace: if *replace { ReplacePolicy::Allow } else { ReplacePolicy::Refuse },
+                extra_steps: steps(*steps_done),
                 root: options.root.clone(),
                 mode: mode(*dry_run),
             };
-            change(context, &bag::get(context, &request)?, "", terminal)?;
+            print_change(context, &workspace::get(context, &request)?, "", terminal)?;
         }
-        Bag::Sync { dry_run } => change(context, &bag::sync(context, root, mode(*dry_run))?, "", terminal)?,
-        Bag::Remove { names, dry_run } => {
-            change(context, &bag::remove(context, root, names, mode(*dry_run))?, "", terminal)?;
+        WorkspaceCommand::Sync { dry_run } => {
+            print_change(context, &workspace::sync(context, root, mode(*dry_run))?, "", terminal)?
         }
-        Bag::Source(BagSource::Init) => change(context, &bag::source_init(context, root)?, "", terminal)?,
-        Bag::Deps => deps(&bag::deps(context, root)?, terminal)?,
-        Bag::Check(check) => return check_bag(context, options, check, terminal),
-        Bag::Enter => enter(&bag::enter(context, root)?, terminal)?,
-        Bag::Run { identifier, set, save } => return ready(context, root, (identifier, set, *save), terminal),
-        Bag::Params { skill, explain, set } => params(context, root, (skill, set, *explain), terminal)?,
-        Bag::List => list(&bag::list(context, root)?, terminal)?,
+        WorkspaceCommand::Remove { names, dry_run } => {
+            print_change(
+                context,
+                &workspace::remove(context, root, names, mode(*dry_run))?,
+                "",
+                terminal,
+            )?;
+        }
+        WorkspaceCommand::Source(WorkspaceSourceCommand::Init) => {
+            print_change(context, &workspace::source_init(context, root)?, "", terminal)?
+        }
+        WorkspaceCommand::Deps => print_dependencies(&workspace::deps(context, root)?, terminal)?,
+        WorkspaceCommand::Check(check) => {
+            return check_workspace(context, options, check, terminal);
+        }
+        WorkspaceCommand::Enter => print_overview(&workspace::enter(context, root)?, terminal)?,
+        WorkspaceCommand::Run { identifier, set, save } => {
+            return run_skill(context, root, (identifier, set, *save), terminal);
+        }
+        WorkspaceCommand::Params { skill, explain, set } => {
+            print_parameters(context, root, (skill, set, *explain), terminal)?
+        }
+        WorkspaceCommand::List => print_list(&workspace::list(context, root)?, terminal)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn steps(done: bool) -> Steps {
-    if done { Steps::Done } else { Steps::Unknown }
+fn steps(done: bool) -> ExtraSteps {
+    if done { ExtraSteps::Done } else { ExtraSteps::Unconfirmed }
 }
 
 /// The workspace, where no path is given.
-fn check_bag(
+fn check_workspace(
     context: &Context<'_>,
-    options: &Options,
-    given: &crate::cli::Check,
+    options: &GlobalOptions,
+    given: &crate::cli::CheckArgs,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
     let paths = match given.paths.is_empty() {
-        true => vec![bag::find_root(context, options.root.as_deref())?],
+        true => vec![workspace::find_root(context, options.root.as_deref())?],
         false => given.paths.clone(),
     };
     let mut mended = 0;
     if given.fix && !given.dry_run {
         // What is missing is made; what is wrong in a file is mended after it.
         let root = paths.first().map(std::path::PathBuf::as_path);
-        let request = check::request(options, &crate::cli::Check { paths: paths.clone(), ..given.clone() });
-        let before = sp_engine::check(context, &request)?.findings();
-        match bag::repair(context, root) {
+        let request = check::check_request(
+            options,
+            &crate::cli::CheckArgs { paths: paths.clone(), ..given.clone() },
+        );
+        let before = sp_engine::check(context, &request)?.finding_count();
+        match workspace::repair(context, root) {
             // What stands in the way is what the check tells.
-            Err(error) if error.kind == Kind::Data => {}
+            Err(error) if error.kind == FailureKind::Data => {}
             repaired => repaired?,
         }
-        mended = before.saturating_sub(sp_engine::check(context, &request)?.findings());
+        mended = before.saturating_sub(sp_engine::check(context, &request)?.finding_count());
     }
-    check::run_after(context, options, &crate::cli::Check { paths, ..given.clone() }, (mended, terminal))
+    check::run_after_fixing(
+        context,
+        options,
+        &crate::cli::CheckArgs { paths, ..given.clone() },
+        (mended, terminal),
+    )
 }
 
-fn change(context: &Context<'_>, report: &BagChange, next: &str, terminal: &Terminal) -> Result<()> {
+fn print_change(
+    context: &Context<'_>,
+    report: &WorkspaceChangeReport,
+    next: &str,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(report, |out| {
         for skill in &report.skills {
             let (style, sign) = match skill.action {
@@ -92,60 +142,102 @@ fn change(context: &Context<'_>, report: &BagChange, next: &str, terminal: &Term
                 FolderAction::Remove => (REMOVED, '-'),
                 FolderAction::Keep => (DIM, ' '),
             };
-            let from = skill.source.as_ref().map(|source| format!("  {DIM}{}{DIM:#}", printable(source)));
-            writeln!(out, "{style}{sign}{style:#} {}{}", printable(&skill.name), from.unwrap_or_default())?;
+            let from =
+                skill.source.as_ref().map(|source| format!("  {DIM}{}{DIM:#}", printable(source)));
+            writeln!(
+                out,
+                "{style}{sign}{style:#} {}{}",
+                printable(&skill.name),
+                from.unwrap_or_default()
+            )?;
         }
-        report.files.iter().try_for_each(|file| writeln!(out, "{ADDED}+{ADDED:#} {}", printable(file)))?;
-        if terminal.format == Format::Plain {
+        report
+            .files
+            .iter()
+            .try_for_each(|file| writeln!(out, "{ADDED}+{ADDED:#} {}", printable(file)))?;
+        if terminal.format == OutputFormat::Plain {
             return Ok(());
         }
         for kept in &report.kept {
-            writeln!(out, "\nkept the old `{}` in {}", printable(&kept.folder), context.show(&kept.kept_at))?;
+            writeln!(
+                out,
+                "\nkept the old `{}` in {}",
+                printable(&kept.folder),
+                context.display_path(&kept.kept_at)
+            )?;
         }
-        let changed = report.skills.iter().filter(|skill| skill.action != FolderAction::Keep).count();
+        let changed =
+            report.skills.iter().filter(|skill| skill.action != FolderAction::Keep).count();
         if !report.applied {
-            let would = if changed > 0 || report.catalog_changed { "would change" } else { "nothing would change" };
+            let would = if changed > 0 || report.catalog_changed {
+                "would change"
+            } else {
+                "nothing would change"
+            };
             return writeln!(
                 out,
                 "\n{STRONG}{would}{STRONG:#} · {} · {}",
-                context.show(&report.root),
-                count(changed, "skill")
+                context.display_path(&report.root),
+                pluralize(changed, "skill")
             );
         }
         let catalog = if report.catalog_changed { "catalog written" } else { "catalog unchanged" };
         writeln!(
             out,
             "\n{STRONG}done{STRONG:#} · {} · {} changed · {catalog}",
-            context.show(&report.root),
-            count(changed, "skill")
+            context.display_path(&report.root),
+            pluralize(changed, "skill")
         )?;
         if next.is_empty() { Ok(()) } else { writeln!(out, "{next}") }
     })
 }
 
-fn list(list: &BagList, terminal: &Terminal) -> Result<()> {
+fn print_list(list: &WorkspaceSkillList, terminal: &Terminal) -> Result<()> {
     terminal.print(list, |out| {
-        if terminal.format == Format::Plain {
-            return list.skills.iter().try_for_each(|skill| writeln!(out, "{}", printable(&skill.name)));
+        if terminal.format == OutputFormat::Plain {
+            return list
+                .skills
+                .iter()
+                .try_for_each(|skill| writeln!(out, "{}", printable(&skill.name)));
         }
         let rows = list.skills.iter().map(|skill| {
             let source = skill.source.clone().unwrap_or_else(|| "your own".into());
-            let version =
-                skill.version.clone().or_else(|| skill.commit.as_ref().map(|commit| commit.chars().take(12).collect()));
+            let version = skill
+                .version
+                .clone()
+                .or_else(|| skill.commit.as_ref().map(|commit| commit.chars().take(12).collect()));
             let edited = if skill.edited && skill.source.is_some() { "edited" } else { "" };
-            vec![skill.name.clone(), source, version.unwrap_or_default(), edited.into(), skill.description.clone()]
+            vec![
+                skill.name.clone(),
+                source,
+                version.unwrap_or_default(),
+                edited.into(),
+                skill.description.clone(),
+            ]
         });
-        write!(out, "{}", table(&["skill", "source", "version", "", "description"], rows.collect(), terminal.width()))
+        write!(
+            out,
+            "{}",
+            table(
+                &["skill", "source", "version", "", "description"],
+                rows.collect(),
+                terminal.width()
+            )
+        )
     })
 }
 
 /// A tree from those that nobody needs: context files first, then skills.
-fn deps(deps: &BagDependencies, terminal: &Terminal) -> Result<()> {
+fn print_dependencies(deps: &WorkspaceDependencyReport, terminal: &Terminal) -> Result<()> {
     terminal.print(deps, |out| {
         let is_skill = |name: &str| deps.skills.iter().any(|skill| skill == name);
         let needed = |name: &str| deps.dependencies.iter().any(|one| one.name == name);
-        let mut roots: Vec<&str> =
-            deps.dependencies.iter().map(|one| one.by.as_str()).filter(|by| !is_skill(by)).collect();
+        let mut roots: Vec<&str> = deps
+            .dependencies
+            .iter()
+            .map(|one| one.by.as_str())
+            .filter(|by| !is_skill(by))
+            .collect();
         roots.dedup();
         roots.extend(deps.skills.iter().map(String::as_str).filter(|name| !needed(name)));
         // Skills that need each other in a circle have no root of their own.
@@ -153,16 +245,16 @@ fn deps(deps: &BagDependencies, terminal: &Terminal) -> Result<()> {
         roots.extend(deps.skills.iter().map(String::as_str).filter(|_| lost));
         for root in roots {
             writeln!(out, "{STRONG}{}{STRONG:#}", printable(root))?;
-            branches(deps, root, &mut vec![root], "", out)?;
+            write_branches(deps, root, &mut vec![root], "", out)?;
         }
-        deps.conflicts
-            .iter()
-            .try_for_each(|conflict| writeln!(out, "{WARNING}conflict:{WARNING:#} {}", printable(conflict)))
+        deps.conflicts.iter().try_for_each(|conflict| {
+            writeln!(out, "{WARNING}conflict:{WARNING:#} {}", printable(conflict))
+        })
     })
 }
 
-fn branches<'a>(
-    deps: &'a BagDependencies,
+fn write_branches<'a>(
+    deps: &'a WorkspaceDependencyReport,
     of: &str,
     path: &mut Vec<&'a str>,
     indent: &str,
@@ -170,7 +262,8 @@ fn branches<'a>(
 ) -> std::io::Result<()> {
     let needs: Vec<_> = deps.dependencies.iter().filter(|one| one.by == of).collect();
     for (at, one) in needs.iter().enumerate() {
-        let (branch, below) = if at + 1 == needs.len() { ("└─", "   ") } else { ("├─", "│  ") };
+        let (branch, below) =
+            if at + 1 == needs.len() { ("└─", "   ") } else { ("├─", "│  ") };
         let circle = path.contains(&one.name.as_str());
         let place = match (one.present, one.required) {
             _ if circle => "needs itself",
@@ -178,32 +271,44 @@ fn branches<'a>(
             (false, true) => "missing",
             (false, false) => "missing, optional",
         };
-        let from = [one.source.clone(), one.version.clone()].into_iter().flatten().collect::<Vec<_>>().join(" at ");
-        let from = if from.is_empty() { String::new() } else { format!("  {DIM}{}{DIM:#}", printable(&from)) };
+        let from = [one.source.clone(), one.version.clone()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" at ");
+        let from = if from.is_empty() {
+            String::new()
+        } else {
+            format!("  {DIM}{}{DIM:#}", printable(&from))
+        };
         writeln!(out, "{indent}{branch} {}  {place}{from}", printable(&one.name))?;
         if !circle {
             path.push(&one.name);
-            branches(deps, &one.name, path, &format!("{indent}{below}"), out)?;
+            write_branches(deps, &one.name, path, &format!("{indent}{below}"), out)?;
             path.pop();
         }
     }
     Ok(())
 }
 
-fn enter(digest: &BagDigest, terminal: &Terminal) -> Result<()> {
+fn print_overview(digest: &WorkspaceOverview, terminal: &Terminal) -> Result<()> {
     terminal.print(digest, |out| {
         let version = digest.version.as_deref().unwrap_or("of an unknown version");
         writeln!(out, "SkillBag {version}")?;
-        let contexts = if digest.contexts.is_empty() { "none".into() } else { digest.contexts.join(", ") };
+        let contexts =
+            if digest.contexts.is_empty() { "none".into() } else { digest.contexts.join(", ") };
         writeln!(out, "context: {contexts}\n\nskills:")?;
-        digest
-            .skills
-            .iter()
-            .try_for_each(|skill| writeln!(out, "  {}: {}", skill.name, printable(&skill.description)))?;
+        digest.skills.iter().try_for_each(|skill| {
+            writeln!(out, "  {}: {}", skill.name, printable(&skill.description))
+        })?;
         if !digest.always.is_empty() {
             writeln!(out, "\nalways run:")?;
             for name in &digest.always {
-                let tags = digest.skills.iter().find(|skill| skill.name == *name).map(|skill| skill.tags.join(" #"));
+                let tags = digest
+                    .skills
+                    .iter()
+                    .find(|skill| skill.name == *name)
+                    .map(|skill| skill.tags.join(" #"));
                 writeln!(out, "  {name}  #{}", printable(&tags.unwrap_or_default()))?;
             }
         }
@@ -214,78 +319,91 @@ fn enter(digest: &BagDigest, terminal: &Terminal) -> Result<()> {
     })
 }
 
-fn ready(
+fn run_skill(
     context: &Context<'_>,
     root: Option<&Path>,
     (identifier, set, save): (&str, &[(String, String)], bool),
     terminal: &Terminal,
 ) -> Result<ExitCode> {
-    let request = RunRequest {
+    let request = RunSkillRequest {
         identifier: identifier.into(),
         set: set.to_vec(),
-        save: if save { Save::Yes } else { Save::No },
+        save: if save { SaveParameters::Yes } else { SaveParameters::No },
         root: root.map(Into::into),
     };
-    let run = bag::run(context, &request)?;
-    terminal.print(&run, |out| print_run(&run, out))?;
+    let run = workspace::run(context, &request)?;
+    terminal.print(&run, |out| write_run(&run, out))?;
     match run.missing.is_empty() {
         true => Ok(ExitCode::SUCCESS),
-        false => Err(missing(&run)),
+        false => Err(missing_values(&run)),
     }
 }
 
-fn missing(run: &BagRun) -> Error {
+fn missing_values(run: &WorkspaceRunReport) -> Error {
     let names = run.missing.join("`, `");
-    Error::new(Kind::Request, format!("`{}` needs a value for `{names}`", run.skill.name)).hint(format!(
+    Error::new(FailureKind::Request, format!("`{}` needs a value for `{names}`", run.skill.name)).hint(format!(
         "give it with `--set {}=<value>`, or below `Parameters` in `USER_CONTEXT.md` or `CONTEXT.md`",
         run.missing[0]
     ))
 }
 
-fn print_run(run: &BagRun, out: &mut dyn Write) -> std::io::Result<()> {
+fn write_run(run: &WorkspaceRunReport, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "# {}\n", run.skill.name)?;
     if !run.parameters.is_empty() {
         writeln!(out, "## Values\n")?;
         for parameter in &run.parameters {
-            let value = parameter.from.as_ref().map_or("(not given)".into(), |from| shown(&from.value));
+            let value = parameter
+                .from
+                .as_ref()
+                .map_or("(not given)".into(), |from| value_text(&from.value));
             writeln!(out, "- {}: {}", printable(&parameter.name), printable(&value))?;
         }
         writeln!(out)?;
     }
     writeln!(out, "{}", printable_text(&run.skill.instructions))?;
     for companion in &run.companions {
-        writeln!(out, "\n# {} (runs with it)\n\n{}", companion.name, printable_text(&companion.instructions))?;
+        writeln!(
+            out,
+            "\n# {} (runs with it)\n\n{}",
+            companion.name,
+            printable_text(&companion.instructions)
+        )?;
     }
     Ok(())
 }
 
-fn shown(value: &serde_json::Value) -> String {
+fn value_text(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), Into::into)
 }
 
-fn params(
+fn print_parameters(
     context: &Context<'_>,
     root: Option<&Path>,
     (skill, set, explain): (&str, &[(String, String)], bool),
     terminal: &Terminal,
 ) -> Result<()> {
-    let list = bag::params(context, root, skill, set)?;
+    let list = workspace::params(context, root, skill, set)?;
     terminal.print(&list, |out| {
         if list.parameters.is_empty() {
             return writeln!(out, "`{}` asks for nothing", printable(skill));
         }
-        list.parameters.iter().try_for_each(|parameter| print_parameter(parameter, explain, out))
+        list.parameters.iter().try_for_each(|parameter| write_parameter(parameter, explain, out))
     })
 }
 
-fn print_parameter(parameter: &ParameterItem, explain: bool, out: &mut dyn Write) -> std::io::Result<()> {
-    let value = parameter.from.as_ref().map(|from| shown(&from.value));
-    let value = value.unwrap_or_else(|| if parameter.required { "missing".into() } else { "not given".into() });
+fn write_parameter(
+    parameter: &ParameterItem,
+    explain: bool,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let value = parameter.from.as_ref().map(|from| value_text(&from.value));
+    let value = value
+        .unwrap_or_else(|| if parameter.required { "missing".into() } else { "not given".into() });
     writeln!(out, "{STRONG}{}{STRONG:#}: {}", printable(&parameter.name), printable(&value))?;
     if !explain {
         return Ok(());
     }
-    let place = |origin: &ParameterOrigin| match origin.line {
+    let place = |origin: &ParameterValueItem| match origin.line {
         Some(line) => format!("{}:{line} ({})", printable(&origin.file), origin.level),
         None => format!("{} ({})", printable(&origin.file), origin.level),
     };
@@ -293,14 +411,14 @@ fn print_parameter(parameter: &ParameterItem, explain: bool, out: &mut dyn Write
         writeln!(out, "  from {}", place(from))?;
     }
     for beaten in &parameter.overrode {
-        writeln!(out, "  over {} from {}", printable(&shown(&beaten.value)), place(beaten))?;
+        writeln!(out, "  over {} from {}", printable(&value_text(&beaten.value)), place(beaten))?;
     }
     for blocked in &parameter.kept_out {
         let by = blocked.prohibited_by.as_deref().unwrap_or_default();
         writeln!(
             out,
             "  not {} from {}: prohibited in {}",
-            printable(&shown(&blocked.value)),
+            printable(&value_text(&blocked.value)),
             place(blocked),
             printable(by)
         )?;

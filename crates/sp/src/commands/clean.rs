@@ -1,21 +1,29 @@
 //! `sp clean`
 
-use sp_engine::{Cleaning, Context, Mode, Result};
+use sp_engine::{ApplyMode, CleanScope, Context, Result};
 
-use super::count;
-use crate::cli::Format;
+use super::pluralize;
+use crate::cli::OutputFormat;
 use crate::terminal::{REMOVED, Terminal};
 
-pub(super) fn run(context: &Context<'_>, what: Cleaning, mode: Mode, terminal: &Terminal) -> Result<()> {
+pub(super) fn run(
+    context: &Context<'_>,
+    what: CleanScope,
+    mode: ApplyMode,
+    terminal: &Terminal,
+) -> Result<()> {
     let report = sp_engine::clean(context, what, mode)?;
     terminal.print(&report, |out| {
-        if terminal.format == Format::Plain {
+        if terminal.format == OutputFormat::Plain {
             return report.removed.iter().try_for_each(|path| writeln!(out, "{}", path.display()));
         }
-        report.removed.iter().try_for_each(|path| writeln!(out, "{REMOVED}-{REMOVED:#} {}", context.show(path)))?;
+        report.removed.iter().try_for_each(|path| {
+            writeln!(out, "{REMOVED}-{REMOVED:#} {}", context.display_path(path))
+        })?;
         let verb = if report.applied { "removed" } else { "would remove" };
         let bytes = report.bytes;
-        let what = if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} kB", bytes / 1000) };
-        writeln!(out, "{verb} {}, {what}", count(report.removed.len(), "item"))
+        let what =
+            if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} kB", bytes / 1000) };
+        writeln!(out, "{verb} {}, {what}", pluralize(report.removed.len(), "item"))
     })
 }

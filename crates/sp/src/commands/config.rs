@@ -5,37 +5,45 @@ use std::io::{self, Write};
 use sp_engine::{Context, Result};
 use sp_formats::output::{ConfigView, SinkItem, SinkOrigin};
 
-use crate::cli::Format;
-use crate::terminal::{DIM, Terminal, Words, table};
+use crate::cli::OutputFormat;
+use crate::terminal::{DIM, Terminal, Verbosity, table};
 
 pub(super) fn run(context: &Context<'_>, terminal: &Terminal) -> Result<()> {
     let view = sp_engine::config(context)?;
     terminal.print(&view, |out| match terminal.format {
-        Format::Plain => view
+        OutputFormat::Plain => view
             .sinks
             .iter()
             .filter_map(|sink| Some((sink, sink.path.as_ref()?)))
             .try_for_each(|(sink, path)| writeln!(out, "{}\t{}", sink.sink, path.display())),
-        _ => human(out, context, &view, terminal),
+        _ => write_human(out, context, &view, terminal),
     })
 }
 
 /// Whether a built-in or configured sink is the same agent at the same place.
-fn is_twin(view: &ConfigView, sink: &SinkItem) -> bool {
-    view.sinks
-        .iter()
-        .any(|other| other.origin != SinkOrigin::Table && other.agent == sink.agent && other.path == sink.path)
+fn is_duplicate_sink(view: &ConfigView, sink: &SinkItem) -> bool {
+    view.sinks.iter().any(|other| {
+        other.origin != SinkOrigin::Table && other.agent == sink.agent && other.path == sink.path
+    })
 }
 
-fn human(out: &mut dyn Write, context: &Context<'_>, view: &ConfigView, terminal: &Terminal) -> io::Result<()> {
-    let all = terminal.words == Words::Many;
-    let (shown, rest): (Vec<&SinkItem>, Vec<&SinkItem>) = view
-        .sinks
-        .iter()
-        .partition(|sink| all || sink.origin != SinkOrigin::Table || sink.found && !is_twin(view, sink));
+fn write_human(
+    out: &mut dyn Write,
+    context: &Context<'_>,
+    view: &ConfigView,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    let all = terminal.verbosity == Verbosity::Verbose;
+    let (shown, rest): (Vec<&SinkItem>, Vec<&SinkItem>) = view.sinks.iter().partition(|sink| {
+        all || sink.origin != SinkOrigin::Table || sink.found && !is_duplicate_sink(view, sink)
+    });
     let rows = shown.iter().map(|sink| {
-        let path = sink.path.as_ref().map_or("(only in a project)".into(), |path| context.show(path));
-        let project = sink.project_path.as_ref().map_or(String::new(), |path| path.display().to_string());
+        let path = sink
+            .path
+            .as_ref()
+            .map_or("(only in a project)".into(), |path| context.display_path(path));
+        let project =
+            sink.project_path.as_ref().map_or(String::new(), |path| path.display().to_string());
         let origin = match sink.origin {
             SinkOrigin::BuiltIn => "built-in",
             SinkOrigin::Config => "config",
@@ -47,7 +55,11 @@ fn human(out: &mut dyn Write, context: &Context<'_>, view: &ConfigView, terminal
     write!(
         out,
         "{}",
-        table(&["sink", "path", "in a project", "from", "found here"], rows.collect(), terminal.width())
+        table(
+            &["sink", "path", "in a project", "from", "found here"],
+            rows.collect(),
+            terminal.width()
+        )
     )?;
     if !rest.is_empty() {
         writeln!(out, "{DIM}and {} more agents (`--verbose` lists them){DIM:#}", rest.len())?;
@@ -55,13 +67,15 @@ fn human(out: &mut dyn Write, context: &Context<'_>, view: &ConfigView, terminal
     writeln!(
         out,
         "\nhome    {}\nconfig  {}\ncache   {}",
-        context.show(&view.home),
-        context.show(&view.config_file),
-        context.show(&view.cache)
+        context.display_path(&view.home),
+        context.display_path(&view.config_file),
+        context.display_path(&view.cache)
     )?;
     if all {
         writeln!(out, "\nlimits (`--limit NAME=NUMBER`, or `limits:` in the config)")?;
-        view.limits.iter().try_for_each(|limit| writeln!(out, "  {:<18} {}", limit.name, limit.value))?;
+        view.limits
+            .iter()
+            .try_for_each(|limit| writeln!(out, "  {:<18} {}", limit.name, limit.value))?;
     }
     Ok(())
 }

@@ -8,9 +8,9 @@ use sp_engine::{Context, CostRequest, Result};
 use sp_formats::output::{CostGroup, CostReport, SkillCost};
 use sp_formats::printable::printable;
 
-use super::{count, thousands};
-use crate::cli::Format;
-use crate::terminal::{DIM, STRONG, Terminal, padded, wrapped};
+use super::{format_thousands, pluralize};
+use crate::cli::OutputFormat;
+use crate::terminal::{DIM, STRONG, Terminal, pad, wrap};
 
 /// The three tiers: what they are called, and how their part of a bar is drawn.
 const TIERS: [(&str, char, Style); 3] = [
@@ -18,77 +18,111 @@ const TIERS: [(&str, char, Style); 3] = [
     ("body", '▓', AnsiColor::Yellow.on_default()),
     ("files", '░', AnsiColor::Blue.on_default()),
 ];
-const MIN_BAR: usize = 10;
-const MAX_BAR: usize = 40;
-const MAX_NAME: usize = 48;
+const MIN_BAR_WIDTH: usize = 10;
+const MAX_BAR_WIDTH: usize = 40;
+const MAX_NAME_WIDTH: usize = 48;
 
 pub(super) fn run(context: &Context<'_>, request: &CostRequest, terminal: &Terminal) -> Result<()> {
     let report = sp_engine::cost(context, request)?;
     terminal.print(&report, |out| match terminal.format {
-        Format::Plain => plain(context, &report, out),
-        _ => human(context, &report, terminal, out),
+        OutputFormat::Plain => write_plain(context, &report, out),
+        _ => write_human(context, &report, terminal, out),
     })
 }
 
-fn plain(context: &Context<'_>, report: &CostReport, out: &mut dyn Write) -> std::io::Result<()> {
+fn write_plain(
+    context: &Context<'_>,
+    report: &CostReport,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     for group in &report.groups {
         for skill in &group.skills {
-            let name = name_of(context, group, skill);
-            writeln!(out, "{}\t{name}\t{}\t{}\t{}", place(context, group), skill.always, skill.body, skill.files)?;
+            let name = skill_label(context, group, skill);
+            writeln!(
+                out,
+                "{}\t{name}\t{}\t{}\t{}",
+                group_label(context, group),
+                skill.always,
+                skill.body,
+                skill.files
+            )?;
         }
     }
     Ok(())
 }
 
-fn human(context: &Context<'_>, report: &CostReport, terminal: &Terminal, out: &mut dyn Write) -> std::io::Result<()> {
+fn write_human(
+    context: &Context<'_>,
+    report: &CostReport,
+    terminal: &Terminal,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     for (number, group) in report.groups.iter().enumerate() {
         if number > 0 {
             writeln!(out)?;
         }
-        let sink =
-            group.sink.as_ref().map(|sink| format!("{STRONG}{}{STRONG:#}  ", printable(sink))).unwrap_or_default();
-        writeln!(out, "{sink}{DIM}{}{DIM:#}\n", context.show(&group.path))?;
+        let sink = group
+            .sink
+            .as_ref()
+            .map(|sink| format!("{STRONG}{}{STRONG:#}  ", printable(sink)))
+            .unwrap_or_default();
+        writeln!(out, "{sink}{DIM}{}{DIM:#}\n", context.display_path(&group.path))?;
         if group.skills.is_empty() {
             writeln!(out, "no skills")?;
             continue;
         }
-        rows(context, group, terminal, out)?;
-        let [always, body, files] = [group.always, group.body, group.files].map(thousands);
-        let skills = count(group.skills.len(), "skill");
+        write_rows(context, group, terminal, out)?;
+        let [always, body, files] = [group.always, group.body, group.files].map(format_thousands);
+        let skills = pluralize(group.skills.len(), "skill");
         let sum = format!(
             "{skills}: every session pays {always} tokens before the first word; \
              all bodies have {body} more, all other files {files}"
         );
-        writeln!(out, "\n{}", wrapped(&sum, terminal.width()))?;
+        writeln!(out, "\n{}", wrap(&sum, terminal.width()))?;
     }
     if report.groups.iter().all(|group| group.skills.is_empty()) {
         return Ok(());
     }
-    let legend: Vec<String> = TIERS.iter().map(|(name, c, style)| format!("{style}{c}{style:#} {name}")).collect();
+    let legend: Vec<String> =
+        TIERS.iter().map(|(name, c, style)| format!("{style}{c}{style:#} {name}")).collect();
     let note = format!("tokens by {}; other models count a little differently", report.tokenizer);
-    writeln!(out, "\n{}\n{DIM}{}{DIM:#}", legend.join("  "), wrapped(&note, terminal.width()))
+    writeln!(out, "\n{}\n{DIM}{}{DIM:#}", legend.join("  "), wrap(&note, terminal.width()))
 }
 
 /// A row for each skill, the numbers to the right, the bars as long as the terminal lets them be.
-fn rows(context: &Context<'_>, group: &CostGroup, terminal: &Terminal, out: &mut dyn Write) -> std::io::Result<()> {
-    let names: Vec<String> = group.skills.iter().map(|skill| name_of(context, group, skill)).collect();
-    let numbers: Vec<[String; 3]> = group.skills.iter().map(|skill| tiers(skill).map(thousands)).collect();
+fn write_rows(
+    context: &Context<'_>,
+    group: &CostGroup,
+    terminal: &Terminal,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let names: Vec<String> =
+        group.skills.iter().map(|skill| skill_label(context, group, skill)).collect();
+    let numbers: Vec<[String; 3]> =
+        group.skills.iter().map(|skill| tiers(skill).map(format_thousands)).collect();
     let widths: [usize; 3] = std::array::from_fn(|tier| {
         numbers.iter().map(|row| row[tier].len()).max().unwrap_or(0).max(TIERS[tier].0.len())
     });
     // Blanks stand before each number and before the bar.
-    let room = usize::from(terminal.width().unwrap_or(100)).saturating_sub(widths.iter().sum::<usize>() + 8);
+    let room = usize::from(terminal.width().unwrap_or(100))
+        .saturating_sub(widths.iter().sum::<usize>() + 8);
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let name_width = longest.min(room.saturating_sub(MIN_BAR)).clamp(5, MAX_NAME);
-    let bar_width = room.saturating_sub(name_width).min(MAX_BAR);
-    let dearest = group.skills.iter().map(|skill| tiers(skill).iter().sum::<usize>()).max().unwrap_or(1).max(1);
-    write!(out, "{STRONG}{}", padded("SKILL", name_width))?;
+    let name_width = longest.min(room.saturating_sub(MIN_BAR_WIDTH)).clamp(5, MAX_NAME_WIDTH);
+    let bar_width = room.saturating_sub(name_width).min(MAX_BAR_WIDTH);
+    let dearest = group
+        .skills
+        .iter()
+        .map(|skill| tiers(skill).iter().sum::<usize>())
+        .max()
+        .unwrap_or(1)
+        .max(1);
+    write!(out, "{STRONG}{}", pad("SKILL", name_width))?;
     for (tier, width) in widths.iter().enumerate() {
         write!(out, "  {:>width$}", TIERS[tier].0.to_uppercase())?;
     }
     writeln!(out, "{STRONG:#}")?;
     for ((skill, name), row) in group.skills.iter().zip(&names).zip(&numbers) {
-        write!(out, "{}", padded(name, name_width))?;
+        write!(out, "{}", pad(name, name_width))?;
         for (tier, width) in widths.iter().enumerate() {
             write!(out, "  {:>width$}", row[tier])?;
         }
@@ -116,16 +150,17 @@ fn tiers(skill: &SkillCost) -> [usize; 3] {
     [skill.always, skill.body, skill.files]
 }
 
-fn place(context: &Context<'_>, group: &CostGroup) -> String {
-    group.sink.clone().unwrap_or_else(|| context.show(&group.path))
+fn group_label(context: &Context<'_>, group: &CostGroup) -> String {
+    group.sink.clone().unwrap_or_else(|| context.display_path(&group.path))
 }
 
 /// The skill's folder, from where all of them are.
-fn name_of(context: &Context<'_>, group: &CostGroup, skill: &SkillCost) -> String {
+fn skill_label(context: &Context<'_>, group: &CostGroup, skill: &SkillCost) -> String {
     let skills = group.path.join("skills");
-    let below = |top: &Path| skill.path.strip_prefix(top).ok().filter(|rest| !rest.as_os_str().is_empty());
+    let below =
+        |top: &Path| skill.path.strip_prefix(top).ok().filter(|rest| !rest.as_os_str().is_empty());
     match below(&skills).or_else(|| below(&group.path)) {
         Some(rest) => printable(&rest.to_string_lossy()).into_owned(),
-        None => context.show(&skill.path).rsplit('/').next().unwrap_or_default().into(),
+        None => context.display_path(&skill.path).rsplit('/').next().unwrap_or_default().into(),
     }
 }

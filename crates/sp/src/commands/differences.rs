@@ -9,7 +9,7 @@ use sp_formats::printable::printable;
 use crate::terminal::{ADDED, CHANGED, REMOVED};
 
 /// What happened, in a word.
-pub(super) fn word(change: ChangeKind) -> &'static str {
+pub(super) fn change_word(change: ChangeKind) -> &'static str {
     match change {
         ChangeKind::Added => "added",
         ChangeKind::Removed => "removed",
@@ -18,7 +18,7 @@ pub(super) fn word(change: ChangeKind) -> &'static str {
 }
 
 /// What happened, as a sign.
-pub(super) fn sign(change: ChangeKind) -> (Style, char) {
+pub(super) fn change_sign(change: ChangeKind) -> (Style, char) {
     match change {
         ChangeKind::Added => (ADDED, '+'),
         ChangeKind::Removed => (REMOVED, '-'),
@@ -27,27 +27,38 @@ pub(super) fn sign(change: ChangeKind) -> (Style, char) {
 }
 
 /// The heading of a list: what it is of, and how many of each.
-pub(super) fn heading<'c>(
+pub(super) fn write_heading<'c>(
     out: &mut dyn Write,
     what: &str,
     changes: impl IntoIterator<Item = &'c ChangeKind>,
 ) -> io::Result<()> {
     let changes: Vec<&ChangeKind> = changes.into_iter().collect();
     let number = |kind| changes.iter().filter(|change| ***change == kind).count();
-    let [added, gone, other] = [ChangeKind::Added, ChangeKind::Removed, ChangeKind::Changed].map(number);
+    let [added, gone, other] =
+        [ChangeKind::Added, ChangeKind::Removed, ChangeKind::Changed].map(number);
     writeln!(out, "\n{what}: {added} added, {gone} removed, {other} changed")
 }
 
 /// A member with what it was and what it is.
-pub(super) fn member_line(out: &mut dyn Write, indent: &str, member: &MemberChange) -> io::Result<()> {
-    let text = |text: &Option<String>| text.as_deref().map_or("nothing".into(), short);
-    writeln!(out, "{indent}{}: {} → {}", printable(&member.member), text(&member.before), text(&member.after))
+pub(super) fn write_member(
+    out: &mut dyn Write,
+    indent: &str,
+    member: &MemberChange,
+) -> io::Result<()> {
+    let text = |text: &Option<String>| text.as_deref().map_or("nothing".into(), truncate);
+    writeln!(
+        out,
+        "{indent}{}: {} → {}",
+        printable(&member.member),
+        text(&member.before),
+        text(&member.after)
+    )
 }
 
 /// The beginning of a text.
-pub(super) fn short(text: &str) -> String {
-    const SHOWN: usize = 70;
-    let cut: String = text.chars().take(SHOWN).collect();
+pub(super) fn truncate(text: &str) -> String {
+    const MAX_CHARS: usize = 70;
+    let cut: String = text.chars().take(MAX_CHARS).collect();
     let dots = if cut.len() < text.len() { "…" } else { "" };
     format!("{}{dots}", printable(&cut))
 }

@@ -5,38 +5,59 @@ use std::path::Path;
 use sp_engine::{Context, Result, SinkRequest};
 use sp_formats::printable::printable;
 
-use crate::cli::Format;
-use crate::terminal::{Terminal, Words, table};
+use crate::cli::OutputFormat;
+use crate::terminal::{Terminal, Verbosity, table};
 
-pub(super) fn run(context: &Context<'_>, sink: Option<&SinkRequest>, terminal: &Terminal) -> Result<()> {
+pub(super) fn run(
+    context: &Context<'_>,
+    sink: Option<&SinkRequest>,
+    terminal: &Terminal,
+) -> Result<()> {
     let list = sp_engine::installed(context, sink)?;
     terminal.print(&list, |out| {
         let rows = list.installs.iter().map(|item| {
             let path = match terminal.format {
-                Format::Plain => item.path.display().to_string(),
-                _ => context.show(Path::new(&item.path)),
+                OutputFormat::Plain => item.path.display().to_string(),
+                _ => context.display_path(Path::new(&item.path)),
             };
-            vec![item.sink.clone(), item.pack.clone(), item.folders.len().to_string(), item.installed_at.clone(), path]
+            vec![
+                item.sink.clone(),
+                item.pack.clone(),
+                item.folders.len().to_string(),
+                item.installed_at.clone(),
+                path,
+            ]
         });
         let rows: Vec<Vec<String>> = rows.collect();
-        if terminal.format == Format::Plain {
+        if terminal.format == OutputFormat::Plain {
             return rows.iter().try_for_each(|row| {
-                writeln!(out, "{}", row.iter().map(|cell| printable(cell)).collect::<Vec<_>>().join("\t"))
+                writeln!(
+                    out,
+                    "{}",
+                    row.iter().map(|cell| printable(cell)).collect::<Vec<_>>().join("\t")
+                )
             });
         }
         if rows.is_empty() {
             let place = if sink.is_some() { " in that sink" } else { "" };
-            return writeln!(out, "nothing is installed{place}; `sp install <pack> --agent <sink>` does that");
+            return writeln!(
+                out,
+                "nothing is installed{place}; `sp install <pack> --agent <sink>` does that"
+            );
         }
-        write!(out, "{}", table(&["sink", "pack", "skills", "installed", "where"], rows, terminal.width()))?;
-        if terminal.words == Words::Many {
+        write!(
+            out,
+            "{}",
+            table(&["sink", "pack", "skills", "installed", "where"], rows, terminal.width())
+        )?;
+        if terminal.verbosity == Verbosity::Verbose {
             for item in &list.installs {
                 writeln!(
                     out,
                     "\n{} in {}  from {}",
                     printable(&item.pack),
-                    context.show(&item.path),
-                    context.show(Path::new(&item.pack_file))
+                    context.display_path(&item.path),
+                    context.display_path(Path::new(&item.pack_file))
                 )?;
                 for import in &item.imports {
                     let line = format!(
@@ -47,7 +68,9 @@ pub(super) fn run(context: &Context<'_>, sink: Option<&SinkRequest>, terminal: &
                     );
                     writeln!(out, "  {}", printable(&line))?;
                 }
-                item.folders.iter().try_for_each(|folder| writeln!(out, "  {}", printable(folder)))?;
+                item.folders
+                    .iter()
+                    .try_for_each(|folder| writeln!(out, "  {}", printable(folder)))?;
             }
         }
         Ok(())

@@ -2,23 +2,34 @@
 
 use std::path::Path;
 
-use sp_engine::{Context, Error, Kind, Result};
+use sp_engine::{Context, Error, FailureKind, Result};
 use sp_formats::printable::printable;
 
-use super::count;
+use super::pluralize;
 use crate::terminal::Terminal;
 
-pub(super) fn skills(context: &Context<'_>, root: Option<&Path>, terminal: &Terminal) -> Result<()> {
+pub(super) fn skills(
+    context: &Context<'_>,
+    root: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<()> {
     let list = sp_engine::skills(context, root)?;
-    terminal.print(&list, |out| list.skills.iter().try_for_each(|skill| writeln!(out, "{}", printable(&skill.id))))
+    terminal.print(&list, |out| {
+        list.skills.iter().try_for_each(|skill| writeln!(out, "{}", printable(&skill.id)))
+    })
 }
 
 pub(super) fn packs(context: &Context<'_>, root: Option<&Path>, terminal: &Terminal) -> Result<()> {
     let list = sp_engine::packs(context, root)?;
-    terminal.print(&list, |out| list.packs.iter().try_for_each(|pack| writeln!(out, "{}", printable(&pack.name))))?;
+    terminal.print(&list, |out| {
+        list.packs.iter().try_for_each(|pack| writeln!(out, "{}", printable(&pack.name)))
+    })?;
     match list.packs.iter().filter(|pack| !pack.valid).count() {
         0 => Ok(()),
-        broken => Err(Error::new(Kind::Data, format!("{} cannot be used", count(broken, "pack")))
-            .hint("mend what is shown above")),
+        broken => Err(Error::new(
+            FailureKind::Data,
+            format!("{} cannot be used", pluralize(broken, "pack")),
+        )
+        .hint("mend what is shown above")),
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::CommandFactory;
-use sp_engine::{Context, Error, Kind, Result, write_files};
+use sp_engine::{Context, Error, FailureKind, Result, write_files};
 
 use crate::cli::Cli;
 
@@ -17,7 +17,8 @@ pub(super) fn completions(shell: clap_complete::Shell) -> Result<()> {
 
 /// Prints the main page, or writes a page a command into `dir`.
 pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
-    let failed = |e: io::Error| Error::new(Kind::Environment, "cannot make the man pages").because(e);
+    let failed =
+        |e: io::Error| Error::new(FailureKind::Environment, "cannot make the man pages").because(e);
     let command = Cli::command();
     let Some(dir) = dir else {
         let mut page = Vec::new();
@@ -25,7 +26,7 @@ pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
         return print(&page);
     };
     let (mut commands, mut pages) = (Vec::new(), BTreeMap::new());
-    gather("sp", &command, &mut commands);
+    collect_commands("sp", &command, &mut commands);
     for (typed, command) in commands {
         let mut page = Vec::new();
         let name = typed.replace(' ', "-");
@@ -42,17 +43,21 @@ pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
 }
 
 /// A command as it is typed, and all commands below it.
-fn gather(typed: &str, command: &clap::Command, found: &mut Vec<(String, clap::Command)>) {
+fn collect_commands(
+    typed: &str,
+    command: &clap::Command,
+    found: &mut Vec<(String, clap::Command)>,
+) {
     found.push((typed.into(), command.clone()));
     for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
-        gather(&format!("{typed} {}", below.get_name()), below, found);
+        collect_commands(&format!("{typed} {}", below.get_name()), below, found);
     }
 }
 
 fn print(bytes: &[u8]) -> Result<()> {
     match io::stdout().lock().write_all(bytes) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::new(Kind::Environment, "cannot write to standard output").because(e))
+            Err(Error::new(FailureKind::Environment, "cannot write to standard output").because(e))
         }
         _ => Ok(()),
     }

@@ -2,7 +2,6 @@
 
 mod audit;
 mod bag;
-mod change;
 mod check;
 mod clean;
 mod config;
@@ -11,6 +10,7 @@ mod cost;
 mod differences;
 mod explain;
 mod init;
+mod install;
 mod installed;
 mod key;
 mod list;
@@ -25,130 +25,156 @@ mod watch;
 
 use std::process::ExitCode;
 
-use sp_engine::{AuditRequest, Cleaning, CostRequest, Error, Kind, Mode, Others, Result, Scope, SinkRequest};
+use sp_engine::{
+    ApplyMode, AuditRequest, CleanScope, CostRequest, Error, FailureKind, OtherPacks, Result,
+    SinkRequest, SinkScope,
+};
 
-use crate::cli::{self, Cli, Command, Format};
-use crate::surroundings;
+use crate::cli::{self, Cli, CliCommand, OutputFormat};
+use crate::environment;
 use crate::terminal::Terminal;
 
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
-    refuse_format(cli)?;
-    let context = surroundings::context(&cli.options, terminal)?;
+    check_format(cli)?;
+    let context = environment::context(&cli.options, terminal)?;
     let root = cli.options.root.as_deref();
     let done = match &cli.command {
-        Command::Check(check) => return check::run(&context, &cli.options, check, terminal),
-        Command::Audit { paths, agent, scope } => {
-            let sink = |name: &String| SinkRequest { name: name.clone(), path: None, scope: scope_of(*scope) };
+        CliCommand::Check(check) => return check::run(&context, &cli.options, check, terminal),
+        CliCommand::Audit { paths, agent, scope } => {
+            let sink = |name: &String| SinkRequest {
+                name: name.clone(),
+                path: None,
+                scope: to_sink_scope(*scope),
+            };
             let sinks = agent.iter().map(sink).collect();
-            let request = AuditRequest { paths: paths.clone(), root: cli.options.root.clone(), sinks };
+            let request =
+                AuditRequest { paths: paths.clone(), root: cli.options.root.clone(), sinks };
             return audit::run(&context, &request, terminal);
         }
-        Command::Pkg(command) => return pkg::run(context, &cli.options, command, terminal),
-        Command::Key(command) => key::run(&context, command, terminal),
-        Command::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
-        Command::Context(command) => return context::run(&context, &cli.options, command, terminal),
-        Command::Serve(serve) => serve::run(&context, serve, terminal),
-        Command::Mcp(wanted) => mcp::run(&context, &cli.options, wanted, terminal),
-        Command::Login { .. }
-        | Command::Logout { .. }
-        | Command::Publish { .. }
-        | Command::Info { .. }
-        | Command::Search { .. }
-        | Command::Yank { .. } => registry::run(&context, &cli.command, terminal),
-        Command::Explain { rule } => explain::run(rule.as_deref(), terminal),
-        Command::Cost { paths, agent, scope } => {
-            let sink = |name: &String| SinkRequest { name: name.clone(), path: None, scope: scope_of(*scope) };
+        CliCommand::Pkg(command) => return pkg::run(context, &cli.options, command, terminal),
+        CliCommand::Key(command) => key::run(&context, command, terminal),
+        CliCommand::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
+        CliCommand::Context(command) => {
+            return context::run(&context, &cli.options, command, terminal);
+        }
+        CliCommand::Serve(serve) => serve::run(&context, serve, terminal),
+        CliCommand::Mcp(wanted) => mcp::run(&context, &cli.options, wanted, terminal),
+        CliCommand::Login { .. }
+        | CliCommand::Logout { .. }
+        | CliCommand::Publish { .. }
+        | CliCommand::Info { .. }
+        | CliCommand::Search { .. }
+        | CliCommand::Yank { .. } => registry::run(&context, &cli.command, terminal),
+        CliCommand::Explain { rule } => explain::run(rule.as_deref(), terminal),
+        CliCommand::Cost { paths, agent, scope } => {
+            let sink = |name: &String| SinkRequest {
+                name: name.clone(),
+                path: None,
+                scope: to_sink_scope(*scope),
+            };
             let sinks = agent.iter().map(sink).collect();
-            let request = CostRequest { paths: paths.clone(), root: cli.options.root.clone(), sinks };
+            let request =
+                CostRequest { paths: paths.clone(), root: cli.options.root.clone(), sinks };
             cost::run(&context, &request, terminal)
         }
-        Command::Schema { file } => schema::run(file, terminal),
-        Command::List => list::skills(&context, root, terminal),
-        Command::Packs => list::packs(&context, root, terminal),
-        Command::Show { pack } => show::run(&context, root, pack, terminal),
-        Command::Install(install) => change::install(&context, root, install, Others::Stay, terminal),
-        Command::Switch(install) => change::install(&context, root, install, Others::Go, terminal),
-        Command::Uninstall(uninstall) => change::uninstall(&context, uninstall, terminal),
-        Command::Installed { agent, path, scope } => {
+        CliCommand::Schema { file } => schema::run(file, terminal),
+        CliCommand::List => list::skills(&context, root, terminal),
+        CliCommand::Packs => list::packs(&context, root, terminal),
+        CliCommand::Show { pack } => show::run(&context, root, pack, terminal),
+        CliCommand::Install(install) => {
+            install::install(&context, root, install, OtherPacks::Keep, terminal)
+        }
+        CliCommand::Switch(install) => {
+            install::install(&context, root, install, OtherPacks::Remove, terminal)
+        }
+        CliCommand::Uninstall(uninstall) => install::uninstall(&context, uninstall, terminal),
+        CliCommand::Installed { agent, path, scope } => {
             let request = match (agent, path) {
                 (None, None) => None,
                 (agent, path) => Some(SinkRequest {
                     name: agent.clone().unwrap_or_else(|| "custom".into()),
                     path: path.clone(),
-                    scope: scope_of(*scope),
+                    scope: to_sink_scope(*scope),
                 }),
             };
             installed::run(&context, request.as_ref(), terminal)
         }
-        Command::Config => config::run(&context, terminal),
-        Command::Init { dir } => init::run(&context, dir.as_deref(), terminal),
-        Command::Clean { cache, dry_run } => {
-            let what = if *cache { Cleaning::TrashAndCache } else { Cleaning::Trash };
+        CliCommand::Config => config::run(&context, terminal),
+        CliCommand::Init { dir } => init::run(&context, dir.as_deref(), terminal),
+        CliCommand::Clean { cache, dry_run } => {
+            let what = if *cache { CleanScope::TrashAndCache } else { CleanScope::Trash };
             clean::run(&context, what, mode(*dry_run), terminal)
         }
-        Command::Completions { shell } => manual::completions(*shell),
-        Command::Man { dir } => manual::man(&context, dir.as_deref()),
+        CliCommand::Completions { shell } => manual::completions(*shell),
+        CliCommand::Man { dir } => manual::man(&context, dir.as_deref()),
     };
     done.map(|()| ExitCode::SUCCESS)
 }
 
 /// Some forms are only for what one command has to tell.
-fn refuse_format(cli: &Cli) -> Result<()> {
+fn check_format(cli: &Cli) -> Result<()> {
     let (format, wanted) = match cli.options.format {
-        Format::Sarif => ("sarif", "sp check"),
-        Format::Github => ("github", "sp check"),
-        Format::Md => ("md", "sp pkg load"),
-        Format::Xml => ("xml", "sp pkg load"),
+        OutputFormat::Sarif => ("sarif", "sp check"),
+        OutputFormat::Github => ("github", "sp check"),
+        OutputFormat::Md => ("md", "sp pkg load"),
+        OutputFormat::Xml => ("xml", "sp pkg load"),
         _ => return Ok(()),
     };
     let is = match cli.command {
-        Command::Check(_)
-        | Command::Audit { .. }
-        | Command::Bag(cli::Bag::Check(_))
-        | Command::Context(cli::ContextPack::Check(_)) => "sp check",
-        Command::Pkg(cli::Pkg::Load { .. }) => "sp pkg load",
+        CliCommand::Check(_)
+        | CliCommand::Audit { .. }
+        | CliCommand::Bag(cli::WorkspaceCommand::Check(_))
+        | CliCommand::Context(cli::ContextPackCommand::Check(_)) => "sp check",
+        CliCommand::Pkg(cli::PackageCommand::Load { .. }) => "sp pkg load",
         _ => "",
     };
     match is == wanted {
         true => Ok(()),
-        false => Err(Error::new(Kind::Usage, format!("`--format {format}` is for `{wanted}` only"))
-            .hint("use `human`, `plain` or `json`")),
+        false => Err(Error::new(
+            FailureKind::Usage,
+            format!("`--format {format}` is for `{wanted}` only"),
+        )
+        .hint("use `human`, `plain` or `json`")),
     }
 }
 
-fn mode(dry_run: bool) -> Mode {
-    if dry_run { Mode::DryRun } else { Mode::Apply }
+fn mode(dry_run: bool) -> ApplyMode {
+    if dry_run { ApplyMode::DryRun } else { ApplyMode::Apply }
 }
 
-fn scope_of(scope: cli::Scope) -> Scope {
+fn to_sink_scope(scope: cli::ScopeArg) -> SinkScope {
     match scope {
-        cli::Scope::Global => Scope::Global,
-        cli::Scope::Project => Scope::Project,
+        cli::ScopeArg::Global => SinkScope::Global,
+        cli::ScopeArg::Project => SinkScope::Project,
     }
 }
 
 /// The sinks that `--agent`, `--path` and `--scope` name.
-fn sink_requests(sinks: &cli::Sinks) -> Vec<SinkRequest> {
-    let request =
-        |name: &String| SinkRequest { name: name.clone(), path: sinks.path.clone(), scope: scope_of(sinks.scope) };
+fn sink_requests(sinks: &cli::SinkArgs) -> Vec<SinkRequest> {
+    let request = |name: &String| SinkRequest {
+        name: name.clone(),
+        path: sinks.path.clone(),
+        scope: to_sink_scope(sinks.scope),
+    };
     sinks.agent.iter().map(request).collect()
 }
 
 /// A path, or another word, as a shell reads it; a `~` at its start stays outside the quotes.
-fn quoted(path: &str) -> String {
+fn shell_quote(path: &str) -> String {
     let (home, rest) = path.strip_prefix("~/").map_or(("", path), |rest| ("~/", rest));
-    let plain = !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+~".contains(c));
+    let plain =
+        !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+~".contains(c));
     if plain { path.into() } else { format!("{home}'{}'", rest.replace('\'', "'\\''")) }
 }
 
 /// `1 skill`, `2 skills`.
-fn count(number: usize, what: &str) -> String {
+fn pluralize(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// `1,234,567`.
-fn thousands(number: usize) -> String {
+fn format_thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -161,7 +187,7 @@ fn thousands(number: usize) -> String {
 }
 
 /// Bytes as people read them.
-fn size(bytes: u64) -> String {
+fn format_size(bytes: u64) -> String {
     const KB: f64 = 1024.0;
     #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
     let number = bytes as f64;

@@ -1,53 +1,82 @@
 //! `sp login`, `logout`, `publish`, `search`, `info` and `yank`
 
-use sp_engine::pkg::{self, KnownPast, LoginRequest, PublishRequest, SecretFrom, YankRequest, Yanking};
+use sp_engine::pkg::{
+    self, LoginRequest, PublishRequest, RegistryHistoryPolicy, SecretSource, YankAction,
+    YankRequest,
+};
 use sp_engine::{Context, Result};
-use sp_formats::output::{RegistryInfo, RegistrySearch};
+use sp_formats::output::{RegistryPackageInfo, RegistrySearchReport};
 use sp_formats::printable::printable;
-use sp_formats::registry::{IndexItem, VersionItem};
+use sp_formats::registry::{PackageVersionItem, RegistryIndexItem};
 
-use super::count;
-use crate::cli::{Command, Format};
+use super::pluralize;
+use crate::cli::{CliCommand, OutputFormat};
 use crate::terminal::{DIM, STRONG, Terminal, table};
 
-pub(super) fn run(context: &Context<'_>, command: &Command, terminal: &Terminal) -> Result<()> {
+pub(super) fn run(context: &Context<'_>, command: &CliCommand, terminal: &Terminal) -> Result<()> {
     match command {
-        Command::Login { registry, token_env, token_file, anew } => {
-            let token = token_file.clone().map_or_else(|| SecretFrom::Env(token_env.clone()), SecretFrom::File);
-            let past = if *anew { KnownPast::Forgotten } else { KnownPast::Counts };
-            let known = pkg::login(context, &LoginRequest { registry: registry.clone(), token, past })?;
+        CliCommand::Login { registry, token_env, token_file, anew } => {
+            let token = token_file
+                .clone()
+                .map_or_else(|| SecretSource::Env(token_env.clone()), SecretSource::File);
+            let past =
+                if *anew { RegistryHistoryPolicy::Reset } else { RegistryHistoryPolicy::Enforce };
+            let known = pkg::login(
+                context,
+                &LoginRequest { registry: registry.clone(), token, history: past },
+            )?;
             terminal.print(&known, |out| {
-                let (user, scope) =
-                    (known.user.as_deref().unwrap_or_default(), known.scope.as_deref().unwrap_or_default());
-                writeln!(out, "{} knows you as {} {DIM}({}){DIM:#}", known.registry, printable(user), printable(scope))
+                let (user, scope) = (
+                    known.user.as_deref().unwrap_or_default(),
+                    known.scope.as_deref().unwrap_or_default(),
+                );
+                writeln!(
+                    out,
+                    "{} knows you as {} {DIM}({}){DIM:#}",
+                    known.registry,
+                    printable(user),
+                    printable(scope)
+                )
             })
         }
-        Command::Logout { registry } => {
+        CliCommand::Logout { registry } => {
             let forgotten = pkg::logout(context, registry.as_deref())?;
-            terminal.print(&forgotten, |out| writeln!(out, "forgot the token for {}", forgotten.registry))
+            terminal.print(&forgotten, |out| {
+                writeln!(out, "forgot the token for {}", forgotten.registry)
+            })
         }
-        Command::Publish { package, registry } => {
+        CliCommand::Publish { package, registry } => {
             let request = PublishRequest { package: package.clone(), registry: registry.clone() };
             let done = pkg::publish(context, &request)?;
             terminal.print(&done, |out| {
                 let what = if done.published { "published" } else { "it was there already:" };
-                writeln!(out, "{what} {STRONG}{} {}{STRONG:#} · {}", done.name, done.version, done.registry)?;
-                let signer =
-                    done.signer.as_deref().map_or_else(|| "not signed".into(), |key| format!("signed by {key}"));
-                let warnings =
-                    if done.warnings > 0 { format!(" · {}", count(done.warnings, "warning")) } else { String::new() };
+                writeln!(
+                    out,
+                    "{what} {STRONG}{} {}{STRONG:#} · {}",
+                    done.name, done.version, done.registry
+                )?;
+                let signer = done
+                    .signer
+                    .as_deref()
+                    .map_or_else(|| "not signed".into(), |key| format!("signed by {key}"));
+                let warnings = if done.warnings > 0 {
+                    format!(" · {}", pluralize(done.warnings, "warning"))
+                } else {
+                    String::new()
+                };
                 writeln!(out, "{DIM}sha256 {} · {signer}{warnings}{DIM:#}", done.sha256)
             })
         }
-        Command::Search { words, registry } => {
-            found(&pkg::search(context, &words.join(" "), registry.as_deref())?, terminal)
+        CliCommand::Search { words, registry } => {
+            print_search(&pkg::search(context, &words.join(" "), registry.as_deref())?, terminal)
         }
-        Command::Info { package, registry } => {
-            shown(&pkg::registry_info(context, package, registry.as_deref())?, terminal)
+        CliCommand::Info { package, registry } => {
+            print_info(&pkg::registry_info(context, package, registry.as_deref())?, terminal)
         }
-        Command::Yank { package, undo, registry } => {
-            let way = if *undo { Yanking::Undo } else { Yanking::Yank };
-            let request = YankRequest { package: package.clone(), way, registry: registry.clone() };
+        CliCommand::Yank { package, undo, registry } => {
+            let way = if *undo { YankAction::Undo } else { YankAction::Yank };
+            let request =
+                YankRequest { package: package.clone(), action: way, registry: registry.clone() };
             let done = pkg::yank(context, &request)?;
             terminal.print(&done, |out| {
                 let what = if done.yanked { "yanked" } else { "took back the yank of" };
@@ -58,28 +87,45 @@ pub(super) fn run(context: &Context<'_>, command: &Command, terminal: &Terminal)
     }
 }
 
-fn found(answer: &RegistrySearch, terminal: &Terminal) -> Result<()> {
+fn print_search(answer: &RegistrySearchReport, terminal: &Terminal) -> Result<()> {
     terminal.print(answer, |out| {
-        let name = |item: &IndexItem| format!("@{}/{}", item.namespace, item.name);
-        let latest = |item: &IndexItem| item.latest.clone().unwrap_or_else(|| "yanked".into());
-        if terminal.format == Format::Plain {
-            return answer.packages.iter().try_for_each(|item| writeln!(out, "{}\t{}", name(item), latest(item)));
+        let name = |item: &RegistryIndexItem| format!("@{}/{}", item.namespace, item.name);
+        let latest =
+            |item: &RegistryIndexItem| item.latest.clone().unwrap_or_else(|| "yanked".into());
+        if terminal.format == OutputFormat::Plain {
+            return answer
+                .packages
+                .iter()
+                .try_for_each(|item| writeln!(out, "{}\t{}", name(item), latest(item)));
         }
-        let about = |item: &IndexItem| item.description.clone().unwrap_or_default();
-        let row = |item: &IndexItem| vec![name(item), latest(item), item.kind.clone(), about(item)];
+        let about = |item: &RegistryIndexItem| item.description.clone().unwrap_or_default();
+        let row = |item: &RegistryIndexItem| {
+            vec![name(item), latest(item), item.kind.clone(), about(item)]
+        };
         let rows: Vec<Vec<String>> = answer.packages.iter().map(row).collect();
         if !rows.is_empty() {
-            write!(out, "{}", table(&["package", "latest", "kind", "about"], rows, terminal.width()))?;
+            write!(
+                out,
+                "{}",
+                table(&["package", "latest", "kind", "about"], rows, terminal.width())
+            )?;
         }
-        writeln!(out, "{DIM}{} · {}{DIM:#}", count(answer.packages.len(), "package"), answer.registry)
+        writeln!(
+            out,
+            "{DIM}{} · {}{DIM:#}",
+            pluralize(answer.packages.len(), "package"),
+            answer.registry
+        )
     })
 }
 
-fn shown(info: &RegistryInfo, terminal: &Terminal) -> Result<()> {
+fn print_info(info: &RegistryPackageInfo, terminal: &Terminal) -> Result<()> {
     terminal.print(info, |out| {
-        if terminal.format == Format::Plain {
-            let yanked = |item: &VersionItem| if item.yanked { "yanked" } else { "" };
-            let line = |item: &VersionItem| format!("{}\t{}\t{}", item.version, item.sha256, yanked(item));
+        if terminal.format == OutputFormat::Plain {
+            let yanked = |item: &PackageVersionItem| if item.yanked { "yanked" } else { "" };
+            let line = |item: &PackageVersionItem| {
+                format!("{}\t{}\t{}", item.version, item.sha256, yanked(item))
+            };
             return info.versions.iter().try_for_each(|item| writeln!(out, "{}", line(item)));
         }
         let private = if info.private { " · private" } else { "" };
@@ -97,11 +143,20 @@ fn shown(info: &RegistryInfo, terminal: &Terminal) -> Result<()> {
         let shown = info.versions.iter().find(|item| item.version == info.version);
         for needed in shown.into_iter().flat_map(|item| &item.dependencies) {
             let optional = if needed.optional { " (optional)" } else { "" };
-            writeln!(out, "{DIM}needs{DIM:#} {} {}{optional}", printable(&needed.name), printable(&needed.range))?;
+            writeln!(
+                out,
+                "{DIM}needs{DIM:#} {} {}{optional}",
+                printable(&needed.name),
+                printable(&needed.range)
+            )?;
         }
         writeln!(out)?;
         let rows: Vec<Vec<String>> = info.versions.iter().map(version_row).collect();
-        write!(out, "{}", table(&["version", "published", "bytes", "signed by", ""], rows, terminal.width()))?;
+        write!(
+            out,
+            "{}",
+            table(&["version", "published", "bytes", "signed by", ""], rows, terminal.width())
+        )?;
         writeln!(out)?;
         for step in info.steps.iter().filter(|step| step.outcome != "skipped") {
             writeln!(
@@ -113,13 +168,19 @@ fn shown(info: &RegistryInfo, terminal: &Terminal) -> Result<()> {
             )?;
         }
         for finding in &info.findings {
-            writeln!(out, "{} {}: {}", finding.severity, finding.rule, printable(&finding.message))?;
+            writeln!(
+                out,
+                "{} {}: {}",
+                finding.severity,
+                finding.rule,
+                printable(&finding.message)
+            )?;
         }
         writeln!(out, "\nsp pkg install {}@{}", info.name, printable(&info.version))
     })
 }
 
-fn version_row(item: &VersionItem) -> Vec<String> {
+fn version_row(item: &PackageVersionItem) -> Vec<String> {
     let signer = item.signer.as_deref().map_or("nobody", |key| key.get(..16).unwrap_or(key));
     let day = item.published_at.get(..10).unwrap_or(&item.published_at);
     let yanked = if item.yanked { "yanked" } else { "" };

@@ -7,108 +7,150 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sp_engine::Limits;
-use sp_engine::{Context, Error, Kind, Result};
-use sp_formats::output::{RegistryCopied, RegistryStarted};
+use sp_engine::{Context, Error, FailureKind, Result};
+use sp_formats::output::{RegistryBackupReport, RegistryStartReport};
 use sp_serve::ServeError;
-use sp_serve::registry::{CopyError, Log, NoAddress, PostgresAddress, Settings, Started, Surroundings};
+use sp_serve::registry::{
+    PostgresAddress, PostgresAddressError, RegistryCopyError, RegistryEnvironment,
+    RegistrySettings, RequestLogger, RunningRegistry,
+};
 
-use crate::cli::{LogForm, Serve, ServeCopy};
+use crate::cli::{LogFormatArg, ServeArgs, ServeCopyCommand};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING};
 
 /// The address of a database has a password in it, and a command line is seen by others.
-const DATABASE: &str = "SP_DATABASE_URL";
-const OTHERWISE: &str = "with PostgreSQL run `pg_dump` first, and then copy `objects` from the folder";
+const DATABASE_ENV: &str = "SP_DATABASE_URL";
+const POSTGRES_BACKUP_HINT: &str =
+    "with PostgreSQL run `pg_dump` first, and then copy `objects` from the folder";
 
-pub(super) fn run(context: &Context<'_>, wanted: &Serve, terminal: &Terminal) -> Result<()> {
+pub(super) fn run(context: &Context<'_>, wanted: &ServeArgs, terminal: &Terminal) -> Result<()> {
     if let Some(wish) = &wanted.copy {
-        return copy(context, wish, terminal);
+        return copy_registry(context, wish, terminal);
     }
-    let data = data(context, wanted.data.as_deref());
+    let data = data_dir(context, wanted.data.as_deref());
     let mut limits = Limits::default();
     for (name, value) in &context.limits {
         // The names were checked when the flags were read.
         let _ = limits.set(name, *value);
     }
-    let surroundings = Surroundings { wall_clock: context.wall_clock, random: context.random };
-    let settings = Settings {
-        data: data.clone(),
-        database: database(context, wanted.database.as_deref())?,
+    let surroundings =
+        RegistryEnvironment { wall_clock: context.wall_clock, random: context.random };
+    let settings = RegistrySettings {
+        data_dir: data.clone(),
+        database: database_address(context, wanted.database.as_deref())?,
         listen: wanted.listen,
         limits,
-        rate: wanted.rate.0,
-        trusted: wanted.trust_proxy.iter().map(IpAddr::to_canonical).collect(),
-        patience: Duration::from_secs(wanted.timeout),
-        log: log(wanted.log),
-        surroundings,
+        rate_limit: wanted.rate.0,
+        trusted_proxies: wanted.trust_proxy.iter().map(IpAddr::to_canonical).collect(),
+        request_timeout: Duration::from_secs(wanted.timeout),
+        logger: request_logger(wanted.log),
+        environment: surroundings,
     };
     if !wanted.listen.ip().is_loopback() {
-        terminal.aside(&format!(
+        terminal.print_stderr(&format!(
             "{WARNING}warning{WARNING:#}: it speaks plain http beyond this machine; put a proxy with TLS before it"
         ));
     }
-    sp_serve::registry::serve(&settings, |started| tell(context, &data, started, terminal)).map_err(failed)
+    sp_serve::registry::serve(&settings, |started| print_started(context, &data, started, terminal))
+        .map_err(serve_error)
 }
 
-fn data(context: &Context<'_>, wanted: Option<&Path>) -> PathBuf {
+fn data_dir(context: &Context<'_>, wanted: Option<&Path>) -> PathBuf {
     wanted.map_or_else(|| context.home.join("registry"), |data| context.current_dir.join(data))
 }
 
-fn copy(context: &Context<'_>, wish: &ServeCopy, terminal: &Terminal) -> Result<()> {
+fn copy_registry(
+    context: &Context<'_>,
+    wish: &ServeCopyCommand,
+    terminal: &Terminal,
+) -> Result<()> {
     let (from, to) = match wish {
-        ServeCopy::Backup { to, data: from } => (data(context, from.as_deref()), context.current_dir.join(to)),
-        ServeCopy::Restore { from, data: to } => (context.current_dir.join(from), data(context, to.as_deref())),
+        ServeCopyCommand::Backup { to, data: from } => {
+            (data_dir(context, from.as_deref()), context.current_dir.join(to))
+        }
+        ServeCopyCommand::Restore { from, data: to } => {
+            (context.current_dir.join(from), data_dir(context, to.as_deref()))
+        }
     };
-    if context.env.get(DATABASE).is_some_and(|address| !address.is_empty()) {
-        let what = format!("`{DATABASE}` is set, and what stands in PostgreSQL is not copied by `sp`");
-        return Err(Error::new(Kind::Usage, what).hint(OTHERWISE));
+    if context.env.get(DATABASE_ENV).is_some_and(|address| !address.is_empty()) {
+        let what =
+            format!("`{DATABASE_ENV}` is set, and what stands in PostgreSQL is not copied by `sp`");
+        return Err(Error::new(FailureKind::Usage, what).hint(POSTGRES_BACKUP_HINT));
     }
-    let copied = sp_serve::registry::copy(&from, &to).map_err(not_copied)?;
-    let view = RegistryCopied { from, to, objects: copied.objects, bytes: copied.bytes };
+    let copied = sp_serve::registry::copy_registry(&from, &to).map_err(copy_error)?;
+    let view = RegistryBackupReport { from, to, objects: copied.objects, bytes: copied.bytes };
     terminal.print(&view, |out| {
         let packages = if view.objects == 1 { "package" } else { "packages" };
-        writeln!(out, "{} {packages}, every digest verified: {}", view.objects, context.show(&view.to))
+        writeln!(
+            out,
+            "{} {packages}, every digest verified: {}",
+            view.objects,
+            context.display_path(&view.to)
+        )
     })
 }
 
-fn not_copied(error: CopyError) -> Error {
+fn copy_error(error: RegistryCopyError) -> Error {
     const NOTHING: &str = "nothing was copied";
-    let told = Error::new(Kind::Environment, error.to_string());
+    let told = Error::new(FailureKind::Environment, error.to_string());
     match error {
-        CopyError::Nothing(_) => told.hint(format!("name its folder with `--data`; {OTHERWISE}")),
-        CopyError::NotEmpty(_) => told.hint("name a folder that is empty, or not there"),
-        CopyError::Database(source) => told.because(source).hint(NOTHING),
-        CopyError::Missing(_) => told.hint(NOTHING),
-        CopyError::File(source) => told.because(source).hint(NOTHING),
+        RegistryCopyError::NoRegistry(_) => {
+            told.hint(format!("name its folder with `--data`; {POSTGRES_BACKUP_HINT}"))
+        }
+        RegistryCopyError::TargetNotEmpty(_) => {
+            told.hint("name a folder that is empty, or not there")
+        }
+        RegistryCopyError::Database(source) => told.because(source).hint(NOTHING),
+        RegistryCopyError::MissingObject(_) => told.hint(NOTHING),
+        RegistryCopyError::File(source) => told.because(source).hint(NOTHING),
     }
 }
 
 /// Where lines about requests go. Whoever closed stderr does not stop the registry.
-fn log(form: LogForm) -> Option<Log> {
+fn request_logger(form: LogFormatArg) -> Option<RequestLogger> {
     let write = |text: String| drop(writeln!(std::io::stderr().lock(), "{text}"));
     match form {
-        LogForm::Off => None,
-        LogForm::Text => Some(Arc::new(move |line| write(line.to_string()))),
-        LogForm::Json => Some(Arc::new(move |line| write(serde_json::to_string(line).unwrap_or_default()))),
+        LogFormatArg::Off => None,
+        LogFormatArg::Text => Some(Arc::new(move |line| write(line.to_string()))),
+        LogFormatArg::Json => {
+            Some(Arc::new(move |line| write(serde_json::to_string(line).unwrap_or_default())))
+        }
     }
 }
 
-fn database(context: &Context<'_>, wanted: Option<&str>) -> Result<Option<PostgresAddress>> {
-    let given = wanted.or_else(|| context.env.get(DATABASE).map(String::as_str)).filter(|text| !text.is_empty());
+fn database_address(
+    context: &Context<'_>,
+    wanted: Option<&str>,
+) -> Result<Option<PostgresAddress>> {
+    let given = wanted
+        .or_else(|| context.env.get(DATABASE_ENV).map(String::as_str))
+        .filter(|text| !text.is_empty());
     let address = given.map(str::parse).transpose();
-    address.map_err(|error: NoAddress| {
-        Error::new(Kind::Usage, error.to_string()).hint(format!("mend `--database` or `{DATABASE}`"))
+    address.map_err(|error: PostgresAddressError| {
+        Error::new(FailureKind::Usage, error.to_string())
+            .hint(format!("mend `--database` or `{DATABASE_ENV}`"))
     })
 }
 
-fn tell(context: &Context<'_>, data: &Path, started: Started, terminal: &Terminal) {
-    let view = RegistryStarted {
+fn print_started(
+    context: &Context<'_>,
+    data: &Path,
+    started: RunningRegistry,
+    terminal: &Terminal,
+) {
+    let view = RegistryStartReport {
         address: format!("http://{}", started.address),
         data: data.into(),
         admin_token: started.admin_token,
     };
     // Whoever closed the output does not stop the registry.
     let _ = terminal.print(&view, |out| {
-        writeln!(out, "{STRONG}{}{STRONG:#}  {DIM}{}{DIM:#}", view.address, context.show(&view.data))?;
+        writeln!(
+            out,
+            "{STRONG}{}{STRONG:#}  {DIM}{}{DIM:#}",
+            view.address,
+            context.display_path(&view.data)
+        )?;
         if let Some(token) = &view.admin_token {
             writeln!(out, "the admin's token, shown this once: {token}")?;
             writeln!(out, "next: SP_REGISTRY_TOKEN={token} sp login {}", view.address)?;
@@ -117,19 +159,19 @@ fn tell(context: &Context<'_>, data: &Path, started: Started, terminal: &Termina
     });
 }
 
-pub(super) fn failed(error: ServeError) -> Error {
-    let told = Error::new(Kind::Environment, error.to_string());
+pub(super) fn serve_error(error: ServeError) -> Error {
+    let told = Error::new(FailureKind::Environment, error.to_string());
     match error {
-        ServeError::Data(_, source) => {
+        ServeError::DataDir(_, source) => {
             told.because(source).hint("name another folder with `--data`, or make this one writable")
         }
-        ServeError::Used(_) => told.hint("end it first, or name another folder with `--data`"),
+        ServeError::DataDirInUse(_) => told.hint("end it first, or name another folder with `--data`"),
         ServeError::Database(_, source) => told.because(source).hint(format!(
-            "start the database, or mend `--database` or `{DATABASE}`; one that wants TLS needs `?sslmode=require`"
+            "start the database, or mend `--database` or `{DATABASE_ENV}`; one that wants TLS needs `?sslmode=require`"
         )),
         ServeError::Listen(_, source) => {
             told.because(source).hint("name another address with `--listen`; port 0 takes one that is free")
         }
-        ServeError::Run(source) => told.because(source).hint("run it again when the cause is mended"),
+        ServeError::Io(source) => told.because(source).hint("run it again when the cause is mended"),
     }
 }

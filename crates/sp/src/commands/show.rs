@@ -4,40 +4,63 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use sp_engine::{Context, Result};
-use sp_formats::output::{ImportItem, PackView, SelectedItem};
+use sp_formats::output::{ImportItem, PackView, SelectedSkillItem};
 use sp_formats::printable::printable;
 
-use super::count;
-use crate::cli::Format;
+use super::pluralize;
+use crate::cli::OutputFormat;
 use crate::terminal::{DIM, STRONG, Terminal};
 
-pub(super) fn run(context: &Context<'_>, root: Option<&Path>, pack: &str, terminal: &Terminal) -> Result<()> {
+pub(super) fn run(
+    context: &Context<'_>,
+    root: Option<&Path>,
+    pack: &str,
+    terminal: &Terminal,
+) -> Result<()> {
     let view = sp_engine::show(context, root, pack)?;
     terminal.print(&view, |out| match terminal.format {
-        Format::Plain => plain(out, &view),
-        _ => human(out, context, &view),
+        OutputFormat::Plain => write_plain(out, &view),
+        _ => write_human(out, context, &view),
     })
 }
 
 /// Source, id and folder, separated by tabs.
-fn plain(out: &mut dyn Write, view: &PackView) -> io::Result<()> {
+fn write_plain(out: &mut dyn Write, view: &PackView) -> io::Result<()> {
     view.skills.iter().try_for_each(|skill| {
-        let source = skill.import.map_or("local".into(), |number| import_name(&view.imports[number]));
-        writeln!(out, "{}\t{}\t{}", printable(&source), printable(&skill.id), printable(&skill.folder))
+        let source =
+            skill.import.map_or("local".into(), |number| import_name(&view.imports[number]));
+        writeln!(
+            out,
+            "{}\t{}\t{}",
+            printable(&source),
+            printable(&skill.id),
+            printable(&skill.folder)
+        )
     })
 }
 
-fn human(out: &mut dyn Write, context: &Context<'_>, view: &PackView) -> io::Result<()> {
-    writeln!(out, "{STRONG}{}{STRONG:#}  {DIM}{}{DIM:#}", printable(&view.pack), context.show(&view.pack_file))?;
+fn write_human(out: &mut dyn Write, context: &Context<'_>, view: &PackView) -> io::Result<()> {
+    writeln!(
+        out,
+        "{STRONG}{}{STRONG:#}  {DIM}{}{DIM:#}",
+        printable(&view.pack),
+        context.display_path(&view.pack_file)
+    )?;
     let width = view.skills.iter().map(|skill| skill.id.chars().count()).max().unwrap_or(0).min(60);
     let group = |out: &mut dyn Write, title: &str, import: Option<usize>| -> io::Result<()> {
-        let skills: Vec<&SelectedItem> = view.skills.iter().filter(|skill| skill.import == import).collect();
+        let skills: Vec<&SelectedSkillItem> =
+            view.skills.iter().filter(|skill| skill.import == import).collect();
         if skills.is_empty() {
             return Ok(());
         }
         writeln!(out, "\n{title}")?;
         skills.iter().try_for_each(|skill| {
-            writeln!(out, "  {:<width$}  {DIM}→{DIM:#} {}", printable(&skill.id), printable(&skill.folder))
+            writeln!(
+                out,
+                "  {:<width$}  {DIM}→{DIM:#} {}",
+                printable(&skill.id),
+                printable(&skill.folder)
+            )
         })
     };
     group(out, "local", None)?;
@@ -49,7 +72,7 @@ fn human(out: &mut dyn Write, context: &Context<'_>, view: &PackView) -> io::Res
         );
         group(out, &title, Some(number))?;
     }
-    writeln!(out, "\n{}", count(view.skills.len(), "skill"))
+    writeln!(out, "\n{}", pluralize(view.skills.len(), "skill"))
 }
 
 fn import_name(import: &ImportItem) -> String {

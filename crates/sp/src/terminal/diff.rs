@@ -3,28 +3,31 @@
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
-use sp_formats::printable::{masked, printable};
+use sp_formats::printable::{mask_secrets, printable};
 
 use super::{ADDED, DIM, REMOVED, STRONG};
 
 /// After this long the best diff is not looked for any more: two long texts of strangers could take minutes.
-const PATIENCE: Duration = Duration::from_secs(2);
+const DIFF_TIMEOUT: Duration = Duration::from_secs(2);
 
-fn lines<'t>(before: &'t str, after: &'t str) -> TextDiff<'t, 't, str> {
-    TextDiff::configure().timeout(PATIENCE).diff_lines(before, after)
+fn diff_lines<'t>(before: &'t str, after: &'t str) -> TextDiff<'t, 't, str> {
+    TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(before, after)
 }
 
 /// A unified diff as programs read it.
-pub(crate) fn plain(file: &str, before: &str, after: &str) -> String {
-    let (before, after) = (masked(before), masked(after));
-    let diff = lines(&before, &after);
-    diff.unified_diff().context_radius(2).header(&format!("a/{file}"), &format!("b/{file}")).to_string()
+pub(crate) fn plain_diff(file: &str, before: &str, after: &str) -> String {
+    let (before, after) = (mask_secrets(before), mask_secrets(after));
+    let diff = diff_lines(&before, &after);
+    diff.unified_diff()
+        .context_radius(2)
+        .header(&format!("a/{file}"), &format!("b/{file}"))
+        .to_string()
 }
 
 /// A unified diff as people read it, with nothing hidden in it.
-pub(crate) fn coloured(file: &str, before: &str, after: &str) -> String {
-    let (before, after) = (masked(before), masked(after));
-    let diff = lines(&before, &after);
+pub(crate) fn colored_diff(file: &str, before: &str, after: &str) -> String {
+    let (before, after) = (mask_secrets(before), mask_secrets(after));
+    let diff = diff_lines(&before, &after);
     let mut text = format!("{STRONG}{}{STRONG:#}\n", printable(file));
     for hunk in diff.unified_diff().context_radius(2).iter_hunks() {
         text += &format!("{DIM}{}{DIM:#}\n", hunk.header());

@@ -7,10 +7,14 @@ use sp_formats::printable::is_hidden;
 
 /// Indented JSON, every hidden character as `\\uXXXX`. Whoever reads it gets the same text.
 #[derive(Default)]
-pub(super) struct Escaped(PrettyFormatter<'static>);
+pub(super) struct EscapingFormatter(PrettyFormatter<'static>);
 
-impl Formatter for Escaped {
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+impl Formatter for EscapingFormatter {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
         let mut rest = fragment;
         while let Some((at, hidden)) = rest.char_indices().find(|(_, c)| is_hidden(*c)) {
             writer.write_all(&rest.as_bytes()[..at])?;
@@ -30,7 +34,11 @@ impl Formatter for Escaped {
         self.0.end_array(writer)
     }
 
-    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+    fn begin_array_value<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         self.0.begin_array_value(writer, first)
     }
 
@@ -46,7 +54,11 @@ impl Formatter for Escaped {
         self.0.end_object(writer)
     }
 
-    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+    fn begin_object_key<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         self.0.begin_object_key(writer, first)
     }
 

@@ -1,11 +1,11 @@
 //! Text that fits.
 
 /// Longer lines than this are hard to read, however wide the terminal is.
-const MAX_LINE: usize = 100;
+const MAX_LINE_LEN: usize = 100;
 
 /// The text in lines that fit the terminal.
-pub(crate) fn wrapped(text: &str, width: Option<u16>) -> String {
-    let width = width.map_or(MAX_LINE, usize::from).clamp(20, MAX_LINE);
+pub(crate) fn wrap(text: &str, width: Option<u16>) -> String {
+    let width = width.map_or(MAX_LINE_LEN, usize::from).clamp(20, MAX_LINE_LEN);
     let mut lines = String::new();
     let mut length = 0;
     for word in text.split_whitespace() {
@@ -24,9 +24,11 @@ pub(crate) fn wrapped(text: &str, width: Option<u16>) -> String {
 }
 
 /// The text with blanks behind it, or cut, so that it has this many characters.
-pub(crate) fn padded(text: &str, width: usize) -> String {
+pub(crate) fn pad(text: &str, width: usize) -> String {
     match text.chars().count() {
-        length if length > width => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        length if length > width => {
+            text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+        }
         length => format!("{text}{}", " ".repeat(width - length)),
     }
 }
@@ -37,9 +39,9 @@ mod tests {
 
     #[test]
     fn lines_fit_and_no_word_is_lost() {
-        let text = wrapped("one two three four five six seven", Some(20));
+        let text = wrap("one two three four five six seven", Some(20));
         assert_eq!(text, "one two three four\nfive six seven");
-        assert_eq!(padded("é", 3), "é  ");
-        assert_eq!(padded("abcdef", 3), "ab…");
+        assert_eq!(pad("é", 3), "é  ");
+        assert_eq!(pad("abcdef", 3), "ab…");
     }
 }

@@ -1,9 +1,9 @@
 //! The terminal: data to stdout; warnings, hints, progress and errors to stderr.
 
+mod diagnostics;
 mod diff;
 mod json;
 mod layout;
-mod problem;
 mod progress;
 mod table;
 mod usage;
@@ -14,18 +14,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
-use sp_engine::{Error, Event, Kind, Listener, RecoveryOutcome, Result};
+use sp_engine::{Error, Event, EventListener, FailureKind, RecoveryOutcome, Result};
 use sp_formats::printable::printable_lines;
 use sp_formats::report::{Report, Severity};
 
-use crate::cli::Format;
-pub(crate) use diff::{coloured, plain};
-use json::Escaped;
-pub(crate) use layout::{padded, wrapped};
-pub(crate) use problem::snippet;
-use progress::Progress;
+use crate::cli::OutputFormat;
+pub(crate) use diagnostics::render_snippet;
+pub(crate) use diff::{colored_diff, plain_diff};
+use json::EscapingFormatter;
+pub(crate) use layout::{pad, wrap};
+use progress::ProgressLine;
 pub(crate) use table::table;
-pub(crate) use usage::parse;
+pub(crate) use usage::parse_cli;
 
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -39,40 +39,40 @@ pub(crate) const STRONG: Style = Style::new().bold();
 const MARK: Style = AnsiColor::BrightBlue.on_default().bold();
 
 /// More warnings of one kind than this are counted, not shown.
-const SHOWN_REPORTS: usize = 5;
+const MAX_SHOWN_REPORTS: usize = 5;
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Words {
-    Few,
-    Many,
+pub(crate) enum Verbosity {
+    Normal,
+    Verbose,
 }
 
-impl Words {
-    pub(crate) fn of(verbose: bool) -> Self {
-        if verbose { Self::Many } else { Self::Few }
+impl Verbosity {
+    pub(crate) fn from_flag(verbose: bool) -> Self {
+        if verbose { Self::Verbose } else { Self::Normal }
     }
 }
 
 /// Where everything that `sp` says goes.
 pub(crate) struct Terminal {
-    pub format: Format,
-    pub words: Words,
-    progress: Progress,
-    reports: Mutex<usize>,
+    pub format: OutputFormat,
+    pub verbosity: Verbosity,
+    progress: ProgressLine,
+    report_count: Mutex<usize>,
     /// Whether nobody reads what is printed any more.
-    unread: AtomicBool,
+    stdout_closed: AtomicBool,
 }
 
 impl Terminal {
-    pub(crate) fn new(format: Format, words: Words) -> Self {
-        let on_terminal = std::io::stderr().is_terminal() && format == Format::Human;
+    pub(crate) fn new(format: OutputFormat, verbosity: Verbosity) -> Self {
+        let on_terminal = std::io::stderr().is_terminal() && format == OutputFormat::Human;
         Self {
             format,
-            words,
-            progress: Progress::new(on_terminal),
-            reports: Mutex::new(0),
-            unread: AtomicBool::new(false),
+            verbosity,
+            progress: ProgressLine::new(on_terminal),
+            report_count: Mutex::new(0),
+            stdout_closed: AtomicBool::new(false),
         }
     }
 
@@ -83,7 +83,7 @@ impl Terminal {
         text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
     ) -> Result<()> {
         match self.format {
-            Format::Json => self.print_json(value),
+            OutputFormat::Json => self.print_json(value),
             _ => self.print_text(text),
         }
     }
@@ -94,109 +94,140 @@ impl Terminal {
     }
 
     /// Prints text, whatever the format.
-    pub(crate) fn print_text(&self, text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+    pub(crate) fn print_text(
+        &self,
+        text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    ) -> Result<()> {
         self.progress.clear();
-        self.end_of_reports();
+        self.print_hidden_report_count();
         let mut out = std::io::BufWriter::new(anstream::stdout().lock());
         match text(&mut out).and_then(|()| out.flush()) {
             // The reader has seen enough.
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => {
-                self.unread.store(true, Ordering::Relaxed);
+                self.stdout_closed.store(true, Ordering::Relaxed);
                 Ok(())
             }
-            Err(e) => Err(Error::new(Kind::Environment, "cannot write to standard output").because(e)),
+            Err(e) => {
+                Err(Error::new(FailureKind::Environment, "cannot write to standard output")
+                    .because(e))
+            }
             Ok(()) => Ok(()),
         }
     }
 
     /// Whether nobody reads what is printed any more.
-    pub(crate) fn is_unread(&self) -> bool {
-        self.unread.load(Ordering::Relaxed)
+    pub(crate) fn is_stdout_closed(&self) -> bool {
+        self.stdout_closed.load(Ordering::Relaxed)
     }
 
     /// Shows an error with its causes, its places and the way out.
-    pub(crate) fn error(&self, error: &Error) {
+    pub(crate) fn print_error(&self, error: &Error) {
         self.progress.clear();
         let text = match self.format {
-            Format::Json => problem::as_json(error),
-            _ => problem::as_text(error),
+            OutputFormat::Json => diagnostics::error_json(error),
+            _ => diagnostics::error_text(error),
         };
-        say(&text);
+        write_stderr(&text);
     }
 
     /// How wide the output may be.
     pub(crate) fn width(&self) -> Option<u16> {
-        terminal_size::terminal_size_of(std::io::stdout()).map(|(terminal_size::Width(width), _)| width)
+        terminal_size::terminal_size_of(std::io::stdout())
+            .map(|(terminal_size::Width(width), _)| width)
     }
 
     /// Says something that is not the result.
-    pub(crate) fn aside(&self, text: &str) {
+    pub(crate) fn print_stderr(&self, text: &str) {
         self.progress.clear();
-        say(text);
+        write_stderr(text);
     }
 
     /// Makes room for a result that takes the place of the last one.
-    pub(crate) fn start_over(&self) -> Result<()> {
+    pub(crate) fn clear_screen(&self) -> Result<()> {
         let on_terminal = std::io::stdout().is_terminal();
-        self.print_text(|out| if on_terminal { write!(out, "\x1b[2J\x1b[3J\x1b[H") } else { Ok(()) })
+        self.print_text(
+            |out| if on_terminal { write!(out, "\x1b[2J\x1b[3J\x1b[H") } else { Ok(()) },
+        )
     }
 
-    fn labelled(&self, style: Style, label: &str, text: &str) {
+    fn print_labelled(&self, style: Style, label: &str, text: &str) {
         self.progress.clear();
-        say(&format!("{style}{label}:{style:#} {}\n", printable_lines(text)));
+        write_stderr(&format!("{style}{label}:{style:#} {}\n", printable_lines(text)));
     }
 
-    fn report(&self, report: &Report) {
-        let mut seen = match self.reports.lock() {
+    fn print_report(&self, report: &Report) {
+        let mut seen = match self.report_count.lock() {
             Ok(seen) => seen,
             Err(poisoned) => poisoned.into_inner(),
         };
         *seen += 1;
-        if *seen <= SHOWN_REPORTS || self.words == Words::Many {
+        if *seen <= MAX_SHOWN_REPORTS || self.verbosity == Verbosity::Verbose {
             self.progress.clear();
-            say(&problem::findings(report));
+            write_stderr(&diagnostics::render_findings(report));
         }
     }
 
     /// Says how many reports were not shown.
-    fn end_of_reports(&self) {
-        let seen = self.reports.lock().map(|mut seen| std::mem::take(&mut *seen)).unwrap_or_default();
-        if seen > SHOWN_REPORTS && self.words == Words::Few {
-            let more = seen - SHOWN_REPORTS;
-            self.labelled(WARNING, "warning", &format!("{more} more files have warnings; `--verbose` shows them"));
+    fn print_hidden_report_count(&self) {
+        let seen =
+            self.report_count.lock().map(|mut seen| std::mem::take(&mut *seen)).unwrap_or_default();
+        if seen > MAX_SHOWN_REPORTS && self.verbosity == Verbosity::Normal {
+            let more = seen - MAX_SHOWN_REPORTS;
+            self.print_labelled(
+                WARNING,
+                "warning",
+                &format!("{more} more files have warnings; `--verbose` shows them"),
+            );
         }
     }
 }
 
-impl Listener for Terminal {
-    fn tell(&self, event: Event<'_>) {
+impl EventListener for Terminal {
+    fn on_event(&self, event: Event<'_>) {
         match event {
-            Event::Waiting => self.labelled(HINT, "waiting", "another `sp` is at work"),
+            Event::Waiting => self.print_labelled(HINT, "waiting", "another `sp` is at work"),
             Event::Recovered(recovery) => {
                 let what = match recovery.outcome {
-                    RecoveryOutcome::TakenBack => "an earlier run was interrupted: what it had begun was taken back",
-                    RecoveryOutcome::Finished => "an earlier run was interrupted at its very end: it was completed",
+                    RecoveryOutcome::RolledBack => {
+                        "an earlier run was interrupted: what it had begun was taken back"
+                    }
+                    RecoveryOutcome::Finished => {
+                        "an earlier run was interrupted at its very end: it was completed"
+                    }
                 };
-                self.labelled(HINT, "recovered", what);
-                for kept in &recovery.kept {
-                    self.labelled(
+                self.print_labelled(HINT, "recovered", what);
+                for kept in &recovery.trashed {
+                    self.print_labelled(
                         HINT,
                         "kept",
-                        &format!("the edited `{}` is in `{}`", kept.from.display(), kept.to.display()),
+                        &format!(
+                            "the edited `{}` is in `{}`",
+                            kept.from.display(),
+                            kept.to.display()
+                        ),
                     );
                 }
             }
-            Event::Fetching { repo, progress } => self.progress.show(printable_lines(&match progress {
-                Some(text) => format!("fetching {repo}: {}", text.trim_start_matches("remote: ")),
-                None => format!("fetching {repo}"),
-            })),
+            Event::Fetching { repo, progress } => {
+                self.progress.show(printable_lines(&match progress {
+                    Some(text) => {
+                        format!("fetching {repo}: {}", text.trim_start_matches("remote: "))
+                    }
+                    None => format!("fetching {repo}"),
+                }))
+            }
             Event::Fetched { .. } => {}
             Event::Downloading { done, total, .. } if done == total => self.progress.clear(),
             Event::Downloading { what, done, total } => {
-                self.progress.show(format!("downloading {what}: {} of {} KB", done / 1000, total / 1000));
+                self.progress.show(format!(
+                    "downloading {what}: {} of {} KB",
+                    done / 1000,
+                    total / 1000
+                ));
             }
             Event::Sending { to, done, total } if done < total => {
-                self.progress.show(printable_lines(&format!("sending to {to}: {} %", done * 100 / total)));
+                self.progress
+                    .show(printable_lines(&format!("sending to {to}: {} %", done * 100 / total)));
             }
             Event::Sending { .. } => {}
             Event::Staging { done, total } => {
@@ -206,44 +237,52 @@ impl Listener for Terminal {
                     self.progress.show(format!("copying {done} of {total} skills"));
                 }
             }
-            Event::Reading { done, total } => self.progress.show(format!("read {done} of {total} files")),
-            Event::Composing { done, total } => self.progress.show(format!("composed {done} of {total} parts")),
+            Event::Reading { done, total } => {
+                self.progress.show(format!("read {done} of {total} files"))
+            }
+            Event::Composing { done, total } => {
+                self.progress.show(format!("composed {done} of {total} parts"))
+            }
             Event::Checking { done } => self.progress.show(format!("checked {done} skills")),
             Event::Rewritten { file, before, after } => {
-                if std::io::stdout().is_terminal() && self.format == Format::Human {
+                if std::io::stdout().is_terminal() && self.format == OutputFormat::Human {
                     self.progress.clear();
-                    say(&diff::coloured(file, before, after));
+                    write_stderr(&diff::colored_diff(file, before, after));
                 }
             }
-            Event::Warning(text) => self.labelled(WARNING, "warning", &text),
-            Event::Findings(report) => self.report(report),
-            Event::Hint(text) => self.labelled(HINT, "hint", &text),
-            Event::Detail(text) if self.words == Words::Many => self.labelled(DIM, "note", &text),
+            Event::Warning(text) => self.print_labelled(WARNING, "warning", &text),
+            Event::Findings(report) => self.print_report(report),
+            Event::Hint(text) => self.print_labelled(HINT, "hint", &text),
+            Event::Detail(text) if self.verbosity == Verbosity::Verbose => {
+                self.print_labelled(DIM, "note", &text)
+            }
             Event::Detail(_) => {}
         }
     }
 }
 
 /// A value as the JSON that is printed of it.
-pub(crate) fn as_json<T: Serialize>(value: &T) -> Result<String> {
+pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String> {
     let mut bytes = Vec::new();
-    let text = write_json(value, &mut bytes).and_then(|()| String::from_utf8(bytes).map_err(std::io::Error::other));
-    text.map_err(|e| Error::new(Kind::Data, "this cannot be written as JSON").because(e))
+    let text = write_json(value, &mut bytes)
+        .and_then(|()| String::from_utf8(bytes).map_err(std::io::Error::other));
+    text.map_err(|e| Error::new(FailureKind::Data, "this cannot be written as JSON").because(e))
 }
 
 fn write_json<T: Serialize>(value: &T, out: &mut dyn Write) -> std::io::Result<()> {
-    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Escaped::default());
+    let mut serializer =
+        serde_json::Serializer::with_formatter(&mut *out, EscapingFormatter::default());
     value.serialize(&mut serializer)?;
     writeln!(out)
 }
 
 /// Writes to stderr; if even that fails there is nobody to tell.
-fn say(text: &str) {
+fn write_stderr(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
 /// The word for a severity, in its colour.
-fn style_of(severity: Severity) -> Style {
+fn severity_style(severity: Severity) -> Style {
     match severity {
         Severity::Error => ERROR,
         Severity::Warning => WARNING,

@@ -5,49 +5,49 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 
-const PATIENCE: Duration = Duration::from_millis(500);
+const SHOW_DELAY: Duration = Duration::from_millis(500);
 
-pub(crate) struct Progress {
-    wanted: bool,
-    line: Arc<Mutex<Line>>,
+pub(crate) struct ProgressLine {
+    enabled: bool,
+    state: Arc<Mutex<ProgressState>>,
 }
 
 /// What the line says, and the line once it is worth showing.
 #[derive(Default)]
-struct Line {
+struct ProgressState {
     text: Option<String>,
     bar: Option<ProgressBar>,
     /// Which piece of work this is: a waiting thread shows only its own.
-    turn: u64,
+    generation: u64,
 }
 
-impl Progress {
-    pub(crate) fn new(wanted: bool) -> Self {
-        Self { wanted, line: Arc::default() }
+impl ProgressLine {
+    pub(crate) fn new(enabled: bool) -> Self {
+        Self { enabled, state: Arc::default() }
     }
 
     /// Says `text`, once the work has taken long enough to be worth it.
     pub(crate) fn show(&self, text: String) {
-        if !self.wanted {
+        if !self.enabled {
             return;
         }
-        let mut line = lock(&self.line);
+        let mut line = lock(&self.state);
         if let Some(bar) = &line.bar {
             bar.set_message(text.clone());
         } else if line.text.is_none() {
-            line.turn += 1;
-            self.show_later(line.turn);
+            line.generation += 1;
+            self.show_later(line.generation);
         }
         line.text = Some(text);
     }
 
     /// Work may be silent from its first word on, so a thread of its own looks after it.
     fn show_later(&self, turn: u64) {
-        let line = Arc::clone(&self.line);
+        let line = Arc::clone(&self.state);
         std::thread::spawn(move || {
-            std::thread::sleep(PATIENCE);
+            std::thread::sleep(SHOW_DELAY);
             let mut line = lock(&line);
-            if line.turn == turn
+            if line.generation == turn
                 && let Some(text) = line.text.clone()
             {
                 let bar = ProgressBar::new_spinner();
@@ -60,8 +60,8 @@ impl Progress {
 
     /// Takes the line away.
     pub(crate) fn clear(&self) {
-        let mut line = lock(&self.line);
-        line.turn += 1;
+        let mut line = lock(&self.state);
+        line.generation += 1;
         line.text = None;
         if let Some(bar) = line.bar.take() {
             bar.finish_and_clear();
@@ -69,6 +69,6 @@ impl Progress {
     }
 }
 
-fn lock(line: &Mutex<Line>) -> MutexGuard<'_, Line> {
+fn lock(line: &Mutex<ProgressState>) -> MutexGuard<'_, ProgressState> {
     line.lock().unwrap_or_else(PoisonError::into_inner)
 }

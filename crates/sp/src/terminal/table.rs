@@ -6,7 +6,9 @@ use sp_formats::printable::printable;
 /// A table with a heading, ready to be printed.
 pub(crate) fn table(heading: &[&str], rows: Vec<Vec<String>>, width: Option<u16>) -> String {
     let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table
+        .load_style(comfy_table::presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic);
     match width {
         Some(width) => table.set_width(width),
         // Not a terminal: one line a row, whatever its length.

@@ -6,14 +6,14 @@ use clap::Parser;
 use clap::error::Error;
 use sp_formats::printable::{printable, printable_lines};
 
-use super::say;
+use super::write_stderr;
 use crate::cli::Cli;
 
 /// Parses the command line. What cannot be parsed, help and the version are printed; the error is the exit code.
-pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
+pub(crate) fn parse_cli(arguments: &[OsString]) -> Result<Cli, u8> {
     Cli::try_parse_from(arguments).map_err(|error| {
         match error.use_stderr() {
-            true => say(&rendered(&error, arguments)),
+            true => write_stderr(&render_error(&error, arguments)),
             // Help and the version quote nothing. A closed output is nobody's fault.
             false => drop(error.print()),
         }
@@ -22,9 +22,11 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
 }
 
 /// The text of an error, with every hidden character of the arguments escaped.
-fn rendered(error: &Error, arguments: &[OsString]) -> String {
-    let shown: Vec<String> =
-        arguments.iter().map(|argument| printable(&argument.to_string_lossy()).into_owned()).collect();
+fn render_error(error: &Error, arguments: &[OsString]) -> String {
+    let shown: Vec<String> = arguments
+        .iter()
+        .map(|argument| printable(&argument.to_string_lossy()).into_owned())
+        .collect();
     if shown.iter().zip(arguments).all(|(shown, argument)| **shown == **argument) {
         return error.render().ansi().to_string();
     }
@@ -41,9 +43,16 @@ mod tests {
 
     #[test]
     fn se_08_a_usage_error_shows_hidden_characters_of_its_arguments_escaped() {
-        for hidden in
-            ["\u{1b}[35mx", "\u{9b}31m", "\u{85}", "a\u{202e}b", "\u{2066}", "\u{e0041}", "x\nerror: y", "\u{7f}"]
-        {
+        for hidden in [
+            "\u{1b}[35mx",
+            "\u{9b}31m",
+            "\u{85}",
+            "a\u{202e}b",
+            "\u{2066}",
+            "\u{e0041}",
+            "x\nerror: y",
+            "\u{7f}",
+        ] {
             for arguments in [
                 vec!["sp", hidden],
                 vec!["sp", "install", "--agent", hidden, "--no-such"],
@@ -54,7 +63,7 @@ mod tests {
             ] {
                 let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
                 let error = Cli::try_parse_from(&arguments).unwrap_err();
-                let text = rendered(&error, &arguments);
+                let text = render_error(&error, &arguments);
                 let plain = anstream::adapter::strip_str(&text).to_string();
                 assert!(!text.contains(hidden), "{arguments:?}: {text:?}");
                 let allowed = |c: char| c == '\n' || !sp_formats::printable::is_hidden(c);
@@ -67,6 +76,6 @@ mod tests {
     fn a_usage_error_about_plain_arguments_is_what_clap_renders() {
         let arguments: Vec<OsString> = ["sp", "--no-such"].iter().map(OsString::from).collect();
         let error = Cli::try_parse_from(&arguments).unwrap_err();
-        assert_eq!(rendered(&error, &arguments), error.render().ansi().to_string());
+        assert_eq!(render_error(&error, &arguments), error.render().ansi().to_string());
     }
 }

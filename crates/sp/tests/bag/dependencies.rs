@@ -66,7 +66,10 @@ fn sb_15_two_sources_for_one_name_are_a_conflict_that_names_both_requesters() {
     let both = dir(
         &world,
         "src/both",
-        &Bag::new(&[]).skill("both", &needs(&[&format!("name: a, source: {a}"), &format!("name: b, source: {b}")])),
+        &Bag::new(&[]).skill(
+            "both",
+            &needs(&[&format!("name: a, source: {a}"), &format!("name: b, source: {b}")]),
+        ),
     );
     let run = refused(&world, &["get", "both", "--source", &both], 1, "`x` is wanted twice");
     for words in ["`a` wants ../x", "`b` wants ../x2", "nothing was changed"] {
@@ -127,7 +130,10 @@ fn sb_10_what_the_context_declares_is_installed() {
     write(
         &world,
         "ws/CONTEXT.md",
-        &needs(&[&format!("name: x, version: v2, source: '{url}'"), &format!("name: a, version: '1', source: {a}")]),
+        &needs(&[
+            &format!("name: x, version: v2, source: '{url}'"),
+            &format!("name: a, version: '1', source: {a}"),
+        ]),
     );
     let report = json(&world, &["get"]);
     assert_eq!(skills(&world), ["a", "x"]);
@@ -157,9 +163,12 @@ fn sb_14_a_context_overrides_what_skills_declare_and_the_user_the_project() {
     let outer = world!();
     let url = versions(&outer).url();
     let entry = |version: &str| needs(&[&format!("name: x, version: {version}, source: '{url}'")]);
-    for (project, user, expected) in
-        [(None, None, "v1"), (Some("v2"), None, "v2"), (None, Some("v3"), "v3"), (Some("v2"), Some("v3"), "v3")]
-    {
+    for (project, user, expected) in [
+        (None, None, "v1"),
+        (Some("v2"), None, "v2"),
+        (None, Some("v3"), "v3"),
+        (Some("v2"), Some("v3"), "v3"),
+    ] {
         let world = workspace();
         let a = source(&world, "a", &[&format!("name: x, source: '{url}', version: v1")]);
         if let Some(version) = project {
@@ -200,7 +209,9 @@ fn sb_14_what_the_command_says_is_never_silently_something_else() {
     // The conversation counts most; a conflict would be honest too.
     let run = bag(&world, &["get", "x", "--source", &url, "--version", "v3"]);
     match run.code {
-        Some(0) => assert_eq!(read(&world, "ws/.skills/x/SKILL.md"), skill("x", "Of v3.\n"), "{run}"),
+        Some(0) => {
+            assert_eq!(read(&world, "ws/.skills/x/SKILL.md"), skill("x", "Of v3.\n"), "{run}")
+        }
         code => assert_eq!((code, skills(&world)), (Some(1), vec![]), "{run}"),
     }
 }
@@ -221,7 +232,8 @@ fn sb_14_a_local_skill_counts_before_the_requesters_declaration() {
 fn sb_14_what_can_be_done_without_is_a_warning_when_it_is_not_there() {
     let server = WebServer::start();
     let web = format!("name: x, required: false, source: '{}'", server.url("/x.zip"));
-    for entry in ["name: x, required: false", "name: x, required: false, source: ../nowhere", &web] {
+    for entry in ["name: x, required: false", "name: x, required: false, source: ../nowhere", &web]
+    {
         let world = workspace();
         let a = source(&world, "a", &[entry]);
         let run = bag(&world, &["get", "a", "--source", &a]).ok();
@@ -279,7 +291,12 @@ fn sb_11_without_a_source_nothing_is_guessed_and_nothing_fetched() {
     Bag::new(&["x"]).skill("a", &needs(&["name: x"])).put(repo.path());
     repo.commit("one");
     // The source of `a` has an `x` too, but nobody said that it is the one.
-    let run = refused(&world, &["get", "a", "--source", &repo.url()], 1, "`x`, which `a` needs, is not here");
+    let run = refused(
+        &world,
+        &["get", "a", "--source", &repo.url()],
+        1,
+        "`x`, which `a` needs, is not here",
+    );
     assert!(run.stderr.contains("hint:"), "{run}");
     bag(&world, &["get", "x", "a", "--source", &repo.url()]).ok();
     assert_eq!(skills(&world), ["a", "x"]);
@@ -292,10 +309,15 @@ fn sb_11_a_skill_from_elsewhere_may_not_name_a_place_of_this_machine() {
     dir(&world, "private", &Bag::new(&["x"]));
     let http = HttpServer::start(&world.path("git"));
     let server = WebServer::start();
-    for (at, place) in
-        ["../private", "./private", "~/private", "private.zip", &world.path("private").display().to_string()]
-            .iter()
-            .enumerate()
+    for (at, place) in [
+        "../private",
+        "./private",
+        "~/private",
+        "private.zip",
+        &world.path("private").display().to_string(),
+    ]
+    .iter()
+    .enumerate()
     {
         let remote = Bag::new(&[]).skill("a", &needs(&[&format!("name: x, source: '{place}'")]));
         let repo = world.git(&format!("r{at}"));
@@ -316,7 +338,8 @@ fn sb_11_a_skill_from_elsewhere_may_not_name_a_repository_of_this_machine() {
     Bag::new(&["x"]).put(private.path());
     private.commit("one");
     let server = WebServer::start();
-    let remote = Bag::new(&[]).skill("a", &needs(&[&format!("name: x, source: '{}'", private.url())]));
+    let remote =
+        Bag::new(&[]).skill("a", &needs(&[&format!("name: x, source: '{}'", private.url())]));
     let url = server.page("/a.zip", Answer::Bytes(remote.zip("")));
     refused(&world, &["get", "a", "--source", &url], 4, "on this machine");
 }
@@ -349,18 +372,23 @@ fn sb_12_a_source_below_the_home_may_name_its_neighbours() {
 fn sb_15_one_place_written_in_two_ways_is_no_conflict() {
     let world = workspace();
     let x = dir(&world, "home/src/x", &Bag::new(&["x"]));
-    let b = dir(&world, "home/src/b", &Bag::new(&[]).skill("b", &needs(&["name: x, source: ~/src/x"])));
+    let b =
+        dir(&world, "home/src/b", &Bag::new(&[]).skill("b", &needs(&["name: x, source: ~/src/x"])));
     let a = dir(
         &world,
         "home/src/a",
-        &Bag::new(&[]).skill("a", &needs(&[&format!("name: x, source: {x}"), &format!("name: b, source: {b}")])),
+        &Bag::new(&[]).skill(
+            "a",
+            &needs(&[&format!("name: x, source: {x}"), &format!("name: b, source: {b}")]),
+        ),
     );
     bag(&world, &["get", "a", "--source", &a]).ok();
     assert_eq!(skills(&world), ["a", "b", "x"]);
 }
 
 fn asking(steps: &str) -> Bag {
-    Bag::new(&["a", "b"]).with("AGENTS.md", Some(&format!("{AGENTS}\n## Extra installation steps\n\n{steps}\n")))
+    Bag::new(&["a", "b"])
+        .with("AGENTS.md", Some(&format!("{AGENTS}\n## Extra installation steps\n\n{steps}\n")))
 }
 
 #[test]
@@ -392,7 +420,11 @@ fn sb_13_extra_steps_are_found_however_they_are_written() {
         "<h2>Installation</h2>\n\nRun make.",
     ] {
         let world = workspace();
-        let source = dir(&world, "src", &Bag::new(&["a"]).with("AGENTS.md", Some(&format!("{AGENTS}\n{steps}\n"))));
+        let source = dir(
+            &world,
+            "src",
+            &Bag::new(&["a"]).with("AGENTS.md", Some(&format!("{AGENTS}\n{steps}\n"))),
+        );
         let run = bag(&world, &["get", "a", "--source", &source]);
         assert_eq!((run.code, skills(&world)), (Some(1), vec![]), "{steps}: {run}");
     }
@@ -420,7 +452,11 @@ fn sb_13_confirmed_steps_are_asked_for_again_only_when_they_change() {
 #[test]
 fn sb_13_the_steps_of_a_dependency_stop_everything_too() {
     let world = workspace();
-    dir(&world, "src/x", &Bag::new(&["x"]).with("AGENTS.md", Some(&format!("{AGENTS}\n## Setup\n\nSing.\n"))));
+    dir(
+        &world,
+        "src/x",
+        &Bag::new(&["x"]).with("AGENTS.md", Some(&format!("{AGENTS}\n## Setup\n\nSing.\n"))),
+    );
     let a = source(&world, "a", &["name: x, source: ../x"]);
     refused(&world, &["get", "a", "--source", &a], 1, "Sing.");
     write(&world, "ws/CONTEXT.md", &needs(&[&format!("name: a, version: '1', source: {a}")]));
@@ -432,8 +468,16 @@ fn sb_13_the_steps_of_a_dependency_stop_everything_too() {
 #[test]
 fn sb_15_deps_shows_who_needs_whom_and_what_is_missing() {
     let world = workspace();
-    write(&world, "ws/.skills/a/SKILL.md", &skill("a", &needs(&["name: b", "name: x, source: ./one"])));
-    write(&world, "ws/.skills/b/SKILL.md", &skill("b", &needs(&["name: x, source: ./two, required: false"])));
+    write(
+        &world,
+        "ws/.skills/a/SKILL.md",
+        &skill("a", &needs(&["name: b", "name: x, source: ./one"])),
+    );
+    write(
+        &world,
+        "ws/.skills/b/SKILL.md",
+        &skill("b", &needs(&["name: x, source: ./two, required: false"])),
+    );
     bag(&world, &["sync"]).ok();
     let deps = json(&world, &["deps"]);
     let shown: Vec<(&str, &str, bool, bool)> = deps["dependencies"]
@@ -442,12 +486,20 @@ fn sb_15_deps_shows_who_needs_whom_and_what_is_missing() {
         .iter()
         .map(|one| {
             let text = |key: &str| one[key].as_str().unwrap();
-            (text("by"), text("name"), one["required"].as_bool().unwrap(), one["present"].as_bool().unwrap())
+            (
+                text("by"),
+                text("name"),
+                one["required"].as_bool().unwrap(),
+                one["present"].as_bool().unwrap(),
+            )
         })
         .collect();
     assert_eq!(shown, [("a", "b", true, true), ("a", "x", true, false), ("b", "x", false, false)]);
     let conflicts = deps["conflicts"].to_string();
-    assert!(conflicts.contains("a wants ./one") && conflicts.contains("b wants ./two"), "{conflicts}");
+    assert!(
+        conflicts.contains("a wants ./one") && conflicts.contains("b wants ./two"),
+        "{conflicts}"
+    );
 }
 
 #[test]

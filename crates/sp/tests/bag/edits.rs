@@ -20,7 +20,8 @@ fn newer() -> Bag {
 #[track_caller]
 fn is_edited(world: &World, what: &str) -> bool {
     let list = json(world, &["list"]);
-    let item = list["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == "review").cloned();
+    let item =
+        list["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == "review").cloned();
     item.unwrap_or_else(|| panic!("{what}: {list}"))["edited"].as_bool().unwrap()
 }
 
@@ -35,12 +36,20 @@ fn sb_18_a_skill_that_is_here_stays_until_an_upgrade_is_asked_for() {
     let world = outdated();
     let before = world.files("ws");
     let near = world.path("near").display().to_string();
-    for args in [&["get", "review"][..], &["get", "review", "--source", &near], &["get", "review", "--replace"]] {
+    for args in [
+        &["get", "review"][..],
+        &["get", "review", "--source", &near],
+        &["get", "review", "--replace"],
+    ] {
         bag(&world, args).ok();
         assert_eq!(world.files("ws"), before, "{args:?}");
     }
     let plan = json(&world, &["get", "review", "--upgrade", "--dry-run"]);
-    assert_eq!((&plan["applied"], &plan["skills"][0]["action"]), (&false.into(), &"update".into()), "{plan}");
+    assert_eq!(
+        (&plan["applied"], &plan["skills"][0]["action"]),
+        (&false.into(), &"update".into()),
+        "{plan}"
+    );
     assert_eq!(world.files("ws"), before, "a plan changes nothing");
     bag(&world, &["get", "review", "--upgrade"]).ok();
     assert_eq!(read(&world, "ws/.skills/review/SKILL.md"), skill("review", "New.\n"));
@@ -55,7 +64,9 @@ fn sb_18_a_skill_that_is_here_stays_until_an_upgrade_is_asked_for() {
 #[test]
 fn sb_18_an_upgrade_brings_other_files_and_takes_old_ones_away() {
     let world = outdated();
-    let source = newer().with(".skills/review/scripts/run.sh", None).with(".skills/review/references/a.md", Some("a"));
+    let source = newer()
+        .with(".skills/review/scripts/run.sh", None)
+        .with(".skills/review/references/a.md", Some("a"));
     source.put(&world.path("near"));
     bag(&world, &["get", "review", "--upgrade"]).ok();
     let names: Vec<String> = world.files("ws/.skills/review").into_keys().collect();
@@ -77,7 +88,11 @@ fn sb_18_an_upgrade_leaves_other_skills_as_they_are() {
 fn sb_18_an_upgrade_without_names_renews_what_the_context_declares() {
     let world = outdated();
     let near = world.path("near").display().to_string();
-    write(&world, "ws/CONTEXT.md", &needs(&[&format!("name: review, version: '1', source: {near}")]));
+    write(
+        &world,
+        "ws/CONTEXT.md",
+        &needs(&[&format!("name: review, version: '1', source: {near}")]),
+    );
     bag(&world, &["get", "--upgrade"]).ok();
     assert_eq!(read(&world, "ws/.skills/review/SKILL.md"), skill("review", "New.\n"));
 }
@@ -108,12 +123,17 @@ type Touch = fn(&Path);
 /// Every way of touching a skill's folder.
 const TOUCHES: [(&str, Touch); 9] = [
     ("content", |dir| std::fs::write(dir.join("SKILL.md"), skill("review", "By hand.\n")).unwrap()),
-    ("mode", |dir| std::fs::set_permissions(dir.join("scripts/run.sh"), PermissionsExt::from_mode(0o755)).unwrap()),
+    ("mode", |dir| {
+        std::fs::set_permissions(dir.join("scripts/run.sh"), PermissionsExt::from_mode(0o755))
+            .unwrap()
+    }),
     ("added file", |dir| std::fs::write(dir.join("mine.md"), "By hand.\n").unwrap()),
     ("added hidden file", |dir| std::fs::write(dir.join(".mine"), "By hand.\n").unwrap()),
     ("added folder", |dir| std::fs::create_dir(dir.join("assets")).unwrap()),
     ("removed file", |dir| std::fs::remove_file(dir.join("scripts/run.sh")).unwrap()),
-    ("renamed file", |dir| std::fs::rename(dir.join("scripts/run.sh"), dir.join("scripts/go.sh")).unwrap()),
+    ("renamed file", |dir| {
+        std::fs::rename(dir.join("scripts/run.sh"), dir.join("scripts/go.sh")).unwrap()
+    }),
     ("file to link", |dir| {
         std::fs::rename(dir.join("scripts/run.sh"), dir.join("../../run.sh")).unwrap();
         symlink("../../../run.sh", dir.join("scripts/run.sh")).unwrap();
@@ -139,16 +159,32 @@ fn sb_20_every_way_of_touching_a_skill_is_noticed_and_replaced_only_when_asked()
         assert!(run.stderr.contains("--replace"), "{what}: {run}");
         refused(
             &world,
-            &["get", "other", "review", "--upgrade", "--source", &world.path("near").display().to_string()],
+            &[
+                "get",
+                "other",
+                "review",
+                "--upgrade",
+                "--source",
+                &world.path("near").display().to_string(),
+            ],
             4,
             "`review`",
         );
         let run = bag(&world, &["get", "review", "--upgrade", "--replace"]).ok();
-        assert!(run.stdout.contains("kept the old `review` in ~/.skillpack/trash/"), "{what}: {run}");
+        assert!(
+            run.stdout.contains("kept the old `review` in ~/.skillpack/trash/"),
+            "{what}: {run}"
+        );
         assert_eq!(read(&world, "ws/.skills/review/SKILL.md"), skill("review", "New.\n"), "{what}");
         let trash = world.files("home/.skillpack/trash");
-        let path = trash.keys().find(|name| name.ends_with("/SKILL.md")).unwrap().trim_end_matches("SKILL.md");
-        let old = trash.iter().filter_map(|(name, entry)| Some((name.strip_prefix(path)?.to_owned(), entry.clone())));
+        let path = trash
+            .keys()
+            .find(|name| name.ends_with("/SKILL.md"))
+            .unwrap()
+            .trim_end_matches("SKILL.md");
+        let old = trash
+            .iter()
+            .filter_map(|(name, entry)| Some((name.strip_prefix(path)?.to_owned(), entry.clone())));
         assert_eq!(old.collect::<sp_testkit::Files>(), touched, "{what}: in the trash");
         assert!(!is_edited(&world, what), "{what}: after");
         in_step(&world, what);
@@ -235,7 +271,8 @@ fn sb_20_a_lock_that_is_damaged_or_newer_stops_everything_and_is_not_overwritten
     let world = outdated();
     let path = world.path("ws/.skills/.skillbag.lock");
     let good = std::fs::read(&path).unwrap();
-    let newer = String::from_utf8(good.clone()).unwrap().replace("\"version\": 1", "\"version\": 2");
+    let newer =
+        String::from_utf8(good.clone()).unwrap().replace("\"version\": 1", "\"version\": 2");
     for (what, bytes) in [
         ("empty", &b""[..]),
         ("truncated", &good[..good.len() / 2]),
@@ -264,10 +301,18 @@ fn sb_20_a_lock_that_is_damaged_or_newer_stops_everything_and_is_not_overwritten
 fn sb_20_the_lock_keeps_what_others_wrote() {
     let world = outdated();
     let text = read(&world, "ws/.skills/.skillbag.lock").replacen('{', "{\"more\": [1],", 1);
-    write(&world, "ws/.skills/.skillbag.lock", &text.replacen("\"source\"", "\"note\": \"x\", \"source\"", 1));
+    write(
+        &world,
+        "ws/.skills/.skillbag.lock",
+        &text.replacen("\"source\"", "\"note\": \"x\", \"source\"", 1),
+    );
     bag(&world, &["get", "review", "--upgrade"]).ok();
     let lock = lock(&world);
-    assert_eq!((&lock["more"][0], &lock["skills"]["review"]["note"]), (&1.into(), &"x".into()), "{lock}");
+    assert_eq!(
+        (&lock["more"][0], &lock["skills"]["review"]["note"]),
+        (&1.into(), &"x".into()),
+        "{lock}"
+    );
 }
 
 #[test]
@@ -284,7 +329,10 @@ fn sb_21_the_catalog_is_written_after_every_change() {
     // Whatever became of it meanwhile, a change writes it whole.
     write(&world, "ws/.skills/SKILLS.md", "# Mine\nz: gone\n");
     bag(&world, &["remove", "c"]).ok();
-    assert_eq!(read(&world, "ws/.skills/SKILLS.md"), format!("b: Does b.\nfolded: One, and two.\n{BOOTSTRAP}"));
+    assert_eq!(
+        read(&world, "ws/.skills/SKILLS.md"),
+        format!("b: Does b.\nfolded: One, and two.\n{BOOTSTRAP}")
+    );
     std::fs::remove_file(world.path("ws/.skills/SKILLS.md")).unwrap();
     bag(&world, &["remove", "folded"]).ok();
     assert_eq!(read(&world, "ws/.skills/SKILLS.md"), format!("b: Does b.\n{BOOTSTRAP}"));
@@ -295,10 +343,16 @@ fn sb_21_the_catalog_is_written_after_every_change() {
 fn sb_21_sync_writes_the_catalog_and_nothing_else() {
     let world = outdated();
     let before = world.files("ws");
-    for damage in ["", "review: Else.\n", "z: gone\n# x\n", &format!("{BOOTSTRAP}review: Does review.\n")] {
+    for damage in
+        ["", "review: Else.\n", "z: gone\n# x\n", &format!("{BOOTSTRAP}review: Does review.\n")]
+    {
         write(&world, "ws/.skills/SKILLS.md", damage);
         let plan = json(&world, &["sync", "--dry-run"]);
-        assert_eq!((&plan["applied"], &plan["catalog_changed"]), (&false.into(), &true.into()), "{damage}");
+        assert_eq!(
+            (&plan["applied"], &plan["catalog_changed"]),
+            (&false.into(), &true.into()),
+            "{damage}"
+        );
         assert_eq!(read(&world, "ws/.skills/SKILLS.md"), damage);
         assert_eq!(json(&world, &["sync"])["catalog_changed"], true, "{damage}");
         assert_eq!(world.files("ws"), before, "{damage}");
@@ -355,8 +409,14 @@ fn sb_20_remove_keeps_what_was_edited_or_the_users_own() {
 #[test]
 fn sb_21_what_another_skill_needs_goes_only_with_it() {
     let world = workspace();
-    write(&world, "ws/.skills/a/SKILL.md", &skill("a", &needs(&["name: b", "name: c, required: false"])));
-    ["b", "c"].iter().for_each(|name| write(&world, &format!("ws/.skills/{name}/SKILL.md"), &skill(name, "")));
+    write(
+        &world,
+        "ws/.skills/a/SKILL.md",
+        &skill("a", &needs(&["name: b", "name: c, required: false"])),
+    );
+    ["b", "c"]
+        .iter()
+        .for_each(|name| write(&world, &format!("ws/.skills/{name}/SKILL.md"), &skill(name, "")));
     bag(&world, &["sync"]).ok();
     let run = refused(&world, &["remove", "b"], 1, "`b` is needed by `a`");
     assert!(run.stderr.contains("hint:"), "{run}");

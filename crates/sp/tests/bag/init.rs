@@ -11,14 +11,22 @@ fn empty() -> World {
 }
 
 fn names(world: &World) -> Vec<String> {
-    world.files("ws").into_iter().filter(|(_, entry)| *entry != Entry::Dir).map(|(name, _)| name).collect()
+    world
+        .files("ws")
+        .into_iter()
+        .filter(|(_, entry)| *entry != Entry::Dir)
+        .map(|(name, _)| name)
+        .collect()
 }
 
 #[test]
 fn sb_01_init_makes_a_workspace_and_no_empty_contexts() {
     let world = empty();
     bag(&world, &["init"]).ok();
-    assert_eq!(names(&world), [".gitignore", ".skills/.skillbag.lock", ".skills/SKILLS.md", RESERVED, "SKILLBAG.md"]);
+    assert_eq!(
+        names(&world),
+        [".gitignore", ".skills/.skillbag.lock", ".skills/SKILLS.md", RESERVED, "SKILLBAG.md"]
+    );
     assert_eq!(read(&world, "ws/.skills/SKILLS.md"), BOOTSTRAP, "SB-17");
     assert_eq!(read(&world, "ws/.gitignore"), "USER_CONTEXT.md\n");
     assert!(read(&world, "ws/SKILLBAG.md").starts_with("SkillBag v0.3.0\n"));
@@ -47,14 +55,14 @@ fn sb_01_init_leaves_what_is_there_as_it_is() {
     write(&world, "ws/.gitignore", "target\n*.log");
     write(&world, "ws/CONTEXT.md", "# Ours\n");
     write(&world, "ws/.skills/own/SKILL.md", &skill("own", ""));
-    let reserved =
-        "---\nname: skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n---\nOurs.\n";
+    let reserved = "---\nname: skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n---\nOurs.\n";
     write(&world, &format!("ws/{RESERVED}"), reserved);
     let mut expected = world.files("ws");
     write(&world, "entry.md", "SkillBag v0.2.0\n");
     bag(&world, &["init", "--entrypoint", "../entry.md"]).ok();
     let after = world.files("ws");
-    expected.insert(".gitignore".into(), Entry::File("target\n*.log\nUSER_CONTEXT.md\n".into(), false));
+    expected
+        .insert(".gitignore".into(), Entry::File("target\n*.log\nUSER_CONTEXT.md\n".into(), false));
     for (path, entry) in &expected {
         assert_eq!(after.get(path), Some(entry), "{path}");
     }
@@ -106,7 +114,10 @@ fn sb_10_init_installs_what_the_context_declares() {
     write(
         &world,
         "ws/CONTEXT.md",
-        &needs(&[&format!("name: a, version: '1', source: {a}"), &format!("name: b, version: '1', source: {b}")]),
+        &needs(&[
+            &format!("name: a, version: '1', source: {a}"),
+            &format!("name: b, version: '1', source: {b}"),
+        ]),
     );
     bag(&world, &["init"]).ok();
     assert_eq!(skills(&world), ["a", "b"]);
@@ -118,7 +129,10 @@ fn sb_10_init_installs_what_the_context_declares() {
 fn sb_19_init_that_fails_leaves_nothing() {
     let world = empty();
     let a = dir(&world, "a", &Bag::new(&["a"]));
-    let entries = [format!("name: a, version: '1', source: {a}"), "name: b, version: '1', source: ../nowhere".into()];
+    let entries = [
+        format!("name: a, version: '1', source: {a}"),
+        "name: b, version: '1', source: ../nowhere".into(),
+    ];
     write(&world, "ws/CONTEXT.md", &needs(&[&entries[0], &entries[1]]));
     refused(&world, &["init"], 5, "nowhere");
     assert_eq!(names(&world), ["CONTEXT.md"]);
@@ -170,18 +184,43 @@ fn sb_25_check_names_every_broken_rule_with_its_place() {
     let cases: [(&str, &str, &str, &str); 9] = [
         ("SKILLBAG.md", "Hello.\n", "SB-01", "SKILLBAG.md:1:"),
         (".skills/SKILLS.md", "z: gone\n", "SB-02", ".skills/SKILLS.md:1:"),
-        (".skills/a/SKILL.md", "---\nname: b\ndescription: B.\n---\n", "SB-04", ".skills/a/SKILL.md:"),
-        (".skills/a/SKILL.md", "---\nname: a\ndescription: |\n  One.\n  Two.\n---\n", "SB-04", ".skills/a/SKILL.md:3"),
+        (
+            ".skills/a/SKILL.md",
+            "---\nname: b\ndescription: B.\n---\n",
+            "SB-04",
+            ".skills/a/SKILL.md:",
+        ),
+        (
+            ".skills/a/SKILL.md",
+            "---\nname: a\ndescription: |\n  One.\n  Two.\n---\n",
+            "SB-04",
+            ".skills/a/SKILL.md:3",
+        ),
         ("CONTEXT.md", "# Parameters\n\n```yaml\nparameters: [x]\n```\n", "SB-07", "CONTEXT.md:4:"),
-        ("CONTEXT.md", "# Dependencies\n\n```yaml\ndependencies:\n  - name: x\n```\n", "SB-10", "CONTEXT.md:5:"),
+        (
+            "CONTEXT.md",
+            "# Dependencies\n\n```yaml\ndependencies:\n  - name: x\n```\n",
+            "SB-10",
+            "CONTEXT.md:5:",
+        ),
         (
             ".skills/a/SKILL.md",
             "---\nname: a\ndescription: Does a.\n---\n# Dependencies\n```yaml\n- name: gone\n```\n",
             "SB-11",
             ".skills/a/SKILL.md:7:",
         ),
-        ("CONTEXT.md", "# Conflict resolution\n\n```yaml\nconflict-resolution: a\n```\n", "SB-16", "CONTEXT.md:4:"),
-        ("USER_CONTEXT.md", "# Tags\n\n```yaml\ntags:\n  a: {add: x}\n```\n", "SB-23", "USER_CONTEXT.md:5:"),
+        (
+            "CONTEXT.md",
+            "# Conflict resolution\n\n```yaml\nconflict-resolution: a\n```\n",
+            "SB-16",
+            "CONTEXT.md:4:",
+        ),
+        (
+            "USER_CONTEXT.md",
+            "# Tags\n\n```yaml\ntags:\n  a: {add: x}\n```\n",
+            "SB-23",
+            "USER_CONTEXT.md:5:",
+        ),
     ];
     for (file, text, rule, place) in cases {
         let world = workspace();
@@ -190,14 +229,19 @@ fn sb_25_check_names_every_broken_rule_with_its_place() {
         assert_eq!(findings(&world, "ws", &[]), [""; 0], "{rule}: before");
         write(&world, &format!("ws/{file}"), text);
         let lines = findings(&world, "ws", &[]);
-        assert!(lines.iter().any(|line| line.contains(rule) && line.contains(place)), "{rule} at {place}: {lines:#?}");
+        assert!(
+            lines.iter().any(|line| line.contains(rule) && line.contains(place)),
+            "{rule} at {place}: {lines:#?}"
+        );
         bag(&world, &["check"]).fails(1);
     }
 }
 
 #[test]
 fn sb_25_check_finds_what_is_missing() {
-    for (file, rule) in [("SKILLBAG.md", "SB-01"), (".skills/SKILLS.md", "SB-01"), (RESERVED, "SB-17")] {
+    for (file, rule) in
+        [("SKILLBAG.md", "SB-01"), (".skills/SKILLS.md", "SB-01"), (RESERVED, "SB-17")]
+    {
         let world = workspace();
         std::fs::remove_file(world.path("ws").join(file)).unwrap();
         let lines = findings(&world, "ws", &[]);
@@ -218,7 +262,10 @@ fn sb_25_check_judges_a_source() {
         assert_eq!(findings(&world, "src", &[]), [""; 0], "{file}");
         dir(&world, "src", &Bag::new(&["a"]).with(file, text));
         let lines = findings(&world, "src", &[]);
-        assert!(lines.iter().any(|line| line.contains(rule)), "{file}: {rule} is not in {lines:#?}");
+        assert!(
+            lines.iter().any(|line| line.contains(rule)),
+            "{file}: {rule} is not in {lines:#?}"
+        );
         world.sp_in("src", &["bag", "check"]).fails(1);
     }
 }
@@ -233,7 +280,9 @@ fn sb_25_fix_mends_what_is_mechanical_in_a_workspace() {
     let breakings: [(&str, Damage); 5] = [
         ("catalog", |world| write(world, "ws/.skills/SKILLS.md", "z: gone\n")),
         ("no catalog", |world| std::fs::remove_file(world.path("ws/.skills/SKILLS.md")).unwrap()),
-        ("no reserved skill", |world| std::fs::remove_dir_all(world.path("ws/.skills/skillbag-get-skills")).unwrap()),
+        ("no reserved skill", |world| {
+            std::fs::remove_dir_all(world.path("ws/.skills/skillbag-get-skills")).unwrap()
+        }),
         ("no .gitignore", |world| std::fs::remove_file(world.path("ws/.gitignore")).unwrap()),
         ("all of it", |world| {
             write(world, "ws/.skills/SKILLS.md", "# Skills\n");
@@ -259,7 +308,11 @@ fn sb_25_fix_mends_the_catalog_of_a_source() {
     for catalog in [Some("b: Does b.\na: Else.\n"), Some(""), None] {
         dir(&world, "src", &good.clone().with(".skills/SKILLS.md", catalog));
         world.sp_in("src", &["bag", "check", "--fix"]).ok();
-        assert_eq!(read(&world, "src/.skills/SKILLS.md"), "a: Does a.\nb: Does b.\n", "{catalog:?}");
+        assert_eq!(
+            read(&world, "src/.skills/SKILLS.md"),
+            "a: Does a.\nb: Does b.\n",
+            "{catalog:?}"
+        );
         assert!(!world.path("src/SKILLBAG.md").exists() && !world.path("src/.gitignore").exists());
     }
 }
@@ -284,7 +337,10 @@ fn sb_01_a_newer_version_is_a_warning_and_the_newest_known_rules_apply() {
     let world = workspace();
     write(&world, "ws/SKILLBAG.md", "SkillBag v9.9.9\n");
     let lines = findings(&world, "ws", &[]);
-    assert!(lines.iter().any(|line| line.contains("SB-01") && line.contains("newer")), "{lines:#?}");
+    assert!(
+        lines.iter().any(|line| line.contains("SB-01") && line.contains("newer")),
+        "{lines:#?}"
+    );
     bag(&world, &["check"]).ok();
     assert_eq!(json(&world, &["enter"])["version"], "9.9.9");
     let near = dir(&world, "near", &Bag::new(&["a"]));
@@ -305,7 +361,8 @@ fn sb_25_check_finds_a_circle_of_dependencies() {
 #[test]
 fn sb_01_root_names_the_workspace_from_anywhere() {
     let world = workspace();
-    let (root, near) = (world.path("ws").display().to_string(), dir(&world, "near", &Bag::new(&["a"])));
+    let (root, near) =
+        (world.path("ws").display().to_string(), dir(&world, "near", &Bag::new(&["a"])));
     let runs: [&[&str]; 8] = [
         &["get", "a", "--source", &near],
         &["list"],
@@ -335,9 +392,9 @@ fn sb_17_the_reserved_skill_is_there_to_the_letter_and_is_put_back() {
     let catalog = read(&world, "ws/.skills/SKILLS.md");
     assert_eq!(catalog, "skillbag-get-skills: Install one or more skills into .skills/.\n");
     let skill = read(&world, "ws/.skills/skillbag-get-skills/SKILL.md");
-    assert!(
-        skill.starts_with("---\nname: skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n")
-    );
+    assert!(skill.starts_with(
+        "---\nname: skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n"
+    ));
     std::fs::remove_dir_all(world.path("ws/.skills/skillbag-get-skills")).unwrap();
     let run = bag(&world, &["check"]);
     assert!(run.code == Some(1) && run.stdout.contains("SB-17"), "{run}");

@@ -27,7 +27,8 @@ impl Scenario {
         PARTS.iter().for_each(|part| copy(&world.path(part), &world.path("before").join(part)));
         let (old, trace) = (world.files("ws"), world.path("trace"));
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let mut scenario = Self { world, args, new: old.clone(), old, calls: 0, edit, rerun_sweeps: false };
+        let mut scenario =
+            Self { world, args, new: old.clone(), old, calls: 0, edit, rerun_sweeps: false };
         scenario.run("SP_FAULT_TRACE", &trace.display().to_string()).ok();
         scenario.calls = std::fs::read_to_string(&trace).unwrap().lines().count() as u64;
         scenario.new = scenario.world.files("ws");
@@ -75,9 +76,14 @@ impl Scenario {
     #[track_caller]
     fn keeps_edits(&self, what: &str) {
         let holds = |path: &str, text: &str| {
-            self.world.files(path).values().any(|entry| matches!(entry, Entry::File(content, _) if content == text))
+            self.world
+                .files(path)
+                .values()
+                .any(|entry| matches!(entry, Entry::File(content, _) if content == text))
         };
-        let lost = self.edit.is_some_and(|text| !holds("ws", text) && !holds("home/.skillpack/trash", text));
+        let lost = self
+            .edit
+            .is_some_and(|text| !holds("ws", text) && !holds("home/.skillpack/trash", text));
         assert!(!lost, "{what}: an edit is lost");
     }
 
@@ -96,13 +102,18 @@ impl Scenario {
     }
 
     fn refuse_everywhere(&self, number: i32) {
-        for (ending, call) in ["", "+"].iter().flat_map(|ending| (1..=self.calls).map(move |call| (ending, call))) {
+        for (ending, call) in
+            ["", "+"].iter().flat_map(|ending| (1..=self.calls).map(move |call| (ending, call)))
+        {
             self.restart();
             let run = self.run("SP_FAULT", &format!("{number}@{call}{ending}"));
             let what = format!("error {number} at call {call}{ending}");
             match run.code {
                 Some(0) => assert_eq!(self.world.files("ws"), self.new, "{what}: {run}"),
-                Some(5) => assert!(run.stderr.contains("error:") && run.stderr.contains("hint:"), "{what}: {run}"),
+                Some(5) => assert!(
+                    run.stderr.contains("error:") && run.stderr.contains("hint:"),
+                    "{what}: {run}"
+                ),
                 _ => panic!("{what}: {run}"),
             }
             self.check(&what);
@@ -126,7 +137,10 @@ fn upgrading() -> Scenario {
     let world = workspace();
     let near = dir(&world, "near", &Bag::new(&["a", "b"]));
     bag(&world, &["get", "a", "b", "--source", &near]).ok();
-    Bag::new(&["c"]).skill("a", "New.\n").skill("b", &needs(&["name: c, source: ."])).put(&world.path("near"));
+    Bag::new(&["c"])
+        .skill("a", "New.\n")
+        .skill("b", &needs(&["name: c, source: ."]))
+        .put(&world.path("near"));
     write(&world, "ws/.skills/a/mine.md", "By hand.\n");
     write(&world, "ws/.skills/own/SKILL.md", &skill("own", ""));
     Scenario::new(world, &["get", "a", "b", "--upgrade", "--replace"], Some("By hand.\n"))
@@ -182,7 +196,11 @@ fn se_01_check_fix_killed_at_every_call_is_old_or_new() {
 /// A workspace in which a value is about to be saved.
 fn saving(context: Option<&str>) -> Scenario {
     let world = workspace();
-    write(&world, "ws/.skills/a/SKILL.md", &skill("a", "\n## Parameters\n\n```yaml\noptional: [note]\n```\n"));
+    write(
+        &world,
+        "ws/.skills/a/SKILL.md",
+        &skill("a", "\n## Parameters\n\n```yaml\noptional: [note]\n```\n"),
+    );
     bag(&world, &["sync"]).ok();
     if let Some(text) = context {
         write(&world, "ws/USER_CONTEXT.md", text);
@@ -211,7 +229,12 @@ fn se_01_an_upgrade_without_space_at_any_call_is_old_or_new() {
 fn at_once(world: &World, commands: &[Vec<&str>]) {
     let start = |args: &Vec<&str>| {
         let mut command = world.command(&[&["bag"], &args[..]].concat());
-        command.current_dir(world.path("ws")).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        command
+            .current_dir(world.path("ws"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     };
     let children: Vec<_> = commands.iter().map(start).collect();
     for child in children {

@@ -20,7 +20,8 @@ use std::path::Path;
 use serde_json::Value;
 use sp_testkit::{Answer, Entry, HttpServer, Repo, Run, WebServer, World, world, zip};
 
-const AGENTS: &str = "# SKILLBAG\n\nSkills live under `.skills/`; `.skills/SKILLS.md` lists them.\n";
+const AGENTS: &str =
+    "# SKILLBAG\n\nSkills live under `.skills/`; `.skills/SKILLS.md` lists them.\n";
 const BOOTSTRAP: &str = "skillbag-get-skills: Install one or more skills into .skills/.\n";
 
 /// The files of a source, by path.
@@ -46,7 +47,10 @@ impl Bag {
 
     /// With a catalog that fits.
     fn catalogued(mut self) -> Self {
-        let names = self.0.keys().filter_map(|path| path.strip_prefix(".skills/")?.strip_suffix("/SKILL.md"));
+        let names = self
+            .0
+            .keys()
+            .filter_map(|path| path.strip_prefix(".skills/")?.strip_suffix("/SKILL.md"));
         let lines: String = names.map(|name| format!("{name}: Does {name}.\n")).collect();
         self.0.insert(".skills/SKILLS.md".into(), lines);
         self
@@ -133,8 +137,10 @@ fn lock(world: &World) -> Value {
 
 /// The skills besides the reserved one.
 fn skills(world: &World) -> Vec<String> {
-    let folders =
-        world.files("ws/.skills").into_iter().filter(|(name, entry)| !name.contains('/') && *entry == Entry::Dir);
+    let folders = world
+        .files("ws/.skills")
+        .into_iter()
+        .filter(|(name, entry)| !name.contains('/') && *entry == Entry::Dir);
     folders.map(|(name, _)| name).filter(|name| name != "skillbag-get-skills").collect()
 }
 
@@ -158,14 +164,18 @@ fn in_step(world: &World, what: &str) {
 
 #[track_caller]
 fn no_leftovers(world: &World, what: &str) {
-    let left = |name: &String| ["tmp", "journal", "partial", ".lock", ".zip"].iter().any(|part| name.contains(part));
+    let left = |name: &String| {
+        ["tmp", "journal", "partial", ".lock", ".zip"].iter().any(|part| name.contains(part))
+    };
     // The archive of a source whose query is not in the lock stays: the lock names it.
     let lock = std::fs::read_to_string(world.path("ws/.skills/.skillbag.lock")).unwrap_or_default();
     let is_locked = |name: &String| {
-        let archive = name.strip_prefix("cache/archives/").and_then(|name| name.strip_suffix(".zip"));
+        let archive =
+            name.strip_prefix("cache/archives/").and_then(|name| name.strip_suffix(".zip"));
         archive.is_some_and(|digest| lock.contains(digest))
     };
-    let home = world.files("home/.skillpack").into_keys().filter(|name| left(name) && !is_locked(name));
+    let home =
+        world.files("home/.skillpack").into_keys().filter(|name| left(name) && !is_locked(name));
     let home: Vec<String> = home.collect();
     let staged = |name: &String| name.contains(".skillpack") || name.contains("sp-new");
     let here: Vec<String> = world.files("ws").into_keys().filter(staged).collect();

@@ -32,29 +32,50 @@ fn parameter(world: &World, name: &str, set: &[&str]) -> Value {
 
 /// File, line and value of an origin.
 fn origin(value: &Value) -> (String, Option<u64>, String) {
-    (value["file"].as_str().unwrap().into(), value["line"].as_u64(), value["value"].as_str().unwrap().into())
+    (
+        value["file"].as_str().unwrap().into(),
+        value["line"].as_u64(),
+        value["value"].as_str().unwrap().into(),
+    )
 }
 
 #[test]
 fn sb_06_the_highest_level_that_says_something_counts_and_beats_the_rest_in_order() {
     let world = converting();
     let entry = read(&world, "ws/SKILLBAG.md").lines().next().unwrap().to_owned() + "\n\n";
-    let levels = ["--set", "USER_CONTEXT.md", "CONTEXT.md", "SKILLBAG.md", ".skills/convert-to-pdf/SKILL.md"];
+    let levels = [
+        "--set",
+        "USER_CONTEXT.md",
+        "CONTEXT.md",
+        "SKILLBAG.md",
+        ".skills/convert-to-pdf/SKILL.md",
+    ];
     let with_default = skill("convert-to-pdf", CONVERT);
     for subset in 0..32_u32 {
         let says = |level: usize| subset & (1 << level) != 0;
         let text = |level: usize| {
-            if says(level) { values(&format!("parameters:\n  paper: level-{level}")) } else { String::new() }
+            if says(level) {
+                values(&format!("parameters:\n  paper: level-{level}"))
+            } else {
+                String::new()
+            }
         };
         write(&world, "ws/USER_CONTEXT.md", &text(1));
         write(&world, "ws/CONTEXT.md", &text(2));
         write(&world, "ws/SKILLBAG.md", &(entry.clone() + &text(3)));
         let default = if says(4) { "    default: level-4\n" } else { "" };
-        write(&world, "ws/.skills/convert-to-pdf/SKILL.md", &with_default.replace("    default: skill\n", default));
+        write(
+            &world,
+            "ws/.skills/convert-to-pdf/SKILL.md",
+            &with_default.replace("    default: skill\n", default),
+        );
         let line = |level: usize| match level {
             0 => None,
             3 => Some(7),
-            4 => Some(with_default.lines().position(|line| line.contains("name: paper")).unwrap() as u64 + 1),
+            4 => Some(
+                with_default.lines().position(|line| line.contains("name: paper")).unwrap() as u64
+                    + 1,
+            ),
             _ => Some(5),
         };
         let mut expected = (0..5)
@@ -78,7 +99,11 @@ fn sb_06_within_one_file_the_last_definition_wins() {
         ("skills:\n  convert-to-pdf:\n    paper: a", "skills:\n  other:\n    paper: b", "a"),
     ] {
         write(&world, "ws/CONTEXT.md", &format!("{}\nMore.\n\n{}", values(yaml), values(more)));
-        assert_eq!(parameter(&world, "paper", &[])["from"]["value"], expected, "{yaml} then {more}");
+        assert_eq!(
+            parameter(&world, "paper", &[])["from"]["value"],
+            expected,
+            "{yaml} then {more}"
+        );
     }
     assert_eq!(parameter(&world, "paper", &["paper=x", "paper=y"])["from"]["value"], "y");
 }
@@ -100,7 +125,11 @@ fn sb_06_a_lower_level_never_overrides_a_prohibition() {
     write(&world, "ws/USER_CONTEXT.md", &values("prohibit:\n  - paper: a5\n  - input"));
     write(&world, "ws/CONTEXT.md", &values("parameters:\n  paper: a5\n  input: x.md"));
     let entry = read(&world, "ws/SKILLBAG.md");
-    write(&world, "ws/SKILLBAG.md", &format!("{entry}\n{}", values("parameters:\n  paper: letter")));
+    write(
+        &world,
+        "ws/SKILLBAG.md",
+        &format!("{entry}\n{}", values("parameters:\n  paper: letter")),
+    );
     let paper = parameter(&world, "paper", &[]);
     assert_eq!(paper["from"]["value"], "letter", "{paper}");
     assert_eq!(origin(&paper["kept_out"][0]), ("CONTEXT.md".into(), Some(5), "a5".into()));
@@ -125,8 +154,14 @@ fn sb_06_a_lower_level_never_overrides_a_prohibition() {
 #[test]
 fn sb_06_quotes_are_no_way_round_a_prohibition() {
     let world = converting();
-    for (forbidden, said) in [("3", "3"), ("3", "'3'"), ("'3'", "3"), ("true", "'true'"), ("a5", "'a5'")] {
-        write(&world, "ws/USER_CONTEXT.md", &values(&format!("prohibit:\n  - copies: {forbidden}")));
+    for (forbidden, said) in
+        [("3", "3"), ("3", "'3'"), ("'3'", "3"), ("true", "'true'"), ("a5", "'a5'")]
+    {
+        write(
+            &world,
+            "ws/USER_CONTEXT.md",
+            &values(&format!("prohibit:\n  - copies: {forbidden}")),
+        );
         write(&world, "ws/CONTEXT.md", &values(&format!("parameters:\n  copies: {said}")));
         let copies = parameter(&world, "copies", &[]);
         assert!(copies["from"].is_null(), "{forbidden} forbids {said}: {copies}");
@@ -136,9 +171,14 @@ fn sb_06_quotes_are_no_way_round_a_prohibition() {
 #[test]
 fn sb_08_every_value_is_explained_with_file_and_line_and_what_it_beat() {
     let world = converting();
-    write(&world, "ws/USER_CONTEXT.md", &values("parameters:\n  paper: mine\nprohibit:\n  - copies: 9"));
+    write(
+        &world,
+        "ws/USER_CONTEXT.md",
+        &values("parameters:\n  paper: mine\nprohibit:\n  - copies: 9"),
+    );
     write(&world, "ws/CONTEXT.md", &values("parameters:\n  paper: ours\n  copies: 9"));
-    let shown = bag(&world, &["params", "convert-to-pdf", "--explain", "--set", "input=x.md"]).ok().stdout;
+    let shown =
+        bag(&world, &["params", "convert-to-pdf", "--explain", "--set", "input=x.md"]).ok().stdout;
     for line in [
         "input: x.md",
         "  from --set (conversation)",
@@ -152,7 +192,12 @@ fn sb_08_every_value_is_explained_with_file_and_line_and_what_it_beat() {
         assert!(shown.lines().any(|other| other == line), "no `{line}` in\n{shown}");
     }
     let brief = bag(&world, &["params", "convert-to-pdf"]).ok().stdout;
-    assert!(brief.contains("paper: mine") && brief.contains("input: missing") && !brief.contains("from"), "{brief}");
+    assert!(
+        brief.contains("paper: mine")
+            && brief.contains("input: missing")
+            && !brief.contains("from"),
+        "{brief}"
+    );
 }
 
 #[test]
@@ -177,7 +222,9 @@ fn sb_05_only_run_takes_the_identifier_and_all_else_the_name() {
     bag(&world, &[&["run", "convert_to_pdf"], &given[..]].concat()).ok();
     let run = bag(&world, &[&["run", "convert-to-pdf"], &given[..]].concat()).fails(2);
     assert!(run.stderr.contains("`sp bag run convert_to_pdf`"), "{run}");
-    for bad in ["Convert_to_pdf", "_convert", "convert__to", "convert_", "", "../x", "convert to pdf"] {
+    for bad in
+        ["Convert_to_pdf", "_convert", "convert__to", "convert_", "", "../x", "convert to pdf"]
+    {
         bag(&world, &["run", bad]).fails(2);
     }
     let run = bag(&world, &["run", "convert_to_pfd"]).fails(1);
@@ -201,15 +248,39 @@ fn sb_09_values_are_kept_only_on_request_and_as_they_were_said() {
     bag(&world, &["run", "convert_to_pdf", "--set", "input=x.md"]).ok();
     assert_eq!(world.files("ws"), before, "nothing is kept unasked");
     write(&world, "ws/USER_CONTEXT.md", "# Me\n\nI like paper.");
-    for value in ["x.md", "it's \"x\": #1, {a}", "two\nlines", "```", "no", "3", "C:\\x", "ü 🚀", "- a", ""] {
-        bag(&world, &["run", "convert_to_pdf", "--set", "input=f", "--set", &format!("note={value}"), "--save"]).ok();
-        assert!(read(&world, "ws/USER_CONTEXT.md").starts_with("# Me\n\nI like paper.\n"), "{value}");
+    for value in
+        ["x.md", "it's \"x\": #1, {a}", "two\nlines", "```", "no", "3", "C:\\x", "ü 🚀", "- a", ""]
+    {
+        bag(
+            &world,
+            &[
+                "run",
+                "convert_to_pdf",
+                "--set",
+                "input=f",
+                "--set",
+                &format!("note={value}"),
+                "--save",
+            ],
+        )
+        .ok();
+        assert!(
+            read(&world, "ws/USER_CONTEXT.md").starts_with("# Me\n\nI like paper.\n"),
+            "{value}"
+        );
         let note = parameter(&world, "note", &[]);
-        assert_eq!((&note["from"]["value"], &note["from"]["level"]), (&value.into(), &"user context".into()), "{note}");
+        assert_eq!(
+            (&note["from"]["value"], &note["from"]["level"]),
+            (&value.into(), &"user context".into()),
+            "{note}"
+        );
         no_leftovers(&world, value);
     }
     bag(&world, &["run", "convert_to_pdf"]).ok();
-    assert!(before.iter().all(|(path, entry)| world.files("ws").get(path) == Some(entry)), "nothing else is touched");
+    assert!(
+        before.iter().all(|(path, entry)| world.files("ws").get(path) == Some(entry)),
+        "nothing else is touched"
+    );
     bag(&world, &["run", "convert_to_pdf", "--save"]).fails(2);
 }
 
@@ -223,12 +294,22 @@ fn sb_09_a_context_that_does_not_exist_is_made_by_saving() {
 
 #[test]
 fn sb_09_a_value_that_was_saved_counts_whatever_stands_before_it() {
-    for before in ["", "# Me", "# Me\n\n\n", "- a list\n  ", "# Me\n\n```\nnever closed\n", "<!-- never closed\n"] {
+    for before in [
+        "",
+        "# Me",
+        "# Me\n\n\n",
+        "- a list\n  ",
+        "# Me\n\n```\nnever closed\n",
+        "<!-- never closed\n",
+    ] {
         let world = converting();
         write(&world, "ws/USER_CONTEXT.md", before);
         let run = bag(&world, &["run", "convert_to_pdf", "--set", "input=x.md", "--save"]);
         // To refuse it is honest; to say that it is saved when it is not is none.
-        assert!(run.code != Some(0) || parameter(&world, "input", &[])["from"]["value"] == "x.md", "{before:?}: {run}");
+        assert!(
+            run.code != Some(0) || parameter(&world, "input", &[])["from"]["value"] == "x.md",
+            "{before:?}: {run}"
+        );
     }
 }
 
@@ -250,7 +331,12 @@ fn sb_09_secrets_are_never_written_nor_shown() {
         "note=q8Zr2LxV0pT7mYb4WcK9sNdJ3hGf6AuE",
     ] {
         // One secret keeps all of it out.
-        let run = refused(&world, &["run", "a", "--set", "note=plain", "--set", secret, "--save"], 4, "is not written");
+        let run = refused(
+            &world,
+            &["run", "a", "--set", "note=plain", "--set", secret, "--save"],
+            4,
+            "is not written",
+        );
         let value = secret.split_once('=').unwrap().1;
         assert!(!run.stderr.contains(value) && run.stderr.contains("hint:"), "{secret}: {run}");
         bag(&world, &["run", "a", "--set", secret]).ok();
@@ -262,7 +348,8 @@ fn sb_09_secrets_are_never_written_nor_shown() {
 fn tagged(descriptions: &[(&str, &str)]) -> World {
     let world = workspace();
     for (name, description) in descriptions {
-        let text = format!("---\nname: {name}\ndescription: \"{description}\"\n---\n\nDo {name}.\n");
+        let text =
+            format!("---\nname: {name}\ndescription: \"{description}\"\n---\n\nDo {name}.\n");
         write(&world, &format!("ws/.skills/{name}/SKILL.md"), &text);
     }
     bag(&world, &["sync"]).ok();
@@ -275,8 +362,12 @@ fn always(world: &World) -> Vec<String> {
 
 #[test]
 fn sb_23_the_users_context_adds_and_removes_tags_and_the_skill_stays_as_it_is() {
-    let world =
-        tagged(&[("a", "A. #run/always"), ("b", "B."), ("c", "C. #run/always #run/last"), ("d", "D. #RUN/always")]);
+    let world = tagged(&[
+        ("a", "A. #run/always"),
+        ("b", "B."),
+        ("c", "C. #run/always #run/last"),
+        ("d", "D. #RUN/always"),
+    ]);
     assert_eq!(always(&world), ["a", "c"]);
     let before = world.files("ws/.skills");
     write(
@@ -310,7 +401,11 @@ fn sb_23_what_runs_last_does_so_after_all_others_by_name() {
     ]);
     assert_eq!(always(&world), ["c", "e", "a", "b"]);
     // Who prevails does not matter among the last.
-    write(&world, "ws/USER_CONTEXT.md", &section("Conflict resolution", "conflict-resolution: [b, e]"));
+    write(
+        &world,
+        "ws/USER_CONTEXT.md",
+        &section("Conflict resolution", "conflict-resolution: [b, e]"),
+    );
     assert_eq!(always(&world), ["e", "c", "a", "b"]);
 }
 
@@ -324,8 +419,12 @@ fn sb_23_a_companion_runs_too_if_it_is_here() {
         ("last-one", "L. #run/last"),
     ]);
     let run = json(&world, &["run", "a"]);
-    let names: Vec<&str> =
-        run["companions"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = run["companions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
     let names: Vec<&str> = names.into_iter().filter(|name| !["a", "e"].contains(name)).collect();
     assert_eq!(names, ["b", "c", "last-one"]);
     let shown = bag(&world, &["run", "a"]).ok();
@@ -350,14 +449,22 @@ fn sb_16_the_users_order_counts_before_the_projects_and_that_before_the_name() {
     assert_eq!(always(&world), ["a", "b", "c", "d"]);
     write(&world, "ws/CONTEXT.md", &section("Conflict resolution", "conflict-resolution: [c, b]"));
     assert_eq!(always(&world), ["c", "b", "a", "d"]);
-    write(&world, "ws/USER_CONTEXT.md", &section("conflict-resolution", "conflict-resolution:\n  - d\n  - b"));
+    write(
+        &world,
+        "ws/USER_CONTEXT.md",
+        &section("conflict-resolution", "conflict-resolution:\n  - d\n  - b"),
+    );
     assert_eq!(always(&world), ["d", "b", "c", "a"]);
 }
 
 #[test]
 fn sb_24_enter_prints_the_digest_in_order_and_changes_nothing() {
     let world = tagged(&[("a", "A. #run/always"), ("b", "B.")]);
-    write(&world, "ws/.skills/b/SKILL.md", &skill("b", &needs(&["name: gone", "name: extra, required: false"])));
+    write(
+        &world,
+        "ws/.skills/b/SKILL.md",
+        &skill("b", &needs(&["name: gone", "name: extra, required: false"])),
+    );
     bag(&world, &["sync"]).ok();
     write(&world, "ws/CONTEXT.md", &needs(&["name: far, version: '1', source: ./far"]));
     write(&world, "ws/USER_CONTEXT.md", "# Me\n");
@@ -373,8 +480,10 @@ fn sb_24_enter_prints_the_digest_in_order_and_changes_nothing() {
         "  a  #run/always",
         "missing: far, gone",
     ];
-    let places: Vec<usize> =
-        parts.iter().map(|part| shown.find(part).unwrap_or_else(|| panic!("no `{part}` in\n{shown}"))).collect();
+    let places: Vec<usize> = parts
+        .iter()
+        .map(|part| shown.find(part).unwrap_or_else(|| panic!("no `{part}` in\n{shown}")))
+        .collect();
     assert!(places.is_sorted(), "{shown}");
     let digest = json(&world, &["enter"]);
     assert_eq!(digest["missing"], serde_json::json!(["far", "gone"]));

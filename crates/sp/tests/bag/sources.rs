@@ -7,7 +7,11 @@ use super::*;
 fn has_review(world: &World, source: &str, text: &str) {
     assert_eq!(read(world, "ws/.skills/review/SKILL.md"), text, "{source}");
     assert_eq!(skills(world), ["review"], "{source}");
-    assert_eq!(read(world, "ws/.skills/SKILLS.md"), format!("review: Does review.\n{BOOTSTRAP}"), "{source}");
+    assert_eq!(
+        read(world, "ws/.skills/SKILLS.md"),
+        format!("review: Does review.\n{BOOTSTRAP}"),
+        "{source}"
+    );
     let record = &lock(world)["skills"]["review"];
     assert_eq!(record["source"], source);
     assert!(record["tree"].as_str().unwrap().len() >= 64, "{record}");
@@ -60,7 +64,10 @@ fn sb_12_a_version_that_git_does_not_have_stops_before_any_change() {
     let world = workspace();
     let (repo, _) = repo(&world);
     for version in ["v9", "-x", "a b", &"0".repeat(40)] {
-        let run = bag(&world, &["get", "review", "--source", &repo.url(), &format!("--version={version}")]);
+        let run = bag(
+            &world,
+            &["get", "review", "--source", &repo.url(), &format!("--version={version}")],
+        );
         assert!(matches!(run.code, Some(1 | 3 | 5)), "{version}: {run}");
         assert_eq!(skills(&world), [""; 0], "{version}");
         in_step(&world, version);
@@ -71,7 +78,9 @@ fn sb_12_a_version_that_git_does_not_have_stops_before_any_change() {
 fn sb_12_a_commit_that_git_does_not_have_is_refused_with_a_way_out() {
     let world = workspace();
     let (repo, _) = repo(&world);
-    let run = bag(&world, &["get", "review", "--source", &repo.url(), "--version", &"0".repeat(40)]).fails(5);
+    let run =
+        bag(&world, &["get", "review", "--source", &repo.url(), "--version", &"0".repeat(40)])
+            .fails(5);
     assert!(run.stderr.contains("hint:"), "{run}");
 }
 
@@ -135,12 +144,19 @@ fn sb_12_a_relative_path_on_the_command_line_starts_where_the_user_stands() {
 fn sb_12_a_source_that_is_not_there_is_told_by_its_kind() {
     let world = workspace();
     let server = WebServer::start();
-    for source in ["./nowhere", "nowhere.zip", &server.url("/nowhere.zip"), "file:///nonexistent/skills"] {
+    for source in
+        ["./nowhere", "nowhere.zip", &server.url("/nowhere.zip"), "file:///nonexistent/skills"]
+    {
         let run = refused(&world, &["get", "review", "--source", source], 5, "error:");
         assert!(run.stderr.contains("hint:"), "{run}");
     }
     for source in ["ext::sh -c date", "-x", "", "a\u{7}b"] {
-        refused(&world, &["get", "review", &format!("--source={source}")], 2, "the source cannot be used");
+        refused(
+            &world,
+            &["get", "review", &format!("--source={source}")],
+            2,
+            "the source cannot be used",
+        );
     }
 }
 
@@ -152,10 +168,14 @@ fn sb_22_a_zip_from_the_web_is_a_source_directly_and_over_redirects() {
     server.page("/skills.zip?x=1", Answer::Bytes(bytes));
     // Five steps, of which the first is relative.
     for step in 1..5 {
-        server.page(&format!("/r{step}.zip"), Answer::Redirect(server.url(&format!("/r{}.zip", step - 1))));
+        server.page(
+            &format!("/r{step}.zip"),
+            Answer::Redirect(server.url(&format!("/r{}.zip", step - 1))),
+        );
     }
     server.page("/r0.zip", Answer::Redirect("/skills.zip".into()));
-    for url in [direct, server.url("/skills.zip?x=1"), server.url("/r0.zip"), server.url("/r4.zip")] {
+    for url in [direct, server.url("/skills.zip?x=1"), server.url("/r0.zip"), server.url("/r4.zip")]
+    {
         let world = workspace();
         bag(&world, &["get", "review", "--source", &url]).ok();
         has_review(&world, url.split('?').next().unwrap(), &skill("review", ""));
@@ -191,7 +211,12 @@ fn sb_22_a_web_source_that_misbehaves_is_refused_in_time_and_leaves_nothing() {
         ("/cut.zip", small, 3, "error:"),
         ("/away.zip", small, 5, "cannot fetch"),
     ] {
-        let run = refused(&world, &["get", "review", "--source", &server.url(path), "--limit", limit], code, words);
+        let run = refused(
+            &world,
+            &["get", "review", "--source", &server.url(path), "--limit", limit],
+            code,
+            words,
+        );
         assert!(run.stderr.contains("hint:"), "{path}: {run}");
     }
 }
@@ -201,7 +226,12 @@ fn sb_22_no_web_server_is_asked_offline_or_when_the_skill_is_here() {
     let world = workspace();
     let server = WebServer::start();
     let url = server.page("/skills.zip", Answer::Bytes(Bag::new(&["review"]).zip("")));
-    refused(&world, &["get", "review", "--source", &url, "--offline"], 5, "would have to be fetched");
+    refused(
+        &world,
+        &["get", "review", "--source", &url, "--offline"],
+        5,
+        "would have to be fetched",
+    );
     assert_eq!(server.asked(), [""; 0]);
     bag(&world, &["get", "review", "--source", &url]).ok();
     bag(&world, &["get", "review", "--source", &url]).ok();
@@ -229,7 +259,11 @@ fn se_07_credentials_of_a_source_are_neither_written_nor_printed() {
     }
     assert_eq!(skills(&world), ["review"], "{said}");
     assert!(!said.contains(CANARY), "{said}");
-    let found = std::process::Command::new("grep").args(["-rl", CANARY]).arg(world.root()).output().unwrap();
+    let found = std::process::Command::new("grep")
+        .args(["-rl", CANARY])
+        .arg(world.root())
+        .output()
+        .unwrap();
     assert_eq!(String::from_utf8_lossy(&found.stdout), "");
 }
 
@@ -239,10 +273,22 @@ fn sb_19_an_invalid_source_of_any_kind_stops_before_any_change() {
     let broken = "---\nname: other\n---\n";
     let cases = [
         ("no AGENTS.md", good.clone().with("AGENTS.md", None), "it has no `AGENTS.md`"),
-        ("not named", good.clone().with("AGENTS.md", Some("Skills live under `.skills/`.\n")), "`SKILLBAG`"),
+        (
+            "not named",
+            good.clone().with("AGENTS.md", Some("Skills live under `.skills/`.\n")),
+            "`SKILLBAG`",
+        ),
         ("no place", good.clone().with("AGENTS.md", Some("# SKILLBAG\n")), "live under `.skills/`"),
-        ("no catalog", good.clone().with(".skills/SKILLS.md", None), "it has no `.skills/SKILLS.md`"),
-        ("not a catalog", good.clone().with(".skills/SKILLS.md", Some("# Skills\n")), "<name>: <description>"),
+        (
+            "no catalog",
+            good.clone().with(".skills/SKILLS.md", None),
+            "it has no `.skills/SKILLS.md`",
+        ),
+        (
+            "not a catalog",
+            good.clone().with(".skills/SKILLS.md", Some("# Skills\n")),
+            "<name>: <description>",
+        ),
         (
             "a skill that is not listed",
             good.clone().with(".skills/SKILLS.md", Some("review: Does review.\n")),
@@ -250,7 +296,9 @@ fn sb_19_an_invalid_source_of_any_kind_stops_before_any_change() {
         ),
         (
             "listed and not there",
-            good.clone().with(".skills/other/SKILL.md", None).with(".skills/other/scripts/run.sh", None),
+            good.clone()
+                .with(".skills/other/SKILL.md", None)
+                .with(".skills/other/scripts/run.sh", None),
             "there is no valid skill `.skills/other/`",
         ),
         (
@@ -258,8 +306,16 @@ fn sb_19_an_invalid_source_of_any_kind_stops_before_any_change() {
             good.clone().with(".skills/SKILLS.md", Some("other: Else.\nreview: Does review.\n")),
             "the description is not that of",
         ),
-        ("an invalid skill", good.clone().with(".skills/other/SKILL.md", Some(broken)), "description"),
-        ("another name", good.clone().with(".skills/other/SKILL.md", Some(&skill("others", ""))), "called `others`"),
+        (
+            "an invalid skill",
+            good.clone().with(".skills/other/SKILL.md", Some(broken)),
+            "description",
+        ),
+        (
+            "another name",
+            good.clone().with(".skills/other/SKILL.md", Some(&skill("others", ""))),
+            "called `others`",
+        ),
     ];
     let server = WebServer::start();
     for (what, source, words) in cases {
@@ -281,7 +337,12 @@ fn sb_19_an_invalid_source_of_any_kind_stops_before_any_change() {
 fn sb_19_a_skill_that_the_source_does_not_list_stops_before_any_change() {
     let world = workspace();
     let source = dir(&world, "near", &Bag::new(&["other", "review"]));
-    let run = refused(&world, &["get", "other", "reviews", "--source", &source], 1, "no skill called `reviews`");
+    let run = refused(
+        &world,
+        &["get", "other", "reviews", "--source", &source],
+        1,
+        "no skill called `reviews`",
+    );
     assert!(run.stderr.contains("did you mean `review`?"), "{run}");
     for name in ["Review", "../review", "re_view", "", "."] {
         refused(&world, &["get", name, "--source", &source], 2, "the name `");
@@ -304,7 +365,9 @@ fn sb_19_a_failure_in_the_third_of_five_sources_leaves_the_workspace_untouched()
     }
     let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
     write(&world, "ws/CONTEXT.md", &needs(&entries));
-    for args in [&["get"][..], &["get", "a1"], &["get", "--upgrade"], &["get", "--dry-run"], &["init"]] {
+    for args in
+        [&["get"][..], &["get", "a1"], &["get", "--upgrade"], &["get", "--dry-run"], &["init"]]
+    {
         refused(&world, args, 3, "c3");
     }
     assert_eq!(read(&world, "ws/.skills/SKILLS.md"), format!("mine: Does mine.\n{BOOTSTRAP}"));
@@ -328,11 +391,24 @@ fn sb_22_archives_that_lead_out_or_weigh_too_much_are_refused() {
         ("absolute", good.clone().with("/tmp/out.txt", Some("x")), "depth=64"),
         ("twins", good.clone().with(".skills/review/skill.md", Some("x")), "depth=64"),
         ("entries", full.clone(), "zip-entries=20"),
-        ("bytes", good.clone().with(".skills/review/big", Some(&"x".repeat(5000))), "zip-bytes=4000"),
-        ("one file", good.clone().with(".skills/review/big", Some(&"x".repeat(5000))), "file-bytes=4000"),
+        (
+            "bytes",
+            good.clone().with(".skills/review/big", Some(&"x".repeat(5000))),
+            "zip-bytes=4000",
+        ),
+        (
+            "one file",
+            good.clone().with(".skills/review/big", Some(&"x".repeat(5000))),
+            "file-bytes=4000",
+        ),
     ] {
         std::fs::write(world.path("ws/bad.zip"), source.zip("")).unwrap();
-        let run = refused(&world, &["get", "review", "--source", "bad.zip", "--limit", limit], 3, "error:");
+        let run = refused(
+            &world,
+            &["get", "review", "--source", "bad.zip", "--limit", limit],
+            3,
+            "error:",
+        );
         assert!(run.stderr.contains("hint:"), "{what}: {run}");
         assert!(!world.path("out.txt").exists() && !world.path("ws/out.txt").exists(), "{what}");
     }
@@ -375,9 +451,14 @@ fn se_06_dangerous_bits_are_dropped() {
     let world = workspace();
     let source = dir(&world, "near", &Bag::new(&["review"]));
     let script = "review/scripts/run.sh";
-    std::fs::set_permissions(world.path("near/.skills").join(script), PermissionsExt::from_mode(0o6777)).unwrap();
+    std::fs::set_permissions(
+        world.path("near/.skills").join(script),
+        PermissionsExt::from_mode(0o6777),
+    )
+    .unwrap();
     bag(&world, &["get", "review", "--source", &source]).ok();
-    let mode = std::fs::metadata(world.path("ws/.skills").join(script)).unwrap().permissions().mode();
+    let mode =
+        std::fs::metadata(world.path("ws/.skills").join(script)).unwrap().permissions().mode();
     assert_eq!(mode & 0o7022, 0, "{mode:o}");
     assert_eq!(mode & 0o700, 0o700, "{mode:o}");
 }
@@ -424,7 +505,11 @@ fn sb_12_a_plan_fetches_and_changes_nothing() {
     let (repo, _) = repo(&world);
     let before = world.files("ws");
     let plan = json(&world, &["get", "review", "--source", &repo.url(), "--dry-run"]);
-    assert_eq!((&plan["applied"], &plan["skills"][0]["action"]), (&false.into(), &"add".into()), "{plan}");
+    assert_eq!(
+        (&plan["applied"], &plan["skills"][0]["action"]),
+        (&false.into(), &"add".into()),
+        "{plan}"
+    );
     assert_eq!(world.files("ws"), before);
     no_leftovers(&world, "planned");
 }

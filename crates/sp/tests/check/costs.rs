@@ -7,7 +7,10 @@ use super::*;
 /// Skills of three sizes.
 fn priced() -> World {
     let world = world!();
-    world.write("skills/large/SKILL.md", format!("{}{}\n", good("large"), "All work and no play. ".repeat(60)));
+    world.write(
+        "skills/large/SKILL.md",
+        format!("{}{}\n", good("large"), "All work and no play. ".repeat(60)),
+    );
     world.write("skills/large/references/more.md", "More of it.\n".repeat(100));
     world.write("skills/large/scripts/run.sh", "echo one\n");
     world.write("skills/large/assets/image.bin", [0, 159, 146, 150]);
@@ -41,24 +44,37 @@ fn as_06_the_three_tiers_are_counted_from_what_an_agent_reads() {
         [tokens::count("small") + tokens::count("Does small."), tokens::count("Do small."), 0]
     );
     assert_eq!(report(&world, &[])["tokenizer"], tokens::TOKENIZER);
-    let line = check(&world, &[]).ok().stdout.lines().find(|line| line.starts_with("tokens: ")).unwrap().to_owned();
-    let sums: [usize; 3] = std::array::from_fn(|tier| tiers(&skills[0])[tier] + tiers(&skills[1])[tier]);
+    let line = check(&world, &[])
+        .ok()
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("tokens: "))
+        .unwrap()
+        .to_owned();
+    let sums: [usize; 3] =
+        std::array::from_fn(|tier| tiers(&skills[0])[tier] + tiers(&skills[1])[tier]);
     let [always, body, files] = sums;
-    assert_eq!(line, format!("tokens: {always} always, {body} when used, {files} in other files (o200k_base)"));
+    assert_eq!(
+        line,
+        format!("tokens: {always} always, {body} when used, {files} in other files (o200k_base)")
+    );
 }
 
 #[test]
 fn as_06_cost_says_the_same_numbers_as_check() {
     let world = priced();
     let checked = report(&world, &[]);
-    for (args, path) in [(&[][..], "."), (&["skills"], "skills"), (&["skills/large"], "skills/large")] {
+    for (args, path) in
+        [(&[][..], "."), (&["skills"], "skills"), (&["skills/large"], "skills/large")]
+    {
         let group = cost(&world, args)["groups"][0].clone();
         let mut skills = group["skills"].as_array().unwrap().clone();
         let totals: Vec<usize> = skills.iter().map(|skill| tiers(skill).iter().sum()).collect();
         assert!(totals.is_sorted_by(|a, b| a >= b), "the dearest first: {totals:?}");
         skills.sort_by_key(|skill| skill["path"].to_string());
         assert_eq!(Value::from(skills.clone()), report(&world, &[path])["skills"], "{path}");
-        let sums: [usize; 3] = std::array::from_fn(|tier| skills.iter().map(|skill| tiers(skill)[tier]).sum());
+        let sums: [usize; 3] =
+            std::array::from_fn(|tier| skills.iter().map(|skill| tiers(skill)[tier]).sum());
         assert_eq!(tiers(&group), sums, "{path}");
     }
     assert_eq!(checked["skills"].as_array().unwrap().len(), 2);
@@ -123,13 +139,21 @@ fn as_06_an_agent_pays_for_all_that_stands_in_its_sink() {
         .map(|skill| skill["path"].as_str().unwrap().rsplit('/').next().unwrap())
         .collect();
     assert_eq!(group["sink"], "claude");
-    assert_eq!(folders, ["team__large", "mine", "team__group__small"], "what `sp` did not install counts as well");
+    assert_eq!(
+        folders,
+        ["team__large", "mine", "team__group__small"],
+        "what `sp` did not install counts as well"
+    );
     let checked = report(&world, &["~/.claude/skills"])["skills"].as_array().unwrap().clone();
-    let sums: [usize; 3] = std::array::from_fn(|tier| checked.iter().map(|skill| tiers(skill)[tier]).sum());
+    let sums: [usize; 3] =
+        std::array::from_fn(|tier| checked.iter().map(|skill| tiers(skill)[tier]).sum());
     assert_eq!(tiers(&group), sums);
     let both = cost(&world, &["--agent", "claude", "--agent", "codex"]);
     assert_eq!(both["groups"].as_array().unwrap().len(), 2);
-    assert_eq!((&both["groups"][1]["sink"], &both["groups"][1]["skills"]), (&"codex".into(), &serde_json::json!([])));
+    assert_eq!(
+        (&both["groups"][1]["sink"], &both["groups"][1]["skills"]),
+        (&"codex".into(), &serde_json::json!([]))
+    );
     insta::assert_snapshot!(world.sp(&["cost", "--agent", "codex"]), @"
     exit: 0
     --- stdout
@@ -189,8 +213,15 @@ fn as_06_counts_are_remembered_and_a_second_check_says_the_same() {
     let bytes = std::fs::read(&remembered).unwrap();
     assert_eq!(check(&world, &["--format", "json"]), first);
     assert_eq!(std::fs::read(&remembered).unwrap(), bytes, "nothing new, nothing written");
-    world.write("skills/group/small/SKILL.md", good("small").replace("Do small.", "Do something else altogether."));
-    assert_ne!(report(&world, &[])["skills"], json(&first)["skills"], "what changed is counted anew");
+    world.write(
+        "skills/group/small/SKILL.md",
+        good("small").replace("Do small.", "Do something else altogether."),
+    );
+    assert_ne!(
+        report(&world, &[])["skills"],
+        json(&first)["skills"],
+        "what changed is counted anew"
+    );
 }
 
 #[test]
@@ -243,15 +274,24 @@ fn on_terminal(world: &World, width: u16, command: &str) -> Vec<String> {
     let sp = env!("CARGO_BIN_EXE_sp");
     let inner = format!("stty cols {width} rows 40 </dev/tty; {sp} {command}");
     let mut script = std::process::Command::new("script");
-    script.args(["--quiet", "--return", "--command", &inner, "/dev/null"]).current_dir(world.repo());
-    script.env_clear().env("HOME", world.home()).env("PATH", std::env::var_os("PATH").unwrap()).env("NO_COLOR", "1");
+    script
+        .args(["--quiet", "--return", "--command", &inner, "/dev/null"])
+        .current_dir(world.repo());
+    script
+        .env_clear()
+        .env("HOME", world.home())
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("NO_COLOR", "1");
     script.env("SHELL", "/bin/sh").env("TERM", "xterm").stdin(Stdio::null());
     let run = world.run(script).ok();
     run.stdout.lines().map(|line| line.trim_end_matches('\r').to_owned()).collect()
 }
 
 fn has_script() -> bool {
-    std::process::Command::new("script").arg("--version").output().is_ok_and(|output| output.status.success())
+    std::process::Command::new("script")
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success())
 }
 
 #[test]
@@ -263,14 +303,18 @@ fn as_06_the_rows_of_a_cost_fit_the_terminal() {
     let mut bars = Vec::new();
     for width in [40, 80, 200] {
         let lines = on_terminal(&world, width, "cost");
-        let rows: Vec<&String> = lines.iter().skip_while(|line| !line.starts_with("SKILL")).take(3).collect();
+        let rows: Vec<&String> =
+            lines.iter().skip_while(|line| !line.starts_with("SKILL")).take(3).collect();
         assert_eq!(rows.len(), 3, "{lines:?}");
         for row in &rows {
             assert!(row.chars().count() <= usize::from(width), "{width}: {row:?}");
         }
         bars.push(rows[1].chars().filter(|c| "█▓░".contains(*c)).count());
     }
-    assert!(bars.is_sorted() && bars[0] >= 5 && bars[2] > bars[0], "bars grow with the terminal: {bars:?}");
+    assert!(
+        bars.is_sorted() && bars[0] >= 5 && bars[2] > bars[0],
+        "bars grow with the terminal: {bars:?}"
+    );
 }
 
 #[test]
@@ -279,7 +323,8 @@ fn as_06_every_line_of_a_cost_fits_the_terminal() {
         return;
     }
     let world = priced();
-    world.write(&format!("skills/{}/SKILL.md", "a-rather-long-name-".repeat(3)), "no frontmatter\n");
+    world
+        .write(&format!("skills/{}/SKILL.md", "a-rather-long-name-".repeat(3)), "no frontmatter\n");
     for width in [40, 80, 200] {
         for line in on_terminal(&world, width, "cost") {
             assert!(line.chars().count() <= usize::from(width), "{width}: {line:?}");
@@ -295,6 +340,9 @@ fn what_a_rule_asks_fits_the_terminal() {
     for width in [40, 80, 200] {
         let lines = on_terminal(&world!(), width, "explain");
         assert!(lines.len() > sp_formats::checks::CHECKS.len(), "{lines:?}");
-        assert!(lines.iter().all(|line| line.chars().count() <= usize::from(width)), "{width}: {lines:#?}");
+        assert!(
+            lines.iter().all(|line| line.chars().count() <= usize::from(width)),
+            "{width}: {lines:#?}"
+        );
     }
 }

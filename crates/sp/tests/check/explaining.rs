@@ -20,7 +20,12 @@ fn all_rules_are_listed_a_line_each() {
         );
     }
     let list = json(&world.sp(&["explain", "--format", "json"]).ok());
-    let ids: Vec<&str> = list["rules"].as_array().unwrap().iter().map(|rule| rule["rule"].as_str().unwrap()).collect();
+    let ids: Vec<&str> = list["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| rule["rule"].as_str().unwrap())
+        .collect();
     assert_eq!(ids, CHECKS.iter().map(|check| check.id).collect::<Vec<_>>());
 }
 
@@ -76,8 +81,12 @@ fn as_06_an_example_that_is_bad_because_it_is_long_is_shown_in_part() {
 fn a_link_in_an_example_is_shown_as_one() {
     let run = world!().sp(&["explain", "SP-04"]).ok();
     assert!(run.stdout.contains("skills/tidy-up/SKILL.md → ../../tidy.md\n"), "{run}");
-    let rule = json(&world!().sp(&["explain", "SP-04", "--format", "json"]).ok())["rules"][0].clone();
-    assert_eq!(rule["bad"][0], serde_json::json!({"path": "skills/tidy-up/SKILL.md", "link": "../../tidy.md"}));
+    let rule =
+        json(&world!().sp(&["explain", "SP-04", "--format", "json"]).ok())["rules"][0].clone();
+    assert_eq!(
+        rule["bad"][0],
+        serde_json::json!({"path": "skills/tidy-up/SKILL.md", "link": "../../tidy.md"})
+    );
 }
 
 #[test]
@@ -101,7 +110,10 @@ fn a_rule_that_is_not_reported_is_wrong_usage_with_the_nearest() {
     let run = world.sp(&["explain", "AS-4", "--format", "json"]).fails(2);
     let error: Value = serde_json::from_str(run.stderr.lines().last().unwrap()).unwrap();
     assert_eq!((error["error"]["exit_code"].as_u64(), run.stdout.as_str()), (Some(2), ""), "{run}");
-    assert!(error["error"]["hints"][0].as_str().unwrap().starts_with("did you mean `AS-04`"), "{run}");
+    assert!(
+        error["error"]["hints"][0].as_str().unwrap().starts_with("did you mean `AS-04`"),
+        "{run}"
+    );
 }
 
 #[test]

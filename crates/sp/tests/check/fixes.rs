@@ -6,10 +6,8 @@ use std::path::Path;
 use super::*;
 
 /// A skill with problems that can be mended, and the same skill mended.
-pub(super) const BROKEN: &str =
-    "---\nname: Tidy Up\ndescription: Use when: it's late # note\nallowed-tools: Read, Grep\n---\nBody.\n";
-pub(super) const MENDED: &str =
-    "---\nname: tidy-up\ndescription: 'Use when: it''s late' # note\nallowed-tools: Read Grep\n---\nBody.\n";
+pub(super) const BROKEN: &str = "---\nname: Tidy Up\ndescription: Use when: it's late # note\nallowed-tools: Read, Grep\n---\nBody.\n";
+pub(super) const MENDED: &str = "---\nname: tidy-up\ndescription: 'Use when: it''s late' # note\nallowed-tools: Read Grep\n---\nBody.\n";
 
 fn read(path: &Path) -> String {
     String::from_utf8(std::fs::read(path).unwrap()).unwrap()
@@ -60,11 +58,17 @@ fn a_dry_run_shows_a_diff_and_changes_nothing() {
     assert_eq!(fixed.len(), 2);
     assert!(fixed.iter().all(|file| file["applied"] == false), "{fixed:?}");
     let diff = fixed[1]["diff"].as_str().unwrap();
-    assert!(diff.starts_with("--- a/skills/tidy-up/SKILL.md\n+++ b/skills/tidy-up/SKILL.md\n@@ "), "{diff}");
+    assert!(
+        diff.starts_with("--- a/skills/tidy-up/SKILL.md\n+++ b/skills/tidy-up/SKILL.md\n@@ "),
+        "{diff}"
+    );
     assert_eq!(everything(&world), before);
     // The diff is one that `patch` takes.
-    std::fs::write(world.path("diff"), fixed.iter().map(|file| file["diff"].as_str().unwrap()).collect::<String>())
-        .unwrap();
+    std::fs::write(
+        world.path("diff"),
+        fixed.iter().map(|file| file["diff"].as_str().unwrap()).collect::<String>(),
+    )
+    .unwrap();
     let mut patch = std::process::Command::new("git");
     patch.args(["apply", "--whitespace=nowarn"]).arg(world.path("diff")).current_dir(world.repo());
     world.run(patch).ok();
@@ -98,7 +102,11 @@ fn what_was_mended_is_said_and_a_second_run_has_nothing_to_do() {
     1 skill: no problems
     tokens: 8 always, 2 when used, 0 in other files (o200k_base)
     ");
-    assert_eq!((read(&file).as_str(), stamp(&file)), (MENDED, before), "it is not even written again");
+    assert_eq!(
+        (read(&file).as_str(), stamp(&file)),
+        (MENDED, before),
+        "it is not even written again"
+    );
     assert_eq!(report(&world, &[])["summary"]["fixable"], 0);
 }
 
@@ -107,18 +115,40 @@ fn what_cannot_be_mended_stays_and_decides_the_exit_code() {
     let world = world!();
     world.write("skills/tidy-up/SKILL.md", format!("{BROKEN}[gone](gone.md)\n"));
     let run = check(&world, &["--fix", "--format", "plain"]).fails(1);
-    assert_eq!(run.stdout, "skills/tidy-up/SKILL.md:7:8: error[AS-07] `gone.md` does not exist in the skill\n");
-    assert_eq!(read(&world.repo().join("skills/tidy-up/SKILL.md")), format!("{MENDED}[gone](gone.md)\n"));
+    assert_eq!(
+        run.stdout,
+        "skills/tidy-up/SKILL.md:7:8: error[AS-07] `gone.md` does not exist in the skill\n"
+    );
+    assert_eq!(
+        read(&world.repo().join("skills/tidy-up/SKILL.md")),
+        format!("{MENDED}[gone](gone.md)\n")
+    );
 }
 
 #[test]
 fn each_fix_gives_the_text_that_was_meant() {
     for (what, text, expected) in [
-        ("a name", "---\nname: Tidy Up\ndescription: d\n---\n", "---\nname: tidy-up\ndescription: d\n---\n"),
-        ("a quoted name", "---\nname: \"Tidy\"\ndescription: d\n---\n", "---\nname: tidy-up\ndescription: d\n---\n"),
+        (
+            "a name",
+            "---\nname: Tidy Up\ndescription: d\n---\n",
+            "---\nname: tidy-up\ndescription: d\n---\n",
+        ),
+        (
+            "a quoted name",
+            "---\nname: \"Tidy\"\ndescription: d\n---\n",
+            "---\nname: tidy-up\ndescription: d\n---\n",
+        ),
         ("no name", "---\ndescription: d\n---\nB", "---\nname: tidy-up\ndescription: d\n---\nB"),
-        ("a colon", "---\nname: tidy-up\ndescription: A: b\n---\n", "---\nname: tidy-up\ndescription: 'A: b'\n---\n"),
-        ("a number", "---\nname: tidy-up\ndescription: 12\n---\n", "---\nname: tidy-up\ndescription: \"12\"\n---\n"),
+        (
+            "a colon",
+            "---\nname: tidy-up\ndescription: A: b\n---\n",
+            "---\nname: tidy-up\ndescription: 'A: b'\n---\n",
+        ),
+        (
+            "a number",
+            "---\nname: tidy-up\ndescription: 12\n---\n",
+            "---\nname: tidy-up\ndescription: \"12\"\n---\n",
+        ),
         (
             "a list of tools",
             "---\nname: tidy-up\ndescription: d\nallowed-tools: [Read, \"Bash(git add:*)\"]\n---\n",
@@ -172,8 +202,14 @@ fn no_fix_breaks_the_frontmatter_that_it_mends() {
         let (after, run) = mended(text);
         assert!(!run.stdout.contains("AS-01"), "{what}: {after:?}: {run}");
         assert!(after.ends_with("\n---\nBody\n"), "{what}: {after:?}");
-        assert!(!text.contains("description: d") || after.contains("description: d"), "{what}: {after:?}");
-        assert!(!run.stdout.contains("no `description`") || !text.contains("description"), "{what}: {after:?}: {run}");
+        assert!(
+            !text.contains("description: d") || after.contains("description: d"),
+            "{what}: {after:?}"
+        );
+        assert!(
+            !run.stdout.contains("no `description`") || !text.contains("description"),
+            "{what}: {after:?}: {run}"
+        );
     }
 }
 
@@ -225,14 +261,19 @@ fn patterns_and_flatten_of_a_pack_are_mended() {
 fn a_pattern_that_yaml_would_take_for_something_else_is_not_laid_bare() {
     let world = world!();
     world.skill("tidy-up");
-    for pattern in ["/**", "./*", "/*-up", "/null", "/#x", "/&x", "/- x", "/!x", "/{x}", "/\"tidy-up\""] {
+    for pattern in
+        ["/**", "./*", "/*-up", "/null", "/#x", "/&x", "/- x", "/!x", "/{x}", "/\"tidy-up\""]
+    {
         let text = format!("name: x\ninclude:\n  - tidy-up\n  - {pattern}\n");
         world.pack("x", &text);
         check(&world, &["packs/x.yaml", "--fix"]);
         let after = read(&world.repo().join("packs/x.yaml"));
-        let (pack, _) = sp_formats::pack::read_partly("x", &after, &sp_tree::Limits::default());
-        let found: Vec<String> =
-            pack.iter().flat_map(|pack| &pack.include).map(|at| at.pattern.as_str().into()).collect();
+        let (pack, _) = sp_formats::pack::read_partial("x", &after, &sp_tree::Limits::default());
+        let found: Vec<String> = pack
+            .iter()
+            .flat_map(|pack| &pack.include)
+            .map(|at| at.pattern.as_str().into())
+            .collect();
         let meant = pattern.trim_start_matches('/').trim_start_matches("./");
         assert!(after == text || found == ["tidy-up", meant], "{pattern}: {after:?}");
     }
@@ -259,7 +300,10 @@ fn a_link_is_written_through_and_stays_a_link() {
     symlink("../../shared/tidy-up", world.repo().join("skills/tidy-up")).unwrap();
     let mut expected = everything(&world);
     check(&world, &["--fix"]).ok();
-    expected.insert("home/shared/tidy-up/text.md".into(), sp_testkit::Entry::File(MENDED.into(), false));
+    expected.insert(
+        "home/shared/tidy-up/text.md".into(),
+        sp_testkit::Entry::File(MENDED.into(), false),
+    );
     assert_eq!(everything(&world), expected, "the file at the end of the links, and nothing else");
 }
 
@@ -285,7 +329,10 @@ fn nothing_else_in_the_tree_is_touched() {
     world.pack("team", "name: team\ninclude: ['**']\n");
     let mut expected = everything(&world);
     check(&world, &["--fix"]).ok();
-    expected.insert("home/repo/skills/tidy-up/SKILL.md".into(), sp_testkit::Entry::File(MENDED.into(), false));
+    expected.insert(
+        "home/repo/skills/tidy-up/SKILL.md".into(),
+        sp_testkit::Entry::File(MENDED.into(), false),
+    );
     assert_eq!(everything(&world), expected);
     // Only what is named is mended.
     world.write("skills/tidy-up/SKILL.md", BROKEN);
@@ -298,7 +345,8 @@ fn nothing_else_in_the_tree_is_touched() {
 fn a_file_in_a_place_that_cannot_be_written_stays_and_it_is_said() {
     let world = world!();
     world.write("skills/tidy-up/SKILL.md", BROKEN);
-    let (skills, sp) = (world.repo().join("skills").display().to_string(), env!("CARGO_BIN_EXE_sp"));
+    let (skills, sp) =
+        (world.repo().join("skills").display().to_string(), env!("CARGO_BIN_EXE_sp"));
     // A mount that only this process and its children see.
     let script = format!(
         "mount --bind {skills} {skills} && mount -o remount,ro,bind {skills} && {sp} check --fix; echo exit $?"

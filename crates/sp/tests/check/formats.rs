@@ -89,7 +89,11 @@ fn sp_31_the_plain_form_is_one_line_a_finding() {
     ");
     std::fs::remove_dir_all(world.repo().join("skills/tidy-up")).unwrap();
     world.pack("team", "name: team\ninclude: ['**']\n");
-    assert_eq!(check(&world, &["--format", "plain"]).ok().to_string(), "exit: 0\n", "nothing found, nothing said");
+    assert_eq!(
+        check(&world, &["--format", "plain"]).ok().to_string(),
+        "exit: 0\n",
+        "nothing found, nothing said"
+    );
     insta::assert_snapshot!(check(&world, &[]), @"
     exit: 0
     --- stdout
@@ -108,8 +112,12 @@ fn sp_31_findings_come_in_one_order_whatever_the_order_of_the_paths() {
     for _ in 0..5 {
         assert_eq!(check(&world, &["--format", "json"]), whole);
     }
-    let there = lines(&world, &["skills/zeta", "packs/team.yaml", "skills/tidy-up", "skills/Alpha"]);
-    assert_eq!(there, lines(&world, &["skills/Alpha", "skills/tidy-up", "packs/team.yaml", "skills/zeta"]));
+    let there =
+        lines(&world, &["skills/zeta", "packs/team.yaml", "skills/tidy-up", "skills/Alpha"]);
+    assert_eq!(
+        there,
+        lines(&world, &["skills/Alpha", "skills/tidy-up", "packs/team.yaml", "skills/zeta"])
+    );
     let files: Vec<&str> = there.iter().map(|line| line.split(':').next().unwrap()).collect();
     assert!(files.is_sorted(), "{files:?}");
     let findings = json(&whole)["findings"].as_array().unwrap().clone();
@@ -122,11 +130,13 @@ fn sp_31_findings_come_in_one_order_whatever_the_order_of_the_paths() {
 
 /// The schema in docs/json.md, and the one that the types make.
 fn schemas(section: &str) -> [Value; 2] {
-    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md"))
+        .unwrap();
     let title = if section == "error" { "## `error`".into() } else { format!("## `sp {section}`") };
     let part = docs.split_once(&title).unwrap_or_else(|| panic!("{title} in docs/json.md")).1;
     let block = part.split_once("```json\n").unwrap().1.split_once("```").unwrap().0;
-    let made = sp_formats::output::schemas().into_iter().find(|(name, _)| *name == section).unwrap().1;
+    let made =
+        sp_formats::output::schemas().into_iter().find(|(name, _)| *name == section).unwrap().1;
     [serde_json::from_str(block).unwrap(), made.to_value()]
 }
 
@@ -136,7 +146,8 @@ pub(super) fn assert_documented(section: &str, value: &Value) {
     for mut schema in schemas(section) {
         close(&mut schema);
         let validator = jsonschema::validator_for(&schema).unwrap();
-        let errors: Vec<String> = validator.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+        let errors: Vec<String> =
+            validator.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect();
         assert_eq!(errors, [""; 0], "{value:#}");
     }
 }
@@ -158,15 +169,26 @@ fn close(schema: &mut Value) {
 #[test]
 fn sp_31_json_is_as_documented() {
     let world = sample();
-    world.pack("import", "name: import\nimports:\n  - repo: github.com/acme/skills\n    include: ['**']\n");
+    world.pack(
+        "import",
+        "name: import\nimports:\n  - repo: github.com/acme/skills\n    include: ['**']\n",
+    );
     mkfifo(&world.repo().join("skills/tidy-up/pipe"));
-    for args in [&[][..], &["--strict"], &["gone"], &["skills/review"], &["--fix", "--dry-run"], &["--fix"]] {
+    for args in
+        [&[][..], &["--strict"], &["gone"], &["skills/review"], &["--fix", "--dry-run"], &["--fix"]]
+    {
         assert_documented("check", &report(&world, args));
     }
     assert_documented("explain", &json(&world.sp(&["explain", "--format", "json"]).ok()));
     assert_documented("cost", &json(&world.sp(&["cost", "--format", "json"]).ok()));
-    for (code, args) in [(2, &["explain", "AS-99"][..]), (2, &["list", "--format", "sarif"]), (3, &["cost", "gone"])] {
-        let run = world.sp(&[args, if args.len() < 3 { &["--format", "json"] } else { &[] }].concat()).fails(code);
+    for (code, args) in [
+        (2, &["explain", "AS-99"][..]),
+        (2, &["list", "--format", "sarif"]),
+        (3, &["cost", "gone"]),
+    ] {
+        let run = world
+            .sp(&[args, if args.len() < 3 { &["--format", "json"] } else { &[] }].concat())
+            .fails(code);
         let last = run.stderr.lines().last().unwrap_or_default();
         if let Ok(value) = serde_json::from_str(last) {
             assert_documented("error", &value);
@@ -179,8 +201,7 @@ fn sp_31_json_is_as_documented() {
 #[test]
 fn sp_31_places_in_json_are_those_of_the_file() {
     let world = world!();
-    let text =
-        "\u{feff}---\r\nname: Über\r\ndescription: 'Für alle 👩\u{200d}🚀'\r\nmödel: x\r\n---\r\n日本 [x](gone.md)\r\n";
+    let text = "\u{feff}---\r\nname: Über\r\ndescription: 'Für alle 👩\u{200d}🚀'\r\nmödel: x\r\n---\r\n日本 [x](gone.md)\r\n";
     world.write("skills/a/SKILL.md", text);
     let findings = report(&world, &[])["findings"].as_array().unwrap().clone();
     let mut marked = BTreeSet::new();
@@ -209,16 +230,26 @@ fn sp_31_sarif_has_what_sarif_asks_for() {
     assert!(log["$schema"].as_str().unwrap().ends_with("sarif-2.1.0.json"));
     let run = &log["runs"][0];
     let driver = &run["tool"]["driver"];
-    assert_eq!((&driver["name"], &driver["version"]), (&"sp".into(), &env!("CARGO_PKG_VERSION").into()));
+    assert_eq!(
+        (&driver["name"], &driver["version"]),
+        (&"sp".into(), &env!("CARGO_PKG_VERSION").into())
+    );
     assert_eq!(run["columnKind"], "unicodeCodePoints");
     let rules = driver["rules"].as_array().unwrap();
     assert_eq!(rules.len(), CHECKS.len());
     for (rule, check) in rules.iter().zip(CHECKS) {
-        assert_eq!((&rule["id"], &rule["shortDescription"]["text"]), (&check.id.into(), &check.title().into()));
-        assert!(rule["fullDescription"]["text"].is_string() && rule["help"]["text"].is_string(), "{rule}");
+        assert_eq!(
+            (&rule["id"], &rule["shortDescription"]["text"]),
+            (&check.id.into(), &check.title().into())
+        );
+        assert!(
+            rule["fullDescription"]["text"].is_string() && rule["help"]["text"].is_string(),
+            "{rule}"
+        );
     }
     let results = run["results"].as_array().unwrap();
-    let findings = report(&world, &[".", "../elsewhere/x y"])["findings"].as_array().unwrap().clone();
+    let findings =
+        report(&world, &[".", "../elsewhere/x y"])["findings"].as_array().unwrap().clone();
     assert_eq!(results.len(), findings.len());
     let mut uris = BTreeSet::new();
     for (result, finding) in results.iter().zip(&findings) {
@@ -231,12 +262,18 @@ fn sp_31_sarif_has_what_sarif_asks_for() {
         let place = &result["locations"][0]["physicalLocation"];
         uris.insert(world.steady(place["artifactLocation"]["uri"].as_str().unwrap()));
         if finding["end_line"].is_null() {
-            assert!(place["region"].is_null(), "what is about a whole file has no region: {result}");
+            assert!(
+                place["region"].is_null(),
+                "what is about a whole file has no region: {result}"
+            );
             continue;
         }
-        for (region, name) in
-            [("startLine", "line"), ("startColumn", "column"), ("endLine", "end_line"), ("endColumn", "end_column")]
-        {
+        for (region, name) in [
+            ("startLine", "line"),
+            ("startColumn", "column"),
+            ("endLine", "end_line"),
+            ("endColumn", "end_column"),
+        ] {
             assert_eq!(place["region"][region], finding[name], "{result}");
         }
     }
@@ -261,7 +298,10 @@ fn sp_31_sarif_of_nothing_found_is_a_log_without_results() {
 #[test]
 fn sp_31_github_gets_one_command_a_finding_with_what_would_end_it_escaped() {
     let world = world!();
-    world.write("skills/a,b:100%/SKILL.md", "---\nname: x\ndescription: \"50%\"\n50%,a::error: y\n---\n");
+    world.write(
+        "skills/a,b:100%/SKILL.md",
+        "---\nname: x\ndescription: \"50%\"\n50%,a::error: y\n---\n",
+    );
     world.pack("p", "name: p\ninclude: [\"100%\"]\n");
     mkfifo(&world.repo().join("skills/b/pipe"));
     world.write("skills/b/SKILL.md", good("b"));
@@ -276,9 +316,14 @@ fn sp_31_github_gets_one_command_a_finding_with_what_would_end_it_escaped() {
     let forged = "name: p\ninclude: [\"a\\n::error::forged\"]\n";
     world.pack("p", forged);
     let run = check(&world, &["packs/p.yaml", "--format", "github"]).fails(1);
-    assert!(run.stdout.lines().count() == 1 && run.stdout.starts_with("::error file=packs/p.yaml,"), "{run}");
+    assert!(
+        run.stdout.lines().count() == 1 && run.stdout.starts_with("::error file=packs/p.yaml,"),
+        "{run}"
+    );
     // Paths start where it runs, as a workflow expects.
-    let run = world.sp_in("home/repo/skills/b", &["check", "../../packs/p.yaml", "--format", "github"]).fails(1);
+    let run = world
+        .sp_in("home/repo/skills/b", &["check", "../../packs/p.yaml", "--format", "github"])
+        .fails(1);
     assert!(run.stdout.starts_with("::error file=[WORLD]/home/repo/packs/p.yaml,"), "{run}");
 }
 
@@ -300,8 +345,9 @@ fn sp_31_forms_that_only_a_check_has_are_refused_elsewhere() {
             &["clean"],
         ] {
             let run = world.sp(&[args, &["--format", format]].concat()).fails(2);
-            let said =
-                format!("error: `--format {format}` is for `sp check` only\n\nhint: use `human`, `plain` or `json`\n");
+            let said = format!(
+                "error: `--format {format}` is for `sp check` only\n\nhint: use `human`, `plain` or `json`\n"
+            );
             assert_eq!((run.stdout.as_str(), run.stderr), ("", said), "{args:?}");
         }
     }
@@ -328,8 +374,13 @@ fn sp_31_there_is_no_escape_where_there_is_no_terminal_or_no_wish_for_colour() {
         &["cost"],
     ] {
         let coloured = run_with(&world, args, &[forced]);
-        assert!(args == ["explain"] || coloured.to_string().contains('\u{1b}'), "{args:?} has colour to lose");
-        for env in [&[][..], &[("NO_COLOR", "1")], &[("NO_COLOR", "1"), forced], &[("TERM", "dumb")]] {
+        assert!(
+            args == ["explain"] || coloured.to_string().contains('\u{1b}'),
+            "{args:?} has colour to lose"
+        );
+        for env in
+            [&[][..], &[("NO_COLOR", "1")], &[("NO_COLOR", "1"), forced], &[("TERM", "dumb")]]
+        {
             let run = run_with(&world, args, env);
             assert!(!run.to_string().contains('\u{1b}'), "{args:?} {env:?}: {run:?}");
         }
@@ -349,18 +400,40 @@ fn sp_31_there_is_no_escape_where_there_is_no_terminal_or_no_wish_for_colour() {
 #[test]
 fn sp_31_se_12_output_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
     let world = sample();
-    for args in [&["check"][..], &["check", "--format", "sarif"], &["explain"], &["cost"], &["schema", "config"]] {
+    for args in [
+        &["check"][..],
+        &["check", "--format", "sarif"],
+        &["explain"],
+        &["cost"],
+        &["schema", "config"],
+    ] {
         let mut command = world.command(args);
-        command.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap()).stderr(Stdio::piped());
+        command
+            .stdout(std::fs::File::options().write(true).open("/dev/full").unwrap())
+            .stderr(Stdio::piped());
         let output = command.spawn().unwrap().wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!((output.status.code(), said.contains("standard output")), (Some(5), true), "{args:?}: {said}");
+        assert_eq!(
+            (output.status.code(), said.contains("standard output")),
+            (Some(5), true),
+            "{args:?}: {said}"
+        );
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = world.command(args);
-        let output = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        let output = command
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
         // The exit code is still that of what was found.
         let expected = i32::from(args[0] == "check");
-        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(expected), &b""[..]), "{args:?}");
+        assert_eq!(
+            (output.status.code(), output.stderr.as_slice()),
+            (Some(expected), &b""[..]),
+            "{args:?}"
+        );
     }
 }

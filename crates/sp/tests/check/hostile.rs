@@ -46,16 +46,25 @@ fn tricked(raw: &str, yaml: &str) -> World {
         &format!("skills/a{folder}/SKILL.md"),
         format!("---\nname: \"x{yaml}\"\ndescription: \"d\"\n\"k{yaml}\": 1\nmetadata: {{\"m{yaml}\": 1}}\n---\n[l](refs/x{raw}.md)\n"),
     );
-    world.write("skills/colon/SKILL.md", format!("---\nname: colon\ndescription: Use: {raw}x\n---\n"));
+    world.write(
+        "skills/colon/SKILL.md",
+        format!("---\nname: colon\ndescription: Use: {raw}x\n---\n"),
+    );
     world.write("skills/none/SKILL.md", format!("{raw}text\n"));
     world.write("skills/twice/SKILL.md", format!("---\n\"k{yaml}\": 1\n\"k{yaml}\": 2\n---\n"));
     world.write(
         "skills/tools/SKILL.md",
         format!("---\nname: tools\ndescription: d\nallowed-tools: [\"R{yaml}\"]\n---\n"),
     );
-    world.write("skills/near/SKILL.md", format!("{}[l](references/fil{folder}.md)\n", good("near")));
+    world
+        .write("skills/near/SKILL.md", format!("{}[l](references/fil{folder}.md)\n", good("near")));
     world.write(&format!("skills/near/references/file{folder}.md"), "x");
-    world.pack("a", &format!("name: \"p{yaml}\"\ninclude: [\"i{yaml}\"]\nexclude: [\"e{yaml}\"]\n\"k{yaml}\": 1\n"));
+    world.pack(
+        "a",
+        &format!(
+            "name: \"p{yaml}\"\ninclude: [\"i{yaml}\"]\nexclude: [\"e{yaml}\"]\n\"k{yaml}\": 1\n"
+        ),
+    );
     world.pack("b", &format!("name: \"p{yaml}\"\ninclude: ['**']\n"));
     world.pack(
         "c",
@@ -123,7 +132,10 @@ fn se_08_hostile_text_is_escaped_in_json_and_sarif() {
 #[test]
 fn se_07_a_password_in_a_skill_is_covered_wherever_its_line_is_shown() {
     let world = world!();
-    world.write("skills/a/SKILL.md", "---\nname: a\ndescription: See https://me:geheim@host.example/x: now\n---\n");
+    world.write(
+        "skills/a/SKILL.md",
+        "---\nname: a\ndescription: See https://me:geheim@host.example/x: now\n---\n",
+    );
     for format in ["human", "plain", "json", "sarif", "github"] {
         let run = check(&world, &["--format", format]);
         assert!(!run.to_string().contains("geheim"), "{format}: {run}");
@@ -136,7 +148,9 @@ fn se_08_explain_and_cost_escape_what_they_are_given() {
         let world = world!();
         let folder: String = raw.chars().filter(|c| !c.is_control()).collect();
         world.write(&format!("skills/a{folder}/SKILL.md"), good("a"));
-        for args in [&["explain", &format!("AS{raw}")][..], &["cost"], &["cost", &format!("gone{raw}")]] {
+        for args in
+            [&["explain", &format!("AS{raw}")][..], &["cost"], &["cost", &format!("gone{raw}")]]
+        {
             for format in ["human", "plain"] {
                 let mut command = world.command(&[args, &["--format", format]].concat());
                 command.env("CLICOLOR_FORCE", "1");

@@ -20,7 +20,11 @@ fn importing(include: &str, exclude: &str) -> World {
 fn watch_git(world: &mut World) {
     let bin = world.path("bin");
     std::fs::create_dir_all(&bin).unwrap();
-    std::fs::write(bin.join("git"), format!("#!/bin/sh\ntouch {}\nexit 1\n", world.path("started").display())).unwrap();
+    std::fs::write(
+        bin.join("git"),
+        format!("#!/bin/sh\ntouch {}\nexit 1\n", world.path("started").display()),
+    )
+    .unwrap();
     std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     world.set_env("PATH", &path);
@@ -81,7 +85,8 @@ fn sp_17_patterns_of_imports_are_held_against_what_is_there() {
     let world = importing("['tools/*']", "[tools/deploy]");
     let run = check(&world, &["--imports"]).ok();
     assert!(
-        run.stdout.starts_with("1 skill and 1 pack: no problems\n") && !run.stdout.contains("not looked at"),
+        run.stdout.starts_with("1 skill and 1 pack: no problems\n")
+            && !run.stdout.contains("not looked at"),
         "{run}"
     );
     assert_eq!(report(&world, &["--imports"])["summary"]["imports_left"], 0);
@@ -116,12 +121,18 @@ fn sp_10_an_import_without_a_ref_is_a_warning_with_or_without_the_flag() {
 fn a_repository_that_cannot_be_reached_hides_no_finding_of_another_pack() {
     let world = world!();
     world.skill("local");
-    world.pack("a", "name: a\ninclude: [lcal]\nimports:\n  - repo: ./gone\n    ref: v1\n    include: ['**']\n");
+    world.pack(
+        "a",
+        "name: a\ninclude: [lcal]\nimports:\n  - repo: ./gone\n    ref: v1\n    include: ['**']\n",
+    );
     world.pack("b", "name: b\ninclude: [lcal]\n");
     let run = check(&world, &["--imports", "--format", "plain"]);
     assert!(run.code == Some(3) || run.code == Some(5), "{run}");
     assert!(run.stderr.contains("./gone"), "{run}");
     for pack in ["a", "b"] {
-        assert!(run.stdout.contains(&format!("packs/{pack}.yaml:2:11: error[SP-17]")), "{pack}: {run}");
+        assert!(
+            run.stdout.contains(&format!("packs/{pack}.yaml:2:11: error[SP-17]")),
+            "{pack}: {run}"
+        );
     }
 }

@@ -16,7 +16,8 @@ fn prepared(skills: &[(&str, u32)]) -> World {
         let path = format!("skills/{name}/SKILL.md");
         world.write(&path, BROKEN);
         world.write(&format!("skills/{name}/notes.md"), "Notes.\n");
-        std::fs::set_permissions(world.repo().join(path), PermissionsExt::from_mode(*mode)).unwrap();
+        std::fs::set_permissions(world.repo().join(path), PermissionsExt::from_mode(*mode))
+            .unwrap();
     }
     world
 }
@@ -25,6 +26,9 @@ fn prepared(skills: &[(&str, u32)]) -> World {
 fn se_01_a_fix_of_several_files_struck_at_every_call_is_all_or_nothing() {
     let world = prepared(&[("tidy-up", 0o640), ("clean-up", 0o600)]);
     let sweep = FaultScenario::new(world, "home/repo", FIX, &["installed"]).sweep();
-    assert_eq!(std::fs::read_to_string(sweep.world().repo().join("skills/tidy-up/SKILL.md")).unwrap(), MENDED);
+    assert_eq!(
+        std::fs::read_to_string(sweep.world().repo().join("skills/tidy-up/SKILL.md")).unwrap(),
+        MENDED
+    );
     sweep.strike_everywhere();
 }

@@ -5,22 +5,31 @@ use super::*;
 /// A world with one of everything that can be recognised, each with one finding of its own.
 fn places() -> World {
     let world = world!();
-    world.write("skills/review/SKILL.md", "---\nname: review\ndescription: Reviews.\nversion: v1\n---\nBody.\n");
+    world.write(
+        "skills/review/SKILL.md",
+        "---\nname: review\ndescription: Reviews.\nversion: v1\n---\nBody.\n",
+    );
     world.write("skills/review/references/notes.md", "Notes.\n");
     world.skill("deep/tidy");
     world.pack("team", "name: team\ninclude: [revew]\n");
     std::fs::create_dir_all(world.repo().join("docs/more")).unwrap();
-    world.write("../.claude/skills/one/SKILL.md", "---\nname: one\ndescription: One.\nmodel: x\n---\n");
+    world.write(
+        "../.claude/skills/one/SKILL.md",
+        "---\nname: one\ndescription: One.\nmodel: x\n---\n",
+    );
     world.write("../.claude/skills/two/SKILL.md", good("two"));
     world.write("../other/config.yaml", "sinks:\n  mine: work\n");
     std::fs::create_dir_all(world.path("nowhere")).unwrap();
     world
 }
 
-const REVIEW: &str = "skills/review/SKILL.md:4:1: warning[AS-05] the field `version` is not one of the format";
+const REVIEW: &str =
+    "skills/review/SKILL.md:4:1: warning[AS-05] the field `version` is not one of the format";
 const TEAM: &str = "packs/team.yaml:2:11: error[SP-17] `revew` matches no local skill";
-const ONE: &str = "~/.claude/skills/one/SKILL.md:4:1: warning[AS-05] the field `model` is not one of the format";
-const MINE: &str = "~/other/config.yaml:2:9: error[SP-27] the path of the sink `mine` must be absolute";
+const ONE: &str =
+    "~/.claude/skills/one/SKILL.md:4:1: warning[AS-05] the field `model` is not one of the format";
+const MINE: &str =
+    "~/other/config.yaml:2:9: error[SP-27] the path of the sink `mine` must be absolute";
 
 #[test]
 fn a_path_is_recognised_by_its_files() {
@@ -43,7 +52,11 @@ fn a_path_is_recognised_by_its_files() {
         assert_eq!(lines(&world, &[path]), findings, "{path}");
         let run = check(&world, &[path, "--format", "json"]);
         let summary = json(&run)["summary"].clone();
-        assert_eq!((summary["skills"].as_u64(), summary["packs"].as_u64()), (Some(skills), Some(packs)), "{path}");
+        assert_eq!(
+            (summary["skills"].as_u64(), summary["packs"].as_u64()),
+            (Some(skills), Some(packs)),
+            "{path}"
+        );
         let worst = i32::from(findings.iter().any(|line| line.contains("error[")));
         assert_eq!(run.code, Some(worst), "{path}: {run}");
     }
@@ -67,17 +80,21 @@ fn without_a_path_it_is_what_the_current_directory_is_in() {
         assert_eq!(run.stderr, "", "{dir}");
     }
     let run = world.sp_in("nowhere", &["check"]).fails(3);
-    assert!(
-        run.stderr.starts_with("error: the current directory is in no skill and no repository of skills\n\nhint: ")
-    );
-    let run = world.sp_in("nowhere", &["check", "--root", "../home/repo", "--format", "plain"]).fails(1);
+    assert!(run.stderr.starts_with(
+        "error: the current directory is in no skill and no repository of skills\n\nhint: "
+    ));
+    let run =
+        world.sp_in("nowhere", &["check", "--root", "../home/repo", "--format", "plain"]).fails(1);
     assert_eq!(run.stdout.lines().count(), 2, "{run}");
 }
 
 #[test]
 fn several_paths_are_checked_together_and_what_two_of_them_lead_to_is_told_once() {
     let world = places();
-    assert_eq!(lines(&world, &["../.claude/skills", "packs/team.yaml", "skills/review"]), [ONE, TEAM, REVIEW]);
+    assert_eq!(
+        lines(&world, &["../.claude/skills", "packs/team.yaml", "skills/review"]),
+        [ONE, TEAM, REVIEW]
+    );
     for twice in [
         &["skills/review", "skills/review"][..],
         &["skills/review", "./skills/review/", "skills/../skills/review"],
@@ -118,7 +135,10 @@ fn se_12_what_cannot_be_read_is_exit_code_3_and_the_rest_is_checked_all_the_same
             let run = check(&world, &[path, "skills/review", "--format", format]).fails(3);
             assert!(run.stderr.contains(&format!("error: {why}\n")), "{path}: {run}");
             assert!(run.stderr.contains("\nhint: "), "it names the way out: {run}");
-            assert!(run.stdout.contains("the field `version` is not one of the format"), "{path} {format}: {run}");
+            assert!(
+                run.stdout.contains("the field `version` is not one of the format"),
+                "{path} {format}: {run}"
+            );
         }
         let report = report(&world, &[path, "skills/review"]);
         assert_eq!(report["unreadable"][0]["message"], why);
@@ -138,20 +158,38 @@ fn se_12_what_could_not_be_read_is_never_called_no_problems() {
 #[test]
 fn se_12_a_pipe_in_the_place_of_a_file_never_hangs_it() {
     let world = places();
-    for pipe in ["odd/SKILL.md", "packs2/packs/x.yaml", "c/config.yaml", "skills/review/pipe", "pipe", "pipe.md"] {
+    for pipe in [
+        "odd/SKILL.md",
+        "packs2/packs/x.yaml",
+        "c/config.yaml",
+        "skills/review/pipe",
+        "pipe",
+        "pipe.md",
+    ] {
         mkfifo(&world.repo().join(pipe));
     }
     std::fs::create_dir_all(world.repo().join("linked")).unwrap();
     std::os::unix::fs::symlink("../pipe", world.repo().join("linked/SKILL.md")).unwrap();
-    for path in ["odd", "odd/SKILL.md", "packs2/packs/x.yaml", "c", "c/config.yaml", "pipe", "pipe.md"] {
+    for path in
+        ["odd", "odd/SKILL.md", "packs2/packs/x.yaml", "c", "c/config.yaml", "pipe", "pipe.md"]
+    {
         let run = ends(&world, &["check", path]);
         assert_eq!(run.code, Some(3), "{path}: {run}");
     }
     for path in ["skills/review", "skills/review/pipe", "skills"] {
         let run = ends(&world, &["check", path, "--format", "plain"]);
-        assert!(run.code == Some(1) && run.stdout.contains("skills/review/pipe:1:1: error[SP-21]"), "{path}: {run}");
+        assert!(
+            run.code == Some(1) && run.stdout.contains("skills/review/pipe:1:1: error[SP-21]"),
+            "{path}: {run}"
+        );
     }
-    for args in [&["check", "linked"][..], &["check", "."], &["check", "--fix"], &["cost"], &["cost", "linked"]] {
+    for args in [
+        &["check", "linked"][..],
+        &["check", "."],
+        &["check", "--fix"],
+        &["cost"],
+        &["cost", "linked"],
+    ] {
         ends(&world, args);
     }
 }
@@ -214,7 +252,10 @@ fn se_12_errors_are_exit_code_1_warnings_are_not_unless_strict() {
     let summary = report(&world, &["skills/review", "--strict"])["summary"].clone();
     assert_eq!((summary["errors"].as_u64(), summary["warnings"].as_u64()), (Some(1), Some(0)));
     // What is only worth knowing stays a note.
-    world.write("skills/deep/tidy/SKILL.md", "---\nname: tidy\ndescription: Tidies.\nmetadata: {a: b}\n---\n");
+    world.write(
+        "skills/deep/tidy/SKILL.md",
+        "---\nname: tidy\ndescription: Tidies.\nmetadata: {a: b}\n---\n",
+    );
     let run = check(&world, &["skills/deep/tidy", "--strict", "--format", "plain"]).ok();
     assert!(run.stdout.contains("note[AS-03]"), "{run}");
     // What cannot be read is worse than what is wrong.
@@ -231,9 +272,14 @@ fn sp_28_the_users_own_config_is_checked_wherever_it_is_named() {
     std::fs::write(&config, "sinks:\n  mine: work\n").unwrap();
     let run = check(&world, &["~/.skillpack/config.yaml"]);
     assert_ne!(run.code, Some(0), "{run}");
-    assert!(run.to_string().contains("error[SP-27]: the path of the sink `mine` must be absolute"), "{run}");
+    assert!(
+        run.to_string().contains("error[SP-27]: the path of the sink `mine` must be absolute"),
+        "{run}"
+    );
     // A pack may be called so too.
     std::fs::write(&config, "").unwrap();
     world.pack("config", "name: config\nincluded: [review]\n");
-    assert!(lines(&world, &["packs/config.yaml"])[0].contains("error[SP-11] unknown key `included`"));
+    assert!(
+        lines(&world, &["packs/config.yaml"])[0].contains("error[SP-11] unknown key `included`")
+    );
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use jsonschema::Validator;
-use sp_formats::yaml::{self, Node, Value as Yaml};
+use sp_formats::yaml::{self, YamlNode, YamlValue as Yaml};
 use sp_formats::{config, pack};
 use sp_tree::{LIMIT_NAMES, Limits};
 
@@ -28,19 +28,27 @@ enum Numbers {
 }
 
 /// YAML as it is handed to a schema: truth values and nulls are what they look like.
-fn as_json(node: &Node, numbers: Numbers) -> Value {
+fn as_json(node: &YamlNode, numbers: Numbers) -> Value {
     match &node.value {
         Yaml::Scalar { .. } if node.is_null() => Value::Null,
-        Yaml::Scalar { text, plain } => match (node.truth(), text.parse::<i64>(), text.parse::<f64>()) {
-            (Some(truth), ..) => truth.into(),
-            _ if numbers == Numbers::AreText => text.clone().into(),
-            (_, Ok(number), _) if *plain => number.into(),
-            (_, _, Ok(number)) if *plain && node.other_type() == Some("a number") => number.into(),
-            _ => text.clone().into(),
-        },
-        Yaml::Seq(items) => items.iter().map(|item| as_json(item, numbers)).collect::<Vec<_>>().into(),
+        Yaml::Scalar { text, plain } => {
+            match (node.as_bool(), text.parse::<i64>(), text.parse::<f64>()) {
+                (Some(truth), ..) => truth.into(),
+                _ if numbers == Numbers::AreText => text.clone().into(),
+                (_, Ok(number), _) if *plain => number.into(),
+                (_, _, Ok(number)) if *plain && node.implicit_type() == Some("a number") => {
+                    number.into()
+                }
+                _ => text.clone().into(),
+            }
+        }
+        Yaml::Seq(items) => {
+            items.iter().map(|item| as_json(item, numbers)).collect::<Vec<_>>().into()
+        }
         Yaml::Map(pairs) => {
-            let pair = |(key, value): &(Node, Node)| (key.text().unwrap().into(), as_json(value, numbers));
+            let pair = |(key, value): &(YamlNode, YamlNode)| {
+                (key.text().unwrap().into(), as_json(value, numbers))
+            };
             Value::Object(pairs.iter().map(pair).collect())
         }
     }
@@ -80,8 +88,12 @@ fn sp_11_every_pack_that_is_read_fits_the_schema() {
         assert!(pack_is_read(text), "{text}");
         world.pack("x", text);
         let found = lines(&world, &["packs/x.yaml"]);
-        assert!(!found.iter().any(|line| line.contains("[SP-11]") || line.contains("[SP-13]")), "{found:?}");
-        let errors: Vec<String> = validator.iter_errors(&parsed(text)).map(|e| e.to_string()).collect();
+        assert!(
+            !found.iter().any(|line| line.contains("[SP-11]") || line.contains("[SP-13]")),
+            "{found:?}"
+        );
+        let errors: Vec<String> =
+            validator.iter_errors(&parsed(text)).map(|e| e.to_string()).collect();
         assert_eq!(errors, [""; 0], "{text}");
     }
 }
@@ -126,22 +138,32 @@ fn find(dir: &Path, ending: &str, found: &mut Vec<PathBuf>) {
 fn sp_11_every_pack_of_our_own_that_is_read_fits_the_schema() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let (validator, mut files) = (validator("pack"), Vec::new());
-    for (dir, ending) in [("examples", ".yaml"), ("demo", ".yaml"), ("crates", ".yaml"), ("crates", ".yml")] {
+    for (dir, ending) in
+        [("examples", ".yaml"), ("demo", ".yaml"), ("crates", ".yaml"), ("crates", ".yml")]
+    {
         if root.join(dir).is_dir() {
             find(&root.join(dir), ending, &mut files);
         }
     }
     files.retain(|file| file.parent().unwrap().ends_with("packs"));
-    assert!(files.iter().any(|file| file.ends_with("examples/team/packs/everyone.yaml")), "{files:?}");
-    let mut texts: Vec<String> = files.iter().map(|file| std::fs::read_to_string(file).unwrap_or_default()).collect();
+    assert!(
+        files.iter().any(|file| file.ends_with("examples/team/packs/everyone.yaml")),
+        "{files:?}"
+    );
+    let mut texts: Vec<String> =
+        files.iter().map(|file| std::fs::read_to_string(file).unwrap_or_default()).collect();
     // Those that tests write: the second argument of `pack("…", "…")`.
     let mut sources = Vec::new();
     find(&root.join("crates"), ".rs", &mut sources);
     for source in sources {
         let source = std::fs::read_to_string(source).unwrap();
         for call in source.split(".pack(\"").skip(1) {
-            let literal = call.split_once(", ").map(|(_, rest)| rest.trim_start()).filter(|rest| rest.starts_with('"'));
-            let mut stream = literal.map(|rest| serde_json::Deserializer::from_str(rest).into_iter::<String>());
+            let literal = call
+                .split_once(", ")
+                .map(|(_, rest)| rest.trim_start())
+                .filter(|rest| rest.starts_with('"'));
+            let mut stream =
+                literal.map(|rest| serde_json::Deserializer::from_str(rest).into_iter::<String>());
             texts.extend(stream.as_mut().and_then(Iterator::next).and_then(Result::ok));
         }
     }
@@ -176,10 +198,19 @@ fn sp_11_packs_of_the_wrong_shape_fit_neither_the_schema_nor_the_reader() {
         ("an import without a repo", "name: x\nimports:\n  - include: [a]\n"),
         ("an import without an include", "name: x\nimports:\n  - repo: ./a\n"),
         ("an import with an empty include", "name: x\nimports:\n  - repo: ./a\n    include: []\n"),
-        ("an import with an unknown key", "name: x\nimports:\n  - repo: ./a\n    include: [a]\n    branch: b\n"),
-        ("a repo that is an option", "name: x\nimports:\n  - repo: --upload-pack=x\n    include: [a]\n"),
+        (
+            "an import with an unknown key",
+            "name: x\nimports:\n  - repo: ./a\n    include: [a]\n    branch: b\n",
+        ),
+        (
+            "a repo that is an option",
+            "name: x\nimports:\n  - repo: --upload-pack=x\n    include: [a]\n",
+        ),
         ("an empty repo", "name: x\nimports:\n  - repo: ''\n    include: [a]\n"),
-        ("a ref that is an option", "name: x\nimports:\n  - repo: ./a\n    ref: -x\n    include: [a]\n"),
+        (
+            "a ref that is an option",
+            "name: x\nimports:\n  - repo: ./a\n    ref: -x\n    include: [a]\n",
+        ),
         ("a slash in the prefix", "name: x\ninclude: [a]\ninstall: {prefix: a/b}\n"),
         ("a slash in the separator", "name: x\ninclude: [a]\ninstall: {sep: /}\n"),
         ("flatten as text", "name: x\ninclude: [a]\ninstall: {flatten: 'true'}\n"),
@@ -225,7 +256,8 @@ fn properties(schema: &Value) -> BTreeSet<String> {
 
 /// The keys that a reader knows: it lists them where it meets one that it does not know.
 fn known(report: &sp_formats::Report) -> BTreeSet<String> {
-    let finding = report.findings.iter().find(|finding| finding.message == "unknown key `zzzzzzzz`").unwrap();
+    let finding =
+        report.findings.iter().find(|finding| finding.message == "unknown key `zzzzzzzz`").unwrap();
     let keys = finding.help.as_ref().unwrap().strip_prefix("the keys are: ").unwrap();
     keys.split(", ").map(Into::into).collect()
 }
@@ -245,7 +277,8 @@ fn sp_11_the_schema_has_exactly_the_keys_that_are_read() {
         };
         assert_eq!(known(&read("zzzzzzzz")), properties, "{part}");
         for key in &properties {
-            let unknown = read(key).findings.iter().any(|finding| finding.message.starts_with("unknown key"));
+            let unknown =
+                read(key).findings.iter().any(|finding| finding.message.starts_with("unknown key"));
             assert!(!unknown, "{part}: `{key}`");
         }
     }
@@ -258,13 +291,17 @@ fn sp_11_the_schema_has_exactly_the_keys_that_are_read() {
 
 #[test]
 fn the_schemas_are_schemas_that_say_what_their_keys_are_for() {
-    for file in sp_formats::schema::SCHEMAS {
+    for file in sp_formats::schema::SCHEMA_FILES {
         let schema = schema(file);
         assert!(schema["$schema"].as_str().unwrap().contains("draft-07"), "{file}");
         jsonschema::meta::validate(&schema).unwrap_or_else(|e| panic!("{file}: {e}"));
         for (key, property) in schema["properties"].as_object().unwrap() {
             assert!(property["description"].is_string(), "{file}: {key}");
         }
-        assert_eq!(world!().sp(&["schema", file]), world!().sp(&["schema", file, "--format", "json"]), "{file}");
+        assert_eq!(
+            world!().sp(&["schema", file]),
+            world!().sp(&["schema", file, "--format", "json"]),
+            "{file}"
+        );
     }
 }

@@ -9,7 +9,13 @@ fn found(world: &World, text: &str) -> Vec<String> {
     let show = |finding: &Value| {
         let text = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
         let place = format!("{}:{}", finding["line"], finding["column"]);
-        format!("{place} {}[{}] {}; {}", text("severity"), text("rule"), text("message"), text("help"))
+        format!(
+            "{place} {}[{}] {}; {}",
+            text("severity"),
+            text("rule"),
+            text("message"),
+            text("help")
+        )
     };
     findings.iter().map(show).collect()
 }
@@ -48,7 +54,8 @@ fn as_05_a_field_of_ones_own_belongs_below_metadata_and_a_misspelt_one_is_recogn
         ("x-team", "no agent that we know reads it: what is your own goes below `metadata:`"),
     ] {
         let text = format!("---\nname: a\ndescription: Does a.\n{field}: x\n---\n");
-        let expected = format!("4:1 warning[AS-05] the field `{field}` is not one of the format; {help}");
+        let expected =
+            format!("4:1 warning[AS-05] the field `{field}` is not one of the format; {help}");
         assert_eq!(found(&world, &text), [expected]);
     }
 }
@@ -63,9 +70,11 @@ fn as_05_the_fields_of_the_format_are_no_finding() {
 #[test]
 fn as_06_a_body_of_500_lines_is_no_finding_and_one_more_is() {
     let world = world!();
-    let text = |lines: usize| format!("---\nname: a\ndescription: Does a.\n---\n{}", "x\n".repeat(lines));
+    let text =
+        |lines: usize| format!("---\nname: a\ndescription: Does a.\n---\n{}", "x\n".repeat(lines));
     assert_eq!(found(&world, &text(500)), [""; 0]);
-    let help = "move what is needed only now and then into files below `references/`, and link to them";
+    let help =
+        "move what is needed only now and then into files below `references/`, and link to them";
     assert_eq!(
         found(&world, &text(501)),
         [format!("5:1 warning[AS-06] the body has 501 lines, more than 500; {help}")]
@@ -75,11 +84,16 @@ fn as_06_a_body_of_500_lines_is_no_finding_and_one_more_is() {
 #[test]
 fn as_06_a_body_of_5000_tokens_is_no_finding_and_one_more_is() {
     let world = world!();
-    let text = |words: usize| format!("---\nname: a\ndescription: Does a.\n---\nthe{}\n", " the".repeat(words - 1));
+    let text = |words: usize| {
+        format!("---\nname: a\ndescription: Does a.\n---\nthe{}\n", " the".repeat(words - 1))
+    };
     assert_eq!(sp_analyze::tokens::count(&format!("the{}", " the".repeat(4999))), 5000);
     assert_eq!(found(&world, &text(5000)), [""; 0]);
     let over = found(&world, &text(5001));
-    assert!(over.len() == 1 && over[0].starts_with("5:1 warning[AS-06] the body has 5001 tokens, more than 5000;"));
+    assert!(
+        over.len() == 1
+            && over[0].starts_with("5:1 warning[AS-06] the body has 5001 tokens, more than 5000;")
+    );
 }
 
 #[test]
@@ -93,9 +107,14 @@ fn as_06_other_files_cost_what_they_cost_and_are_no_finding() {
 /// A skill with files to refer to.
 fn with_files() -> World {
     let world = world!();
-    for file in
-        ["references/list.md", "references/deep/more.md", "scripts/run.sh", "assets/a b.png", "notes.md", "ü.md"]
-    {
+    for file in [
+        "references/list.md",
+        "references/deep/more.md",
+        "scripts/run.sh",
+        "assets/a b.png",
+        "notes.md",
+        "ü.md",
+    ] {
         world.write(&format!("skills/a/{file}"), "x\n");
     }
     world.skill("other");
@@ -143,7 +162,10 @@ fn as_07_what_leads_nowhere_is_found_where_it_stands() {
             "![x](assets/gone.png)",
             "7:6 error[AS-07] `assets/gone.png` does not exist in the skill; add the file, or mend the path",
         ),
-        ("é [x](Notes.md)", "7:7 error[AS-07] `Notes.md` does not exist in the skill; did you mean `notes.md`?"),
+        (
+            "é [x](Notes.md)",
+            "7:7 error[AS-07] `Notes.md` does not exist in the skill; did you mean `notes.md`?",
+        ),
         (
             "[x](../other/SKILL.md)",
             "7:5 error[AS-07] `../other/SKILL.md` leads out of the skill; only the skill's own folder is installed: put a copy of the file into it",
@@ -164,7 +186,10 @@ fn as_07_what_leads_nowhere_is_found_where_it_stands() {
             "| a |\n|---|\n| [x](gone.md) |",
             "9:7 error[AS-07] `gone.md` does not exist in the skill; add the file, or mend the path",
         ),
-        ("> - [x](gone.md)", "7:9 error[AS-07] `gone.md` does not exist in the skill; add the file, or mend the path"),
+        (
+            "> - [x](gone.md)",
+            "7:9 error[AS-07] `gone.md` does not exist in the skill; add the file, or mend the path",
+        ),
         (
             "[![x](gone.png)](notes.md)",
             "7:7 error[AS-07] `gone.png` does not exist in the skill; add the file, or mend the path",
@@ -199,5 +224,8 @@ fn as_07_a_file_behind_a_link_exists() {
     world.write("../shared/docs/guide.md", "x\n");
     std::os::unix::fs::symlink("../../../shared/docs", world.repo().join("skills/a/docs")).unwrap();
     std::os::unix::fs::symlink("notes.md", world.repo().join("skills/a/alias.md")).unwrap();
-    assert_eq!(found(&world, &format!("{}[x](docs/guide.md) [x](alias.md) [x](docs)\n", good("a"))), [""; 0]);
+    assert_eq!(
+        found(&world, &format!("{}[x](docs/guide.md) [x](alias.md) [x](docs)\n", good("a"))),
+        [""; 0]
+    );
 }

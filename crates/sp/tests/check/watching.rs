@@ -101,14 +101,16 @@ fn a_change_is_seen_and_what_git_does_for_itself_is_not() {
     watching.is_still();
     // A file that an editor puts in the place of another, and one that is new.
     std::fs::write(world.repo().join("skills/a/.new"), VERSION).unwrap();
-    std::fs::rename(world.repo().join("skills/a/.new"), world.repo().join("skills/a/SKILL.md")).unwrap();
+    std::fs::rename(world.repo().join("skills/a/.new"), world.repo().join("skills/a/SKILL.md"))
+        .unwrap();
     watching.wait_for("warning[AS-05]");
     watching.settle();
     world.write("skills/b/SKILL.md", "no frontmatter\n");
     watching.wait_for("skills/b/SKILL.md:1:1: error[AS-01]");
     let ended = watching.interrupt();
     assert!(ended.signal() == Some(2) || ended.code() == Some(130), "{ended:?}");
-    let left: Vec<String> = world.files("home/.skillpack").into_keys().filter(|name| name.contains("tmp")).collect();
+    let left: Vec<String> =
+        world.files("home/.skillpack").into_keys().filter(|name| name.contains("tmp")).collect();
     assert_eq!(left, [""; 0]);
 }
 
@@ -141,7 +143,10 @@ fn the_human_form_says_that_it_watches_and_clears_no_screen_that_is_none() {
     watching.interrupt();
     let mut said = String::new();
     std::io::Read::read_to_string(&mut watching.child.stderr.take().unwrap(), &mut said).unwrap();
-    assert!(said.contains("watching for changes; Ctrl-C ends it") && !said.contains('\u{1b}'), "{said:?}");
+    assert!(
+        said.contains("watching for changes; Ctrl-C ends it") && !said.contains('\u{1b}'),
+        "{said:?}"
+    );
 }
 
 #[test]

@@ -27,7 +27,10 @@ fn files() -> Vec<(&'static str, &'static str)> {
 }
 
 /// Every file of the pack, and the zip.
-fn built(world: &World, command: impl FnOnce(&mut std::process::Command)) -> BTreeMap<String, Vec<u8>> {
+fn built(
+    world: &World,
+    command: impl FnOnce(&mut std::process::Command),
+) -> BTreeMap<String, Vec<u8>> {
     let args = [&["context"], &building(PROMPT)[..], &["--zip", "--force"]].concat();
     let mut run = world.command(&args);
     run.current_dir(world.path("work"));
@@ -44,13 +47,18 @@ fn cp_13_neither_place_nor_language_nor_threads_nor_order_on_disk_changes_a_byte
     let first = with(&files());
     let expected = built(&first, |_| {});
     assert_eq!(built(&first, |_| {}), expected, "built again");
-    for (locale, threads) in [("C", "1"), ("tr_TR.UTF-8", "2"), ("ja_JP.eucJP", "7"), ("de_DE.UTF-8", "1")] {
+    for (locale, threads) in
+        [("C", "1"), ("tr_TR.UTF-8", "2"), ("ja_JP.eucJP", "7"), ("de_DE.UTF-8", "1")]
+    {
         let world = empty();
         let mut files = files();
-        files.sort_by_key(|(path, _)| sp_tree::Digest::of(format!("{threads}{path}").as_bytes()).hex());
+        files.sort_by_key(|(path, _)| {
+            sp_tree::Digest::of(format!("{threads}{path}").as_bytes()).hex()
+        });
         for (number, (path, text)) in (1_u64..).zip(&files) {
             put(&world, path, text);
-            let file = std::fs::File::options().write(true).open(world.path("work").join(path)).unwrap();
+            let file =
+                std::fs::File::options().write(true).open(world.path("work").join(path)).unwrap();
             let time = SystemTime::UNIX_EPOCH + Duration::from_secs(number * 86_400);
             file.set_times(FileTimes::new().set_modified(time)).unwrap();
         }
@@ -71,14 +79,28 @@ fn cp_13_the_folder_may_lie_elsewhere_and_be_named_otherwise() {
     std::fs::rename(world.path("work/kb"), world.path("work/deep er/ä/kb")).unwrap();
     let place = world.path("work/deep er/ä/kb");
     for dir in ["deep er/ä/kb", "./deep er/../deep er/ä/kb/", place.to_str().unwrap()] {
-        let args =
-            [&["build", "--kb", dir, "--out", "pack", "--generated-at", WHEN], BRIEF, PROMPT, &["--force", "--zip"]];
+        let args = [
+            &["build", "--kb", dir, "--out", "pack", "--generated-at", WHEN],
+            BRIEF,
+            PROMPT,
+            &["--force", "--zip"],
+        ];
         sp(&world, &args.concat()).ok();
         let mut now = bytes(&world, "pack");
         now.insert("the zip".into(), std::fs::read(world.path("work/pack.zip")).unwrap());
         assert_eq!(now, expected, "{dir}");
     }
-    let twice = ["build", "--kb", "deep er/ä/kb", "--kb", "./deep er/ä/kb", "--out", "pack", "--generated-at", WHEN];
+    let twice = [
+        "build",
+        "--kb",
+        "deep er/ä/kb",
+        "--kb",
+        "./deep er/ä/kb",
+        "--out",
+        "pack",
+        "--generated-at",
+        WHEN,
+    ];
     let args = [&twice, BRIEF, PROMPT];
     sp(&world, &args.concat()).ok();
     let mut once = expected;
@@ -94,7 +116,11 @@ fn cp_13_an_index_that_was_brought_up_to_date_gives_what_a_fresh_one_gives() {
     put(
         &world,
         "kb/retries.md",
-        note("https://docs.example.com/retries", "Other", "Webhooks say otherwise here. Never trust webhooks."),
+        note(
+            "https://docs.example.com/retries",
+            "Other",
+            "Webhooks say otherwise here. Never trust webhooks.",
+        ),
     );
     put(
         &world,
@@ -129,11 +155,17 @@ fn cp_13_at_another_moment_only_the_moment_and_the_id_differ() {
     let (early, late) = (at(&world, "1777000000"), at(&world, "1777000001"));
     let id = |pack: &BTreeMap<String, String>| {
         let manifest: Value = serde_json::from_str(&pack["pack.json"]).unwrap();
-        (manifest["pack_id"].as_str().unwrap().to_owned(), manifest["generated_at"].as_str().unwrap().to_owned())
+        (
+            manifest["pack_id"].as_str().unwrap().to_owned(),
+            manifest["generated_at"].as_str().unwrap().to_owned(),
+        )
     };
     let ((early_id, early_at), (late_id, late_at)) = (id(&early), id(&late));
     assert_ne!(early_id, late_id);
-    assert_eq!((early_at.as_str(), late_at.as_str()), ("2026-04-24T03:06:40Z", "2026-04-24T03:06:41Z"));
+    assert_eq!(
+        (early_at.as_str(), late_at.as_str()),
+        ("2026-04-24T03:06:40Z", "2026-04-24T03:06:41Z")
+    );
     assert_eq!(early_id[13..], late_id[13..], "the hash of the input is the same");
     assert!(early.keys().eq(late.keys()));
     for (path, text) in &late {
@@ -157,9 +189,13 @@ fn cp_13_another_input_gives_another_id_and_one_that_is_given_is_taken() {
         answer["sources"].as_array().unwrap().iter().map(one).collect::<BTreeMap<String, String>>()
     };
     let before = ids_of_sources(&build(&world, PROMPT));
-    for more in
-        [&[][..], &["--prompt", "Webhooks?"], &["--stack", "webhooks"], &["--since", "1y"], &["--budget", "5000"]]
-    {
+    for more in [
+        &[][..],
+        &["--prompt", "Webhooks?"],
+        &["--stack", "webhooks"],
+        &["--since", "1y"],
+        &["--budget", "5000"],
+    ] {
         ids.push(build(&world, more)["pack_id"].as_str().unwrap().to_owned());
     }
     put(&world, "kb/storage.md", NOTES[3].1.replace("at night", "at noon"));
@@ -188,19 +224,27 @@ fn cp_13_another_input_gives_another_id_and_one_that_is_given_is_taken() {
 /// A knowledge base that nobody thought of: texts of words that overlap, so that scores tie and sentences repeat.
 fn any_files() -> impl Strategy<Value = Vec<(String, String)>> {
     let word = proptest::sample::select(vec![
-        "webhooks", "shops", "retry", "queue", "never", "always", "use", "order", "`limit`", "secret", "postgres",
-        "sign", "must", "delivery", "ä", "認証",
+        "webhooks", "shops", "retry", "queue", "never", "always", "use", "order", "`limit`",
+        "secret", "postgres", "sign", "must", "delivery", "ä", "認証",
     ]);
-    let sentence = proptest::collection::vec(word, 4..9).prop_map(|words| format!("{}.", words.join(" ")));
-    let block = (proptest::sample::select(vec!["", "- ", "1. ", "## ", "> [!warning]\n> ", "- [ ] "]), sentence);
-    let text = proptest::collection::vec(block, 3..9)
-        .prop_map(|blocks| blocks.iter().map(|(mark, text)| format!("{mark}{text}\n\n")).collect::<String>());
+    let sentence =
+        proptest::collection::vec(word, 4..9).prop_map(|words| format!("{}.", words.join(" ")));
+    let block = (
+        proptest::sample::select(vec!["", "- ", "1. ", "## ", "> [!warning]\n> ", "- [ ] "]),
+        sentence,
+    );
+    let text = proptest::collection::vec(block, 3..9).prop_map(|blocks| {
+        blocks.iter().map(|(mark, text)| format!("{mark}{text}\n\n")).collect::<String>()
+    });
     // Few addresses and days, so that documents meet.
     let file = (0..4_usize, 0..12_usize, 1..28_usize, text);
-    proptest::collection::vec(file, 2..12).prop_map(|files| files.iter().enumerate().map(any_file).collect())
+    proptest::collection::vec(file, 2..12)
+        .prop_map(|files| files.iter().enumerate().map(any_file).collect())
 }
 
-fn any_file((number, (form, place, day, text)): (usize, &(usize, usize, usize, String))) -> (String, String) {
+fn any_file(
+    (number, (form, place, day, text)): (usize, &(usize, usize, usize, String)),
+) -> (String, String) {
     let (url, date) = (format!("https://example.com/p{place}"), format!("2026-03-{day:02}"));
     match form {
         0 => {
@@ -209,27 +253,47 @@ fn any_file((number, (form, place, day, text)): (usize, &(usize, usize, usize, S
         }
         1 => {
             let body: String = text.split("\n\n").map(|part| format!("<p>{part}</p>")).collect();
-            let head =
-                format!("<title>Webhooks</title><link rel=canonical href='{url}'><meta name=date content='{date}'>");
+            let head = format!(
+                "<title>Webhooks</title><link rel=canonical href='{url}'><meta name=date content='{date}'>"
+            );
             (
                 format!("kb/d/p{number}.html"),
                 format!("<html><head>{head}</head><body><article>{body}</article></body></html>"),
             )
         }
-        _ => (format!("kb/n{number}.md"), format!("---\nurl: {url}\ncaptured_at: {date}\n---\n\n{text}")),
+        _ => (
+            format!("kb/n{number}.md"),
+            format!("---\nurl: {url}\ncaptured_at: {date}\n---\n\n{text}"),
+        ),
     }
 }
 
 /// What a build makes of files that are written in some order, or how it refuses.
-fn made(files: &[(String, String)], place: &str, threads: &str, locale: &str) -> BTreeMap<String, Vec<u8>> {
+fn made(
+    files: &[(String, String)],
+    place: &str,
+    threads: &str,
+    locale: &str,
+) -> BTreeMap<String, Vec<u8>> {
     let world = empty();
     std::fs::create_dir_all(world.path("work").join(place)).unwrap();
     for (path, text) in files {
         put(&world, &format!("{place}/{path}"), text);
     }
     let kb = format!("{place}/kb");
-    let args =
-        ["build", "--kb", &kb, "--out", "pack", "--generated-at", WHEN, "--zip", "--explain", "--format", "json"];
+    let args = [
+        "build",
+        "--kb",
+        &kb,
+        "--out",
+        "pack",
+        "--generated-at",
+        WHEN,
+        "--zip",
+        "--explain",
+        "--format",
+        "json",
+    ];
     let args = [&["context"], &args[..], BRIEF, PROMPT].concat();
     let mut run = world.command(&args);
     run.current_dir(world.path("work")).env("RAYON_NUM_THREADS", threads).env("LC_ALL", locale);

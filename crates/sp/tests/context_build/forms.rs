@@ -4,27 +4,54 @@ use serde_json::json;
 
 use super::*;
 
-const SENTENCES: &str = "Relays deliver webhooks to every shop. Always sign webhooks with the secret of the shop.";
+const SENTENCES: &str =
+    "Relays deliver webhooks to every shop. Always sign webhooks with the secret of the shop.";
 
 #[test]
 fn cp_12_a_rich_knowledge_base_gives_a_pack_without_a_warning() {
     let world = rich();
     let answer = build(&world, PROMPT);
     sp(&world, &["check", "pack", "--strict"]).ok();
-    let files: Vec<&str> =
-        answer["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    let files: Vec<&str> = answer["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["path"].as_str().unwrap())
+        .collect();
     assert_eq!(
         files,
-        ["AGENTS.md", "cursor.md", "pack.json", "prompts.md", "skills.md", "sources.md", "tasks.md"],
+        [
+            "AGENTS.md",
+            "cursor.md",
+            "pack.json",
+            "prompts.md",
+            "skills.md",
+            "sources.md",
+            "tasks.md"
+        ],
         "{answer}"
     );
     assert_eq!((&answer["documents"], answer["sources"].as_array().unwrap().len()), (&4.into(), 4));
-    says(&world, "Use a limit of ten attempts for every webhook.", "https://docs.example.com/retries");
-    says(&world, "Never retry a webhook whose receiver answered with 410.", "https://docs.example.com/retries");
+    says(
+        &world,
+        "Use a limit of ten attempts for every webhook.",
+        "https://docs.example.com/retries",
+    );
+    says(
+        &world,
+        "Never retry a webhook whose receiver answered with 410.",
+        "https://docs.example.com/retries",
+    );
     let manifest = manifest(&world);
     assert_eq!(manifest["user_prompt"], "How do I deliver webhooks without losing any?");
-    assert_eq!(manifest["project"], json!({"name": NAME, "description": DESCRIPTION, "stack": ["rust", "postgres"]}));
-    assert_eq!(manifest["window"], json!({"from": "2026-03-14T00:00:00Z", "to": "2026-04-03T00:00:00Z"}));
+    assert_eq!(
+        manifest["project"],
+        json!({"name": NAME, "description": DESCRIPTION, "stack": ["rust", "postgres"]})
+    );
+    assert_eq!(
+        manifest["window"],
+        json!({"from": "2026-03-14T00:00:00Z", "to": "2026-04-03T00:00:00Z"})
+    );
 }
 
 #[test]
@@ -35,13 +62,20 @@ fn cp_12_notes_with_frontmatter() {
     let source = &manifest(&world)["sources"][0];
     assert_eq!(
         (&source["title"], &source["kind"], &source["published_at"], &source["captured_at"]),
-        (&"Retries of webhooks".into(), &"docs".into(), &"2025-11-30T00:00:00Z".into(), &"2026-04-02T00:00:00Z".into())
+        (
+            &"Retries of webhooks".into(),
+            &"docs".into(),
+            &"2025-11-30T00:00:00Z".into(),
+            &"2026-04-02T00:00:00Z".into()
+        )
     );
     let tasks = read(&world, "pack/tasks.md");
     let id = source_id(&world, "https://docs.example.com/retries");
     assert!(tasks.contains("## 1. Set up the retry queue\n"), "{tasks}");
     assert!(
-        tasks.contains(&format!("- Acceptance: You should see an empty queue after a minute. [^{id}]\n")),
+        tasks.contains(&format!(
+            "- Acceptance: You should see an empty queue after a minute. [^{id}]\n"
+        )),
         "{tasks}"
     );
 }
@@ -75,7 +109,9 @@ fn cp_12_an_obsidian_vault() {
     says(&world, "Measure how many webhooks a shop gets", url);
     assert!(read(&world, "pack/sources.md").contains("Relays deliver webhooks to Shops in order."));
     let text = all(&world);
-    for left in ["never said aloud", "^block", "#webhooks", "[[", "Careful", "of old", "Hidden", "Thrown"] {
+    for left in
+        ["never said aloud", "^block", "#webhooks", "[[", "Careful", "of old", "Hidden", "Thrown"]
+    {
         assert!(!text.contains(left), "{left}: {text}");
     }
     let listed = kb(&world, &["list", "kb"]);
@@ -109,7 +145,10 @@ fn cp_12_saved_pages() {
     let advice = "Always answer a webhook before you work on it, because senders wait for a few seconds only.";
     says(&world, advice, "https://example.com/page");
     let text = all(&world);
-    assert!(!text.contains("track(") && !text.contains("Home Blog") && !text.contains("All rights"), "{text}");
+    assert!(
+        !text.contains("track(") && !text.contains("Home Blog") && !text.contains("All rights"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -129,9 +168,16 @@ fn cp_12_captures_in_lines_of_json() {
     quotes(&world, "Use one queue of webhooks for each shop.", "https://example.com/two");
     quotes(&world, "Keep webhooks small for slow shops.", "https://example.com/three");
     let manifest = manifest(&world);
-    let three =
-        manifest["sources"].as_array().unwrap().iter().find(|source| source["title"] == "Small webhooks").unwrap();
-    assert_eq!((&three["kind"], &three["captured_at"]), (&"video".into(), &"2026-04-01T08:00:00Z".into()));
+    let three = manifest["sources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|source| source["title"] == "Small webhooks")
+        .unwrap();
+    assert_eq!(
+        (&three["kind"], &three["captured_at"]),
+        (&"video".into(), &"2026-04-01T08:00:00Z".into())
+    );
 }
 
 const BOOKMARKS: &str = "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<TITLE>Bookmarks</TITLE>\n<DL><p>\n<DT><H3>Webhooks</H3>\n<DL><p>\n\
@@ -146,11 +192,19 @@ fn cp_12_bookmarks() {
     let answer = build(&world, &["--explain"]);
     assert_eq!((&answer["documents"], answer["sources"].as_array().unwrap().len()), (&2.into(), 1));
     is_valid(&world);
-    says(&world, "Always sign webhooks with the secret of the shop.", "https://www.example.com/one");
+    says(
+        &world,
+        "Always sign webhooks with the secret of the shop.",
+        "https://www.example.com/one",
+    );
     assert_eq!(manifest(&world)["sources"][0]["title"], "Webhooks & shops");
     assert!(!all(&world).contains("bookmarklet"));
     let left = answer["left"].as_array().unwrap();
-    assert!(left.iter().any(|left| left["url"] == "https://example.com/alone" && left["text"].is_null()), "{left:?}");
+    assert!(
+        left.iter()
+            .any(|left| left["url"] == "https://example.com/alone" && left["text"].is_null()),
+        "{left:?}"
+    );
     assert_eq!(kb(&world, &["list", "kb"])["documents"].as_array().unwrap().len(), 2);
 }
 
@@ -159,10 +213,17 @@ fn cp_12_a_list_of_links_for_models() {
     let list = "# Relay\n\n> All about webhooks.\n\n## Guides\n\n\
                 - [Signing](https://docs.example.com/signing): Shops verify every webhook. Always sign webhooks with the newest secret.\n\
                 - [Queues](https://docs.example.com/queues): Queues keep webhooks for shops that sleep. Use one queue of webhooks for each shop.\n";
-    let world = with(&[("kb/site/llms.txt", list), ("kb/site/llms.txt.json", "{\"captured_at\": \"2026-04-01\"}")]);
+    let world = with(&[
+        ("kb/site/llms.txt", list),
+        ("kb/site/llms.txt.json", "{\"captured_at\": \"2026-04-01\"}"),
+    ]);
     assert_eq!(build(&world, &[])["documents"], 2);
     is_valid(&world);
-    quotes(&world, "Always sign webhooks with the newest secret.", "https://docs.example.com/signing");
+    quotes(
+        &world,
+        "Always sign webhooks with the newest secret.",
+        "https://docs.example.com/signing",
+    );
     quotes(&world, "Use one queue of webhooks for each shop.", "https://docs.example.com/queues");
     assert_eq!(manifest(&world)["sources"][0]["kind"], "docs");
 }
@@ -170,7 +231,10 @@ fn cp_12_a_list_of_links_for_models() {
 #[test]
 fn cp_12_a_folder_of_docs_has_its_address_in_kb_yaml() {
     let world = with(&[
-        ("kb/docs/kb.yaml", "base_url: https://docs.example.com/v2/\ncaptured_at: 2026-04-01\nkind: docs\n"),
+        (
+            "kb/docs/kb.yaml",
+            "base_url: https://docs.example.com/v2/\ncaptured_at: 2026-04-01\nkind: docs\n",
+        ),
         ("kb/docs/index.md", &format!("# Deliver webhooks\n\n{SENTENCES}\n")),
         (
             "kb/docs/guide/queues.md",
@@ -186,20 +250,41 @@ fn cp_12_a_folder_of_docs_has_its_address_in_kb_yaml() {
     let answer = build(&world, &[]);
     is_valid(&world);
     assert_eq!(skipped(&answer), ["loose.md: it has no `url`"]);
-    quotes(&world, "Always sign webhooks with the secret of the shop.", "https://docs.example.com/v2");
-    quotes(&world, "Use one queue of webhooks for each shop.", "https://docs.example.com/v2/guide/queues");
-    quotes(&world, "Delete webhooks that no shop wants.", "https://docs.example.com/v2/guide/deep/own");
+    quotes(
+        &world,
+        "Always sign webhooks with the secret of the shop.",
+        "https://docs.example.com/v2",
+    );
+    quotes(
+        &world,
+        "Use one queue of webhooks for each shop.",
+        "https://docs.example.com/v2/guide/queues",
+    );
+    quotes(
+        &world,
+        "Delete webhooks that no shop wants.",
+        "https://docs.example.com/v2/guide/deep/own",
+    );
     let manifest = manifest(&world);
-    let own =
-        manifest["sources"].as_array().unwrap().iter().find(|source| source["title"] == "Delete webhooks").unwrap();
-    assert_eq!((&own["kind"], &own["captured_at"]), (&"docs".into(), &"2026-03-01T00:00:00Z".into()));
+    let own = manifest["sources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|source| source["title"] == "Delete webhooks")
+        .unwrap();
+    assert_eq!(
+        (&own["kind"], &own["captured_at"]),
+        (&"docs".into(), &"2026-03-01T00:00:00Z".into())
+    );
 }
 
 /// A package as it is exported, with one node that says something.
 fn package(said: &str) -> String {
     let node = json!({"id": "n1", "type": "fact", "content": said, "activation": 1.0});
     let code = json!({"id": "n2", "type": "function", "content": "fn webhooks_are_code() {}", "activation": 1.0});
-    let content = format!(r#"{{"context_graph":{{"format":"ctxpkg-graph-v2","nodes":[{node},{code}],"edges":[]}}}}"#);
+    let content = format!(
+        r#"{{"context_graph":{{"format":"ctxpkg-graph-v2","nodes":[{node},{code}],"edges":[]}}}}"#
+    );
     let hash = sp_tree::Digest::of(content.as_bytes()).hex();
     let sha256 = sp_tree::Digest::of(format!("relay-notes:1.0.0:{hash}").as_bytes()).hex();
     let manifest = json!({
@@ -219,7 +304,10 @@ fn cp_12_packages() {
     let url = "https://example.com/relay-notes";
     says(&world, "Always sign webhooks with the secret of the shop.", url);
     let source = &manifest(&world)["sources"][0];
-    assert_eq!((&source["kind"], &source["title"]), (&"package".into(), &"relay-notes 1.0.0".into()));
+    assert_eq!(
+        (&source["kind"], &source["title"]),
+        (&"package".into(), &"relay-notes 1.0.0".into())
+    );
     assert!(!all(&world).contains("webhooks_are_code"));
     let forged = package(SENTENCES).replace("Always sign", "Never sign");
     put(&world, "kb/relay.ctxpkg", forged);
@@ -229,17 +317,31 @@ fn cp_12_packages() {
 
 #[test]
 fn cp_12_packages_of_skills() {
-    let skill = format!("---\nname: relay\ndescription: Delivers webhooks to shops.\n---\n\n# Relay\n\n{SENTENCES}\n");
+    let skill = format!(
+        "---\nname: relay\ndescription: Delivers webhooks to shops.\n---\n\n# Relay\n\n{SENTENCES}\n"
+    );
     let world = with(&[
         ("made/relay/SKILL.md", &skill),
         ("kb/kb.yaml", "base_url: https://example.com/packages\ncaptured_at: 2026-04-01\n"),
     ]);
     let made = world.path("work/made/relay").display().to_string();
     world.sp(&["pkg", "create", "--kind", "skills", "--name", "relay", &made]).ok();
-    world.sp(&["pkg", "export", "relay", "--output", &world.path("work/kb/relay.ctxpkg").display().to_string()]).ok();
+    world
+        .sp(&[
+            "pkg",
+            "export",
+            "relay",
+            "--output",
+            &world.path("work/kb/relay.ctxpkg").display().to_string(),
+        ])
+        .ok();
     assert_eq!(build(&world, &[])["documents"], 1);
     is_valid(&world);
-    says(&world, "Always sign webhooks with the secret of the shop.", "https://example.com/packages/relay");
+    says(
+        &world,
+        "Always sign webhooks with the secret of the shop.",
+        "https://example.com/packages/relay",
+    );
 }
 
 #[test]
@@ -250,7 +352,11 @@ fn cp_12_skills() {
     let world = with(&[("kb/skills/relay/SKILL.md", &skill)]);
     build(&world, &[]);
     is_valid(&world);
-    says(&world, "Always sign webhooks with the secret of the shop.", "https://example.com/skills/relay");
+    says(
+        &world,
+        "Always sign webhooks with the secret of the shop.",
+        "https://example.com/skills/relay",
+    );
     let source = &manifest(&world)["sources"][0];
     assert_eq!((&source["kind"], &source["title"]), (&"skill".into(), &"relay".into()));
 }
@@ -268,7 +374,11 @@ fn cp_12_a_bookmark_a_saved_page_and_a_highlight_of_one_address_are_one_source()
     ]);
     let answer = build(&world, &[]);
     is_valid(&world);
-    assert_eq!((&answer["documents"], answer["sources"].as_array().unwrap().len()), (&2.into(), 1), "{answer}");
+    assert_eq!(
+        (&answer["documents"], answer["sources"].as_array().unwrap().len()),
+        (&2.into(), 1),
+        "{answer}"
+    );
     let source = &answer["sources"][0];
     assert_eq!(
         (&source["title"], &source["captured_at"]),
@@ -284,17 +394,33 @@ fn cp_12_a_bookmark_a_saved_page_and_a_highlight_of_one_address_are_one_source()
 #[test]
 fn cp_12_a_file_beside_another_tells_of_it() {
     for (beside, text) in [
-        ("kb/plain.md.json", "{\"url\": \"https://example.com/beside\", \"captured_at\": \"2026-04-01\"}"),
+        (
+            "kb/plain.md.json",
+            "{\"url\": \"https://example.com/beside\", \"captured_at\": \"2026-04-01\"}",
+        ),
         ("kb/plain.md.yaml", "url: https://example.com/beside\ncaptured_at: 2026-04-01\n"),
-        ("kb/plain.meta.json", "{\"source\": \"https://example.com/beside\", \"date\": 1775000000}"),
-        ("kb/plain.json", "{\"link\": \"https://example.com/beside\", \"saved\": \"April 1, 2026\"}"),
+        (
+            "kb/plain.meta.json",
+            "{\"source\": \"https://example.com/beside\", \"date\": 1775000000}",
+        ),
+        (
+            "kb/plain.json",
+            "{\"link\": \"https://example.com/beside\", \"saved\": \"April 1, 2026\"}",
+        ),
         ("kb/plain.yml", "canonical: https://example.com/beside\nclipped: 2026-04-01 10:00\n"),
     ] {
         let world = with(&[("kb/plain.md", SENTENCES), (beside, text)]);
         build(&world, &[]);
-        says(&world, "Always sign webhooks with the secret of the shop.", "https://example.com/beside");
+        says(
+            &world,
+            "Always sign webhooks with the secret of the shop.",
+            "https://example.com/beside",
+        );
         let captured = manifest(&world)["sources"][0]["captured_at"].as_str().unwrap().to_owned();
-        assert!(captured.starts_with("2026-04-01T") || captured.starts_with("2026-03-31T"), "{beside}: {captured}");
+        assert!(
+            captured.starts_with("2026-04-01T") || captured.starts_with("2026-03-31T"),
+            "{beside}: {captured}"
+        );
     }
     let world = with(&[("kb/plain.md", SENTENCES)]);
     put(&world, "kb/plain.json", b"{\"url\": \"\xff\"}");
@@ -314,7 +440,11 @@ fn cp_12_only_what_was_captured_since_counts() {
     ] {
         let answer = build(&world, &["--since", since]);
         assert_eq!(answer["sources"].as_array().unwrap().len(), sources, "{since}: {answer}");
-        assert_eq!((&answer["documents"], &answer["in_window"]), (&4.into(), &sources.into()), "{since}");
+        assert_eq!(
+            (&answer["documents"], &answer["in_window"]),
+            (&4.into(), &sources.into()),
+            "{since}"
+        );
         assert_eq!(manifest(&world)["window"], json!({"from": from, "to": WHEN}), "{since}");
         is_valid(&world);
     }
@@ -334,7 +464,11 @@ fn cp_12_what_is_not_in_the_pack_is_in_the_ledger() {
     put(
         &world,
         "kb/far.md",
-        note("https://example.com/far", "Bread", "Bread rises overnight. Use cold water for webhooks of bread."),
+        note(
+            "https://example.com/far",
+            "Bread",
+            "Bread rises overnight. Use cold water for webhooks of bread.",
+        ),
     );
     let answer = build(&world, &["--explain"]);
     let left = answer["left"].as_array().unwrap();
@@ -346,7 +480,10 @@ fn cp_12_what_is_not_in_the_pack_is_in_the_ledger() {
     let short = build(&world, &["--explain", "--budget", "520"]);
     let has_no_room = |one: &&Value| one["why"].as_str().unwrap().ends_with("has no room for it");
     assert_eq!(left.iter().filter(has_no_room).count(), 0, "{left:?}");
-    assert!(short["left"].as_array().unwrap().iter().filter(has_no_room).count() > 0, "less room leaves more out");
+    assert!(
+        short["left"].as_array().unwrap().iter().filter(has_no_room).count() > 0,
+        "less room leaves more out"
+    );
     assert!(build(&world, &[])["left"].is_null(), "nobody asked");
 }
 
@@ -363,7 +500,12 @@ fn cp_12_each_file_fits_into_its_budget_or_it_is_told_what_is_needed() {
             continue;
         }
         built += 1;
-        for file in json(&run.ok())["files"].as_array().unwrap().iter().filter(|file| file["path"] != "pack.json") {
+        for file in json(&run.ok())["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|file| file["path"] != "pack.json")
+        {
             assert!(file["tokens"].as_u64().unwrap() <= budget, "{budget}: {file}");
         }
         is_valid(&world);

@@ -25,7 +25,8 @@ const DESCRIPTION: &str = "A service that delivers webhooks to shops.";
 
 /// What a pack is made for, as arguments.
 const BRIEF: &[&str] = &["--name", NAME, "--description", DESCRIPTION];
-const PROMPT: &[&str] = &["--prompt", "How do I deliver webhooks without losing any?", "--stack", "rust,postgres"];
+const PROMPT: &[&str] =
+    &["--prompt", "How do I deliver webhooks without losing any?", "--stack", "rust,postgres"];
 
 /// Four notes that know enough for a pack without a warning.
 const NOTES: &[(&str, &str)] = &[
@@ -113,7 +114,12 @@ fn sp(world: &World, args: &[&str]) -> Run {
 
 /// The arguments that build `work/pack` from `work/kb`.
 fn building<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&["build", "--kb", "kb", "--out", "pack", "--generated-at", WHEN, "--format", "json"], BRIEF, more].concat()
+    [
+        &["build", "--kb", "kb", "--out", "pack", "--generated-at", WHEN, "--format", "json"],
+        BRIEF,
+        more,
+    ]
+    .concat()
 }
 
 fn json(run: &Run) -> Value {
@@ -139,7 +145,9 @@ fn read(world: &World, path: &str) -> String {
 /// Every file of a folder below `work`, with its bytes.
 fn bytes(world: &World, dir: &str) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(world.path("work").join(dir)).unwrap().map(Result::unwrap);
-    entries.map(|e| (e.file_name().into_string().unwrap(), std::fs::read(e.path()).unwrap())).collect()
+    entries
+        .map(|e| (e.file_name().into_string().unwrap(), std::fs::read(e.path()).unwrap()))
+        .collect()
 }
 
 /// Everything that the pack in `work/pack` says, the manifest included.
@@ -166,7 +174,10 @@ fn source_id(world: &World, url: &str) -> String {
     let manifest = manifest(world);
     let sources = manifest["sources"].as_array().unwrap();
     let found = sources.iter().find(|source| source["url"] == url);
-    found.unwrap_or_else(|| panic!("{url} is not in {sources:#?}"))["id"].as_str().unwrap().to_owned()
+    found.unwrap_or_else(|| panic!("{url} is not in {sources:#?}"))["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 /// A sentence stands in a list of `AGENTS.md`, with the footnote of this source.
@@ -182,7 +193,8 @@ fn says(world: &World, sentence: &str, url: &str) {
 fn quotes(world: &World, sentence: &str, url: &str) {
     let id = source_id(world, url);
     let sources = read(world, "pack/sources.md");
-    let section = sources.split("\n## ").find(|section| section.starts_with(&format!("[^{id}]"))).unwrap();
+    let section =
+        sources.split("\n## ").find(|section| section.starts_with(&format!("[^{id}]"))).unwrap();
     let is_cited = all(world).contains(&format!("{sentence} [^{id}]"));
     assert!(section.contains(sentence) || is_cited, "`{sentence}` is not in {sources}");
 }

@@ -12,7 +12,8 @@ fn cp_12_a_pack_that_was_edited_is_not_replaced_unless_that_is_asked_for() {
     let before = bytes(&world, "pack");
     let run = sp(&world, &building(PROMPT)).fails(1);
     assert!(
-        run.stderr.contains("was edited since it was made") && run.stderr.contains("`--force` replaces it"),
+        run.stderr.contains("was edited since it was made")
+            && run.stderr.contains("`--force` replaces it"),
         "{run}"
     );
     assert_eq!(bytes(&world, "pack"), before);
@@ -35,7 +36,10 @@ fn cp_12_what_is_no_pack_is_never_written_into() {
         for force in [&[][..], &["--force"]] {
             let args = [&["build", "--kb", "kb", "--out", out], BRIEF, force].concat();
             let run = sp(&world, &args).fails(1);
-            assert!(run.stderr.contains(&format!("`{out}` is there and is no context pack")), "{run}");
+            assert!(
+                run.stderr.contains(&format!("`{out}` is there and is no context pack")),
+                "{run}"
+            );
             assert_eq!(world.files("work"), before, "{out}");
         }
     }
@@ -54,11 +58,15 @@ fn cp_12_files_that_the_new_pack_has_not_go_and_those_of_others_stay() {
     let answer = build(&world, PROMPT);
     assert!(!world.path("work/pack/tasks.md").exists());
     assert_eq!(read(&world, "pack/mine.txt"), "mine");
-    let gone = answer["files"].as_array().unwrap().iter().find(|file| file["path"] == "tasks.md").unwrap();
+    let gone =
+        answer["files"].as_array().unwrap().iter().find(|file| file["path"] == "tasks.md").unwrap();
     assert_eq!((&gone["change"], &gone["tokens"]), (&"gone".into(), &0.into()));
     is_valid(&world);
     let again = build(&world, PROMPT);
-    assert!(again["files"].as_array().unwrap().iter().all(|file| file["change"] == "same"), "{again}");
+    assert!(
+        again["files"].as_array().unwrap().iter().all(|file| file["change"] == "same"),
+        "{again}"
+    );
 }
 
 #[test]
@@ -66,7 +74,10 @@ fn cp_12_a_zip_that_is_there_stops_the_build_before_anything_is_written() {
     let world = rich();
     put(&world, "pack.zip", "mine");
     let run = sp(&world, &building(&["--zip"])).fails(1);
-    assert!(run.stderr.contains("pack.zip` is there already") && run.stderr.contains("`--force`"), "{run}");
+    assert!(
+        run.stderr.contains("pack.zip` is there already") && run.stderr.contains("`--force`"),
+        "{run}"
+    );
     assert!(!world.path("work/pack").exists(), "nothing was written");
     assert_eq!(read(&world, "pack.zip"), "mine");
     build(&world, &["--zip", "--force"]);

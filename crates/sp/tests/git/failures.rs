@@ -10,7 +10,10 @@ fn se_12_a_machine_without_git_is_told_so() {
     world.pack("team", &pack(&repo.url(), ""));
     world.set_env("PATH", "/nonexistent");
     let run = install(&world).fails(5);
-    assert!(run.stderr.contains("cannot run `git`") && run.stderr.contains("hint: install git"), "{run}");
+    assert!(
+        run.stderr.contains("cannot run `git`") && run.stderr.contains("hint: install git"),
+        "{run}"
+    );
 }
 
 #[test]
@@ -21,7 +24,8 @@ fn se_05_a_server_that_demands_a_password_fails_at_once_and_asks_nobody() {
     world.pack("team", &pack(&http.url("shared"), ""));
     let run = install(&world).fails(5);
     assert!(
-        run.stderr.contains("cannot reach the repository") && run.stderr.contains("check the address and your access"),
+        run.stderr.contains("cannot reach the repository")
+            && run.stderr.contains("check the address and your access"),
         "{run}"
     );
     assert!(!world.path("sink").exists());
@@ -49,7 +53,10 @@ fn se_12_an_unreachable_port_is_an_error_of_the_environment() {
     for scheme in ["git", "http"] {
         world.pack("team", &pack(&format!("{scheme}://127.0.0.1:{port}/shared"), ""));
         let run = install(&world).fails(5);
-        assert!(run.stderr.contains("cannot reach the repository") && run.stderr.contains("--offline"), "{run}");
+        assert!(
+            run.stderr.contains("cannot reach the repository") && run.stderr.contains("--offline"),
+            "{run}"
+        );
     }
 }
 
@@ -59,7 +66,10 @@ fn se_12_one_failing_import_of_several_installs_nothing() {
     let repo = shared(&world);
     repo.commit("one");
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    world.pack("team", &pack(&repo.url(), &format!("  - {{repo: 'git://127.0.0.1:{port}/x', include: ['**']}}\n")));
+    world.pack(
+        "team",
+        &pack(&repo.url(), &format!("  - {{repo: 'git://127.0.0.1:{port}/x', include: ['**']}}\n")),
+    );
     install(&world).fails(5);
     assert!(!world.path("sink").exists());
 }
@@ -96,7 +106,13 @@ fn install_through(world: &World, daemon: &Daemon, port: u16) -> Run {
             if stopped.load(Ordering::SeqCst) {
                 return;
             }
-            relay_one(client, &server, Meddling::StallAfter(usize::MAX), &stopped, &AtomicUsize::new(0));
+            relay_one(
+                client,
+                &server,
+                Meddling::StallAfter(usize::MAX),
+                &stopped,
+                &AtomicUsize::new(0),
+            );
         }
     });
     let run = install(world);
@@ -134,7 +150,13 @@ fn se_01_a_kill_of_sp_and_git_together_leaves_nothing_that_hinders_the_next_run(
     let repo = shared(&world);
     let (daemon, relay, mut child) = stalled_install(&world, &repo);
     let group = format!("-{}", child.id());
-    assert!(std::process::Command::new("kill").args(["-KILL", "--", &group]).status().unwrap().success());
+    assert!(
+        std::process::Command::new("kill")
+            .args(["-KILL", "--", &group])
+            .status()
+            .unwrap()
+            .success()
+    );
     child.wait().unwrap();
     let port = close(relay);
     install_through(&world, &daemon, port).ok();
@@ -162,7 +184,12 @@ fn se_12_a_damaged_cache_is_a_clear_error_and_clean_mends_it() {
                 if path.ends_with(".pack") && matches!(entry, Entry::File(..)) {
                     let path = world.path("home/.skillpack/cache/git").join(path);
                     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
-                    std::fs::File::options().write(true).open(&path).unwrap().set_len(keep).unwrap();
+                    std::fs::File::options()
+                        .write(true)
+                        .open(&path)
+                        .unwrap()
+                        .set_len(keep)
+                        .unwrap();
                 }
             }
             let run = install_into(&world, "sink2", &[]).fails(5);

@@ -48,11 +48,17 @@ fn sp_35_a_branch_advances_on_the_next_install_and_a_commit_does_not() {
     std::fs::remove_dir_all(repo.path().join("tools/deploy")).unwrap();
     let new = repo.commit("two");
     install(&world).ok();
-    assert_eq!((text(&world, "team__tools__review/notes"), commits(&world)), ("new".into(), vec![new]));
+    assert_eq!(
+        (text(&world, "team__tools__review/notes"), commits(&world)),
+        ("new".into(), vec![new])
+    );
     assert_eq!(folders(&world, "sink"), ["team__tools__review"]);
     world.pack("team", &at(&repo.url(), &old));
     install(&world).ok();
-    assert_eq!((text(&world, "team__tools__review/notes"), commits(&world)), ("old".into(), vec![old]));
+    assert_eq!(
+        (text(&world, "team__tools__review/notes"), commits(&world)),
+        ("old".into(), vec![old])
+    );
 }
 
 #[test]
@@ -81,7 +87,10 @@ fn sp_35_only_the_blobs_of_selected_skills_are_fetched() {
     world.sp(&["show", "team"]).ok();
     assert_eq!(cached_blobs(&world, &repo), BTreeSet::new(), "to show needs trees only");
     install(&world).ok();
-    let wanted = ids(&repo, &["tools/review/SKILL.md", "tools/review/scripts/run.sh", "tools/deploy/SKILL.md"]);
+    let wanted = ids(
+        &repo,
+        &["tools/review/SKILL.md", "tools/review/scripts/run.sh", "tools/deploy/SKILL.md"],
+    );
     assert_eq!(cached_blobs(&world, &repo), wanted);
 }
 
@@ -131,7 +140,10 @@ fn sp_35_offline_without_a_first_install_is_a_clear_error() {
     world.pack("team", &pack(&daemon.url("shared"), ""));
     world.sp(&["show", "team"]).ok();
     let run = install_into(&world, "sink", &["--offline"]).fails(5);
-    assert!(run.stderr.contains("files of") && run.stderr.contains("`--offline`"), "only the trees are here: {run}");
+    assert!(
+        run.stderr.contains("files of") && run.stderr.contains("`--offline`"),
+        "only the trees are here: {run}"
+    );
 }
 
 #[test]
@@ -254,10 +266,16 @@ fn sp_35_another_repository_around_or_in_the_environment_makes_no_difference() {
     install(&world).ok();
     let path = world.path("sink").display().to_string();
     world
-        .sp_in("git/bystander", &["install", "team", "--agent", "custom", "--path", &path, "--root", "../../home/repo"])
+        .sp_in(
+            "git/bystander",
+            &["install", "team", "--agent", "custom", "--path", &path, "--root", "../../home/repo"],
+        )
         .ok();
     assert_eq!(folders(&world, "sink"), ["team__tools__deploy", "team__tools__review"]);
-    assert!((world.files("home/repo"), world.files("git")) == before, "no repository was written to");
+    assert!(
+        (world.files("home/repo"), world.files("git")) == before,
+        "no repository was written to"
+    );
 }
 
 #[test]
@@ -271,7 +289,8 @@ fn sp_35_several_repositories_are_imported_at_once() {
     }
     let daemon = Daemon::start(&world.path("git"));
     for number in 0..10 {
-        yaml += &format!("- {{repo: '{}', include: ['**']}}\n", daemon.url(&format!("repo{number}")));
+        yaml +=
+            &format!("- {{repo: '{}', include: ['**']}}\n", daemon.url(&format!("repo{number}")));
     }
     world.pack("team", &yaml);
     install(&world).ok();

@@ -1,5 +1,9 @@
 //! Imports from real repositories over real transports.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make and break files and processes by hand")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests make and break files and processes by hand"
+)]
 
 mod failures;
 mod fetching;
@@ -76,13 +80,24 @@ fn caches(world: &World) -> Vec<PathBuf> {
 fn cached_blobs(world: &World, repo: &Repo) -> BTreeSet<String> {
     let dirs = caches(world);
     assert_eq!(dirs.len(), 1, "{dirs:?}");
-    let list =
-        repo.git(&["--git-dir", &dirs[0].display().to_string(), "cat-file", "--batch-all-objects", "--batch-check"]);
-    list.lines().filter(|line| line.contains(" blob ")).map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+    let list = repo.git(&[
+        "--git-dir",
+        &dirs[0].display().to_string(),
+        "cat-file",
+        "--batch-all-objects",
+        "--batch-check",
+    ]);
+    list.lines()
+        .filter(|line| line.contains(" blob "))
+        .map(|line| line.split(' ').next().unwrap().to_owned())
+        .collect()
 }
 
 fn ids(repo: &Repo, paths: &[&str]) -> BTreeSet<String> {
-    paths.iter().map(|path| repo.git(&["rev-parse", &format!("HEAD:{path}")]).trim().to_owned()).collect()
+    paths
+        .iter()
+        .map(|path| repo.git(&["rev-parse", &format!("HEAD:{path}")]).trim().to_owned())
+        .collect()
 }
 
 /// What every git that we support must bring about.
@@ -95,14 +110,22 @@ fn main_scenarios(world: &World) {
     let daemon = Daemon::start(&world.path("git"));
     let http = HttpServer::start(&world.path("git"));
     for (number, url) in
-        [repo.url(), repo.path().display().to_string(), daemon.url("shared"), http.url("shared")].iter().enumerate()
+        [repo.url(), repo.path().display().to_string(), daemon.url("shared"), http.url("shared")]
+            .iter()
+            .enumerate()
     {
-        for (git_ref, commit) in [("v1", &first), ("main", &second), (&first[..9], &first), (&second, &second)] {
+        for (git_ref, commit) in
+            [("v1", &first), ("main", &second), (&first[..9], &first), (&second, &second)]
+        {
             world.pack("team", &at(url, git_ref));
             install_into(world, &format!("sink{number}"), &[]).ok();
             assert_eq!(commits(world).last(), Some(commit), "{url} {git_ref}");
         }
-        assert_eq!(folders(world, &format!("sink{number}")), ["team__tools__deploy", "team__tools__review"], "{url}");
+        assert_eq!(
+            folders(world, &format!("sink{number}")),
+            ["team__tools__deploy", "team__tools__review"],
+            "{url}"
+        );
     }
     world.pack("team", &at(&daemon.url("shared"), "main"));
     drop(daemon);

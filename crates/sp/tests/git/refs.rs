@@ -6,13 +6,17 @@ use super::*;
 fn sp_09_executable_bits_are_kept_and_no_others() {
     let world = world!();
     let repo = shared(&world);
-    std::fs::set_permissions(repo.path().join("tools/review/scripts/run.sh"), PermissionsExt::from_mode(0o777))
-        .unwrap();
+    std::fs::set_permissions(
+        repo.path().join("tools/review/scripts/run.sh"),
+        PermissionsExt::from_mode(0o777),
+    )
+    .unwrap();
     repo.commit("one");
     world.pack("team", &pack(&repo.url(), ""));
     install(&world).ok();
     let mode = |path: &str| {
-        world.path("sink/team__tools__review").join(path).metadata().unwrap().permissions().mode() & 0o7777
+        world.path("sink/team__tools__review").join(path).metadata().unwrap().permissions().mode()
+            & 0o7777
     };
     assert_eq!(mode("scripts/run.sh") & 0o7133, 0o111, "{:o}", mode("scripts/run.sh"));
     assert_eq!(mode("SKILL.md") & 0o7133, 0, "{:o}", mode("SKILL.md"));
@@ -68,7 +72,10 @@ fn sp_10_a_tag_wins_over_a_branch_of_its_name_with_a_warning() {
     world.pack("team", &at(&repo.url(), "stable"));
     let run = install(&world).ok();
     assert_eq!(commits(&world), [tagged]);
-    assert!(run.stderr.contains("has a tag and a branch called `stable`: the tag is used"), "{run}");
+    assert!(
+        run.stderr.contains("has a tag and a branch called `stable`: the tag is used"),
+        "{run}"
+    );
 }
 
 #[test]

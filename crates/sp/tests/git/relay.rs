@@ -30,7 +30,8 @@ impl Relay {
                 if stop.load(Ordering::SeqCst) {
                     return;
                 }
-                let (server, stop, stalled) = (server.clone(), Arc::clone(&stop), Arc::clone(&stalled));
+                let (server, stop, stalled) =
+                    (server.clone(), Arc::clone(&stop), Arc::clone(&stalled));
                 std::thread::spawn(move || relay_one(client, &server, meddling, &stop, &stalled));
             }
         });
@@ -44,7 +45,10 @@ impl Relay {
     pub(super) fn wait_until_stalled(&self) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while self.stalled.load(Ordering::SeqCst) == 0 {
-            assert!(Instant::now() < deadline, "the transfer never came to the point where it stalls");
+            assert!(
+                Instant::now() < deadline,
+                "the transfer never came to the point where it stalls"
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -76,7 +80,8 @@ pub(super) fn relay_one(
     let mut server = TcpStream::connect(server).unwrap();
     write!(server, "{:04x}", request.len() + 4).unwrap();
     server.write_all(&request).unwrap();
-    let (mut from_client, mut to_server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    let (mut from_client, mut to_server) =
+        (client.try_clone().unwrap(), server.try_clone().unwrap());
     std::thread::spawn(move || {
         let _ = std::io::copy(&mut from_client, &mut to_server);
         let _ = to_server.shutdown(Shutdown::Write);

@@ -31,7 +31,11 @@ fn se_04_a_pack_file_of_a_gigabyte_is_refused_cheaply() {
     file.set_len(1 << 30).unwrap();
     let cost = cost(&world, &["install", "bad", "--agent", "custom", "--path", &sink(&world)]);
     assert_eq!(cost.code, Some(3), "{}", cost.stderr);
-    assert!(cost.stderr.contains("1073741824 bytes") && cost.stderr.contains("--limit yaml-bytes="), "{}", cost.stderr);
+    assert!(
+        cost.stderr.contains("1073741824 bytes") && cost.stderr.contains("--limit yaml-bytes="),
+        "{}",
+        cost.stderr
+    );
     assert!(cost.memory < MEMORY, "{} KiB", cost.memory);
 }
 
@@ -51,7 +55,10 @@ fn sp_15_a_pattern_made_to_backtrack_is_harmless() {
     world.skill(&long);
     let evil = format!("{}b", "*a".repeat(90));
     let worse = format!("{}b", "**a".repeat(90));
-    world.pack("bad", &format!("name: bad\ninclude: ['{evil}', '{worse}', '{}']\n", "**/*".repeat(60)));
+    world.pack(
+        "bad",
+        &format!("name: bad\ninclude: ['{evil}', '{worse}', '{}']\n", "**/*".repeat(60)),
+    );
     refused(&world, 3, "SP-17");
 }
 
@@ -61,8 +68,12 @@ fn se_04_a_remote_file_over_the_limit_is_refused_and_the_limit_named() {
     let repo = remote(&world);
     repo.write("tools/x/big", vec![b'x'; 1000]);
     repo.commit("one");
-    let run =
-        refused_with(&world, &["--limit", "file-bytes=999"], 3, "`big` has 1000 bytes, more than the limit of 999");
+    let run = refused_with(
+        &world,
+        &["--limit", "file-bytes=999"],
+        3,
+        "`big` has 1000 bytes, more than the limit of 999",
+    );
     assert!(run.stderr.contains("`--limit file-bytes=<number>`"), "{run}");
     install_with(&world, "bad", &["--limit", "file-bytes=1000"]).ok();
 }
@@ -82,7 +93,12 @@ fn se_04_a_remote_skill_over_the_limit_of_bytes_is_refused() {
     let repo = remote(&world);
     repo.write("tools/x/a", [b'a'; 600]).write("tools/x/b", [b'b'; 600]);
     repo.commit("one");
-    let run = refused_with(&world, &["--limit", "skill-bytes=1200"], 3, "its files have more than 1200 bytes together");
+    let run = refused_with(
+        &world,
+        &["--limit", "skill-bytes=1200"],
+        3,
+        "its files have more than 1200 bytes together",
+    );
     assert!(run.stderr.contains("`--limit skill-bytes=<number>`"), "{run}");
     install_with(&world, "bad", &["--limit", "skill-bytes=1300"]).ok();
 }
@@ -95,7 +111,8 @@ fn se_04_a_remote_skill_with_too_many_entries_is_refused_and_the_limit_named() {
         repo.write(&format!("tools/x/{number}"), "x");
     }
     repo.commit("one");
-    let run = refused_with(&world, &["--limit", "skill-entries=20"], 3, "more than 20 files and folders");
+    let run =
+        refused_with(&world, &["--limit", "skill-entries=20"], 3, "more than 20 files and folders");
     assert!(run.stderr.contains("--limit skill-entries="), "{run}");
     install_with(&world, "bad", &["--limit", "skill-entries=21"]).ok();
 }
@@ -125,9 +142,15 @@ fn se_04_a_local_skill_over_each_limit_is_refused_and_the_limit_named() {
         ("depth=2", "2 folders deep"),
     ] {
         let run = refused_with(&world, &["--limit", limit], 3, words);
-        assert!(run.stderr.contains(&format!("--limit {}=", limit.split('=').next().unwrap())), "{run}");
+        assert!(
+            run.stderr.contains(&format!("--limit {}=", limit.split('=').next().unwrap())),
+            "{run}"
+        );
     }
-    std::fs::File::create(world.repo().join("skills/evil/sparse")).unwrap().set_len(1 << 40).unwrap();
+    std::fs::File::create(world.repo().join("skills/evil/sparse"))
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
     refused_cheaply(&world, "1099511627776 bytes");
 }
 
@@ -136,7 +159,12 @@ fn se_04_a_repository_with_too_many_entries_is_refused() {
     let world = guarded();
     let repo = remote(&world);
     repo.commit("one");
-    let run = refused_with(&world, &["--limit", "repo-entries=2"], 3, "has more than 2 files and folders");
+    let run = refused_with(
+        &world,
+        &["--limit", "repo-entries=2"],
+        3,
+        "has more than 2 files and folders",
+    );
     assert!(run.stderr.contains("--limit repo-entries="), "{run}");
 }
 
@@ -144,7 +172,8 @@ fn se_04_a_repository_with_too_many_entries_is_refused() {
 fn se_04_a_tree_that_unfolds_without_end_is_refused() {
     let world = guarded();
     let repo = remote(&world);
-    let mut level = tree(&repo, &[("100644 blob", &repo.blob(b"---\nname: x\n---\n"), b"SKILL.md")]);
+    let mut level =
+        tree(&repo, &[("100644 blob", &repo.blob(b"---\nname: x\n---\n"), b"SKILL.md")]);
     for _ in 0..10 {
         let names: Vec<String> = (0..10).map(|number| number.to_string()).collect();
         let entries: Vec<(&str, &str, &[u8])> =
@@ -164,7 +193,12 @@ fn se_04_more_bytes_from_git_than_the_limit_are_refused_and_the_limit_named() {
         repo.commit("one");
         repo.git(&["config", "uploadpack.allowFilter", filter]);
         for _ in 0..2 {
-            let run = refused_with(&world, &["--limit", "git-pack-bytes=100000"], 3, "sends more than 100000 bytes");
+            let run = refused_with(
+                &world,
+                &["--limit", "git-pack-bytes=100000"],
+                3,
+                "sends more than 100000 bytes",
+            );
             assert!(run.stderr.contains("`--limit git-pack-bytes=<bytes>`"), "{run}");
         }
         let left: Vec<String> = world

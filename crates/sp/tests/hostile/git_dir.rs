@@ -39,7 +39,11 @@ fn se_03_git_folders_of_a_zip_are_refused_by_bag_get_and_context_unzip() {
         }
         let world = world!();
         let config = format!("context-pack/{name}/config");
-        std::fs::write(world.path("home/x.zip"), zip(&[("context-pack/pack.json", b"{}"), (&config, CONFIG)])).unwrap();
+        std::fs::write(
+            world.path("home/x.zip"),
+            zip(&[("context-pack/pack.json", b"{}"), (&config, CONFIG)]),
+        )
+        .unwrap();
         let before = everything(&world);
         let run = world.sp_in("home", &["context", "unzip", "x.zip", "out"]).fails(3);
         assert!(run.stderr.contains(WORDS) && run.stderr.contains(shown), "{name:?}: {run}");
@@ -55,16 +59,21 @@ fn se_03_git_folders_of_a_commit_are_refused_in_every_spelling_and_depth() {
             let repo = remote(&world);
             let (skill, config) = (repo.blob(SKILL), repo.blob(CONFIG));
             let mut evil = raw_tree(&repo, &[("100644", &config, b"config")]);
-            evil = raw_tree(&repo, &[("100644", &skill, b"SKILL.md"), ("40000", &evil, name.as_bytes())]);
+            evil = raw_tree(
+                &repo,
+                &[("100644", &skill, b"SKILL.md"), ("40000", &evil, name.as_bytes())],
+            );
             if deep {
-                evil = raw_tree(&repo, &[("100644", &skill, b"SKILL.md"), ("40000", &evil, b"deep")]);
+                evil =
+                    raw_tree(&repo, &[("100644", &skill, b"SKILL.md"), ("40000", &evil, b"deep")]);
             }
             let tools = raw_tree(&repo, &[("40000", &evil, b"x")]);
             commit_root(&repo, &raw_tree(&repo, &[("40000", &tools, b"tools")]));
             let before = everything(&world);
             // A server may refuse to hand the plain ones out.
             let run = install(&world, "bad");
-            let is_refused = run.code == Some(3) && run.stderr.contains(WORDS) && run.stderr.contains(shown);
+            let is_refused =
+                run.code == Some(3) && run.stderr.contains(WORDS) && run.stderr.contains(shown);
             assert!(is_refused || run.code == Some(5), "{name:?}: {run}");
             unchanged(&before, &world, name);
         }
@@ -105,7 +114,10 @@ fn sp_34_a_plain_git_folder_of_a_local_skill_is_passed_over_and_other_spellings_
             assert!(run.stderr.contains(&shown), "{run}");
             for (command, code) in [("check", 1), ("audit", 3)] {
                 let run = world.sp(&[command, "skills/evil", "--format", "json"]).fails(code);
-                assert!(run.stdout.contains(WORDS) && run.stdout.contains("SE-03"), "{command} {name:?}: {run}");
+                assert!(
+                    run.stdout.contains(WORDS) && run.stdout.contains("SE-03"),
+                    "{command} {name:?}: {run}"
+                );
             }
             std::fs::remove_dir_all(folder).unwrap();
         }
@@ -144,20 +156,44 @@ fn sp_09_trees_with_duplicate_entries_or_slashes_in_names_are_refused_whole() {
     let (skill, other) = (repo.blob(SKILL), repo.blob(b"other"));
     let folder = raw_tree(&repo, &[("100644", &other, b"y")]);
     let cases: [(&str, Entries<'_>, &str); 7] = [
-        ("two files", vec![("100644", &skill, b"SKILL.md"), ("100644", &other, b"SKILL.md")], "two entries"),
-        ("the same twice", vec![("100644", &skill, b"SKILL.md"), ("100644", &skill, b"SKILL.md")], "two entries"),
         (
-            "a file and a folder",
-            vec![("100644", &skill, b"SKILL.md"), ("100644", &other, b"a"), ("40000", &folder, b"a")],
+            "two files",
+            vec![("100644", &skill, b"SKILL.md"), ("100644", &other, b"SKILL.md")],
             "two entries",
         ),
-        ("a path", vec![("100644", &skill, b"SKILL.md"), ("100644", &other, b"a/b")], "which git does not allow"),
         (
-            "a path into a folder",
-            vec![("100644", &skill, b"SKILL.md"), ("40000", &folder, b"a"), ("100644", &other, b"a/z")],
+            "the same twice",
+            vec![("100644", &skill, b"SKILL.md"), ("100644", &skill, b"SKILL.md")],
+            "two entries",
+        ),
+        (
+            "a file and a folder",
+            vec![
+                ("100644", &skill, b"SKILL.md"),
+                ("100644", &other, b"a"),
+                ("40000", &folder, b"a"),
+            ],
+            "two entries",
+        ),
+        (
+            "a path",
+            vec![("100644", &skill, b"SKILL.md"), ("100644", &other, b"a/b")],
             "which git does not allow",
         ),
-        ("this folder", vec![("100644", &skill, b"SKILL.md"), ("40000", &folder, b".")], "which git does not allow"),
+        (
+            "a path into a folder",
+            vec![
+                ("100644", &skill, b"SKILL.md"),
+                ("40000", &folder, b"a"),
+                ("100644", &other, b"a/z"),
+            ],
+            "which git does not allow",
+        ),
+        (
+            "this folder",
+            vec![("100644", &skill, b"SKILL.md"), ("40000", &folder, b".")],
+            "which git does not allow",
+        ),
         (
             "the folder above",
             vec![("100644", &skill, b"SKILL.md"), ("40000", &folder, b"..")],

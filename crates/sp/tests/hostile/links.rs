@@ -35,7 +35,9 @@ fn sp_09_link_out_of_the_repo_is_refused() {
 fn sp_09_link_out_through_another_link_is_refused() {
     let world = guarded();
     let repo = remote(&world);
-    repo.link("tools/x/innocent", "../../lib/step/canary").link("lib/step", "up").link("lib/up", "../..");
+    repo.link("tools/x/innocent", "../../lib/step/canary")
+        .link("lib/step", "up")
+        .link("lib/up", "../..");
     repo.commit("one");
     refused(&world, 3, "leads out of the repository");
 }
@@ -68,7 +70,10 @@ fn sp_09_link_cycles_in_a_remote_are_refused() {
         }
         repo.commit("one");
         let run = refused(&world, 3, "cannot be installed");
-        assert!(run.stderr.contains("circle") || run.stderr.contains("leads back"), "{links:?}: {run}");
+        assert!(
+            run.stderr.contains("circle") || run.stderr.contains("leads back"),
+            "{links:?}: {run}"
+        );
     }
 }
 
@@ -86,8 +91,14 @@ fn sp_09_links_that_stay_inside_the_repo_become_regular_files() {
     let world = guarded();
     let repo = remote(&world);
     repo.write("shared/lib/run.sh", "echo hi\n").write("shared/text", "words");
-    std::fs::set_permissions(repo.path().join("shared/lib/run.sh"), PermissionsExt::from_mode(0o755)).unwrap();
-    repo.link("tools/x/one", "two").link("tools/x/two", "../../hop/three").link("hop/three", "../shared/text");
+    std::fs::set_permissions(
+        repo.path().join("shared/lib/run.sh"),
+        PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    repo.link("tools/x/one", "two")
+        .link("tools/x/two", "../../hop/three")
+        .link("hop/three", "../shared/text");
     repo.link("tools/x/lib", "../../hop/lib").link("hop/lib", "../shared/lib").link("tools/y", "x");
     repo.commit("one");
     import(&world, &repo.url(), "tools/x");
@@ -161,14 +172,20 @@ fn sp_38_a_link_inside_an_installed_folder_is_never_followed() {
         symlink(world.path("canary"), &inside).unwrap();
         install(&world, "good").ok();
         assert_eq!(world.files("canary"), canary);
-        assert!(!world.files("sink/good__good").values().any(|entry| matches!(entry, Entry::Link(_))));
+        assert!(
+            !world.files("sink/good__good").values().any(|entry| matches!(entry, Entry::Link(_)))
+        );
         let _ = std::fs::remove_dir_all(&inside);
         let _ = std::fs::remove_file(&inside);
         symlink(world.path("canary"), &inside).unwrap();
         world.sp(&["uninstall", "good", "--agent", "custom", "--path", &sink(&world)]).ok();
         assert_eq!(world.files("canary"), canary);
         world.sp(&["clean"]).ok();
-        assert_eq!(world.files("canary"), canary, "the trash holds a link, and it is not followed either");
+        assert_eq!(
+            world.files("canary"),
+            canary,
+            "the trash holds a link, and it is not followed either"
+        );
         install(&world, "good").ok();
     }
 }

@@ -12,7 +12,11 @@ fn sp_21_fifos_sockets_and_devices_in_a_local_skill_are_refused_unopened() {
         ("socket", &|path| drop(UnixListener::bind(path).unwrap())),
         ("device", &|path| {
             // Only root may make a device; a link to one is followed to the same end.
-            let made = Command::new("mknod").arg(path).args(["c", "1", "5"]).stderr(Stdio::null()).status();
+            let made = Command::new("mknod")
+                .arg(path)
+                .args(["c", "1", "5"])
+                .stderr(Stdio::null())
+                .status();
             if !made.is_ok_and(|status| status.success()) {
                 symlink("/dev/zero", path).unwrap();
             }
@@ -50,13 +54,19 @@ fn se_06_setuid_setgid_sticky_and_world_writable_bits_are_dropped() {
     world.write("skills/good/tool", "x");
     world.write("skills/good/open/file", "x");
     let mode = |path: &str, mode: u32| {
-        std::fs::set_permissions(world.repo().join("skills/good").join(path), PermissionsExt::from_mode(mode)).unwrap();
+        std::fs::set_permissions(
+            world.repo().join("skills/good").join(path),
+            PermissionsExt::from_mode(mode),
+        )
+        .unwrap();
     };
     mode("tool", 0o6777);
     mode("open/file", 0o666);
     mode("open", 0o3777);
     install(&world, "good").ok();
-    let mode = |path: &str| world.path("sink/good__good").join(path).metadata().unwrap().permissions().mode() & 0o7022;
+    let mode = |path: &str| {
+        world.path("sink/good__good").join(path).metadata().unwrap().permissions().mode() & 0o7022
+    };
     assert_eq!((mode("tool"), mode("open"), mode("open/file")), (0, 0, 0));
     assert_eq!(world.files("sink/good__good")["tool"], Entry::File("x".into(), true));
 }

@@ -1,5 +1,9 @@
 //! Attacks: each is refused with its exit code, a sink keeps what it had, and nothing else is written.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make hostile files and processes by hand")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests make hostile files and processes by hand"
+)]
 
 mod bombs;
 mod git_dir;
@@ -54,7 +58,9 @@ fn install_with(world: &World, pack: &str, extra: &[&str]) -> Run {
 /// Everything but our own home, of which only the state counts.
 fn everything(world: &World) -> Files {
     let mut files = world.files("");
-    files.retain(|path, _| !path.starts_with("home/.skillpack") || path == "home/.skillpack/state.json");
+    files.retain(|path, _| {
+        !path.starts_with("home/.skillpack") || path == "home/.skillpack/state.json"
+    });
     files
 }
 
@@ -62,7 +68,10 @@ fn everything(world: &World) -> Files {
 fn unchanged(before: &Files, world: &World, what: &str) {
     let after = everything(world);
     let differs = |a: &Files, b: &Files| {
-        a.iter().filter(|(path, entry)| b.get(*path) != Some(entry)).map(|(path, _)| path.clone()).collect::<Vec<_>>()
+        a.iter()
+            .filter(|(path, entry)| b.get(*path) != Some(entry))
+            .map(|(path, _)| path.clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!((differs(before, &after), differs(&after, before)), (vec![], vec![]), "{what}");
 }
@@ -85,13 +94,20 @@ fn refused(world: &World, code: i32, words: &str) -> Run {
 
 /// The text as a double-quoted scalar, control characters escaped as YAML wants it.
 fn quoted(text: &str) -> String {
-    let plain = |c: char| if c.is_control() { format!("\\x{:02x}", u32::from(c)) } else { c.to_string() };
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").chars().map(plain).collect::<String>())
+    let plain =
+        |c: char| if c.is_control() { format!("\\x{:02x}", u32::from(c)) } else { c.to_string() };
+    format!(
+        "\"{}\"",
+        text.replace('\\', "\\\\").replace('"', "\\\"").chars().map(plain).collect::<String>()
+    )
 }
 
 fn import(world: &World, url: &str, include: &str) {
     let url = quoted(url);
-    world.pack("bad", &format!("name: bad\nimports:\n  - repo: {url}\n    include: ['{include}']\n"));
+    world.pack(
+        "bad",
+        &format!("name: bad\nimports:\n  - repo: {url}\n    include: ['{include}']\n"),
+    );
 }
 
 /// A repository with the good skill `tools/x`, imported whole by the pack `bad`.
@@ -129,7 +145,10 @@ fn commit_root(repo: &Repo, tree: &str) {
 fn raw_tree(repo: &Repo, entries: &[(&str, &str, &[u8])]) -> String {
     let mut bytes = Vec::new();
     for (mode, id, name) in entries {
-        let id: Vec<u8> = (0..id.len()).step_by(2).map(|at| u8::from_str_radix(&id[at..at + 2], 16).unwrap()).collect();
+        let id: Vec<u8> = (0..id.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&id[at..at + 2], 16).unwrap())
+            .collect();
         bytes.extend([mode.as_bytes(), b" ", name, b"\0", &id].concat());
     }
     repo.feed(&["hash-object", "-t", "tree", "-w", "--stdin", "--literally"], &bytes).trim().into()
@@ -146,7 +165,8 @@ fn cost(world: &World, args: &[&str]) -> Cost {
     let start = Instant::now();
     let mut command = world.command(args);
     let log = world.path("stderr.log");
-    let mut child = command.stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
+    let mut child =
+        command.stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut memory = 0;
     let end = loop {

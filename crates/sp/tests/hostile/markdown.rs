@@ -10,7 +10,10 @@ const SIZE: usize = 8 * MIB;
 
 /// The peak resident memory of `sp check` on a skill with this body, in bytes.
 fn peak_memory(world: &World, body: &str) -> usize {
-    world.write("skills/tidy/SKILL.md", format!("---\nname: tidy\ndescription: Tidies up.\n---\n{body}"));
+    world.write(
+        "skills/tidy/SKILL.md",
+        format!("---\nname: tidy\ndescription: Tidies up.\n---\n{body}"),
+    );
     let mut command = world.command(&["check", "skills/tidy"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
@@ -56,12 +59,18 @@ fn se_04_markdown_takes_at_most_four_times_its_size_in_memory() {
 fn se_04_markdown_that_nobody_wrote_is_reported_with_its_place() {
     let world = world!();
     let body = format!("Remove it.\n\n{}", "a\n".repeat(200_000));
-    world.write("skills/tidy/SKILL.md", format!("---\nname: tidy\ndescription: Tidies up.\n---\n{body}"));
+    world.write(
+        "skills/tidy/SKILL.md",
+        format!("---\nname: tidy\ndescription: Tidies up.\n---\n{body}"),
+    );
     let run = world.sp(&["check", "skills/tidy", "--format", "json"]).ok();
     assert!(run.stdout.contains("the Markdown from here on is not read"), "{run}");
     assert!(run.stdout.contains("SE-04"), "{run}");
     let deep = format!("Remove it.\n\n{}a\n", "> ".repeat(101));
-    world.write("skills/tidy/SKILL.md", format!("---\nname: tidy\ndescription: Tidies up.\n---\n{deep}"));
+    world.write(
+        "skills/tidy/SKILL.md",
+        format!("---\nname: tidy\ndescription: Tidies up.\n---\n{deep}"),
+    );
     let run = world.sp(&["audit", "skills/tidy"]);
     assert!(run.stdout.contains("SKILL.md:7:1") || run.stderr.contains("SKILL.md:7:1"), "{run}");
 }

@@ -32,7 +32,9 @@ fn sp_13_prefix_sep_and_name_that_lead_out_of_the_sink_are_refused() {
             refused(&world, 3, "SP-13");
         }
     }
-    for name in ["..", ".", "../canary", "a/b", "/canary", "'a\\b'", "\"a\\0b\"", "\"a\\nb\"", "' '"] {
+    for name in
+        ["..", ".", "../canary", "a/b", "/canary", "'a\\b'", "\"a\\0b\"", "\"a\\nb\"", "' '"]
+    {
         world.pack("bad", &format!("name: {name}\ninclude: [good]\n"));
         refused(&world, 3, "SP-1");
     }
@@ -50,7 +52,8 @@ fn sp_13_a_remote_folder_whose_name_no_file_system_should_hold_is_refused() {
     ] {
         let world = guarded();
         let repo = remote(&world);
-        let skill = tree(&repo, &[("100644 blob", &repo.blob(b"---\nname: x\n---\n"), b"SKILL.md")]);
+        let skill =
+            tree(&repo, &[("100644 blob", &repo.blob(b"---\nname: x\n---\n"), b"SKILL.md")]);
         commit_root(&repo, &tree(&repo, &[("040000 tree", &skill, name)]));
         world.pack(
             "bad",
@@ -89,7 +92,9 @@ fn sp_09_file_names_in_a_remote_skill_that_trick_a_file_system_are_refused() {
 
 #[test]
 fn sp_09_names_that_git_itself_refuses_are_refused_in_trees_made_by_hand() {
-    for name in [&b".git"[..], b"..", b".", b"../../../canary/SKILL.md", b"/canary/SKILL.md", b"a//b", b""] {
+    for name in
+        [&b".git"[..], b"..", b".", b"../../../canary/SKILL.md", b"/canary/SKILL.md", b"a//b", b""]
+    {
         let world = guarded();
         let repo = remote(&world);
         let (skill, evil) = (repo.blob(b"---\nname: x\n---\n"), repo.blob(b"evil"));
@@ -111,11 +116,17 @@ fn sp_34_a_git_folder_in_a_remote_is_no_place_for_skills() {
     let skill = raw_tree(&repo, &[("100644", &blob, b"SKILL.md")]);
     let hidden = raw_tree(&repo, &[("40000", &skill, b"evil")]);
     let tools = raw_tree(&repo, &[("40000", &hidden, b".git"), ("40000", &skill, b"x")]);
-    commit_root(&repo, &raw_tree(&repo, &[("40000", &hidden, b".git"), ("40000", &tools, b"tools")]));
+    commit_root(
+        &repo,
+        &raw_tree(&repo, &[("40000", &hidden, b".git"), ("40000", &tools, b"tools")]),
+    );
     import(&world, &repo.url(), "**");
     install(&world, "bad").ok();
     let installed = |path: &String| path.starts_with("bad") && !path.contains('/');
-    assert_eq!(world.files("sink").into_keys().filter(installed).collect::<Vec<_>>(), ["bad__tools__x"]);
+    assert_eq!(
+        world.files("sink").into_keys().filter(installed).collect::<Vec<_>>(),
+        ["bad__tools__x"]
+    );
 }
 
 #[test]
@@ -145,7 +156,14 @@ fn sp_02_a_skill_md_at_the_root_of_a_remote_is_passed_over_with_a_warning() {
     let run = install(&world, "bad").ok();
     assert!(run.stderr.contains("warning: ") && run.stderr.contains("SKILL.md"), "{run}");
     assert!(world.path("sink/bad__tools__x/SKILL.md").is_file());
-    assert_eq!(world.files("sink").keys().filter(|path| path.starts_with("bad") && !path.contains('/')).count(), 1);
+    assert_eq!(
+        world
+            .files("sink")
+            .keys()
+            .filter(|path| path.starts_with("bad") && !path.contains('/'))
+            .count(),
+        1
+    );
 }
 
 // Links.
@@ -171,11 +189,16 @@ fn sp_05_a_remote_name_that_is_not_utf_8_is_refused_where_it_is_selected_and_ign
     let world = guarded();
     let repo = remote(&world);
     let blob = repo.blob(b"---\nname: x\ndescription: x\n---\n");
-    let skill = tree(&repo, &[("100644 blob", &blob, b"SKILL.md"), ("100644 blob", &blob, b"caf\xe9")]);
+    let skill =
+        tree(&repo, &[("100644 blob", &blob, b"SKILL.md"), ("100644 blob", &blob, b"caf\xe9")]);
     let good = tree(&repo, &[("100644 blob", &blob, b"SKILL.md")]);
     let tools = tree(
         &repo,
-        &[("040000 tree", &good, b"good"), ("040000 tree", &good, b"n\xe9"), ("040000 tree", &skill, b"x")],
+        &[
+            ("040000 tree", &good, b"good"),
+            ("040000 tree", &good, b"n\xe9"),
+            ("040000 tree", &skill, b"x"),
+        ],
     );
     commit_root(&repo, &tree(&repo, &[("040000 tree", &tools, b"tools")]));
     refused(&world, 3, "caf\\xe9");
@@ -185,13 +208,19 @@ fn sp_05_a_remote_name_that_is_not_utf_8_is_refused_where_it_is_selected_and_ign
 
 #[test]
 fn se_03_twins_by_case_or_unicode_form_in_a_remote_skill_are_refused() {
-    for (one, other) in
-        [("README.md", "readme.md"), ("caf\u{e9}", "cafe\u{301}"), ("\u{212a}", "k"), ("Stra\u{df}e", "STRASSE")]
-    {
+    for (one, other) in [
+        ("README.md", "readme.md"),
+        ("caf\u{e9}", "cafe\u{301}"),
+        ("\u{212a}", "k"),
+        ("Stra\u{df}e", "STRASSE"),
+    ] {
         let world = guarded();
         let repo = remote(&world);
         let blob = repo.blob(b"x");
-        commit_skill(&repo, &[("100644 blob", &blob, one.as_bytes()), ("100644 blob", &blob, other.as_bytes())]);
+        commit_skill(
+            &repo,
+            &[("100644 blob", &blob, one.as_bytes()), ("100644 blob", &blob, other.as_bytes())],
+        );
         refused(&world, 3, "are one name where case or Unicode form does not count");
     }
 }
@@ -202,7 +231,10 @@ fn se_03_a_folder_and_a_file_that_are_twins_are_refused() {
     let repo = remote(&world);
     let blob = repo.blob(b"x");
     let dir = tree(&repo, &[("100644 blob", &blob, b"inner")]);
-    commit_skill(&repo, &[("120000 blob", &repo.blob(b"Data"), b"data"), ("040000 tree", &dir, b"Data")]);
+    commit_skill(
+        &repo,
+        &[("120000 blob", &repo.blob(b"Data"), b"data"), ("040000 tree", &dir, b"Data")],
+    );
     refused(&world, 3, "are one name where case or Unicode form does not count");
 }
 
@@ -212,7 +244,10 @@ fn sp_19_two_remote_skills_that_are_one_folder_are_refused() {
     let repo = remote(&world);
     let skill = tree(&repo, &[("100644 blob", &repo.blob(b"---\nname: x\n---\n"), b"SKILL.md")]);
     for (one, other) in [("review", "Review"), ("caf\u{e9}", "cafe\u{301}")] {
-        let tools = tree(&repo, &[("040000 tree", &skill, one.as_bytes()), ("040000 tree", &skill, other.as_bytes())]);
+        let tools = tree(
+            &repo,
+            &[("040000 tree", &skill, one.as_bytes()), ("040000 tree", &skill, other.as_bytes())],
+        );
         commit_root(&repo, &tree(&repo, &[("040000 tree", &tools, b"tools")]));
         refused(&world, 3, "would both be installed as");
     }
@@ -222,12 +257,18 @@ fn sp_19_two_remote_skills_that_are_one_folder_are_refused() {
 fn se_08_escapes_and_bidi_characters_of_a_remote_are_shown_escaped() {
     let world = guarded();
     let repo = remote(&world);
-    let skill = tree(&repo, &[("100644 blob", &repo.blob(b"---\nname: \"x\\e[31m\"\n---\n"), b"SKILL.md")]);
-    let tools =
-        tree(&repo, &[("040000 tree", &skill, "a\u{202e}b".as_bytes()), ("040000 tree", &skill, b"c\x1b[31md")]);
+    let skill =
+        tree(&repo, &[("100644 blob", &repo.blob(b"---\nname: \"x\\e[31m\"\n---\n"), b"SKILL.md")]);
+    let tools = tree(
+        &repo,
+        &[("040000 tree", &skill, "a\u{202e}b".as_bytes()), ("040000 tree", &skill, b"c\x1b[31md")],
+    );
     commit_root(&repo, &tree(&repo, &[("040000 tree", &tools, b"tools")]));
-    let commands: [&[&str]; 3] =
-        [&["show", "bad"], &["show", "bad", "--format", "plain"], &["install", "bad", "--agent", "codex", "--dry-run"]];
+    let commands: [&[&str]; 3] = [
+        &["show", "bad"],
+        &["show", "bad", "--format", "plain"],
+        &["install", "bad", "--agent", "codex", "--dry-run"],
+    ];
     for args in commands {
         let run = world.sp(args);
         let said = format!("{}{}", run.stdout, run.stderr);

@@ -6,7 +6,10 @@ use super::*;
 fn with_open_umask(world: &World, dir: &str, args: &[&str]) -> Run {
     let plain = world.command(args);
     let mut command = Command::new("sh");
-    command.args(["-c", "umask 000; exec \"$@\"", "sh"]).arg(plain.get_program()).args(plain.get_args());
+    command
+        .args(["-c", "umask 000; exec \"$@\"", "sh"])
+        .arg(plain.get_program())
+        .args(plain.get_args());
     command.current_dir(world.path(dir)).env_clear().stdin(Stdio::null());
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     world.run(command)
@@ -32,11 +35,21 @@ fn se_07_the_home_is_private_under_umask_000_and_what_is_installed_has_ordinary_
     repo.commit("one");
     world.pack(
         "good",
-        &format!("name: good\ninclude: [good]\nimports:\n  - {{repo: '{}', include: ['**']}}\n", repo.url()),
+        &format!(
+            "name: good\ninclude: [good]\nimports:\n  - {{repo: '{}', include: ['**']}}\n",
+            repo.url()
+        ),
     );
     std::fs::create_dir_all(world.path("home/notes")).unwrap();
     std::fs::write(world.path("home/notes/a.md"), "---\nurl: https://docs.example.com/a\ntitle: Retries of webhooks\nkind: docs\ncaptured_at: 2026-04-02\n---\n\nA sender repeats every delivery that was not answered in time.\n\n- Use a limit of ten attempts for every webhook.\n- Add jitter to the pause between two deliveries.\n").unwrap();
-    let about = ["--name", "Shop", "--description", "A service that delivers webhooks to shops.", "--out", "out"];
+    let about = [
+        "--name",
+        "Shop",
+        "--description",
+        "A service that delivers webhooks to shops.",
+        "--out",
+        "out",
+    ];
     let commands: [&[&str]; 7] = [
         &["install", "good", "--agent", "custom", "--path", &sink(&world)],
         &["check"],
@@ -103,7 +116,10 @@ fn se_03_a_sink_in_or_around_skillpacks_own_directories_is_refused() {
             let path = world.path(path).display().to_string();
             let args = [&["install", "good", "--agent", "custom", "--path", &path], extra].concat();
             let run = world.sp(&args).fails(1);
-            assert!(run.stderr.contains(words) && run.stderr.contains("lie inside one another"), "{path}: {run}");
+            assert!(
+                run.stderr.contains(words) && run.stderr.contains("lie inside one another"),
+                "{path}: {run}"
+            );
             unchanged(&before, &world, &path);
         }
     }
@@ -114,7 +130,16 @@ fn se_03_a_sink_in_or_around_skillpacks_own_directories_is_refused() {
     assert!(run.stderr.contains("Skillpack's own directory"), "{run}");
     // Agents read skills inside of the repository, and beside Skillpack's own directory.
     for path in ["home/repo/.claude/skills", "home/.skillpack-other", "home/repo/packs-of-others"] {
-        world.sp(&["install", "good", "--agent", "custom", "--path", &world.path(path).display().to_string()]).ok();
+        world
+            .sp(&[
+                "install",
+                "good",
+                "--agent",
+                "custom",
+                "--path",
+                &world.path(path).display().to_string(),
+            ])
+            .ok();
     }
     world.sp(&["install", "good", "--agent", "claude", "--scope", "project"]).ok();
 }
@@ -141,7 +166,9 @@ fn se_03_a_package_of_skills_is_not_installed_into_skillpacks_own_directory() {
     std::fs::create_dir(world.path("project")).unwrap();
     let before = everything(&world);
     let path = world.path("home/.skillpack/store").display().to_string();
-    let run = world.sp_in("project", &["pkg", "install", &package, "--agent", "custom", "--path", &path]).fails(1);
+    let run = world
+        .sp_in("project", &["pkg", "install", &package, "--agent", "custom", "--path", &path])
+        .fails(1);
     assert!(run.stderr.contains("Skillpack's own directory"), "{run}");
     unchanged(&before, &world, "pkg install");
 }

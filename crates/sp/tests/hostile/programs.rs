@@ -6,7 +6,11 @@ use super::*;
 fn tripwire(world: &mut World) -> PathBuf {
     let (bin, log) = (world.path("bin"), world.path("git-was-started"));
     std::fs::create_dir_all(&bin).unwrap();
-    std::fs::write(bin.join("git"), format!("#!/bin/sh\necho \"$@\" >> '{}'\nexit 1\n", log.display())).unwrap();
+    std::fs::write(
+        bin.join("git"),
+        format!("#!/bin/sh\necho \"$@\" >> '{}'\nexit 1\n", log.display()),
+    )
+    .unwrap();
     std::fs::set_permissions(bin.join("git"), PermissionsExt::from_mode(0o755)).unwrap();
     world.set_env("PATH", &format!("{}:/usr/bin:/bin", bin.display()));
     log
@@ -129,8 +133,11 @@ fn se_05_a_redirect_to_a_file_is_not_followed() {
 fn trap(world: &World, name: &str) -> String {
     let path = world.path("traps").join(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(&path, format!("#!/bin/sh\ntouch '{}'\nexit 0\n", world.path("marks").join(name).display()))
-        .unwrap();
+    std::fs::write(
+        &path,
+        format!("#!/bin/sh\ntouch '{}'\nexit 0\n", world.path("marks").join(name).display()),
+    )
+    .unwrap();
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     path.display().to_string()
 }
@@ -183,9 +190,17 @@ fn booby_trap(world: &World, repo: &Repo) {
     for key in PROGRAMS {
         repo.git(&["config", key, &trap(world, key)]);
     }
-    for command in
-        ["upload-pack", "ls-remote", "fetch", "ls-tree", "cat-file", "config", "init", "rev-parse", "update-ref"]
-    {
+    for command in [
+        "upload-pack",
+        "ls-remote",
+        "fetch",
+        "ls-tree",
+        "cat-file",
+        "config",
+        "init",
+        "rev-parse",
+        "update-ref",
+    ] {
         repo.git(&["config", &format!("alias.{command}"), &format!("!{}", trap(world, command))]);
     }
     repo.git(&["config", "protocol.ext.allow", "always"]);
@@ -196,7 +211,8 @@ fn booby_trap(world: &World, repo: &Repo) {
 fn se_05_hooks_of_a_remote_never_run() {
     let world = guarded();
     let repo = remote(&world);
-    repo.write("tools/x/data.evil", "as it is\n").write(".gitattributes", "*.evil filter=evil diff=evil merge=evil\n");
+    repo.write("tools/x/data.evil", "as it is\n")
+        .write(".gitattributes", "*.evil filter=evil diff=evil merge=evil\n");
     repo.commit("one");
     booby_trap(&world, &repo);
     for url in [repo.path().display().to_string(), repo.url(), "../../git/remote/.git".into()] {
@@ -205,7 +221,10 @@ fn se_05_hooks_of_a_remote_never_run() {
         world.sp(&["show", "bad"]).ok();
         assert_eq!(world.files("marks"), Files::new(), "{url}");
     }
-    assert_eq!(world.files("sink/bad__tools__x")["data.evil"], Entry::File("as it is\n".into(), false));
+    assert_eq!(
+        world.files("sink/bad__tools__x")["data.evil"],
+        Entry::File("as it is\n".into(), false)
+    );
     let _ = Command::new("git")
         .args(["status"])
         .current_dir(repo.path())
@@ -248,7 +267,10 @@ fn se_05_a_hostile_partial_clone_never_fetches_from_elsewhere() {
             repo.git(&["config", key, value]);
         }
         let blob = repo.git(&["rev-parse", "HEAD:tools/x/gone"]);
-        std::fs::remove_file(repo.path().join(".git/objects").join(&blob[..2]).join(blob[2..].trim())).unwrap();
+        std::fs::remove_file(
+            repo.path().join(".git/objects").join(&blob[..2]).join(blob[2..].trim()),
+        )
+        .unwrap();
         import(&world, &repo.path().display().to_string(), "tools/**");
         refused(&world, 5, "cannot fetch");
         assert_eq!(world.files("marks"), Files::new());
@@ -270,12 +292,16 @@ fn sp_09_lfs_pointers_filters_and_export_ignore_change_no_byte() {
     repo.write(".gitattributes", attributes).write("tools/x/.gitattributes", attributes);
     repo.git(&["add", ".gitattributes", "tools/x/.gitattributes"]);
     repo.git(&["commit", "--quiet", "-m", "two"]);
-    let config = format!("[filter \"lfs\"]\n\tsmudge = {0}\n\tprocess = {0}\n\trequired = true\n", trap(&world, "lfs"));
+    let config = format!(
+        "[filter \"lfs\"]\n\tsmudge = {0}\n\tprocess = {0}\n\trequired = true\n",
+        trap(&world, "lfs")
+    );
     std::fs::create_dir_all(world.path("marks")).unwrap();
     std::fs::write(world.home().join(".gitconfig"), config).unwrap();
     world.set_env("GIT_ATTR_SOURCE", "HEAD");
     install(&world, "bad").ok();
-    let read = |path: &str| std::fs::read_to_string(world.path("sink/bad__tools__x").join(path)).unwrap();
+    let read =
+        |path: &str| std::fs::read_to_string(world.path("sink/bad__tools__x").join(path)).unwrap();
     assert_eq!(
         (read("model.bin"), read("unix.txt"), read("private"), read("id")),
         (pointer.into(), "a\nb\n".into(), "kept".into(), "$Id$\n".into())
@@ -294,16 +320,26 @@ fn sp_09_a_submodule_in_a_selected_skill_is_refused_and_elsewhere_ignored() {
         world.path("pwned").display()
     );
     let good = tree(&repo, &[("100644 blob", &skill, b"SKILL.md")]);
-    let x = tree(&repo, &[("100644 blob", &skill, b"SKILL.md"), ("160000 commit", &"1".repeat(40), b"vendor")]);
+    let x = tree(
+        &repo,
+        &[("100644 blob", &skill, b"SKILL.md"), ("160000 commit", &"1".repeat(40), b"vendor")],
+    );
     let tools = tree(
         &repo,
-        &[("040000 tree", &good, b"good"), ("160000 commit", &"2".repeat(40), b"sub"), ("040000 tree", &x, b"x")],
+        &[
+            ("040000 tree", &good, b"good"),
+            ("160000 commit", &"2".repeat(40), b"sub"),
+            ("040000 tree", &x, b"x"),
+        ],
     );
     commit_root(
         &repo,
         &tree(
             &repo,
-            &[("100644 blob", &repo.blob(modules.as_bytes()), b".gitmodules"), ("040000 tree", &tools, b"tools")],
+            &[
+                ("100644 blob", &repo.blob(modules.as_bytes()), b".gitmodules"),
+                ("040000 tree", &tools, b"tools"),
+            ],
         ),
     );
     refused(&world, 3, "`vendor` is a submodule");

@@ -4,7 +4,8 @@ use super::*;
 
 const TOKEN: &str = "CANARY-2b7e151628aed2a6";
 /// `user:CANARY-2b7e151628aed2a6` in Base64, and the token alone as a user.
-const BASE64: [&str; 2] = ["dXNlcjpDQU5BUlktMmI3ZTE1MTYyOGFlZDJhNg==", "Q0FOQVJZLTJiN2UxNTE2MjhhZWQyYTY6"];
+const BASE64: [&str; 2] =
+    ["dXNlcjpDQU5BUlktMmI3ZTE1MTYyOGFlZDJhNg==", "Q0FOQVJZLTJiN2UxNTE2MjhhZWQyYTY6"];
 
 /// Every needle that gives the token away.
 fn gives_away(text: &str) -> bool {
@@ -15,7 +16,10 @@ fn gives_away(text: &str) -> bool {
 
 #[track_caller]
 fn silent(run: &Run) {
-    assert!(!gives_away(&run.stdout) && !gives_away(&run.stderr), "the token is in the output: {run}");
+    assert!(
+        !gives_away(&run.stdout) && !gives_away(&run.stderr),
+        "the token is in the output: {run}"
+    );
 }
 
 /// Nothing in the world but the pack file, in which its author wrote it, has the token.
@@ -72,7 +76,9 @@ fn watch_command_lines(world: &World, stop: &AtomicBool) -> BTreeSet<String> {
 
 #[test]
 fn se_07_a_token_in_a_url_is_used_and_never_written_or_printed() {
-    for (credentials, base64) in [(format!("user:{TOKEN}"), BASE64[0]), (TOKEN.to_owned(), BASE64[1])] {
+    for (credentials, base64) in
+        [(format!("user:{TOKEN}"), BASE64[0]), (TOKEN.to_owned(), BASE64[1])]
+    {
         let mut world = guarded();
         remote(&world).commit("one");
         let log = noting_git(&mut world);
@@ -139,9 +145,15 @@ fn se_07_a_token_in_a_line_that_is_shown_because_it_is_wrong_is_masked() {
         format!("name: bad\nimports:\n- {{repo: '{url}', ref: 'a..b', include: ['**']}}\n"),
         format!("name: bad\nimports:\n- {{repo: '{url}'}}\n"),
         format!("name: bad\nimports:\n- {{rep: '{url}', include: ['**']}}\n"),
-        format!("name: bad\nimports:\n- repo: http://user:{TOKEN}@example.invalid/x\n  include: ['**']\n"),
-        format!("name: bad\nimports:\n- repo: ftp://user:{TOKEN}@example.invalid/x\n  include: ['**']\n"),
-        format!("name: bad\nimports:\n- repo: ftp://{TOKEN}@example.invalid/x\n  include: ['**']\n"),
+        format!(
+            "name: bad\nimports:\n- repo: http://user:{TOKEN}@example.invalid/x\n  include: ['**']\n"
+        ),
+        format!(
+            "name: bad\nimports:\n- repo: ftp://user:{TOKEN}@example.invalid/x\n  include: ['**']\n"
+        ),
+        format!(
+            "name: bad\nimports:\n- repo: ftp://{TOKEN}@example.invalid/x\n  include: ['**']\n"
+        ),
         format!("name: bad\nimports:\n- repo: {url}\n  repo: {url}\n  include: ['**']\n"),
         format!("name: bad\nimports: {url}\n"),
         format!("{url}\n"),
@@ -149,7 +161,8 @@ fn se_07_a_token_in_a_line_that_is_shown_because_it_is_wrong_is_masked() {
     ] {
         world.pack("bad", &pack);
         for format in ["human", "plain", "json"] {
-            let run = world.sp(&["install", "bad", "--agent", "codex", "--format", format, "--dry-run"]);
+            let run =
+                world.sp(&["install", "bad", "--agent", "codex", "--format", format, "--dry-run"]);
             assert!(
                 !gives_away(&run.stdout) && !gives_away(&run.stderr),
                 "with {pack}the token is in the output: {run}"

@@ -15,7 +15,15 @@ fn contested() -> World {
     let foreign = world.path("foreign");
     std::fs::create_dir(&foreign).unwrap();
     // One folder is the same as ours to the last byte: `sp` would delete it, and not keep it.
-    assert!(Command::new("cp").arg("-a").arg(world.path("sink/team__a")).arg(&foreign).status().unwrap().success());
+    assert!(
+        Command::new("cp")
+            .arg("-a")
+            .arg(world.path("sink/team__a"))
+            .arg(&foreign)
+            .status()
+            .unwrap()
+            .success()
+    );
     for folder in ["team__b", "team__c", "other"] {
         std::fs::create_dir(foreign.join(folder)).unwrap();
         std::fs::write(foreign.join(folder).join("SKILL.md"), "foreign").unwrap();
@@ -50,7 +58,12 @@ fn se_01_a_sink_that_is_swapped_for_a_link_during_the_change_never_leads_to_a_fo
         assert_eq!(world.files("foreign"), foreign, "round {round}: {run}");
         assert_eq!(stages(&world, "foreign"), [""; 0], "round {round}: {run}");
         assert_eq!(stages(&world, "sink"), [""; 0], "round {round}: {run}");
-        let installed = world.files("sink").keys().filter(|path| path.starts_with("team__")).count();
-        assert!([0, 6].contains(&installed), "round {round}: torn: {:?}\n{run}", world.files("sink"));
+        let installed =
+            world.files("sink").keys().filter(|path| path.starts_with("team__")).count();
+        assert!(
+            [0, 6].contains(&installed),
+            "round {round}: torn: {:?}\n{run}",
+            world.files("sink")
+        );
     }
 }

@@ -6,9 +6,12 @@ use sp_tree::Digest;
 /// A package of nodes, each an id and what it says, with an edge from each to the next.
 pub(crate) fn package_of_knowledge(name: &str, version: &str, nodes: &[(&str, &str)]) -> Vec<u8> {
     let node = |(id, said): &(&str, &str)| json!({"id": id, "type": "fact", "content": said, "activation": 1.0});
-    let edges = nodes.windows(2).map(|pair| json!({"from": pair[0].0, "to": pair[1].0, "type": "relates_to"}));
+    let edges = nodes
+        .windows(2)
+        .map(|pair| json!({"from": pair[0].0, "to": pair[1].0, "type": "relates_to"}));
     let nodes: Vec<Value> = nodes.iter().map(node).collect();
-    let graph = json!({"format": "ctxpkg-graph-v2", "nodes": nodes, "edges": edges.collect::<Vec<_>>()});
+    let graph =
+        json!({"format": "ctxpkg-graph-v2", "nodes": nodes, "edges": edges.collect::<Vec<_>>()});
     let content = format!(r#"{{"context_graph":{graph}}}"#);
     let hash = Digest::of(content.as_bytes()).hex();
     let sha256 = Digest::of(format!("{name}:{version}:{hash}").as_bytes()).hex();

@@ -5,7 +5,9 @@ use sp_tree::{Digest, RelPath};
 
 /// A package of skills. What ends with `.sh` may be executed.
 pub(crate) fn package_of_skills(name: &str, version: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
-    let file = |(path, bytes): &(&str, &[u8])| (RelPath::new(path).unwrap(), path.ends_with(".sh"), bytes.to_vec());
+    let file = |(path, bytes): &(&str, &[u8])| {
+        (RelPath::new(path).unwrap(), path.ends_with(".sh"), bytes.to_vec())
+    };
     let files: Vec<_> = files.iter().map(file).collect();
     let content = format!("{{\"documents\":{}}}", sp_formats::package::write_documents(&files));
     let hash = Digest::of(content.as_bytes()).hex();

@@ -31,7 +31,10 @@ fn mc_03_nothing_is_changed_unless_that_was_allowed() {
         let refused = server.try_call(tool, wanted(&plan));
         assert_eq!(refused["isError"], true);
         let says = refused["content"][0]["text"].as_str().unwrap();
-        assert!(says.contains("nothing may be changed") && says.contains("--allow-write"), "{says}");
+        assert!(
+            says.contains("nothing may be changed") && says.contains("--allow-write"),
+            "{says}"
+        );
     }
     assert!(!world.path(SINK).exists());
 }
@@ -56,16 +59,21 @@ fn mc_03_a_plan_that_is_not_true_any_more_is_refused() {
     let world = with_pack();
     let mut server = serve(&world, &["--allow-write"]);
     let plan = server.call("plan_install", what());
-    world.write("skills/review/SKILL.md", "---\nname: review\ndescription: Other.\n---\n\nOther.\n");
+    world
+        .write("skills/review/SKILL.md", "---\nname: review\ndescription: Other.\n---\n\nOther.\n");
     let refused = server.try_call("install", wanted(&plan));
     assert_eq!(refused["isError"], true);
-    assert!(refused["content"][0]["text"].as_str().unwrap().contains("this is not what was shown"), "{refused}");
+    assert!(
+        refused["content"][0]["text"].as_str().unwrap().contains("this is not what was shown"),
+        "{refused}"
+    );
     assert!(!world.path(SINK).join("team__review").exists());
     for plan in [json!({"plan": "yes"}), json!({"plan": ""}), json!({"plan": null}), json!({})] {
         assert_eq!(server.try_call("install", wanted(&plan))["isError"], true, "{plan}");
     }
     for path in ["packs/team.yaml", "team.yaml", "../repo/packs/team.yml"] {
-        let refused = server.try_call("plan_install", json!({"packs": [path], "agents": ["claude"]}));
+        let refused =
+            server.try_call("plan_install", json!({"packs": [path], "agents": ["claude"]}));
         assert!(refused["content"][0]["text"].as_str().unwrap().contains("is a path"), "{refused}");
     }
 }

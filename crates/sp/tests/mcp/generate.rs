@@ -71,7 +71,10 @@ fn cp_17_a_generated_pack_is_what_the_build_writes_byte_for_byte() {
     let mut written = BTreeMap::new();
     for entry in std::fs::read_dir(world.repo().join("context-pack")).unwrap() {
         let path = entry.unwrap().path();
-        written.insert(path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap());
+        written.insert(
+            path.file_name().unwrap().to_string_lossy().into_owned(),
+            std::fs::read(&path).unwrap(),
+        );
     }
     assert_eq!(files(&generated), written);
 }
@@ -80,10 +83,15 @@ fn cp_17_a_generated_pack_is_what_the_build_writes_byte_for_byte() {
 fn cp_17_a_generation_tells_how_far_it_is() {
     let world = with_notes(40);
     let mut server = serve(&world, &[]);
-    let params = json!({"name": "generate_pack", "arguments": brief(), "_meta": {"progressToken": "t-1"}});
+    let params =
+        json!({"name": "generate_pack", "arguments": brief(), "_meta": {"progressToken": "t-1"}});
     let result = server.result("tools/call", params);
     assert_ne!(result["isError"], true, "{result}");
-    let told: Vec<Value> = server.aside().into_iter().filter(|one| one["method"] == "notifications/progress").collect();
+    let told: Vec<Value> = server
+        .aside()
+        .into_iter()
+        .filter(|one| one["method"] == "notifications/progress")
+        .collect();
     assert!(!told.is_empty());
     let mut last = 0.0;
     for one in &told {
@@ -99,7 +107,8 @@ fn cp_17_a_generation_that_is_cancelled_ends_soon_and_leaves_nothing() {
     let world = with_notes(1_500);
     let mut server = serve(&world, &[]);
     server.initialize("2025-11-25");
-    let params = json!({"name": "generate_pack", "arguments": brief(), "_meta": {"progressToken": 1}});
+    let params =
+        json!({"name": "generate_pack", "arguments": brief(), "_meta": {"progressToken": 1}});
     let id = server.send("tools/call", params);
     while server.read().unwrap()["method"] != "notifications/progress" {}
     server.notify("notifications/cancelled", json!({"requestId": id}));
@@ -115,24 +124,40 @@ fn cp_17_packs_are_resources_and_their_prompts_prompts() {
     let world = with_notes(6);
     world.sp(BUILD).ok();
     let mut server = serve(&world, &[]);
-    let listed = server.result("resources/list", json!({}))["resources"].as_array().unwrap().clone();
-    let packs: Vec<&str> = texts(&listed, "uri").into_iter().filter(|uri| uri.starts_with("context-pack://")).collect();
+    let listed =
+        server.result("resources/list", json!({}))["resources"].as_array().unwrap().clone();
+    let packs: Vec<&str> = texts(&listed, "uri")
+        .into_iter()
+        .filter(|uri| uri.starts_with("context-pack://"))
+        .collect();
     assert!(packs.iter().any(|uri| uri.ends_with("/pack.json")), "{packs:?}");
     for uri in &packs {
         let name = uri.rsplit('/').next().unwrap();
-        assert_eq!(bytes(&mut server, uri), std::fs::read(world.repo().join("context-pack").join(name)).unwrap());
+        assert_eq!(
+            bytes(&mut server, uri),
+            std::fs::read(world.repo().join("context-pack").join(name)).unwrap()
+        );
     }
-    let templates = server.result("resources/templates/list", json!({}))["resourceTemplates"].clone();
+    let templates =
+        server.result("resources/templates/list", json!({}))["resourceTemplates"].clone();
     let templates = templates.as_array().unwrap();
     for scheme in ["skill://", "context-pack://", "ctxpkg://"] {
-        assert!(texts(templates, "uriTemplate").iter().any(|uri| uri.starts_with(scheme)), "{templates:?}");
+        assert!(
+            texts(templates, "uriTemplate").iter().any(|uri| uri.starts_with(scheme)),
+            "{templates:?}"
+        );
     }
     let prompts = server.result("prompts/list", json!({}))["prompts"].as_array().unwrap().clone();
     assert!(prompts.len() >= 2, "{prompts:?}");
     let name = prompts[0]["name"].as_str().unwrap();
     let prompt = server.result("prompts/get", json!({"name": name}));
     assert_eq!(prompt["messages"][0]["role"], "user");
-    assert!(prompt["messages"][0]["content"]["text"].as_str().unwrap().contains("How do I deliver webhooks?"));
+    assert!(
+        prompt["messages"][0]["content"]["text"]
+            .as_str()
+            .unwrap()
+            .contains("How do I deliver webhooks?")
+    );
     assert_eq!(server.error("prompts/get", json!({"name": "no such"})), -32602);
 }
 

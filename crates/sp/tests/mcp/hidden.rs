@@ -57,7 +57,10 @@ fn mc_04_a_file_that_hides_something_comes_as_bytes_and_says_so() {
     assert!(contents.get("text").is_none(), "{contents}");
     assert_eq!(contents["_meta"]["skillpack/hidden"][0], "3:19");
     assert_eq!(contents["mimeType"], "text/markdown");
-    assert_eq!(bytes(&mut server, uri), std::fs::read(world.repo().join("skills/trap/SKILL.md")).unwrap());
+    assert_eq!(
+        bytes(&mut server, uri),
+        std::fs::read(world.repo().join("skills/trap/SKILL.md")).unwrap()
+    );
     let plain = server.result("resources/read", json!({"uri": "skill://repo/trap/notes.md"}));
     assert_eq!(plain["contents"][0]["text"], "Nothing here.\n");
     assert!(plain["contents"][0].get("_meta").is_none());
@@ -69,12 +72,19 @@ fn mc_02_names_and_errors_hide_nothing_and_an_entry_says_that_it_does() {
     world.write(&format!("skills/trap/re{TAGS}f.md"), "x\n");
     let mut server = serve(&world, &[]);
     let inside = server.result("resources/directory/read", json!({"uri": "skill://repo/trap"}));
-    let names: Vec<&str> =
-        inside["resources"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = inside["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
     assert!(names.iter().all(|name| is_clean(name)), "{names:?}");
     let listed = server.result("skills/list", json!({}));
     let entry = &listed["skills"][0];
-    assert!(entry["frontmatter"]["description"].as_str().unwrap().contains(TAGS), "hosts hold it against the file");
+    assert!(
+        entry["frontmatter"]["description"].as_str().unwrap().contains(TAGS),
+        "hosts hold it against the file"
+    );
     assert_eq!(entry["_meta"]["skillpack/hidden"], 1);
     for (method, params) in [
         ("prompts/get", json!({"name": "x\u{202e}y"})),

@@ -34,7 +34,12 @@ fn mc_02_digests_hold_over_http() {
     let server = start(&world, &[]);
     let client = server.client(None);
     let skills = client.result("skills/list", json!({}));
-    for file in skills["skills"].as_array().unwrap().iter().flat_map(|skill| skill["resources"].as_array().unwrap()) {
+    for file in skills["skills"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|skill| skill["resources"].as_array().unwrap())
+    {
         let read = client.result("resources/read", json!({"uri": file["uri"]}));
         assert_eq!(file["digest"], sha256(&bytes_of(&read["contents"][0])));
     }
@@ -70,8 +75,12 @@ fn mc_05_only_this_machine_by_its_own_name_without_a_token() {
     let ask = |headers: &[(&str, &str)]| client.post(headers, body.as_bytes()).status;
     assert_eq!(ask(&[]), 200);
     assert_eq!(ask(&[("origin", "http://localhost:3000")]), 200);
-    for origin in ["https://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1.evil.example:80"]
-    {
+    for origin in [
+        "https://evil.example",
+        "null",
+        "http://localhost.evil.example",
+        "http://127.0.0.1.evil.example:80",
+    ] {
         assert_eq!(ask(&[("origin", origin)]), 403, "{origin}");
     }
     for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example"] {
@@ -92,10 +101,19 @@ fn mc_05_a_token_opens_it_and_nothing_else_does() {
     let client = server.client(Some(TOKEN));
     assert_eq!(client.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
-    assert_eq!(client.post(&[("host", "sp.example")], body.as_bytes()).status, 200, "with a token any name will do");
+    assert_eq!(
+        client.post(&[("host", "sp.example")], body.as_bytes()).status,
+        200,
+        "with a token any name will do"
+    );
     let small = [("authorization", format!("bearer {TOKEN}"))];
-    let small: Vec<(&str, &str)> = small.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    assert_eq!(server.client(None).post(&small, body.as_bytes()).status, 200, "a scheme is written in any case");
+    let small: Vec<(&str, &str)> =
+        small.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    assert_eq!(
+        server.client(None).post(&small, body.as_bytes()).status,
+        200,
+        "a scheme is written in any case"
+    );
     assert_eq!(client.post(&[("origin", "https://evil.example")], body.as_bytes()).status, 403);
 }
 
@@ -118,9 +136,15 @@ fn mc_05_bodies_and_methods_have_limits() {
     let client = server.client(None);
     let huge = vec![b' '; 5 * 1024 * 1024];
     assert_eq!(client.post(&[], &huge).status, 413);
-    for (body, code) in [(&b"nonsense"[..], -32700), (b"", -32600), (b"{}", -32600), (b"[]", -32600)] {
+    for (body, code) in
+        [(&b"nonsense"[..], -32700), (b"", -32600), (b"{}", -32600), (b"[]", -32600)]
+    {
         let answer = client.post(&[], body);
-        assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!(code)), "{answer:?}");
+        assert_eq!(
+            (answer.status, &answer.json()["error"]["code"]),
+            (400, &json!(code)),
+            "{answer:?}"
+        );
     }
     assert_eq!(client.ask("GET /mcp", &[], b"").status, 405);
     assert_eq!(client.ask("DELETE /mcp", &[], b"").status, 405);
@@ -133,11 +157,14 @@ fn mc_01_the_stateless_revision_has_no_handshake_over_http() {
     let world = two_skills();
     let server = start(&world, &[]);
     let client = server.client(None);
-    let introduction =
-        json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+    let introduction = json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
     for params in [json!({}), introduction] {
         let answer = client.send("initialize", params);
-        assert_eq!((answer.status, &answer.json()["error"]["code"]), (404, &json!(-32601)), "{answer:?}");
+        assert_eq!(
+            (answer.status, &answer.json()["error"]["code"]),
+            (404, &json!(-32601)),
+            "{answer:?}"
+        );
     }
     let missing = client.answer("resources/read", json!({"uri": "skill://repo/none/SKILL.md"}));
     assert_eq!(missing["error"]["data"]["uri"], "skill://repo/none/SKILL.md");

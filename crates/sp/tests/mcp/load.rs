@@ -15,7 +15,10 @@ fn some_skills() -> World {
     let world = world!();
     for number in 0..40 {
         world.skill(&format!("group-{}/skill-{number}", number % 4));
-        world.write(&format!("skills/group-{}/skill-{number}/notes.md", number % 4), "Notes.\n".repeat(200));
+        world.write(
+            &format!("skills/group-{}/skill-{number}/notes.md", number % 4),
+            "Notes.\n".repeat(200),
+        );
     }
     world
 }
@@ -44,7 +47,14 @@ fn mc_05_clients_that_hang_up_in_the_middle_leave_nothing_behind() {
     server.client(None).result("tools/list", json!({}));
     let idle = server.descriptors();
     let search = json!({"name": "search", "arguments": {"query": "skill notes"}});
-    let cuts = [Cut::Asking(0), Cut::Asking(10), Cut::Asking(60), Cut::Asking(99), Cut::Waiting, Cut::Reading];
+    let cuts = [
+        Cut::Asking(0),
+        Cut::Asking(10),
+        Cut::Asking(60),
+        Cut::Asking(99),
+        Cut::Waiting,
+        Cut::Reading,
+    ];
     for cut in cuts {
         // Nobody waits for another, as a crowd that is gone at once.
         let mut gone = Vec::new();

@@ -14,9 +14,16 @@ fn mc_07_the_python_client_gets_what_it_asks_for_over_stdio_and_http() {
         .env("CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop"))
         .output()
         .unwrap();
-    let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let told = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(output.status.success() && told.contains("all went well"), "{told}");
     for way in ["stdio, auto", "stdio, 2025-11-25", "http, auto", "http, 2025-11-25"] {
-        assert!(told.contains(&format!("ok    python, {way}: has skills to the byte")), "{way}: {told}");
+        assert!(
+            told.contains(&format!("ok    python, {way}: has skills to the byte")),
+            "{way}: {told}"
+        );
     }
 }

@@ -10,7 +10,10 @@ fn mc_01_the_stateless_revision_needs_no_handshake() {
     let mut server = serve(&world, &[]);
     let told = server.result("server/discover", json!({}));
     assert_eq!(told["supportedVersions"], json!(["2025-06-18", "2025-11-25", "2026-07-28"]));
-    assert_eq!(told["capabilities"]["extensions"]["io.modelcontextprotocol/skills"], json!({"directoryRead": true}));
+    assert_eq!(
+        told["capabilities"]["extensions"]["io.modelcontextprotocol/skills"],
+        json!({"directoryRead": true})
+    );
     assert_eq!(told["capabilities"]["resources"], json!({}), "no subscriptions are promised");
     for (method, params) in [
         ("tools/list", json!({})),
@@ -25,7 +28,10 @@ fn mc_01_the_stateless_revision_needs_no_handshake() {
         let result = server.result(method, params);
         assert_eq!(result["resultType"], "complete", "{method}");
         assert!(result["ttlMs"].is_u64(), "{method}: {result}");
-        assert!(["public", "private"].contains(&result["cacheScope"].as_str().unwrap()), "{method}");
+        assert!(
+            ["public", "private"].contains(&result["cacheScope"].as_str().unwrap()),
+            "{method}"
+        );
     }
     assert_eq!(server.hang_up().code(), Some(0));
 }
@@ -44,7 +50,11 @@ fn mc_01_older_revisions_introduce_themselves() {
         server.result("ping", json!({}));
     }
     let mut server = serve(&world, &[]);
-    assert_eq!(server.initialize("2024-01-01")["protocolVersion"], "2025-11-25", "the newest with a handshake");
+    assert_eq!(
+        server.initialize("2024-01-01")["protocolVersion"],
+        "2025-11-25",
+        "the newest with a handshake"
+    );
 }
 
 #[test]
@@ -54,22 +64,37 @@ fn mc_01_a_revision_that_is_not_spoken_is_refused_with_those_that_are() {
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2031-01-01",
         "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {}});
-    let message = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"_meta": meta}});
+    let message =
+        json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"_meta": meta}});
     server.write_line(&message.to_string());
     let error = server.wait_for(7)["error"].clone();
-    assert_eq!(error["data"]["supported"], json!(["2025-06-18", "2025-11-25", "2026-07-28"]), "{error}");
+    assert_eq!(
+        error["data"]["supported"],
+        json!(["2025-06-18", "2025-11-25", "2026-07-28"]),
+        "{error}"
+    );
 }
 
 #[test]
 fn mc_06_methods_that_are_not_declared_are_not_answered() {
     let world = two_skills();
     let mut server = serve(&world, &[]);
-    for method in ["completion/complete", "logging/setLevel", "resources/subscribe", "tasks/list", "no/such", "ping"] {
+    for method in [
+        "completion/complete",
+        "logging/setLevel",
+        "resources/subscribe",
+        "tasks/list",
+        "no/such",
+        "ping",
+    ] {
         assert_eq!(server.error(method, json!({})), -32601, "{method}");
     }
     let mut older = serve(&world, &[]);
     older.initialize("2025-11-25");
     let reference = json!({"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": "b"}});
     assert_eq!(older.error("completion/complete", reference), -32601);
-    assert_eq!(older.error("resources/subscribe", json!({"uri": "skill://repo/review/SKILL.md"})), -32601);
+    assert_eq!(
+        older.error("resources/subscribe", json!({"uri": "skill://repo/review/SKILL.md"})),
+        -32601
+    );
 }

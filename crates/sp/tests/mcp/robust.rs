@@ -24,7 +24,12 @@ fn mc_01_lines_that_are_no_messages_are_answered_as_json_rpc_asks() {
         assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
         assert_eq!(answer.get("id").cloned().unwrap_or_default(), id, "{line}: {answer}");
     }
-    for silent in ["", "   ", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/whatever\",\"params\":7}", "\r"] {
+    for silent in [
+        "",
+        "   ",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/whatever\",\"params\":7}",
+        "\r",
+    ] {
         server.write_line(silent);
     }
     assert_eq!(server.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
@@ -56,7 +61,9 @@ fn mc_05_a_client_that_hangs_up_gets_what_it_asked_for_and_leaves_nobody_behind(
         world.skill(&format!("skill-{number}"));
     }
     let mut server = serve(&world, &[]);
-    let ids: Vec<u64> = (0..20).map(|_| server.send("tools/call", json!({"name": "check", "arguments": {}}))).collect();
+    let ids: Vec<u64> = (0..20)
+        .map(|_| server.send("tools/call", json!({"name": "check", "arguments": {}})))
+        .collect();
     assert_eq!(server.hang_up().code(), Some(0));
     for id in ids {
         let answer = server.wait_for(id);

@@ -27,7 +27,10 @@ fn run(world: &World, input: impl AsRef<[u8]>) -> Vec<Value> {
     let mut command = world.command(&["mcp"]);
     command.stdin(std::fs::File::open(&file).unwrap());
     let run = world.run(command).ok();
-    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {line}"))).collect()
+    run.stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {line}")))
+        .collect()
 }
 
 /// How many responses there are for each ID; those without one are under `null`.
@@ -50,7 +53,11 @@ fn mc_01_every_request_has_its_response_before_the_process_exits() {
             0 => request(id, "tools/list", &json!({})),
             1 => request(id, "skills/list", &json!({})),
             2 => request(id, "no/such/method", &json!({})),
-            3 => request(id, "tools/call", &json!({"name": "search", "arguments": {"query": "deploy"}})),
+            3 => request(
+                id,
+                "tools/call",
+                &json!({"name": "search", "arguments": {"query": "deploy"}}),
+            ),
             4 => request(id, "resources/read", &json!({"uri": "skill://repo/review/SKILL.md"})),
             // It has an ID, but is no request.
             _ => format!("{{\"id\":{id}}}"),
@@ -67,7 +74,8 @@ fn mc_01_every_request_has_its_response_before_the_process_exits() {
     malformed += 1;
 
     let responses = responses_by_id(&run(&world, input));
-    let mut expected: BTreeMap<String, usize> = (1..=REQUESTS).map(|id| (id.to_string(), 1)).collect();
+    let mut expected: BTreeMap<String, usize> =
+        (1..=REQUESTS).map(|id| (id.to_string(), 1)).collect();
     expected.insert("null".into(), malformed);
     assert_eq!(responses, expected);
 }
@@ -110,8 +118,12 @@ fn mc_01_messages_before_the_handshake_do_not_end_the_session() {
     ];
     let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let answers = run(&world, input);
-    let by_id =
-        |id: u64| answers.iter().find(|answer| answer["id"] == id).unwrap_or_else(|| panic!("no answer to {id}"));
+    let by_id = |id: u64| {
+        answers
+            .iter()
+            .find(|answer| answer["id"] == id)
+            .unwrap_or_else(|| panic!("no answer to {id}"))
+    };
     assert_eq!(answers.len(), 5, "{answers:?}");
     assert_eq!(by_id(1)["error"]["code"], -32602);
     assert_eq!(by_id(2)["result"], json!({}));
@@ -125,9 +137,17 @@ fn mc_01_requests_that_share_an_id_have_a_response_each() {
     let world = two_skills();
     let line = request(7, "skills/list", &json!({}));
     // Whether the second comes while the first is in progress is not known here; both are answered either way.
-    let answers = run(&world, format!("{line}\n{line}\n{}\n", request(8, "tools/list", &json!({}))));
-    assert_eq!(responses_by_id(&answers), BTreeMap::from([("7".into(), 2), ("8".into(), 1)]), "{answers:?}");
-    assert!(answers.iter().any(|answer| answer["id"] == 7 && answer["result"]["skills"].is_array()), "{answers:?}");
+    let answers =
+        run(&world, format!("{line}\n{line}\n{}\n", request(8, "tools/list", &json!({}))));
+    assert_eq!(
+        responses_by_id(&answers),
+        BTreeMap::from([("7".into(), 2), ("8".into(), 1)]),
+        "{answers:?}"
+    );
+    assert!(
+        answers.iter().any(|answer| answer["id"] == 7 && answer["result"]["skills"].is_array()),
+        "{answers:?}"
+    );
 }
 
 #[test]
@@ -171,7 +191,13 @@ fn mc_05_a_process_that_is_asked_to_end_answers_and_exits() {
     for signal in ["-TERM", "-INT"] {
         let mut server = serve(&world, &[]);
         server.result("skills/list", json!({}));
-        assert!(Command::new("kill").args([signal, &server.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &server.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
         assert_eq!(server.wait_for_exit().code(), Some(0), "{signal}");
         assert_eq!(server.read_line(), None, "{signal}");
     }
@@ -183,6 +209,8 @@ fn mc_05_a_process_that_is_asked_to_end_answers_and_exits() {
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.contains("-32700"), "{line}");
-    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success()
+    );
     assert_eq!(wait_for_exit(&mut child).code(), Some(0));
 }

@@ -30,7 +30,10 @@ fn verified(world: &World, args: &[&str]) -> Vec<Value> {
 fn mc_02_the_skills_of_a_repository_hold_what_their_entries_say() {
     let world = two_skills();
     let skills = verified(&world, &[]);
-    assert_eq!(texts(&skills, "uri"), ["skill://repo/review/SKILL.md", "skill://repo/team/deploy/SKILL.md"]);
+    assert_eq!(
+        texts(&skills, "uri"),
+        ["skill://repo/review/SKILL.md", "skill://repo/team/deploy/SKILL.md"]
+    );
     let deploy = &skills[1];
     assert_eq!(deploy["frontmatter"]["metadata"], json!({"version": 1.2}));
     assert_eq!(deploy["frontmatter"]["license"], "MIT");
@@ -44,18 +47,35 @@ fn mc_02_the_skills_of_a_bag_a_sink_and_a_package() {
     world.pack("team", "name: team\ninclude: ['**']\n");
     world.sp(&["install", "team", "--agent", "claude", "--agent", "codex"]).ok();
     world.sp(&["bag", "init"]).ok();
-    world.write(".skills/tidy/SKILL.md", "---\nname: tidy\ndescription: Tidies.\n---\n\nTidy up.\n");
     world
-        .sp(&["pkg", "create", "skills/team/deploy", "--kind", "skills", "--name", "@acme/kit", "--version", "1.0.0"])
+        .write(".skills/tidy/SKILL.md", "---\nname: tidy\ndescription: Tidies.\n---\n\nTidy up.\n");
+    world
+        .sp(&[
+            "pkg",
+            "create",
+            "skills/team/deploy",
+            "--kind",
+            "skills",
+            "--name",
+            "@acme/kit",
+            "--version",
+            "1.0.0",
+        ])
         .ok();
     let uris = |args: &[&str]| -> Vec<String> {
         texts(&verified(&world, args), "uri").into_iter().map(str::to_owned).collect()
     };
-    assert_eq!(uris(&["--from", "bag"]), ["skill://bag/skillbag-get-skills/SKILL.md", "skill://bag/tidy/SKILL.md"]);
+    assert_eq!(
+        uris(&["--from", "bag"]),
+        ["skill://bag/skillbag-get-skills/SKILL.md", "skill://bag/tidy/SKILL.md"]
+    );
     let sinks = uris(&["--from", "sink"]);
     assert_eq!(
         sinks,
-        ["skill://sink/claude/team__review/review/SKILL.md", "skill://sink/claude/team__team__deploy/deploy/SKILL.md"],
+        [
+            "skill://sink/claude/team__review/review/SKILL.md",
+            "skill://sink/claude/team__team__deploy/deploy/SKILL.md"
+        ],
         "what is the same in two sinks stands once"
     );
     assert_eq!(uris(&["--from", "package"]), ["skill://package/acme/kit/deploy/SKILL.md"]);
@@ -84,12 +104,25 @@ fn mc_02_cursors_that_lead_nowhere_are_refused() {
     let world = two_skills();
     let mut server = serve(&world, &[]);
     for cursor in ["", "x", "repo/nothing", "%", "%ff", "../..", "0"] {
-        for method in ["skills/list", "resources/list", "prompts/list", "tools/list", "resources/templates/list"] {
-            assert_eq!(server.error(method, json!({"cursor": cursor})), -32602, "{method} {cursor:?}");
+        for method in [
+            "skills/list",
+            "resources/list",
+            "prompts/list",
+            "tools/list",
+            "resources/templates/list",
+        ] {
+            assert_eq!(
+                server.error(method, json!({"cursor": cursor})),
+                -32602,
+                "{method} {cursor:?}"
+            );
         }
     }
     let uri = "skill://repo/team/deploy";
-    assert_eq!(server.error("resources/directory/read", json!({"uri": uri, "cursor": "x"})), -32602);
+    assert_eq!(
+        server.error("resources/directory/read", json!({"uri": uri, "cursor": "x"})),
+        -32602
+    );
     assert_eq!(server.error("skills/list", json!({"cursor": 5})), -32602);
 }
 
@@ -98,14 +131,25 @@ fn mc_02_directories_are_read_level_by_level() {
     let world = two_skills();
     let mut server = serve(&world, &[]);
     let read = |server: &mut sp_testkit::McpChild, uri: &str| {
-        server.result("resources/directory/read", json!({"uri": uri}))["resources"].as_array().unwrap().clone()
+        server.result("resources/directory/read", json!({"uri": uri}))["resources"]
+            .as_array()
+            .unwrap()
+            .clone()
     };
     let top = read(&mut server, "skill://repo/team/deploy");
     assert_eq!(texts(&top, "name"), ["deploy", "assets", "references", "scripts"]);
-    assert_eq!(texts(&top, "mimeType"), ["text/markdown", "inode/directory", "inode/directory", "inode/directory"]);
+    assert_eq!(
+        texts(&top, "mimeType"),
+        ["text/markdown", "inode/directory", "inode/directory", "inode/directory"]
+    );
     let inner = read(&mut server, "skill://repo/team/deploy/references");
     assert_eq!(texts(&inner, "uri"), ["skill://repo/team/deploy/references/steps.md"]);
-    for uri in ["skill://repo/team/deploy/SKILL.md", "skill://repo/team/deploy/no", "skill://repo/team", "skill://x"] {
+    for uri in [
+        "skill://repo/team/deploy/SKILL.md",
+        "skill://repo/team/deploy/no",
+        "skill://repo/team",
+        "skill://x",
+    ] {
         assert_eq!(server.error("resources/directory/read", json!({"uri": uri})), -32602, "{uri}");
     }
 }
@@ -127,7 +171,12 @@ fn mc_02_what_is_not_served_is_an_error_of_the_parameters() {
     ] {
         assert_eq!(server.error("skills/get", json!({"uri": uri})), -32602, "{uri}");
     }
-    for uri in ["skill://repo/review/no.md", "skill://repo/review/../../../secret.txt", "file:///etc/passwd", "x"] {
+    for uri in [
+        "skill://repo/review/no.md",
+        "skill://repo/review/../../../secret.txt",
+        "file:///etc/passwd",
+        "x",
+    ] {
         assert_eq!(server.error("resources/read", json!({"uri": uri})), -32602, "{uri}");
     }
     assert_eq!(server.error("skills/get", json!({})), -32602);
@@ -145,7 +194,8 @@ fn mc_02_a_skill_that_no_host_would_take_is_left_out_with_the_reason() {
     world.skill("above/below");
     world.write("skills/linked/SKILL.md", "---\nname: linked\ndescription: x\n---\n");
     world.write("secret.txt", "mine");
-    std::os::unix::fs::symlink("../../secret.txt", world.repo().join("skills/linked/notes.txt")).unwrap();
+    std::os::unix::fs::symlink("../../secret.txt", world.repo().join("skills/linked/notes.txt"))
+        .unwrap();
     world.write("skills/many/SKILL.md", "---\nname: many\ndescription: x\n---\n");
     for number in 0..512 {
         world.write(&format!("skills/many/file-{number}.txt"), "x");
@@ -153,18 +203,31 @@ fn mc_02_a_skill_that_no_host_would_take_is_left_out_with_the_reason() {
     let skills = verified(&world, &[]);
     assert_eq!(skills.len(), 3, "{:?}", texts(&skills, "uri"));
     let mut server = serve(&world, &[]);
-    assert_eq!(server.error("resources/read", json!({"uri": "skill://repo/linked/notes.txt"})), -32602);
+    assert_eq!(
+        server.error("resources/read", json!({"uri": "skill://repo/linked/notes.txt"})),
+        -32602
+    );
     assert_eq!(server.error("skills/get", json!({"uri": "skill://repo/many/SKILL.md"})), -32602);
     let listed = server.call("list_skills", json!({}));
-    let left: Vec<&str> = listed["left_out"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
-    assert!(left.iter().any(|one| one.starts_with("repo/bad-name: its name has `B` in it")), "{left:?}");
+    let left: Vec<&str> =
+        listed["left_out"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+    assert!(
+        left.iter().any(|one| one.starts_with("repo/bad-name: its name has `B` in it")),
+        "{left:?}"
+    );
     assert!(left.iter().any(|one| one.starts_with("repo/no-front: ")), "{left:?}");
     assert!(left.contains(&"repo/many: it has 513 files, and hosts take 512"), "{left:?}");
-    assert!(left.iter().any(|one| one.starts_with("repo/linked: ") && one.ends_with(" is a link")), "{left:?}");
+    assert!(
+        left.iter().any(|one| one.starts_with("repo/linked: ") && one.ends_with(" is a link")),
+        "{left:?}"
+    );
     assert!(left.contains(&"repo/above: another skill stands below it"), "{left:?}");
     let found = server.call("search", json!({"query": "many linked"}));
     assert_eq!(found["results"], json!([]), "what is not served is not found");
-    assert_eq!(server.error("resources/read", json!({"uri": "skill://repo/many/SKILL.md"})), -32602);
+    assert_eq!(
+        server.error("resources/read", json!({"uri": "skill://repo/many/SKILL.md"})),
+        -32602
+    );
 }
 
 #[test]
@@ -172,12 +235,19 @@ fn mc_02_no_link_leads_out_of_what_is_served() {
     let world = two_skills();
     let outside = world.path("outside/escape");
     std::fs::create_dir_all(&outside).unwrap();
-    std::fs::write(outside.join("SKILL.md"), "---\nname: escape\ndescription: x\n---\nOutside.\n").unwrap();
+    std::fs::write(outside.join("SKILL.md"), "---\nname: escape\ndescription: x\n---\nOutside.\n")
+        .unwrap();
     std::os::unix::fs::symlink(&outside, world.repo().join("skills/escape")).unwrap();
     let skills = verified(&world, &[]);
-    assert_eq!(texts(&skills, "uri"), ["skill://repo/review/SKILL.md", "skill://repo/team/deploy/SKILL.md"]);
+    assert_eq!(
+        texts(&skills, "uri"),
+        ["skill://repo/review/SKILL.md", "skill://repo/team/deploy/SKILL.md"]
+    );
     let mut server = serve(&world, &[]);
-    assert_eq!(server.error("resources/read", json!({"uri": "skill://repo/escape/SKILL.md"})), -32602);
+    assert_eq!(
+        server.error("resources/read", json!({"uri": "skill://repo/escape/SKILL.md"})),
+        -32602
+    );
 }
 
 #[test]
@@ -187,21 +257,44 @@ fn mc_02_what_other_projects_installed_is_not_served() {
     for project in ["one", "two"] {
         std::fs::create_dir_all(world.path(project)).unwrap();
         let root = world.repo();
-        let install = ["install", "team", "--agent", "claude", "--scope", "project", "--root", root.to_str().unwrap()];
+        let install = [
+            "install",
+            "team",
+            "--agent",
+            "claude",
+            "--scope",
+            "project",
+            "--root",
+            root.to_str().unwrap(),
+        ];
         world.sp_in(project, &install).ok();
     }
     world.sp(&["install", "team", "--agent", "claude"]).ok();
     world.write("skills/review/SKILL.md", "---\nname: review\ndescription: Other.\n---\n");
     let root = world.repo();
     world
-        .sp_in("one", &["install", "team", "--agent", "claude", "--scope", "project", "--root", root.to_str().unwrap()])
+        .sp_in(
+            "one",
+            &[
+                "install",
+                "team",
+                "--agent",
+                "claude",
+                "--scope",
+                "project",
+                "--root",
+                root.to_str().unwrap(),
+            ],
+        )
         .ok();
     let mut command = world.command(&["mcp"]);
     command.current_dir(world.path("one"));
     let mut server = sp_testkit::McpChild::start(command);
     let skills = all(&mut server, "skills/list", "skills");
-    let uris =
-        ["skill://sink/claude/here/team__review/review/SKILL.md", "skill://sink/claude/team__review/review/SKILL.md"];
+    let uris = [
+        "skill://sink/claude/here/team__review/review/SKILL.md",
+        "skill://sink/claude/team__review/review/SKILL.md",
+    ];
     let mut found = texts(&skills, "uri");
     found.sort_unstable();
     assert_eq!(found, uris, "the user's and this project's, each by an address of its own");

@@ -41,7 +41,10 @@ fn pk_23_pk_19_installing_merges_into_the_context_and_tells_what_that_brings() {
     let planned = answer(&world, &["install", "b", "--dry-run"])["context"].clone();
     let brought = answer(&world, &["install", "b"])["context"].clone();
     assert_eq!(planned, brought, "a dry run tells the same");
-    assert_eq!((texts(&brought["added"]), texts(&brought["updated"])), (vec!["F1", "N1x"], vec!["G1"]));
+    assert_eq!(
+        (texts(&brought["added"]), texts(&brought["updated"])),
+        (vec!["F1", "N1x"], vec!["G1"])
+    );
     assert_eq!(brought["superseded"], json!([{"old": "O1", "new": "N1x"}]));
     let told = &brought["contradictions"][0];
     assert_eq!(
@@ -60,7 +63,10 @@ fn pk_23_pk_19_installing_merges_into_the_context_and_tells_what_that_brings() {
 fn pk_19_a_merge_tells_what_it_brings_to_the_first_package() {
     let world = stocked();
     let merged = answer(&world, &["merge", "a", "b", "--name", "all"]);
-    assert_eq!((texts(&merged["added"]), texts(&merged["updated"])), (vec!["F1", "N1x"], vec!["G1"]));
+    assert_eq!(
+        (texts(&merged["added"]), texts(&merged["updated"])),
+        (vec!["F1", "N1x"], vec!["G1"])
+    );
     let merged = answer(&world, &["merge", "b", "a", "--name", "other"]);
     assert_eq!(texts(&merged["added"]).len(), 2);
     assert!(texts(&merged["updated"]).is_empty(), "the first says more already: {merged}");
@@ -109,8 +115,10 @@ fn pk_23_rollback_brings_the_context_back() {
 fn pk_23_what_is_stored_is_what_merging_anew_would_give() {
     let world = stocked();
     pkg(&world, &["install", "a", "b"]).ok();
-    let ask =
-        || [&["load", "--at", "2026-06-01T00:00:00Z"][..], &["query"], &["graph"]].map(|args| answer(&world, args));
+    let ask = || {
+        [&["load", "--at", "2026-06-01T00:00:00Z"][..], &["query"], &["graph"]]
+            .map(|args| answer(&world, args))
+    };
     let stored = ask();
     assert_eq!(texts(&stored[0]["sources"]), ["a 1.0.0", "b 1.0.0"]);
     std::fs::remove_file(world.path(FILE)).unwrap();
@@ -125,7 +133,10 @@ fn pk_23_what_is_stored_is_what_merging_anew_would_give() {
     std::fs::remove_file(world.path(FILE)).unwrap();
     assert_eq!(ask(), stored);
     let again = answer(&world, &["install"]);
-    assert!(again.get("context").is_none() && exists(&world, FILE), "nothing is new, and it is stored: {again}");
+    assert!(
+        again.get("context").is_none() && exists(&world, FILE),
+        "nothing is new, and it is stored: {again}"
+    );
 }
 
 #[test]
@@ -134,7 +145,13 @@ fn pk_23_a_context_that_was_edited_is_never_trusted() {
     pkg(&world, &["install", "a", "b"]).ok();
     let whole = read(&world, FILE);
     let query = answer(&world, &["query"]);
-    for edited in ["", "{}", "\u{0}", &whole.replace("PostgreSQL 16", "PostgreSQL 17"), &whole[..whole.len() / 2]] {
+    for edited in [
+        "",
+        "{}",
+        "\u{0}",
+        &whole.replace("PostgreSQL 16", "PostgreSQL 17"),
+        &whole[..whole.len() / 2],
+    ] {
         write(&world, FILE, edited);
         let run = pkg(&world, &["query", "--format", "json"]).ok();
         assert!(run.stderr.contains("is not what `ctxpkg.lock` says, and was not used"), "{run}");
@@ -169,7 +186,10 @@ fn pk_23_an_upgrade_updates_what_says_something_else_and_keeps_the_rest() {
     pkg(&world, &["create", "--input", "a.json"]).ok();
     let brought = answer(&world, &["install", "a"])["context"].clone();
     assert_eq!(texts(&brought["updated"]), ["O1"]);
-    assert!(["added", "removed", "contradictions"].iter().all(|part| texts(&brought[*part]).is_empty()), "{brought}");
+    assert!(
+        ["added", "removed", "contradictions"].iter().all(|part| texts(&brought[*part]).is_empty()),
+        "{brought}"
+    );
 }
 
 #[test]

@@ -9,8 +9,7 @@ fn pkg_at(world: &World, second: u64, args: &[&str]) -> Run {
     world.run(command)
 }
 
-const NOTES: &str =
-    "name: notes\nversion: 1.2.3\ndescription: Notes.\nnodes:\n  - id: a\n    type: fact\n    content: It is so.\n";
+const NOTES: &str = "name: notes\nversion: 1.2.3\ndescription: Notes.\nnodes:\n  - id: a\n    type: fact\n    content: It is so.\n";
 
 #[test]
 fn pk_21_problems_of_an_input_are_reported_at_their_places_in_the_file() {
@@ -22,7 +21,10 @@ fn pk_21_problems_of_an_input_are_reported_at_their_places_in_the_file() {
         ("name: notes\n\nkind:   nonsense\nnodes: []\n", "3:9"),
         ("name: notes\nconformance_level: \"x\"\nnodes: []\n", "2:20"),
         // What is in it, found when the package is made.
-        ("name: notes\nnodes:\n  - id: a\n    type: fact\n    content: x\n    activation: 7.5\n", "6:17"),
+        (
+            "name: notes\nnodes:\n  - id: a\n    type: fact\n    content: x\n    activation: 7.5\n",
+            "6:17",
+        ),
         (
             "name: notes\nnodes:\n  - {id: a, type: fact, content: x}\nedges:\n  - from: a\n    to: missing\n    type: uses\n",
             "6:9",
@@ -32,8 +34,14 @@ fn pk_21_problems_of_an_input_are_reported_at_their_places_in_the_file() {
             "6:9",
         ),
         ("name: notes\nnodes:\n  - 7\n", "3:5"),
-        ("manifest:\n  name: notes\ncontent:\n  nodes:\n    - id: a\n      type: fact\n      content: [1]\n", "5:7"),
-        ("manifest: {name: notes}\ncontent:\n  context_graph:\n    nodes: 7\n    edges: []\n", "4:12"),
+        (
+            "manifest:\n  name: notes\ncontent:\n  nodes:\n    - id: a\n      type: fact\n      content: [1]\n",
+            "5:7",
+        ),
+        (
+            "manifest: {name: notes}\ncontent:\n  context_graph:\n    nodes: 7\n    edges: []\n",
+            "4:12",
+        ),
         // The same in JSON.
         (
             "{\"name\": \"notes\",\n \"nodes\": [\n  {\"id\": \"a\", \"type\": \"fact\",\n   \"content\": \"x\", \"activation\": 7.5}]}\n",
@@ -47,9 +55,20 @@ fn pk_21_problems_of_an_input_are_reported_at_their_places_in_the_file() {
         write(&world, "project/notes.yaml", text);
         let run = pkg(&world, &["create", "--input", "notes.yaml", "--version", "1.0.0"]);
         assert!(run.code.is_some_and(|code| code > 0), "{text}\n{run}");
-        assert!(run.stderr.contains(&format!("--> notes.yaml:{position}\n")), "{position} in\n{text}\n{run}");
-        let mut json =
-            world.command(&["pkg", "create", "--input", "notes.yaml", "--version", "1.0.0", "--format", "json"]);
+        assert!(
+            run.stderr.contains(&format!("--> notes.yaml:{position}\n")),
+            "{position} in\n{text}\n{run}"
+        );
+        let mut json = world.command(&[
+            "pkg",
+            "create",
+            "--input",
+            "notes.yaml",
+            "--version",
+            "1.0.0",
+            "--format",
+            "json",
+        ]);
         json.current_dir(world.path("project"));
         let run = world.run(json);
         let report: Value = serde_json::from_str(&run.stderr).unwrap();
@@ -63,11 +82,13 @@ fn pk_21_the_same_content_under_the_same_version_is_unchanged() {
     let world = project();
     write(&world, "project/notes.yaml", NOTES);
     let create = ["create", "--input", "notes.yaml", "--format", "json"];
-    let first: Value = serde_json::from_str(&pkg_at(&world, 1_790_000_000, &create).ok().stdout).unwrap();
+    let first: Value =
+        serde_json::from_str(&pkg_at(&world, 1_790_000_000, &create).ok().stdout).unwrap();
     assert_eq!(first["packages"][0]["new"], true);
     // Later, and with the version on the command line.
     for args in [&create[..], &[&create[..], &["--version", "1.2.3"]].concat()] {
-        let again: Value = serde_json::from_str(&pkg_at(&world, 1_790_009_999, args).ok().stdout).unwrap();
+        let again: Value =
+            serde_json::from_str(&pkg_at(&world, 1_790_009_999, args).ok().stdout).unwrap();
         assert_eq!(again["packages"][0]["new"], false);
         assert_eq!(again["packages"][0]["digest"], first["packages"][0]["digest"]);
     }
@@ -112,6 +133,9 @@ fn pk_13_a_private_key_is_not_written_over_a_file_and_no_missing_flag_is_suggest
     key(&world, &["new"]).ok();
     write(&world, "project/key.pem", "mine");
     let refused = key(&world, &["export", "--private", "key.pem"]).fails(1);
-    assert!(refused.stderr.contains("another file") && !refused.stderr.contains("--force"), "{refused}");
+    assert!(
+        refused.stderr.contains("another file") && !refused.stderr.contains("--force"),
+        "{refused}"
+    );
     assert_eq!(read(&world, "project/key.pem"), "mine");
 }

@@ -90,17 +90,29 @@ fn pk_21_dates_are_those_of_the_commits_and_not_of_the_files() {
         let found = of_file(&content, path);
         assert_eq!(found.len(), 2, "{path}: {found:?}");
         assert!(found.iter().all(|node| node["created_at"] == day(at)), "{path}: {found:?}");
-        assert!(found.iter().all(|node| node["decay_half_life_days"].is_number()), "{path}: {found:?}");
+        assert!(
+            found.iter().all(|node| node["decay_half_life_days"].is_number()),
+            "{path}: {found:?}"
+        );
     }
 }
 
 #[test]
 fn pk_21_what_changes_often_is_livelier() {
     let world = project();
-    let mut changes: Vec<Change<'_>> =
-        vec![("all", 0, &[("a.rs", "pub fn a() {}\n"), ("b.rs", "pub fn b() {}\n"), ("c.rs", "pub fn c() {}\n")])];
-    changes.extend([("b", 1, &[("b.rs", "pub fn b() { 1 }\n")] as &[_]), ("c", 2, &[("c.rs", "pub fn c() { 1 }\n")])]);
-    changes.extend([("c", 3, &[("c.rs", "pub fn c() { 2 }\n")] as &[_]), ("c", 4, &[("c.rs", "pub fn c() { 3 }\n")])]);
+    let mut changes: Vec<Change<'_>> = vec![(
+        "all",
+        0,
+        &[("a.rs", "pub fn a() {}\n"), ("b.rs", "pub fn b() {}\n"), ("c.rs", "pub fn c() {}\n")],
+    )];
+    changes.extend([
+        ("b", 1, &[("b.rs", "pub fn b() { 1 }\n")] as &[_]),
+        ("c", 2, &[("c.rs", "pub fn c() { 1 }\n")]),
+    ]);
+    changes.extend([
+        ("c", 3, &[("c.rs", "pub fn c() { 2 }\n")] as &[_]),
+        ("c", 4, &[("c.rs", "pub fn c() { 3 }\n")]),
+    ]);
     repository(&world, &changes);
     let content = content(&world, "project", &["--level", "3"]);
     let lively = |path: &str| of_file(&content, path)[0]["activation"].as_f64().unwrap();
@@ -120,7 +132,8 @@ fn pk_21_a_commit_that_was_taken_back_is_a_warning() {
         ],
     );
     let content = content(&world, "project", &["--level", "2"]);
-    let gotchas: Vec<&Value> = nodes(&content).iter().filter(|node| node["type"] == "gotcha").collect();
+    let gotchas: Vec<&Value> =
+        nodes(&content).iter().filter(|node| node["type"] == "gotcha").collect();
     let [only] = gotchas.as_slice() else { panic!("{content}") };
     assert_eq!(only["content"], "Taken back: Cache the sums. They were wrong after midnight.");
     assert_eq!((&only["file_path"], &only["created_at"]), (&json!("src/a.rs"), &json!(day(2))));
@@ -144,14 +157,33 @@ fn pk_21_a_folder_of_a_repository_has_its_part_of_the_history() {
 #[test]
 fn pk_21_worktrees_and_shallow_clones_have_a_history() {
     let world = project();
-    let repo =
-        repository(&world, &[("one", 0, &[("a.rs", "pub fn a() {}\n")]), ("two", 1, &[("b.rs", "pub fn b() {}\n")])]);
-    repo.git(&["worktree", "add", "--quiet", "--detach", &world.path("tree").display().to_string()]);
+    let repo = repository(
+        &world,
+        &[("one", 0, &[("a.rs", "pub fn a() {}\n")]), ("two", 1, &[("b.rs", "pub fn b() {}\n")])],
+    );
+    repo.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "--detach",
+        &world.path("tree").display().to_string(),
+    ]);
     let tree = content(&world, "tree", &["--level", "2"]);
     assert_eq!(of_file(&tree, "a.rs")[0]["created_at"], day(0));
-    repo.git(&["clone", "--quiet", "--depth", "1", &repo.url(), &world.path("shallow").display().to_string()]);
+    repo.git(&[
+        "clone",
+        "--quiet",
+        "--depth",
+        "1",
+        &repo.url(),
+        &world.path("shallow").display().to_string(),
+    ]);
     let shallow = content(&world, "shallow", &["--level", "2"]);
-    assert_eq!(of_file(&shallow, "a.rs")[0]["created_at"], day(1), "all that is known is the last commit");
+    assert_eq!(
+        of_file(&shallow, "a.rs")[0]["created_at"],
+        day(1),
+        "all that is known is the last commit"
+    );
 }
 
 #[test]
@@ -162,8 +194,14 @@ fn pk_21_without_git_or_without_commits_it_works_as_well() {
     assert_eq!(paths(&plain), ["a.rs"]);
     Repo::new(world.path("project"));
     assert_eq!(paths(&content(&world, "project", &["--level", "3"])), ["a.rs"], "no commit yet");
-    let mut command =
-        world.command(&["pkg", "create", "--name", "other", "--from", &world.path("project").display().to_string()]);
+    let mut command = world.command(&[
+        "pkg",
+        "create",
+        "--name",
+        "other",
+        "--from",
+        &world.path("project").display().to_string(),
+    ]);
     command.env("PATH", world.path("nowhere"));
     world.run(command).ok();
 }
@@ -175,16 +213,27 @@ fn pk_21_what_git_ignores_is_not_read() {
     let world = project();
     let repo = Repo::new(world.path("project"));
     let rust = "pub fn a() {}\n";
-    for path in
-        ["a.rs", "out/b.rs", "deep/c.rs", "deep/kept.rs", "deep/inner/d.rs", "mine/e.rs", "part/f.rs", "part/g.rs"]
-    {
+    for path in [
+        "a.rs",
+        "out/b.rs",
+        "deep/c.rs",
+        "deep/kept.rs",
+        "deep/inner/d.rs",
+        "mine/e.rs",
+        "part/f.rs",
+        "part/g.rs",
+    ] {
         repo.write(path, rust);
     }
     repo.write(".gitignore", "out/\n/part/f.rs\n")
         .write("deep/.gitignore", "*.rs\n!kept.rs\n")
         .write(".git/info/exclude", "mine/\n");
     assert_eq!(paths(&content(&world, "project", &[])), ["a.rs", "deep/kept.rs", "part/g.rs"]);
-    assert_eq!(paths(&content(&world, "project/part", &[])), ["g.rs"], "what is above holds for a folder too");
+    assert_eq!(
+        paths(&content(&world, "project/part", &[])),
+        ["g.rs"],
+        "what is above holds for a folder too"
+    );
 }
 
 #[test]
@@ -192,7 +241,11 @@ fn pk_21_what_is_foreign_is_neither_read_nor_counted() {
     let world = project();
     write(&world, "project/a.js", "export function a() {}\n");
     for number in 0..60 {
-        write(&world, &format!("project/node_modules/left-pad/{number}.js"), "export function b() {}\n");
+        write(
+            &world,
+            &format!("project/node_modules/left-pad/{number}.js"),
+            "export function b() {}\n",
+        );
         write(&world, &format!("project/target/debug/{number}.rs"), "pub fn b() {}\n");
     }
     assert_eq!(paths(&content(&world, "project", &["--limit", "repo-entries=40"])), ["a.js"]);
@@ -240,10 +293,18 @@ fn pk_21_strange_names_and_unreadable_files_stop_nothing() {
         b"a.rs",
     ];
     for name in names {
-        std::fs::write(world.path("project").join(std::ffi::OsStr::from_bytes(name)), "pub fn a() {}\n").unwrap();
+        std::fs::write(
+            world.path("project").join(std::ffi::OsStr::from_bytes(name)),
+            "pub fn a() {}\n",
+        )
+        .unwrap();
     }
     write(&world, "project/closed.rs", "pub fn closed() {}\n");
-    std::fs::set_permissions(world.path("project/closed.rs"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    std::fs::set_permissions(
+        world.path("project/closed.rs"),
+        std::fs::Permissions::from_mode(0o000),
+    )
+    .unwrap();
     let found = paths(&content(&world, "project", &[]));
     for name in ["a.rs", "with space.rs", "it's so.rs", "-rf.rs", "größe.rs"] {
         assert!(found.iter().any(|path| path == name), "{name} is not in {found:?}");
@@ -261,7 +322,14 @@ fn pk_21_nothing_that_a_repository_says_is_run() {
     let repo = repository(
         &world,
         &[
-            ("one", 0, &[("a.rs", "pub fn a() {}\n"), (".gitattributes", "*.rs diff=evil filter=evil merge=evil\n")]),
+            (
+                "one",
+                0,
+                &[
+                    ("a.rs", "pub fn a() {}\n"),
+                    (".gitattributes", "*.rs diff=evil filter=evil merge=evil\n"),
+                ],
+            ),
             ("two", 1, &[("a.rs", "pub fn a() { 1 }\n")]),
         ],
     );
@@ -274,8 +342,13 @@ fn pk_21_nothing_that_a_repository_says_is_run() {
     let hooks = world.path("hooks");
     std::fs::create_dir(&hooks).unwrap();
     for folder in [&hooks, &world.path("project/.git/hooks")] {
-        for hook in ["pre-auto-gc", "post-index-change", "post-checkout", "reference-transaction", "fsmonitor-watchman"]
-        {
+        for hook in [
+            "pre-auto-gc",
+            "post-index-change",
+            "post-checkout",
+            "reference-transaction",
+            "fsmonitor-watchman",
+        ] {
             std::fs::create_dir_all(folder).unwrap();
             std::fs::copy(world.path("evil.sh"), folder.join(hook)).unwrap();
         }
@@ -311,12 +384,20 @@ fn pk_21_nothing_that_a_repository_says_is_run() {
         repo.git(&["config", key, value]);
     }
     let included = world.path("included");
-    std::fs::write(&included, format!("[alias]\n\tlog = {bang}\n[core]\n\tfsmonitor = {evil}\n\tpager = {evil}\n"))
-        .unwrap();
+    std::fs::write(
+        &included,
+        format!("[alias]\n\tlog = {bang}\n[core]\n\tfsmonitor = {evil}\n\tpager = {evil}\n"),
+    )
+    .unwrap();
     repo.git(&["config", "include.path", &included.display().to_string()]);
     let content = content(&world, "project", &["--level", "3"]);
-    assert_eq!(of_file(&content, "a.rs")[0]["created_at"], day(1), "the history is read all the same");
-    let ran: Vec<_> = std::fs::read_dir(&marks).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(
+        of_file(&content, "a.rs")[0]["created_at"],
+        day(1),
+        "the history is read all the same"
+    );
+    let ran: Vec<_> =
+        std::fs::read_dir(&marks).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(ran.is_empty(), "{ran:?}");
 }
 
@@ -326,11 +407,16 @@ fn pk_21_secrets_are_named_by_their_lines_and_never_enter() {
     let secret = "ghp_k7Qz9XbR2mVt4LwPs8YcJ3nHd6Fg";
     write(&world, "project/a.rs", "pub fn a() {}\n");
     for number in 0..11 {
-        write(&world, &format!("project/docs/{number:02}.md"), format!("# A\n\nThe key is `{secret}`.\n"));
+        write(
+            &world,
+            &format!("project/docs/{number:02}.md"),
+            format!("# A\n\nThe key is `{secret}`.\n"),
+        );
     }
     let run = create(&world, "project", &[]).ok();
     assert!(!run.stdout.contains(secret) && !run.stderr.contains(secret), "{run}");
-    let warned = |run: &Run| run.stderr.lines().filter(|line| line.contains("looks like a secret")).count();
+    let warned =
+        |run: &Run| run.stderr.lines().filter(|line| line.contains("looks like a secret")).count();
     assert_eq!(warned(&run), 8, "{run}");
     assert!(run.stderr.contains("`docs/00.md:1` was left out"), "{run}");
     assert!(run.stderr.contains("3 more places"), "{run}");
@@ -339,7 +425,11 @@ fn pk_21_secrets_are_named_by_their_lines_and_never_enter() {
     let world = project();
     write(&world, "project/a.rs", "pub fn a() {}\n");
     for number in 0..11 {
-        write(&world, &format!("project/docs/{number:02}.md"), format!("# A\n\nThe key is `{secret}`.\n"));
+        write(
+            &world,
+            &format!("project/docs/{number:02}.md"),
+            format!("# A\n\nThe key is `{secret}`.\n"),
+        );
     }
     assert_eq!(warned(&create(&world, "project", &["--verbose"]).ok()), 11);
 }
@@ -356,8 +446,14 @@ fn shop(world: &World) -> Repo {
                 0,
                 &[
                     ("README.md", "# Shop\n\n## Usage\n\nRun `make`.\n"),
-                    ("docs/adr/0001-a.md", "# 1. Files\n\nSuperseded by ADR-0002\n\n## Decision\n\nFiles.\n"),
-                    ("docs/adr/0002-b.md", "# 2. SQLite\n\nDate: 2023-05-06\n\n## Decision\n\nSQLite.\n"),
+                    (
+                        "docs/adr/0001-a.md",
+                        "# 1. Files\n\nSuperseded by ADR-0002\n\n## Decision\n\nFiles.\n",
+                    ),
+                    (
+                        "docs/adr/0002-b.md",
+                        "# 2. SQLite\n\nDate: 2023-05-06\n\n## Decision\n\nSQLite.\n",
+                    ),
                     (
                         "src/lib.rs",
                         "//! A shop.\n\nmod cart;\n\n/// Opens it.\npub fn open() {\n    cart::fill();\n}\n",
@@ -391,7 +487,8 @@ fn pk_21_two_runs_and_two_clones_give_the_same_bytes() {
     other.sp(&["pkg", "export", "shop", "--output", &file]).ok();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), again);
     repo.git(&["clone", "--quiet", &repo.url(), &world.path("clone").display().to_string()]);
-    let content = |text: &str| text[text.find("\"content\":{\"context_graph\"").unwrap()..].to_owned();
+    let content =
+        |text: &str| text[text.find("\"content\":{\"context_graph\"").unwrap()..].to_owned();
     assert_eq!(content(&export("clone", "clone")), content(&again));
     let same = create(&world, "project", &["--level", "3"]).ok();
     assert!(same.stdout.contains("Nothing new"), "{same}");
@@ -405,14 +502,22 @@ fn pk_16_every_level_is_what_it_claims_to_be() {
         let made = content(&world, "project", &["--level", level]);
         let file = world.path("out.ctxpkg").display().to_string();
         let run = world.sp(&["check", &file]).ok();
-        let warnings: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("warning")).collect();
+        let warnings: Vec<&str> =
+            run.stdout.lines().filter(|line| line.starts_with("warning")).collect();
         assert_eq!(warnings, ["warning[PK-13]: it is not signed: nobody vouches for it"], "{run}");
         let edges = made["edges"].as_array().map_or(0, Vec::len);
         assert_eq!(edges > 0, level != "1", "level {level}");
-        let decays = |node: &Value| node["decay_half_life_days"].is_number() && node["created_at"].is_string();
+        let decays = |node: &Value| {
+            node["decay_half_life_days"].is_number() && node["created_at"].is_string()
+        };
         assert_eq!(nodes(&made).iter().all(decays), level == "3", "level {level}");
         assert!(nodes(&made).iter().all(|node| node["activation"].is_number()));
-        let superseded = made["edges"].as_array().unwrap().iter().filter(|edge| edge["type"] == "supersedes").count();
+        let superseded = made["edges"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|edge| edge["type"] == "supersedes")
+            .count();
         assert_eq!(superseded, usize::from(level != "1"));
     }
 }
@@ -422,8 +527,12 @@ fn pk_17_what_was_found_fades_with_time() {
     let world = project();
     shop(&world);
     create(&world, "project", &["--level", "3"]).ok();
-    let load =
-        |at: &str| world.sp(&["pkg", "load", "shop", "--budget", "4000", "--at", at, "--format", "json"]).ok().stdout;
+    let load = |at: &str| {
+        world
+            .sp(&["pkg", "load", "shop", "--budget", "4000", "--at", at, "--format", "json"])
+            .ok()
+            .stdout
+    };
     assert_eq!(load("2023-11-20T00:00:00Z"), load("2023-11-20T00:00:00Z"));
     assert_ne!(load("2023-11-20T00:00:00Z"), load("2031-11-20T00:00:00Z"));
 }
@@ -431,11 +540,16 @@ fn pk_17_what_was_found_fades_with_time() {
 #[test]
 fn pk_21_what_does_not_fit_is_left_out_with_a_word() {
     let world = project();
-    let code: String = (0..400).map(|at| format!("/// Does it in the way of {at}.\npub fn f{at}() {{}}\n")).collect();
+    let code: String = (0..400)
+        .map(|at| format!("/// Does it in the way of {at}.\npub fn f{at}() {{}}\n"))
+        .collect();
     write(&world, "project/a.rs", code);
     write(&world, "project/README.md", "# A\n\nIt does things in many ways.\n");
     let run = create(&world, "project", &["--level", "3", "--limit", "package-bytes=100000"]).ok();
-    assert!(run.stderr.contains("symbols were left out") && run.stderr.contains("100000 bytes"), "{run}");
+    assert!(
+        run.stderr.contains("symbols were left out") && run.stderr.contains("100000 bytes"),
+        "{run}"
+    );
     assert!(run.stderr.contains("--limit package-bytes="), "{run}");
     let file = world.path("out.ctxpkg").display().to_string();
     world.sp(&["pkg", "export", "shop", "--output", &file]).ok();

@@ -11,11 +11,15 @@ fn pk_24_se_03_documents_below_a_git_folder_are_refused_and_named() {
         let shown = format!("git treats the name `{}` as its own directory", name.escape_default());
         let made = documents(&[document(&format!("s/{name}/config"), b"[core]"), manual()]);
         let (file, before) = (made.put(&world, "bomb.ctxpkg"), files());
-        for args in [&["verify", &file][..], &["import", &file], &["install", &file, "--agent", "claude"]] {
+        for args in
+            [&["verify", &file][..], &["import", &file], &["install", &file, "--agent", "claude"]]
+        {
             let run = pkg(&world, args).fails(3);
             let said = format!("{}{}", run.stdout, run.stderr);
             assert!(
-                [&shown, &format!("`s/{name}/config`"), "PK-24"].iter().all(|part| said.contains(part)),
+                [&shown, &format!("`s/{name}/config`"), "PK-24"]
+                    .iter()
+                    .all(|part| said.contains(part)),
                 "{args:?}: {run}"
             );
         }

@@ -32,8 +32,12 @@ fn pk_19_packages_are_merged_and_both_sides_of_a_contradiction_are_told() {
         (&told["from_content"], &told["to_content"]),
         (&Value::from("Uses PostgreSQL 16"), &Value::from("Uses PostgreSQL 15"))
     );
-    assert_eq!((merged["nodes"].as_u64(), merged["shared"].as_array().map(Vec::len)), (Some(4), Some(1)));
-    let sources: Vec<_> = merged["sources"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    assert_eq!(
+        (merged["nodes"].as_u64(), merged["shared"].as_array().map(Vec::len)),
+        (Some(4), Some(1))
+    );
+    let sources: Vec<_> =
+        merged["sources"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     assert_eq!(sources, ["a 1.0.0", "b 1.0.0"]);
     let again = answer(&world, &["merge", "b", "all", "a", "a", "--name", "all"]);
     assert_eq!(
@@ -43,11 +47,16 @@ fn pk_19_packages_are_merged_and_both_sides_of_a_contradiction_are_told() {
     );
     let diff = answer(&world, &["diff", "all@1.0.0", "all@1.0.1"]);
     assert!(
-        ["nodes", "edges", "content"].iter().all(|part| diff[*part].as_array().is_some_and(Vec::is_empty)),
+        ["nodes", "edges", "content"]
+            .iter()
+            .all(|part| diff[*part].as_array().is_some_and(Vec::is_empty)),
         "{diff}"
     );
     let run = pkg(&world, &["merge", "a", "b", "--name", "all"]).ok();
-    assert!(run.stdout.contains("1 contradiction") && run.stdout.contains("Uses PostgreSQL 15"), "{run}");
+    assert!(
+        run.stdout.contains("1 contradiction") && run.stdout.contains("Uses PostgreSQL 15"),
+        "{run}"
+    );
 }
 
 #[test]
@@ -66,7 +75,12 @@ fn pk_18_what_is_loaded_fits_the_budget_and_what_does_not_is_told() {
         (markdown.stdout.as_str(), markdown.stderr.as_str()),
         (whole["context"].as_str().unwrap_or_default(), "")
     );
-    assert!(pkg(&world, &["load", "a", "--format", "xml"]).ok().stdout.starts_with("<context>\n  <node id=\""));
+    assert!(
+        pkg(&world, &["load", "a", "--format", "xml"])
+            .ok()
+            .stdout
+            .starts_with("<context>\n  <node id=\"")
+    );
 }
 
 #[test]
@@ -90,7 +104,12 @@ fn pk_18_a_time_and_a_form_that_are_none_are_wrong_usage() {
 fn pk_22_a_graph_is_asked_and_drawn() {
     let world = two();
     let view = answer(&world, &["query", "a", "--near", "F1"]);
-    let ids: Vec<_> = view["nodes"].as_array().into_iter().flatten().filter_map(|node| node["id"].as_str()).collect();
+    let ids: Vec<_> = view["nodes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|node| node["id"].as_str())
+        .collect();
     assert_eq!(ids, ["F1", "G1"]);
     assert_eq!(view["edges"][0]["type"], "supports");
     let run = pkg(&world, &["query", "a", "--type", "decision"]).ok();
@@ -121,7 +140,10 @@ fn pk_22_a_graph_lives_in_new_versions_and_never_in_place() {
     pkg(&world, &["reinforce", "k", "old", "new", "other"]).ok();
     let edges = answer(&world, &["query", "k@1.0.2"])["edges"].clone();
     assert_eq!(edges[0]["weight"], 0.55);
-    assert_eq!((edges.as_array().map(Vec::len), &edges[1]["type"]), (Some(3), &Value::from("related_to")));
+    assert_eq!(
+        (edges.as_array().map(Vec::len), &edges[1]["type"]),
+        (Some(3), &Value::from("related_to"))
+    );
     pkg(&world, &["prune", "k@1.0.0"]).ok();
     let pruned = answer(&world, &["query", "k"]);
     assert_eq!(

@@ -18,7 +18,10 @@ fn cost(world: &World, args: &[&str]) -> Cost {
     let start = Instant::now();
     let mut command = world.command(&[&["pkg"], args].concat());
     let log = world.path("stderr.log");
-    command.current_dir(world.path("project")).stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap());
+    command
+        .current_dir(world.path("project"))
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(&log).unwrap());
     let mut child = command.spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut memory = 0;
@@ -70,7 +73,10 @@ fn pk_01_se_04_bombs_of_json_are_refused_cheaply() {
     for (what, text) in [
         ("brackets", "[".repeat(10 * MIB - 1)),
         ("braces", "{\"a\":".repeat(2_000_000)),
-        ("nested in the content", good().holds(&format!("{{\"a\":{}}}", "[".repeat(9_000_000))).text()),
+        (
+            "nested in the content",
+            good().holds(&format!("{{\"a\":{}}}", "[".repeat(9_000_000))).text(),
+        ),
         ("nearly a million keys and no package", format!("{{{keys}\"manifest\":1}}")),
         ("a million digits and no package", format!("{{\"manifest\":{}}}", "1".repeat(1_000_000))),
         ("a million backslashes", format!("{{\"manifest\":\"{}\"}}", "\\\\".repeat(1_000_000))),
@@ -96,7 +102,11 @@ fn se_04_long_lists_in_a_manifest_are_cheap() {
         ("unknown layers", "layers", many(&|at| json!(at.to_string()))),
         ("the same layer", "layers", many(&|_| json!("knowledge"))),
         ("dependencies", "dependencies", many(&|_| json!(1))),
-        ("bad ranges", "dependencies", many(&|at| json!({"name": format!("y{at}"), "version_req": "!"}))),
+        (
+            "bad ranges",
+            "dependencies",
+            many(&|at| json!({"name": format!("y{at}"), "version_req": "!"})),
+        ),
         ("the same dependency", "dependencies", many(&|_| json!({"name": "y"}))),
         ("conflicts", "conflicts", many(&|_| json!(1))),
     ] {
@@ -110,7 +120,9 @@ fn se_04_long_lists_in_a_manifest_are_cheap() {
 #[test]
 fn se_04_long_lists_in_the_content_are_cheap() {
     let world = project();
-    let graph = |nodes: &str, edges: &str| format!(r#"{{"context_graph":{{"nodes":[{nodes}],"edges":[{edges}]}}}}"#);
+    let graph = |nodes: &str, edges: &str| {
+        format!(r#"{{"context_graph":{{"nodes":[{nodes}],"edges":[{edges}]}}}}"#)
+    };
     let many = |item: &str| vec![item; 100_000].join(",");
     for (what, content) in [
         ("nodes", graph(&many("{}"), "")),
@@ -171,7 +183,9 @@ fn pk_01_what_is_no_single_json_object_is_refused() {
 fn pk_01_nesting_of_128_is_taken_and_129_is_not() {
     let world = project();
     // The document, its content and the member are three of them.
-    let nested = |depth: usize| good().holds(&format!("{{\"a\":{}1{}}}", "[".repeat(depth - 2), "]".repeat(depth - 2)));
+    let nested = |depth: usize| {
+        good().holds(&format!("{{\"a\":{}1{}}}", "[".repeat(depth - 2), "]".repeat(depth - 2)))
+    };
     bomb(&world, "129 deep", nested(129).text(), 3, "PK-01");
     let file = nested(128).put(&world, "deep.ctxpkg");
     pkg(&world, &["import", &file]).ok();
@@ -181,7 +195,9 @@ fn pk_01_nesting_of_128_is_taken_and_129_is_not() {
 fn pk_01_ten_mebibytes_are_taken_and_one_more_is_not_unless_it_is_said() {
     let world = project();
     let sized = |name: &str, size: usize| {
-        let made = |fill: usize| Made::new(name, "1.0.0").holds(&format!("{{\"z\":\"{}\"}}", "z".repeat(fill)));
+        let made = |fill: usize| {
+            Made::new(name, "1.0.0").holds(&format!("{{\"z\":\"{}\"}}", "z".repeat(fill)))
+        };
         // The number of bytes stands in it too, and may have a digit more.
         let text = made(size - made(0).text().len() - 16).text();
         let pad = size - text.len();
@@ -263,7 +279,10 @@ fn pk_03_the_longest_names_and_versions_are_taken() {
     assert_eq!(version.len(), 64);
     import(
         &world,
-        &[Made::new(&name, &version), Made::new(&format!("@{}/y", "x".repeat(125)), "99999999999999999999.0.0")],
+        &[
+            Made::new(&name, &version),
+            Made::new(&format!("@{}/y", "x".repeat(125)), "99999999999999999999.0.0"),
+        ],
     );
     pkg(&world, &["install", &name]).ok();
     pkg(&world, &["export", &name]).ok();
@@ -277,7 +296,10 @@ fn pk_04_a_kind_that_nobody_knows_is_refused_by_name() {
     for kind in [json!("trojan"), json!("Context"), json!(""), json!(1), json!(["skills"])] {
         bomb(&world, &kind.to_string(), good().with("kind", kind.clone()).text(), 3, "PK-04");
     }
-    let old = good().with("kind", json!("addon")).with("schema_version", json!(1)).with("layers", json!(["knowledge"]));
+    let old = good()
+        .with("kind", json!("addon"))
+        .with("schema_version", json!(1))
+        .with("layers", json!(["knowledge"]));
     bomb(&world, "an addon of schema 1", old.text(), 3, "needs schema 2");
     bomb(&world, "level 4", good().with("conformance_level", json!(4)).text(), 3, "PK-04");
 }
@@ -295,9 +317,21 @@ fn pk_10_what_does_not_hash_to_what_it_says_is_refused_by_exit_code_4() {
         good().with("integrity", integrity).text()
     };
     for (what, text, words) in [
-        ("content", made.text().replace("It is so.", "It is No."), "content is not what was hashed"),
-        ("a space in a string", made.text().replace("It is so.", "It  is so."), "content is not what was hashed"),
-        ("another spelling", made.text().replace("It is so.", "\\u0049t is so."), "content is not what was hashed"),
+        (
+            "content",
+            made.text().replace("It is so.", "It is No."),
+            "content is not what was hashed",
+        ),
+        (
+            "a space in a string",
+            made.text().replace("It is so.", "It  is so."),
+            "content is not what was hashed",
+        ),
+        (
+            "another spelling",
+            made.text().replace("It is so.", "\\u0049t is so."),
+            "content is not what was hashed",
+        ),
         ("another number", made.text().replace("1.0}", "1.00}"), "content is not what was hashed"),
         ("name", made.text().replace("\"name\":\"x\"", "\"name\":\"y\""), "do not belong together"),
         ("version", made.text().replace("\"1.0.0\"", "\"1.0.1\""), "do not belong together"),
@@ -330,7 +364,10 @@ fn pk_10_what_does_not_hash_to_what_it_says_is_refused_by_exit_code_4() {
         ("an empty signature", signed.replace(&value.to_string(), "{}")),
         (
             "upper case",
-            signed.replace(value["value"].as_str().unwrap(), &value["value"].as_str().unwrap().to_uppercase()),
+            signed.replace(
+                value["value"].as_str().unwrap(),
+                &value["value"].as_str().unwrap().to_uppercase(),
+            ),
         ),
     ] {
         bomb(&world, what, text, 4, "PK-1");
@@ -343,7 +380,8 @@ fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
-        let group = chunk.iter().fold(0u32, |sum, byte| sum << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        let group = chunk.iter().fold(0u32, |sum, byte| sum << 8 | u32::from(*byte))
+            << (8 * (3 - chunk.len()));
         for at in 0..4 {
             let digit = DIGITS[(group >> (18 - 6 * at) & 63) as usize];
             text.push(if at > chunk.len() { '=' } else { char::from(digit) });
@@ -358,7 +396,8 @@ pub(super) fn document(path: &str, bytes: &[u8]) -> Value {
 }
 
 pub(super) fn documents(files: &[Value]) -> Made {
-    let mut made = Made::skills("x", "1.0.0", &[]).holds(&json!({"documents": {"files": files}}).to_string());
+    let mut made =
+        Made::skills("x", "1.0.0", &[]).holds(&json!({"documents": {"files": files}}).to_string());
     made.manifest.remove("conformance_level");
     made
 }
@@ -417,7 +456,13 @@ fn pk_24_se_04_frames_that_explode_are_refused_cheaply() {
     let world = project();
     let zeros = base64(&sp_tree::compress(&vec![0; 200 * MIB]));
     let lie = |body: &str| json!({"path": "s/x", "sha256": "0".repeat(64), "encoding": "zstd+base64", "body": body});
-    bomb(&world, "200 MiB of zeros", documents(&[manual(), lie(&zeros)]).text(), 3, "package-file-bytes");
+    bomb(
+        &world,
+        "200 MiB of zeros",
+        documents(&[manual(), lie(&zeros)]).text(),
+        3,
+        "package-file-bytes",
+    );
     let mib = document("s/x", &vec![0; MIB]);
     let many: Vec<Value> = (0..256).map(|at| json!({"path": format!("s/{at:03}"), "sha256": mib["sha256"], "encoding": mib["encoding"], "body": mib["body"]})).collect();
     bomb(&world, "256 MiB in all", documents(&many).text(), 3, "package-files-bytes");
@@ -477,20 +522,37 @@ fn pk_24_documents_that_are_not_what_they_say_are_refused() {
 #[test]
 fn pk_24_documents_at_each_limit_are_taken_and_one_past_it_are_not() {
     let world = project();
-    let small = |count: usize| -> Vec<Value> { (0..count).map(|at| document(&format!("s/{at:03}"), b"x")).collect() };
+    let small = |count: usize| -> Vec<Value> {
+        (0..count).map(|at| document(&format!("s/{at:03}"), b"x")).collect()
+    };
     let with_manual = |files: Vec<Value>| [vec![manual()], files].concat();
     bomb(&world, "257 files", documents(&with_manual(small(256))).text(), 3, "package-files=");
     let large = |size: usize| document("s/large", &vec![b'x'; size]);
-    bomb(&world, "a file over 1 MiB", documents(&with_manual(vec![large(MIB + 1)])).text(), 3, "package-file-bytes");
+    bomb(
+        &world,
+        "a file over 1 MiB",
+        documents(&with_manual(vec![large(MIB + 1)])).text(),
+        3,
+        "package-file-bytes",
+    );
     let manual_size = skill("s", "").len();
     let eight = |last: usize| -> Vec<Value> {
-        let file = |at: usize| document(&format!("s/{at}"), &vec![b'x'; if at == 7 { last } else { MIB }]);
+        let file =
+            |at: usize| document(&format!("s/{at}"), &vec![b'x'; if at == 7 { last } else { MIB }]);
         with_manual((0..8).map(file).collect())
     };
-    bomb(&world, "over 8 MiB in all", documents(&eight(MIB - manual_size + 1)).text(), 3, "package-files-bytes");
-    for (name, files) in
-        [("many", with_manual(small(255))), ("large", with_manual(vec![large(MIB)])), ("all", eight(MIB - manual_size))]
-    {
+    bomb(
+        &world,
+        "over 8 MiB in all",
+        documents(&eight(MIB - manual_size + 1)).text(),
+        3,
+        "package-files-bytes",
+    );
+    for (name, files) in [
+        ("many", with_manual(small(255))),
+        ("large", with_manual(vec![large(MIB)])),
+        ("all", eight(MIB - manual_size)),
+    ] {
         let file = documents(&files).with("name", json!(name)).put(&world, "good.ctxpkg");
         pkg(&world, &["import", &file]).ok();
         pkg(&world, &["install", name, "--agent", "claude"]).ok();
@@ -506,7 +568,10 @@ fn pk_24_documents_at_each_limit_are_taken_and_one_past_it_are_not() {
         std::fs::remove_dir_all(world.repo().join("skills/big")).unwrap();
         run
     };
-    assert!(skill_of(&[("a", MIB + 1)]).fails(3).stderr.contains("at the most"), "writing has the same limits");
+    assert!(
+        skill_of(&[("a", MIB + 1)]).fails(3).stderr.contains("at the most"),
+        "writing has the same limits"
+    );
     skill_of(&[("a", MIB)]).ok();
 }
 
@@ -527,12 +592,19 @@ fn se_08_text_from_packages_is_shown_escaped() {
         .with("graph_summary", json!({"node_count": evil}))
         .with("layers", json!([evil]))
         .with("dependencies", json!([{"name": "y", "version_req": evil, "optional": true}]));
-    let node = json!({"id": evil, "type": evil, "content": evil, "activation": 1.0, "file_path": evil});
+    let node =
+        json!({"id": evil, "type": evil, "content": evil, "activation": 1.0, "file_path": evil});
     let edge = json!({"from": evil, "to": evil, "type": evil});
-    let graph =
-        |nodes: Value| json!({evil: 1, "context_graph": {"format": evil, "nodes": nodes, "edges": [edge]}}).to_string();
+    let graph = |nodes: Value| {
+        json!({evil: 1, "context_graph": {"format": evil, "nodes": nodes, "edges": [edge]}})
+            .to_string()
+    };
     let file = made.clone().holds(&graph(json!([node]))).put(&world, "x.ctxpkg");
-    let other = made.clone().holds(&graph(json!([]))).with("version", json!("2.0.0")).put(&world, "y.ctxpkg");
+    let other = made
+        .clone()
+        .holds(&graph(json!([])))
+        .with("version", json!("2.0.0"))
+        .put(&world, "y.ctxpkg");
     let bad = made.clone().with("name", json!(evil)).put(&world, "bad.ctxpkg");
     let kind = made.clone().with("kind", json!(evil)).put(&world, "kind.ctxpkg");
     let hash = made
@@ -564,7 +636,9 @@ fn se_08_text_from_packages_is_shown_escaped() {
         ] {
             let run = pkg(&world, &[args, &["--format", format]].concat());
             for text in [&run.stdout, &run.stderr] {
-                let odd = |c: char| c.is_control() && c != '\n' && c != '\t' || "\u{202e}\u{9b}\u{200b}".contains(c);
+                let odd = |c: char| {
+                    c.is_control() && c != '\n' && c != '\t' || "\u{202e}\u{9b}\u{200b}".contains(c)
+                };
                 let shown: Vec<&str> = text.lines().filter(|line| line.contains(odd)).collect();
                 assert!(shown.is_empty(), "{args:?} as {format}: {shown:?}");
             }

@@ -101,7 +101,12 @@ fn pk_23_optional_dependencies_stay_until_they_are_taken_out() {
 fn pk_05_dependencies_written_as_maps_are_read() {
     let map = Made::new("map", "1.0.0").with("dependencies", json!({"base": "^1"}));
     let map = map.with("optional_dependencies", json!({"extra": "*"}));
-    let world = stocked(&[map, Made::new("extra", "1.0.0"), Made::new("base", "1.0.0"), Made::new("base", "2.0.0")]);
+    let world = stocked(&[
+        map,
+        Made::new("extra", "1.0.0"),
+        Made::new("base", "1.0.0"),
+        Made::new("base", "2.0.0"),
+    ]);
     pkg(&world, &["install", "map"]).ok();
     assert_eq!(locked(&world), ["base 1.0.0", "map 1.0.0"]);
     pkg(&world, &["install", "map", "--with-optional"]).ok();
@@ -110,7 +115,8 @@ fn pk_05_dependencies_written_as_maps_are_read() {
 
 #[test]
 fn pk_23_packages_that_need_each_other_are_installed_together() {
-    let world = stocked(&[needing("a", "1.0.0", &[("b", "^1")]), needing("b", "1.0.0", &[("a", "^1")])]);
+    let world =
+        stocked(&[needing("a", "1.0.0", &[("b", "^1")]), needing("b", "1.0.0", &[("a", "^1")])]);
     pkg(&world, &["install", "a"]).ok();
     assert_eq!(locked(&world), ["a 1.0.0", "b 1.0.0"]);
     pkg(&world, &["uninstall", "a"]).ok();
@@ -156,10 +162,17 @@ fn pk_23_the_lock_has_exact_versions_hashes_and_where_each_came_from() {
     assert_eq!(locked["digest"], json!(Digest::of(base.text().as_bytes()).to_string()));
     assert_eq!(locked["signer"], json!(public(1)));
     assert_eq!(
-        (&locked["from"], lock["packages"]["app"]["from"].as_str().unwrap().ends_with("app.ctxpkg")),
+        (
+            &locked["from"],
+            lock["packages"]["app"]["from"].as_str().unwrap().ends_with("app.ctxpkg")
+        ),
         (&json!("store"), true)
     );
-    assert_eq!(stored(&world), ["app 1.0.0", "base 1.2.0"], "what came from a file is kept in the store");
+    assert_eq!(
+        stored(&world),
+        ["app 1.0.0", "base 1.2.0"],
+        "what came from a file is kept in the store"
+    );
     let before = world.files("project");
     pkg(&world, &["install"]).ok();
     assert_eq!(world.files("project"), before, "once more changes nothing");
@@ -202,7 +215,8 @@ fn pk_23_what_is_installed_from_the_lock_is_told() {
 
 #[test]
 fn se_10_other_content_under_the_locked_version_is_refused_with_both_hashes() {
-    let (good, evil) = (Made::new("base", "1.0.0"), Made::new("base", "1.0.0").says("It is not so."));
+    let (good, evil) =
+        (Made::new("base", "1.0.0"), Made::new("base", "1.0.0").says("It is not so."));
     let here = stocked(std::slice::from_ref(&good));
     pkg(&here, &["install", "base"]).ok();
     let there = cloned(&here);
@@ -234,7 +248,9 @@ fn se_10_a_blob_that_was_changed_in_the_store_is_refused() {
     let digest = Digest::of(Made::new("base", "1.0.0").text().as_bytes()).hex();
     let blob = format!("home/.skillpack/store/{}/{}", &digest[..2], &digest[2..]);
     write(&world, &blob, Made::new("base", "1.0.0").text().replace("It is so.", "It is No."));
-    for args in [&["install", "base"][..], &["info", "base"], &["export", "base"], &["verify", "base"]] {
+    for args in
+        [&["install", "base"][..], &["info", "base"], &["export", "base"], &["verify", "base"]]
+    {
         pkg(&world, args).fails(4);
     }
     std::fs::remove_file(world.path(&blob)).unwrap();
@@ -255,7 +271,13 @@ fn pk_23_a_broken_lock_is_told_and_kept() {
         r#"{"version":1,"requests":{"../x":"*"},"packages":{}}"#,
     ] {
         write(&world, "project/ctxpkg.lock", bad);
-        for args in [&["install"][..], &["install", "base"], &["list"], &["uninstall", "base"], &["rollback"]] {
+        for args in [
+            &["install"][..],
+            &["install", "base"],
+            &["list"],
+            &["uninstall", "base"],
+            &["rollback"],
+        ] {
             refused(&world, args, 3, "ctxpkg.lock");
         }
     }
@@ -274,10 +296,20 @@ fn se_08_what_a_lock_says_is_shown_escaped() {
         text.replace("\"store\"", &format!("\"{evil}\"")),
     ] {
         write(&world, "project/ctxpkg.lock", lock);
-        for args in [&["install"][..], &["list"], &["uninstall", "nothing"], &["rollback", "base"], &["log", "base"]] {
+        for args in [
+            &["install"][..],
+            &["list"],
+            &["uninstall", "nothing"],
+            &["rollback", "base"],
+            &["log", "base"],
+        ] {
             let run = pkg(&world, args);
             let odd = |c: char| c.is_control() && c != '\n' && c != '\t' || c == '\u{202e}';
-            assert!(!run.stdout.contains(odd) && !run.stderr.contains(odd), "{args:?}: {:?}", run.to_string());
+            assert!(
+                !run.stdout.contains(odd) && !run.stderr.contains(odd),
+                "{args:?}: {:?}",
+                run.to_string()
+            );
         }
     }
 }
@@ -309,16 +341,23 @@ fn pk_23_uninstall_removes_what_nothing_needs_and_refuses_what_is_needed() {
 
 #[test]
 fn pk_23_an_installation_can_be_undone_byte_for_byte() {
-    let world =
-        stocked(&[Made::new("base", "1.0.0"), Made::new("base", "2.0.0"), needing("app", "1.0.0", &[("base", "*")])]);
+    let world = stocked(&[
+        Made::new("base", "1.0.0"),
+        Made::new("base", "2.0.0"),
+        needing("app", "1.0.0", &[("base", "*")]),
+    ]);
     pkg(&world, &["install", "base@1.0.0"]).ok();
-    let (lock, files) = (read(&world, "project/ctxpkg.lock"), world.files("project/.ctxpkg/packages"));
+    let (lock, files) =
+        (read(&world, "project/ctxpkg.lock"), world.files("project/.ctxpkg/packages"));
     pkg(&world, &["install", "base@2.0.0", "app"]).ok();
     assert_eq!(locked(&world), ["app 1.0.0", "base 2.0.0"]);
     pkg(&world, &["rollback", "--dry-run"]).ok();
     assert_eq!(locked(&world), ["app 1.0.0", "base 2.0.0"]);
     pkg(&world, &["rollback"]).ok();
-    assert_eq!((read(&world, "project/ctxpkg.lock"), world.files("project/.ctxpkg/packages")), (lock, files));
+    assert_eq!(
+        (read(&world, "project/ctxpkg.lock"), world.files("project/.ctxpkg/packages")),
+        (lock, files)
+    );
     let fresh = project();
     refused(&fresh, &["rollback"], 1, "no earlier state");
 }
@@ -357,8 +396,11 @@ fn pk_22_one_package_can_be_rolled_back_in_a_project() {
 
 #[test]
 fn pk_22_a_dependency_that_was_rolled_back_is_still_only_a_dependency() {
-    let world =
-        stocked(&[needing("app", "1.0.0", &[("base", "*")]), Made::new("base", "1.0.0"), Made::new("base", "2.0.0")]);
+    let world = stocked(&[
+        needing("app", "1.0.0", &[("base", "*")]),
+        Made::new("base", "1.0.0"),
+        Made::new("base", "2.0.0"),
+    ]);
     pkg(&world, &["install", "app"]).ok();
     pkg(&world, &["rollback", "base", "--to", "1.0.0"]).ok();
     assert_eq!(locked(&world), ["app 1.0.0", "base 1.0.0"]);
@@ -381,7 +423,10 @@ fn se_01_a_package_file_that_was_edited_is_kept_aside() {
         write(world, "project/.ctxpkg/packages/base.ctxpkg", "By hand.\n");
         let run = pkg(world, args);
         let kept = |path: &str| {
-            world.files(path).values().any(|entry| matches!(entry, Entry::File(text, _) if text == "By hand.\n"))
+            world
+                .files(path)
+                .values()
+                .any(|entry| matches!(entry, Entry::File(text, _) if text == "By hand.\n"))
         };
         assert!(kept("project") || kept("home"), "{args:?} lost an edit: {run}");
         assert_eq!(run.code, Some(0), "{run}");
@@ -395,7 +440,11 @@ fn se_01_a_file_that_we_did_not_write_is_refused() {
     write(&world, "project/.ctxpkg/packages/base.ctxpkg", "Mine.\n");
     refused(&world, &["install", "base"], 4, "was not put there by `sp`");
     std::fs::remove_file(world.path("project/.ctxpkg/packages/base.ctxpkg")).unwrap();
-    std::os::unix::fs::symlink(world.path("outside"), world.path("project/.ctxpkg/packages/base.ctxpkg")).unwrap();
+    std::os::unix::fs::symlink(
+        world.path("outside"),
+        world.path("project/.ctxpkg/packages/base.ctxpkg"),
+    )
+    .unwrap();
     pkg(&world, &["install", "base"]);
     assert!(!exists(&world, "outside"), "nothing is written through a link");
 }
@@ -433,11 +482,15 @@ fn se_03_two_names_that_share_a_file_are_refused() {
 fn pk_23_a_dry_run_changes_nothing_at_all() {
     let world = stocked(&[Made::new("base", "1.0.0")]);
     let file = Made::new("new", "1.0.0").signed(1, Signs::Whole).put(&world, "new.ctxpkg");
-    let tools = Made::skills("tools", "1.0.0", &[("tidy/SKILL.md", &skill("tidy", ""))]).put(&world, "tools.ctxpkg");
+    let tools = Made::skills("tools", "1.0.0", &[("tidy/SKILL.md", &skill("tidy", ""))])
+        .put(&world, "tools.ctxpkg");
     let before = world.files("");
-    for args in
-        [&["install", "base"][..], &["install", &file], &["install", &tools, "--agent", "claude"], &["remove", "base"]]
-    {
+    for args in [
+        &["install", "base"][..],
+        &["install", &file],
+        &["install", &tools, "--agent", "claude"],
+        &["remove", "base"],
+    ] {
         let run = pkg(&world, &[args, &["--dry-run"]].concat()).ok();
         assert!(!run.stdout.is_empty(), "{run}");
         assert_eq!(world.files(""), before, "{args:?}: {run}");
@@ -453,7 +506,11 @@ fn pk_23_a_dry_run_changes_nothing_at_all() {
 
 fn tools(version: &str, more: &str) -> Made {
     let (tidy, review) = (skill("tidy", more), skill("review", ""));
-    Made::skills("tools", version, &[("review/SKILL.md", &review), ("tidy/SKILL.md", &tidy), ("tidy/x.md", "x")])
+    Made::skills(
+        "tools",
+        version,
+        &[("review/SKILL.md", &review), ("tidy/SKILL.md", &tidy), ("tidy/x.md", "x")],
+    )
 }
 
 #[test]
@@ -469,7 +526,10 @@ fn pk_24_skills_go_into_the_sinks_that_are_named() {
     assert_eq!(locked(&world), ["tools 1.0.0"]);
     pkg(&world, &["uninstall", "tools"]).ok();
     for sink in ["home/.claude/skills", "home/.codex/skills"] {
-        assert!(!exists(&world, &format!("{sink}/tidy")) && !exists(&world, &format!("{sink}/review")), "{sink}");
+        assert!(
+            !exists(&world, &format!("{sink}/tidy")) && !exists(&world, &format!("{sink}/review")),
+            "{sink}"
+        );
     }
     assert_eq!(locked(&world), [""; 0]);
 }
@@ -478,11 +538,16 @@ fn pk_24_skills_go_into_the_sinks_that_are_named() {
 fn pk_24_skills_go_into_a_path_a_project_and_under_a_prefix() {
     let world = stocked(&[tools("1.0.0", "")]);
     let path = world.path("sink").display().to_string();
-    pkg(&world, &["install", "tools", "--agent", "custom", "--path", &path, "--prefix", "acme"]).ok();
+    pkg(&world, &["install", "tools", "--agent", "custom", "--path", &path, "--prefix", "acme"])
+        .ok();
     assert!(exists(&world, "sink/acme__tidy/SKILL.md"), "{:?}", world.files("sink"));
     pkg(&world, &["install", "tools", "--agent", "claude", "--scope", "project"]).ok();
     let here = world.files("project");
-    assert!(here.keys().any(|name| name.starts_with(".claude/skills/") && name.ends_with("tidy/SKILL.md")), "{here:?}");
+    assert!(
+        here.keys()
+            .any(|name| name.starts_with(".claude/skills/") && name.ends_with("tidy/SKILL.md")),
+        "{here:?}"
+    );
     pkg(&world, &["uninstall", "tools"]).ok();
     assert!(!world.files("").keys().any(|name| name.ends_with("tidy/SKILL.md")), "gone from both");
 }
@@ -502,7 +567,10 @@ fn pk_24_a_prefix_is_for_the_packages_that_are_named() {
     let world = stocked(&[one("first"), one("second")]);
     pkg(&world, &["install", "first", "--agent", "claude", "--prefix", "a"]).ok();
     pkg(&world, &["install", "second", "--agent", "claude", "--prefix", "b"]).ok();
-    assert!(exists(&world, "home/.claude/skills/a__tidy") && exists(&world, "home/.claude/skills/b__tidy"));
+    assert!(
+        exists(&world, "home/.claude/skills/a__tidy")
+            && exists(&world, "home/.claude/skills/b__tidy")
+    );
 }
 
 #[test]
@@ -529,10 +597,16 @@ fn pk_24_se_01_a_folder_that_is_not_ours_is_refused_and_nothing_is_kept() {
 fn pk_24_an_upgrade_replaces_the_skills_and_keeps_what_was_edited() {
     let world = stocked(&[tools("1.0.0", "")]);
     pkg(&world, &["install", "tools", "--agent", "claude"]).ok();
-    import(&world, &[Made::skills("tools", "1.1.0", &[("tidy/SKILL.md", &skill("tidy", "New.\n"))])]);
+    import(
+        &world,
+        &[Made::skills("tools", "1.1.0", &[("tidy/SKILL.md", &skill("tidy", "New.\n"))])],
+    );
     pkg(&world, &["install", "tools"]).ok();
     assert_eq!(read(&world, "home/.claude/skills/tidy/SKILL.md"), skill("tidy", "New.\n"));
-    assert!(!exists(&world, "home/.claude/skills/tidy/x.md") && !exists(&world, "home/.claude/skills/review"));
+    assert!(
+        !exists(&world, "home/.claude/skills/tidy/x.md")
+            && !exists(&world, "home/.claude/skills/review")
+    );
     pkg(&world, &["rollback"]).ok();
     assert_eq!(read(&world, "home/.claude/skills/tidy/SKILL.md"), skill("tidy", ""));
     assert!(exists(&world, "home/.claude/skills/review/SKILL.md"));
@@ -551,9 +625,16 @@ fn pk_24_skills_are_uninstalled_from_another_directory_too() {
     pkg(&world, &["install", "tools", "--agent", "claude"]).ok();
     world.sp_in("other", &["pkg", "uninstall", "tools"]).ok();
     assert!(!exists(&world, "home/.claude/skills/tidy"));
-    assert!(!exists(&world, "other/ctxpkg.lock") && !exists(&world, "other/.ctxpkg"), "{:?}", world.files("other"));
+    assert!(
+        !exists(&world, "other/ctxpkg.lock") && !exists(&world, "other/.ctxpkg"),
+        "{:?}",
+        world.files("other")
+    );
     pkg(&world, &["install", "--agent", "claude"]).ok();
-    assert!(exists(&world, "home/.claude/skills/tidy/SKILL.md"), "the lock of the project brings them back");
+    assert!(
+        exists(&world, "home/.claude/skills/tidy/SKILL.md"),
+        "the lock of the project brings them back"
+    );
 }
 
 #[test]
@@ -565,7 +646,10 @@ fn pk_24_pk_23_knowledge_and_skills_are_installed_in_one_go_or_not_at_all() {
     std::fs::remove_dir_all(world.path("home/.claude/skills/review")).unwrap();
     pkg(&world, &["install", "tools", "--agent", "claude"]).ok();
     assert_eq!(locked(&world), ["base 1.0.0", "tools 1.0.0"]);
-    assert!(exists(&world, "home/.claude/skills/tidy") && exists(&world, "project/.ctxpkg/packages/base.ctxpkg"));
+    assert!(
+        exists(&world, "home/.claude/skills/tidy")
+            && exists(&world, "project/.ctxpkg/packages/base.ctxpkg")
+    );
 }
 
 #[test]

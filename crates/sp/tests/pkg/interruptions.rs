@@ -55,7 +55,11 @@ impl Scenario {
         let next = pkg(&self.world, &["rollback", "anchor", "--to", "1.0.0"]).ok();
         let now = seen(&self.world);
         let (is_old, is_new) = (now == self.old, now == self.new);
-        assert!(is_old || is_new || self.delivers, "{what}: torn{}\n{next}", differences(&now, &self.old, &self.new));
+        assert!(
+            is_old || is_new || self.delivers,
+            "{what}: torn{}\n{next}",
+            differences(&now, &self.old, &self.new)
+        );
         if !self.delivers {
             no_leftovers(&self.world, what);
         }
@@ -65,7 +69,11 @@ impl Scenario {
             assert_eq!(run.code, Some(0), "{what}: a rerun fails: {run}");
         }
         let now = seen(&self.world);
-        assert!(now == self.new, "{what}: a rerun does not converge{}", differences(&now, &self.old, &self.new));
+        assert!(
+            now == self.new,
+            "{what}: a rerun does not converge{}",
+            differences(&now, &self.old, &self.new)
+        );
         swept(&self.world, what);
         is_old
     }
@@ -93,7 +101,10 @@ impl Scenario {
             let what = format!("error {number} at call {call} of {}", self.calls);
             match run.code {
                 Some(0) => assert_eq!(seen(&self.world), self.new, "{what}: {run}"),
-                Some(4 | 5) => assert!(run.stderr.contains("error:") && run.stderr.contains("hint:"), "{what}: {run}"),
+                Some(4 | 5) => assert!(
+                    run.stderr.contains("error:") && run.stderr.contains("hint:"),
+                    "{what}: {run}"
+                ),
                 _ => panic!("{what}: {run}"),
             }
             self.check(&what);
@@ -105,11 +116,15 @@ impl Scenario {
 fn seen(world: &World) -> Files {
     let mut files = Files::new();
     for part in ["project", "home/.claude"] {
-        files.extend(world.files(part).into_iter().map(|(name, entry)| (format!("{part}/{name}"), entry)));
+        files.extend(
+            world.files(part).into_iter().map(|(name, entry)| (format!("{part}/{name}"), entry)),
+        );
     }
     files.retain(|name, _| !name.ends_with(".sp-new") && !name.ends_with("history.json"));
     // A rotation makes another key each time: only that there is one counts.
-    let count = |name: &str| world.files("home/.skillpack/keys").keys().filter(|key| key.contains(name)).count();
+    let count = |name: &str| {
+        world.files("home/.skillpack/keys").keys().filter(|key| key.contains(name)).count()
+    };
     let record = |path: &str| {
         let bytes = std::fs::read(world.path(path)).unwrap_or_else(|_| b"{}".to_vec());
         let mut value: Value = serde_json::from_slice(&bytes).unwrap();
@@ -124,7 +139,8 @@ fn seen(world: &World) -> Files {
     let pins = pins["pins"].as_object().into_iter().flatten();
     let pins: Vec<String> = pins.map(|(name, pin)| format!("{name}: {}", pin["because"])).collect();
     files.insert("pins".into(), text(pins.join(", ")));
-    files.insert("keys".into(), text(format!("{} and {} retired", count(".pem"), count("retired"))));
+    files
+        .insert("keys".into(), text(format!("{} and {} retired", count(".pem"), count("retired"))));
     files.retain(|name, _| name != "project/statement.json");
     if exists(world, "project/statement.json") {
         files.insert("a statement".into(), Entry::Dir);
@@ -143,7 +159,11 @@ fn differences(now: &Files, old: &Files, new: &Files) -> String {
         names.sort();
         names.dedup();
         for name in names.into_iter().filter(|name| now.get(*name) != other.get(*name)) {
-            text += &format!("\nnot as {what}: {name}: {:?}, and not {:?}", now.get(name), other.get(name));
+            text += &format!(
+                "\nnot as {what}: {name}: {:?}, and not {:?}",
+                now.get(name),
+                other.get(name)
+            );
         }
     }
     text
@@ -163,7 +183,11 @@ fn anchored(packages: &[Made]) -> World {
 }
 
 fn tools(version: &str) -> Made {
-    Made::skills("tools", version, &[("tidy/SKILL.md", &skill("tidy", version)), ("tidy/x.md", "x")])
+    Made::skills(
+        "tools",
+        version,
+        &[("tidy/SKILL.md", &skill("tidy", version)), ("tidy/x.md", "x")],
+    )
 }
 
 fn importing(first: Made) -> Scenario {
@@ -175,8 +199,15 @@ fn importing(first: Made) -> Scenario {
 
 fn creating() -> Scenario {
     let world = anchored(&[]);
-    write(&world, "project/a.json", r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#);
-    let scenario = Scenario::new(world, &["pkg", "create", "--input", "a.json", "--output", "a.ctxpkg", "--force"]);
+    write(
+        &world,
+        "project/a.json",
+        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
+    );
+    let scenario = Scenario::new(
+        world,
+        &["pkg", "create", "--input", "a.json", "--output", "a.ctxpkg", "--force"],
+    );
     Scenario { delivers: true, ..scenario }
 }
 
@@ -200,7 +231,8 @@ fn upgrading() -> Scenario {
 
 /// A project knows something, and a package comes that says otherwise.
 fn contradicting() -> Scenario {
-    let world = anchored(&[Made::new("base", "1.0.0"), Made::new("other", "1.0.0").says("It is not so.")]);
+    let world =
+        anchored(&[Made::new("base", "1.0.0"), Made::new("other", "1.0.0").says("It is not so.")]);
     pkg(&world, &["install", "base"]).ok();
     Scenario::new(world, &["pkg", "install", "other"])
 }
@@ -210,7 +242,10 @@ fn uninstalling() -> Scenario {
 }
 
 fn removing() -> Scenario {
-    Scenario::new(anchored(&[Made::new("a", "1.0.0"), Made::new("a", "1.1.0")]), &["pkg", "remove", "a"])
+    Scenario::new(
+        anchored(&[Made::new("a", "1.0.0"), Made::new("a", "1.1.0")]),
+        &["pkg", "remove", "a"],
+    )
 }
 
 fn rolling_back() -> Scenario {
@@ -221,7 +256,11 @@ fn rolling_back() -> Scenario {
 
 fn rotating(more: &[&str]) -> Scenario {
     let world = anchored(&[]);
-    write(&world, "project/a.json", r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#);
+    write(
+        &world,
+        "project/a.json",
+        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
+    );
     pkg(&world, &["create", "--input", "a.json", "--sign"]).ok();
     Scenario::new(world, &[&["key", "rotate"], more].concat())
 }
@@ -288,7 +327,9 @@ fn se_01_an_upgrade_killed_at_every_call_is_old_or_new() {
 #[test]
 fn se_01_pk_23_a_merge_into_the_context_killed_at_every_call_is_old_or_new() {
     let scenario = contradicting();
-    assert!(scenario.new != scenario.old && scenario.new.contains_key("project/.ctxpkg/context.json"));
+    assert!(
+        scenario.new != scenario.old && scenario.new.contains_key("project/.ctxpkg/context.json")
+    );
     scenario.kill_everywhere();
 }
 
@@ -372,7 +413,10 @@ fn se_01_a_key_rotation_without_space_at_any_call_can_be_run_again() {
 #[test]
 fn se_01_records_that_are_broken_are_told_and_kept() {
     for (path, commands) in [
-        ("store/packages.json", &[&["list"][..], &["install", "anchor"], &["import"], &["remove", "anchor"]][..]),
+        (
+            "store/packages.json",
+            &[&["list"][..], &["install", "anchor"], &["import"], &["remove", "anchor"]][..],
+        ),
         ("trust.json", &[&["install", "signed"], &["import"], &["verify", "signed"]]),
     ] {
         for bad in [
@@ -400,11 +444,17 @@ fn se_01_installs_and_removals_at_once_lose_nothing() {
     for _ in 0..3 {
         let world = project();
         import(&world, &["a", "b", "c", "d"].map(|name| Made::new(name, "1.0.0")));
-        let mut commands: Vec<Vec<&str>> = ["a", "b", "c"].iter().map(|name| vec!["pkg", "install", *name]).collect();
+        let mut commands: Vec<Vec<&str>> =
+            ["a", "b", "c"].iter().map(|name| vec!["pkg", "install", *name]).collect();
         commands.push(vec!["pkg", "remove", "d"]);
         let start = |args: &Vec<&str>| {
             let mut command = world.command(args);
-            command.current_dir(world.path("project")).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+            command
+                .current_dir(world.path("project"))
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
         };
         let children: Vec<_> = commands.iter().map(start).collect();
         for child in children {
@@ -422,8 +472,9 @@ fn se_01_installs_and_removals_at_once_lose_nothing() {
 fn se_01_eight_imports_at_once_lose_nothing() {
     for _ in 0..3 {
         let world = project();
-        let files: Vec<String> =
-            (0..8).map(|at| Made::new(&format!("p{at}"), "1.0.0").put(&world, &format!("{at}.ctxpkg"))).collect();
+        let files: Vec<String> = (0..8)
+            .map(|at| Made::new(&format!("p{at}"), "1.0.0").put(&world, &format!("{at}.ctxpkg")))
+            .collect();
         let start = |file: &String| {
             let mut command = world.command(&["pkg", "import", file]);
             command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()

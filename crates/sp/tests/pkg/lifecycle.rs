@@ -54,7 +54,10 @@ fn pk_08_what_we_write_hashes_as_anybody_would_count_it() {
     let hash = Digest::of(content.as_bytes()).hex();
     assert_eq!(integrity["content_hash"], json!(hash));
     assert_eq!(integrity["byte_size"], json!(content.len()));
-    assert_eq!(integrity["sha256"], json!(Digest::of(format!("notes:1.0.0:{hash}").as_bytes()).hex()));
+    assert_eq!(
+        integrity["sha256"],
+        json!(Digest::of(format!("notes:1.0.0:{hash}").as_bytes()).hex())
+    );
 }
 
 #[test]
@@ -85,7 +88,11 @@ fn pk_22_what_is_newly_said_of_the_same_content_is_not_dropped_silently() {
         pkg(&world, &[&["create", "--input", "notes.json"], flags].concat()).ok();
         let said: Value = serde_json::from_str(&exported(&world, "notes")).unwrap();
         let words = flags[1].split('@').next().unwrap();
-        assert!(said["manifest"][member].to_string().contains(words), "{flags:?}: {}", said["manifest"]);
+        assert!(
+            said["manifest"][member].to_string().contains(words),
+            "{flags:?}: {}",
+            said["manifest"]
+        );
     }
 }
 
@@ -100,8 +107,16 @@ fn pk_22_a_version_never_becomes_another_even_after_it_was_removed() {
             assert_eq!(stored(&world), [""; 0]);
         }
         let run = refused(&world, &["import", &other], 4, "was another package before");
-        assert!(run.stderr.contains(&Made::new("notes", "1.0.0").sha256()), "both hashes are shown: {run}");
-        refused(&world, &["create", "--input", "notes.json", "--version", "1.0.0"], 4, "was another package before");
+        assert!(
+            run.stderr.contains(&Made::new("notes", "1.0.0").sha256()),
+            "both hashes are shown: {run}"
+        );
+        refused(
+            &world,
+            &["create", "--input", "notes.json", "--version", "1.0.0"],
+            4,
+            "was another package before",
+        );
         refused(&world, &["install", &other], 4, "was another package before");
     }
     pkg(&world, &["create", "--input", "notes.json"]).ok();
@@ -116,7 +131,11 @@ fn pk_22_a_version_never_gets_another_manifest() {
     let other = first.needs(&[("evil", "*")]).put(&world, "other.ctxpkg");
     pkg(&world, &["import", &other]);
     let now: Value = serde_json::from_str(&exported(&world, "notes")).unwrap();
-    assert_eq!(now["manifest"]["dependencies"], Value::Null, "1.0.0 needs nothing, whoever says so later");
+    assert_eq!(
+        now["manifest"]["dependencies"],
+        Value::Null,
+        "1.0.0 needs nothing, whoever says so later"
+    );
 }
 
 #[test]
@@ -131,17 +150,33 @@ fn pk_24_skills_and_packs_become_packages() {
     world.sp(&["pkg", "create", "--kind", "skills", "--name", "all", "team"]).ok();
     let files = |name: &str| -> Vec<String> {
         let info = answer(&world, &["info", name]);
-        info["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap().into()).collect()
+        info["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|file| file["path"].as_str().unwrap().into())
+            .collect()
     };
     assert_eq!(files("one"), ["tidy/SKILL.md", "tidy/scripts/run.sh"]);
     assert_eq!(files("all"), ["review/SKILL.md", "tidy/SKILL.md", "tidy/scripts/run.sh"]);
     let text: Value = serde_json::from_str(&exported(&world, "one")).unwrap();
-    assert_eq!((&text["manifest"]["kind"], &text["manifest"]["schema_version"]), (&json!("skills"), &json!(2)));
+    assert_eq!(
+        (&text["manifest"]["kind"], &text["manifest"]["schema_version"]),
+        (&json!("skills"), &json!(2))
+    );
     let file = &text["content"]["documents"]["files"][0];
-    assert_eq!((&file["encoding"], &file["path"]), (&json!("zstd+base64"), &json!("tidy/SKILL.md")));
+    assert_eq!(
+        (&file["encoding"], &file["path"]),
+        (&json!("zstd+base64"), &json!("tidy/SKILL.md"))
+    );
     let plain = std::fs::read(world.repo().join("skills/general/tidy/SKILL.md")).unwrap();
     assert_eq!(file["sha256"], json!(Digest::of(&plain).hex()));
-    refused(&world, &["create", "--kind", "skills", "--name", "x", "no-such-skill"], 1, "neither a skill nor a pack");
+    refused(
+        &world,
+        &["create", "--kind", "skills", "--name", "x", "no-such-skill"],
+        1,
+        "neither a skill nor a pack",
+    );
 }
 
 #[test]
@@ -183,8 +218,14 @@ fn pk_07_pk_03_what_is_wrong_is_refused_on_writing() {
     let world = project();
     for (input, words) in [
         (r#"{"name": "x", "nodes": [{"id": "a", "type": "fact"}]}"#, "content"),
-        (r#"{"name": "x", "nodes": [{"id":"a","type":"f","content":"x"},{"id":"a","type":"f","content":"y"}]}"#, "`a`"),
-        (r#"{"name": "x", "nodes": [{"id":"a","type":"f","content":"x","activation":1.5}]}"#, "activation"),
+        (
+            r#"{"name": "x", "nodes": [{"id":"a","type":"f","content":"x"},{"id":"a","type":"f","content":"y"}]}"#,
+            "`a`",
+        ),
+        (
+            r#"{"name": "x", "nodes": [{"id":"a","type":"f","content":"x","activation":1.5}]}"#,
+            "activation",
+        ),
         (
             r#"{"name": "x", "nodes": [{"id":"a","type":"f","content":"x"}], "edges": [{"from":"a","to":"z","type":"t"}]}"#,
             "`z`",
@@ -214,7 +255,8 @@ fn odd() -> String {
         12345678901234567890, -0.0,1.00000000000000000000001]},{\"id\":\"e\u{301}\",\"type\":\"fact\",\"content\":\"a\",\
         \"activation\":1e0},{\"id\":\"\u{e9}\",\"type\":\"fact\",\"content\":\"b\"}],\"edges\":[{\"from\":\"n1\",\"to\":\
         \"\u{e9}\",\"type\":\"t\",\"weight\":1.50,\"why\":null}]},\"A\":{\"\":[ ]},\"a\":true\r\n}";
-    let mut made = Made::new("odd", "1.0.0").with("x-unknown", json!({"b": [1, {"c": "d"}], "a": null}));
+    let mut made =
+        Made::new("odd", "1.0.0").with("x-unknown", json!({"b": [1, {"c": "d"}], "a": null}));
     made.manifest.insert("tags".into(), json!(["\u{e9}", "e\u{301}"]));
     let text = made.holds(content).text();
     let text = text.replacen("{\"manifest\":{", "\n{ \"extra\" : 1e0 , \"manifest\" :\r\n{\t", 1);
@@ -241,7 +283,8 @@ fn pk_02_pk_08_export_in_another_home_gives_the_very_same_bytes() {
 fn pk_02_packages_of_another_tool_pass_through_to_the_letter() {
     let world = project();
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sp-formats/tests/interop");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "ctxpkg"));
     for file in files {
         let world = project();
@@ -263,8 +306,9 @@ fn pk_02_a_missing_schema_version_is_guessed_with_a_warning() {
     let file = made.put(&world, "bare.ctxpkg");
     let run = pkg(&world, &["import", &file]).ok();
     assert!(run.stderr.contains("was read as 2"), "{run}");
-    let mut flat =
-        Made::new("flat", "1.0.0").holds(r#"{"knowledge":{"facts":[]}}"#).with("layers", json!(["knowledge"]));
+    let mut flat = Made::new("flat", "1.0.0")
+        .holds(r#"{"knowledge":{"facts":[]}}"#)
+        .with("layers", json!(["knowledge"]));
     flat.manifest.remove("schema_version");
     flat.manifest.remove("conformance_level");
     let file = flat.put(&world, "flat.ctxpkg");
@@ -298,19 +342,36 @@ fn pk_22_packages_can_be_looked_at_in_three_forms() {
         .iter()
         .map(|one| one["digest"].as_str().unwrap().to_owned())
         .collect();
-    let lines = [format!("notes\t1.0.0\t{}\n", digests[0]), format!("notes\t1.0.1\t{}\n", digests[1])];
+    let lines =
+        [format!("notes\t1.0.0\t{}\n", digests[0]), format!("notes\t1.0.1\t{}\n", digests[1])];
     assert_eq!(plain(&["list"]), lines.concat());
     assert_eq!(
-        plain(&["log", "notes"]).lines().map(|line| line.split('\t').nth(1).unwrap()).collect::<Vec<_>>(),
+        plain(&["log", "notes"])
+            .lines()
+            .map(|line| line.split('\t').nth(1).unwrap())
+            .collect::<Vec<_>>(),
         ["1.0.1", "1.0.0"]
     );
-    assert_eq!(plain(&["diff", "notes@1.0.0", "notes@1.0.1"]), "changed\tnode\tb\nchanged\tmanifest\tversion\n");
+    assert_eq!(
+        plain(&["diff", "notes@1.0.0", "notes@1.0.1"]),
+        "changed\tnode\tb\nchanged\tmanifest\tversion\n"
+    );
     let info = pkg(&world, &["info", "notes"]).ok().stdout;
-    for words in ["notes 1.0.1", "Notes.", "context, schema 2", "2: 1 decision, 1 fact", "1: 1 supports", &digests[1]] {
+    for words in [
+        "notes 1.0.1",
+        "Notes.",
+        "context, schema 2",
+        "2: 1 decision, 1 fact",
+        "1: 1 supports",
+        &digests[1],
+    ] {
         assert!(info.contains(words), "`{words}` is not in {info}");
     }
     let list = pkg(&world, &["list"]).ok().stdout;
-    assert!(list.contains("unsigned") && list.contains("1.0.1") && list.contains("Notes."), "{list}");
+    assert!(
+        list.contains("unsigned") && list.contains("1.0.1") && list.contains("Notes."),
+        "{list}"
+    );
     insta::assert_snapshot!(pkg(&world, &["diff", "notes@1.0.0", "notes"]), @r#"
     exit: 0
     --- stdout
@@ -336,16 +397,27 @@ fn pk_10_verify_names_each_step_in_order_with_its_figure() {
     let made = Made::new("notes", "1.0.0").signed(1, Signs::Whole);
     let file = made.put(&world, "notes.ctxpkg");
     let report = answer(&world, &["verify", &file]);
-    let steps: Vec<&str> =
-        report["steps"].as_array().unwrap().iter().map(|one| one["step"].as_str().unwrap()).collect();
+    let steps: Vec<&str> = report["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["step"].as_str().unwrap())
+        .collect();
     let wanted = ["content hash", "composite hash", "size", "signature", "provenance", "freshness"];
-    assert_eq!(steps.iter().filter(|step| wanted.contains(step)).copied().collect::<Vec<_>>(), wanted);
+    assert_eq!(
+        steps.iter().filter(|step| wanted.contains(step)).copied().collect::<Vec<_>>(),
+        wanted
+    );
     assert_eq!(report["steps"][2]["detail"], made.sha256());
     let evil = write(&world, "evil.ctxpkg", made.text().replace("It is so.", "It is not"));
     let run = pkg(&world, &["verify", &evil, "--format", "json"]).fails(4);
     fits("pkg verify", &run.stdout);
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!((&report["verified"], &report["steps"][1]["outcome"]), (&json!(false), &json!("failed")), "{run}");
+    assert_eq!(
+        (&report["verified"], &report["steps"][1]["outcome"]),
+        (&json!(false), &json!("failed")),
+        "{run}"
+    );
 }
 
 #[test]
@@ -354,10 +426,14 @@ fn pk_22_every_json_output_is_as_documented() {
     pkg(&world, &["create", "--input", "notes.json", "--version", "2.0.0", "--sign"]).ok();
     world.skill("tidy");
     let tidy = world.repo().join("skills/tidy").display().to_string();
-    pkg(&world, &["create", "--kind", "skills", "--name", "tools", &tidy, "--depends", "notes@^2"]).ok();
+    pkg(&world, &["create", "--kind", "skills", "--name", "tools", &tidy, "--depends", "notes@^2"])
+        .ok();
     let file = Made::new("other", "1.0.0").needs(&[("notes", "^2")]).put(&world, "other.ctxpkg");
     for (args, section) in [
-        (&["create", "--name", "again", "--input", "notes.json", "--output", "again.ctxpkg"][..], "pkg create"),
+        (
+            &["create", "--name", "again", "--input", "notes.json", "--output", "again.ctxpkg"][..],
+            "pkg create",
+        ),
         (&["import", &file], "pkg create"),
         (&["list"], "pkg list"),
         (&["info", "notes"], "pkg info"),
@@ -383,13 +459,20 @@ fn pk_22_every_json_output_is_as_documented() {
         let run = pkg(&world, &[args, &["--format", "json"]].concat()).ok();
         fits(section, &run.stdout);
     }
-    for args in [&["list"][..], &["new", "second"], &["export"], &["rotate", "second"], &["trust", "@acme", &public(3)]]
-    {
+    for args in [
+        &["list"][..],
+        &["new", "second"],
+        &["export"],
+        &["rotate", "second"],
+        &["trust", "@acme", &public(3)],
+    ] {
         let run = key(&world, &[args, &["--format", "json"]].concat()).ok();
         fits("key list", &run.stdout);
     }
     let empty = write(&world, "empty.ctxpkg", "");
-    for (args, code) in [(&["info", "nothing"][..], 1), (&["info", "a/b/c"], 1), (&["import", &empty], 3)] {
+    for (args, code) in
+        [(&["info", "nothing"][..], 1), (&["info", "a/b/c"], 1), (&["import", &empty], 3)]
+    {
         let run = pkg(&world, &[args, &["--format", "json"]].concat()).fails(code);
         assert!(run.stdout.is_empty(), "{run}");
         fits("error", run.stderr.lines().last().unwrap_or_default());
@@ -420,7 +503,8 @@ fn pk_22_remove_takes_one_version_or_all_and_says_what_there_is_otherwise() {
 
 #[test]
 fn pk_22_every_package_of_the_store_can_be_named() {
-    for name in [".hidden", "notes.ctxpkg", "a.lctxpkg", "x@y".split('@').next().unwrap(), "-dash"] {
+    for name in [".hidden", "notes.ctxpkg", "a.lctxpkg", "x@y".split('@').next().unwrap(), "-dash"]
+    {
         let world = project();
         import(&world, &[Made::new(name, "1.0.0")]);
         pkg(&world, &["info", "--", name]).ok();
@@ -434,7 +518,8 @@ fn pk_22_every_package_of_the_store_can_be_named() {
 fn pk_22_rollback_in_the_store_makes_an_earlier_version_the_one_that_is_given() {
     let world = project();
     import(&world, &["1.0.0", "1.1.0", "2.0.0"].map(|version| Made::new("notes", version)));
-    let current = || answer(&world, &["info", "notes"])["version"].as_str().unwrap_or_default().to_owned();
+    let current =
+        || answer(&world, &["info", "notes"])["version"].as_str().unwrap_or_default().to_owned();
     let before = records(&world);
     pkg(&world, &["rollback", "notes", "--dry-run"]).ok();
     assert_eq!(records(&world), before);

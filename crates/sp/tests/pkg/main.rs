@@ -58,19 +58,23 @@ impl Made {
 
     /// A package of skills with these files.
     fn skills(name: &str, version: &str, files: &[(&str, &str)]) -> Self {
-        let file =
-            |(path, text): &(&str, &str)| (sp_tree::RelPath::new(path).unwrap(), false, text.as_bytes().to_vec());
+        let file = |(path, text): &(&str, &str)| {
+            (sp_tree::RelPath::new(path).unwrap(), false, text.as_bytes().to_vec())
+        };
         let files: Vec<_> = files.iter().map(file).collect();
         let mut made = Self::new(name, version).with("kind", json!("skills"));
         made.manifest.remove("conformance_level");
-        made.content = format!("{{\"documents\":{}}}", sp_formats::package::write_documents(&files));
+        made.content =
+            format!("{{\"documents\":{}}}", sp_formats::package::write_documents(&files));
         made
     }
 
     /// With another text in its one node.
     fn says(self, text: &str) -> Self {
         let node = json!({"id": "n1", "type": "fact", "content": text, "activation": 1.0});
-        self.holds(&format!(r#"{{"context_graph":{{"format":"ctxpkg-graph-v2","nodes":[{node}],"edges":[]}}}}"#))
+        self.holds(&format!(
+            r#"{{"context_graph":{{"format":"ctxpkg-graph-v2","nodes":[{node}],"edges":[]}}}}"#
+        ))
     }
 
     /// With this content, as it stands.
@@ -86,7 +90,9 @@ impl Made {
     }
 
     fn needs(self, all: &[(&str, &str)]) -> Self {
-        let all = all.iter().map(|(name, range)| json!({"name": name, "version_req": range, "optional": false}));
+        let all = all
+            .iter()
+            .map(|(name, range)| json!({"name": name, "version_req": range, "optional": false}));
         let all = all.collect();
         self.with("dependencies", Value::Array(all))
     }
@@ -115,7 +121,8 @@ impl Made {
                 "value": sign(format!("ctxpkg-sign-v1:{name}:{version}:{sha256}")),
             });
             if matches!(signs, Signs::Whole) {
-                signature["manifest_value"] = sign(format!("ctxpkg-sign-manifest-v1:{sorted}")).into();
+                signature["manifest_value"] =
+                    sign(format!("ctxpkg-sign-manifest-v1:{sorted}")).into();
             }
             manifest.insert("signature".into(), signature);
         }
@@ -216,7 +223,10 @@ fn lock(world: &World) -> Value {
 fn locked(world: &World) -> Vec<String> {
     let lock = lock(world);
     let packages = lock["packages"].as_object().unwrap();
-    packages.iter().map(|(name, one)| format!("{name} {}", one["version"].as_str().unwrap())).collect()
+    packages
+        .iter()
+        .map(|(name, one)| format!("{name} {}", one["version"].as_str().unwrap()))
+        .collect()
 }
 
 /// The packages of the store, with their versions.
@@ -242,7 +252,11 @@ fn refused(world: &World, args: &[&str], code: i32, words: &str) -> Run {
     let before = (records(world), world.files("project"));
     let run = pkg(world, args).fails(code);
     assert!(run.stderr.contains(words), "`{words}` is not in {run}");
-    assert_eq!((records(world), world.files("project")), before, "{args:?} changed something: {run}");
+    assert_eq!(
+        (records(world), world.files("project")),
+        before,
+        "{args:?} changed something: {run}"
+    );
     no_leftovers(world, &format!("{args:?}"));
     run
 }
@@ -273,7 +287,8 @@ fn swept(world: &World, what: &str) {
         Err(_) => json!({"packages": [], "waiting": []}),
     };
     let of = |list: &str| shelf[list].as_array().unwrap().clone();
-    let named = |one: &Value| one["digest"].as_str().unwrap().trim_start_matches("sha256:").to_owned();
+    let named =
+        |one: &Value| one["digest"].as_str().unwrap().trim_start_matches("sha256:").to_owned();
     let mut named: Vec<String> = of("packages").iter().chain(&of("waiting")).map(named).collect();
     named.sort();
     named.dedup();
@@ -285,7 +300,8 @@ fn swept(world: &World, what: &str) {
 
 /// The documented schema of a command's JSON.
 fn schema(section: &str) -> Value {
-    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md"))
+        .unwrap();
     let title = if section == "error" { "## `error`".into() } else { format!("## `sp {section}`") };
     let part = docs.split_once(&title).unwrap_or_else(|| panic!("{title} in docs/json.md")).1;
     let block = part.split_once("```json\n").unwrap().1.split_once("```").unwrap().0;
@@ -295,9 +311,11 @@ fn schema(section: &str) -> Value {
 /// Holds what a command printed against the documented schema.
 #[track_caller]
 fn fits(section: &str, text: &str) {
-    let value: Value = serde_json::from_str(text).unwrap_or_else(|e| panic!("{section}: {e}: {text}"));
+    let value: Value =
+        serde_json::from_str(text).unwrap_or_else(|e| panic!("{section}: {e}: {text}"));
     let validator = jsonschema::validator_for(&schema(section)).unwrap();
-    let wrong: Vec<String> = validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    let wrong: Vec<String> =
+        validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
     assert!(wrong.is_empty(), "{section}: {wrong:?}: {value}");
     let schema = schema(section);
     documented(&value, &schema, &schema, section);
@@ -310,7 +328,9 @@ fn documented(value: &Value, schema: &Value, root: &Value, at: &str) {
         return documented(value, &root["$defs"][name.trim_start_matches("#/$defs/")], root, at);
     }
     // What may be missing is described as that or nothing.
-    if let Some(one) = schema["anyOf"].as_array().and_then(|any| any.iter().find(|one| one["type"] != "null")) {
+    if let Some(one) =
+        schema["anyOf"].as_array().and_then(|any| any.iter().find(|one| one["type"] != "null"))
+    {
         return documented(value, one, root, at);
     }
     for (name, member) in value.as_object().into_iter().flatten() {

@@ -26,7 +26,9 @@ fn browse(page: &str, script: &str) -> Seen {
     let mut browser = Browser::open(&url);
     let start = Instant::now();
     let told = loop {
-        if let Some(told) = server.asked().iter().find_map(|path| Some(path.strip_prefix("/result?")?.to_owned())) {
+        if let Some(told) =
+            server.asked().iter().find_map(|path| Some(path.strip_prefix("/result?")?.to_owned()))
+        {
             break told;
         }
         assert!(!browser.is_gone(), "the browser ended before the test did");
@@ -36,7 +38,8 @@ fn browse(page: &str, script: &str) -> Seen {
     let result: Value = serde_json::from_slice(&percent_decoded(&told)).unwrap();
     assert_eq!(result.get("failed"), None);
     // A browser asks for an icon by itself, and connects before it knows what for.
-    let ours = |path: &String| !path.starts_with("/result?") && path != "/favicon.ico" && !path.is_empty();
+    let ours =
+        |path: &String| !path.starts_with("/result?") && path != "/favicon.ico" && !path.is_empty();
     Seen { result, asked: server.asked().into_iter().filter(ours).collect() }
 }
 
@@ -57,7 +60,11 @@ fn percent_decoded(text: &str) -> Vec<u8> {
 /// A world that has a package called `k` with this graph.
 fn knowing(nodes: &[Value], edges: &[Value]) -> World {
     let world = project();
-    write(&world, "project/k.json", json!({"name": "k", "nodes": nodes, "edges": edges}).to_string());
+    write(
+        &world,
+        "project/k.json",
+        json!({"name": "k", "nodes": nodes, "edges": edges}).to_string(),
+    );
     pkg(&world, &["create", "--input", "k.json"]).ok();
     world
 }
@@ -134,7 +141,10 @@ fn pk_15_a_page_tells_all_of_a_node_that_is_clicked_and_leads_to_its_neighbours(
         "#,
     );
     let result = &seen.result;
-    assert_eq!(result["found"], json!(["1 of 6", "The pool has 20 connections.gotcha · src/db/pool.rs"]));
+    assert_eq!(
+        result["found"],
+        json!(["1 of 6", "The pool has 20 connections.gotcha · src/db/pool.rs"])
+    );
     assert_eq!(result["closed"], true);
     assert_eq!(result["panel"][0], "gotcha");
     assert_eq!(result["panel"][1], "The pool has 20 connections.\n\n  More of them\thang.");
@@ -276,7 +286,11 @@ fn whatever_a_package_says_is_only_text_on_a_page() {
     let picture = "<img src=x onerror=\"top.pwned = 1\"><style>*{display:none}</style>";
     let unseen = "a\u{2028}b\u{202E}c";
     let long = "long ".repeat(200_000);
-    let mut nodes = vec![node("a", script, picture), node("<b>b</b>", "fact", unseen), node("c", "fact", &long)];
+    let mut nodes = vec![
+        node("a", script, picture),
+        node("<b>b</b>", "fact", unseen),
+        node("c", "fact", &long),
+    ];
     nodes[0]["file_path"] = "javascript:top.pwned=1//</textarea>".into();
     nodes[0]["created_at"] = script.into();
     let seen = browse(
@@ -349,7 +363,10 @@ fn a_page_fits_a_telephone() {
 
 #[test]
 fn a_page_without_nodes_says_so() {
-    let seen = browse(&page_of(&[], &[]), r#"return [text("figures"), $("empty").hidden, $("legend").hidden];"#);
+    let seen = browse(
+        &page_of(&[], &[]),
+        r#"return [text("figures"), $("empty").hidden, $("legend").hidden];"#,
+    );
     assert_eq!(seen.result, json!(["0 nodes · 0 edges", false, true]));
 }
 
@@ -362,7 +379,8 @@ fn large(count: usize) -> (Vec<Value>, Vec<Value>) {
         json!({"id": id(at), "type": kinds[at % 6], "content": format!("Statement {at}"), "activation": activation})
     };
     let start = |at: usize| at / 100 * 100;
-    let inside = (1..count).map(|at| edge(&id(at), "supports", &id(start(at) + (at * at) % (at - start(at)).max(1))));
+    let inside = (1..count)
+        .map(|at| edge(&id(at), "supports", &id(start(at) + (at * at) % (at - start(at)).max(1))));
     let across = (0..count / 10).map(|at| edge(&id(at * 10), "related_to", &id(at * 7919 % count)));
     ((0..count).map(one).collect(), inside.chain(across).collect())
 }
@@ -408,8 +426,15 @@ fn a_page_with_very_many_nodes_shows_the_most_active_first_and_all_of_them_when_
         return { first, found, all: [drawn("nodes"), $("notice").hidden] };
         "#,
     );
-    assert_eq!(seen.result["first"], json!(["5000", "The 5,000 most active of 20,000 nodes", false]));
-    assert_eq!(seen.result["found"], json!(["1 of 20,000", "Statement 7000", "5001"]), "what is searched for comes in");
+    assert_eq!(
+        seen.result["first"],
+        json!(["5000", "The 5,000 most active of 20,000 nodes", false])
+    );
+    assert_eq!(
+        seen.result["found"],
+        json!(["1 of 20,000", "Statement 7000", "5001"]),
+        "what is searched for comes in"
+    );
     assert_eq!(seen.result["all"], json!(["20000", true]));
 }
 
@@ -426,7 +451,11 @@ fn pk_22_a_drawing_goes_into_a_file_and_replaces_none_unasked() {
     }
     write(&world, "project/mine.html", "mine");
     refused(&world, &["graph", "k", "--to", "html", "--out", "mine.html"], 1, "is there already");
-    let run = pkg(&world, &["graph", "k", "--to", "html", "-o", "mine.html", "--force", "--format", "plain"]).ok();
+    let run = pkg(
+        &world,
+        &["graph", "k", "--to", "html", "-o", "mine.html", "--force", "--format", "plain"],
+    )
+    .ok();
     assert_eq!(run.stdout, "[WORLD]/project/mine.html\n");
     assert!(read(&world, "project/mine.html").starts_with("<!DOCTYPE html>"));
     let view = answer(&world, &["graph", "k", "--to", "html", "--out", "again.html"]);

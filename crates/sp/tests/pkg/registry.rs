@@ -15,10 +15,19 @@ impl Scene {
     fn new() -> Self {
         let world = project();
         let data = world.path("registry").display().to_string();
-        let registry =
-            Registry::start(world.command(&["serve", "--data", &data, "--listen", "127.0.0.1:0", "--format", "json"]));
+        let registry = Registry::start(world.command(&[
+            "serve",
+            "--data",
+            &data,
+            "--listen",
+            "127.0.0.1:0",
+            "--format",
+            "json",
+        ]));
         let wanted = json!({"user": "me", "scope": "publish"}).to_string();
-        let minted = registry.ask("POST /api/v1/tokens", registry.admin.as_deref(), wanted.as_bytes()).json();
+        let minted = registry
+            .ask("POST /api/v1/tokens", registry.admin.as_deref(), wanted.as_bytes())
+            .json();
         let token = minted["token"].as_str().unwrap().to_owned();
         let scene = Self { proxy: Proxy::before(&registry.address), world, registry, token };
         scene.config(&format!("registries: ['http://{}']\n", scene.proxy.address));
@@ -41,7 +50,8 @@ impl Scene {
 
     #[track_caller]
     fn publish(&self, made: &Made) {
-        let text = |key: &str| made.manifest[key].as_str().unwrap().trim_start_matches('@').to_owned();
+        let text =
+            |key: &str| made.manifest[key].as_str().unwrap().trim_start_matches('@').to_owned();
         let request = format!("PUT /api/v1/packages/{}/{}", text("name"), text("version"));
         let answer = self.registry.ask(&request, Some(&self.token), made.text().as_bytes());
         assert_eq!(answer.status, 201, "{answer:?}");
@@ -49,7 +59,12 @@ impl Scene {
 
     #[track_caller]
     fn yank(&self, path: &str) {
-        assert_eq!(self.registry.ask(&format!("DELETE /api/v1/packages/{path}"), Some(&self.token), b"").status, 204);
+        assert_eq!(
+            self.registry
+                .ask(&format!("DELETE /api/v1/packages/{path}"), Some(&self.token), b"")
+                .status,
+            204
+        );
     }
 
     /// Changes what is said to those who ask for something whose address ends so.
@@ -115,7 +130,8 @@ fn pk_25_a_package_comes_from_a_registry_with_all_that_it_needs() {
 
 #[test]
 fn pk_25_what_is_locked_comes_back_on_another_machine_even_if_it_was_yanked_since() {
-    let scene = Scene::with(&[Made::new("@acme/notes", "1.0.0"), Made::new("@acme/notes", "1.1.0")]);
+    let scene =
+        Scene::with(&[Made::new("@acme/notes", "1.0.0"), Made::new("@acme/notes", "1.1.0")]);
     let world = &scene.world;
     pkg(world, &["install", "@acme/notes"]).ok();
     assert_eq!(locked(world), ["@acme/notes 1.1.0"]);
@@ -125,8 +141,15 @@ fn pk_25_what_is_locked_comes_back_on_another_machine_even_if_it_was_yanked_sinc
     scene.forget_home();
     pkg(world, &["install"]).ok();
     assert_eq!(locked(world), ["@acme/notes 1.1.0"]);
-    assert_eq!(read(world, "project/.ctxpkg/packages/@acme+notes.ctxpkg"), Made::new("@acme/notes", "1.1.0").text());
-    assert_eq!(world.files("project").keys().collect::<Vec<_>>().len(), before.len() - 1, "all but the history");
+    assert_eq!(
+        read(world, "project/.ctxpkg/packages/@acme+notes.ctxpkg"),
+        Made::new("@acme/notes", "1.1.0").text()
+    );
+    assert_eq!(
+        world.files("project").keys().collect::<Vec<_>>().len(),
+        before.len() - 1,
+        "all but the history"
+    );
     // Another project takes what was not yanked, though the store has the other.
     std::fs::remove_file(world.path("project/ctxpkg.lock")).unwrap();
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
@@ -182,8 +205,18 @@ type Lie = (&'static str, &'static str, fn(&mut Passing), &'static str);
 
 /// What a registry can say that is not so.
 const LIES: [Lie; 12] = [
-    ("other bytes", "/download", |passing| passing.body[60] ^= 1, "are not those that the registry names"),
-    ("more bytes", "/download", |passing| passing.body.push(b' '), "is larger than the registry said"),
+    (
+        "other bytes",
+        "/download",
+        |passing| passing.body[60] ^= 1,
+        "are not those that the registry names",
+    ),
+    (
+        "more bytes",
+        "/download",
+        |passing| passing.body.push(b' '),
+        "is larger than the registry said",
+    ),
     (
         "other bytes, and an index for them",
         "index.json",
@@ -292,7 +325,8 @@ fn pk_25_another_package_under_the_name_is_caught_by_its_own_name() {
 
 #[test]
 fn pk_25_an_index_that_has_forgotten_something_is_old_or_another() {
-    let scene = Scene::with(&[Made::new("@acme/notes", "1.0.0"), Made::new("@acme/notes", "1.1.0")]);
+    let scene =
+        Scene::with(&[Made::new("@acme/notes", "1.0.0"), Made::new("@acme/notes", "1.1.0")]);
     let world = &scene.world;
     pkg(world, &["install", "acme/notes@^1"]).ok();
     let without = |passing: &mut Passing| {
@@ -336,8 +370,11 @@ fn pk_25_a_name_is_looked_for_where_it_is_bound_and_nowhere_else() {
     let (inside, outside) = (Scene::with(&[Made::new("@acme/notes", "1.0.0")]), Scene::new());
     outside.publish(&Made::new("@acme/notes", "9.0.0").says("Taken over."));
     outside.publish(&Made::new("@free/tool", "1.0.0").needs(&[("@acme/notes", "*")]));
-    let bound =
-        format!("registries:\n- '{}'\n- url: '{}'\n  namespaces: [acme]\n", outside.address(), inside.address());
+    let bound = format!(
+        "registries:\n- '{}'\n- url: '{}'\n  namespaces: [acme]\n",
+        outside.address(),
+        inside.address()
+    );
     inside.config(&bound);
     let world = &inside.world;
     pkg(world, &["install", "free/tool"]).ok();
@@ -345,9 +382,10 @@ fn pk_25_a_name_is_looked_for_where_it_is_bound_and_nowhere_else() {
     assert_eq!(outside.asked_for("/acme/notes"), 0);
     // A lock that says otherwise is not followed, and neither is one that names a host that nobody here knows.
     let text = read(world, "project/ctxpkg.lock");
-    for (from, words) in
-        [(outside.address(), "the config binds `acme` to"), ("http://127.0.0.1:1".into(), "config binds")]
-    {
+    for (from, words) in [
+        (outside.address(), "the config binds `acme` to"),
+        ("http://127.0.0.1:1".into(), "config binds"),
+    ] {
         let _ = std::fs::remove_dir_all(world.path("home/.skillpack/store"));
         let _ = std::fs::remove_dir_all(world.path("project/.ctxpkg"));
         write(world, "project/ctxpkg.lock", text.replace(&inside.address(), &from));
@@ -378,7 +416,11 @@ fn se_07_a_token_goes_to_the_registry_that_it_is_for() {
     let hide = registry.ask("PUT /api/v1/packages/acme/notes/private", Some(&token), b"");
     assert_eq!(hide.status, 204, "{hide:?}");
     let address = format!("http://{}", proxy.address);
-    write(&world, "home/.skillpack/config.yaml", format!("registries: ['{address}', '{}']\n", second.address()));
+    write(
+        &world,
+        "home/.skillpack/config.yaml",
+        format!("registries: ['{address}', '{}']\n", second.address()),
+    );
     pkg(&world, &["install", "acme/notes"]).fails(1);
     world.set_env("SP_REGISTRY_TOKEN", &token);
     world.sp(&["login", &address]).ok();
@@ -395,12 +437,18 @@ fn se_07_a_token_goes_to_the_registry_that_it_is_for() {
 
 #[test]
 fn se_07_what_is_meant_for_this_machine_goes_through_no_proxy() {
-    let Scene { mut world, registry, proxy: elsewhere, token } = Scene::with(&[Made::new("@acme/notes", "1.0.0")]);
-    for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+    let Scene { mut world, registry, proxy: elsewhere, token } =
+        Scene::with(&[Made::new("@acme/notes", "1.0.0")]);
+    for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+    {
         world.set_env(name, &format!("http://{}", elsewhere.address));
     }
     world.set_env("SP_REGISTRY_TOKEN", &token);
-    let run = pkg(&world, &["install", "acme/notes", "--registry", &format!("http://{}", registry.address)]).ok();
+    let run = pkg(
+        &world,
+        &["install", "acme/notes", "--registry", &format!("http://{}", registry.address)],
+    )
+    .ok();
     assert!(elsewhere.asked().is_empty(), "{run}: {:?}", elsewhere.asked());
 }
 
@@ -425,7 +473,12 @@ fn sp_info_shows_a_package_of_a_registry() {
     ]);
     let world = &scene.world;
     let run = world.sp(&["info", "acme/app"]).ok();
-    for part in ["@acme/app 1.1.0", "needs @acme/base ^1", &public(7)[..16], "sp pkg install @acme/app@1.1.0"] {
+    for part in [
+        "@acme/app 1.1.0",
+        "needs @acme/base ^1",
+        &public(7)[..16],
+        "sp pkg install @acme/app@1.1.0",
+    ] {
         assert!(run.stdout.contains(part), "{part}: {run}");
     }
     let run = world.sp(&["info", "@acme/app@1.0.0", "--format", "json"]).ok();
@@ -441,12 +494,15 @@ fn sp_info_shows_a_package_of_a_registry() {
 
 #[test]
 fn pk_25_a_download_goes_on_where_it_broke_off() {
-    let large = Made::new("@acme/large", "1.0.0").says(&"A sentence that is told again and again. ".repeat(10_000));
+    let large = Made::new("@acme/large", "1.0.0")
+        .says(&"A sentence that is told again and again. ".repeat(10_000));
     let scene = Scene::with(&[large]);
     let world = &scene.world;
     let ranges = |scene: &Scene| -> Vec<String> {
         let asked = scene.proxy.asked();
-        let range = |head: &String| head.lines().find_map(|line| line.strip_prefix("range: ").map(str::to_owned));
+        let range = |head: &String| {
+            head.lines().find_map(|line| line.strip_prefix("range: ").map(str::to_owned))
+        };
         asked.iter().filter(|head| head.contains("/download")).filter_map(range).collect()
     };
     // Within one run, as long as something comes.
@@ -472,7 +528,8 @@ fn pk_25_a_download_goes_on_where_it_broke_off() {
     assert_eq!(ranges(&scene).last().unwrap(), "bytes=100000-");
     // What somebody spoilt meanwhile is nobody's lie.
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
-    let digest = lock(world)["packages"]["@acme/large"]["digest"].as_str().unwrap().replace("sha256:", "");
+    let digest =
+        lock(world)["packages"]["@acme/large"]["digest"].as_str().unwrap().replace("sha256:", "");
     scene.forget_home();
     write(world, &format!("home/.skillpack/cache/downloads/{digest}"), "spoilt");
     pkg(world, &["install"]).ok();

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Child;
 use std::sync::mpsc;
 
-use sp_formats::package::envelope::{Envelope, Form, Sender};
+use sp_formats::package::envelope::{Envelope, EnvelopeSender, EnvelopeSignatureScheme};
 
 use super::*;
 
@@ -30,7 +30,8 @@ impl Receiver {
     }
 
     fn start_with(world: &World, args: &[&str], secret: Option<&str>) -> Self {
-        let args = [&["pkg", "receive", "--listen", "127.0.0.1:0", "--format", "json"], args].concat();
+        let args =
+            [&["pkg", "receive", "--listen", "127.0.0.1:0", "--format", "json"], args].concat();
         let mut command = world.command(&args);
         command.current_dir(world.path("project")).env("TOKEN", "canary-token");
         command.envs(secret.map(|secret| ("SP_TRANSPORT_SECRET", secret)));
@@ -38,7 +39,9 @@ impl Receiver {
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (tell, events) = mpsc::channel();
-        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| tell.send(line)));
+        std::thread::spawn(move || {
+            lines.map_while(Result::ok).try_for_each(|line| tell.send(line))
+        });
         let mut receiver = Self { child, address: String::new(), events };
         receiver.address = receiver.event()["address"].as_str().unwrap().into();
         receiver
@@ -83,10 +86,14 @@ fn request(body: &str, headers: &str) -> Vec<u8> {
 }
 
 /// An envelope of this second that holds a package, signed with the shared secret.
-fn envelope(made: &Made, second: i64, form: Form) -> Envelope {
+fn envelope(made: &Made, second: i64, form: EnvelopeSignatureScheme) -> Envelope {
     let mut envelope = Envelope {
         sent_at: jiff::Timestamp::from_second(second).unwrap(),
-        sender: Sender { agent_id: "ada".into(), agent_type: "test".into(), ..Sender::default() },
+        sender: EnvelopeSender {
+            agent_id: "ada".into(),
+            agent_type: "test".into(),
+            ..EnvelopeSender::default()
+        },
         recipient: None,
         metadata: std::collections::BTreeMap::new(),
         payload: made.text(),
@@ -102,8 +109,12 @@ fn notes(version: &str) -> Made {
 
 /// Runs `sp pkg send` with the secret.
 fn send(world: &World, receiver: &Receiver, args: &[&str]) -> Run {
-    let mut command = world.command(&[&["pkg", "send", "--target", &receiver.address], args].concat());
-    command.current_dir(world.path("project")).env("SP_TRANSPORT_SECRET", SECRET).env("TOKEN", "canary-token");
+    let mut command =
+        world.command(&[&["pkg", "send", "--target", &receiver.address], args].concat());
+    command
+        .current_dir(world.path("project"))
+        .env("SP_TRANSPORT_SECRET", SECRET)
+        .env("TOKEN", "canary-token");
     world.run(command)
 }
 
@@ -115,7 +126,12 @@ fn pk_14_both_forms_arrive_to_the_letter() {
         let (here, there) = (project(), project());
         import(&here, &[notes("1.0.0").signed(1, Signs::Whole)]);
         let receiver = Receiver::start(&there, &["--as", "peer"]);
-        let run = send(&here, &receiver, &["--envelope", form, "--as", "me", "--to", "peer", "--format", "json"]).ok();
+        let run = send(
+            &here,
+            &receiver,
+            &["--envelope", form, "--as", "me", "--to", "peer", "--format", "json"],
+        )
+        .ok();
         fits("pkg send", &run.stdout);
         let event = receiver.event();
         assert_eq!(
@@ -123,7 +139,11 @@ fn pk_14_both_forms_arrive_to_the_letter() {
             (&json!("imported"), &json!("notes@1.0.0"), &json!("me"))
         );
         pkg(&there, &["export", "notes", "--output", "notes.ctxpkg"]).ok();
-        assert_eq!(read(&there, "project/notes.ctxpkg"), notes("1.0.0").signed(1, Signs::Whole).text(), "{form}");
+        assert_eq!(
+            read(&there, "project/notes.ctxpkg"),
+            notes("1.0.0").signed(1, Signs::Whole).text(),
+            "{form}"
+        );
         let info = answer(&there, &["info", "notes"]);
         assert_eq!(info["from"], "sent by me");
         no_leftovers(&there, form);
@@ -136,9 +156,16 @@ fn pk_14_what_does_not_fit_is_refused_with_exit_code_4_and_nothing_is_stored() {
     import(&here, &[notes("1.0.0")]);
     let receiver = Receiver::start(&there, &["--as", "peer", "--token-env", "TOKEN"]);
     let sent = |args: &[&str], secret: &str, token: &str, second: i64| {
-        let args = [&["pkg", "send", "notes", "--target", &receiver.address, "--token-env", "TOKEN"], args].concat();
+        let args = [
+            &["pkg", "send", "notes", "--target", &receiver.address, "--token-env", "TOKEN"],
+            args,
+        ]
+        .concat();
         let mut command = here.command(&args);
-        command.current_dir(here.path("project")).env("SP_TRANSPORT_SECRET", secret).env("TOKEN", token);
+        command
+            .current_dir(here.path("project"))
+            .env("SP_TRANSPORT_SECRET", secret)
+            .env("TOKEN", token);
         command.env("SOURCE_DATE_EPOCH", second.to_string());
         here.run(command)
     };
@@ -183,14 +210,21 @@ fn pk_14_a_target_elsewhere_is_never_spoken_to_in_the_clear() {
 fn pk_14_an_envelope_is_taken_once_however_it_is_wrapped() {
     let there = project();
     let receiver = Receiver::start(&there, &[]);
-    assert_eq!(receiver.post(&envelope(&notes("1.0.0"), NOW, Form::V3)).0, 200);
-    for again in [envelope(&notes("1.0.0"), NOW, Form::V3), envelope(&notes("1.0.0"), NOW - 5, Form::V2)] {
+    assert_eq!(receiver.post(&envelope(&notes("1.0.0"), NOW, EnvelopeSignatureScheme::V3)).0, 200);
+    for again in [
+        envelope(&notes("1.0.0"), NOW, EnvelopeSignatureScheme::V3),
+        envelope(&notes("1.0.0"), NOW - 5, EnvelopeSignatureScheme::V2),
+    ] {
         assert_eq!(receiver.post(&again).0, 409);
     }
     drop(receiver);
     let receiver = Receiver::start(&there, &[]);
-    assert_eq!(receiver.post(&envelope(&notes("1.0.0"), NOW, Form::V3)).0, 409, "it is remembered");
-    assert_eq!(receiver.post(&envelope(&notes("1.0.1"), NOW, Form::V3)).0, 200);
+    assert_eq!(
+        receiver.post(&envelope(&notes("1.0.0"), NOW, EnvelopeSignatureScheme::V3)).0,
+        409,
+        "it is remembered"
+    );
+    assert_eq!(receiver.post(&envelope(&notes("1.0.1"), NOW, EnvelopeSignatureScheme::V3)).0, 200);
 }
 
 #[test]
@@ -199,7 +233,7 @@ fn pk_14_se_11_what_was_tampered_with_is_refused_and_nothing_is_stored() {
     import(&there, &[Made::new("pinned", "1.0.0").signed(1, Signs::Whole)]);
     let before = records(&there);
     let receiver = Receiver::start(&there, &[]);
-    let good = envelope(&notes("1.0.0").signed(1, Signs::Whole), NOW, Form::V3);
+    let good = envelope(&notes("1.0.0").signed(1, Signs::Whole), NOW, EnvelopeSignatureScheme::V3);
     let bent = |change: &dyn Fn(&mut Envelope)| {
         let mut envelope = good.clone();
         change(&mut envelope);
@@ -208,7 +242,7 @@ fn pk_14_se_11_what_was_tampered_with_is_refused_and_nothing_is_stored() {
     let resigned = |made: &str| {
         let mut envelope = good.clone();
         envelope.payload = made.into();
-        envelope.sign(SECRET.as_bytes(), Form::V3);
+        envelope.sign(SECRET.as_bytes(), EnvelopeSignatureScheme::V3);
         envelope
     };
     let evil = notes("1.0.0").signed(1, Signs::Whole).text().replace("\"A test.\"", "\"A trap.\"");
@@ -221,9 +255,17 @@ fn pk_14_se_11_what_was_tampered_with_is_refused_and_nothing_is_stored() {
         ("a forged package", resigned(&evil), 403),
         ("no package", resigned("{}"), 422),
         ("no JSON", resigned("["), 422),
-        ("another key", resigned(&Made::new("pinned", "1.0.1").signed(2, Signs::Whole).text()), 403),
+        (
+            "another key",
+            resigned(&Made::new("pinned", "1.0.1").signed(2, Signs::Whole).text()),
+            403,
+        ),
         ("a stripped one", resigned(&Made::new("pinned", "1.0.1").text()), 403),
-        ("another content", resigned(&Made::new("pinned", "1.0.0").says("x").signed(1, Signs::Whole).text()), 403),
+        (
+            "another content",
+            resigned(&Made::new("pinned", "1.0.0").says("x").signed(1, Signs::Whole).text()),
+            403,
+        ),
     ] {
         let (is, body) = receiver.post(&envelope);
         assert_eq!(is, status, "{what}: {body}");
@@ -235,12 +277,26 @@ fn pk_14_se_11_what_was_tampered_with_is_refused_and_nothing_is_stored() {
 
 #[test]
 fn pk_14_pk_13_unsigned_packages_are_refused_where_signed_ones_are_asked_for() {
-    for (args, config) in [(&["--require-signed"][..], ""), (&["--queue"], "packages: {require-signed: true}\n")] {
+    for (args, config) in
+        [(&["--require-signed"][..], ""), (&["--queue"], "packages: {require-signed: true}\n")]
+    {
         let there = project();
         write(&there, "home/.skillpack/config.yaml", config);
         let receiver = Receiver::start(&there, args);
-        assert_eq!(receiver.post(&envelope(&notes("1.0.0"), NOW, Form::V3)).0, 403);
-        assert!(receiver.post(&envelope(&notes("1.0.0").signed(1, Signs::Whole), NOW, Form::V3)).0 < 300);
+        assert_eq!(
+            receiver.post(&envelope(&notes("1.0.0"), NOW, EnvelopeSignatureScheme::V3)).0,
+            403
+        );
+        assert!(
+            receiver
+                .post(&envelope(
+                    &notes("1.0.0").signed(1, Signs::Whole),
+                    NOW,
+                    EnvelopeSignatureScheme::V3
+                ))
+                .0
+                < 300
+        );
     }
 }
 
@@ -248,20 +304,36 @@ fn pk_14_pk_13_unsigned_packages_are_refused_where_signed_ones_are_asked_for() {
 fn pk_14_se_14_what_is_no_request_for_us_is_refused_by_its_status() {
     let there = project();
     let receiver = Receiver::start(&there, &[]);
-    let body = envelope(&notes("1.0.0"), NOW, Form::V3).to_json();
+    let body = envelope(&notes("1.0.0"), NOW, EnvelopeSignatureScheme::V3).to_json();
     let head = "POST /v1/a2a/handoff HTTP/1.1\r\nhost: x\r\n";
     for (what, bytes, status) in [
         ("get", b"GET /v1/a2a/handoff HTTP/1.1\r\nhost: x\r\n\r\n".to_vec(), 405),
         ("another path", b"POST /other HTTP/1.1\r\ncontent-length: 0\r\n\r\n".to_vec(), 404),
-        ("a path that leads up", b"POST /v1/a2a/handoff/../x HTTP/1.1\r\ncontent-length: 0\r\n\r\n".to_vec(), 404),
+        (
+            "a path that leads up",
+            b"POST /v1/a2a/handoff/../x HTTP/1.1\r\ncontent-length: 0\r\n\r\n".to_vec(),
+            404,
+        ),
         ("no length", format!("{head}\r\n{body}").into_bytes(), 411),
-        ("chunked", format!("{head}transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n").into_bytes(), 411),
+        (
+            "chunked",
+            format!("{head}transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n").into_bytes(),
+            411,
+        ),
         ("chunked with a length", request(&body, "transfer-encoding: chunked\r\n"), 411),
         ("two lengths", request(&body, "content-length: 3\r\n"), 411),
         ("a negative length", format!("{head}content-length: -1\r\n\r\n").into_bytes(), 411),
-        ("a huge length", format!("{head}content-length: 99999999999999999999999\r\n\r\n").into_bytes(), 411),
+        (
+            "a huge length",
+            format!("{head}content-length: 99999999999999999999999\r\n\r\n").into_bytes(),
+            411,
+        ),
         ("too large", format!("{head}content-length: 2000001\r\n\r\n").into_bytes(), 413),
-        ("no HTTP", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello there\r\n\r\n".to_vec(), 400),
+        (
+            "no HTTP",
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello there\r\n\r\n".to_vec(),
+            400,
+        ),
         ("no UTF-8", [request("", "").as_slice(), b""].concat(), 400),
         ("a long head", format!("{head}x: {}\r\n\r\n", "x".repeat(40_000)).into_bytes(), 431),
         ("many headers", format!("{head}{}\r\n", "x: y\r\n".repeat(100)).into_bytes(), 400),
@@ -270,7 +342,10 @@ fn pk_14_se_14_what_is_no_request_for_us_is_refused_by_its_status() {
     ] {
         let (is, answer) = receiver.ask(&bytes);
         assert_eq!(is, status, "{what}: {answer}");
-        assert!(answer.is_empty() || serde_json::from_str::<Value>(&answer).is_ok(), "{what}: {answer}");
+        assert!(
+            answer.is_empty() || serde_json::from_str::<Value>(&answer).is_ok(),
+            "{what}: {answer}"
+        );
     }
     assert_eq!(receiver.ask(&request(&body, "")).0, 200, "and it still listens");
 }
@@ -280,11 +355,12 @@ fn pk_14_an_envelope_at_the_limit_is_taken_and_one_past_it_is_not() {
     let (here, there) = (project(), project());
     let fill = |size: usize| notes("1.0.0").with("x-fill", json!("x".repeat(size)));
     let receiver = Receiver::start(&there, &[]);
-    let length = |size: usize| envelope(&fill(size), NOW, Form::V3).to_json().len();
+    let length =
+        |size: usize| envelope(&fill(size), NOW, EnvelopeSignatureScheme::V3).to_json().len();
     let room = 2_000_000 - length(0);
     assert_eq!(length(room), 2_000_000);
-    assert_eq!(receiver.post(&envelope(&fill(room + 1), NOW, Form::V3)).0, 413);
-    assert_eq!(receiver.post(&envelope(&fill(room), NOW, Form::V3)).0, 200);
+    assert_eq!(receiver.post(&envelope(&fill(room + 1), NOW, EnvelopeSignatureScheme::V3)).0, 413);
+    assert_eq!(receiver.post(&envelope(&fill(room), NOW, EnvelopeSignatureScheme::V3)).0, 200);
     import(&here, &[fill(room + 1000)]);
     let run = send(&here, &receiver, &[]).fails(3);
     assert!(run.stderr.contains("2000000"), "{run}");
@@ -301,7 +377,7 @@ fn pk_14_a_slow_client_keeps_nobody_else_waiting() {
             stream
         })
         .collect();
-    assert_eq!(receiver.post(&envelope(&notes("1.0.0"), NOW, Form::V3)).0, 200);
+    assert_eq!(receiver.post(&envelope(&notes("1.0.0"), NOW, EnvelopeSignatureScheme::V3)).0, 200);
     drop(slow);
 }
 
@@ -314,7 +390,8 @@ fn se_01_pk_14_eight_senders_at_once_lose_nothing() {
         for at in 0..8 {
             let receiver = &receiver.address;
             scope.spawn(move || {
-                let bytes = request(&envelope(&made(at), NOW, Form::V3).to_json(), "");
+                let bytes =
+                    request(&envelope(&made(at), NOW, EnvelopeSignatureScheme::V3).to_json(), "");
                 let mut stream = TcpStream::connect(receiver).unwrap();
                 stream.write_all(&bytes).unwrap();
                 let mut text = String::new();
@@ -332,7 +409,7 @@ fn pk_14_once_ends_after_one_package() {
     let there = project();
     let mut receiver = Receiver::start(&there, &["--once"]);
     assert_eq!(receiver.ask(b"GET / HTTP/1.1\r\n\r\n").0, 404);
-    assert_eq!(receiver.post(&envelope(&notes("1.0.0"), NOW, Form::V3)).0, 200);
+    assert_eq!(receiver.post(&envelope(&notes("1.0.0"), NOW, EnvelopeSignatureScheme::V3)).0, 200);
     eventually(|| receiver.child.try_wait().unwrap());
 }
 
@@ -342,14 +419,19 @@ fn se_08_who_sends_is_shown_escaped() {
         let there = project();
         let evil = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}\r";
         let receiver = Receiver::start(&there, args);
-        for (at, made) in [notes("1.0.0"), notes("1.0.1").with("kind", json!("x"))].iter().enumerate() {
-            let mut envelope = envelope(made, NOW, Form::V3);
+        for (at, made) in
+            [notes("1.0.0"), notes("1.0.1").with("kind", json!("x"))].iter().enumerate()
+        {
+            let mut envelope = envelope(made, NOW, EnvelopeSignatureScheme::V3);
             envelope.sender.agent_id = evil.into();
-            envelope.sign(SECRET.as_bytes(), Form::V3);
+            envelope.sign(SECRET.as_bytes(), EnvelopeSignatureScheme::V3);
             let (status, answer) = receiver.post(&envelope);
             assert_eq!(status < 300, at == 0, "{answer}");
             let event = receiver.events.recv_timeout(Duration::from_secs(20)).unwrap();
-            assert!(!answer.contains(char::is_control) && !event.contains(char::is_control), "{answer:?} {event:?}");
+            assert!(
+                !answer.contains(char::is_control) && !event.contains(char::is_control),
+                "{answer:?} {event:?}"
+            );
         }
         drop(receiver);
         let mut texts = vec![read(&there, "receive.log")];
@@ -360,7 +442,8 @@ fn se_08_who_sends_is_shown_escaped() {
             }
         }
         let odd = |c: char| c.is_control() && c != '\n' && c != '\t' || c == '\u{202e}';
-        let shown: Vec<&str> = texts.iter().flat_map(|text| text.lines()).filter(|line| line.contains(odd)).collect();
+        let shown: Vec<&str> =
+            texts.iter().flat_map(|text| text.lines()).filter(|line| line.contains(odd)).collect();
         assert!(shown.is_empty(), "{shown:?}");
     }
 }
@@ -372,14 +455,21 @@ fn pk_14_what_is_queued_waits_until_somebody_takes_or_refuses_it() {
     let there = project();
     let receiver = Receiver::start(&there, &["--queue"]);
     for version in ["1.0.0", "1.0.1"] {
-        assert_eq!(receiver.post(&envelope(&notes(version), NOW, Form::V3)).0, 202);
+        assert_eq!(
+            receiver.post(&envelope(&notes(version), NOW, EnvelopeSignatureScheme::V3)).0,
+            202
+        );
         assert_eq!(receiver.event()["event"], "waiting");
     }
     drop(receiver);
     assert_eq!(stored(&there), [""; 0], "nothing is taken by itself");
     let waiting = answer(&there, &["inbox"]);
-    let ids: Vec<String> =
-        waiting["waiting"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().into()).collect();
+    let ids: Vec<String> = waiting["waiting"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["id"].as_str().unwrap().into())
+        .collect();
     assert_eq!(ids.len(), 2, "{waiting}");
     let human = pkg(&there, &["inbox"]).ok().stdout;
     assert!(human.contains("ada") && human.contains(&ids[0]), "{human}");
@@ -405,11 +495,14 @@ fn pk_14_a_secret_file_that_others_can_read_is_refused() {
     let receiver = Receiver::start(&there, &[]);
     for (mode, code) in [(0o644, 4), (0o640, 4), (0o606, 4), (0o600, 0)] {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
-        let run = pkg(&world, &["send", "notes", "--target", &receiver.address, "--secret-file", &file]);
+        let run =
+            pkg(&world, &["send", "notes", "--target", &receiver.address, "--secret-file", &file]);
         assert_eq!(run.code, Some(code), "{mode:o}: {run}");
     }
     // A secret that was named must be there; without one nothing is received unless that was allowed.
-    let run = pkg(&world, &["send", "notes", "--target", &receiver.address, "--secret-env", "NOTHING"]).fails(2);
+    let run =
+        pkg(&world, &["send", "notes", "--target", &receiver.address, "--secret-env", "NOTHING"])
+            .fails(2);
     assert!(run.stderr.contains("NOTHING"), "{run}");
     for (args, env) in [
         (&["--secret-env", "NOTHING"][..], "NOTHING"),
@@ -421,14 +514,16 @@ fn pk_14_a_secret_file_that_others_can_read_is_refused() {
     }
     let empty = write(&world, "empty", "\n");
     std::fs::set_permissions(&empty, std::fs::Permissions::from_mode(0o600)).unwrap();
-    pkg(&world, &["send", "notes", "--target", &receiver.address, "--secret-file", &empty]).fails(2);
+    pkg(&world, &["send", "notes", "--target", &receiver.address, "--secret-file", &empty])
+        .fails(2);
 }
 
 #[test]
 fn pk_14_an_unsigned_envelope_is_sent_with_a_warning_and_received_only_where_that_is_allowed() {
     let here = project();
     import(&here, &[notes("1.0.0")]);
-    let unsigned = |receiver: &Receiver| pkg(&here, &["send", "notes", "--target", &receiver.address]);
+    let unsigned =
+        |receiver: &Receiver| pkg(&here, &["send", "notes", "--target", &receiver.address]);
 
     let there = project();
     let strict = Receiver::start(&there, &[]);
@@ -440,13 +535,17 @@ fn pk_14_an_unsigned_envelope_is_sent_with_a_warning_and_received_only_where_tha
     // With a secret of its own, it accepts what is unsigned and what is signed well, and nothing else.
     let lenient = Receiver::start(&there, &["--allow-unsigned"]);
     let sent = unsigned(&lenient).ok();
-    assert!(sent.stderr.contains("the envelope is not signed") && sent.stderr.contains("--allow-unsigned"), "{sent}");
+    assert!(
+        sent.stderr.contains("the envelope is not signed")
+            && sent.stderr.contains("--allow-unsigned"),
+        "{sent}"
+    );
     assert_eq!(lenient.event()["event"], "imported");
-    let mut forged = envelope(&notes("1.1.0"), NOW, Form::V3);
-    forged.sign(b"another secret", Form::V3);
+    let mut forged = envelope(&notes("1.1.0"), NOW, EnvelopeSignatureScheme::V3);
+    forged.sign(b"another secret", EnvelopeSignatureScheme::V3);
     assert_eq!(lenient.post(&forged).0, 401);
     assert_eq!(lenient.event()["event"], "refused");
-    assert_eq!(lenient.post(&envelope(&notes("1.1.0"), NOW, Form::V3)).0, 200);
+    assert_eq!(lenient.post(&envelope(&notes("1.1.0"), NOW, EnvelopeSignatureScheme::V3)).0, 200);
     assert_eq!(lenient.event()["event"], "imported");
     drop(lenient);
     let log = std::fs::read_to_string(there.path("receive.log")).unwrap();
@@ -454,9 +553,9 @@ fn pk_14_an_unsigned_envelope_is_sent_with_a_warning_and_received_only_where_tha
 
     // Without a secret, a signature cannot be verified.
     let without = Receiver::start_without_secret(&there, &["--allow-unsigned"]);
-    assert_eq!(without.post(&envelope(&notes("1.2.0"), NOW, Form::V3)).0, 401);
+    assert_eq!(without.post(&envelope(&notes("1.2.0"), NOW, EnvelopeSignatureScheme::V3)).0, 401);
     assert_eq!(without.event()["event"], "refused");
-    let mut plain = envelope(&notes("1.2.0"), NOW, Form::V3);
+    let mut plain = envelope(&notes("1.2.0"), NOW, EnvelopeSignatureScheme::V3);
     plain.signature = None;
     assert_eq!(without.post(&plain).0, 200);
     assert_eq!(without.event()["event"], "imported");
@@ -470,8 +569,13 @@ fn se_07_the_secret_and_the_token_are_in_no_output_and_in_no_file() {
     let receiver = Receiver::start(&there, &["--token-env", "TOKEN", "--verbose"]);
     let mut outputs = Vec::new();
     for format in ["human", "plain", "json"] {
-        for args in [&["notes@1.0.0"][..], &["notes@1.0.1", "--token-env", "TOKEN"], &["notes", "--verbose"]] {
-            outputs.push(send(&here, &receiver, &[args, &["--format", format]].concat()).to_string());
+        for args in [
+            &["notes@1.0.0"][..],
+            &["notes@1.0.1", "--token-env", "TOKEN"],
+            &["notes", "--verbose"],
+        ] {
+            outputs
+                .push(send(&here, &receiver, &[args, &["--format", format]].concat()).to_string());
         }
     }
     let with = format!("http://user:canary-password@{}", receiver.address);
@@ -486,7 +590,8 @@ fn se_07_the_secret_and_the_token_are_in_no_output_and_in_no_file() {
         assert!(!text.contains("canary-"), "{text}");
     }
     for world in [&here, &there] {
-        let found = Command::new("grep").args(["-rl", "canary-"]).arg(world.root()).output().unwrap();
+        let found =
+            Command::new("grep").args(["-rl", "canary-"]).arg(world.root()).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&found.stdout), "");
     }
 }

@@ -40,16 +40,31 @@ fn pk_13_private_keys_are_for_their_owner_only_and_are_never_printed() {
     key(&world, &["new"]).ok();
     let other = write(&world, "other.pem", PEM);
     key(&world, &["import", &other, "--name", "other"]).ok();
-    write(&world, "project/a.json", r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#);
+    write(
+        &world,
+        "project/a.json",
+        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
+    );
     key(&world, &["rotate", "other", "--statement", "rotation.json"]).ok();
     key(&world, &["export", "--private", "copy.pem"]).ok();
     let mut secrets: Vec<String> = Vec::new();
-    for path in std::fs::read_dir(world.path("home/.skillpack/keys")).unwrap().map(|entry| entry.unwrap().path()) {
-        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{}", path.display());
+    for path in std::fs::read_dir(world.path("home/.skillpack/keys"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
+        assert_eq!(
+            path.metadata().unwrap().permissions().mode() & 0o777,
+            0o600,
+            "{}",
+            path.display()
+        );
         secrets.push(std::fs::read_to_string(&path).unwrap().lines().nth(1).unwrap().into());
     }
     assert_eq!(secrets.len(), 3);
-    assert_eq!(world.path("project/copy.pem").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(
+        world.path("project/copy.pem").metadata().unwrap().permissions().mode() & 0o777,
+        0o600
+    );
     for format in ["human", "plain", "json"] {
         for args in [
             &["key", "list"][..],
@@ -66,7 +81,10 @@ fn pk_13_private_keys_are_for_their_owner_only_and_are_never_printed() {
         ] {
             let run = world.sp_in("project", &[args, &["--format", format]].concat());
             for secret in &secrets {
-                assert!(!format!("{run}").contains(&secret[20..50]), "{args:?} shows a private key: {run}");
+                assert!(
+                    !format!("{run}").contains(&secret[20..50]),
+                    "{args:?} shows a private key: {run}"
+                );
             }
             assert!(!format!("{run}").contains("PRIVATE"), "{args:?}: {run}");
         }
@@ -95,7 +113,11 @@ fn pk_13_a_key_of_openssl_is_imported_and_signs() {
         std::fs::write(&path, PEM).unwrap();
     }
     key(&world, &["import", &path.display().to_string()]).ok();
-    write(&world, "project/a.json", r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#);
+    write(
+        &world,
+        "project/a.json",
+        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
+    );
     pkg(&world, &["create", "--input", "a.json", "--sign"]).ok();
     let public = key(&world, &["export"]).ok().stdout.trim().to_owned();
     assert_eq!(answer(&world, &["info", "a"])["signer"], json!(public));
@@ -108,16 +130,26 @@ fn pk_13_a_key_of_openssl_is_imported_and_signs() {
 #[test]
 fn pk_13_the_first_signature_makes_a_key_and_says_where() {
     let world = project();
-    write(&world, "project/a.json", r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#);
+    write(
+        &world,
+        "project/a.json",
+        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
+    );
     let run = pkg(&world, &["create", "--input", "a.json", "--sign"]).ok();
-    assert!(run.stderr.contains("a key was made") && run.stderr.contains("keys/default.pem"), "{run}");
+    assert!(
+        run.stderr.contains("a key was made") && run.stderr.contains("keys/default.pem"),
+        "{run}"
+    );
     pkg(&world, &["create", "--input", "a.json", "--sign=no-such"]).fails(1);
     let text: Value = {
         pkg(&world, &["export", "a", "--output", "a.ctxpkg"]).ok();
         serde_json::from_str(&read(&world, "project/a.ctxpkg")).unwrap()
     };
     let signature = text["manifest"]["signature"].as_object().unwrap();
-    assert_eq!(signature.keys().collect::<Vec<_>>(), ["algorithm", "manifest_value", "public_key", "value"]);
+    assert_eq!(
+        signature.keys().collect::<Vec<_>>(),
+        ["algorithm", "manifest_value", "public_key", "value"]
+    );
 }
 
 #[test]
@@ -125,10 +157,16 @@ fn pk_11_pk_12_a_package_that_was_signed_by_hand_holds() {
     let world = project();
     import(&world, &[notes("1.0.0").signed(1, Signs::Whole)]);
     let run = pkg(&world, &["verify", "notes"]).ok();
-    assert!(run.stdout.contains("covers content and manifest") && run.stdout.contains(&public(1)), "{run}");
+    assert!(
+        run.stdout.contains("covers content and manifest") && run.stdout.contains(&public(1)),
+        "{run}"
+    );
     let file = Made::new("half", "1.0.0").signed(1, Signs::Content).put(&world, "half.ctxpkg");
     let run = pkg(&world, &["import", &file]).ok();
-    assert!(run.stderr.contains("dependencies") && run.stderr.contains("PK-12"), "it says what is open: {run}");
+    assert!(
+        run.stderr.contains("dependencies") && run.stderr.contains("PK-12"),
+        "it says what is open: {run}"
+    );
 }
 
 // Attacks on what is trusted.
@@ -153,7 +191,11 @@ fn se_11_a_signature_of_the_content_only_is_a_downgrade() {
     turned_away(&world, &half, "the manifest of `notes` is not signed");
     let file = half.put(&world, "half.ctxpkg");
     assert!(pkg(&world, &["import", &file, "--allow-downgrade"]).ok().stderr.contains("warning"));
-    turned_away(&world, &notes("1.0.2").signed(1, Signs::Content), "the manifest of `notes` is not signed");
+    turned_away(
+        &world,
+        &notes("1.0.2").signed(1, Signs::Content),
+        "the manifest of `notes` is not signed",
+    );
 }
 
 #[test]
@@ -174,13 +216,19 @@ fn se_11_a_scope_has_one_key_and_names_without_have_their_own() {
     let world = project();
     import(
         &world,
-        &[Made::new("@acme/a", "1.0.0").signed(1, Signs::Whole), Made::new("b", "1.0.0").signed(2, Signs::Whole)],
+        &[
+            Made::new("@acme/a", "1.0.0").signed(1, Signs::Whole),
+            Made::new("b", "1.0.0").signed(2, Signs::Whole),
+        ],
     );
     turned_away(&world, &Made::new("@acme/b", "1.0.0").signed(2, Signs::Whole), "another key");
     turned_away(&world, &Made::new("@acme/b", "1.0.0"), "is not signed");
     import(
         &world,
-        &[Made::new("acme", "1.0.0").signed(2, Signs::Whole), Made::new("@acme/b", "1.0.0").signed(1, Signs::Whole)],
+        &[
+            Made::new("acme", "1.0.0").signed(2, Signs::Whole),
+            Made::new("@acme/b", "1.0.0").signed(1, Signs::Whole),
+        ],
     );
 }
 
@@ -191,7 +239,10 @@ fn se_11_the_same_version_with_other_content_is_refused_though_it_is_signed() {
     let file = other.put(&world, "other.ctxpkg");
     for args in [&["import", file.as_str()][..], &["install", &file]] {
         let run = refused(&world, args, 4, "was another package before");
-        assert!(run.stderr.contains(&other.sha256()) && run.stderr.contains(&notes("1.0.0").sha256()), "{run}");
+        assert!(
+            run.stderr.contains(&other.sha256()) && run.stderr.contains(&notes("1.0.0").sha256()),
+            "{run}"
+        );
     }
     pkg(&world, &["remove", "notes"]).ok();
     refused(&world, &["import", &file], 4, "was another package before");
@@ -209,7 +260,10 @@ fn se_11_an_old_version_after_a_newer_is_said_loudly_and_not_chosen() {
     pkg(&world, &["install", "notes"]).ok();
     assert_eq!(locked(&world), ["notes 2.0.0"]);
     let run = pkg(&world, &["install", &file]).ok();
-    assert!(run.stdout.contains("2.0.0") && run.stdout.contains("1.0.0"), "a step back is shown: {run}");
+    assert!(
+        run.stdout.contains("2.0.0") && run.stdout.contains("1.0.0"),
+        "a step back is shown: {run}"
+    );
 }
 
 #[test]
@@ -221,7 +275,10 @@ fn se_11_a_package_that_was_signed_by_content_keeps_its_manifest() {
     let file = evil.put(&world, "evil.ctxpkg");
     pkg(&world, &["import", &file]);
     let info = answer(&world, &["info", "notes@1.0.0"]);
-    assert_eq!(info["description"], "A test.", "what was open did not change under the same version");
+    assert_eq!(
+        info["description"], "A test.",
+        "what was open did not change under the same version"
+    );
 }
 
 #[test]
@@ -271,11 +328,18 @@ fn pk_13_sp_key_trust_says_whose_key_counts() {
     turned_away(&world, &Made::new("@acme/a", "1.0.0").signed(2, Signs::Whole), "another key");
     import(&world, &[Made::new("@acme/a", "1.0.0").signed(1, Signs::Whole)]);
     let list = key(&world, &["list"]).ok().stdout;
-    assert!(list.contains("@acme") && list.contains(&public(1)) && list.contains("you said so"), "{list}");
+    assert!(
+        list.contains("@acme") && list.contains(&public(1)) && list.contains("you said so"),
+        "{list}"
+    );
     key(&world, &["trust", "@acme", &public(2)]).ok();
     import(&world, &[Made::new("@acme/b", "1.0.0").signed(2, Signs::Whole)]);
     let before = records(&world);
-    for args in [&["trust", "@acme", "00"][..], &["trust", "../x", &public(1)], &["trust", "@acme", &"0".repeat(64)]] {
+    for args in [
+        &["trust", "@acme", "00"][..],
+        &["trust", "../x", &public(1)],
+        &["trust", "@acme", &"0".repeat(64)],
+    ] {
         key(&world, args).fails(2);
     }
     assert_eq!(records(&world), before);
@@ -287,14 +351,23 @@ fn pk_13_a_pinned_key_that_signs_only_contents_is_taken_when_the_user_trusts_it(
     key(&world, &["trust", "notes", &public(1)]).ok();
     let file = notes("1.0.0").signed(1, Signs::Content).put(&world, "notes.ctxpkg");
     let run = pkg(&world, &["import", &file]);
-    assert!(run.code == Some(0) || !run.stderr.contains("those before it was"), "nothing came before: {run}");
+    assert!(
+        run.code == Some(0) || !run.stderr.contains("those before it was"),
+        "nothing came before: {run}"
+    );
 }
 
 #[test]
 fn se_11_pk_23_what_the_old_key_signed_can_be_gone_back_to() {
     let world = project();
-    write(&world, "project/a.json", r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#);
-    let release = |version: &str| pkg(&world, &["create", "--input", "a.json", "--sign", "--version", version]).ok();
+    write(
+        &world,
+        "project/a.json",
+        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
+    );
+    let release = |version: &str| {
+        pkg(&world, &["create", "--input", "a.json", "--sign", "--version", version]).ok()
+    };
     release("1.0.0");
     pkg(&world, &["install", "a"]).ok();
     key(&world, &["rotate"]).ok();
@@ -318,10 +391,18 @@ fn se_11_pk_23_what_was_unsigned_before_can_be_gone_back_to() {
 #[test]
 fn se_11_a_rotation_is_followed_and_a_forged_one_is_not() {
     let (author, reader) = (project(), project());
-    write(&author, "project/a.json", r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#);
+    write(
+        &author,
+        "project/a.json",
+        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
+    );
     let release = |version: &str| {
         let file = author.path(&format!("{version}.ctxpkg")).display().to_string();
-        pkg(&author, &["create", "--input", "a.json", "--sign", "--version", version, "--output", &file]).ok();
+        pkg(
+            &author,
+            &["create", "--input", "a.json", "--sign", "--version", version, "--output", &file],
+        )
+        .ok();
         file
     };
     let first = release("1.0.0");

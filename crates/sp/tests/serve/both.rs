@@ -37,10 +37,16 @@ fn pk_25_what_is_published_is_in_the_indexes_and_comes_back_to_the_byte() {
     let report = answer.json();
     let hash = Digest::of(&bytes).hex();
     assert_eq!((&report["sha256"], &report["bytes"]), (&json!(hash), &json!(bytes.len())));
-    assert!(report["steps"].as_array().unwrap().iter().any(|step| step["outcome"] == "passed"), "{report}");
+    assert!(
+        report["steps"].as_array().unwrap().iter().any(|step| step["outcome"] == "passed"),
+        "{report}"
+    );
     let index = get(&registry, None, "index.json").json();
     assert_eq!(index["packages"][0]["namespace"], "acme");
-    assert_eq!((&index["packages"][0]["name"], &index["packages"][0]["latest"]), (&json!("notes"), &json!("1.0.0")));
+    assert_eq!(
+        (&index["packages"][0]["name"], &index["packages"][0]["latest"]),
+        (&json!("notes"), &json!("1.0.0"))
+    );
     let versions = get(&registry, None, "packages/acme/notes/index.json").json();
     assert_eq!(versions["versions"][0]["sha256"], json!(hash));
     // What other clients of the same API read.
@@ -48,11 +54,18 @@ fn pk_25_what_is_published_is_in_the_indexes_and_comes_back_to_the_byte() {
     assert_eq!(versions["versions"][0]["artifact_sha256"], json!(hash));
     let download = get(&registry, None, "packages/acme/notes/1.0.0/download");
     assert_eq!((download.status, download.body), (200, bytes));
-    let head = HttpAnswer { body: Vec::new(), ..get(&registry, None, "packages/acme/notes/1.0.0/download") };
-    assert_eq!((head.header("x-ctxpkg-sha256"), head.header("x-ctxpkg-yanked")), (Some(hash.as_str()), Some("false")));
+    let head = HttpAnswer {
+        body: Vec::new(),
+        ..get(&registry, None, "packages/acme/notes/1.0.0/download")
+    };
+    assert_eq!(
+        (head.header("x-ctxpkg-sha256"), head.header("x-ctxpkg-yanked")),
+        (Some(hash.as_str()), Some("false"))
+    );
     let described = get(&registry, None, "packages/acme/notes/1.0.0").json();
     assert_eq!(described["manifest"]["name"], "@acme/notes");
-    let counted = || get(&registry, None, "packages/acme/notes/index.json").json()["downloads"] == 2;
+    let counted =
+        || get(&registry, None, "packages/acme/notes/index.json").json()["downloads"] == 2;
     eventually(|| counted().then_some(()));
 }
 
@@ -64,7 +77,10 @@ fn pk_25_the_index_is_packed_where_that_is_understood_and_known_again() {
     let tag = first.header("etag").unwrap().to_owned();
     assert_eq!(ask(&[("if-none-match", &tag)]).status, 304);
     let packed = ask(&[("accept-encoding", "br, gzip;q=0.8")]);
-    assert_eq!((packed.header("content-encoding"), &packed.body[..2]), (Some("gzip"), &[0x1f, 0x8b][..]));
+    assert_eq!(
+        (packed.header("content-encoding"), &packed.body[..2]),
+        (Some("gzip"), &[0x1f, 0x8b][..])
+    );
     // What is done is seen at once.
     let me = token(&registry, &admin, "me", "publish");
     put(&registry, &me, "acme/notes/1.0.0", &package("@acme/notes", "1.0.0", "It is so."));
@@ -72,7 +88,10 @@ fn pk_25_the_index_is_packed_where_that_is_understood_and_known_again() {
     registry.ask("PUT /api/v1/packages/acme/notes/private", Some(&me), b"");
     assert_eq!(ask(&[]).json()["packages"], json!([]));
     let mine = get(&registry, Some(&me), "index.json").json();
-    assert_eq!(mine["packages"][0]["name"], "notes", "who may see more is not given what strangers see");
+    assert_eq!(
+        mine["packages"][0]["name"], "notes",
+        "who may see more is not given what strangers see"
+    );
 }
 
 #[test]
@@ -105,7 +124,12 @@ fn se_03_no_address_leads_out_of_the_registry() {
         }
     }
     let bytes = package("@acme/notes", "1.0.0", "It is so.");
-    for path in ["..%2f..%2fx/notes/1.0.0", "acme/..%2fnotes/1.0.0", "acme/notes/..%2f1.0.0", "acme/notes/1.0.0%2f.."] {
+    for path in [
+        "..%2f..%2fx/notes/1.0.0",
+        "acme/..%2fnotes/1.0.0",
+        "acme/notes/..%2f1.0.0",
+        "acme/notes/1.0.0%2f..",
+    ] {
         assert_eq!(put(&registry, &admin, path, &bytes).status, 400, "{path}");
     }
 }
@@ -146,9 +170,14 @@ fn pk_25_only_whose_token_it_is_may_do_what_it_is_for() {
     assert!(reader.starts_with("ctxr_"), "{reader}");
     for wrong in [None, Some(reader.as_str()), Some("ctxp_00"), Some("something")] {
         let answer = registry.ask("PUT /api/v1/packages/acme/notes/1.0.0", wrong, &bytes);
-        assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("bearer")), "{wrong:?}");
+        assert_eq!(
+            (answer.status, answer.header("www-authenticate")),
+            (401, Some("bearer")),
+            "{wrong:?}"
+        );
     }
-    let (me, you) = (token(&registry, &admin, "me", "publish"), token(&registry, &admin, "you", "publish"));
+    let (me, you) =
+        (token(&registry, &admin, "me", "publish"), token(&registry, &admin, "you", "publish"));
     assert_eq!(put(&registry, &me, "acme/notes/1.0.0", &bytes).status, 201);
     let next = package("@acme/notes", "1.1.0", "More.");
     assert_eq!(put(&registry, &you, "acme/notes/1.1.0", &next).status, 403);
@@ -156,7 +185,9 @@ fn pk_25_only_whose_token_it_is_may_do_what_it_is_for() {
     assert_eq!(put(&registry, &you, "acme/notes/1.1.0", &next).status, 201);
     assert_eq!(registry.ask("GET /api/v1/tokens", Some(&me), b"").status, 401);
     let listed = registry.ask("GET /api/v1/tokens", Some(&admin), b"");
-    let id = listed.json().as_array().unwrap().iter().find(|item| item["user"] == "you").unwrap()["id"].clone();
+    let id =
+        listed.json().as_array().unwrap().iter().find(|item| item["user"] == "you").unwrap()["id"]
+            .clone();
     assert_eq!(registry.ask(&format!("DELETE /api/v1/tokens/{id}"), Some(&admin), b"").status, 204);
     let third = package("@acme/notes", "1.2.0", "Even more.");
     assert_eq!(put(&registry, &you, "acme/notes/1.2.0", &third).status, 401);
@@ -165,10 +196,13 @@ fn pk_25_only_whose_token_it_is_may_do_what_it_is_for() {
     let kept = database.kept(&world);
     for secret in [&admin, &reader, &me, &you] {
         let bare = secret.split_once('_').unwrap().1;
-        assert!(!text.contains(bare) && !kept.windows(bare.len()).any(|bytes| bytes == bare.as_bytes()));
+        assert!(
+            !text.contains(bare) && !kept.windows(bare.len()).any(|bytes| bytes == bare.as_bytes())
+        );
     }
     let audit = registry.ask("GET /api/v1/audit", Some(&admin), b"").json();
-    let actions: Vec<&str> = audit.as_array().unwrap().iter().map(|item| item["action"].as_str().unwrap()).collect();
+    let actions: Vec<&str> =
+        audit.as_array().unwrap().iter().map(|item| item["action"].as_str().unwrap()).collect();
     assert_eq!(actions, ["revoke", "publish", "add-member", "publish", "mint", "mint", "mint"]);
 }
 
@@ -182,13 +216,22 @@ fn pk_25_what_was_yanked_stays_and_leaves_latest() {
     }
     assert_eq!(latest(&registry), "1.1.0");
     assert_eq!(registry.ask("DELETE /api/v1/packages/acme/notes/1.1.0", None, b"").status, 401);
-    assert_eq!(registry.ask("DELETE /api/v1/packages/acme/notes/1.1.0", Some(&me), b"").status, 204);
+    assert_eq!(
+        registry.ask("DELETE /api/v1/packages/acme/notes/1.1.0", Some(&me), b"").status,
+        204
+    );
     assert_eq!(latest(&registry), "1.0.0");
     let download = get(&registry, None, "packages/acme/notes/1.1.0/download");
     assert_eq!((download.status, download.header("x-ctxpkg-yanked")), (200, Some("true")));
-    assert_eq!(registry.ask("POST /api/v1/packages/acme/notes/1.1.0/unyank", Some(&me), b"").status, 204);
+    assert_eq!(
+        registry.ask("POST /api/v1/packages/acme/notes/1.1.0/unyank", Some(&me), b"").status,
+        204
+    );
     assert_eq!(latest(&registry), "1.1.0");
-    assert_eq!(registry.ask("DELETE /api/v1/packages/acme/notes/9.9.9", Some(&me), b"").status, 404);
+    assert_eq!(
+        registry.ask("DELETE /api/v1/packages/acme/notes/9.9.9", Some(&me), b"").status,
+        404
+    );
     // A version that was yanked is not free again.
     registry.ask("DELETE /api/v1/packages/acme/notes/1.0.0", Some(&me), b"");
     let other = package("@acme/notes", "1.0.0", "Something else.");
@@ -198,20 +241,29 @@ fn pk_25_what_was_yanked_stays_and_leaves_latest() {
 #[test]
 fn pk_25_a_private_package_is_not_there_for_strangers() {
     let (_world, registry, admin) = running();
-    let (me, you) = (token(&registry, &admin, "me", "publish"), token(&registry, &admin, "you", "read"));
+    let (me, you) =
+        (token(&registry, &admin, "me", "publish"), token(&registry, &admin, "you", "read"));
     put(&registry, &me, "acme/notes/1.0.0", &package("@acme/notes", "1.0.0", "Ours."));
-    assert_eq!(registry.ask("PUT /api/v1/packages/acme/notes/private", Some(&you), b"").status, 401);
+    assert_eq!(
+        registry.ask("PUT /api/v1/packages/acme/notes/private", Some(&you), b"").status,
+        401
+    );
     assert_eq!(registry.ask("PUT /api/v1/packages/acme/notes/private", Some(&me), b"").status, 204);
     for path in ["index.json", "1.0.0", "1.0.0/download"] {
         for stranger in [None, Some(you.as_str())] {
             let hidden = get(&registry, stranger, &format!("packages/acme/notes/{path}"));
             let nothing = get(&registry, stranger, &format!("packages/acme/nothing/{path}"));
             assert_eq!((hidden.status, &hidden.body), (404, &nothing.body), "{path}");
-            let head = |answer: &HttpAnswer| answer.head.lines().filter(|line| !line.starts_with("date")).count();
+            let head = |answer: &HttpAnswer| {
+                answer.head.lines().filter(|line| !line.starts_with("date")).count()
+            };
             assert_eq!(head(&hidden), head(&nothing));
         }
         assert_eq!(get(&registry, Some(&me), &format!("packages/acme/notes/{path}")).status, 200);
-        assert_eq!(get(&registry, Some(&admin), &format!("packages/acme/notes/{path}")).status, 200);
+        assert_eq!(
+            get(&registry, Some(&admin), &format!("packages/acme/notes/{path}")).status,
+            200
+        );
     }
     assert_eq!(get(&registry, None, "index.json").json()["packages"], json!([]));
     assert_eq!(registry.ask("PUT /api/v1/namespaces/acme/members/you", Some(&me), b"").status, 204);
@@ -241,7 +293,8 @@ fn pk_25_of_many_who_publish_one_version_at_once_exactly_one_wins() {
 fn pk_25_of_many_who_publish_first_into_a_namespace_exactly_one_owns_it() {
     let (_world, registry, admin) = running();
     let users: Vec<String> = (0..12).map(|number| format!("user{number}")).collect();
-    let tokens: Vec<String> = users.iter().map(|user| token(&registry, &admin, user, "publish")).collect();
+    let tokens: Vec<String> =
+        users.iter().map(|user| token(&registry, &admin, user, "publish")).collect();
     let codes: Vec<u16> = std::thread::scope(|scope| {
         let one = |(user, mine): (&String, &String)| {
             let (registry, user, mine) = (&registry, user.clone(), mine.clone());
@@ -255,7 +308,10 @@ fn pk_25_of_many_who_publish_first_into_a_namespace_exactly_one_owns_it() {
     });
     let winners: Vec<&String> =
         users.iter().zip(&codes).filter(|(_, code)| **code == 201).map(|(user, _)| user).collect();
-    assert!(codes.iter().all(|code| *code == 201 || *code == 403) && winners.len() == 1, "{codes:?}");
+    assert!(
+        codes.iter().all(|code| *code == 201 || *code == 403) && winners.len() == 1,
+        "{codes:?}"
+    );
     let members = registry.ask("GET /api/v1/namespaces/acme/members", Some(&admin), b"").json();
     assert_eq!(members, json!(winners));
 }
@@ -263,7 +319,8 @@ fn pk_25_of_many_who_publish_first_into_a_namespace_exactly_one_owns_it() {
 #[test]
 fn pk_25_what_is_refused_changes_nothing() {
     let (_world, registry, admin) = running();
-    let (me, you) = (token(&registry, &admin, "me", "publish"), token(&registry, &admin, "you", "publish"));
+    let (me, you) =
+        (token(&registry, &admin, "me", "publish"), token(&registry, &admin, "you", "publish"));
     let bytes = package("@acme/notes", "1.0.0", "Ours.");
     assert_eq!(put(&registry, &admin, "acme/notes/1.0.0", &bytes).status, 201);
     let index = get(&registry, None, "index.json").body;
@@ -276,9 +333,15 @@ fn pk_25_what_is_refused_changes_nothing() {
     let mine = package("@acme/mine", "1.0.0", "Mine.");
     assert_eq!(put(&registry, &me, "acme/mine/1.0.0", &mine).status, 403);
     for stranger in [&me, &you] {
-        assert_eq!(registry.ask("DELETE /api/v1/packages/acme/notes/1.0.0", Some(stranger), b"").status, 403);
+        assert_eq!(
+            registry.ask("DELETE /api/v1/packages/acme/notes/1.0.0", Some(stranger), b"").status,
+            403
+        );
     }
-    assert_eq!(registry.ask("DELETE /api/v1/namespaces/acme/members/admin", Some(&admin), b"").status, 404);
+    assert_eq!(
+        registry.ask("DELETE /api/v1/namespaces/acme/members/admin", Some(&admin), b"").status,
+        404
+    );
     for nowhere in ["packages/acme/notes/%00", "packages/acme/notes/%00/download"] {
         assert_eq!(get(&registry, None, nowhere).status, 404, "{nowhere}");
     }
@@ -294,11 +357,13 @@ fn se_01_a_registry_that_is_killed_has_a_version_wholly_or_not_at_all() {
     let me = token(&registry, &admin, "me", "publish");
     let mut state = 1_u64;
     let mut noise = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
     for round in 0..25_u64 {
-        let versions: Vec<String> = (0..AT_ONCE).map(|number| format!("1.{round}.{number}")).collect();
+        let versions: Vec<String> =
+            (0..AT_ONCE).map(|number| format!("1.{round}.{number}")).collect();
         let bytes = |version: &str| package("@acme/notes", version, &"x".repeat(300_000));
         std::thread::scope(|scope| {
             for version in &versions {
@@ -306,7 +371,11 @@ fn se_01_a_registry_that_is_killed_has_a_version_wholly_or_not_at_all() {
                 let bytes = bytes(version);
                 scope.spawn(move || {
                     std::thread::sleep(Duration::from_micros(later));
-                    shared.try_ask(&format!("PUT /api/v1/packages/acme/notes/{version}"), Some(me), &bytes)
+                    shared.try_ask(
+                        &format!("PUT /api/v1/packages/acme/notes/{version}"),
+                        Some(me),
+                        &bytes,
+                    )
                 });
             }
             std::thread::sleep(Duration::from_micros(noise(60_000)));
@@ -324,7 +393,11 @@ fn se_01_a_registry_that_is_killed_has_a_version_wholly_or_not_at_all() {
 fn is_whole_or_absent(registry: &Registry, me: &str, version: &str, bytes: &[u8]) {
     let found = get(registry, None, "packages/acme/notes/index.json");
     let listed = found.status == 200
-        && found.json()["versions"].as_array().unwrap().iter().any(|item| item["version"] == version);
+        && found.json()["versions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|item| item["version"] == version);
     let download = get(registry, None, &format!("packages/acme/notes/{version}/download"));
     assert_eq!(download.status == 200, listed, "{version}");
     assert!(!listed || download.body == bytes, "{version}");
@@ -338,11 +411,17 @@ fn what_cannot_be_is_said_before_anything_listens() {
     let (world, registry, _) = running();
     let data = world.path("other").display().to_string();
     let taken = world.sp(&["serve", "--data", &data, "--listen", &registry.address]).fails(5);
-    assert!(taken.stderr.contains("cannot listen on") && taken.stderr.contains("--listen"), "{taken}");
+    assert!(
+        taken.stderr.contains("cannot listen on") && taken.stderr.contains("--listen"),
+        "{taken}"
+    );
     std::fs::write(world.path("file"), "").unwrap();
     let file = world.path("file").display().to_string();
     let unusable = world.sp(&["serve", "--data", &file, "--listen", "127.0.0.1:0"]).fails(5);
-    assert!(unusable.stderr.contains("cannot use") && unusable.stderr.contains("--data"), "{unusable}");
+    assert!(
+        unusable.stderr.contains("cannot use") && unusable.stderr.contains("--data"),
+        "{unusable}"
+    );
     assert_eq!(registry.ask("GET /healthz", None, b"").status, 200);
     assert_eq!(registry.ask("GET /readyz", None, b"").status, 200);
     for strange in [
@@ -358,26 +437,36 @@ fn what_cannot_be_is_said_before_anything_listens() {
 fn pk_22_a_package_is_published_and_yanked_from_the_command_line() {
     let (mut world, registry, admin) = running();
     let me = token(&registry, &admin, "me", "publish");
-    std::fs::write(world.path("notes.ctxpkg"), package("@acme/notes", "1.0.0", "Tenants never share rows.")).unwrap();
+    std::fs::write(
+        world.path("notes.ctxpkg"),
+        package("@acme/notes", "1.0.0", "Tenants never share rows."),
+    )
+    .unwrap();
     let file = world.path("notes.ctxpkg").display().to_string();
     let refused = world.sp(&["publish", &file]).fails(2);
     assert!(refused.stderr.contains("sp login"), "{refused}");
     let refused = world.sp(&["publish", &file, "--registry", &registry.address]).fails(4);
-    assert!(refused.stderr.contains("a token is needed") && refused.stderr.contains("sp login"), "{refused}");
+    assert!(
+        refused.stderr.contains("a token is needed") && refused.stderr.contains("sp login"),
+        "{refused}"
+    );
     let refused = world.sp(&["login", &registry.address]).fails(2);
     assert!(refused.stderr.contains("SP_REGISTRY_TOKEN"), "{refused}");
     world.set_env("SP_REGISTRY_TOKEN", &format!("ctxp_{}", "0".repeat(64)));
     world.sp(&["login", &registry.address]).fails(4);
     world.set_env("SP_REGISTRY_TOKEN", &me);
-    let known: Value =
-        serde_json::from_str(&world.sp(&["login", &registry.address, "--format", "json"]).ok().stdout).unwrap();
+    let known: Value = serde_json::from_str(
+        &world.sp(&["login", &registry.address, "--format", "json"]).ok().stdout,
+    )
+    .unwrap();
     assert_eq!((&known["user"], &known["scope"]), (&json!("me"), &json!("publish")));
     world.set_env("SP_REGISTRY_TOKEN", "");
     let published = world.sp(&["publish", &file]).ok();
     assert!(published.stdout.starts_with("published @acme/notes 1.0.0"), "{published}");
     let again = world.sp(&["publish", &file]).ok();
     assert!(again.stdout.starts_with("it was there already: @acme/notes 1.0.0"), "{again}");
-    std::fs::write(world.path("other.ctxpkg"), package("@acme/notes", "1.0.0", "Something else.")).unwrap();
+    std::fs::write(world.path("other.ctxpkg"), package("@acme/notes", "1.0.0", "Something else."))
+        .unwrap();
     let other = world.sp(&["publish", &world.path("other.ctxpkg").display().to_string()]).fails(1);
     assert!(other.stderr.contains("a version never changes"), "{other}");
     world.sp(&["yank", "@acme/notes@1.0.0"]).ok();
@@ -414,13 +503,20 @@ fn se_07_a_token_is_kept_where_only_its_owner_reads_it_and_is_shown_nowhere() {
 fn pk_22_packages_are_found_by_their_words_even_if_they_are_written_a_little_wrong() {
     let (mut world, registry, admin) = running();
     let me = token(&registry, &admin, "me", "publish");
-    for (name, said) in [("acme/postgres-notes", "a"), ("acme/kubernetes", "b"), ("acme/react-hooks", "c")] {
+    for (name, said) in
+        [("acme/postgres-notes", "a"), ("acme/kubernetes", "b"), ("acme/react-hooks", "c")]
+    {
         let bytes = package(&format!("@{name}"), "1.0.0", said);
         assert_eq!(put(&registry, &me, &format!("{name}/1.0.0"), &bytes).status, 201);
     }
     let names = |query: &str, token: Option<&str>| -> Vec<String> {
         let answer = get(&registry, token, &format!("search?q={query}")).json();
-        answer["packages"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect()
+        answer["packages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["name"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert_eq!(names("postgres", None), ["postgres-notes"]);
     assert_eq!(names("POSTGRSE", None), ["postgres-notes"]);
@@ -436,9 +532,14 @@ fn pk_22_packages_are_found_by_their_words_even_if_they_are_written_a_little_wro
     assert_eq!(names("kubernetes", None), Vec::<String>::new());
     assert_eq!(names("kubernetes", Some(&me)), ["kubernetes"]);
     let run = world.sp(&["search", "postgers", "--registry", &registry.address]).ok();
-    assert!(run.stdout.contains("@acme/postgres-notes") && run.stdout.contains("1 package"), "{run}");
+    assert!(
+        run.stdout.contains("@acme/postgres-notes") && run.stdout.contains("1 package"),
+        "{run}"
+    );
     world.set_env("SP_REGISTRY_TOKEN", &me);
-    let run = world.sp(&["search", "kubernetes", "--registry", &registry.address, "--format", "plain"]).ok();
+    let run = world
+        .sp(&["search", "kubernetes", "--registry", &registry.address, "--format", "plain"])
+        .ok();
     assert_eq!(run.stdout, "@acme/kubernetes\t1.0.0\n");
 }
 
@@ -485,6 +586,10 @@ fn pk_25_a_range_behind_the_end_is_refused_with_the_length() {
     let range = [("range", "bytes=99999999999999999999-")];
     let answer = registry.send("GET /api/v1/packages/acme/notes/1.0.0/download", &range, b"");
     let length = format!("bytes */{}", bytes.len());
-    assert_eq!((answer.status, answer.header("content-range")), (416, Some(length.as_str())), "{answer:?}");
+    assert_eq!(
+        (answer.status, answer.header("content-range")),
+        (416, Some(length.as_str())),
+        "{answer:?}"
+    );
     assert_eq!(answer.json()["code"], "invalid");
 }

@@ -55,7 +55,8 @@ fn is_whole(world: &World, backup: &str, me: &str) {
     assert!(count >= 5, "{listed}");
     for number in 0..count {
         let (version, bytes) = version(number);
-        let found = restored.ask(&format!("GET /api/v1/packages/acme/notes/{version}/download"), None, b"");
+        let found =
+            restored.ask(&format!("GET /api/v1/packages/acme/notes/{version}/download"), None, b"");
         assert_eq!((found.status, found.body), (200, bytes));
     }
     // Who may publish may still, what is found is found, and what was not in it can come again.
@@ -89,7 +90,10 @@ fn a_backup_that_was_changed_is_not_restored() {
     let full = world.sp(&["serve", "restore", &backup, "--data", &new]).fails(5);
     assert!(full.stderr.contains("is not empty"), "{full}");
     let nothing = world.sp(&["serve", "backup", &at("other"), "--data", &at("nowhere")]).fails(5);
-    assert!(nothing.stderr.contains("there is no registry") && nothing.stderr.contains("pg_dump"), "{nothing}");
+    assert!(
+        nothing.stderr.contains("there is no registry") && nothing.stderr.contains("pg_dump"),
+        "{nothing}"
+    );
     world.set_env("SP_DATABASE_URL", "postgres://sp@localhost/x");
     let elsewhere = world.sp(&["serve", "backup", &backup, "--data", &data]).fails(2);
     assert!(elsewhere.stderr.contains("pg_dump"), "{elsewhere}");
@@ -103,7 +107,8 @@ fn on_a_small_disk(world: &World, megabytes: usize) -> Registry {
     let script = format!("mount -t tmpfs -o size={megabytes}m tmpfs \"$0\" && exec \"$@\"");
     let mut small = Command::new("unshare");
     // Whoever is not root becomes one in a world of its own, if the system lets it.
-    let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+    let is_root = std::fs::metadata("/proc/self")
+        .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
     small.arg(if is_root { "-m" } else { "-rm" }).args(["sh", "-c", &script]).arg(&folder);
     small.arg(serve.get_program()).args(serve.get_args()).current_dir(world.repo()).env_clear();
     small.envs(serve.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -126,7 +131,11 @@ fn se_01_a_full_disk_is_told_and_the_registry_works_on() {
     let full = std::io::copy(&mut std::io::repeat(0), &mut file).unwrap_err();
     assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
     let refused = publish(1);
-    assert_eq!((refused.status, refused.json()["code"].as_str()), (507, Some("full")), "{refused:?}");
+    assert_eq!(
+        (refused.status, refused.json()["code"].as_str()),
+        (507, Some("full")),
+        "{refused:?}"
+    );
     // What needs no bytes of a package needs the database.
     let yank = |number: usize| match number % 2 {
         0 => registry.ask("DELETE /api/v1/packages/acme/notes/1.0.0", Some(&me), b"").status,
@@ -142,7 +151,8 @@ fn se_01_a_full_disk_is_told_and_the_registry_works_on() {
     assert_eq!(publish(1).status, 201);
     for number in 0..2 {
         let (version, bytes) = version(number);
-        let found = registry.ask(&format!("GET /api/v1/packages/acme/notes/{version}/download"), None, b"");
+        let found =
+            registry.ask(&format!("GET /api/v1/packages/acme/notes/{version}/download"), None, b"");
         assert_eq!((found.status, found.body), (200, bytes));
     }
 }
@@ -151,7 +161,8 @@ fn se_01_a_full_disk_is_told_and_the_registry_works_on() {
 fn se_01_a_second_registry_does_not_touch_the_folder_of_the_first() {
     let world = world!();
     let registry = start(&world);
-    let (admin, bytes) = (registry.admin.clone().unwrap(), package("@acme/notes", "1.0.0", "It is so."));
+    let (admin, bytes) =
+        (registry.admin.clone().unwrap(), package("@acme/notes", "1.0.0", "It is so."));
     std::fs::write(world.path("registry/incoming/half"), "half of something").unwrap();
     let data = world.path("registry").display().to_string();
     let run = world.sp(&["serve", "--data", &data, "--listen", "127.0.0.1:0"]).fails(5);

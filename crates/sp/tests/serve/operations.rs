@@ -19,7 +19,8 @@ fn logged(world: &World, flags: &[&str]) -> (Registry, std::path::PathBuf) {
 /// The lines of a log, once there are so many.
 fn lines(log: &std::path::Path, count: usize) -> Vec<String> {
     eventually(|| {
-        let lines: Vec<String> = std::fs::read_to_string(log).unwrap().lines().map(str::to_owned).collect();
+        let lines: Vec<String> =
+            std::fs::read_to_string(log).unwrap().lines().map(str::to_owned).collect();
         (lines.len() >= count).then_some(lines)
     })
 }
@@ -50,14 +51,18 @@ fn se_07_the_log_tells_of_every_request_and_of_no_secret() {
         }
         assert!(text.contains("/s/…/notes/pack.json"), "{text}");
         if form == "json" {
-            let told: Vec<Value> = told.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
-            let publish = told.iter().find(|line| line["status"] == 201 && line["method"] == "PUT").unwrap();
+            let told: Vec<Value> =
+                told.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let publish =
+                told.iter().find(|line| line["status"] == 201 && line["method"] == "PUT").unwrap();
             assert_eq!(
                 (&publish["path"], &publish["user"]),
                 (&Value::from("/api/v1/packages/acme/notes/1.0.0"), &Value::from("me"))
             );
             assert_eq!(publish["client"], "127.0.0.1");
-            assert!(told.iter().any(|line| line["id"] == "build-7" && line["path"] == "/api/v1/whoami"));
+            assert!(
+                told.iter().any(|line| line["id"] == "build-7" && line["path"] == "/api/v1/whoami")
+            );
         }
     }
 }
@@ -92,15 +97,21 @@ fn what_is_counted_has_routes_and_never_paths() {
     ] {
         assert!(text.lines().any(|known| known == line), "{line} is not in\n{text}");
     }
-    assert!(!text.contains("acme") && !text.contains("STRANGE") && text.lines().count() < 200, "{text}");
+    assert!(
+        !text.contains("acme") && !text.contains("STRANGE") && text.lines().count() < 200,
+        "{text}"
+    );
     assert!(text.contains("sp_request_seconds_bucket"), "{text}");
 }
 
 #[test]
 fn who_asks_too_often_waits_and_others_do_not() {
     let world = world!();
-    let registry = Registry::start(command(&world, &["--rate", "1:5", "--trust-proxy", "127.0.0.1"]));
-    let ask = |client: &str| registry.send("GET /healthz", &[("x-forwarded-for", &format!("6.6.6.6, {client}"))], b"");
+    let registry =
+        Registry::start(command(&world, &["--rate", "1:5", "--trust-proxy", "127.0.0.1"]));
+    let ask = |client: &str| {
+        registry.send("GET /healthz", &[("x-forwarded-for", &format!("6.6.6.6, {client}"))], b"")
+    };
     let statuses: Vec<u16> = (0..12).map(|_| ask("1.1.1.1").status).collect();
     assert!(statuses[..5].iter().all(|status| *status == 200), "{statuses:?}");
     assert!(statuses[8..].contains(&429), "{statuses:?}");
@@ -116,8 +127,11 @@ fn who_asks_too_often_waits_and_others_do_not() {
 fn a_strangers_word_on_who_asks_does_not_count() {
     let world = world!();
     let registry = Registry::start(command(&world, &["--rate", "1:3"]));
-    let ask =
-        |number: usize| registry.send("GET /healthz", &[("x-forwarded-for", &format!("1.1.1.{number}"))], b"").status;
+    let ask = |number: usize| {
+        registry
+            .send("GET /healthz", &[("x-forwarded-for", &format!("1.1.1.{number}"))], b"")
+            .status
+    };
     assert!((0..8).map(ask).any(|status| status == 429));
 }
 
@@ -152,6 +166,11 @@ fn a_client_that_sends_a_byte_at_a_time_is_cut_off() {
     let (kept, answer) = kept_open(&registry, &head);
     assert!(kept < HANG_TIMEOUT && answer.starts_with("HTTP/1.1 408"), "{kept:?} {answer}");
     let long = "x".repeat(64 * 1024);
-    assert_eq!(registry.try_send("GET /healthz", &[("x-long", &long)], b"").map_or(431, |answer| answer.status), 431);
+    assert_eq!(
+        registry
+            .try_send("GET /healthz", &[("x-long", &long)], b"")
+            .map_or(431, |answer| answer.status),
+        431
+    );
     assert_eq!(registry.ask("GET /healthz", None, b"").status, 200);
 }

@@ -38,10 +38,16 @@ fn se_07_the_password_of_a_database_is_shown_nowhere() {
     let nowhere = format!("{}:1/nothing", address.rsplit_once(':').unwrap().0);
     let stranger = address.replace("sp:", "somebody:");
     let odd = format!("{address}?what={}", server.password());
-    for (address, code) in [(&nowhere, 5), (&stranger, 5), (&odd, 2), (&address.replace("postgres:", "mysql:"), 2)] {
+    for (address, code) in
+        [(&nowhere, 5), (&stranger, 5), (&odd, 2), (&address.replace("postgres:", "mysql:"), 2)]
+    {
         world.set_env("SP_DATABASE_URL", address);
-        let run = world.sp(&["serve", "--data", "x", "--listen", "127.0.0.1:0", "--verbose"]).fails(code);
-        assert!(run.stderr.contains("SP_DATABASE_URL") && !run.to_string().contains(server.password()), "{run}");
+        let run =
+            world.sp(&["serve", "--data", "x", "--listen", "127.0.0.1:0", "--verbose"]).fails(code);
+        assert!(
+            run.stderr.contains("SP_DATABASE_URL") && !run.to_string().contains(server.password()),
+            "{run}"
+        );
     }
 }
 

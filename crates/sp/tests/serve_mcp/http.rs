@@ -15,7 +15,8 @@ fn mc_05_without_a_token_nothing_is_told() {
     place.publish_skill(&me, "acme/review", "1.0.0");
     let revoked = place.token("gone", "read");
     place.done(&place.admin, "DELETE /api/v1/tokens/3", b"");
-    let odd = [None, Some("ctxr_0000"), Some(""), Some(revoked.as_str()), Some(&me[..me.len() - 1])];
+    let odd =
+        [None, Some("ctxr_0000"), Some(""), Some(revoked.as_str()), Some(&me[..me.len() - 1])];
     let told: Vec<_> = odd
         .map(|token| {
             let client = Mcp::at(&place.registry.address, token);
@@ -40,7 +41,12 @@ fn mc_05_without_a_token_nothing_is_told() {
 fn mc_05_pages_from_elsewhere_may_not_ask() {
     let place = Place::new("sqlite");
     let client = place.reader("me");
-    for origin in ["https://evil.example", "http://localhost.evil.example", "null", "http://127.0.0.1.evil.example"] {
+    for origin in [
+        "https://evil.example",
+        "http://localhost.evil.example",
+        "null",
+        "http://127.0.0.1.evil.example",
+    ] {
         assert_eq!(client.post(&[("origin", origin)], LIST).status, 403, "{origin}");
     }
     assert_eq!(client.post(&[("origin", "http://localhost:6274")], LIST).status, 200);
@@ -52,14 +58,26 @@ fn mc_05_what_is_no_request_is_refused_in_the_words_of_the_protocol() {
     let place = Place::new("sqlite");
     let client = place.reader("me");
     let answer = client.post(&[], b"{\"jsonrpc\": ");
-    assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!(-32700)), "{answer:?}");
+    assert_eq!(
+        (answer.status, &answer.json()["error"]["code"]),
+        (400, &json!(-32700)),
+        "{answer:?}"
+    );
     assert_eq!(client.post(&[], &vec![b' '; 5 * 1024 * 1024]).status, 413);
     for method in ["GET", "DELETE", "PUT", "PATCH"] {
         let answer = client.ask(&format!("{method} /mcp"), &[], b"");
-        assert_eq!((answer.status, answer.header("allow")), (405, Some("post")), "{method}: {answer:?}");
+        assert_eq!(
+            (answer.status, answer.header("allow")),
+            (405, Some("post")),
+            "{method}: {answer:?}"
+        );
     }
     let answer = client.send("resources/subscribe", json!({"uri": "skill://x"}));
-    assert_eq!((answer.status, &answer.json()["error"]["code"]), (404, &json!(-32601)), "{answer:?}");
+    assert_eq!(
+        (answer.status, &answer.json()["error"]["code"]),
+        (404, &json!(-32601)),
+        "{answer:?}"
+    );
     let notification = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     assert_eq!(client.post(&[("mcp-protocol-version", "2025-11-25")], notification).status, 202);
 }
@@ -75,10 +93,17 @@ fn mc_01_clients_of_every_revision_are_answered_without_a_session() {
         assert_eq!((answer.status, answer.header("mcp-session-id")), (200, None), "{answer:?}");
         let told = &messages(&answer)[0]["result"];
         assert_eq!(told["protocolVersion"], revision);
-        assert!(told["capabilities"]["extensions"].get("io.modelcontextprotocol/skills").is_some(), "{told}");
+        assert!(
+            told["capabilities"]["extensions"].get("io.modelcontextprotocol/skills").is_some(),
+            "{told}"
+        );
         assert!(told["instructions"].as_str().unwrap().contains("registry"), "{told}");
         let answer = client.legacy(revision, "skills/list", json!({}));
-        assert_eq!(messages(&answer)[0]["result"]["skills"].as_array().unwrap().len(), 1, "{answer:?}");
+        assert_eq!(
+            messages(&answer)[0]["result"]["skills"].as_array().unwrap().len(),
+            1,
+            "{answer:?}"
+        );
     }
     let found = client.result("server/discover", json!({}));
     assert_eq!(found["supportedVersions"], json!(["2025-06-18", "2025-11-25", "2026-07-28"]));
@@ -92,7 +117,11 @@ fn mc_05_requests_are_counted_as_all_others_are() {
     let client = place.reader("me");
     client.result("tools/list", json!({}));
     let figures = place.registry.ask("GET /metrics", None, b"").text();
-    assert!(figures.lines().any(|line| line.contains(r#"route="/mcp""#) && line.contains(r#"method="POST""#)));
+    assert!(
+        figures
+            .lines()
+            .any(|line| line.contains(r#"route="/mcp""#) && line.contains(r#"method="POST""#))
+    );
 }
 
 #[test]
@@ -100,7 +129,11 @@ fn mc_02_a_package_that_is_damaged_keeps_nobody_from_the_others() {
     let place = Place::new("sqlite");
     let me = place.token("me", "publish");
     let text = skill("review");
-    let bytes = place.publish_skills(&me, ("acme/broken", "1.0.0"), &[("review/SKILL.md", text.as_bytes())]);
+    let bytes = place.publish_skills(
+        &me,
+        ("acme/broken", "1.0.0"),
+        &[("review/SKILL.md", text.as_bytes())],
+    );
     place.publish_skill(&me, "acme/plan", "1.0.0");
     let hex = Digest::of(&bytes).hex();
     let object = place.world.path(&format!("registry/objects/{}/{}", &hex[..2], &hex[2..]));
@@ -109,7 +142,8 @@ fn mc_02_a_package_that_is_damaged_keeps_nobody_from_the_others() {
     assert_eq!(skills(&client), ["skill://registry/acme/plan/plan/SKILL.md"]);
     assert_eq!(client.call("search", json!({"query": "plan"}))["results"][0]["title"], "plan");
     // Why it cannot be read is for who runs the registry.
-    let answer = client.answer("skills/get", json!({"uri": "skill://registry/acme/broken/review/SKILL.md"}));
+    let answer =
+        client.answer("skills/get", json!({"uri": "skill://registry/acme/broken/review/SKILL.md"}));
     assert_eq!(answer["error"]["code"], -32603, "{answer}");
     assert!(!answer.to_string().contains("objects"), "{answer}");
 }

@@ -43,7 +43,11 @@ fn mc_02_every_entry_holds_against_the_bytes_that_are_read() {
         for file in entry["resources"].as_array().unwrap() {
             let bytes = read(&client, file["uri"].as_str().unwrap());
             let digest = format!("sha256:{}", Digest::of(&bytes).hex());
-            assert_eq!((&file["digest"], &file["size"]), (&json!(digest), &json!(bytes.len())), "{file}");
+            assert_eq!(
+                (&file["digest"], &file["size"]),
+                (&json!(digest), &json!(bytes.len())),
+                "{file}"
+            );
             assert!(files.iter().any(|(_, known)| *known == bytes), "{file}");
             count += 1;
         }
@@ -51,9 +55,18 @@ fn mc_02_every_entry_holds_against_the_bytes_that_are_read() {
     assert_eq!(count, files.len() - 1);
     let folder = "skill://registry/acme/tools/skills/deploy";
     let listed = client.result("resources/directory/read", json!({"uri": folder}));
-    assert_eq!(texts(listed["resources"].as_array().unwrap(), "name"), ["deploy", "assets", "references", "scripts"]);
-    for wrong in ["skill://registry/acme/tools/skills/deploy/nothing.md", "skill://registry/acme/tools/README.md"] {
-        assert!(client.answer("resources/read", json!({"uri": wrong})).get("error").is_some(), "{wrong}");
+    assert_eq!(
+        texts(listed["resources"].as_array().unwrap(), "name"),
+        ["deploy", "assets", "references", "scripts"]
+    );
+    for wrong in [
+        "skill://registry/acme/tools/skills/deploy/nothing.md",
+        "skill://registry/acme/tools/README.md",
+    ] {
+        assert!(
+            client.answer("resources/read", json!({"uri": wrong})).get("error").is_some(),
+            "{wrong}"
+        );
     }
 }
 
@@ -78,22 +91,33 @@ fn mc_02_a_private_package_is_there_for_members_alone() {
     assert_eq!(skills(&stranger), [open]);
     assert_eq!(stranger.error("skills/get", json!({"uri": secret})), -32602);
     assert_eq!(
-        stranger.error("resources/directory/read", json!({"uri": "skill://registry/acme/secret/secret"})),
+        stranger.error(
+            "resources/directory/read",
+            json!({"uri": "skill://registry/acme/secret/secret"})
+        ),
         -32602
     );
     // A cursor tells nobody what is hidden.
-    assert_eq!(stranger.error("skills/list", json!({"cursor": "registry/acme/secret/secret"})), -32602);
-    let never = stranger.answer("resources/read", json!({"uri": "skill://registry/acme/never/never/SKILL.md"}));
+    assert_eq!(
+        stranger.error("skills/list", json!({"cursor": "registry/acme/secret/secret"})),
+        -32602
+    );
+    let never = stranger
+        .answer("resources/read", json!({"uri": "skill://registry/acme/never/never/SKILL.md"}));
     for uri in [secret, package] {
         let answer = stranger.answer("resources/read", json!({"uri": uri}));
         assert_eq!(answer["error"]["code"], never["error"]["code"], "{uri}");
         assert_eq!(stranger.try_call("fetch", json!({"id": uri}))["isError"], true, "{uri}");
     }
     let found = stranger.call("search", json!({"query": "secret open"}));
-    assert!(found.to_string().contains("acme/open") && !found.to_string().contains("secret"), "{found}");
+    assert!(
+        found.to_string().contains("acme/open") && !found.to_string().contains("secret"),
+        "{found}"
+    );
     let listed = all(&stranger, "resources/list", "resources");
     assert_eq!(texts(&listed, "uri"), [open, "ctxpkg://acme/open/1.0.0"]);
-    for call in [json!({"packages": ["@acme/secret"]}), json!({"packages": ["acme/secret@1.0.0"]})] {
+    for call in [json!({"packages": ["@acme/secret"]}), json!({"packages": ["acme/secret@1.0.0"]})]
+    {
         assert_eq!(stranger.try_call("load_context", call)["isError"], true);
     }
     // Who is no member any more sees it no more, though everything is remembered.
@@ -108,13 +132,17 @@ fn mc_02_more_skills_than_a_page_come_each_once_and_in_order() {
     let me = place.token("me", "publish");
     let mut expected = Vec::new();
     for (package, count) in [("aa/tools", 99), ("bb/none", 0), ("cc/few", 3), ("dd/tools", 130)] {
-        let texts: Vec<(String, String)> =
-            (0..count).map(|number| (format!("s/x{number:03}/SKILL.md"), skill(&format!("x{number:03}")))).collect();
-        let mut files: Vec<(&str, &[u8])> = texts.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+        let texts: Vec<(String, String)> = (0..count)
+            .map(|number| (format!("s/x{number:03}/SKILL.md"), skill(&format!("x{number:03}"))))
+            .collect();
+        let mut files: Vec<(&str, &[u8])> =
+            texts.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
         // One that no host would take is passed over.
         files.push(("s/odd/SKILL.md", b"no frontmatter\n"));
         place.publish_skills(&me, (package, "1.0.0"), &files);
-        expected.extend((0..count).map(|number| format!("skill://registry/{package}/s/x{number:03}/SKILL.md")));
+        expected.extend(
+            (0..count).map(|number| format!("skill://registry/{package}/s/x{number:03}/SKILL.md")),
+        );
     }
     let client = place.reader("somebody");
     assert_eq!(skills(&client), expected);
@@ -122,10 +150,18 @@ fn mc_02_more_skills_than_a_page_come_each_once_and_in_order() {
     assert_eq!(first["skills"].as_array().unwrap().len(), 100);
     assert!(first["nextCursor"].is_string());
     let resources = texts(&all(&client, "resources/list", "resources"), "uri");
-    let packages = ["aa/tools", "bb/none", "cc/few", "dd/tools"].map(|name| format!("ctxpkg://{name}/1.0.0"));
+    let packages =
+        ["aa/tools", "bb/none", "cc/few", "dd/tools"].map(|name| format!("ctxpkg://{name}/1.0.0"));
     assert_eq!(resources, [expected, packages.to_vec()].concat());
-    for cursor in ["registry/aa/tools/s/x999", "registry/aa/tools", "repo/x", "", "%", "registry/aa/tools/s/odd", "\n"]
-    {
+    for cursor in [
+        "registry/aa/tools/s/x999",
+        "registry/aa/tools",
+        "repo/x",
+        "",
+        "%",
+        "registry/aa/tools/s/odd",
+        "\n",
+    ] {
         assert_eq!(client.error("skills/list", json!({"cursor": cursor})), -32602, "{cursor}");
     }
 }
@@ -136,14 +172,27 @@ fn mc_02_a_version_that_was_yanked_is_listed_no_more() {
     let me = place.token("me", "publish");
     for (version, name) in [("1.0.0", "old"), ("2.0.0", "new")] {
         let text = skill(name);
-        place.publish_skills(&me, ("acme/tools", version), &[(&format!("{name}/SKILL.md"), text.as_bytes())]);
+        place.publish_skills(
+            &me,
+            ("acme/tools", version),
+            &[(&format!("{name}/SKILL.md"), text.as_bytes())],
+        );
     }
     let client = place.reader("somebody");
     let listed = |client: &Mcp| texts(&all(client, "resources/list", "resources"), "uri");
-    assert_eq!(listed(&client), ["skill://registry/acme/tools/new/SKILL.md", "ctxpkg://acme/tools/2.0.0"]);
+    assert_eq!(
+        listed(&client),
+        ["skill://registry/acme/tools/new/SKILL.md", "ctxpkg://acme/tools/2.0.0"]
+    );
     place.done(&me, "DELETE /api/v1/packages/acme/tools/2.0.0", b"");
-    assert_eq!(listed(&client), ["skill://registry/acme/tools/old/SKILL.md", "ctxpkg://acme/tools/1.0.0"]);
-    assert_eq!(client.error("skills/get", json!({"uri": "skill://registry/acme/tools/new/SKILL.md"})), -32602);
+    assert_eq!(
+        listed(&client),
+        ["skill://registry/acme/tools/old/SKILL.md", "ctxpkg://acme/tools/1.0.0"]
+    );
+    assert_eq!(
+        client.error("skills/get", json!({"uri": "skill://registry/acme/tools/new/SKILL.md"})),
+        -32602
+    );
     place.done(&me, "DELETE /api/v1/packages/acme/tools/1.0.0", b"");
     assert_eq!(listed(&client), [""; 0]);
     // Whoever knows a version still reads it, as by a download.
@@ -162,9 +211,15 @@ fn mc_04_context_packs_are_there_for_who_pushed_them() {
     let files: Vec<(String, Vec<u8>)> = std::fs::read_dir(golden)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .map(|path| (format!("pack/{}", path.file_name().unwrap().to_str().unwrap()), std::fs::read(path).unwrap()))
+        .map(|path| {
+            (
+                format!("pack/{}", path.file_name().unwrap().to_str().unwrap()),
+                std::fs::read(path).unwrap(),
+            )
+        })
         .collect();
-    let named: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect();
+    let named: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect();
     place.done(&me, &format!("PUT /api/v1/context-packs/{ID}"), &zip(&named));
     let mine = place.reader("me");
     let listed = all(&mine, "resources/list", "resources");
@@ -174,9 +229,15 @@ fn mc_04_context_packs_are_there_for_who_pushed_them() {
         assert!(texts(&listed, "uri").contains(&uri), "{uri}");
         assert_eq!(read(&mine, &uri), *bytes);
     }
-    assert_eq!(texts(&all(&mine, "prompts/list", "prompts"), "name"), ["prompt-one", "prompt-two", "prompt-three"]);
+    assert_eq!(
+        texts(&all(&mine, "prompts/list", "prompts"), "name"),
+        ["prompt-one", "prompt-two", "prompt-three"]
+    );
     let prompt = mine.result("prompts/get", json!({"name": "prompt-two"}));
-    assert!(prompt["messages"][0]["content"]["text"].as_str().unwrap().contains("Bound the queue"), "{prompt}");
+    assert!(
+        prompt["messages"][0]["content"]["text"].as_str().unwrap().contains("Bound the queue"),
+        "{prompt}"
+    );
     let found = mine.call("search", json!({"query": "queue of orders"}));
     assert!(found.to_string().contains(ID), "{found}");
     let stranger = place.reader("stranger");

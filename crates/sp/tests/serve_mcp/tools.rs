@@ -9,10 +9,14 @@ fn mc_03_a_registry_offers_what_it_can_do_and_nothing_that_speaks_of_a_machine()
     let place = Place::new(module_path!());
     let client = place.reader("me");
     let tools = client.result("tools/list", json!({}))["tools"].as_array().unwrap().clone();
-    let expected = ["fetch", "graph_neighbors", "list_skills", "load_context", "read_skill", "search"];
+    let expected =
+        ["fetch", "graph_neighbors", "list_skills", "load_context", "read_skill", "search"];
     assert_eq!(texts(&tools, "name"), expected);
     for tool in &tools {
-        assert!(tool["outputSchema"]["type"] == "object" && tool["inputSchema"]["type"] == "object", "{tool}");
+        assert!(
+            tool["outputSchema"]["type"] == "object" && tool["inputSchema"]["type"] == "object",
+            "{tool}"
+        );
         assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
     }
     assert_eq!(client.error("tools/call", json!({"name": "install", "arguments": {}})), -32602);
@@ -50,28 +54,44 @@ fn mc_03_skills_are_found_listed_and_read() {
 fn mc_03_what_packages_know_is_loaded_within_a_budget() {
     let place = Place::new(module_path!());
     let me = place.token("me", "publish");
-    let said: Vec<(String, String)> =
-        (0..200).map(|n| (format!("n{n}"), format!("Fact {n}: tenants of region {n} never share rows."))).collect();
-    let nodes: Vec<(&str, &str)> = said.iter().map(|(id, said)| (id.as_str(), said.as_str())).collect();
+    let said: Vec<(String, String)> = (0..200)
+        .map(|n| (format!("n{n}"), format!("Fact {n}: tenants of region {n} never share rows.")))
+        .collect();
+    let nodes: Vec<(&str, &str)> =
+        said.iter().map(|(id, said)| (id.as_str(), said.as_str())).collect();
     place.publish_notes(&me, ("acme/notes", "1.0.0"), &nodes);
     place.publish_notes(&me, ("acme/notes", "2.0.0"), &[("m1", "Rows are shared by nobody.")]);
     place.publish_notes(&me, ("acme/more", "1.0.0"), &[("k1", "Keys turn every month.")]);
     let client = place.reader("somebody");
     for budget in [0, 50, 300, 1_000] {
-        let loaded = client.call("load_context", json!({"packages": ["acme/notes@^1"], "budget": budget}));
-        assert!(loaded["tokens"].as_u64().unwrap() <= budget && loaded["budget"] == budget, "{loaded}");
+        let loaded =
+            client.call("load_context", json!({"packages": ["acme/notes@^1"], "budget": budget}));
+        assert!(
+            loaded["tokens"].as_u64().unwrap() <= budget && loaded["budget"] == budget,
+            "{loaded}"
+        );
         assert_eq!(loaded["sources"], json!(["@acme/notes 1.0.0"]));
     }
     let both = json!({"packages": ["@acme/notes", "@acme/more"], "focus": "keys"});
     let loaded = client.call("load_context", both);
     assert_eq!(loaded["sources"], json!(["@acme/notes 2.0.0", "@acme/more 1.0.0"]));
     let text = loaded["context"].as_str().unwrap();
-    assert!(text.contains("Keys turn") && text.contains("⟦data from") && !text.contains("Fact 1"), "{text}");
-    for wrong in [json!([]), json!(["acme/none"]), json!(["acme/notes@^9"]), json!(["/etc/passwd"]), json!(["notes"])] {
+    assert!(
+        text.contains("Keys turn") && text.contains("⟦data from") && !text.contains("Fact 1"),
+        "{text}"
+    );
+    for wrong in [
+        json!([]),
+        json!(["acme/none"]),
+        json!(["acme/notes@^9"]),
+        json!(["/etc/passwd"]),
+        json!(["notes"]),
+    ] {
         let answer = client.try_call("load_context", json!({"packages": wrong}));
         assert_eq!(answer["isError"], true, "{answer}");
     }
-    let too_much = client.try_call("load_context", json!({"packages": ["acme/notes"], "budget": 1_000_000}));
+    let too_much =
+        client.try_call("load_context", json!({"packages": ["acme/notes"], "budget": 1_000_000}));
     assert_eq!(too_much["isError"], true, "{too_much}");
 }
 
@@ -87,6 +107,7 @@ fn mc_03_what_is_near_a_node_is_shown() {
         texts(client.call("graph_neighbors", asked)["nodes"].as_array().unwrap(), "id").len()
     };
     assert_eq!((near(json!(1)), near(json!(2)), near(json!(5))), (2, 3, 4));
-    let unknown = client.try_call("graph_neighbors", json!({"packages": ["@acme/notes"], "node": "z"}));
+    let unknown =
+        client.try_call("graph_neighbors", json!({"packages": ["@acme/notes"], "node": "z"}));
     assert_eq!(unknown["isError"], true, "{unknown}");
 }

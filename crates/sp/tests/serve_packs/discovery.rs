@@ -23,13 +23,15 @@ pub(super) fn publish(
     files: &[(&str, &str)],
 ) -> Vec<u8> {
     let bytes = package(&format!("@{place}"), version, files);
-    let answer = registry.ask(&format!("PUT /api/v1/packages/{place}/{version}"), Some(token), &bytes);
+    let answer =
+        registry.ask(&format!("PUT /api/v1/packages/{place}/{version}"), Some(token), &bytes);
     assert_eq!(answer.status, 201, "{answer:?}");
     bytes
 }
 
 fn package(name: &str, version: &str, files: &[(&str, &str)]) -> Vec<u8> {
-    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+    let files: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
     package_of_skills(name, version, &files)
 }
 
@@ -39,7 +41,11 @@ fn skill(name: &str) -> String {
 
 fn index(registry: &Registry) -> Vec<Value> {
     let answer = get(registry, &format!("{NEW}/index.json"));
-    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")), "{answer:?}");
+    assert_eq!(
+        (answer.status, answer.header("content-type")),
+        (200, Some("application/json")),
+        "{answer:?}"
+    );
     let index = answer.json();
     assert_eq!(index["$schema"], SCHEMA);
     index["skills"].as_array().unwrap().clone()
@@ -54,7 +60,11 @@ fn fetched(registry: &Registry, skill: &Value) -> Files {
     let url = format!("{NEW}/{}", skill["url"].as_str().unwrap());
     let answer = get(registry, &url);
     assert_eq!(answer.status, 200, "{url}");
-    assert_eq!(skill["digest"], json!(format!("sha256:{}", Digest::of(&answer.body).hex())), "{url}");
+    assert_eq!(
+        skill["digest"],
+        json!(format!("sha256:{}", Digest::of(&answer.body).hex())),
+        "{url}"
+    );
     match skill["type"].as_str().unwrap() {
         "skill-md" => {
             assert_eq!(answer.header("content-type"), Some("text/markdown; charset=utf-8"));
@@ -69,7 +79,7 @@ fn fetched(registry: &Registry, skill: &Value) -> Files {
 }
 
 fn unpacked(bytes: Vec<u8>) -> Files {
-    let archive = Archive::of_bytes("a skill", bytes, &Limits::default()).unwrap();
+    let archive = Archive::from_bytes("a skill", bytes, &Limits::default()).unwrap();
     let mut files = Files::new();
     for entry in &archive.listing.entries {
         if let ListingKind::File { handle, executable, .. } = &entry.kind {
@@ -101,7 +111,8 @@ fn mc_09_every_skill_of_every_public_package_is_in_the_index_to_the_byte() {
     assert_eq!(sorts, ["archive", "skill-md", "skill-md"]);
     assert_eq!(skills[0]["description"], "Does deploy.");
     let expected = |folder: &str| -> Files {
-        let below = files.iter().filter_map(|(path, text)| Some((path.strip_prefix(folder)?, text)));
+        let below =
+            files.iter().filter_map(|(path, text)| Some((path.strip_prefix(folder)?, text)));
         below.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).collect()
     };
     assert_eq!(fetched(&registry, &skills[0]), expected("skills/deploy/"));
@@ -124,7 +135,8 @@ fn mc_09_the_older_index_lists_files_that_are_there() {
     let deploy = skill("deploy");
     let files = [("deploy/SKILL.md", deploy.as_str()), ("deploy/scripts/run.sh", "#!/bin/sh\n")];
     publish(&registry, &me, ("acme/tools", "1.0.0"), &files);
-    let odd = [("odd/SKILL.md", &*skill("odd")), ("odd/a b.md", "It cannot be asked for as it is.\n")];
+    let odd =
+        [("odd/SKILL.md", &*skill("odd")), ("odd/a b.md", "It cannot be asked for as it is.\n")];
     publish(&registry, &me, ("acme/odd", "1.0.0"), &odd);
     let old = get(&registry, &format!("{OLD}/index.json")).json();
     let entry = json!({"name": "deploy", "description": "Does deploy.", "files": ["SKILL.md", "scripts/run.sh"]});
@@ -143,11 +155,16 @@ fn mc_09_what_is_private_yanked_or_old_is_not_offered() {
     {
         publish(&registry, &me, (place, version), &[(&format!("{name}/SKILL.md"), &skill(name))]);
     }
-    let put = |request: &str| assert_eq!(registry.ask(request, Some(&me), b"").status, 204, "{request}");
+    let put =
+        |request: &str| assert_eq!(registry.ask(request, Some(&me), b"").status, 204, "{request}");
     assert_eq!(names(&index(&registry)), ["new", "secret"]);
     put("PUT /api/v1/packages/acme/b/private");
     assert_eq!(names(&index(&registry)), ["new"]);
-    for path in [format!("{NEW}/secret/SKILL.md"), format!("{NEW}/secret.zip"), format!("{OLD}/secret/SKILL.md")] {
+    for path in [
+        format!("{NEW}/secret/SKILL.md"),
+        format!("{NEW}/secret.zip"),
+        format!("{OLD}/secret/SKILL.md"),
+    ] {
         let answer = registry.ask(&format!("GET {path}"), Some(&me), b"");
         assert_eq!(answer.status, 404, "{path}");
     }
@@ -164,7 +181,9 @@ fn mc_09_a_hostile_name_becomes_no_path_and_takes_nobodys_name() {
     let (_world, registry, admin, me) = running(module_path!());
     let evil = token(&registry, &admin, "evil");
     publish(&registry, &me, ("acme/tools", "1.0.0"), &[("review/SKILL.md", &skill("review"))]);
-    let named = |name: &str, description: &str| format!("---\nname: {name}\ndescription: {description}\n---\n\nx\n");
+    let named = |name: &str, description: &str| {
+        format!("---\nname: {name}\ndescription: {description}\n---\n\nx\n")
+    };
     let long = "x".repeat(2000);
     let files = [
         ("a/SKILL.md", named("review", "It would like to be another.")),
@@ -175,16 +194,25 @@ fn mc_09_a_hostile_name_becomes_no_path_and_takes_nobodys_name() {
         ("f/SKILL.md", "No frontmatter at all.\n".to_owned()),
         ("g/SKILL.md", named(&long, &long)),
     ];
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     publish(&registry, &evil, ("aaa/evil", "1.0.0"), &files);
     let skills = index(&registry);
     let found = names(&skills);
-    assert!(found.contains(&"acme-review") && found.contains(&"aaa-review") && !found.contains(&"review"), "{found:?}");
+    assert!(
+        found.contains(&"acme-review")
+            && found.contains(&"aaa-review")
+            && !found.contains(&"review"),
+        "{found:?}"
+    );
     for skill in &skills {
         let name = skill["name"].as_str().unwrap();
         assert!(sp_formats::skill::SkillName::new(name).is_ok(), "{name}");
         assert!(!skill["url"].as_str().unwrap().contains(".."), "{skill}");
-        assert!((1..=1024).contains(&skill["description"].as_str().unwrap().encode_utf16().count()), "{skill}");
+        assert!(
+            (1..=1024).contains(&skill["description"].as_str().unwrap().encode_utf16().count()),
+            "{skill}"
+        );
         fetched(&registry, skill);
     }
     assert!(!found.contains(&"silent") && skills.len() == 6, "{found:?}");

@@ -19,13 +19,19 @@ fn golden() -> PathBuf {
 
 fn golden_files() -> Vec<(String, Vec<u8>)> {
     let files = std::fs::read_dir(golden()).unwrap().map(|entry| entry.unwrap().path());
-    files.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(path).unwrap())).collect()
+    files
+        .map(|path| {
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(path).unwrap())
+        })
+        .collect()
 }
 
 /// A zip of files below one folder.
 fn zipped(files: &[(String, Vec<u8>)]) -> Vec<u8> {
-    let named: Vec<(String, &[u8])> =
-        files.iter().map(|(path, bytes)| (format!("context-pack/{path}"), bytes.as_slice())).collect();
+    let named: Vec<(String, &[u8])> = files
+        .iter()
+        .map(|(path, bytes)| (format!("context-pack/{path}"), bytes.as_slice()))
+        .collect();
     zip(&named.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect::<Vec<_>>())
 }
 
@@ -72,13 +78,18 @@ fn cp_16_a_pack_is_taken_once_and_read_by_whoever_has_an_address() {
     assert_eq!(text(&taken, "sha256"), Digest::of(&canonical).hex());
     assert_eq!(push(&registry, &me, ID, &canonical).status, 200);
     let given = url(&registry, &me, ID);
-    let (folder, query) = (text(&given, "folder"), text(&given, "manifest").split_once('?').unwrap().1.to_owned());
+    let (folder, query) =
+        (text(&given, "folder"), text(&given, "manifest").split_once('?').unwrap().1.to_owned());
     for (name, bytes) in golden_files() {
-        let kind = if name == "pack.json" { "application/json" } else { "text/markdown; charset=utf-8" };
+        let kind =
+            if name == "pack.json" { "application/json" } else { "text/markdown; charset=utf-8" };
         for path in [format!("{folder}{name}"), format!("/packs/{ID}/{name}?{query}")] {
             let answer = get(&registry, &path);
             assert_eq!((answer.status, answer.header("content-type")), (200, Some(kind)), "{path}");
-            assert_eq!(answer.header("etag"), Some(format!("\"{}\"", Digest::of(&bytes).hex()).as_str()));
+            assert_eq!(
+                answer.header("etag"),
+                Some(format!("\"{}\"", Digest::of(&bytes).hex()).as_str())
+            );
             assert_eq!(answer.header("cache-control"), Some("private, no-cache"));
             assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
             assert_eq!(answer.body, bytes, "{path}");
@@ -86,10 +97,16 @@ fn cp_16_a_pack_is_taken_once_and_read_by_whoever_has_an_address() {
     }
     for path in [text(&given, "zip").to_owned(), format!("/packs/{ID}.zip?{query}")] {
         let answer = get(&registry, &path);
-        assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/zip")), "{path}");
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (200, Some("application/zip")),
+            "{path}"
+        );
         assert_eq!(answer.body, canonical);
     }
-    for nothing in ["x.md", "PACK.JSON", "%2e%2e/pack.json", "..%2fpack.json", "a/../pack.json", "pack.json/"] {
+    for nothing in
+        ["x.md", "PACK.JSON", "%2e%2e/pack.json", "..%2fpack.json", "a/../pack.json", "pack.json/"]
+    {
         assert_eq!(get(&registry, &format!("{folder}{nothing}")).status, 404, "{nothing}");
     }
 }
@@ -99,10 +116,17 @@ fn cp_16_a_folder_is_a_page_for_people_that_gives_nothing_away() {
     let (_world, registry, _, me) = running(module_path!());
     assert_eq!(push(&registry, &me, ID, &zipped(&golden_files())).status, 201);
     let given = url(&registry, &me, ID);
-    let (folder, query) = (text(&given, "folder"), text(&given, "manifest").split_once('?').unwrap().1);
-    for (path, link) in [(folder.to_owned(), String::new()), (format!("/packs/{ID}/?{query}"), format!("?{query}"))] {
+    let (folder, query) =
+        (text(&given, "folder"), text(&given, "manifest").split_once('?').unwrap().1);
+    for (path, link) in
+        [(folder.to_owned(), String::new()), (format!("/packs/{ID}/?{query}"), format!("?{query}"))]
+    {
         let page = get(&registry, &path);
-        assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")), "{path}");
+        assert_eq!(
+            (page.status, page.header("content-type")),
+            (200, Some("text/html; charset=utf-8")),
+            "{path}"
+        );
         assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
         assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
         let html = String::from_utf8(page.body).unwrap();
@@ -169,13 +193,22 @@ fn cp_16_without_a_signature_that_fits_everything_is_closed_alike() {
         let answer = get(&registry, &path);
         assert_eq!((answer.status, &answer.body), (403, &closed.body), "{path}");
         let names = |answer: &HttpAnswer| -> Vec<String> {
-            answer.head.lines().skip(1).map(|line| line.split(':').next().unwrap().to_owned()).collect()
+            answer
+                .head
+                .lines()
+                .skip(1)
+                .map(|line| line.split(':').next().unwrap().to_owned())
+                .collect()
         };
         assert_eq!(names(&answer), names(&closed), "{path}");
     }
     assert_eq!(get(&registry, &format!("/packs/{ID}/pack.json?{good}")).status, 200);
     for method in ["PUT", "POST", "DELETE", "PATCH"] {
-        assert_eq!(registry.ask(&format!("{method} {folder}pack.json"), Some(&me), b"").status, 405, "{method}");
+        assert_eq!(
+            registry.ask(&format!("{method} {folder}pack.json"), Some(&me), b"").status,
+            405,
+            "{method}"
+        );
     }
 }
 
@@ -183,7 +216,9 @@ fn cp_16_without_a_signature_that_fits_everything_is_closed_alike() {
 fn cp_16_an_address_ends_and_is_good_for_a_week_at_the_most() {
     let (_world, registry, _, me) = running(module_path!());
     pushed(&registry, &me);
-    let ask = |body: &str| registry.ask(&format!("POST /api/v1/context-packs/{ID}/url"), Some(&me), body.as_bytes());
+    let ask = |body: &str| {
+        registry.ask(&format!("POST /api/v1/context-packs/{ID}/url"), Some(&me), body.as_bytes())
+    };
     for wrong in [
         r#"{"expires_in":0}"#,
         r#"{"expires_in":604801}"#,
@@ -200,7 +235,11 @@ fn cp_16_an_address_ends_and_is_good_for_a_week_at_the_most() {
         let answer = ask(body).json();
         let exp: u64 = text(&answer, "folder").split('.').nth(1).unwrap().parse().unwrap();
         assert!((now + seconds..now + seconds + 30).contains(&exp), "{body}: {exp}");
-        assert_eq!(get(&registry, &format!("{}pack.json", text(&answer, "folder"))).status, 200, "{body}");
+        assert_eq!(
+            get(&registry, &format!("{}pack.json", text(&answer, "folder"))).status,
+            200,
+            "{body}"
+        );
     }
     let short = ask(r#"{"expires_in":1}"#).json();
     let file = format!("{}pack.json", text(&short, "folder"));
@@ -215,7 +254,9 @@ fn cp_16_addresses_are_taken_back_by_pack_by_key_and_with_the_pack() {
     let first = format!("{}pack.json", pushed(&registry, &me));
     assert_eq!(push(&registry, &me, OTHER, &small(OTHER, "Other")).status, 201);
     let other = format!("{}pack.json", text(&url(&registry, &me, OTHER), "folder"));
-    let post = |path: &str, token: &str| registry.ask(&format!("POST /api/v1/{path}"), Some(token), b"").status;
+    let post = |path: &str, token: &str| {
+        registry.ask(&format!("POST /api/v1/{path}"), Some(token), b"").status
+    };
     let status = |path: &str| get(&registry, path).status;
     let fresh = || format!("{}pack.json", text(&url(&registry, &me, ID), "folder"));
     assert_eq!(post(&format!("context-packs/{ID}/revoke"), &me), 204);
@@ -232,7 +273,9 @@ fn cp_16_addresses_are_taken_back_by_pack_by_key_and_with_the_pack() {
     let rotated = format!("{}pack.json", text(&url(&registry, &me, OTHER), "folder"));
     assert_ne!(kid(&other), kid(&rotated));
     assert_eq!((status(&other), status(&rotated)), (200, 200));
-    let revoke = |kid: &str, token: &str| registry.ask(&format!("DELETE /api/v1/url-keys/{kid}"), Some(token), b"");
+    let revoke = |kid: &str, token: &str| {
+        registry.ask(&format!("DELETE /api/v1/url-keys/{kid}"), Some(token), b"")
+    };
     assert_eq!(revoke(&kid(&other), &me).status, 401);
     assert_eq!(revoke(&kid(&other), &admin).status, 204);
     assert_eq!(revoke("nothing", &admin).status, 404);
@@ -241,20 +284,31 @@ fn cp_16_addresses_are_taken_back_by_pack_by_key_and_with_the_pack() {
     let fourth = fresh();
     assert_eq!((status(&third), status(&fourth)), (403, 200));
     let keys = registry.ask("GET /api/v1/url-keys", Some(&admin), b"");
-    assert!(keys.json().as_array().unwrap().len() >= 4 && !keys.head.contains("secret"), "{keys:?}");
+    assert!(
+        keys.json().as_array().unwrap().len() >= 4 && !keys.head.contains("secret"),
+        "{keys:?}"
+    );
     // All of that is still so after a power cut.
     registry.kill();
     let registry = start(&world);
     let status = |path: &str| get(&registry, path).status;
-    assert_eq!((status(&first), status(&other), status(&rotated), status(&fourth)), (403, 403, 200, 200));
-    let remove = |token: &str| registry.ask(&format!("DELETE /api/v1/context-packs/{ID}"), Some(token), b"").status;
+    assert_eq!(
+        (status(&first), status(&other), status(&rotated), status(&fourth)),
+        (403, 403, 200, 200)
+    );
+    let remove = |token: &str| {
+        registry.ask(&format!("DELETE /api/v1/context-packs/{ID}"), Some(token), b"").status
+    };
     assert_eq!(remove(&token(&registry, &admin, "you")), 404);
     assert_eq!(remove(&me), 204);
     assert_eq!((status(&fourth), remove(&me)), (403, 404));
     assert_eq!(push(&registry, &me, ID, &small(ID, "Another")).status, 409);
     assert_eq!(push(&registry, &me, ID, &zipped(&golden_files())).status, 201);
     assert_eq!(
-        (status(&fourth), status(&format!("{}pack.json", text(&url(&registry, &me, ID), "folder")))),
+        (
+            status(&fourth),
+            status(&format!("{}pack.json", text(&url(&registry, &me, ID), "folder")))
+        ),
         (403, 200)
     );
 }
@@ -266,9 +320,17 @@ fn cp_16_a_pack_is_its_owners() {
     pushed(&registry, &me);
     let listed = |token: &str| {
         let answer = registry.ask("GET /api/v1/context-packs", Some(token), b"").json();
-        answer["packs"].as_array().unwrap().iter().map(|item| text(item, "owner").to_owned()).collect::<Vec<_>>()
+        answer["packs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| text(item, "owner").to_owned())
+            .collect::<Vec<_>>()
     };
-    assert_eq!((listed(&me), listed(&you), listed(&admin)), (vec!["me".into()], vec![], vec!["me".into()]));
+    assert_eq!(
+        (listed(&me), listed(&you), listed(&admin)),
+        (vec!["me".into()], vec![], vec!["me".into()])
+    );
     for who in [&me, &you, &admin] {
         assert_eq!(push(&registry, who, ID, &small(ID, "Another")).status, 409);
     }
@@ -276,7 +338,8 @@ fn cp_16_a_pack_is_its_owners() {
     assert_eq!(push(&registry, &admin, ID, &zipped(&golden_files())).status, 200);
     let nothing = registry.ask(&format!("POST /api/v1/context-packs/{OTHER}/url"), Some(&you), b"");
     for (method, path) in [("POST", "/url"), ("POST", "/revoke"), ("DELETE", "")] {
-        let answer = registry.ask(&format!("{method} /api/v1/context-packs/{ID}{path}"), Some(&you), b"");
+        let answer =
+            registry.ask(&format!("{method} /api/v1/context-packs/{ID}{path}"), Some(&you), b"");
         assert_eq!((answer.status, &answer.body), (404, &nothing.body), "{path}");
         let answer = registry.ask(&format!("{method} /api/v1/context-packs/{ID}{path}"), None, b"");
         assert_eq!(answer.status, 401, "{path}");
@@ -284,7 +347,8 @@ fn cp_16_a_pack_is_its_owners() {
     assert_eq!(registry.ask("GET /api/v1/context-packs", None, b"").status, 401);
     assert_eq!(registry.ask(&format!("PUT /api/v1/context-packs/{ID}"), None, b"").status, 401);
     let audit = registry.ask("GET /api/v1/audit", Some(&admin), b"").json();
-    let actions: Vec<&str> = audit.as_array().unwrap().iter().map(|item| text(item, "action")).collect();
+    let actions: Vec<&str> =
+        audit.as_array().unwrap().iter().map(|item| text(item, "action")).collect();
     assert_eq!(actions, ["url", "push-pack", "mint", "mint"]);
 }
 
@@ -296,11 +360,14 @@ fn cp_16_the_gate_is_the_reader_of_packs() {
     let answer = push(&registry, &me, ID, &zipped(&forged));
     assert_eq!(answer.status, 400, "{answer:?}");
     let told = answer.json();
-    let is_told = |finding: &Value| finding["rule"] == "CP-10" && text(finding, "message").starts_with("pack.json: ");
+    let is_told = |finding: &Value| {
+        finding["rule"] == "CP-10" && text(finding, "message").starts_with("pack.json: ")
+    };
     assert!(told["findings"].as_array().unwrap().iter().any(is_told), "{told}");
     let manifest = golden_files().into_iter().find(|(name, _)| name == "pack.json").unwrap().1;
     let (good, manifest) = (zipped(&golden_files()), manifest.as_slice());
-    let mut link = zip(&[("context-pack/pack.json", manifest), ("context-pack/x.md", b"/etc/passwd")]);
+    let mut link =
+        zip(&[("context-pack/pack.json", manifest), ("context-pack/x.md", b"/etc/passwd")]);
     // The mode of the second member, which stands in the directory at the end, says that it is a link.
     let file = (0o100_644_u32 << 16).to_le_bytes();
     let at = link.windows(4).rposition(|bytes| bytes == file).unwrap();
@@ -313,10 +380,22 @@ fn cp_16_the_gate_is_the_reader_of_packs() {
         ("no folder", &zip(&[("pack.json", manifest)]), 400),
         ("two folders", &zip(&[("a/pack.json", manifest), ("b/x.md", b"x")]), 400),
         ("no manifest", &zip(&[("context-pack/x.md", b"x")]), 400),
-        ("traversal", &zip(&[("context-pack/pack.json", manifest), ("context-pack/../../x", b"x")]), 400),
+        (
+            "traversal",
+            &zip(&[("context-pack/pack.json", manifest), ("context-pack/../../x", b"x")]),
+            400,
+        ),
         ("absolute", &zip(&[("/context-pack/pack.json", manifest)]), 400),
-        ("twice", &zip(&[("context-pack/pack.json", manifest), ("context-pack/pack.json", b"{}")]), 400),
-        ("twice but for case", &zip(&[("context-pack/pack.json", manifest), ("context-pack/PACK.json", b"{}")]), 400),
+        (
+            "twice",
+            &zip(&[("context-pack/pack.json", manifest), ("context-pack/pack.json", b"{}")]),
+            400,
+        ),
+        (
+            "twice but for case",
+            &zip(&[("context-pack/pack.json", manifest), ("context-pack/PACK.json", b"{}")]),
+            400,
+        ),
         ("a link", &link, 400),
         ("a bomb", &bomb(), 400),
         ("another id", &small(OTHER, "Other"), 400),
@@ -324,12 +403,18 @@ fn cp_16_the_gate_is_the_reader_of_packs() {
     ] {
         let answer = push(&registry, &me, ID, bytes);
         assert_eq!(answer.status, code, "{attack}: {answer:?}");
-        assert!(answer.json()["message"].as_str().is_some_and(|message| !message.is_empty()), "{attack}");
+        assert!(
+            answer.json()["message"].as_str().is_some_and(|message| !message.is_empty()),
+            "{attack}"
+        );
     }
     for id in ["..%2f..", "nothing", "%00"] {
         assert_eq!(push(&registry, &me, id, &good).status, 400, "{id}");
     }
-    assert_eq!(registry.ask("GET /api/v1/context-packs", Some(&me), b"").json()["packs"], json!([]));
+    assert_eq!(
+        registry.ask("GET /api/v1/context-packs", Some(&me), b"").json()["packs"],
+        json!([])
+    );
     assert_eq!(push(&registry, &me, ID, &good).status, 201);
 }
 
@@ -350,7 +435,12 @@ fn cp_16_parts_heads_and_conditions_are_answered() {
     let path = format!("{}pack.json", pushed(&registry, &me));
     let whole = get(&registry, &path);
     let (bytes, tag) = (whole.body.clone(), whole.header("etag").unwrap().to_owned());
-    let date = whole.head.lines().find_map(|line| line.strip_prefix("last-modified: ")).unwrap().to_owned();
+    let date = whole
+        .head
+        .lines()
+        .find_map(|line| line.strip_prefix("last-modified: "))
+        .unwrap()
+        .to_owned();
     // Headers are held against each other in lower case here; a date is written as HTTP has it.
     let date = httpdate(&date);
     let length = bytes.len();
@@ -358,7 +448,14 @@ fn cp_16_parts_heads_and_conditions_are_answered() {
     let head = registry.ask(&format!("HEAD {path}"), None, b"");
     assert_eq!((head.status, head.body.len()), (200, 0));
     let all = length.to_string();
-    for name in ["etag", "content-length", "content-type", "accept-ranges", "last-modified", "cache-control"] {
+    for name in [
+        "etag",
+        "content-length",
+        "content-type",
+        "accept-ranges",
+        "last-modified",
+        "cache-control",
+    ] {
         assert_eq!(head.header(name), whole.header(name), "{name}");
     }
     assert_eq!(head.header("content-length"), Some(all.as_str()));
@@ -370,7 +467,12 @@ fn cp_16_parts_heads_and_conditions_are_answered() {
         (vec![("range", "bytes=-5")], 206, Some(last), &bytes[length - 5..]),
         (vec![("range", &past)], 416, Some(nothing), &[]),
         (vec![("range", "bytes=0-1,4-5")], 200, None, &bytes[..]),
-        (vec![("range", "bytes=0-9"), ("if-range", &tag)], 206, Some(format!("bytes 0-9/{length}")), &bytes[..10]),
+        (
+            vec![("range", "bytes=0-9"), ("if-range", &tag)],
+            206,
+            Some(format!("bytes 0-9/{length}")),
+            &bytes[..10],
+        ),
         (vec![("range", "bytes=0-9"), ("if-range", "\"x\"")], 200, None, &bytes[..]),
         (vec![("if-none-match", &tag)], 304, None, &[]),
         (vec![("if-none-match", "\"x\"")], 200, None, &bytes[..]),
@@ -379,7 +481,11 @@ fn cp_16_parts_heads_and_conditions_are_answered() {
         (vec![("if-match", "\"x\"")], 412, None, &[]),
     ] {
         let answer = get_with(&registry, &path, &headers);
-        assert_eq!((answer.status, answer.header("content-range")), (status, range.as_deref()), "{headers:?}");
+        assert_eq!(
+            (answer.status, answer.header("content-range")),
+            (status, range.as_deref()),
+            "{headers:?}"
+        );
         // A refusal is told as all of them are.
         match status {
             412 | 416 => assert_eq!(answer.json()["code"], "invalid", "{headers:?}"),
@@ -389,14 +495,19 @@ fn cp_16_parts_heads_and_conditions_are_answered() {
     }
     // What is no longer open says nothing of what is the same.
     let closed = path.replace("pack.json", "").replace(ID, OTHER);
-    assert_eq!(get_with(&registry, &format!("{closed}pack.json"), &[("if-none-match", &tag)]).status, 403);
+    assert_eq!(
+        get_with(&registry, &format!("{closed}pack.json"), &[("if-none-match", &tag)]).status,
+        403
+    );
 }
 
 /// `mon, 16 nov 2026 01:48:19 gmt` as it was written.
 fn httpdate(lower: &str) -> String {
     let word = |word: &str| match word {
         "gmt" => "GMT".to_owned(),
-        word => word.chars().take(1).flat_map(char::to_uppercase).chain(word.chars().skip(1)).collect(),
+        word => {
+            word.chars().take(1).flat_map(char::to_uppercase).chain(word.chars().skip(1)).collect()
+        }
     };
     lower.trim().split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
@@ -405,7 +516,12 @@ fn httpdate(lower: &str) -> String {
 fn pk_25_a_download_that_broke_off_goes_on_where_it_was() {
     let (_world, registry, _, me) = running(module_path!());
     let skill = "---\nname: review\ndescription: Reviews.\n---\n\n# Review\n";
-    let bytes = super::discovery::publish(&registry, &me, ("acme/tools", "1.0.0"), &[("review/SKILL.md", skill)]);
+    let bytes = super::discovery::publish(
+        &registry,
+        &me,
+        ("acme/tools", "1.0.0"),
+        &[("review/SKILL.md", skill)],
+    );
     let path = "/api/v1/packages/acme/tools/1.0.0/download";
     let head = registry.ask(&format!("HEAD {path}"), None, b"");
     assert_eq!((head.status, head.header("accept-ranges")), (200, Some("bytes")));
@@ -419,8 +535,13 @@ fn pk_25_a_download_that_broke_off_goes_on_where_it_was() {
     assert_eq!(get_with(&registry, path, &[("if-none-match", &tag)]).status, 304);
     // Counts are written in order: once the last download is counted, all are.
     assert_eq!(get(&registry, path).status, 200);
-    let index = || get(&registry, "/api/v1/packages/acme/tools/index.json").json()["downloads"].as_u64();
-    assert_eq!(eventually(|| index().filter(|count| *count > 1)), 2, "the parts of one download count once");
+    let index =
+        || get(&registry, "/api/v1/packages/acme/tools/index.json").json()["downloads"].as_u64();
+    assert_eq!(
+        eventually(|| index().filter(|count| *count > 1)),
+        2,
+        "the parts of one download count once"
+    );
 }
 
 #[test]
@@ -442,7 +563,10 @@ fn cp_16_a_backup_has_the_packs_and_their_keys() {
     for (name, bytes) in golden_files() {
         assert_eq!(get(&registry, &format!("{folder}{name}")).body, bytes, "{name}");
     }
-    assert_eq!(get(&registry, &folder.replace(&format!("{ID}/"), &format!("{ID}.zip"))).status, 200);
+    assert_eq!(
+        get(&registry, &folder.replace(&format!("{ID}/"), &format!("{ID}.zip"))).status,
+        200
+    );
 }
 
 fn logged_in(world: &mut World, registry: &Registry, token: &str) {
@@ -463,11 +587,16 @@ fn cp_16_a_pack_goes_from_one_command_line_to_another() {
     assert!(run.stdout.contains(&format!("next: sp context url {ID}\n")), "{run}");
     let again = world.sp(&["context", "push", &pack]).ok();
     assert!(again.stdout.starts_with(&format!("it was there already: {ID}")), "{again}");
-    let report: Value =
-        serde_json::from_str(&world.sp(&["context", "push", &pack, "--format", "json"]).ok().stdout).unwrap();
+    let report: Value = serde_json::from_str(
+        &world.sp(&["context", "push", &pack, "--format", "json"]).ok().stdout,
+    )
+    .unwrap();
     assert_eq!((text(&report, "pack_id"), &report["new"]), (ID, &json!(false)));
-    let given: Value =
-        serde_json::from_str(&raw(&world, &["context", "url", ID, "--expires", "2h", "--format", "json"])).unwrap();
+    let given: Value = serde_json::from_str(&raw(
+        &world,
+        &["context", "url", ID, "--expires", "2h", "--format", "json"],
+    ))
+    .unwrap();
     let copy = world.path("copy.zip").display().to_string();
     for key in ["url", "query_url", "zip_url"] {
         let address = text(&given, key).to_owned();
@@ -488,7 +617,10 @@ fn cp_16_a_pack_goes_from_one_command_line_to_another() {
     let signature = text(&given, "query_url").rsplit('=').next().unwrap().to_owned();
     for key in ["url", "query_url", "zip_url"] {
         let closed = world.sp(&["context", "check", text(&given, key)]).fails(5);
-        assert!(closed.stderr.contains("403") && !closed.to_string().contains(&signature), "{closed}");
+        assert!(
+            closed.stderr.contains("403") && !closed.to_string().contains(&signature),
+            "{closed}"
+        );
     }
     let fresh = raw(&world, &["context", "url", ID, "--format", "plain"]);
     world.sp(&["context", "check", fresh.trim()]).ok();
@@ -502,7 +634,10 @@ fn cp_16_a_pack_goes_from_one_command_line_to_another() {
         world.sp(args).fails(code);
     }
     // Nothing that opens a pack stays in the registry's own folder but the keys themselves.
-    let found =
-        std::process::Command::new("grep").args(["-rlF", &signature]).arg(world.path("registry")).output().unwrap();
+    let found = std::process::Command::new("grep")
+        .args(["-rlF", &signature])
+        .arg(world.path("registry"))
+        .output()
+        .unwrap();
     assert_eq!(String::from_utf8_lossy(&found.stdout), "");
 }

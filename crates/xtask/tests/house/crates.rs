@@ -88,7 +88,16 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("serde", &["sp-tree", "sp-formats", "sp-analyze", "sp-engine", "sp-serve", "sp"], Nobody),
     (
         "serde_json",
-        &["sp-tree", "sp-formats", "sp-analyze", "sp-engine", "sp-serve", "sp", "sp-testkit", "xtask"],
+        &[
+            "sp-tree",
+            "sp-formats",
+            "sp-analyze",
+            "sp-engine",
+            "sp-serve",
+            "sp",
+            "sp-testkit",
+            "xtask",
+        ],
         Anybody,
     ),
     // Files and processes.
@@ -129,14 +138,43 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
 
 /// Words that may not stand in a crate's own code, tests left out.
 const NEVER: &[(&str, &[&str])] = &[
-    ("sp-tree", &["std::env", "SystemTime::now", "Instant::now", "TcpStream", "Command::new", "println!", "async fn"]),
+    (
+        "sp-tree",
+        &[
+            "std::env",
+            "SystemTime::now",
+            "Instant::now",
+            "TcpStream",
+            "Command::new",
+            "println!",
+            "async fn",
+        ],
+    ),
     (
         "sp-formats",
-        &["std::fs", "std::env", "std::process", "SystemTime", "Instant::now", "TcpStream", "println!", "async fn"],
+        &[
+            "std::fs",
+            "std::env",
+            "std::process",
+            "SystemTime",
+            "Instant::now",
+            "TcpStream",
+            "println!",
+            "async fn",
+        ],
     ),
     (
         "sp-analyze",
-        &["std::fs", "std::env", "std::process", "SystemTime", "Instant::now", "TcpStream", "println!", "async fn"],
+        &[
+            "std::fs",
+            "std::env",
+            "std::process",
+            "SystemTime",
+            "Instant::now",
+            "TcpStream",
+            "println!",
+            "async fn",
+        ],
     ),
     ("sp-engine", &["std::env", "SystemTime::now", "process::exit", "println!", "async fn"]),
     ("sp-serve", &["std::env", "SystemTime::now", "process::exit", "println!"]),
@@ -170,7 +208,8 @@ fn packages() -> Vec<Package> {
 fn package(value: &Value) -> Package {
     let text = |value: &Value| value.as_str().expect("text").to_owned();
     let dependencies = value["dependencies"].as_array().expect("a list of dependencies");
-    let (tests, ships): (Vec<&Value>, Vec<&Value>) = dependencies.iter().partition(|one| one["kind"] == "dev");
+    let (tests, ships): (Vec<&Value>, Vec<&Value>) =
+        dependencies.iter().partition(|one| one["kind"] == "dev");
     let names = |list: Vec<&Value>| list.into_iter().map(|one| text(&one["name"])).collect();
     Package {
         name: text(&value["name"]),
@@ -192,7 +231,11 @@ fn crates_are_built_on_one_another_only_as_drawn() {
             panic!("`{}` is new: add it to `CRATES` here and to ARCHITECTURE.md", package.name);
         });
         for used in package.ships.iter().filter(|name| is_ours(name)) {
-            assert!(allowed.contains(&used.as_str()), "`{}` must not be built on `{used}`", package.name);
+            assert!(
+                allowed.contains(&used.as_str()),
+                "`{}` must not be built on `{used}`",
+                package.name
+            );
             assert!(
                 !DEV_ONLY.contains(&used.as_str()),
                 "`{used}` must not ship, and `{}` is built on it",
@@ -219,19 +262,28 @@ fn there_are_few_edges_and_short_chains() {
     let edges: usize = shipped().map(|(_, below)| below.len()).sum();
     assert!(edges <= MAX_EDGES, "{edges} edges between crates");
     for (name, _) in shipped() {
-        assert!(chain(name) <= MAX_CHAIN, "the longest chain below `{name}` has {} edges", chain(name));
+        assert!(
+            chain(name) <= MAX_CHAIN,
+            "the longest chain below `{name}` has {} edges",
+            chain(name)
+        );
     }
 }
 
 #[test]
 fn each_dependency_is_used_only_where_it_may_be() {
     for package in packages() {
-        let everything =
-            package.ships.iter().map(|name| (name, true)).chain(package.tests.iter().map(|name| (name, false)));
+        let everything = package
+            .ships
+            .iter()
+            .map(|name| (name, true))
+            .chain(package.tests.iter().map(|name| (name, false)));
         for (name, ships) in everything.filter(|(name, _)| !is_ours(name)) {
             let known = DEPENDENCIES.iter().find(|(dependency, ..)| dependency == name);
             let (_, crates, in_tests) = known.unwrap_or_else(|| {
-                panic!("`{name}` is new: add it to `DEPENDENCIES` here and to docs/dependencies.md");
+                panic!(
+                    "`{name}` is new: add it to `DEPENDENCIES` here and to docs/dependencies.md"
+                );
             });
             let fits = crates.contains(&package.name.as_str()) || !ships && *in_tests == Anybody;
             assert!(fits, "`{}` must not use `{name}`", package.name);
@@ -241,7 +293,8 @@ fn each_dependency_is_used_only_where_it_may_be() {
 
 #[test]
 fn every_dependency_has_a_line_in_the_page_and_every_line_a_dependency() {
-    let page = std::fs::read_to_string(workspace().join("docs/dependencies.md")).expect("docs/dependencies.md");
+    let page = std::fs::read_to_string(workspace().join("docs/dependencies.md"))
+        .expect("docs/dependencies.md");
     let explained: BTreeSet<&str> =
         page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
     let packages = packages();
@@ -296,7 +349,9 @@ fn no_crate_does_what_it_may_never_do() {
         for file in files {
             let source = std::fs::read_to_string(&file).expect("a source file");
             let code = source.lines().take_while(|line| *line != "#[cfg(test)]");
-            for (number, line) in code.enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            for (number, line) in
+                code.enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"))
+            {
                 let found = words.iter().find(|word| line.contains(**word));
                 assert!(
                     found.is_none(),

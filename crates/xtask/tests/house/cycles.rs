@@ -98,7 +98,8 @@ impl Names {
 
     /// The module that declares what a path names.
     fn home(&self, path: &[String], depth: usize) -> Option<Path> {
-        let known = (0..=path.len()).rev().find(|length| self.modules.contains(&path[..*length]))?;
+        let known =
+            (0..=path.len()).rev().find(|length| self.modules.contains(&path[..*length]))?;
         let (module, rest) = path.split_at(known);
         let Some(name) = rest.first() else { return Some(module.to_vec()) };
         let key = (module.to_vec(), name.clone());
@@ -112,7 +113,10 @@ impl Names {
         for glob in self.globs.get(module).into_iter().flatten() {
             let target: Path = glob.iter().chain(rest).cloned().collect();
             let home = self.home(&target, depth + 1);
-            if home.as_ref().is_some_and(|home| self.declared.contains(&(home.clone(), name.clone()))) {
+            if home
+                .as_ref()
+                .is_some_and(|home| self.declared.contains(&(home.clone(), name.clone())))
+            {
                 return home;
             }
         }
@@ -147,7 +151,10 @@ fn imports(tree: &UseTree) -> Vec<Import> {
             vec![Import { path: vec![name.clone()], name: Some(name) }]
         }
         UseTree::Rename(rename) => {
-            vec![Import { path: vec![rename.ident.to_string()], name: Some(rename.rename.to_string()) }]
+            vec![Import {
+                path: vec![rename.ident.to_string()],
+                name: Some(rename.rename.to_string()),
+            }]
         }
         UseTree::Glob(_) => vec![Import { path: Vec::new(), name: None }],
         UseTree::Group(group) => group.items.iter().flat_map(imports).collect(),
@@ -186,7 +193,9 @@ impl Paths {
                     path.push(ident.to_string());
                     colons = 0;
                 }
-                TokenTree::Punct(punct) if punct.as_char() == ':' && !path.is_empty() => colons += 1,
+                TokenTree::Punct(punct) if punct.as_char() == ':' && !path.is_empty() => {
+                    colons += 1
+                }
                 other => {
                     self.0.push(std::mem::take(&mut path));
                     colons = 0;
@@ -211,14 +220,19 @@ fn edges(krate: &Crate) -> BTreeSet<(Path, Path)> {
         module.items.iter().for_each(|item| paths.visit_item(item));
         for path in paths.0.iter().filter(|path| path.len() > 1) {
             let home = names.absolute(&module.path, path).and_then(|path| names.home(&path, 0));
-            edges.extend(home.filter(|home| *home != module.path).map(|home| (module.path.clone(), home)));
+            edges.extend(
+                home.filter(|home| *home != module.path).map(|home| (module.path.clone(), home)),
+            );
         }
     }
     edges
 }
 
 /// The graph of the children of `parent`: each stands for everything below it.
-fn siblings(edges: &BTreeSet<(Path, Path)>, parent: &[String]) -> BTreeMap<String, BTreeSet<String>> {
+fn siblings(
+    edges: &BTreeSet<(Path, Path)>,
+    parent: &[String],
+) -> BTreeMap<String, BTreeSet<String>> {
     let child = |path: &Path| path.strip_prefix(parent)?.first().cloned();
     let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (from, to) in edges {
@@ -244,7 +258,8 @@ fn cycles(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<BTreeSet<&str>> {
         }
         seen
     };
-    let reached: BTreeMap<&str, BTreeSet<&str>> = graph.keys().map(|name| (name.as_str(), reach(name))).collect();
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        graph.keys().map(|name| (name.as_str(), reach(name))).collect();
     let mut groups: Vec<BTreeSet<&str>> = Vec::new();
     for (name, all) in &reached {
         if !all.contains(name) || groups.iter().any(|group| group.contains(name)) {
@@ -277,7 +292,12 @@ fn modules_do_not_import_each_other_in_cycles() {
                     })
                     .map(|(from, to)| format!("    {} -> {}", from.join("::"), to.join("::")))
                     .collect();
-                found.push(format!("{} {}: {group:?}\n{}", krate.name, module.display(), inner.join("\n")));
+                found.push(format!(
+                    "{} {}: {group:?}\n{}",
+                    krate.name,
+                    module.display(),
+                    inner.join("\n")
+                ));
             }
         }
     }

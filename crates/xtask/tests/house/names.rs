@@ -12,8 +12,8 @@ const MAX_SHARED_PERCENT: usize = 8;
 
 /// Words that say nothing about what a type is.
 const VAGUE: &[&str] = &[
-    "Answer", "Place", "Found", "Wanted", "Asked", "Offer", "Kept", "Shelf", "Stock", "Desk", "Door", "Work", "Chosen",
-    "Gathered", "Standing", "Served",
+    "Answer", "Place", "Found", "Wanted", "Asked", "Offer", "Kept", "Shelf", "Stock", "Desk",
+    "Door", "Work", "Chosen", "Gathered", "Standing", "Served",
 ];
 
 #[derive(Default)]
@@ -52,7 +52,11 @@ fn declarations() -> BTreeMap<String, Vec<String>> {
             let mut types = Types::default();
             module.items.iter().for_each(|item| types.visit_item(item));
             for name in types.0 {
-                declarations.entry(name).or_default().push(format!("{}/{}", krate.name, module.display()));
+                declarations.entry(name).or_default().push(format!(
+                    "{}/{}",
+                    krate.name,
+                    module.display()
+                ));
             }
         }
     }
@@ -74,6 +78,7 @@ fn few_types_share_a_name() {
 #[test]
 fn no_type_has_a_vague_name() {
     let declarations = declarations();
-    let vague: Vec<_> = VAGUE.iter().filter_map(|name| Some((name, declarations.get(*name)?))).collect();
+    let vague: Vec<_> =
+        VAGUE.iter().filter_map(|name| Some((name, declarations.get(*name)?))).collect();
     assert!(vague.is_empty(), "rename these types: {vague:#?}");
 }

@@ -10,7 +10,8 @@ use syn::{Attribute, Item, ItemMod};
 use crate::crates::workspace;
 
 /// The crates that ship, lowest first.
-pub const SHIPPED: &[&str] = &["sp-tree", "sp-formats", "sp-analyze", "sp-engine", "sp-serve", "sp"];
+pub const SHIPPED: &[&str] =
+    &["sp-tree", "sp-formats", "sp-analyze", "sp-engine", "sp-serve", "sp"];
 
 pub struct Crate {
     pub name: &'static str,
@@ -36,7 +37,8 @@ pub fn shipped() -> Vec<Crate> {
 
 fn read_crate(name: &'static str) -> Crate {
     let src = workspace().join("crates").join(name).join("src");
-    let root = ["lib.rs", "main.rs"].map(|file| src.join(file)).into_iter().find(|file| file.exists());
+    let root =
+        ["lib.rs", "main.rs"].map(|file| src.join(file)).into_iter().find(|file| file.exists());
     let root = root.unwrap_or_else(|| panic!("`{name}` has no root file"));
     let mut modules = Vec::new();
     read_file(&root, &src, Vec::new(), &mut modules);
@@ -45,14 +47,24 @@ fn read_crate(name: &'static str) -> Crate {
 
 /// Reads the module in `file`; the files of its children are in `dir`.
 fn read_file(file: &Path, dir: &Path, path: Vec<String>, modules: &mut Vec<Module>) {
-    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let text =
+        std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let parsed =
+        syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     read_items(parsed.items, file, dir, path, modules);
 }
 
-fn read_items(items: Vec<Item>, file: &Path, dir: &Path, path: Vec<String>, modules: &mut Vec<Module>) {
-    let (declared, items): (Vec<Item>, Vec<Item>) =
-        items.into_iter().filter(|item| !is_test(item)).partition(|item| matches!(item, Item::Mod(_)));
+fn read_items(
+    items: Vec<Item>,
+    file: &Path,
+    dir: &Path,
+    path: Vec<String>,
+    modules: &mut Vec<Module>,
+) {
+    let (declared, items): (Vec<Item>, Vec<Item>) = items
+        .into_iter()
+        .filter(|item| !is_test(item))
+        .partition(|item| matches!(item, Item::Mod(_)));
     modules.push(Module { path: path.clone(), items });
     for item in declared {
         let Item::Mod(ItemMod { ident, content, .. }) = item else { continue };
@@ -64,7 +76,12 @@ fn read_items(items: Vec<Item>, file: &Path, dir: &Path, path: Vec<String>, modu
         } else {
             let beside = dir.join(format!("{name}.rs"));
             let inside = child_dir.join("mod.rs");
-            read_file(if beside.exists() { &beside } else { &inside }, &child_dir, child_path, modules);
+            read_file(
+                if beside.exists() { &beside } else { &inside },
+                &child_dir,
+                child_path,
+                modules,
+            );
         }
     }
 }

@@ -2,14 +2,17 @@
 
 use tree_sitter::Node;
 
-use super::{Definition, Import, Rules, Through, field, is_boilerplate, last_name, text_of};
-use crate::extract::comment::plain;
-use crate::extract::note::Source;
+use super::{
+    CallReceiver, CodeDefinition, CodeImport, LanguageRules, field_text, is_boilerplate, last_name,
+    node_text,
+};
+use crate::extract::comment::strip_comment_markers;
+use crate::extract::file_extract::SourceText;
 
-pub(super) struct Go;
+pub(super) struct GoRules;
 
-impl Rules for Go {
-    fn definition<'t>(&self, node: Node<'t>, source: Source<'_>) -> Option<Definition<'t>> {
+impl LanguageRules for GoRules {
+    fn definition<'t>(&self, node: Node<'t>, source: SourceText<'_>) -> Option<CodeDefinition<'t>> {
         let kind = match node.kind() {
             "function_declaration" => "function",
             "method_declaration" => "method",
@@ -21,27 +24,31 @@ impl Rules for Go {
             "type_alias" => "type",
             _ => return None,
         };
-        let name = field(node, "name", source)?.to_owned();
-        let receiver = field(node, "receiver", source).map(|text| {
+        let name = field_text(node, "name", source)?.to_owned();
+        let receiver = field_text(node, "receiver", source).map(|text| {
             let inside = text.trim_matches(['(', ')']);
-            last_name(inside.rsplit(' ').next().unwrap_or(inside).trim_start_matches('*')).to_owned()
+            last_name(inside.rsplit(' ').next().unwrap_or(inside).trim_start_matches('*'))
+                .to_owned()
         });
         // `type X struct` is documented before `type`.
-        let outer =
-            node.parent().filter(|parent| parent.kind() == "type_declaration" && parent.named_child_count() == 1);
+        let outer = node.parent().filter(|parent| {
+            parent.kind() == "type_declaration" && parent.named_child_count() == 1
+        });
         let is_test_file = source.path.ends_with("_test.go");
         let body = node.child_by_field_name("body").or_else(|| {
             node.child_by_field_name("type")
                 .filter(|kind| matches!(kind.kind(), "struct_type" | "interface_type"))
                 .and_then(|kind| kind.named_child(0))
         });
-        Some(Definition {
+        Some(CodeDefinition {
             kind,
             is_visible: name.starts_with(char::is_uppercase)
                 && receiver.as_ref().is_none_or(|owner| owner.starts_with(char::is_uppercase)),
             is_test: is_test_file
                 && kind == "function"
-                && ["Test", "Benchmark", "Fuzz", "Example"].iter().any(|start| name.starts_with(start)),
+                && ["Test", "Benchmark", "Fuzz", "Example"]
+                    .iter()
+                    .any(|start| name.starts_with(start)),
             name,
             owner: receiver,
             body,
@@ -50,37 +57,40 @@ impl Rules for Go {
         })
     }
 
-    fn call(&self, node: Node<'_>, source: Source<'_>) -> Option<(Through, String)> {
-        let function = (node.kind() == "call_expression").then(|| node.child_by_field_name("function")).flatten()?;
+    fn call(&self, node: Node<'_>, source: SourceText<'_>) -> Option<(CallReceiver, String)> {
+        let function = (node.kind() == "call_expression")
+            .then(|| node.child_by_field_name("function"))
+            .flatten()?;
         match function.kind() {
-            "identifier" => Some((Through::Nothing, text_of(function, source).to_owned())),
+            "identifier" => Some((CallReceiver::Bare, node_text(function, source).to_owned())),
             "selector_expression" => {
                 let operand = function.child_by_field_name("operand")?;
                 let through = match operand.kind() {
-                    "identifier" => Through::Name(text_of(operand, source).to_owned()),
-                    _ => Through::Value,
+                    "identifier" => CallReceiver::Name(node_text(operand, source).to_owned()),
+                    _ => CallReceiver::Expression,
                 };
-                Some((through, field(function, "field", source)?.to_owned()))
+                Some((through, field_text(function, "field", source)?.to_owned()))
             }
             _ => None,
         }
     }
 
-    fn imports(&self, node: Node<'_>, source: Source<'_>) -> Vec<Import> {
+    fn imports(&self, node: Node<'_>, source: SourceText<'_>) -> Vec<CodeImport> {
         if node.kind() != "import_spec" {
             return Vec::new();
         }
-        let path = field(node, "path", source).unwrap_or_default().trim_matches(['"', '`']);
+        let path = field_text(node, "path", source).unwrap_or_default().trim_matches(['"', '`']);
         // The one name that an import of Go gives is that of the package.
-        let name = field(node, "name", source).unwrap_or_else(|| path.rsplit('/').next().unwrap_or(path));
-        vec![Import { names: vec![name.to_owned()], ..Import::of(path) }]
+        let name = field_text(node, "name", source)
+            .unwrap_or_else(|| path.rsplit('/').next().unwrap_or(path));
+        vec![CodeImport { names: vec![name.to_owned()], ..CodeImport::new(path) }]
     }
 
-    fn package(&self, node: Node<'_>, source: Source<'_>) -> Option<String> {
+    fn package(&self, node: Node<'_>, source: SourceText<'_>) -> Option<String> {
         (node.kind() == "package_clause")
             .then(|| node.named_child(0))
             .flatten()
-            .map(|name| text_of(name, source).to_owned())
+            .map(|name| node_text(name, source).to_owned())
     }
 
     fn is_member(&self, kind: &str) -> bool {
@@ -91,7 +101,7 @@ impl Rules for Go {
         !comment.starts_with("//go:") && !comment.starts_with("//nolint")
     }
 
-    fn file_doc(&self, root: Node<'_>, source: Source<'_>) -> String {
+    fn file_doc(&self, root: Node<'_>, source: SourceText<'_>) -> String {
         let mut cursor = root.walk();
         let mut texts: Vec<&str> = Vec::new();
         let mut last = 0;
@@ -102,7 +112,7 @@ impl Rules for Go {
                     if row > last + 1 {
                         texts.clear();
                     }
-                    texts.push(text_of(child, source));
+                    texts.push(node_text(child, source));
                     last = child.end_position().row;
                 }
                 // The package's comment stands right before its clause.
@@ -110,7 +120,12 @@ impl Rules for Go {
                 _ => break,
             }
         }
-        let doc = texts.into_iter().filter(|text| !text.starts_with("//go:")).map(plain).collect::<Vec<_>>().join("\n");
+        let doc = texts
+            .into_iter()
+            .filter(|text| !text.starts_with("//go:"))
+            .map(strip_comment_markers)
+            .collect::<Vec<_>>()
+            .join("\n");
         if is_boilerplate(&doc) { String::new() } else { doc }
     }
 

@@ -2,13 +2,15 @@
 
 use tree_sitter::Node;
 
-use super::{Definition, Import, Rules, Through, field, last_name, text_of};
-use crate::extract::note::Source;
+use super::{
+    CallReceiver, CodeDefinition, CodeImport, LanguageRules, field_text, last_name, node_text,
+};
+use crate::extract::file_extract::SourceText;
 
-pub(super) struct Java;
+pub(super) struct JavaRules;
 
-impl Rules for Java {
-    fn definition<'t>(&self, node: Node<'t>, source: Source<'_>) -> Option<Definition<'t>> {
+impl LanguageRules for JavaRules {
+    fn definition<'t>(&self, node: Node<'t>, source: SourceText<'_>) -> Option<CodeDefinition<'t>> {
         let kind = match node.kind() {
             "class_declaration" => "class",
             "interface_declaration" => "interface",
@@ -25,14 +27,16 @@ impl Rules for Java {
                 .iter()
                 .any(|mark| modifiers.contains(mark));
         let is_override = modifiers.contains("@Override");
-        Some(Definition {
+        Some(CodeDefinition {
             kind,
-            name: field(node, "name", source)?.to_owned(),
+            name: field_text(node, "name", source)?.to_owned(),
             owner: None,
             body: node.child_by_field_name("body"),
             outer: node,
             // What overrides something is known from what it overrides.
-            is_visible: (modifiers.split_whitespace().any(|word| word == "public" || word == "protected")
+            is_visible: (modifiers
+                .split_whitespace()
+                .any(|word| word == "public" || word == "protected")
                 || is_in_interface)
                 && !is_override,
             is_test,
@@ -40,43 +44,53 @@ impl Rules for Java {
         })
     }
 
-    fn call(&self, node: Node<'_>, source: Source<'_>) -> Option<(Through, String)> {
+    fn call(&self, node: Node<'_>, source: SourceText<'_>) -> Option<(CallReceiver, String)> {
         match node.kind() {
             "method_invocation" => {
-                let name = field(node, "name", source)?.to_owned();
+                let name = field_text(node, "name", source)?.to_owned();
                 let through = match node.child_by_field_name("object") {
-                    None => Through::Itself,
-                    Some(object) if matches!(object.kind(), "this" | "super") => Through::Itself,
-                    Some(object) if object.kind() == "identifier" => Through::Name(text_of(object, source).to_owned()),
-                    Some(_) => Through::Value,
+                    None => CallReceiver::SelfRef,
+                    Some(object) if matches!(object.kind(), "this" | "super") => {
+                        CallReceiver::SelfRef
+                    }
+                    Some(object) if object.kind() == "identifier" => {
+                        CallReceiver::Name(node_text(object, source).to_owned())
+                    }
+                    Some(_) => CallReceiver::Expression,
                 };
                 Some((through, name))
             }
             "object_creation_expression" => {
-                let name = last_name(field(node, "type", source)?).to_owned();
-                Some((Through::Name(name.clone()), name))
+                let name = last_name(field_text(node, "type", source)?).to_owned();
+                Some((CallReceiver::Name(name.clone()), name))
             }
             _ => None,
         }
     }
 
-    fn imports(&self, node: Node<'_>, source: Source<'_>) -> Vec<Import> {
+    fn imports(&self, node: Node<'_>, source: SourceText<'_>) -> Vec<CodeImport> {
         if node.kind() != "import_declaration" {
             return Vec::new();
         }
-        let text = text_of(node, source).trim_start_matches("import").trim_end_matches(';').trim();
+        let text =
+            node_text(node, source).trim_start_matches("import").trim_end_matches(';').trim();
         match text.strip_prefix("static ") {
             Some(text) => {
                 let (class, member) = text.trim().rsplit_once('.').unwrap_or((text, ""));
-                vec![Import { names: vec![member.to_owned()], ..Import::of(class) }]
+                vec![CodeImport { names: vec![member.to_owned()], ..CodeImport::new(class) }]
             }
-            None => vec![Import::of(text)],
+            None => vec![CodeImport::new(text)],
         }
     }
 
-    fn package(&self, node: Node<'_>, source: Source<'_>) -> Option<String> {
-        (node.kind() == "package_declaration")
-            .then(|| text_of(node, source).trim_start_matches("package").trim_end_matches(';').trim().to_owned())
+    fn package(&self, node: Node<'_>, source: SourceText<'_>) -> Option<String> {
+        (node.kind() == "package_declaration").then(|| {
+            node_text(node, source)
+                .trim_start_matches("package")
+                .trim_end_matches(';')
+                .trim()
+                .to_owned()
+        })
     }
 
     fn is_member(&self, kind: &str) -> bool {
@@ -87,7 +101,7 @@ impl Rules for Java {
         comment.starts_with("/**")
     }
 
-    fn file_doc(&self, _root: Node<'_>, _source: Source<'_>) -> String {
+    fn file_doc(&self, _root: Node<'_>, _source: SourceText<'_>) -> String {
         String::new()
     }
 
@@ -99,8 +113,8 @@ impl Rules for Java {
     }
 }
 
-fn modifiers<'s>(node: Node<'_>, source: Source<'s>) -> &'s str {
+fn modifiers<'s>(node: Node<'_>, source: SourceText<'s>) -> &'s str {
     let mut cursor = node.walk();
     let found = node.children(&mut cursor).find(|child| child.kind() == "modifiers");
-    found.map_or("", |modifiers| text_of(modifiers, source))
+    found.map_or("", |modifiers| node_text(modifiers, source))
 }

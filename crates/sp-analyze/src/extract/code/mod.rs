@@ -9,7 +9,7 @@ mod go;
 mod java;
 mod python;
 mod rust;
-mod script;
+mod typescript;
 mod walk;
 
 use std::collections::{BTreeSet, HashSet};
@@ -18,46 +18,61 @@ use std::ops::ControlFlow;
 use tree_sitter::{Language, Node, ParseOptions, Parser, Tree};
 
 use crate::extract::comment;
-use crate::extract::note::{Found, Lines, Source};
+use crate::extract::file_extract::{FileExtract, LineRange, SourceText};
 
 /// A language that can be read.
 pub(crate) struct Grammar {
     /// What people call it.
     pub name: &'static str,
     /// How its files end.
-    endings: &'static [&'static str],
+    extensions: &'static [&'static str],
     language: fn() -> Language,
-    rules: &'static dyn Rules,
+    rules: &'static dyn LanguageRules,
 }
 
 const GRAMMARS: &[Grammar] = &[
-    Grammar { name: "Rust", endings: &["rs"], language: || tree_sitter_rust::LANGUAGE.into(), rules: &rust::Rust },
+    Grammar {
+        name: "Rust",
+        extensions: &["rs"],
+        language: || tree_sitter_rust::LANGUAGE.into(),
+        rules: &rust::RustRules,
+    },
     Grammar {
         name: "Python",
-        endings: &["py", "pyi"],
+        extensions: &["py", "pyi"],
         language: || tree_sitter_python::LANGUAGE.into(),
-        rules: &python::Python,
+        rules: &python::PythonRules,
     },
     Grammar {
         name: "TypeScript",
-        endings: &["ts", "mts", "cts"],
+        extensions: &["ts", "mts", "cts"],
         language: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
-        rules: &script::Script,
+        rules: &typescript::TypeScriptRules,
     },
     Grammar {
         name: "TypeScript",
-        endings: &["tsx"],
+        extensions: &["tsx"],
         language: || tree_sitter_typescript::LANGUAGE_TSX.into(),
-        rules: &script::Script,
+        rules: &typescript::TypeScriptRules,
     },
     Grammar {
         name: "JavaScript",
-        endings: &["js", "mjs", "cjs", "jsx"],
+        extensions: &["js", "mjs", "cjs", "jsx"],
         language: || tree_sitter_javascript::LANGUAGE.into(),
-        rules: &script::Script,
+        rules: &typescript::TypeScriptRules,
     },
-    Grammar { name: "Go", endings: &["go"], language: || tree_sitter_go::LANGUAGE.into(), rules: &go::Go },
-    Grammar { name: "Java", endings: &["java"], language: || tree_sitter_java::LANGUAGE.into(), rules: &java::Java },
+    Grammar {
+        name: "Go",
+        extensions: &["go"],
+        language: || tree_sitter_go::LANGUAGE.into(),
+        rules: &go::GoRules,
+    },
+    Grammar {
+        name: "Java",
+        extensions: &["java"],
+        language: || tree_sitter_java::LANGUAGE.into(),
+        rules: &java::JavaRules,
+    },
 ];
 
 /// The grammar of a file, by its name.
@@ -67,18 +82,18 @@ pub(crate) fn grammar_of(path: &str) -> Option<&'static Grammar> {
     if stem.ends_with(".d") {
         return None;
     }
-    GRAMMARS.iter().find(|grammar| grammar.endings.contains(&ending))
+    GRAMMARS.iter().find(|grammar| grammar.extensions.contains(&ending))
 }
 
 /// What a file of code says.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Code {
+pub(crate) struct ParsedCode {
     pub language: &'static str,
     /// What it says of itself at its top.
     pub doc: String,
     pub symbols: Vec<Symbol>,
-    pub calls: Vec<Call>,
-    pub imports: Vec<Import>,
+    pub calls: Vec<CodeCall>,
+    pub imports: Vec<CodeImport>,
     /// The types that it speaks of.
     pub types: BTreeSet<String>,
     /// The package that it says it belongs to.
@@ -101,7 +116,7 @@ pub(crate) struct Symbol {
     pub doc: String,
     /// Fields, variants and the like, by name.
     pub members: Vec<String>,
-    pub lines: Lines,
+    pub lines: LineRange,
     /// Whether it is meant for others.
     pub is_visible: bool,
     pub is_test: bool,
@@ -124,29 +139,29 @@ impl Symbol {
 
 /// Something is called.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Call {
+pub(crate) struct CodeCall {
     /// The symbol that calls; none is the file itself.
     pub from: Option<usize>,
     pub name: String,
-    pub through: Through,
+    pub receiver: CallReceiver,
 }
 
 /// What stands before the name of what is called.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Through {
+pub(crate) enum CallReceiver {
     /// Nothing.
-    Nothing,
+    Bare,
     /// The object itself: `self`, `this`.
-    Itself,
+    SelfRef,
     /// A name: of a type, a module, a package, or of a variable.
     Name(String),
     /// Something that is worked out.
-    Value,
+    Expression,
 }
 
 /// Something is imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Import {
+pub(crate) struct CodeImport {
     /// The path as its language writes it.
     pub path: String,
     /// The names that are taken from it.
@@ -154,27 +169,27 @@ pub(crate) struct Import {
     /// Names that are called otherwise here: as they are called here, and where they come from. All of it is `*`.
     pub aliases: Vec<(String, String)>,
     /// Whether the path is a part of this file, and not a neighbour.
-    pub is_own_part: bool,
+    pub is_submodule: bool,
 }
 
-impl Import {
-    pub(crate) fn of(path: impl Into<String>) -> Self {
-        Self { path: path.into(), names: Vec::new(), aliases: Vec::new(), is_own_part: false }
+impl CodeImport {
+    pub(crate) fn new(path: impl Into<String>) -> Self {
+        Self { path: path.into(), names: Vec::new(), aliases: Vec::new(), is_submodule: false }
     }
 
     /// How something that is imported is called here.
-    pub(crate) fn local<'n>(&'n self, name: &'n str) -> &'n str {
+    pub(crate) fn local_name<'n>(&'n self, name: &'n str) -> &'n str {
         self.aliases.iter().find(|(_, original)| original == name).map_or(name, |(here, _)| here)
     }
 
     /// How all that is imported is called here, if it has another name than usual.
-    pub(crate) fn whole(&self) -> Option<&str> {
+    pub(crate) fn module_alias(&self) -> Option<&str> {
         self.aliases.iter().find(|(_, original)| original == "*").map(|(here, _)| here.as_str())
     }
 }
 
 /// What a node of a tree defines.
-pub(crate) struct Definition<'t> {
+pub(crate) struct CodeDefinition<'t> {
     pub kind: &'static str,
     pub name: String,
     pub owner: Option<String>,
@@ -189,19 +204,19 @@ pub(crate) struct Definition<'t> {
 }
 
 /// How a language says what.
-pub(crate) trait Rules: Sync {
+pub(crate) trait LanguageRules: Sync {
     /// What a node defines.
-    fn definition<'t>(&self, node: Node<'t>, source: Source<'_>) -> Option<Definition<'t>>;
+    fn definition<'t>(&self, node: Node<'t>, source: SourceText<'_>) -> Option<CodeDefinition<'t>>;
     /// A node in which everything belongs to a type without being inside its definition.
-    fn block(&self, _node: Node<'_>, _source: Source<'_>) -> Option<Block> {
+    fn block(&self, _node: Node<'_>, _source: SourceText<'_>) -> Option<OwnerBlock> {
         None
     }
     /// What a node calls.
-    fn call(&self, node: Node<'_>, source: Source<'_>) -> Option<(Through, String)>;
+    fn call(&self, node: Node<'_>, source: SourceText<'_>) -> Option<(CallReceiver, String)>;
     /// What a node imports.
-    fn imports(&self, node: Node<'_>, source: Source<'_>) -> Vec<Import>;
+    fn imports(&self, node: Node<'_>, source: SourceText<'_>) -> Vec<CodeImport>;
     /// The package that a node says the file belongs to.
-    fn package(&self, _node: Node<'_>, _source: Source<'_>) -> Option<String> {
+    fn package(&self, _node: Node<'_>, _source: SourceText<'_>) -> Option<String> {
         None
     }
     /// Whether a node names a field, a variant or the like of the type that it stands in.
@@ -209,9 +224,9 @@ pub(crate) trait Rules: Sync {
     /// Whether a comment belongs to the definition that follows it.
     fn is_doc(&self, comment: &str) -> bool;
     /// What the file says of itself.
-    fn file_doc(&self, root: Node<'_>, source: Source<'_>) -> String;
+    fn file_doc(&self, root: Node<'_>, source: SourceText<'_>) -> String;
     /// The names that a file gives to others apart from where it defines them.
-    fn exported<'s>(&self, _source: Source<'s>) -> HashSet<&'s str> {
+    fn exported_names<'s>(&self, _source: SourceText<'s>) -> HashSet<&'s str> {
         HashSet::new()
     }
     /// Whether a file is there to test others.
@@ -219,7 +234,7 @@ pub(crate) trait Rules: Sync {
 }
 
 /// Something in which everything belongs to a type.
-pub(crate) struct Block {
+pub(crate) struct OwnerBlock {
     pub owner: Option<String>,
     /// Whether what is defined in it is known without it: a trait's methods.
     pub is_hidden: bool,
@@ -227,14 +242,14 @@ pub(crate) struct Block {
 }
 
 /// For so many calls of the parser it may find no way to go on.
-const MOST_LOST: usize = 6;
+const MAX_ERROR_CALLBACKS: usize = 6;
 
 /// Reads a file of code.
-pub(crate) fn read(grammar: &'static Grammar, source: Source<'_>, found: &mut Found) {
+pub(crate) fn read(grammar: &'static Grammar, source: SourceText<'_>, found: &mut FileExtract) {
     let Some(tree) = parse(grammar, source.text) else { return };
     let (mut code, comments) = walk::walk(grammar.rules, &tree, source);
     code.language = grammar.name;
-    comment::in_code(&comments, &code, found);
+    comment::add_code_warnings(&comments, &code, found);
     found.code = Some(code);
 }
 
@@ -250,7 +265,11 @@ fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     let mut watch = |state: &tree_sitter::ParseState| {
         left = left.saturating_sub(1);
         lost = if state.has_error() { lost + 1 } else { 0 };
-        if left == 0 || lost > MOST_LOST { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if left == 0 || lost > MAX_ERROR_CALLBACKS {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     };
     let options = ParseOptions::new().progress_callback(&mut watch);
     let bytes = text.as_bytes();
@@ -258,24 +277,35 @@ fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
 }
 
 /// The text of a node.
-pub(crate) fn text_of<'s>(node: Node<'_>, source: Source<'s>) -> &'s str {
+pub(crate) fn node_text<'s>(node: Node<'_>, source: SourceText<'s>) -> &'s str {
     source.text.get(node.byte_range()).unwrap_or_default()
 }
 
 /// The text of a field of a node.
-pub(crate) fn field<'s>(node: Node<'_>, name: &str, source: Source<'s>) -> Option<&'s str> {
-    node.child_by_field_name(name).map(|child| text_of(child, source)).filter(|text| !text.is_empty())
+pub(crate) fn field_text<'s>(
+    node: Node<'_>,
+    name: &str,
+    source: SourceText<'s>,
+) -> Option<&'s str> {
+    node.child_by_field_name(name)
+        .map(|child| node_text(child, source))
+        .filter(|text| !text.is_empty())
 }
 
 /// The last name of a path, without what it is made for: `Vec` of `std::vec::Vec<T>`.
 pub(crate) fn last_name(path: &str) -> &str {
-    let path = path.split(['<', '[', '(']).next().unwrap_or(path).trim_start_matches(['&', '*', ' ']).trim();
+    let path = path
+        .split(['<', '[', '('])
+        .next()
+        .unwrap_or(path)
+        .trim_start_matches(['&', '*', ' '])
+        .trim();
     path.trim_end_matches(':').rsplit(['.', ':', '/', ' ']).next().unwrap_or(path)
 }
 
 /// Whether a comment says whose the file is, or speaks to a tool, and nothing of what is in it.
 pub(crate) fn is_boilerplate(text: &str) -> bool {
-    const MARKS: &[&str] = &[
+    const BOILERPLATE_MARKERS: &[&str] = &[
         "copyright",
         "spdx-license",
         "licensed under",
@@ -290,5 +320,5 @@ pub(crate) fn is_boilerplate(text: &str) -> bool {
         "istanbul",
     ];
     let lower = text.to_lowercase();
-    MARKS.iter().any(|mark| lower.contains(mark))
+    BOILERPLATE_MARKERS.iter().any(|mark| lower.contains(mark))
 }

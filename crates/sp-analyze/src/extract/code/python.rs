@@ -2,27 +2,34 @@
 
 use tree_sitter::Node;
 
-use super::{Definition, Import, Rules, Through, field, is_boilerplate, last_name, text_of};
-use crate::extract::note::Source;
+use super::{
+    CallReceiver, CodeDefinition, CodeImport, LanguageRules, field_text, is_boilerplate, last_name,
+    node_text,
+};
+use crate::extract::file_extract::SourceText;
 
-pub(super) struct Python;
+pub(super) struct PythonRules;
 
-impl Rules for Python {
-    fn definition<'t>(&self, node: Node<'t>, source: Source<'_>) -> Option<Definition<'t>> {
+impl LanguageRules for PythonRules {
+    fn definition<'t>(&self, node: Node<'t>, source: SourceText<'_>) -> Option<CodeDefinition<'t>> {
         let kind = match node.kind() {
             "function_definition" => "function",
             "class_definition" => "class",
             _ => return None,
         };
-        let outer = node.parent().filter(|parent| parent.kind() == "decorated_definition").unwrap_or(node);
-        let owner = outer.parent().and_then(|block| block.parent()).filter(|class| class.kind() == "class_definition");
+        let outer =
+            node.parent().filter(|parent| parent.kind() == "decorated_definition").unwrap_or(node);
+        let owner = outer
+            .parent()
+            .and_then(|block| block.parent())
+            .filter(|class| class.kind() == "class_definition");
         let kind = if owner.is_some() && kind == "function" { "method" } else { kind };
-        let name = field(node, "name", source)?.to_owned();
+        let name = field_text(node, "name", source)?.to_owned();
         let body = node.child_by_field_name("body");
         let is_test = kind != "class" && name.starts_with("test_");
-        Some(Definition {
+        Some(CodeDefinition {
             kind,
-            owner: owner.and_then(|class| field(class, "name", source)).map(Into::into),
+            owner: owner.and_then(|class| field_text(class, "name", source)).map(Into::into),
             is_visible: !name.starts_with('_') || name == "__init__",
             is_test,
             name,
@@ -32,41 +39,51 @@ impl Rules for Python {
         })
     }
 
-    fn call(&self, node: Node<'_>, source: Source<'_>) -> Option<(Through, String)> {
-        let function = (node.kind() == "call").then(|| node.child_by_field_name("function")).flatten()?;
+    fn call(&self, node: Node<'_>, source: SourceText<'_>) -> Option<(CallReceiver, String)> {
+        let function =
+            (node.kind() == "call").then(|| node.child_by_field_name("function")).flatten()?;
         match function.kind() {
-            "identifier" => Some((Through::Nothing, text_of(function, source).to_owned())),
+            "identifier" => Some((CallReceiver::Bare, node_text(function, source).to_owned())),
             "attribute" => {
                 let object = function.child_by_field_name("object")?;
-                let through = match (object.kind(), text_of(object, source)) {
-                    (_, "self" | "cls") => Through::Itself,
-                    ("identifier" | "attribute", text) => Through::Name(last_name(text).to_owned()),
-                    _ => Through::Value,
+                let through = match (object.kind(), node_text(object, source)) {
+                    (_, "self" | "cls") => CallReceiver::SelfRef,
+                    ("identifier" | "attribute", text) => {
+                        CallReceiver::Name(last_name(text).to_owned())
+                    }
+                    _ => CallReceiver::Expression,
                 };
-                Some((through, field(function, "attribute", source)?.to_owned()))
+                Some((through, field_text(function, "attribute", source)?.to_owned()))
             }
             _ => None,
         }
     }
 
-    fn imports(&self, node: Node<'_>, source: Source<'_>) -> Vec<Import> {
+    fn imports(&self, node: Node<'_>, source: SourceText<'_>) -> Vec<CodeImport> {
         let mut cursor = node.walk();
         match node.kind() {
             "import_statement" => {
                 let names = node.children_by_field_name("name", &mut cursor);
                 let of = |name| {
-                    let aliases = alias(name, source).map(|here| (here, "*".to_owned())).into_iter().collect();
-                    Import { aliases, ..Import::of(imported(name, source)) }
+                    let aliases = import_alias(name, source)
+                        .map(|here| (here, "*".to_owned()))
+                        .into_iter()
+                        .collect();
+                    CodeImport { aliases, ..CodeImport::new(imported_name(name, source)) }
                 };
                 names.map(of).collect()
             }
             "import_from_statement" => {
-                let Some(path) = field(node, "module_name", source) else { return Vec::new() };
+                let Some(path) = field_text(node, "module_name", source) else { return Vec::new() };
                 let all: Vec<Node<'_>> = node.children_by_field_name("name", &mut cursor).collect();
-                let names = all.iter().map(|name| imported(*name, source)).collect();
-                let aliases =
-                    all.iter().filter_map(|name| Some((alias(*name, source)?, imported(*name, source)))).collect();
-                vec![Import { names, aliases, ..Import::of(path) }]
+                let names = all.iter().map(|name| imported_name(*name, source)).collect();
+                let aliases = all
+                    .iter()
+                    .filter_map(|name| {
+                        Some((import_alias(*name, source)?, imported_name(*name, source)))
+                    })
+                    .collect();
+                vec![CodeImport { names, aliases, ..CodeImport::new(path) }]
             }
             _ => Vec::new(),
         }
@@ -80,7 +97,7 @@ impl Rules for Python {
         false
     }
 
-    fn file_doc(&self, root: Node<'_>, source: Source<'_>) -> String {
+    fn file_doc(&self, root: Node<'_>, source: SourceText<'_>) -> String {
         let doc = docstring(root, source);
         if is_boilerplate(&doc) { String::new() } else { doc }
     }
@@ -95,29 +112,37 @@ impl Rules for Python {
 }
 
 /// The name that something gets here.
-fn alias(node: Node<'_>, source: Source<'_>) -> Option<String> {
-    (node.kind() == "aliased_import").then(|| field(node, "alias", source)).flatten().map(Into::into)
+fn import_alias(node: Node<'_>, source: SourceText<'_>) -> Option<String> {
+    (node.kind() == "aliased_import")
+        .then(|| field_text(node, "alias", source))
+        .flatten()
+        .map(Into::into)
 }
 
 /// What is imported, without the name that it gets here.
-fn imported(node: Node<'_>, source: Source<'_>) -> String {
-    let node = if node.kind() == "aliased_import" { node.child_by_field_name("name").unwrap_or(node) } else { node };
-    text_of(node, source).to_owned()
+fn imported_name(node: Node<'_>, source: SourceText<'_>) -> String {
+    let node = if node.kind() == "aliased_import" {
+        node.child_by_field_name("name").unwrap_or(node)
+    } else {
+        node
+    };
+    node_text(node, source).to_owned()
 }
 
 /// The text with which a body begins, if it does.
-fn docstring(body: Node<'_>, source: Source<'_>) -> String {
+fn docstring(body: Node<'_>, source: SourceText<'_>) -> String {
     let mut cursor = body.walk();
     let first = body.named_children(&mut cursor).find(|child| !child.kind().contains("comment"));
-    let Some(text) =
-        first.filter(|first| first.kind() == "expression_statement").and_then(|first| first.named_child(0))
+    let Some(text) = first
+        .filter(|first| first.kind() == "expression_statement")
+        .and_then(|first| first.named_child(0))
     else {
         return String::new();
     };
     if text.kind() != "string" {
         return String::new();
     }
-    let text = text_of(text, source).trim_start_matches(['r', 'u', 'R', 'U', 'b', 'f']);
+    let text = node_text(text, source).trim_start_matches(['r', 'u', 'R', 'U', 'b', 'f']);
     let text = text.trim_matches(['"', '\'']);
     text.lines().map(str::trim).collect::<Vec<_>>().join("\n").trim().to_owned()
 }

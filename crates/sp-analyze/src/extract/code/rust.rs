@@ -2,17 +2,20 @@
 
 use tree_sitter::Node;
 
-use super::{Block, Definition, Import, Rules, Through, field, is_boilerplate, last_name, text_of};
-use crate::extract::comment::plain;
-use crate::extract::note::Source;
+use super::{
+    CallReceiver, CodeDefinition, CodeImport, LanguageRules, OwnerBlock, field_text,
+    is_boilerplate, last_name, node_text,
+};
+use crate::extract::comment::strip_comment_markers;
+use crate::extract::file_extract::SourceText;
 
-pub(super) struct Rust;
+pub(super) struct RustRules;
 
 /// `use` trees are flat; deeper ones are not followed.
-const DEEPEST: usize = 12;
+const MAX_USE_DEPTH: usize = 12;
 
-impl Rules for Rust {
-    fn definition<'t>(&self, node: Node<'t>, source: Source<'_>) -> Option<Definition<'t>> {
+impl LanguageRules for RustRules {
+    fn definition<'t>(&self, node: Node<'t>, source: SourceText<'_>) -> Option<CodeDefinition<'t>> {
         let kind = match node.kind() {
             "function_item" | "function_signature_item" => "function",
             "struct_item" => "struct",
@@ -32,14 +35,17 @@ impl Rules for Rust {
         if is_in_type && !matches!(kind, "method") {
             return None;
         }
-        let is_in_trait =
-            node.parent().and_then(|list| list.parent()).is_some_and(|owner| owner.kind() == "trait_item");
-        let is_visible =
-            is_in_trait || kind == "macro" || visibility(node, source).is_some_and(|text| text != "pub(self)");
+        let is_in_trait = node
+            .parent()
+            .and_then(|list| list.parent())
+            .is_some_and(|owner| owner.kind() == "trait_item");
+        let is_visible = is_in_trait
+            || kind == "macro"
+            || visibility(node, source).is_some_and(|text| text != "pub(self)");
         let body = node.child_by_field_name("body").or_else(|| node.child_by_field_name("value"));
-        Some(Definition {
+        Some(CodeDefinition {
             kind,
-            name: field(node, "name", source)?.to_owned(),
+            name: field_text(node, "name", source)?.to_owned(),
             owner: None,
             body: if kind == "macro" { node.named_child(1) } else { body },
             outer: node,
@@ -49,23 +55,27 @@ impl Rules for Rust {
         })
     }
 
-    fn block(&self, node: Node<'_>, source: Source<'_>) -> Option<Block> {
+    fn block(&self, node: Node<'_>, source: SourceText<'_>) -> Option<OwnerBlock> {
         match node.kind() {
             "impl_item" => {
-                let owner = field(node, "type", source).map(|text| last_name(text).to_owned());
+                let owner = field_text(node, "type", source).map(|text| last_name(text).to_owned());
                 // What a trait asks for is known from the trait.
                 let is_hidden = node.child_by_field_name("trait").is_some();
-                Some(Block { owner, is_hidden, is_test: false })
+                Some(OwnerBlock { owner, is_hidden, is_test: false })
             }
             "mod_item" => {
                 let is_test = has_attribute(node, source, |text| text.contains("cfg(test)"));
-                node.child_by_field_name("body").map(|_| Block { owner: None, is_hidden: false, is_test })
+                node.child_by_field_name("body").map(|_| OwnerBlock {
+                    owner: None,
+                    is_hidden: false,
+                    is_test,
+                })
             }
             _ => None,
         }
     }
 
-    fn call(&self, node: Node<'_>, source: Source<'_>) -> Option<(Through, String)> {
+    fn call(&self, node: Node<'_>, source: SourceText<'_>) -> Option<(CallReceiver, String)> {
         match node.kind() {
             "call_expression" => {
                 let function = node.child_by_field_name("function")?;
@@ -75,46 +85,55 @@ impl Rules for Rust {
                     function
                 };
                 match function.kind() {
-                    "identifier" => Some((Through::Nothing, text_of(function, source).to_owned())),
+                    "identifier" => {
+                        Some((CallReceiver::Bare, node_text(function, source).to_owned()))
+                    }
                     "scoped_identifier" => {
-                        let path = field(function, "path", source).map_or("", last_name);
+                        let path = field_text(function, "path", source).map_or("", last_name);
                         let through = if path == "Self" || path == "self" {
-                            Through::Itself
+                            CallReceiver::SelfRef
                         } else {
-                            Through::Name(path.to_owned())
+                            CallReceiver::Name(path.to_owned())
                         };
-                        Some((through, field(function, "name", source)?.to_owned()))
+                        Some((through, field_text(function, "name", source)?.to_owned()))
                     }
                     "field_expression" => {
-                        let name = field(function, "field", source)?.to_owned();
+                        let name = field_text(function, "field", source)?.to_owned();
                         Some((receiver(function.child_by_field_name("value")?, source), name))
                     }
                     _ => None,
                 }
             }
             "token_tree" => call_in_macro(node, source),
-            "macro_invocation" => Some((Through::Nothing, last_name(field(node, "macro", source)?).to_owned())),
+            "macro_invocation" => {
+                Some((CallReceiver::Bare, last_name(field_text(node, "macro", source)?).to_owned()))
+            }
             _ => None,
         }
     }
 
-    fn imports(&self, node: Node<'_>, source: Source<'_>) -> Vec<Import> {
+    fn imports(&self, node: Node<'_>, source: SourceText<'_>) -> Vec<CodeImport> {
         match node.kind() {
             "use_declaration" => {
                 let mut paths = Vec::new();
-                if let Some(tree) = field(node, "argument", source) {
-                    flatten("", tree, 0, &mut paths);
+                if let Some(tree) = field_text(node, "argument", source) {
+                    flatten_use_tree("", tree, 0, &mut paths);
                 }
                 let import = |(path, here): (String, Option<String>)| {
                     let last = path.rsplit("::").next().unwrap_or_default().to_owned();
-                    Import { aliases: here.map(|here| (here, last)).into_iter().collect(), ..Import::of(path) }
+                    CodeImport {
+                        aliases: here.map(|here| (here, last)).into_iter().collect(),
+                        ..CodeImport::new(path)
+                    }
                 };
                 paths.into_iter().map(import).collect()
             }
-            "mod_item" if node.child_by_field_name("body").is_none() => match field(node, "name", source) {
-                Some(name) => vec![Import { is_own_part: true, ..Import::of(name) }],
-                None => Vec::new(),
-            },
+            "mod_item" if node.child_by_field_name("body").is_none() => {
+                match field_text(node, "name", source) {
+                    Some(name) => vec![CodeImport { is_submodule: true, ..CodeImport::new(name) }],
+                    None => Vec::new(),
+                }
+            }
             _ => Vec::new(),
         }
     }
@@ -127,13 +146,13 @@ impl Rules for Rust {
         (comment.starts_with("///") && !comment.starts_with("////")) || comment.starts_with("/**")
     }
 
-    fn file_doc(&self, root: Node<'_>, source: Source<'_>) -> String {
+    fn file_doc(&self, root: Node<'_>, source: SourceText<'_>) -> String {
         let mut cursor = root.walk();
         let lines = root
             .children(&mut cursor)
-            .map(|child| text_of(child, source))
+            .map(|child| node_text(child, source))
             .filter(|text| text.starts_with("//!") || text.starts_with("/*!"));
-        let doc = lines.map(plain).collect::<Vec<_>>().join("\n");
+        let doc = lines.map(strip_comment_markers).collect::<Vec<_>>().join("\n");
         if is_boilerplate(&doc) { String::new() } else { doc }
     }
 
@@ -144,58 +163,62 @@ impl Rules for Rust {
 }
 
 /// Inside of a macro there are only words: a name right before parentheses is called.
-fn call_in_macro(arguments: Node<'_>, source: Source<'_>) -> Option<(Through, String)> {
-    if !text_of(arguments, source).starts_with('(') {
+fn call_in_macro(arguments: Node<'_>, source: SourceText<'_>) -> Option<(CallReceiver, String)> {
+    if !node_text(arguments, source).starts_with('(') {
         return None;
     }
     let name = arguments.prev_sibling().filter(|before| before.kind() == "identifier")?;
     let mark = name.prev_sibling().filter(|before| matches!(before.kind(), "." | "::"));
     let through = match mark {
-        None => Through::Nothing,
-        Some(mark) => match mark.prev_sibling().map(|before| (before.kind(), text_of(before, source))) {
-            Some(("self", _) | (_, "Self")) => Through::Itself,
-            Some(("identifier", text)) => Through::Name(text.to_owned()),
-            Some((">", _)) => Through::Name(before_generics(mark, source)?.to_owned()),
-            _ => Through::Value,
+        None => CallReceiver::Bare,
+        Some(mark) => match mark
+            .prev_sibling()
+            .map(|before| (before.kind(), node_text(before, source)))
+        {
+            Some(("self", _) | (_, "Self")) => CallReceiver::SelfRef,
+            Some(("identifier", text)) => CallReceiver::Name(text.to_owned()),
+            Some((">", _)) => CallReceiver::Name(name_before_generics(mark, source)?.to_owned()),
+            _ => CallReceiver::Expression,
         },
     };
-    Some((through, text_of(name, source).to_owned()))
+    Some((through, node_text(name, source).to_owned()))
 }
 
 /// `Store` of `Store::<u8>::new`.
-fn before_generics<'s>(mark: Node<'_>, source: Source<'s>) -> Option<&'s str> {
-    const MOST_WORDS: usize = 12;
+fn name_before_generics<'s>(mark: Node<'_>, source: SourceText<'s>) -> Option<&'s str> {
+    const MAX_GENERIC_TOKENS: usize = 12;
     let open = std::iter::successors(mark.prev_sibling(), Node::prev_sibling)
-        .take(MOST_WORDS)
+        .take(MAX_GENERIC_TOKENS)
         .find(|before| before.kind() == "<")?;
     let name = open.prev_sibling().filter(|before| before.kind() == "::")?.prev_sibling()?;
-    (name.kind() == "identifier").then(|| text_of(name, source))
+    (name.kind() == "identifier").then(|| node_text(name, source))
 }
 
-fn receiver(value: Node<'_>, source: Source<'_>) -> Through {
+fn receiver(value: Node<'_>, source: SourceText<'_>) -> CallReceiver {
     match value.kind() {
-        "self" => Through::Itself,
-        "identifier" => Through::Name(text_of(value, source).to_owned()),
-        _ => Through::Value,
+        "self" => CallReceiver::SelfRef,
+        "identifier" => CallReceiver::Name(node_text(value, source).to_owned()),
+        _ => CallReceiver::Expression,
     }
 }
 
-fn visibility<'s>(node: Node<'_>, source: Source<'s>) -> Option<&'s str> {
+fn visibility<'s>(node: Node<'_>, source: SourceText<'s>) -> Option<&'s str> {
     let mut cursor = node.walk();
     let found = node.children(&mut cursor).find(|child| child.kind() == "visibility_modifier");
-    found.map(|child| text_of(child, source))
+    found.map(|child| node_text(child, source))
 }
 
 fn is_test_attribute(text: &str) -> bool {
-    let name = text.trim_start_matches(['#', '[', ' ']).split([']', '(', ' ']).next().unwrap_or_default();
+    let name =
+        text.trim_start_matches(['#', '[', ' ']).split([']', '(', ' ']).next().unwrap_or_default();
     matches!(last_name(name), "test" | "rstest" | "test_case" | "quickcheck" | "bench")
 }
 
-fn has_attribute(node: Node<'_>, source: Source<'_>, wanted: impl Fn(&str) -> bool) -> bool {
+fn has_attribute(node: Node<'_>, source: SourceText<'_>, wanted: impl Fn(&str) -> bool) -> bool {
     let mut before = node.prev_sibling();
     while let Some(sibling) = before {
         match sibling.kind() {
-            "attribute_item" if wanted(text_of(sibling, source)) => return true,
+            "attribute_item" if wanted(node_text(sibling, source)) => return true,
             "attribute_item" | "line_comment" | "block_comment" => before = sibling.prev_sibling(),
             _ => return false,
         }
@@ -204,21 +227,28 @@ fn has_attribute(node: Node<'_>, source: Source<'_>, wanted: impl Fn(&str) -> bo
 }
 
 /// The paths of a `use` tree: `a::{b, c::d}` is `a::b` and `a::c::d`.
-fn flatten(prefix: &str, tree: &str, depth: usize, paths: &mut Vec<(String, Option<String>)>) {
+fn flatten_use_tree(
+    prefix: &str,
+    tree: &str,
+    depth: usize,
+    paths: &mut Vec<(String, Option<String>)>,
+) {
     let tree = tree.trim();
-    if depth > DEEPEST || tree.is_empty() {
+    if depth > MAX_USE_DEPTH || tree.is_empty() {
         return;
     }
     match tree.find('{') {
         Some(open) => {
             let prefix = format!("{prefix}{}", tree[..open].trim());
             let inside = tree[open + 1..].trim_end().trim_end_matches('}');
-            for part in split_top(inside) {
-                flatten(&prefix, part, depth + 1, paths);
+            for part in split_top_level(inside) {
+                flatten_use_tree(&prefix, part, depth + 1, paths);
             }
         }
         None => {
-            let (path, here) = tree.split_once(" as ").map_or((tree, None), |(path, here)| (path, Some(here.trim())));
+            let (path, here) = tree
+                .split_once(" as ")
+                .map_or((tree, None), |(path, here)| (path, Some(here.trim())));
             let full = format!("{prefix}{}", path.trim());
             let full = full.strip_suffix("::self").map_or(full.clone(), Into::into);
             paths.push((full, here.filter(|here| *here != "_").map(Into::into)));
@@ -227,7 +257,7 @@ fn flatten(prefix: &str, tree: &str, depth: usize, paths: &mut Vec<(String, Opti
 }
 
 /// The parts of a list between commas that are not in braces.
-fn split_top(text: &str) -> Vec<&str> {
+fn split_top_level(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0_usize, 0, Vec::new());
     for (at, c) in text.char_indices() {
         match c {

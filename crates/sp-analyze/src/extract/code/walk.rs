@@ -2,46 +2,52 @@
 
 use tree_sitter::{Node, Tree};
 
-use super::{Block, Code, Definition, Rules, Symbol, is_boilerplate, text_of};
-use crate::extract::comment::{Comment, plain};
-use crate::extract::note::{Lines, Source, on_one_line, shortened};
+use super::{
+    CodeDefinition, LanguageRules, OwnerBlock, ParsedCode, Symbol, is_boilerplate, node_text,
+};
+use crate::extract::comment::{CodeComment, strip_comment_markers};
+use crate::extract::file_extract::{LineRange, SourceText, collapse_whitespace, truncate_text};
 
-const MOST_SIGNATURE: usize = 280;
-const MOST_DOC: usize = 700;
+const MAX_SIGNATURE_LEN: usize = 280;
+const MAX_DOC_LEN: usize = 700;
 /// More than these of one type are not named.
-const MOST_MEMBERS: usize = 24;
+const MAX_MEMBERS: usize = 24;
 /// Nobody nests definitions as deep as this, and what is deeper is not looked at.
-const DEEPEST: usize = 24;
+const MAX_DEFINITION_DEPTH: usize = 24;
 /// What stands deeper in the tree is not looked at: to ask for a neighbour costs the more the deeper it is.
-const MOST_DEPTH: usize = 1_000;
+const MAX_TREE_DEPTH: usize = 1_000;
 /// Types that a file speaks of; more than these tell nothing apart.
-const MOST_TYPES: usize = 2_000;
+const MAX_TYPES: usize = 2_000;
 
 /// A part of the tree that has not ended yet.
-struct Open {
+struct OpenSyntaxNode {
     end: usize,
     symbol: Option<usize>,
-    block: Block,
+    block: OwnerBlock,
 }
 
-struct Walk<'a> {
-    rules: &'a dyn Rules,
-    source: Source<'a>,
-    code: Code,
-    comments: Vec<Comment>,
-    open: Vec<Open>,
+struct SyntaxWalker<'a> {
+    rules: &'a dyn LanguageRules,
+    source: SourceText<'a>,
+    code: ParsedCode,
+    comments: Vec<CodeComment>,
+    open: Vec<OpenSyntaxNode>,
 }
 
 /// Everything that a tree defines, calls and imports, and its comments.
-pub(super) fn walk(rules: &dyn Rules, tree: &Tree, source: Source<'_>) -> (Code, Vec<Comment>) {
+pub(super) fn walk(
+    rules: &dyn LanguageRules,
+    tree: &Tree,
+    source: SourceText<'_>,
+) -> (ParsedCode, Vec<CodeComment>) {
     let root = tree.root_node();
-    let code = Code { is_test: rules.is_test_file(source.path), ..Code::default() };
-    let mut walk = Walk { rules, source, code, comments: Vec::new(), open: Vec::new() };
+    let code = ParsedCode { is_test: rules.is_test_file(source.path), ..ParsedCode::default() };
+    let mut walk = SyntaxWalker { rules, source, code, comments: Vec::new(), open: Vec::new() };
     let mut cursor = tree.walk();
     let mut depth = 0;
     'all: loop {
         walk.visit(cursor.node());
-        if depth < MOST_DEPTH && cursor.goto_first_child() {
+        if depth < MAX_TREE_DEPTH && cursor.goto_first_child() {
             depth += 1;
             continue;
         }
@@ -53,17 +59,19 @@ pub(super) fn walk(rules: &dyn Rules, tree: &Tree, source: Source<'_>) -> (Code,
         }
     }
     let mut code = walk.code;
-    let exported = rules.exported(source);
-    for symbol in code.symbols.iter_mut().filter(|symbol| symbol.owner.is_none() && symbol.parent.is_none()) {
+    let exported = rules.exported_names(source);
+    for symbol in
+        code.symbols.iter_mut().filter(|symbol| symbol.owner.is_none() && symbol.parent.is_none())
+    {
         symbol.is_visible |= exported.contains(symbol.name.as_str());
     }
-    code.doc = shortened(&rules.file_doc(root, source), MOST_DOC);
+    code.doc = truncate_text(&rules.file_doc(root, source), MAX_DOC_LEN);
     code.calls.sort_unstable();
     code.calls.dedup();
     (code, walk.comments)
 }
 
-impl Walk<'_> {
+impl SyntaxWalker<'_> {
     fn visit(&mut self, node: Node<'_>) {
         while self.open.last().is_some_and(|open| open.end <= node.start_byte()) {
             self.open.pop();
@@ -72,25 +80,29 @@ impl Walk<'_> {
             return;
         }
         if node.is_extra() && node.kind().contains("comment") {
-            self.comments
-                .push(Comment { text: text_of(node, self.source).to_owned(), line: node.start_position().row + 1 });
+            self.comments.push(CodeComment {
+                text: node_text(node, self.source).to_owned(),
+                line: node.start_position().row + 1,
+            });
             return;
         }
         if matches!(node.kind(), "type_identifier" | "identifier") {
-            self.remember_type(text_of(node, self.source));
+            self.record_type(node_text(node, self.source));
             return;
         }
         if self.rules.is_member(node.kind()) {
-            self.member(node);
+            self.add_member(node);
         }
-        let shallow = (self.open.len() < DEEPEST).then_some(self.rules);
+        let shallow = (self.open.len() < MAX_DEFINITION_DEPTH).then_some(self.rules);
         if let Some(block) = shallow.and_then(|rules| rules.block(node, self.source)) {
-            self.open.push(Open { end: node.end_byte(), symbol: None, block });
-        } else if let Some(definition) = shallow.and_then(|rules| rules.definition(node, self.source)) {
-            self.define(node, &definition);
+            self.open.push(OpenSyntaxNode { end: node.end_byte(), symbol: None, block });
+        } else if let Some(definition) =
+            shallow.and_then(|rules| rules.definition(node, self.source))
+        {
+            self.add_definition(node, &definition);
         } else if let Some((through, name)) = self.rules.call(node, self.source) {
             let from = self.caller();
-            self.code.calls.push(super::Call { from, name, through });
+            self.code.calls.push(super::CodeCall { from, name, receiver: through });
         }
         self.code.imports.extend(self.rules.imports(node, self.source));
         if self.code.package.is_none() {
@@ -98,15 +110,15 @@ impl Walk<'_> {
         }
     }
 
-    fn remember_type(&mut self, name: &str) {
+    fn record_type(&mut self, name: &str) {
         let is_type = name.starts_with(char::is_uppercase) && name.len() > 1;
-        if is_type && self.code.types.len() < MOST_TYPES && !self.code.types.contains(name) {
+        if is_type && self.code.types.len() < MAX_TYPES && !self.code.types.contains(name) {
             self.code.types.insert(name.to_owned());
         }
     }
 
     /// The innermost symbol that is open.
-    fn inside(&self) -> Option<usize> {
+    fn current_symbol(&self) -> Option<usize> {
         self.open.iter().rev().find_map(|open| open.symbol)
     }
 
@@ -116,58 +128,80 @@ impl Walk<'_> {
             .iter()
             .filter_map(|open| open.symbol)
             .find(|at| self.code.symbols[*at].is_callable() || self.code.symbols[*at].is_test)
-            .or_else(|| self.inside())
+            .or_else(|| self.current_symbol())
     }
 
-    fn member(&mut self, node: Node<'_>) {
-        let Some(at) = self.inside() else { return };
+    fn add_member(&mut self, node: Node<'_>) {
+        let Some(at) = self.current_symbol() else { return };
         let symbol = &mut self.code.symbols[at];
         let is_of_variant = symbol.kind == "enum" && node.kind() == "field_declaration";
-        if symbol.is_callable() || is_of_variant || symbol.members.len() > MOST_MEMBERS {
+        if symbol.is_callable() || is_of_variant || symbol.members.len() > MAX_MEMBERS {
             return;
         }
-        let Some(name) = node.child_by_field_name("name").or_else(|| node.named_child(0)) else { return };
-        let name = on_one_line(text_of(name, self.source));
+        let Some(name) = node.child_by_field_name("name").or_else(|| node.named_child(0)) else {
+            return;
+        };
+        let name = collapse_whitespace(node_text(name, self.source));
         if name.len() < 60 && !name.is_empty() {
             symbol.members.push(name);
         }
     }
 
-    fn define(&mut self, node: Node<'_>, definition: &Definition<'_>) {
+    fn add_definition(&mut self, node: Node<'_>, definition: &CodeDefinition<'_>) {
         let block = self.open.last().map(|open| &open.block);
         let is_hidden = block.is_some_and(|block| block.is_hidden);
         let in_test = self.open.iter().any(|open| open.block.is_test);
-        let parent = self.inside();
-        let in_function = parent.is_some_and(|at| self.code.symbols[at].is_callable() || self.code.symbols[at].is_test);
+        let parent = self.current_symbol();
+        let in_function = parent
+            .is_some_and(|at| self.code.symbols[at].is_callable() || self.code.symbols[at].is_test);
         let is_part = (in_function || is_hidden) && !definition.is_test;
         let symbol = if is_part {
             None
         } else {
-            let symbol = self.symbol(node, definition, parent);
+            let symbol = self.build_symbol(node, definition, parent);
             self.code.symbols.push(Symbol { is_visible: symbol.is_visible && !in_test, ..symbol });
             Some(self.code.symbols.len() - 1)
         };
-        let is_type = !matches!(definition.kind, "function" | "method" | "macro" | "module" | "constant" | "test");
-        let owner = if is_type { Some(definition.name.clone()) } else { block.and_then(|block| block.owner.clone()) };
-        let block = Block { owner, is_hidden: is_hidden && !is_type, is_test: in_test };
-        self.open.push(Open { end: node.end_byte(), symbol, block });
+        let is_type = !matches!(
+            definition.kind,
+            "function" | "method" | "macro" | "module" | "constant" | "test"
+        );
+        let owner = if is_type {
+            Some(definition.name.clone())
+        } else {
+            block.and_then(|block| block.owner.clone())
+        };
+        let block = OwnerBlock { owner, is_hidden: is_hidden && !is_type, is_test: in_test };
+        self.open.push(OpenSyntaxNode { end: node.end_byte(), symbol, block });
     }
 
-    fn symbol(&self, node: Node<'_>, definition: &Definition<'_>, parent: Option<usize>) -> Symbol {
+    fn build_symbol(
+        &self,
+        node: Node<'_>,
+        definition: &CodeDefinition<'_>,
+        parent: Option<usize>,
+    ) -> Symbol {
         let end = definition.body.map_or(node.end_byte(), |body| body.start_byte());
         let head = self.source.text.get(definition.outer.start_byte()..end).unwrap_or_default();
-        let signature = on_one_line(head);
-        let signature = signature.trim_end_matches("=>").trim_end_matches(['{', ':', '=', ' ', ';']);
+        let signature = collapse_whitespace(head);
+        let signature =
+            signature.trim_end_matches("=>").trim_end_matches(['{', ':', '=', ' ', ';']);
         let doc = definition.doc.clone().unwrap_or_else(|| self.doc_before(definition.outer));
-        let owner = definition.owner.clone().or_else(|| self.open.last().and_then(|open| open.block.owner.clone()));
-        let lines = Lines { first: definition.outer.start_position().row + 1, last: last_row(node, self.source) };
+        let owner = definition
+            .owner
+            .clone()
+            .or_else(|| self.open.last().and_then(|open| open.block.owner.clone()));
+        let lines = LineRange {
+            first: definition.outer.start_position().row + 1,
+            last: last_line(node, self.source),
+        };
         Symbol {
             kind: definition.kind,
             name: definition.name.clone(),
             owner,
             parent,
-            signature: shortened(signature, MOST_SIGNATURE),
-            doc: shortened(&first_paragraphs(&doc), MOST_DOC),
+            signature: truncate_text(signature, MAX_SIGNATURE_LEN),
+            doc: truncate_text(&first_paragraphs(&doc), MAX_DOC_LEN),
             members: Vec::new(),
             lines,
             is_visible: definition.is_visible,
@@ -182,17 +216,20 @@ impl Walk<'_> {
         let mut below = node.start_position().row;
         let mut before = node.prev_sibling();
         while let Some(sibling) = before {
-            let text = text_of(sibling, self.source);
+            let text = node_text(sibling, self.source);
             let is_comment = sibling.is_extra() && sibling.kind().contains("comment");
             let last = sibling.start_position().row + text.trim_end().matches('\n').count();
             if last + 1 < below
-                || !(is_comment || sibling.kind().contains("attribute") || sibling.kind() == "decorator")
+                || !(is_comment
+                    || sibling.kind().contains("attribute")
+                    || sibling.kind() == "decorator")
             {
                 break;
             }
             // A comment behind the line before is that line's.
             let is_behind = sibling.prev_sibling().is_some_and(|other| {
-                other.end_position().row == sibling.start_position().row && other.end_position().column > 0
+                other.end_position().row == sibling.start_position().row
+                    && other.end_position().column > 0
             });
             if is_comment && is_behind {
                 break;
@@ -204,14 +241,15 @@ impl Walk<'_> {
             before = sibling.prev_sibling();
         }
         texts.reverse();
-        let doc = texts.iter().map(|text| plain(text)).collect::<Vec<_>>().join("\n");
+        let doc =
+            texts.iter().map(|text| strip_comment_markers(text)).collect::<Vec<_>>().join("\n");
         if is_boilerplate(&doc) { String::new() } else { doc }
     }
 }
 
 /// The last line of a node; a comment or a definition may hold the end of its line.
-fn last_row(node: Node<'_>, source: Source<'_>) -> usize {
-    node.start_position().row + 1 + text_of(node, source).trim_end().matches('\n').count()
+fn last_line(node: Node<'_>, source: SourceText<'_>) -> usize {
+    node.start_position().row + 1 + node_text(node, source).trim_end().matches('\n').count()
 }
 
 /// What is said of something, without its examples and the list of its parameters.
@@ -219,17 +257,20 @@ fn first_paragraphs(doc: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for line in doc.lines() {
         let start = line.trim_start();
-        let ends = start.starts_with("```") || start.starts_with("# ") || start.starts_with(">>>") || is_tag(start);
+        let ends = start.starts_with("```")
+            || start.starts_with("# ")
+            || start.starts_with(">>>")
+            || is_doc_tag(start);
         if ends {
             break;
         }
         kept.push(line);
     }
-    without_markup(kept.join("\n").trim())
+    strip_markup(kept.join("\n").trim())
 }
 
 /// `@param`, `:param`, `Args:` and the like.
-fn is_tag(line: &str) -> bool {
+fn is_doc_tag(line: &str) -> bool {
     const TAGS: &[&str] = &[
         "@",
         ":param",
@@ -249,12 +290,14 @@ fn is_tag(line: &str) -> bool {
 }
 
 /// The text without tags of HTML, and `{@code x}` as what is in it.
-fn without_markup(doc: &str) -> String {
+fn strip_markup(doc: &str) -> String {
     if !doc.contains(['<', '{']) {
         return doc.to_owned();
     }
-    const TAGS: &[&str] =
-        &["p", "b", "i", "em", "strong", "ul", "ol", "li", "code", "pre", "br", "br/", "br /", "tt", "h2", "h3"];
+    const TAGS: &[&str] = &[
+        "p", "b", "i", "em", "strong", "ul", "ol", "li", "code", "pre", "br", "br/", "br /", "tt",
+        "h2", "h3",
+    ];
     let mut text = doc.to_owned();
     for tag in TAGS {
         for mark in [format!("<{tag}>"), format!("</{tag}>")] {

@@ -2,17 +2,17 @@
 
 use toml::de::DeValue;
 
-use super::{built_on, place};
-use crate::extract::note::{Found, Note, Package, Source};
-use crate::extract::toml_file::{Toml, shown, text};
+use super::{dependency_note, location_suffix};
+use crate::extract::file_extract::{DeclaredPackage, ExtractedNote, FileExtract, SourceText};
+use crate::extract::toml_file::{TomlFile, format_value, text};
 
-pub(super) fn read(source: Source<'_>, found: &mut Found) {
-    let Some(toml) = Toml::read(source) else { return };
-    if let Some(name) = toml.text(&["package", "name"]) {
-        found.package = Some(Package { name: name.replace('-', "_") });
-        package(source, &toml, &name, found);
+pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {
+    let Some(toml) = TomlFile::parse(source) else { return };
+    if let Some(name) = toml.scalar_text(&["package", "name"]) {
+        found.package = Some(DeclaredPackage { name: name.replace('-', "_") });
+        add_package(source, &toml, &name, found);
     }
-    workspace(source, &toml, found);
+    add_workspace(source, &toml, found);
     let whose = format!("`{}`", source.path);
     for (table, what) in [
         (&["dependencies"][..], "Dependencies"),
@@ -20,22 +20,34 @@ pub(super) fn read(source: Source<'_>, found: &mut Found) {
         (&["build-dependencies"][..], "Dependencies of the build script"),
         (&["workspace", "dependencies"][..], "Dependencies that its crates may use"),
     ] {
-        let names: Vec<String> =
-            toml.entries(table).into_iter().filter_map(|(name, value)| dependency(&name, value)).collect();
-        built_on(&whose, what, &names, toml.lines(table)).into_iter().for_each(|note| found.add(note));
+        let names: Vec<String> = toml
+            .entries(table)
+            .into_iter()
+            .filter_map(|(name, value)| format_dependency(&name, value))
+            .collect();
+        dependency_note(&whose, what, &names, toml.line_range(table))
+            .into_iter()
+            .for_each(|note| found.add_note(note));
     }
     let features = toml.entries(&["features"]);
     if !features.is_empty() {
-        let list: Vec<String> = features.iter().map(|(name, value)| format!("- `{name}`: {}", shown(value))).collect();
+        let list: Vec<String> = features
+            .iter()
+            .map(|(name, value)| format!("- `{name}`: {}", format_value(value)))
+            .collect();
         let content = format!("Features of {whose}:\n{}", list.join("\n"));
-        found.add(Note::fact("configuration", content, toml.lines(&["features"])));
+        found.add_note(ExtractedNote::fact(
+            "configuration",
+            content,
+            toml.line_range(&["features"]),
+        ));
     }
-    lints(source, &toml, found);
+    add_lints(source, &toml, found);
 }
 
-fn package(source: Source<'_>, toml: &Toml<'_>, name: &str, found: &mut Found) {
-    let own = |key: &str| toml.text(&["package", key]);
-    let mut content = format!("`{name}`{} is a Rust crate", place(source));
+fn add_package(source: SourceText<'_>, toml: &TomlFile<'_>, name: &str, found: &mut FileExtract) {
+    let own = |key: &str| toml.scalar_text(&["package", key]);
+    let mut content = format!("`{name}`{} is a Rust crate", location_suffix(source));
     let said: Vec<String> = [("edition", "edition "), ("rust-version", "at least Rust ")]
         .into_iter()
         .filter_map(|(key, word)| Some(format!("{word}{}", own(key)?)))
@@ -43,29 +55,39 @@ fn package(source: Source<'_>, toml: &Toml<'_>, name: &str, found: &mut Found) {
     if !said.is_empty() {
         content += &format!(" ({})", said.join(", "));
     }
-    content += &own("description").map(|text| format!(": {}", text.trim_end_matches('.'))).unwrap_or_default();
-    found.add(Note::fact("layout", content + ".", toml.lines(&["package"])).called(name));
+    content += &own("description")
+        .map(|text| format!(": {}", text.trim_end_matches('.')))
+        .unwrap_or_default();
+    found.add_note(
+        ExtractedNote::fact("layout", content + ".", toml.line_range(&["package"])).with_key(name),
+    );
 }
 
-fn workspace(source: Source<'_>, toml: &Toml<'_>, found: &mut Found) {
-    let members = toml.texts(&["workspace", "members"]);
+fn add_workspace(source: SourceText<'_>, toml: &TomlFile<'_>, found: &mut FileExtract) {
+    let members = toml.strings(&["workspace", "members"]);
     if members.is_empty() {
         return;
     }
-    let mut content = format!("A Cargo workspace{}; its crates are in `{}`", place(source), members.join("`, `"));
+    let mut content = format!(
+        "A Cargo workspace{}; its crates are in `{}`",
+        location_suffix(source),
+        members.join("`, `")
+    );
     let shared: Vec<String> = ["edition", "rust-version", "license", "version"]
         .iter()
-        .filter_map(|key| Some(format!("{key} {}", toml.text(&["workspace", "package", key])?)))
+        .filter_map(|key| {
+            Some(format!("{key} {}", toml.scalar_text(&["workspace", "package", key])?))
+        })
         .collect();
     if !shared.is_empty() {
         content += &format!(". They share {}", shared.join(", "));
     }
-    let mut lines = toml.lines(&["workspace"]);
-    lines.last = lines.last.min(toml.lines(&["workspace", "package"]).last.max(lines.first));
-    found.add(Note::fact("stack", content + ".", lines));
+    let mut lines = toml.line_range(&["workspace"]);
+    lines.last = lines.last.min(toml.line_range(&["workspace", "package"]).last.max(lines.first));
+    found.add_note(ExtractedNote::fact("stack", content + ".", lines));
 }
 
-fn dependency(name: &str, value: &DeValue<'_>) -> Option<String> {
+fn format_dependency(name: &str, value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(version) => Some(format!("{name} {version}")),
         DeValue::Table(table) => {
@@ -77,7 +99,7 @@ fn dependency(name: &str, value: &DeValue<'_>) -> Option<String> {
 }
 
 /// What the compiler must not see is a policy.
-fn lints(source: Source<'_>, toml: &Toml<'_>, found: &mut Found) {
+fn add_lints(source: SourceText<'_>, toml: &TomlFile<'_>, found: &mut FileExtract) {
     for path in [&["lints"][..], &["workspace", "lints"][..]] {
         for (tool, table) in toml.entries(path) {
             let DeValue::Table(rules) = table else { continue };
@@ -95,8 +117,14 @@ fn lints(source: Source<'_>, toml: &Toml<'_>, found: &mut Found) {
             if !list.is_empty() {
                 let list: Vec<String> = list.into_iter().map(|(_, text)| text).collect();
                 let tool_path = [path, &[tool.as_str()]].concat();
-                let content = format!("Lints of {tool}{}: {}.", place(source), list.join(", "));
-                found.add(Note::new("policy", "lint", content, toml.lines(&tool_path)));
+                let content =
+                    format!("Lints of {tool}{}: {}.", location_suffix(source), list.join(", "));
+                found.add_note(ExtractedNote::new(
+                    "policy",
+                    "lint",
+                    content,
+                    toml.line_range(&tool_path),
+                ));
             }
         }
     }

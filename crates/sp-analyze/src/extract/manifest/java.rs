@@ -2,34 +2,43 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{built_on, place};
-use crate::extract::note::{Found, Lines, Note, Source};
+use super::{dependency_note, location_suffix};
+use crate::extract::file_extract::{ExtractedNote, FileExtract, LineRange, SourceText};
 
 /// A manifest has some hundreds of elements.
-const MOST_NODES: u32 = 50_000;
+const MAX_XML_NODES: u32 = 50_000;
 /// Every attribute is compared with the others of its element: what is larger takes long.
-const MOST_BYTES: usize = 200_000;
+const MAX_POM_BYTES: usize = 200_000;
 
-pub(super) fn maven(source: Source<'_>, found: &mut Found) {
-    if source.text.len() > MOST_BYTES {
+pub(super) fn read_maven(source: SourceText<'_>, found: &mut FileExtract) {
+    if source.text.len() > MAX_POM_BYTES {
         return;
     }
-    let options = ParsingOptions { allow_dtd: false, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+    let options = ParsingOptions {
+        allow_dtd: false,
+        nodes_limit: MAX_XML_NODES,
+        ..ParsingOptions::default()
+    };
     let Ok(document) = Document::parse_with_options(source.text, options) else { return };
     let root = document.root_element();
-    let lines = |node: Node<'_, '_>| source.lines(&node.range());
+    let lines = |node: Node<'_, '_>| source.line_range(&node.range());
     if let Some(artifact) = child(root, "artifactId") {
-        let group = text(root, "groupId").map(|group| format!("{group}:")).unwrap_or_default();
-        let mut content =
-            format!("`{group}{}`{} is a Maven project", artifact.text().unwrap_or_default().trim(), place(source));
+        let group =
+            child_text(root, "groupId").map(|group| format!("{group}:")).unwrap_or_default();
+        let mut content = format!(
+            "`{group}{}`{} is a Maven project",
+            artifact.text().unwrap_or_default().trim(),
+            location_suffix(source)
+        );
         let properties = child(root, "properties");
         let java = ["maven.compiler.release", "java.version", "maven.compiler.source"]
             .iter()
-            .find_map(|key| text(properties?, key));
+            .find_map(|key| child_text(properties?, key));
         content += &java.map(|java| format!(" (Java {java})")).unwrap_or_default();
-        content +=
-            &text(root, "description").map(|said| format!(": {}", said.trim_end_matches('.'))).unwrap_or_default();
-        found.add(Note::fact("layout", content + ".", lines(artifact)));
+        content += &child_text(root, "description")
+            .map(|said| format!(": {}", said.trim_end_matches('.')))
+            .unwrap_or_default();
+        found.add_note(ExtractedNote::fact("layout", content + ".", lines(artifact)));
     }
     if let Some(modules) = child(root, "modules") {
         let names: Vec<&str> = modules
@@ -39,17 +48,23 @@ pub(super) fn maven(source: Source<'_>, found: &mut Found) {
             .filter(|name| !name.is_empty())
             .collect();
         let content = format!("Modules: `{}`.", names.join("`, `"));
-        found.add(Note::fact("layout", content, lines(modules)));
+        found.add_note(ExtractedNote::fact("layout", content, lines(modules)));
     }
     if let Some(dependencies) = child(root, "dependencies") {
         let named = |node: Node<'_, '_>| {
-            let version = text(node, "version").map(|version| format!(" {version}")).unwrap_or_default();
-            Some(format!("{}:{}{version}", text(node, "groupId")?, text(node, "artifactId")?))
+            let version = child_text(node, "version")
+                .map(|version| format!(" {version}"))
+                .unwrap_or_default();
+            Some(format!(
+                "{}:{}{version}",
+                child_text(node, "groupId")?,
+                child_text(node, "artifactId")?
+            ))
         };
         let names: Vec<String> = dependencies.children().filter_map(named).collect();
-        built_on(&format!("`{}`", source.path), "Dependencies", &names, lines(dependencies))
+        dependency_note(&format!("`{}`", source.path), "Dependencies", &names, lines(dependencies))
             .into_iter()
-            .for_each(|note| found.add(note));
+            .for_each(|note| found.add_note(note));
     }
 }
 
@@ -57,34 +72,53 @@ fn child<'a, 'input>(node: Node<'a, 'input>, name: &str) -> Option<Node<'a, 'inp
     node.children().find(|child| child.tag_name().name() == name)
 }
 
-fn text(node: Node<'_, '_>, name: &str) -> Option<String> {
+fn child_text(node: Node<'_, '_>, name: &str) -> Option<String> {
     Some(child(node, name)?.text()?.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-pub(super) fn gradle(source: Source<'_>, found: &mut Found) {
-    const KINDS: &[&str] =
-        &["implementation", "api", "testImplementation", "compileOnly", "runtimeOnly", "kapt", "annotationProcessor"];
+pub(super) fn read_gradle(source: SourceText<'_>, found: &mut FileExtract) {
+    const CONFIGURATIONS: &[&str] = &[
+        "implementation",
+        "api",
+        "testImplementation",
+        "compileOnly",
+        "runtimeOnly",
+        "kapt",
+        "annotationProcessor",
+    ];
     let quoted = |line: &str| Some(line.split(['"', '\'']).nth(1)?.to_owned());
     let (mut names, mut plugins) = (Vec::new(), Vec::new());
-    let mut extent: Option<Lines> = None;
+    let mut extent: Option<LineRange> = None;
     for (at, line) in source.text.lines().enumerate() {
         let trimmed = line.trim();
-        if let Some(name) = KINDS
+        if let Some(name) = CONFIGURATIONS
             .iter()
-            .find(|kind| trimmed.strip_prefix(**kind).is_some_and(|rest| rest.starts_with([' ', '('])))
+            .find(|kind| {
+                trimmed.strip_prefix(**kind).is_some_and(|rest| rest.starts_with([' ', '(']))
+            })
             .and_then(|_| quoted(trimmed))
         {
             names.push(name);
-            extent = Some(Lines { first: extent.map_or(at + 1, |lines| lines.first), last: at + 1 });
+            extent =
+                Some(LineRange { first: extent.map_or(at + 1, |lines| lines.first), last: at + 1 });
         } else if trimmed.starts_with("id ") || trimmed.starts_with("id(") {
             plugins.extend(quoted(trimmed));
         }
     }
     if !plugins.is_empty() {
-        let content = format!("A Gradle build{} with the plugins {}.", place(source), plugins.join(", "));
-        found.add(Note::fact("stack", content, source.whole()));
+        let content = format!(
+            "A Gradle build{} with the plugins {}.",
+            location_suffix(source),
+            plugins.join(", ")
+        );
+        found.add_note(ExtractedNote::fact("stack", content, source.all_lines()));
     }
-    built_on(&format!("`{}`", source.path), "Dependencies", &names, extent.unwrap_or(source.whole()))
-        .into_iter()
-        .for_each(|note| found.add(note));
+    dependency_note(
+        &format!("`{}`", source.path),
+        "Dependencies",
+        &names,
+        extent.unwrap_or(source.all_lines()),
+    )
+    .into_iter()
+    .for_each(|note| found.add_note(note));
 }

@@ -9,24 +9,27 @@ mod python;
 mod tasks;
 mod workflow;
 
-use crate::extract::note::{Found, Lines, Note, Source};
+use crate::extract::file_extract::{ExtractedNote, FileExtract, LineRange, SourceText};
 
-type Reader = fn(Source<'_>, &mut Found);
+type ManifestReader = fn(SourceText<'_>, &mut FileExtract);
 
 /// Files by their names, and who reads them.
-const READERS: &[(&[&str], Reader)] = &[
+const READERS: &[(&[&str], ManifestReader)] = &[
     (&["Cargo.toml"], cargo::read),
     (&["package.json"], npm::read),
-    (&["tsconfig.json"], npm::compiler),
-    (&["pyproject.toml"], python::project),
-    (&["requirements.txt"], python::requirements),
+    (&["tsconfig.json"], npm::read_tsconfig),
+    (&["pyproject.toml"], python::read_pyproject),
+    (&["requirements.txt"], python::read_requirements),
     (&["go.mod"], go::read),
-    (&["pom.xml"], java::maven),
-    (&["build.gradle", "build.gradle.kts"], java::gradle),
-    (&["Dockerfile", "Containerfile"], container::image),
-    (&["docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml"], container::services),
-    (&["Makefile", "GNUmakefile", "makefile"], tasks::make),
-    (&["justfile", "Justfile", ".justfile"], tasks::just),
+    (&["pom.xml"], java::read_maven),
+    (&["build.gradle", "build.gradle.kts"], java::read_gradle),
+    (&["Dockerfile", "Containerfile"], container::read_image),
+    (
+        &["docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml"],
+        container::read_services,
+    ),
+    (&["Makefile", "GNUmakefile", "makefile"], tasks::read_makefile),
+    (&["justfile", "Justfile", ".justfile"], tasks::read_justfile),
     (
         &[
             "rust-toolchain",
@@ -39,15 +42,16 @@ const READERS: &[(&[&str], Reader)] = &[
             ".java-version",
             "go.work",
         ],
-        versions,
+        read_tool_versions,
     ),
 ];
 /// A version file says one thing.
-const MOST_VERSIONS: usize = 400;
+const MAX_VERSIONS_LEN: usize = 400;
 
 /// Who reads a file, by its name.
-pub(crate) fn reader_of(folder: &str, name: &str) -> Option<Reader> {
-    let is_workflow = folder == ".github/workflows" && (name.ends_with(".yml") || name.ends_with(".yaml"));
+pub(crate) fn reader_of(folder: &str, name: &str) -> Option<ManifestReader> {
+    let is_workflow =
+        folder == ".github/workflows" && (name.ends_with(".yml") || name.ends_with(".yaml"));
     if is_workflow || name == ".gitlab-ci.yml" {
         return Some(workflow::read);
     }
@@ -55,28 +59,45 @@ pub(crate) fn reader_of(folder: &str, name: &str) -> Option<Reader> {
 }
 
 /// Files that say which version of a tool is used.
-fn versions(source: Source<'_>, found: &mut Found) {
-    let text: Vec<&str> =
-        source.text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+fn read_tool_versions(source: SourceText<'_>, found: &mut FileExtract) {
+    let text: Vec<&str> = source
+        .text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect();
     let content = format!("Versions of tools (`{}`): {}", source.path, text.join(", "));
-    if content.len() < MOST_VERSIONS {
-        found.add(Note::fact("stack", content, source.whole()));
+    if content.len() < MAX_VERSIONS_LEN {
+        found.add_note(ExtractedNote::fact("stack", content, source.all_lines()));
     }
 }
 
 /// What something is built on, if it is built on anything.
-fn built_on(whose: &str, what: &str, names: &[String], lines: Lines) -> Option<Note> {
-    const MOST: usize = 60;
+fn dependency_note(
+    whose: &str,
+    what: &str,
+    names: &[String],
+    lines: LineRange,
+) -> Option<ExtractedNote> {
+    const MAX_DEPENDENCIES: usize = 60;
     if names.is_empty() {
         return None;
     }
-    let more = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };
-    let shown: Vec<&str> = names.iter().take(MOST).map(String::as_str).collect();
-    Some(Note::fact("stack", format!("{what} of {whose}: {}{more}", shown.join(", ")), lines))
+    let more = if names.len() > MAX_DEPENDENCIES {
+        format!(" and {} more", names.len() - MAX_DEPENDENCIES)
+    } else {
+        String::new()
+    };
+    let shown: Vec<&str> = names.iter().take(MAX_DEPENDENCIES).map(String::as_str).collect();
+    Some(ExtractedNote::fact(
+        "stack",
+        format!("{what} of {whose}: {}{more}", shown.join(", ")),
+        lines,
+    ))
 }
 
 /// What stands in the folder of a manifest, in words.
-fn place(source: Source<'_>) -> String {
+fn location_suffix(source: SourceText<'_>) -> String {
     match source.folder() {
         "" => String::new(),
         folder => format!(" in `{folder}`"),

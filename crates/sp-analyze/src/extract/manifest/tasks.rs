@@ -1,11 +1,11 @@
 //! Makefiles and justfiles.
 
-use crate::extract::note::{Found, Note, Source, shortened};
+use crate::extract::file_extract::{ExtractedNote, FileExtract, SourceText, truncate_text};
 
-const MOST: usize = 50;
+const MAX_TASKS: usize = 50;
 
 /// The targets that people call, with what is said of them.
-pub(super) fn make(source: Source<'_>, found: &mut Found) {
+pub(super) fn read_makefile(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
     let mut list = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -16,16 +16,21 @@ pub(super) fn make(source: Source<'_>, found: &mut Found) {
         if !is_target {
             continue;
         }
-        let said = rest.split_once("##").map(|(_, said)| said.trim()).or_else(|| above(&lines, at));
-        let first =
-            lines.get(at + 1).and_then(|line| line.strip_prefix('\t')).map(|line| line.trim_start_matches(['@', '-']));
-        list.push(task("make", target, said, first));
+        let said = rest
+            .split_once("##")
+            .map(|(_, said)| said.trim())
+            .or_else(|| comment_above(&lines, at));
+        let first = lines
+            .get(at + 1)
+            .and_then(|line| line.strip_prefix('\t'))
+            .map(|line| line.trim_start_matches(['@', '-']));
+        list.push(format_task("make", target, said, first));
     }
-    add(source, list, found);
+    add_commands(source, list, found);
 }
 
 /// The recipes of a justfile.
-pub(super) fn just(source: Source<'_>, found: &mut Found) {
+pub(super) fn read_justfile(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
     let mut list = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -40,30 +45,32 @@ pub(super) fn just(source: Source<'_>, found: &mut Found) {
                 .get(at + 1)
                 .filter(|line| line.starts_with([' ', '\t']))
                 .map(|line| line.trim().trim_start_matches(['@', '-']));
-            list.push(task("just", name, above(&lines, at), first));
+            list.push(format_task("just", name, comment_above(&lines, at), first));
         }
     }
-    add(source, list, found);
+    add_commands(source, list, found);
 }
 
 /// The comment right above a line.
-fn above<'t>(lines: &[&'t str], at: usize) -> Option<&'t str> {
+fn comment_above<'t>(lines: &[&'t str], at: usize) -> Option<&'t str> {
     let line = lines.get(at.checked_sub(1)?)?.strip_prefix('#')?.trim_start_matches('#').trim();
     Some(line).filter(|line| !line.is_empty())
 }
 
-fn task(tool: &str, name: &str, said: Option<&str>, first: Option<&str>) -> String {
+fn format_task(tool: &str, name: &str, said: Option<&str>, first: Option<&str>) -> String {
     match (said, first) {
-        (Some(said), _) => format!("- `{tool} {name}`: {}", shortened(said, 160)),
-        (None, Some(first)) if !first.is_empty() => format!("- `{tool} {name}`: `{}`", shortened(first, 120)),
+        (Some(said), _) => format!("- `{tool} {name}`: {}", truncate_text(said, 160)),
+        (None, Some(first)) if !first.is_empty() => {
+            format!("- `{tool} {name}`: `{}`", truncate_text(first, 120))
+        }
         _ => format!("- `{tool} {name}`"),
     }
 }
 
-fn add(source: Source<'_>, mut list: Vec<String>, found: &mut Found) {
-    list.truncate(MOST);
+fn add_commands(source: SourceText<'_>, mut list: Vec<String>, found: &mut FileExtract) {
+    list.truncate(MAX_TASKS);
     if !list.is_empty() {
         let content = format!("Commands of `{}`:\n{}", source.path, list.join("\n"));
-        found.add(Note::fact("command", content, source.whole()));
+        found.add_note(ExtractedNote::fact("command", content, source.all_lines()));
     }
 }

@@ -18,41 +18,43 @@ use sp_tree::Digest;
 use foldhash::fast::RandomState;
 use sp_formats::package::{CanonicalGraph, GRAPH_FORMAT, Graph};
 
-use crate::interner::{Map, Table, Texts, hash_of};
-use parts::{EdgeParts, Fields, NodeParts, gather_node};
-use sp_formats::json::{Numbers, Value, canonical, quoted};
-use write::{Edge, Writer};
+use crate::interner::{FastMap, HashIndex, StringInterner, hash_of};
+use parts::{EdgeParts, MergeFields, NodeParts, collect_node_fields};
+use sp_formats::json::{JsonNumberFormat, JsonValue, canonicalize, quoted};
+use write::{MergedEdge, MergedGraphWriter};
 
 /// A graph that is merged, and who says it.
 #[derive(Debug, Clone)]
-pub struct Voice<'j> {
+pub struct MergeInput<'j> {
     /// What tells this package from every other: the hash of its content.
     pub source: String,
     /// What people call it.
     pub label: String,
     /// Whether its ids mean something outside it; if not, what a node says is its id.
-    pub ids: Ids,
+    pub id_scheme: NodeIdScheme,
     /// Its content.
-    pub content: Value<'j>,
+    pub content: JsonValue<'j>,
 }
 
 /// Whether the ids of a package mean something outside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ids {
+pub enum NodeIdScheme {
     /// They do.
     Global,
     /// They were counted: `N1`, `N2` and so on.
-    Counted,
+    Sequential,
 }
 
-impl Ids {
+impl NodeIdScheme {
     /// How the ids of a graph were given.
     pub fn of(graph: &Graph<'_>) -> Self {
         let counted = |id: &str| {
-            id.strip_prefix('N').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+            id.strip_prefix('N').is_some_and(|rest| {
+                !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
+            })
         };
         match !graph.nodes.is_empty() && graph.nodes.iter().all(|node| counted(&node.id)) {
-            true => Self::Counted,
+            true => Self::Sequential,
             false => Self::Global,
         }
     }
@@ -60,7 +62,7 @@ impl Ids {
 
 /// What came of it.
 #[derive(Debug, Clone, Default)]
-pub struct Merged {
+pub struct MergedGraph {
     pub graph: CanonicalGraph,
     /// Nodes that the first package does not have.
     pub added: Vec<String>,
@@ -90,83 +92,83 @@ pub struct Contradiction {
 }
 
 /// Id, type and content: what makes a node the same in two packages.
-type Said<'j> = (Cow<'j, str>, Cow<'j, str>, Cow<'j, str>);
+type MergeNodeKey<'j> = (Cow<'j, str>, Cow<'j, str>, Cow<'j, str>);
 
 /// What is known of a node, whoever says it.
-struct State {
+struct MergedNodeState {
     activation: f64,
     confidence: Option<f64>,
     /// The last that was said of it.
-    last: u32,
+    last_statement: u32,
     /// The first package that has it, and whether another has it too.
-    voice: u32,
+    first_input: u32,
     shared: bool,
     /// Whether all who have it have it to the letter, and it would be written so.
-    settled: bool,
+    verbatim: bool,
     /// Whether another node took its place: it keeps what it was, and is no longer active.
     superseded: bool,
 }
 
 /// What a node takes the place of. Few do, so this stands apart.
 #[derive(Default)]
-struct Replaces<'j> {
+struct SupersededNodes<'j> {
     /// Nodes of its own package.
-    here: BTreeSet<u32>,
+    local: BTreeSet<u32>,
     /// Ids that its own package does not have.
-    elsewhere: BTreeSet<Cow<'j, str>>,
+    external_ids: BTreeSet<Cow<'j, str>>,
 }
 
 /// A node as one package has it.
-struct Statement<'j> {
-    value: Value<'j>,
-    voice: u32,
+struct NodeStatement<'j> {
+    value: JsonValue<'j>,
+    input: u32,
     /// What was said of the same node before; itself, if it is the first.
-    before: u32,
+    previous: u32,
 }
 
 /// An edge as one package has it: the numbers of its two nodes and of its type, and what is said of it.
-struct Claim<'j> {
+struct EdgeStatement<'j> {
     from: u32,
     to: u32,
     kind: u32,
-    voice: u32,
+    input: u32,
     weight: f64,
-    count: f64,
-    contributions: Option<Value<'j>>,
-    more: bool,
-    value: Value<'j>,
+    coactivations: f64,
+    contributions: Option<JsonValue<'j>>,
+    has_extra_fields: bool,
+    value: JsonValue<'j>,
 }
 
-struct Merger<'v, 'j> {
-    voices: &'v [Voice<'j>],
+struct GraphMerger<'v, 'j> {
+    inputs: &'v [MergeInput<'j>],
     /// The nodes; what is known of each stands at the same place of `states`.
-    said: Vec<Said<'j>>,
-    known: Table,
+    keys: Vec<MergeNodeKey<'j>>,
+    key_index: HashIndex,
     hasher: RandomState,
-    states: Vec<State>,
-    replaces: BTreeMap<u32, Replaces<'j>>,
-    statements: Vec<Statement<'j>>,
-    claims: Vec<Claim<'j>>,
+    states: Vec<MergedNodeState>,
+    supersedes: BTreeMap<u32, SupersededNodes<'j>>,
+    node_statements: Vec<NodeStatement<'j>>,
+    edge_statements: Vec<EdgeStatement<'j>>,
     /// The types of edges, and their numbers.
     kinds: Vec<Cow<'j, str>>,
-    numbers: Map<Cow<'j, str>, u32>,
+    kind_numbers: FastMap<Cow<'j, str>, u32>,
     /// The types of nodes.
     types: BTreeSet<Cow<'j, str>>,
     sources: BTreeMap<String, String>,
     /// Edges that lead to nodes that are not there, as canonical JSON.
-    loose: BTreeSet<String>,
+    dangling_edges: BTreeSet<String>,
 }
 
 /// The ids of one package, and which nodes they are.
-struct Local {
-    ids: Texts,
+struct LocalNodeIds {
+    ids: StringInterner,
     nodes: Vec<u32>,
 }
 
-impl Local {
+impl LocalNodeIds {
     /// An id that two nodes have is that of the second.
     fn insert(&mut self, id: &str, node: u32) {
-        match self.ids.number(id) {
+        match self.ids.intern(id) {
             (_, true) => self.nodes.push(node),
             (number, false) => self.nodes[number as usize] = node,
         }
@@ -178,7 +180,7 @@ impl Local {
 }
 
 /// The nodes with the ids that they have in the merged graph.
-struct Named<'j> {
+struct AssignedNodeIds<'j> {
     ids: Vec<Cow<'j, str>>,
     /// The nodes in the order of their ids.
     order: Vec<u32>,
@@ -187,45 +189,49 @@ struct Named<'j> {
 }
 
 /// Merges graphs.
-pub fn merge(voices: &[Voice<'_>]) -> Merged {
-    let mut merger = Merger::new(voices);
+pub fn merge(voices: &[MergeInput<'_>]) -> MergedGraph {
+    let mut merger = GraphMerger::new(voices);
     for number in 0..voices.len() {
-        merger.hear(number);
+        merger.add_input(number);
     }
     merger.finish()
 }
 
-fn list<'j>(content: Value<'j>, key: &str) -> impl Iterator<Item = Value<'j>> {
-    content.get("context_graph").and_then(|graph| graph.get(key)).into_iter().flat_map(Value::items)
+fn graph_items<'j>(content: JsonValue<'j>, key: &str) -> impl Iterator<Item = JsonValue<'j>> {
+    content
+        .get("context_graph")
+        .and_then(|graph| graph.get(key))
+        .into_iter()
+        .flat_map(JsonValue::items)
 }
 
-impl<'v, 'j> Merger<'v, 'j> {
-    fn new(voices: &'v [Voice<'j>]) -> Self {
+impl<'v, 'j> GraphMerger<'v, 'j> {
+    fn new(inputs: &'v [MergeInput<'j>]) -> Self {
         Self {
-            voices,
-            said: Vec::new(),
-            known: Table::with_room(0),
+            inputs,
+            keys: Vec::new(),
+            key_index: HashIndex::with_capacity(0),
             hasher: RandomState::default(),
             states: Vec::new(),
-            replaces: BTreeMap::new(),
-            statements: Vec::new(),
-            claims: Vec::new(),
+            supersedes: BTreeMap::new(),
+            node_statements: Vec::new(),
+            edge_statements: Vec::new(),
             kinds: Vec::new(),
-            numbers: Map::default(),
+            kind_numbers: FastMap::default(),
             types: BTreeSet::new(),
             sources: BTreeMap::new(),
-            loose: BTreeSet::new(),
+            dangling_edges: BTreeSet::new(),
         }
     }
 
-    fn hear(&mut self, number: usize) {
-        let voice = &self.voices[number];
+    fn add_input(&mut self, number: usize) {
+        let voice = &self.inputs[number];
         let sources = voice.content.get("context_graph").and_then(|graph| graph.get("sources"));
         match sources {
             // A merge speaks for those that it was made of.
             Some(sources) => {
                 for (source, label) in sources.members() {
-                    let text = |value: Value<'_>| value.text().unwrap_or_default().into_owned();
+                    let text = |value: JsonValue<'_>| value.text().unwrap_or_default().into_owned();
                     self.sources.insert(text(source), text(label));
                 }
             }
@@ -234,26 +240,30 @@ impl<'v, 'j> Merger<'v, 'j> {
             }
         }
         // The ids of a merge were given by it.
-        let ids = if sources.is_some() { Ids::Global } else { voice.ids };
-        let local = self.hear_nodes(number, ids);
-        for value in list(voice.content, "edges") {
-            self.edge(number, &local, value);
+        let ids = if sources.is_some() { NodeIdScheme::Global } else { voice.id_scheme };
+        let local = self.add_nodes(number, ids);
+        for value in graph_items(voice.content, "edges") {
+            self.add_edge(number, &local, value);
         }
-        let loose = list(voice.content, "loose");
-        self.loose.extend(loose.filter_map(|edge| canonical(edge, "", Numbers::Lossless)));
+        let loose = graph_items(voice.content, "loose");
+        self.dangling_edges
+            .extend(loose.filter_map(|edge| canonicalize(edge, "", JsonNumberFormat::Lossless)));
     }
 
     /// Takes the nodes of a package, and tells which of its ids is which node.
-    fn hear_nodes(&mut self, number: usize, ids: Ids) -> Local {
-        let voice = &self.voices[number];
-        let count = list(voice.content, "nodes").count();
-        let mut local = Local { ids: Texts::with_room(count), nodes: Vec::with_capacity(count) };
+    fn add_nodes(&mut self, number: usize, ids: NodeIdScheme) -> LocalNodeIds {
+        let voice = &self.inputs[number];
+        let count = graph_items(voice.content, "nodes").count();
+        let mut local = LocalNodeIds {
+            ids: StringInterner::with_capacity(count),
+            nodes: Vec::with_capacity(count),
+        };
         let mut replacing: Vec<NodeParts<'j>> = Vec::new();
-        for value in list(voice.content, "nodes") {
+        for value in graph_items(voice.content, "nodes") {
             let Some(mut node) = NodeParts::of(value) else { continue };
-            let at = self.node(number, ids, &mut node, value);
+            let at = self.add_node(number, ids, &mut node, value);
             local.insert(&node.id, at);
-            if node.supersedes.is_some() || node.elsewhere.is_some() {
+            if node.supersedes.is_some() || node.supersedes_elsewhere.is_some() {
                 replacing.push(node);
             }
         }
@@ -261,113 +271,144 @@ impl<'v, 'j> Merger<'v, 'j> {
         local
     }
 
-    fn node(&mut self, voice: usize, ids: Ids, node: &mut NodeParts<'j>, value: Value<'j>) -> u32 {
+    fn add_node(
+        &mut self,
+        voice: usize,
+        ids: NodeIdScheme,
+        node: &mut NodeParts<'j>,
+        value: JsonValue<'j>,
+    ) -> u32 {
         let id = match (ids, node.variant_of.take()) {
-            (Ids::Counted, _) => Cow::Owned(said_id(&node.kind, &node.content)),
-            (Ids::Global, Some(of)) => of,
-            (Ids::Global, None) => node.id.clone(),
+            (NodeIdScheme::Sequential, _) => Cow::Owned(content_id(&node.kind, &node.content)),
+            (NodeIdScheme::Global, Some(of)) => of,
+            (NodeIdScheme::Global, None) => node.id.clone(),
         };
-        let settled = node.settled && ids == Ids::Global;
+        let settled = node.verbatim && ids == NodeIdScheme::Global;
         let said = (id, std::mem::take(&mut node.kind), std::mem::take(&mut node.content));
         let hash = hash_of(&self.hasher, &said);
-        let (this, voice) = (self.statements.len() as u32, voice as u32);
-        let at = self.known.find(hash, |at| self.said[at as usize] == said).unwrap_or_else(|| {
-            let at = self.said.len() as u32;
-            self.known.insert(hash, at);
-            if !self.types.contains(&said.1) {
-                self.types.insert(said.1.clone());
-            }
-            self.said.push(said);
-            let (activation, confidence) = (0.0, None);
-            self.states.push(State {
-                activation,
-                confidence,
-                last: this,
-                voice,
-                shared: false,
-                settled,
-                superseded: false,
+        let (this, voice) = (self.node_statements.len() as u32, voice as u32);
+        let at =
+            self.key_index.find(hash, |at| self.keys[at as usize] == said).unwrap_or_else(|| {
+                let at = self.keys.len() as u32;
+                self.key_index.insert(hash, at);
+                if !self.types.contains(&said.1) {
+                    self.types.insert(said.1.clone());
+                }
+                self.keys.push(said);
+                let (activation, confidence) = (0.0, None);
+                self.states.push(MergedNodeState {
+                    activation,
+                    confidence,
+                    last_statement: this,
+                    first_input: voice,
+                    shared: false,
+                    verbatim: settled,
+                    superseded: false,
+                });
+                at
             });
-            at
-        });
         let state = &mut self.states[at as usize];
-        state.shared |= state.voice != voice;
+        state.shared |= state.first_input != voice;
         state.activation = state.activation.max(node.activation);
-        state.confidence = greater(state.confidence, node.confidence);
-        let before = std::mem::replace(&mut state.last, this);
+        state.confidence = max_option(state.confidence, node.confidence);
+        let before = std::mem::replace(&mut state.last_statement, this);
         if before != this {
-            state.settled &= self.statements[before as usize].value.raw() == value.raw();
+            state.verbatim &= self.node_statements[before as usize].value.raw() == value.raw();
         }
-        self.statements.push(Statement { value, voice, before });
+        self.node_statements.push(NodeStatement { value, input: voice, previous: before });
         at
     }
 
-    fn supersede(&mut self, voice: &Voice<'j>, local: &Local, node: &NodeParts<'j>) {
+    fn supersede(&mut self, voice: &MergeInput<'j>, local: &LocalNodeIds, node: &NodeParts<'j>) {
         let Some(own) = local.find(&node.id) else { return };
-        let replaces = self.replaces.entry(own).or_default();
-        let elsewhere = node.elsewhere.into_iter().flat_map(Value::items).filter_map(Value::text);
-        replaces.elsewhere.extend(elsewhere);
+        let replaces = self.supersedes.entry(own).or_default();
+        let elsewhere = node
+            .supersedes_elsewhere
+            .into_iter()
+            .flat_map(JsonValue::items)
+            .filter_map(JsonValue::text);
+        replaces.external_ids.extend(elsewhere);
         let Some(value) = node.supersedes else { return };
         // One id, or several.
-        for id in value.text().into_iter().chain(value.items().filter_map(Value::text)) {
-            match (local.find(&id), voice.ids) {
-                (Some(old), _) if old != own => drop(replaces.here.insert(old)),
+        for id in value.text().into_iter().chain(value.items().filter_map(JsonValue::text)) {
+            match (local.find(&id), voice.id_scheme) {
+                (Some(old), _) if old != own => drop(replaces.local.insert(old)),
                 (Some(_), _) => {}
-                (None, Ids::Global) => drop(replaces.elsewhere.insert(id)),
+                (None, NodeIdScheme::Global) => drop(replaces.external_ids.insert(id)),
                 // A counted id means nothing outside its package.
-                (None, Ids::Counted) => {
-                    replaces.elsewhere.insert(format!("{}/{id}", voice.source).into());
+                (None, NodeIdScheme::Sequential) => {
+                    replaces.external_ids.insert(format!("{}/{id}", voice.source).into());
                 }
             }
         }
     }
 
-    fn edge(&mut self, voice: usize, local: &Local, value: Value<'j>) {
+    fn add_edge(&mut self, voice: usize, local: &LocalNodeIds, value: JsonValue<'j>) {
         let Some(edge) = EdgeParts::of(value) else { return };
         let (Some(from), Some(to)) = (local.find(&edge.from), local.find(&edge.to)) else {
-            self.loose.extend(canonical(value, "", Numbers::Lossless));
+            self.dangling_edges.extend(canonicalize(value, "", JsonNumberFormat::Lossless));
             return;
         };
         if !edge.derived {
-            let EdgeParts { weight, count, contributions, more, .. } = edge;
-            let (kind, voice) = (self.kind(edge.kind), voice as u32);
-            self.claims.push(Claim { from, to, kind, voice, weight, count, contributions, more, value });
+            let EdgeParts {
+                weight,
+                coactivations: count,
+                contributions,
+                has_extra_fields: more,
+                ..
+            } = edge;
+            let (kind, voice) = (self.intern_kind(edge.kind), voice as u32);
+            self.edge_statements.push(EdgeStatement {
+                from,
+                to,
+                kind,
+                input: voice,
+                weight,
+                coactivations: count,
+                contributions,
+                has_extra_fields: more,
+                value,
+            });
         }
     }
 
     /// The number of a type of edges.
-    fn kind(&mut self, kind: Cow<'j, str>) -> u32 {
-        *self.numbers.entry(kind).or_insert_with_key(|kind| {
+    fn intern_kind(&mut self, kind: Cow<'j, str>) -> u32 {
+        *self.kind_numbers.entry(kind).or_insert_with_key(|kind| {
             self.kinds.push(kind.clone());
             (self.kinds.len() - 1) as u32
         })
     }
 
     /// All that was said of a node, the last first.
-    fn statements_of(&self, at: usize) -> impl Iterator<Item = &Statement<'j>> {
-        let mut next = Some(self.states[at].last);
+    fn statements_of(&self, at: usize) -> impl Iterator<Item = &NodeStatement<'j>> {
+        let mut next = Some(self.states[at].last_statement);
         std::iter::from_fn(move || {
             let this = next?;
-            let one = &self.statements[this as usize];
-            next = Some(one.before).filter(|before| *before != this);
+            let one = &self.node_statements[this as usize];
+            next = Some(one.previous).filter(|before| *before != this);
             Some(one)
         })
     }
 
-    fn finish(mut self) -> Merged {
-        let named = self.name();
+    fn finish(mut self) -> MergedGraph {
+        let named = self.assign_ids();
         let types = std::mem::take(&mut self.types).into_iter().map(Cow::into_owned).collect();
-        let graph = CanonicalGraph { nodes: self.said.len(), types, ..CanonicalGraph::default() };
-        let mut merged = Merged { graph, ..Merged::default() };
-        self.set_aside(&named.ids, &mut merged);
-        let contradicts = self.kind(Cow::Borrowed("contradicts"));
-        self.tell_contradictions(&named, contradicts, &mut merged);
-        let mut writer = Writer::new(&self, &named);
+        let graph = CanonicalGraph {
+            node_count: self.keys.len(),
+            node_types: types,
+            ..CanonicalGraph::default()
+        };
+        let mut merged = MergedGraph { graph, ..MergedGraph::default() };
+        self.mark_superseded(&named.ids, &mut merged);
+        let contradicts = self.intern_kind(Cow::Borrowed("contradicts"));
+        self.collect_contradictions(&named, contradicts, &mut merged);
+        let mut writer = MergedGraphWriter::new(&self, &named);
         writer.text.push_str("{\"edges\":[");
-        merged.graph.edges = self.write_edges(contradicts, &mut writer);
+        merged.graph.edge_count = self.write_edges(contradicts, &mut writer);
         let _ = write!(writer.text, "],\"format\":{}", quoted(GRAPH_FORMAT));
-        if !self.loose.is_empty() {
-            let loose: Vec<&str> = self.loose.iter().map(String::as_str).collect();
+        if !self.dangling_edges.is_empty() {
+            let loose: Vec<&str> = self.dangling_edges.iter().map(String::as_str).collect();
             let _ = write!(writer.text, ",\"loose\":[{}]", loose.join(","));
         }
         writer.text.push_str(",\"nodes\":[");
@@ -375,7 +416,7 @@ impl<'v, 'j> Merger<'v, 'j> {
             if place > 0 {
                 writer.text.push(',');
             }
-            writer.node(at as usize);
+            writer.write_node(at as usize);
         }
         writer.text.push_str("],\"sources\":{");
         for (place, (source, label)) in self.sources.iter().enumerate() {
@@ -383,73 +424,82 @@ impl<'v, 'j> Merger<'v, 'j> {
             let _ = write!(writer.text, "{comma}{}:{}", quoted(source), quoted(label));
         }
         writer.text.push_str("}}");
-        merged.graph.text = writer.text;
-        self.tell_nodes(&named, &mut merged);
+        merged.graph.json = writer.text;
+        self.collect_node_changes(&named, &mut merged);
         merged
     }
 
     /// The id of every node: one of those that share an id keeps it, the others have it with a part of their hash.
-    fn name(&self) -> Named<'j> {
-        let mut ids: Vec<Cow<'j, str>> = self.said.iter().map(|(id, ..)| id.clone()).collect();
-        let by_id = self.sorted(|at| &self.said[at].0);
+    fn assign_ids(&self) -> AssignedNodeIds<'j> {
+        let mut ids: Vec<Cow<'j, str>> = self.keys.iter().map(|(id, ..)| id.clone()).collect();
+        let by_id = self.sorted_by_text(|at| &self.keys[at].0);
         let mut variants = Vec::new();
-        for group in by_id.chunk_by(|a, b| self.said[*a as usize].0 == self.said[*b as usize].0) {
+        for group in by_id.chunk_by(|a, b| self.keys[*a as usize].0 == self.keys[*b as usize].0) {
             if let [_, _, ..] = group {
                 let mut group = group.to_vec();
-                group.sort_by(|a, b| self.rank(*b).cmp(&self.rank(*a)));
+                group.sort_by(|a, b| self.id_priority(*b).cmp(&self.id_priority(*a)));
                 for &at in &group[1..] {
-                    let (id, kind, content) = &self.said[at as usize];
+                    let (id, kind, content) = &self.keys[at as usize];
                     ids[at as usize] = format!("{id}~{}", short_hash(kind, content)).into();
                     variants.push((group[0], at));
                 }
             }
         }
-        let order = if variants.is_empty() { by_id } else { self.sorted(|at| &ids[at]) };
-        Named { ids, order, variants }
+        let order = if variants.is_empty() { by_id } else { self.sorted_by_text(|at| &ids[at]) };
+        AssignedNodeIds { ids, order, variants }
     }
 
     /// The nodes in the order of a text of theirs; of equals, by what they say.
-    fn sorted<'t>(&'t self, text: impl Fn(usize) -> &'t str) -> Vec<u32> {
+    fn sorted_by_text<'t>(&'t self, text: impl Fn(usize) -> &'t str) -> Vec<u32> {
         let mut all: Vec<(u64, &str, u32)> =
-            (0..self.said.len()).map(|at| (beginning(text(at)), text(at), at as u32)).collect();
+            (0..self.keys.len()).map(|at| (prefix_as_u64(text(at)), text(at), at as u32)).collect();
         all.sort_by(|a, b| {
-            let same = || self.said[a.2 as usize].cmp(&self.said[b.2 as usize]);
+            let same = || self.keys[a.2 as usize].cmp(&self.keys[b.2 as usize]);
             a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)).then_with(same)
         });
         all.into_iter().map(|(_, _, at)| at).collect()
     }
 
     /// Which of several nodes keeps the id: the more active, the more certain, then by what it says.
-    fn rank(&self, at: u32) -> (u64, u64, &str, &str) {
-        let ((_, kind, content), state) = (&self.said[at as usize], &self.states[at as usize]);
+    fn id_priority(&self, at: u32) -> (u64, u64, &str, &str) {
+        let ((_, kind, content), state) = (&self.keys[at as usize], &self.states[at as usize]);
         // Both lie between 0 and 1, where the bits of a number have the order of the number.
-        (state.activation.max(0.0).to_bits(), state.confidence.unwrap_or(0.0).max(0.0).to_bits(), kind, content)
+        (
+            state.activation.max(0.0).to_bits(),
+            state.confidence.unwrap_or(0.0).max(0.0).to_bits(),
+            kind,
+            content,
+        )
     }
 
     /// The edges of a type that lead from one node to another.
-    fn between<'m>(&'m self, kind: &'m str) -> impl Iterator<Item = (u32, u32)> + 'm {
-        let number = self.numbers.get(kind).copied();
-        let claims = self.claims.iter().filter(move |claim| Some(claim.kind) == number && claim.from != claim.to);
+    fn edges_of_kind<'m>(&'m self, kind: &'m str) -> impl Iterator<Item = (u32, u32)> + 'm {
+        let number = self.kind_numbers.get(kind).copied();
+        let claims = self
+            .edge_statements
+            .iter()
+            .filter(move |claim| Some(claim.kind) == number && claim.from != claim.to);
         claims.map(|claim| (claim.from, claim.to))
     }
 
     /// What was superseded is kept, and no longer active.
-    fn set_aside(&mut self, ids: &[Cow<'j, str>], merged: &mut Merged) {
-        let mut by_id: Map<&str, Vec<u32>> = Map::default();
-        if self.replaces.values().any(|replaces| !replaces.elsewhere.is_empty()) {
-            for (at, (id, ..)) in self.said.iter().enumerate() {
+    fn mark_superseded(&mut self, ids: &[Cow<'j, str>], merged: &mut MergedGraph) {
+        let mut by_id: FastMap<&str, Vec<u32>> = FastMap::default();
+        if self.supersedes.values().any(|replaces| !replaces.external_ids.is_empty()) {
+            for (at, (id, ..)) in self.keys.iter().enumerate() {
                 by_id.entry(id).or_default().push(at as u32);
             }
         }
         let mut pairs: BTreeSet<(u32, u32)> = BTreeSet::new();
-        for (at, replaces) in &self.replaces {
-            let found = replaces.elsewhere.iter().filter_map(|id| by_id.get(&**id)).flatten();
-            let old = replaces.here.iter().chain(found).filter(|old| *old != at);
+        for (at, replaces) in &self.supersedes {
+            let found = replaces.external_ids.iter().filter_map(|id| by_id.get(&**id)).flatten();
+            let old = replaces.local.iter().chain(found).filter(|old| *old != at);
             pairs.extend(old.map(|old| (*old, *at)));
         }
-        let by_edge: BTreeSet<(u32, u32)> = self.between("supersedes").map(|(new, old)| (old, new)).collect();
+        let by_edge: BTreeSet<(u32, u32)> =
+            self.edges_of_kind("supersedes").map(|(new, old)| (old, new)).collect();
         for (old, new) in &pairs {
-            self.replaces.entry(*new).or_default().here.insert(*old);
+            self.supersedes.entry(*new).or_default().local.insert(*old);
         }
         for (old, new) in pairs.union(&by_edge) {
             self.states[*old as usize].superseded = true;
@@ -460,23 +510,37 @@ impl<'v, 'j> Merger<'v, 'j> {
     }
 
     /// Nodes that share an id contradict the one that kept it, and others contradict each other by what is said.
-    fn tell_contradictions(&self, named: &Named<'j>, contradicts: u32, merged: &mut Merged) {
-        let told: BTreeSet<(u32, u32)> = self.between(&self.kinds[contradicts as usize]).collect();
+    fn collect_contradictions(
+        &self,
+        named: &AssignedNodeIds<'j>,
+        contradicts: u32,
+        merged: &mut MergedGraph,
+    ) {
+        let told: BTreeSet<(u32, u32)> =
+            self.edges_of_kind(&self.kinds[contradicts as usize]).collect();
         let tell = |from: u32, to: u32, same_id: bool| {
             let id = |at: u32| named.ids[at as usize].clone().into_owned();
-            let content = |at: u32| self.said[at as usize].2.clone().into_owned();
-            Contradiction { from: id(from), from_content: content(from), to: id(to), to_content: content(to), same_id }
+            let content = |at: u32| self.keys[at as usize].2.clone().into_owned();
+            Contradiction {
+                from: id(from),
+                from_content: content(from),
+                to: id(to),
+                to_content: content(to),
+                same_id,
+            }
         };
-        merged.contradictions.extend(named.variants.iter().map(|(kept, other)| tell(*kept, *other, true)));
+        merged
+            .contradictions
+            .extend(named.variants.iter().map(|(kept, other)| tell(*kept, *other, true)));
         merged.contradictions.extend(told.iter().map(|(from, to)| tell(*from, *to, false)));
         merged.contradictions.sort_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
     }
 
     /// Writes the edges in the order of their two ids and their types, and tells how many there are.
-    fn write_edges(&self, contradicts: u32, writer: &mut Writer<'_, 'j>) -> usize {
+    fn write_edges(&self, contradicts: u32, writer: &mut MergedGraphWriter<'_, 'j>) -> usize {
         const DERIVED: u32 = u32::MAX;
-        let named = writer.named;
-        let mut rank = vec![0u32; self.said.len()];
+        let named = writer.assigned_ids;
+        let mut rank = vec![0u32; self.keys.len()];
         named.order.iter().enumerate().for_each(|(place, at)| rank[*at as usize] = place as u32);
         let mut kinds: Vec<u32> = (0..self.kinds.len() as u32).collect();
         kinds.sort_by_key(|kind| &self.kinds[*kind as usize]);
@@ -486,12 +550,18 @@ impl<'v, 'j> Merger<'v, 'j> {
             let ends = u64::from(rank[from as usize]) << 32 | u64::from(rank[to as usize]);
             (ends, kind_rank[kind as usize])
         };
-        let said = self.claims.iter().enumerate().map(|(at, one)| (key(one.from, one.to, one.kind), at as u32));
+        let said = self
+            .edge_statements
+            .iter()
+            .enumerate()
+            .map(|(at, one)| (key(one.from, one.to, one.kind), at as u32));
         // What somebody says needs no derivation, and stands before it.
-        let derived = named.variants.iter().map(|(kept, other)| (key(*kept, *other, contradicts), DERIVED));
+        let derived =
+            named.variants.iter().map(|(kept, other)| (key(*kept, *other, contradicts), DERIVED));
         let mut edges: Vec<((u64, u32), u32)> = said.chain(derived).collect();
         edges.sort_unstable();
-        let quoted: Vec<String> = kinds.iter().map(|kind| quoted(&self.kinds[*kind as usize])).collect();
+        let quoted: Vec<String> =
+            kinds.iter().map(|kind| quoted(&self.kinds[*kind as usize])).collect();
         let (mut count, mut claims) = (0, Vec::new());
         for same in edges.chunk_by(|a, b| a.0 == b.0) {
             if count > 0 {
@@ -499,42 +569,48 @@ impl<'v, 'j> Merger<'v, 'j> {
             }
             count += 1;
             claims.clear();
-            claims.extend(same.iter().filter_map(|(_, at)| self.claims.get(*at as usize)));
+            claims.extend(same.iter().filter_map(|(_, at)| self.edge_statements.get(*at as usize)));
             let ((ends, kind), _) = same[0];
             let kind = &quoted[kind as usize];
-            writer.edge(&Edge { from: (ends >> 32) as u32, to: ends as u32, kind, claims: &claims });
+            writer.write_edge(&MergedEdge {
+                from: (ends >> 32) as u32,
+                to: ends as u32,
+                kind,
+                statements: &claims,
+            });
         }
         count
     }
 
     /// Which nodes several packages have, and what the others bring to the first.
-    fn tell_nodes(&self, named: &Named<'j>, merged: &mut Merged) {
+    fn collect_node_changes(&self, named: &AssignedNodeIds<'j>, merged: &mut MergedGraph) {
         for &at in &named.order {
             let (at, id) = (at as usize, || named.ids[at as usize].clone().into_owned());
             let state = &self.states[at];
             if state.shared {
                 merged.shared.push(id());
             }
-            if state.voice != 0 {
+            if state.first_input != 0 {
                 merged.added.push(id());
-            } else if state.shared && self.says_more(at) {
+            } else if state.shared && self.others_add_information(at) {
                 merged.updated.push(id());
             }
         }
     }
 
     /// Whether others say more of a node than the first package does.
-    fn says_more(&self, at: usize) -> bool {
-        if self.states[at].settled {
+    fn others_add_information(&self, at: usize) -> bool {
+        if self.states[at].verbatim {
             return false;
         }
         let (mut activation, mut confidence) = (0.0f64, None);
-        let (mut own, mut all) = (Fields::new(), Fields::new());
+        let (mut own, mut all) = (MergeFields::new(), MergeFields::new());
         for one in self.statements_of(at) {
-            gather_node(&mut all, one.value);
-            if let (0, Some(node)) = (one.voice, NodeParts::of(one.value)) {
-                (activation, confidence) = (activation.max(node.activation), greater(confidence, node.confidence));
-                gather_node(&mut own, one.value);
+            collect_node_fields(&mut all, one.value);
+            if let (0, Some(node)) = (one.input, NodeParts::of(one.value)) {
+                (activation, confidence) =
+                    (activation.max(node.activation), max_option(confidence, node.confidence));
+                collect_node_fields(&mut own, one.value);
             }
         }
         own.sort_unstable();
@@ -545,23 +621,23 @@ impl<'v, 'j> Merger<'v, 'j> {
 }
 
 /// Whether two merged nodes say the same, whatever ids they have, and whether or not others took their places.
-pub(super) fn says_the_same(one: Value<'_>, other: Value<'_>) -> bool {
+pub(super) fn nodes_equal_ignoring_ids(one: JsonValue<'_>, other: JsonValue<'_>) -> bool {
     let parts = |value| NodeParts::of(value).map(|node| (node.activation, node.confidence));
     let fields = |value| {
-        let mut fields = Fields::new();
-        gather_node(&mut fields, value);
+        let mut fields = MergeFields::new();
+        collect_node_fields(&mut fields, value);
         fields
     };
     one.raw() == other.raw() || parts(one) == parts(other) && fields(one) == fields(other)
 }
 
 /// The greater of two, where there are two.
-fn greater(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+fn max_option(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.zip(other).map(|(one, other)| one.max(other)).or(one).or(other)
 }
 
 /// The first bytes of a text as a number: most texts are told apart by it.
-fn beginning(text: &str) -> u64 {
+fn prefix_as_u64(text: &str) -> u64 {
     let mut bytes = [0; 8];
     let length = text.len().min(8);
     bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
@@ -569,7 +645,7 @@ fn beginning(text: &str) -> u64 {
 }
 
 /// The id of a node that says what it is.
-fn said_id(kind: &str, content: &str) -> String {
+fn content_id(kind: &str, content: &str) -> String {
     format!("{kind}-{}", short_hash(kind, content))
 }
 

@@ -3,92 +3,107 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::parts::{Fields, finite, gather_edge, gather_node};
-use super::{Claim, Merger, Named};
-use sp_formats::json::{push_number, quote, quoted};
+use super::parts::{MergeFields, collect_edge_fields, collect_node_fields, finite_number};
+use super::{AssignedNodeIds, EdgeStatement, GraphMerger};
+use sp_formats::json::{push_number, push_quoted, quoted};
 
 /// A value that is about to be written.
-enum Piece<'m> {
+enum MergedValue<'m> {
     /// As it is.
     Json(&'m str),
     /// In quotes.
     Text(&'m str),
     Number(f64),
-    Contributions(&'m Contributions<'m>),
-    Made(String),
+    Contributions(&'m EdgeContributions<'m>),
+    OwnedJson(String),
 }
 
-impl Piece<'_> {
+impl MergedValue<'_> {
     fn write(&self, text: &mut String) {
         match self {
             Self::Json(json) => text.push_str(json),
-            Self::Text(plain) => quote(plain, text),
+            Self::Text(plain) => push_quoted(plain, text),
             Self::Number(number) => push_number(*number, text),
             Self::Contributions(said) => write_contributions(said, text),
-            Self::Made(json) => text.push_str(json),
+            Self::OwnedJson(json) => text.push_str(json),
         }
     }
 }
 
 /// Members, in the order of their keys.
-type Members<'m> = Vec<(&'m str, Piece<'m>)>;
+type MergedMembers<'m> = Vec<(&'m str, MergedValue<'m>)>;
 
 /// What the sources of an edge say of it: weight, and how often its ends were used together.
-type Contributions<'m> = Vec<(Cow<'m, str>, f64, f64)>;
+type EdgeContributions<'m> = Vec<(Cow<'m, str>, f64, f64)>;
 
 /// An edge of the merged graph; its two nodes are counted in the order of their ids.
-pub(super) struct Edge<'m, 'j> {
+pub(super) struct MergedEdge<'m, 'j> {
     pub from: u32,
     pub to: u32,
     /// Its type, in quotes.
     pub kind: &'m str,
     /// Those who say it, in the order in which they were heard; nobody says what was derived.
-    pub claims: &'m [&'m Claim<'j>],
+    pub statements: &'m [&'m EdgeStatement<'j>],
 }
 
 /// Writes nodes and edges, with memory that is used again for each.
-pub(super) struct Writer<'m, 'j> {
-    merger: &'m Merger<'m, 'j>,
-    pub named: &'m Named<'j>,
+pub(super) struct MergedGraphWriter<'m, 'j> {
+    merger: &'m GraphMerger<'m, 'j>,
+    pub assigned_ids: &'m AssignedNodeIds<'j>,
     pub text: String,
-    fields: Fields<'j>,
-    said: Contributions<'m>,
+    fields: MergeFields<'j>,
+    contributions: EdgeContributions<'m>,
     /// The ids in quotes, in their order: edges name them more often than nodes do.
-    quoted: String,
-    ends: Vec<usize>,
+    quoted_ids: String,
+    quoted_id_ends: Vec<usize>,
 }
 
-impl<'m, 'j: 'm> Writer<'m, 'j> {
-    pub(super) fn new(merger: &'m Merger<'m, 'j>, named: &'m Named<'j>) -> Self {
+impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
+    pub(super) fn new(
+        merger: &'m GraphMerger<'m, 'j>,
+        assigned_ids: &'m AssignedNodeIds<'j>,
+    ) -> Self {
         // Room that is not used costs nothing, and room that grows is copied.
-        let room: usize = merger.voices.iter().map(|voice| voice.content.raw().len()).sum();
-        let (mut quoted, mut ends) = (String::new(), vec![0]);
-        for at in &named.order {
-            quote(&named.ids[*at as usize], &mut quoted);
-            ends.push(quoted.len());
+        let room: usize = merger.inputs.iter().map(|voice| voice.content.raw().len()).sum();
+        let (mut quoted_ids, mut quoted_id_ends) = (String::new(), vec![0]);
+        for at in &assigned_ids.order {
+            push_quoted(&assigned_ids.ids[*at as usize], &mut quoted_ids);
+            quoted_id_ends.push(quoted_ids.len());
         }
-        let (text, fields, said) = (String::with_capacity(room * 2), Fields::new(), Vec::new());
-        Self { merger, named, text, fields, said, quoted, ends }
+        let (text, fields, contributions) =
+            (String::with_capacity(room * 2), MergeFields::new(), Vec::new());
+        Self { merger, assigned_ids, text, fields, contributions, quoted_ids, quoted_id_ends }
     }
 
-    pub(super) fn edge(&mut self, edge: &Edge<'_, 'j>) {
-        let Self { text, fields, said, quoted, ends, .. } = self;
+    pub(super) fn write_edge(&mut self, edge: &MergedEdge<'_, 'j>) {
+        let Self {
+            text,
+            fields,
+            contributions: said,
+            quoted_ids: quoted,
+            quoted_id_ends: ends,
+            ..
+        } = self;
         let id = |rank: u32| &quoted[ends[rank as usize]..ends[rank as usize + 1]];
-        let ends =
-            [("from", Piece::Json(id(edge.from))), ("to", Piece::Json(id(edge.to))), ("type", Piece::Json(edge.kind))];
-        let mut members: Members<'_> = Vec::with_capacity(7);
-        if edge.claims.is_empty() {
-            members.push(("derived", Piece::Json("true")));
+        let ends = [
+            ("from", MergedValue::Json(id(edge.from))),
+            ("to", MergedValue::Json(id(edge.to))),
+            ("type", MergedValue::Json(edge.kind)),
+        ];
+        let mut members: MergedMembers<'_> = Vec::with_capacity(7);
+        if edge.statements.is_empty() {
+            members.push(("derived", MergedValue::Json("true")));
             members.extend(ends);
-            members.push(("weight", Piece::Number(1.0)));
+            members.push(("weight", MergedValue::Number(1.0)));
             return write_object(&members, &[], text);
         }
-        self.merger.contributions(edge.claims, said);
+        self.merger.collect_contributions(edge.statements, said);
         #[expect(clippy::cast_precision_loss, reason = "nobody merges 2^52 packages")]
         let count = said.len() as f64;
-        let (weights, counts) = said.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.1, sum.1 + one.2));
+        let (weights, counts) =
+            said.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.1, sum.1 + one.2));
         let [from, to, kind] = [id(edge.from), id(edge.to), edge.kind];
-        if !edge.claims.iter().any(|claim| claim.more) {
+        if !edge.statements.iter().any(|claim| claim.has_extra_fields) {
             text.push('{');
             if counts != 0.0 {
                 text.push_str("\"coactivations\":");
@@ -104,77 +119,94 @@ impl<'m, 'j: 'm> Writer<'m, 'j> {
             return text.push('}');
         }
         fields.clear();
-        edge.claims.iter().filter(|claim| claim.more).for_each(|claim| gather_edge(fields, claim.value));
-        let (fields, also) = settled(fields);
-        members.extend(also.map(|also| ("also", Piece::Made(also))));
+        edge.statements
+            .iter()
+            .filter(|claim| claim.has_extra_fields)
+            .for_each(|claim| collect_edge_fields(fields, claim.value));
+        let (fields, also) = resolve_fields(fields);
+        members.extend(also.map(|also| ("also", MergedValue::OwnedJson(also))));
         if counts != 0.0 {
-            members.push(("coactivations", Piece::Number(counts)));
+            members.push(("coactivations", MergedValue::Number(counts)));
         }
-        members.push(("contributions", Piece::Contributions(said)));
+        members.push(("contributions", MergedValue::Contributions(said)));
         members.extend(ends);
-        members.push(("weight", Piece::Number(weights / count)));
+        members.push(("weight", MergedValue::Number(weights / count)));
         write_object(&members, &fields, text);
     }
 
-    pub(super) fn node(&mut self, at: usize) {
-        let (merger, ids) = (self.merger, &self.named.ids);
-        let ((id, kind, content), state) = (&merger.said[at], &merger.states[at]);
-        if state.settled && !state.superseded && ids[at] == *id {
-            return self.text.push_str(merger.statements[state.last as usize].value.raw());
+    pub(super) fn write_node(&mut self, at: usize) {
+        let (merger, ids) = (self.merger, &self.assigned_ids.ids);
+        let ((id, kind, content), state) = (&merger.keys[at], &merger.states[at]);
+        if state.verbatim && !state.superseded && ids[at] == *id {
+            return self
+                .text
+                .push_str(merger.node_statements[state.last_statement as usize].value.raw());
         }
         self.fields.clear();
-        merger.statements_of(at).for_each(|one| gather_node(&mut self.fields, one.value));
-        let (fields, also) = settled(&mut self.fields);
-        let mut members: Members<'_> = Vec::with_capacity(10);
+        merger.statements_of(at).for_each(|one| collect_node_fields(&mut self.fields, one.value));
+        let (fields, also) = resolve_fields(&mut self.fields);
+        let mut members: MergedMembers<'_> = Vec::with_capacity(10);
         let now = if state.superseded { 0.0 } else { state.activation };
-        members.push(("activation", Piece::Number(now)));
+        members.push(("activation", MergedValue::Number(now)));
         if state.superseded && state.activation > 0.0 {
-            members.push(("active_before", Piece::Number(state.activation)));
+            members.push(("active_before", MergedValue::Number(state.activation)));
         }
-        members.extend(also.map(|also| ("also", Piece::Made(also))));
-        members.extend(state.confidence.map(|confidence| ("confidence", Piece::Number(confidence))));
-        members.push(("content", Piece::Text(content)));
-        members.push(("id", Piece::Text(&ids[at])));
-        if let Some(replaces) = merger.replaces.get(&(at as u32)) {
-            let mut old: Vec<&str> = replaces.here.iter().map(|old| &*ids[*old as usize]).collect();
+        members.extend(also.map(|also| ("also", MergedValue::OwnedJson(also))));
+        members.extend(
+            state.confidence.map(|confidence| ("confidence", MergedValue::Number(confidence))),
+        );
+        members.push(("content", MergedValue::Text(content)));
+        members.push(("id", MergedValue::Text(&ids[at])));
+        if let Some(replaces) = merger.supersedes.get(&(at as u32)) {
+            let mut old: Vec<&str> =
+                replaces.local.iter().map(|old| &*ids[*old as usize]).collect();
             old.sort_unstable();
             match old.as_slice() {
                 [] => {}
-                [one] => members.push(("supersedes", Piece::Text(one))),
-                many => members.push(("supersedes", Piece::Made(list(many.iter().copied())))),
+                [one] => members.push(("supersedes", MergedValue::Text(one))),
+                many => members.push((
+                    "supersedes",
+                    MergedValue::OwnedJson(json_text_list(many.iter().copied())),
+                )),
             }
-            if !replaces.elsewhere.is_empty() {
-                let elsewhere = list(replaces.elsewhere.iter().map(|id| &**id));
-                members.push(("supersedes_elsewhere", Piece::Made(elsewhere)));
+            if !replaces.external_ids.is_empty() {
+                let elsewhere = json_text_list(replaces.external_ids.iter().map(|id| &**id));
+                members.push(("supersedes_elsewhere", MergedValue::OwnedJson(elsewhere)));
             }
         }
-        members.push(("type", Piece::Text(kind)));
+        members.push(("type", MergedValue::Text(kind)));
         if ids[at] != *id {
-            members.push(("variant_of", Piece::Text(id)));
+            members.push(("variant_of", MergedValue::Text(id)));
         }
         write_object(&members, &fields, &mut self.text);
     }
 }
 
-impl<'j> Merger<'_, 'j> {
+impl<'j> GraphMerger<'_, 'j> {
     /// What the sources of an edge say, in the order of the sources, so that their sum is the same
     /// whoever was heard first.
-    fn contributions<'m>(&'m self, claims: &[&Claim<'j>], said: &mut Contributions<'m>)
-    where
+    fn collect_contributions<'m>(
+        &'m self,
+        claims: &[&EdgeStatement<'j>],
+        said: &mut EdgeContributions<'m>,
+    ) where
         'j: 'm,
     {
         said.clear();
         for claim in claims {
             match claim.contributions {
                 None => {
-                    let source = &self.voices[claim.voice as usize].source;
-                    said.push((Cow::Borrowed(source), claim.weight, claim.count));
+                    let source = &self.inputs[claim.input as usize].source;
+                    said.push((Cow::Borrowed(source), claim.weight, claim.coactivations));
                 }
-                Some(contributions) => said.extend(contributions.members().map(|(source, pair)| {
-                    let mut pair = pair.items();
-                    let mut next = |default: f64| pair.next().and_then(finite).unwrap_or(default);
-                    (source.text().unwrap_or_default(), next(1.0), next(0.0))
-                })),
+                Some(contributions) => {
+                    said.extend(contributions.members().map(|(source, pair)| {
+                        let mut pair = pair.items();
+                        let mut next =
+                            |default: f64| pair.next().and_then(finite_number).unwrap_or(default);
+                        (source.text().unwrap_or_default(), next(1.0), next(0.0))
+                    }))
+                }
             }
         }
         said.sort_by(|a, b| a.0.cmp(&b.0));
@@ -188,12 +220,12 @@ impl<'j> Merger<'_, 'j> {
     }
 }
 
-fn write_contributions(said: &Contributions<'_>, text: &mut String) {
+fn write_contributions(said: &EdgeContributions<'_>, text: &mut String) {
     let mut separator = '{';
     for (source, weight, count) in said {
         text.push(separator);
         separator = ',';
-        quote(source, text);
+        push_quoted(source, text);
         text.push_str(":[");
         push_number(*weight, text);
         text.push(',');
@@ -204,7 +236,9 @@ fn write_contributions(said: &Contributions<'_>, text: &mut String) {
 }
 
 /// Of every field the greatest value, in the order of the keys, and what else was said aside.
-fn settled<'f>(fields: &'f mut Fields<'_>) -> (Vec<(&'f str, &'f str)>, Option<String>) {
+fn resolve_fields<'f>(
+    fields: &'f mut MergeFields<'_>,
+) -> (Vec<(&'f str, &'f str)>, Option<String>) {
     if !fields.is_sorted() {
         fields.sort_unstable();
     }
@@ -225,12 +259,12 @@ fn settled<'f>(fields: &'f mut Fields<'_>) -> (Vec<(&'f str, &'f str)>, Option<S
 }
 
 /// Texts as a list in JSON.
-fn list<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+fn json_text_list<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     format!("[{}]", texts.map(quoted).collect::<Vec<_>>().join(","))
 }
 
 /// Writes an object of members and fields; both are in the order of their keys, and share none.
-fn write_object(members: &Members<'_>, fields: &[(&str, &str)], text: &mut String) {
+fn write_object(members: &MergedMembers<'_>, fields: &[(&str, &str)], text: &mut String) {
     let (mut members, mut fields) = (members.iter().peekable(), fields.iter().peekable());
     let mut separator = '{';
     loop {
@@ -243,7 +277,10 @@ fn write_object(members: &Members<'_>, fields: &[(&str, &str)], text: &mut Strin
         text.push(separator);
         separator = ',';
         if field_first {
-            fields.next().into_iter().for_each(|(key, value)| write_member(key, &Piece::Json(value), text));
+            fields
+                .next()
+                .into_iter()
+                .for_each(|(key, value)| write_member(key, &MergedValue::Json(value), text));
         } else {
             members.next().into_iter().for_each(|(key, value)| write_member(key, value, text));
         }
@@ -251,8 +288,8 @@ fn write_object(members: &Members<'_>, fields: &[(&str, &str)], text: &mut Strin
     text.push('}');
 }
 
-fn write_member(key: &str, value: &Piece<'_>, text: &mut String) {
-    quote(key, text);
+fn write_member(key: &str, value: &MergedValue<'_>, text: &mut String) {
+    push_quoted(key, text);
     text.push(':');
     value.write(text);
 }

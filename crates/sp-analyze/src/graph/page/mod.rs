@@ -13,31 +13,35 @@ use serde::Serialize;
 use sp_tree::Digest;
 
 use super::activation_at;
-use super::select::is_superseded;
-use sp_formats::json::Value;
-use sp_formats::package::{Graph, Node};
+use super::select::superseded_nodes;
+use sp_formats::json::JsonValue;
+use sp_formats::package::{Graph, GraphNode};
 use sp_formats::printable::{printable, printable_text};
 
 const HTML: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str =
-    concat!(include_str!("graph.js"), include_str!("layout.js"), include_str!("view.js"), include_str!("page.js"));
+const SCRIPT: &str = concat!(
+    include_str!("graph.js"),
+    include_str!("layout.js"),
+    include_str!("view.js"),
+    include_str!("page.js")
+);
 
 /// The graph as a page, with each node as active as it is at a time.
-pub fn page(graph: &Graph<'_>, title: &str, at: Timestamp) -> String {
+pub fn render_page(graph: &Graph<'_>, title: &str, at: Timestamp) -> String {
     let title = printable(title);
-    filled(&|part| match part {
-        "policy" => policy(),
-        "title" => in_html(&title),
+    fill_template(&|part| match part {
+        "policy" => content_security_policy(),
+        "title" => escape_html(&title),
         "style" => STYLE.into(),
         "script" => SCRIPT.into(),
-        "data" => in_script(&Drawn::of(graph, &title, at)),
+        "data" => to_script_json(&GraphPageData::of(graph, &title, at)),
         _ => String::new(),
     })
 }
 
 /// The page with each `{{part}}` put in; what is put in is not looked at again.
-fn filled(part: &dyn Fn(&str) -> String) -> String {
+fn fill_template(part: &dyn Fn(&str) -> String) -> String {
     let mut pieces = HTML.split("{{");
     let mut page = String::from(pieces.next().unwrap_or_default());
     for piece in pieces {
@@ -49,8 +53,10 @@ fn filled(part: &dyn Fn(&str) -> String) -> String {
 }
 
 /// Nothing is fetched, and nothing runs or styles but what is named here by its hash.
-fn policy() -> String {
-    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Digest::of(text.as_bytes()).as_bytes()));
+fn content_security_policy() -> String {
+    let hash = |text: &str| {
+        format!("'sha256-{}'", STANDARD.encode(Digest::of(text.as_bytes()).as_bytes()))
+    };
     format!(
         "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
         hash(SCRIPT),
@@ -59,12 +65,12 @@ fn policy() -> String {
 }
 
 /// A text that is no markup, in an element or in an attribute.
-pub(super) fn in_html(text: &str) -> String {
+pub(super) fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// JSON in which nothing can end the element that it stands in, or a line of a script.
-fn in_script(value: &impl Serialize) -> String {
+fn to_script_json(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).unwrap_or_else(|_| "null".into());
     let mut safe = String::with_capacity(json.len() + json.len() / 16);
     for c in json.chars() {
@@ -82,17 +88,17 @@ fn in_script(value: &impl Serialize) -> String {
 
 /// What the page's script reads.
 #[derive(Serialize)]
-struct Drawn<'a> {
+struct GraphPageData<'a> {
     title: &'a str,
     /// When nodes are as active as it says.
     at: String,
-    nodes: Vec<DrawnNode<'a>>,
+    nodes: Vec<GraphPageNode<'a>>,
     /// From which place among the nodes, to which, and what it says.
     edges: Vec<(usize, usize, Cow<'a, str>)>,
 }
 
 #[derive(Serialize)]
-struct DrawnNode<'a> {
+struct GraphPageNode<'a> {
     id: Cow<'a, str>,
     #[serde(rename = "type")]
     kind: Cow<'a, str>,
@@ -108,26 +114,36 @@ struct DrawnNode<'a> {
     superseded: bool,
 }
 
-impl<'a> Drawn<'a> {
+impl<'a> GraphPageData<'a> {
     fn of(graph: &'a Graph<'_>, title: &'a str, at: Timestamp) -> Self {
-        let places: HashMap<&str, usize> = graph.nodes.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();
-        let mut nodes: Vec<_> = graph.nodes.iter().map(|node| DrawnNode::of(node, at)).collect();
-        for (node, is_old) in nodes.iter_mut().zip(is_superseded(graph)) {
+        let places: HashMap<&str, usize> =
+            graph.nodes.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();
+        let mut nodes: Vec<_> =
+            graph.nodes.iter().map(|node| GraphPageNode::of(node, at)).collect();
+        for (node, is_old) in nodes.iter_mut().zip(superseded_nodes(graph)) {
             node.superseded = is_old;
         }
-        let edges = graph
-            .edges
-            .iter()
-            .filter_map(|edge| Some((*places.get(&*edge.from)?, *places.get(&*edge.to)?, printable(&edge.kind))));
-        Self { title, at: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(), nodes, edges: edges.collect() }
+        let edges = graph.edges.iter().filter_map(|edge| {
+            Some((*places.get(&*edge.from)?, *places.get(&*edge.to)?, printable(&edge.kind)))
+        });
+        Self {
+            title,
+            at: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            nodes,
+            edges: edges.collect(),
+        }
     }
 }
 
-impl<'a> DrawnNode<'a> {
-    fn of(node: &'a Node<'_>, at: Timestamp) -> Self {
-        let number = |key: &str| node.value.get(key).and_then(Value::number).filter(|number| number.is_finite());
-        let text = |key: &str| node.value.get(key).and_then(Value::text).map(|text| printable(&text).into_owned());
-        let whole = |key: &str| node.value.get(key).and_then(Value::whole);
+impl<'a> GraphPageNode<'a> {
+    fn of(node: &'a GraphNode<'_>, at: Timestamp) -> Self {
+        let number = |key: &str| {
+            node.value.get(key).and_then(JsonValue::as_f64).filter(|number| number.is_finite())
+        };
+        let text = |key: &str| {
+            node.value.get(key).and_then(JsonValue::text).map(|text| printable(&text).into_owned())
+        };
+        let whole = |key: &str| node.value.get(key).and_then(JsonValue::as_u64);
         Self {
             id: printable(&node.id),
             kind: printable(&node.kind),
@@ -146,14 +162,16 @@ impl<'a> DrawnNode<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sp_formats::json::Json;
+    use sp_formats::json::JsonDocument;
     use sp_tree::Limits;
 
     const AT: &str = "2026-01-11T00:00:00Z";
 
     fn drawn(content: &str, title: &str) -> String {
-        let json = Json::parse(format!("{{\"context_graph\":{content}}}"), &Limits::default()).unwrap();
-        page(&Graph::of(json.root()), title, AT.parse().unwrap())
+        let json =
+            JsonDocument::parse(format!("{{\"context_graph\":{content}}}"), &Limits::default())
+                .unwrap();
+        render_page(&Graph::from_content(json.root()), title, AT.parse().unwrap())
     }
 
     fn data(page: &str) -> serde_json::Value {
@@ -172,7 +190,10 @@ mod tests {
         let data = data(&page);
         assert_eq!(data["nodes"][0]["text"], "one\n\ttwo");
         assert_eq!(data["nodes"][0]["lines"], serde_json::json!([3, 9]));
-        assert_eq!((&data["nodes"][0]["superseded"], &data["nodes"][1]["superseded"]), (&true.into(), &false.into()));
+        assert_eq!(
+            (&data["nodes"][0]["superseded"], &data["nodes"][1]["superseded"]),
+            (&true.into(), &false.into())
+        );
         assert_eq!(data["edges"], serde_json::json!([[1, 0, "supersedes"]]));
     }
 
@@ -183,7 +204,10 @@ mod tests {
             "",
         );
         let data = data(&page);
-        assert_eq!((&data["nodes"][0]["now"], &data["nodes"][0]["stored"]), (&0.4.into(), &0.8.into()));
+        assert_eq!(
+            (&data["nodes"][0]["now"], &data["nodes"][0]["stored"]),
+            (&0.4.into(), &0.8.into())
+        );
         assert_eq!(data["at"], AT);
     }
 
@@ -206,6 +230,9 @@ mod tests {
             let hash = STANDARD.encode(Digest::of(text.as_bytes()).as_bytes());
             assert!(page.contains(&format!("'sha256-{hash}'")), "{start}");
         }
-        assert!(!page.contains("://") && !page.contains("{{"), "nothing is fetched, and every part is there");
+        assert!(
+            !page.contains("://") && !page.contains("{{"),
+            "nothing is fetched, and every part is there"
+        );
     }
 }

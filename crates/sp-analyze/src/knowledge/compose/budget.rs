@@ -3,20 +3,24 @@
 use crate::tokens;
 
 /// What the frontmatter of a file costs.
-const FRONTMATTER: usize = 64;
+const FRONTMATTER_TOKENS: usize = 64;
 
 /// A budget into which not even the least of a file fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TooSmall {
+pub struct BudgetError {
     /// The file.
     pub file: &'static str,
     /// How many tokens its least needs.
-    pub needs: usize,
+    pub required_tokens: usize,
 }
 
 /// How many of so many things, the first ones, make a text that fits; none if not even the text without any does.
-pub(super) fn most_that_fit(count: usize, budget: usize, text: impl Fn(usize) -> String) -> Option<usize> {
-    let fits = |count: usize| cost(&text(count)) <= budget;
+pub(super) fn max_fitting(
+    count: usize,
+    budget: usize,
+    text: impl Fn(usize) -> String,
+) -> Option<usize> {
+    let fits = |count: usize| token_cost(&text(count)) <= budget;
     if fits(count) {
         return Some(count);
     }
@@ -37,8 +41,8 @@ pub(super) fn most_that_fit(count: usize, budget: usize, text: impl Fn(usize) ->
 }
 
 /// What a file costs, with its frontmatter.
-pub(super) fn cost(text: &str) -> usize {
-    FRONTMATTER + tokens::count(text)
+pub(super) fn token_cost(text: &str) -> usize {
+    FRONTMATTER_TOKENS + tokens::count(text)
 }
 
 #[cfg(test)]
@@ -49,10 +53,14 @@ mod tests {
     fn as_many_as_fit_are_taken() {
         let text = |count: usize| "word ".repeat(count);
         for budget in [64, 65, 70, 100, 163] {
-            let most = most_that_fit(100, budget, text).unwrap_or_default();
-            assert!(cost(&text(most)) <= budget && (most == 100 || cost(&text(most + 1)) > budget), "{budget}: {most}");
+            let most = max_fitting(100, budget, text).unwrap_or_default();
+            assert!(
+                token_cost(&text(most)) <= budget
+                    && (most == 100 || token_cost(&text(most + 1)) > budget),
+                "{budget}: {most}"
+            );
         }
-        assert_eq!(most_that_fit(100, 10_000, text), Some(100));
-        assert_eq!(most_that_fit(100, 10, text), None);
+        assert_eq!(max_fitting(100, 10_000, text), Some(100));
+        assert_eq!(max_fitting(100, 10, text), None);
     }
 }

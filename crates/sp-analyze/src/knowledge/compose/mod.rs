@@ -3,22 +3,25 @@
 
 mod budget;
 mod pool;
-mod rules;
-mod sections;
-mod sources;
+mod rule_files;
+mod section_files;
+mod sources_file;
 
 use std::collections::{BTreeMap, HashMap};
 
-use sp_formats::context_pack::{AGENTS, CURSOR, PROMPTS, SKILLS, SOURCES, SourceEntry, TASKS};
+use sp_formats::context_pack::{
+    AGENTS_FILE, CURSOR_FILE, ContextPackSourceEntry, PROMPTS_FILE, SKILLS_FILE, SOURCES_FILE,
+    TASKS_FILE,
+};
 use sp_tree::RelPath;
 
-use crate::knowledge::claim::Relevance;
-use crate::knowledge::document::Document;
-use crate::knowledge::rank::Question;
+use crate::knowledge::classify::RelevanceScorer;
+use crate::knowledge::document::KnowledgeDocument;
+use crate::knowledge::rank::KnowledgeQuery;
 use crate::knowledge::source_id;
 
-pub use budget::TooSmall;
-pub use pool::{Choosable, Pick, Pool, Span};
+pub use budget::BudgetError;
+pub use pool::{CandidateList, CandidateSentence, ClaimPool, SelectedQuote};
 
 /// What a pack is for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,82 +37,89 @@ pub struct Brief {
 }
 
 /// What words of the prompt, the description, the stack and the name weigh.
-const WEIGHTS: [f64; 4] = [1.0, 1.0, 0.7, 0.6];
+const QUERY_WEIGHTS: [f64; 4] = [1.0, 1.0, 0.7, 0.6];
 
 impl Brief {
     /// What is asked for with it.
-    pub fn question(&self) -> Question {
+    pub fn to_query(&self) -> KnowledgeQuery {
         let stack = self.stack.join(" ");
-        let texts = [self.prompt.as_deref().unwrap_or_default(), &self.description, &stack, &self.name];
-        Question::new(&texts.into_iter().zip(WEIGHTS).collect::<Vec<_>>())
+        let texts =
+            [self.prompt.as_deref().unwrap_or_default(), &self.description, &stack, &self.name];
+        KnowledgeQuery::new(&texts.into_iter().zip(QUERY_WEIGHTS).collect::<Vec<_>>())
     }
 }
 
 /// A document that was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct RankedSource {
     /// By which footnotes name it.
     pub id: String,
     /// How near it is to what is asked for.
     pub score: u64,
     /// What it says.
-    pub document: Document,
+    pub document: KnowledgeDocument,
 }
 
-impl Source {
+impl RankedSource {
     /// A document with its score.
-    pub fn new(document: Document, score: u64) -> Self {
+    pub fn new(document: KnowledgeDocument, score: u64) -> Self {
         Self { id: source_id(&document.url), score, document }
     }
 }
 
 /// Something that is not in the pack, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct OmittedItem {
     /// The address of the document.
     pub url: String,
     /// The sentence; none if it is the whole document.
     pub text: Option<String>,
     /// Why.
-    pub why: String,
+    pub reason: String,
 }
 
 /// A pack without its manifest.
 #[derive(Debug, Clone, Default)]
-pub struct Composed {
+pub struct ComposedFiles {
     /// The Markdown of each file, by path.
     pub documents: BTreeMap<RelPath, String>,
     /// The sources that are cited, the most needed first.
-    pub sources: Vec<SourceEntry>,
+    pub sources: Vec<ContextPackSourceEntry>,
     /// What is not in it.
-    pub left: Vec<Left>,
+    pub omitted: Vec<OmittedItem>,
 }
 
 /// Everything that the files are made of, ranked. Who wants may [choose](Pool::choose) among it before it is composed.
-pub fn gather(sources: Vec<Source>, worth: HashMap<u64, f64>) -> Pool {
-    Pool::new(sources, Relevance::new(worth))
+pub fn collect_claims(sources: Vec<RankedSource>, worth: HashMap<u64, f64>) -> ClaimPool {
+    ClaimPool::new(sources, RelevanceScorer::new(worth))
 }
 
 /// Makes the files, each of so many tokens at the most.
-pub fn compose(brief: &Brief, mut pool: Pool, budget: usize) -> Result<Composed, TooSmall> {
-    let mut composed = Composed::default();
-    let bibliography = sources::fitting(&mut pool, budget)?;
-    let rules = rules::Rules::new(brief, &mut pool, bibliography.count, budget)?;
-    let sections = sections::Sections::new(brief, &mut pool, bibliography.count, budget);
+pub fn compose(
+    brief: &Brief,
+    mut pool: ClaimPool,
+    budget: usize,
+) -> Result<ComposedFiles, BudgetError> {
+    let mut composed = ComposedFiles::default();
+    let bibliography = sources_file::fit_sources(&mut pool, budget)?;
+    let rules = rule_files::RuleFiles::new(brief, &mut pool, bibliography.source_count, budget)?;
+    let sections =
+        section_files::SectionFiles::new(brief, &mut pool, bibliography.source_count, budget);
     let files = [
-        (CURSOR, Some(rules.cursor)),
-        (AGENTS, Some(rules.agents)),
-        (SKILLS, sections.skills),
-        (SOURCES, Some(bibliography.text).filter(|_| bibliography.count > 0)),
-        (PROMPTS, sections.prompts),
-        (TASKS, sections.tasks),
+        (CURSOR_FILE, Some(rules.cursor)),
+        (AGENTS_FILE, Some(rules.agents)),
+        (SKILLS_FILE, sections.skills),
+        (SOURCES_FILE, Some(bibliography.text).filter(|_| bibliography.source_count > 0)),
+        (PROMPTS_FILE, sections.prompts),
+        (TASKS_FILE, sections.tasks),
     ];
     for (path, text) in files {
         if let (Some(text), Ok(path)) = (text, RelPath::new(path)) {
             composed.documents.insert(path, text);
         }
     }
-    composed.sources = pool.sources[..bibliography.count].iter().map(sources::entry).collect();
-    composed.left = std::mem::take(&mut pool.left);
+    composed.sources =
+        pool.sources[..bibliography.source_count].iter().map(sources_file::source_entry).collect();
+    composed.omitted = std::mem::take(&mut pool.omitted);
     Ok(composed)
 }

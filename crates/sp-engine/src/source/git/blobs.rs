@@ -6,28 +6,33 @@ use std::process::ChildStdout;
 
 use sp_tree::{Dir, Limits, Listing, ListingBuilder, ListingError};
 
-use super::cache::{Checkout, is_unadvertised};
-use super::command::{Fetch, Git, GitCommand, output, piped};
-use super::tree::{SkillFile, Targets};
+use super::cache::{GitCheckout, is_unadvertised};
+use super::command::{GitCommand, GitFetch, GitRepository, command_output, spawn_piped};
+use super::tree::{GitSkillFile, LinkTargets};
 use crate::context::{Context, Event, Network};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, FailureKind, Result};
 
 /// The files of a skill whose bytes are in the cache; each handle is the id of the object that holds them.
 pub(crate) type GitListing = Listing<Box<str>>;
 
 /// The most bytes that the target of a link may have: no file system stores more.
-const MAX_TARGET: u64 = 4096;
+const MAX_LINK_TARGET_BYTES: u64 = 4096;
 
-impl Checkout {
+impl GitCheckout {
     /// Fetches what the cache lacks of these skills, and lists their files.
-    pub(crate) fn prepare(&self, context: &Context<'_>, limits: &Limits, ids: &[String]) -> Result<Vec<GitListing>> {
-        let git = Git::new(context, &self.dir, limits.into());
+    pub(crate) fn fetch_listings(
+        &self,
+        context: &Context<'_>,
+        limits: &Limits,
+        ids: &[String],
+    ) -> Result<Vec<GitListing>> {
+        let git = GitRepository::new(context, &self.dir, limits.into());
         let here = local_objects(&git)?;
-        Preparation { checkout: self, context, limits, git, here }.prepare(ids)
+        BlobFetcher { checkout: self, context, limits, git, present: here }.fetch_listings(ids)
     }
 }
 
-impl Checkout {
+impl GitCheckout {
     /// The bytes of small files, fetched in one batch; none for one that is not there.
     pub(crate) fn read_files(
         &self,
@@ -35,16 +40,22 @@ impl Checkout {
         limits: &Limits,
         paths: &[String],
     ) -> Result<Vec<Option<Vec<u8>>>> {
-        let wanted: Vec<Option<Box<str>>> = paths.iter().map(|path| self.tree.file(path).map(Into::into)).collect();
+        let wanted: Vec<Option<Box<str>>> =
+            paths.iter().map(|path| self.tree.file_object(path).map(Into::into)).collect();
         let blobs: Vec<Box<str>> = wanted.iter().flatten().cloned().collect();
-        let git = Git::new(context, &self.dir, limits.into());
+        let git = GitRepository::new(context, &self.dir, limits.into());
         let here = local_objects(&git)?;
-        let mut preparation = Preparation { checkout: self, context, limits, git, here };
-        preparation.fetch(&blobs)?;
+        let mut preparation = BlobFetcher { checkout: self, context, limits, git, present: here };
+        preparation.fetch_missing(&blobs)?;
         let limit = limits.markdown_bytes;
-        if let Some(size) = sizes(&preparation.git, &blobs)?.into_values().find(|size| *size > limit) {
-            let message = format!("a file of `{}` has {size} bytes, more than the limit of {limit}", self.repo);
-            return Err(Error::new(Kind::Data, message)
+        if let Some(size) =
+            blob_sizes(&preparation.git, &blobs)?.into_values().find(|size| *size > limit)
+        {
+            let message = format!(
+                "a file of `{}` has {size} bytes, more than the limit of {limit}",
+                self.repo
+            );
+            return Err(Error::new(FailureKind::Data, message)
                 .hint("raise it with `--limit markdown-bytes=<bytes>` if you trust the source"));
         }
         let mut read = Vec::with_capacity(blobs.len());
@@ -58,67 +69,89 @@ impl Checkout {
 }
 
 /// Bringing the bytes of selected skills into the cache.
-struct Preparation<'a> {
-    checkout: &'a Checkout,
+struct BlobFetcher<'a> {
+    checkout: &'a GitCheckout,
     context: &'a Context<'a>,
     limits: &'a Limits,
-    git: Git<'a>,
+    git: GitRepository<'a>,
     /// The objects that the cache holds.
-    here: HashSet<Box<str>>,
+    present: HashSet<Box<str>>,
 }
 
-impl Preparation<'_> {
-    fn prepare(&mut self, ids: &[String]) -> Result<Vec<GitListing>> {
+impl BlobFetcher<'_> {
+    fn fetch_listings(&mut self, ids: &[String]) -> Result<Vec<GitListing>> {
         let targets = self.read_links(ids)?;
         let (tree, repo) = (&self.checkout.tree, &self.checkout.repo);
-        let files: Result<Vec<_>> = ids.iter().map(|id| tree.files_of(repo, id, &targets, self.limits)).collect();
+        let files: Result<Vec<_>> =
+            ids.iter().map(|id| tree.files_of(repo, id, &targets, self.limits)).collect();
         let files = files?;
-        let blobs: Vec<Box<str>> =
-            files.iter().flatten().filter_map(|file| file.blob.as_ref()).map(|(id, _)| id.clone()).collect();
-        self.fetch(&blobs)?;
-        let sizes = sizes(&self.git, &blobs)?;
-        ids.iter().zip(files).map(|(id, files)| self.list(id, files, &sizes)).collect()
+        let blobs: Vec<Box<str>> = files
+            .iter()
+            .flatten()
+            .filter_map(|file| file.blob.as_ref())
+            .map(|(id, _)| id.clone())
+            .collect();
+        self.fetch_missing(&blobs)?;
+        let sizes = blob_sizes(&self.git, &blobs)?;
+        ids.iter().zip(files).map(|(id, files)| self.build_listing(id, files, &sizes)).collect()
     }
 
-    fn list(&self, id: &str, files: Vec<SkillFile>, sizes: &HashMap<Box<str>, u64>) -> Result<GitListing> {
+    fn build_listing(
+        &self,
+        id: &str,
+        files: Vec<GitSkillFile>,
+        sizes: &HashMap<Box<str>, u64>,
+    ) -> Result<GitListing> {
         let mut builder = ListingBuilder::new(self.limits);
         for file in files {
             let added = match file.blob {
-                None => builder.dir(file.path),
+                None => builder.add_dir(file.path),
                 Some((blob, executable)) => {
                     let size = sizes.get(&blob).copied().unwrap_or(u64::MAX);
-                    builder.file(file.path, executable, size, blob)
+                    builder.add_file(file.path, executable, size, blob)
                 }
             };
-            added.map_err(|why| self.refusal(id, why))?;
+            added.map_err(|why| self.listing_error(id, why))?;
         }
         Ok(builder.finish())
     }
 
-    fn refusal(&self, id: &str, why: ListingError) -> Error {
+    fn listing_error(&self, id: &str, why: ListingError) -> Error {
         let hint = match why.limit_name() {
             Some(name) => format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
             None => "exclude it, or ask its author to mend it".into(),
         };
-        Error::new(Kind::Data, format!("the skill `{id}` of `{}` cannot be installed", self.checkout.repo))
-            .because(why)
-            .hint(hint)
+        Error::new(
+            FailureKind::Data,
+            format!("the skill `{id}` of `{}` cannot be installed", self.checkout.repo),
+        )
+        .because(why)
+        .hint(hint)
     }
 
     /// Reads the links that the skills go through, a round for each level of links behind links.
-    fn read_links(&mut self, ids: &[String]) -> Result<Targets> {
-        let mut targets = Targets::new();
+    fn read_links(&mut self, ids: &[String]) -> Result<LinkTargets> {
+        let mut targets = LinkTargets::new();
         loop {
             let tree = &self.checkout.tree;
-            let links: Vec<Box<str>> = ids.iter().flat_map(|id| tree.links_of(id, &targets, self.limits)).collect();
+            let links: Vec<Box<str>> =
+                ids.iter().flat_map(|id| tree.links_of(id, &targets, self.limits)).collect();
             if links.is_empty() {
                 return Ok(targets);
             }
-            self.fetch(&links)?;
-            if let Some(size) = sizes(&self.git, &links)?.into_values().find(|size| *size > MAX_TARGET) {
-                let message = format!("a link in the selected skills of `{}` cannot be installed", self.checkout.repo);
-                return Err(Error::new(Kind::Data, message)
-                    .because(format!("its target has {size} bytes, more than {MAX_TARGET}"))
+            self.fetch_missing(&links)?;
+            if let Some(size) = blob_sizes(&self.git, &links)?
+                .into_values()
+                .find(|size| *size > MAX_LINK_TARGET_BYTES)
+            {
+                let message = format!(
+                    "a link in the selected skills of `{}` cannot be installed",
+                    self.checkout.repo
+                );
+                return Err(Error::new(FailureKind::Data, message)
+                    .because(format!(
+                        "its target has {size} bytes, more than {MAX_LINK_TARGET_BYTES}"
+                    ))
                     .hint("exclude the skill, or ask its author to mend it"));
             }
             read_blobs(self.context, self.checkout, &links, |at, bytes| {
@@ -129,56 +162,84 @@ impl Preparation<'_> {
     }
 
     /// Fetches those of `wanted` that are not here, in one batch.
-    fn fetch(&mut self, wanted: &[Box<str>]) -> Result<()> {
-        let mut missing: Vec<&str> = wanted.iter().filter(|id| !self.here.contains(*id)).map(|id| &**id).collect();
+    fn fetch_missing(&mut self, wanted: &[Box<str>]) -> Result<()> {
+        let mut missing: Vec<&str> =
+            wanted.iter().filter(|id| !self.present.contains(*id)).map(|id| &**id).collect();
         missing.sort_unstable();
         missing.dedup();
         if missing.is_empty() {
             return Ok(());
         }
-        let Checkout { repo, url, dir, wanted: whole, .. } = self.checkout;
+        let GitCheckout { repo, url, dir, fetch_target: whole, .. } = self.checkout;
         if self.context.network == Network::Offline {
-            return Err(Error::new(Kind::Environment, format!("files of `{repo}` would have to be fetched"))
-                .hint("run it once without `--offline`"));
+            return Err(Error::new(
+                FailureKind::Environment,
+                format!("files of `{repo}` would have to be fetched"),
+            )
+            .hint("run it once without `--offline`"));
         }
-        let _lock = self.context.lock_quietly(&Dir::open(dir)?)?;
-        self.context.tell(Event::Fetching { repo: &repo.written, progress: None });
-        let args = ["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
-        let fetch = Fetch { context: self.context, repo, dir, limits: self.limits };
+        let _lock = self.context.lock_silently(&Dir::open(dir)?)?;
+        self.context.emit(Event::Fetching { repo: &repo.display_url, progress: None });
+        let args = [
+            "fetch",
+            "--progress",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+        ];
+        let fetch = GitFetch { context: self.context, repo, dir, limits: self.limits };
         let what = format!("cannot fetch the selected files of `{repo}`");
         let run = |how: &[&str], input: String| {
-            fetch.run(self.git.remote(repo, url, &[&args[..], how].concat()), input.into_bytes(), &what)
+            fetch.run(
+                self.git.remote_command(repo, url, &[&args[..], how].concat()),
+                input.into_bytes(),
+                &what,
+            )
         };
-        match run(&["--filter=blob:none", "--stdin", "--end-of-options", "origin"], missing.join("\n") + "\n") {
+        match run(
+            &["--filter=blob:none", "--stdin", "--end-of-options", "origin"],
+            missing.join("\n") + "\n",
+        ) {
             // A server that gives out no single objects gives the whole commit.
             Err(error) if is_unadvertised(&error) => {
-                run(&["--depth=1", "--no-filter", "--end-of-options", "origin", whole], String::new())?;
+                run(
+                    &["--depth=1", "--no-filter", "--end-of-options", "origin", whole],
+                    String::new(),
+                )?;
             }
             fetched => drop(fetched?),
         }
-        self.context.tell(Event::Fetched { repo: &repo.written });
-        self.here.extend(missing.into_iter().map(Into::into));
+        self.context.emit(Event::Fetched { repo: &repo.display_url });
+        self.present.extend(missing.into_iter().map(Into::into));
         Ok(())
     }
 }
 
 /// The objects that the cache holds.
-fn local_objects(git: &Git<'_>) -> Result<HashSet<Box<str>>> {
-    let list = git.local(&["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)"]);
-    let text = output(list, "cannot read the cache")?;
+fn local_objects(git: &GitRepository<'_>) -> Result<HashSet<Box<str>>> {
+    let list = git.local_command(&[
+        "cat-file",
+        "--batch-all-objects",
+        "--unordered",
+        "--batch-check=%(objectname)",
+    ]);
+    let text = command_output(list, "cannot read the cache")?;
     Ok(String::from_utf8_lossy(&text).lines().map(Into::into).collect())
 }
 
-fn sizes(git: &Git<'_>, blobs: &[Box<str>]) -> Result<HashMap<Box<str>, u64>> {
+fn blob_sizes(git: &GitRepository<'_>, blobs: &[Box<str>]) -> Result<HashMap<Box<str>, u64>> {
     let mut sizes = HashMap::new();
-    let check = git.local(&["cat-file", "--batch-check=%(objecttype) %(objectsize)", "--buffer"]);
-    converse(check, blobs, |at, reader| {
+    let check =
+        git.local_command(&["cat-file", "--batch-check=%(objecttype) %(objectsize)", "--buffer"]);
+    query_batch(check, blobs, |at, reader| {
         let mut line = String::new();
         reader.read_line(&mut line)?;
         let size = line.trim().strip_prefix("blob ").and_then(|size| size.parse().ok());
         sizes.insert(
             blobs[at].clone(),
-            size.ok_or_else(|| std::io::Error::other(format!("the object {} is not here", blobs[at])))?,
+            size.ok_or_else(|| {
+                std::io::Error::other(format!("the object {} is not here", blobs[at]))
+            })?,
         );
         Ok(())
     })?;
@@ -188,33 +249,39 @@ fn sizes(git: &Git<'_>, blobs: &[Box<str>]) -> Result<HashMap<Box<str>, u64>> {
 /// Reads the bytes of each of `blobs` in turn. The caller has checked their sizes.
 pub(crate) fn read_blobs(
     context: &Context<'_>,
-    checkout: &Checkout,
+    checkout: &GitCheckout,
     blobs: &[Box<str>],
     mut each: impl FnMut(usize, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    let git = Git::new(context, &checkout.dir, checkout.git_limits);
+    let git = GitRepository::new(context, &checkout.dir, checkout.git_limits);
     let mut buffer = Vec::new();
     let mut failed = None;
-    let read = converse(git.local(&["cat-file", "--batch", "--buffer"]), blobs, |at, reader| {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        let size = line
-            .trim()
-            .rsplit_once(" blob ")
-            .or_else(|| line.trim().split_once(" blob "))
-            .and_then(|(_, size)| size.parse::<u64>().ok());
-        let size = size.ok_or_else(|| std::io::Error::other(format!("the object {} is not here", blobs[at])))?;
-        buffer.clear();
-        reader.take(size + 1).read_to_end(&mut buffer)?;
-        if buffer.len() as u64 != size + 1 {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
-        }
-        buffer.pop();
-        each(at, &buffer).map_err(|error| {
-            failed = Some(error);
-            std::io::Error::other("stopped")
-        })
-    });
+    let read = query_batch(
+        git.local_command(&["cat-file", "--batch", "--buffer"]),
+        blobs,
+        |at, reader| {
+            let mut line = String::new();
+            reader.read_line(&mut line)?;
+            let size = line
+                .trim()
+                .rsplit_once(" blob ")
+                .or_else(|| line.trim().split_once(" blob "))
+                .and_then(|(_, size)| size.parse::<u64>().ok());
+            let size = size.ok_or_else(|| {
+                std::io::Error::other(format!("the object {} is not here", blobs[at]))
+            })?;
+            buffer.clear();
+            reader.take(size + 1).read_to_end(&mut buffer)?;
+            if buffer.len() as u64 != size + 1 {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            }
+            buffer.pop();
+            each(at, &buffer).map_err(|error| {
+                failed = Some(error);
+                std::io::Error::other("stopped")
+            })
+        },
+    );
     match failed {
         Some(error) => Err(error),
         None => read,
@@ -222,14 +289,14 @@ pub(crate) fn read_blobs(
 }
 
 /// Asks a `cat-file` for each object and hands its answers to `each`.
-fn converse(
+fn query_batch(
     command: GitCommand,
     blobs: &[Box<str>],
     mut each: impl FnMut(usize, &mut BufReader<ChildStdout>) -> std::io::Result<()>,
 ) -> Result<()> {
-    let mut child = piped(command)?;
+    let mut child = spawn_piped(command)?;
     let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(Error::new(Kind::Environment, "cannot talk to git"));
+        return Err(Error::new(FailureKind::Environment, "cannot talk to git"));
     };
     let mut reader = BufReader::with_capacity(1 << 16, stdout);
     let result = std::thread::scope(|scope| {
@@ -252,7 +319,7 @@ fn converse(
     });
     let _ = child.wait();
     result.map_err(|e| {
-        Error::new(Kind::Environment, "cannot read the selected files from git's cache")
+        Error::new(FailureKind::Environment, "cannot read the selected files from git's cache")
             .because(e)
             .hint("the cache may be damaged: remove it with `sp clean --cache`")
     })

@@ -3,34 +3,35 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sp_formats::pack::Import;
-use sp_formats::repo::{GitRef, Repo, Transport};
-use sp_tree::atomic::{self, Durability, Temp};
-use sp_tree::{Digest, Dir, EntryKind, Fixed, Follow, Limits, Name, Segment, read_limited};
+use sp_formats::git_repo::{GitRef, GitRepo, GitTransport};
+use sp_formats::pack::PackImport;
+use sp_tree::atomic::{self, Durability, TempFile};
+use sp_tree::{Digest, Dir, EntryKind, Follow, Limits, Name, Segment, StaticName, read_limited};
 
-use super::command::{Fetch, Git, output, succeeds};
+use super::command::{GitFetch, GitRepository, command_output, succeeds};
 use super::process::GitLimits;
 use super::tree::GitTree;
 use crate::context::{Context, Event, Network};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, FailureKind, Result};
 
-const UNREACHABLE: &str = "check the address and your access; `--offline` uses what was fetched before";
+const UNREACHABLE_HINT: &str =
+    "check the address and your access; `--offline` uses what was fetched before";
 
-const CONFIG: Fixed = Fixed("config");
+const CONFIG_FILE: StaticName = StaticName("config");
 
 /// How many repositories are fetched from at once.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT_FETCHES: usize = 8;
 
 /// Everything that branches and tags lead to, kept under names of our own.
 const ALL_REFS: [&str; 2] = ["+refs/heads/*:refs/sp/heads/*", "+refs/tags/*:refs/sp/tags/*"];
 /// What git takes for a depth without end; unlike `--unshallow` it works on a whole history too.
-const WHOLE_HISTORY: &str = "--depth=2147483647";
+const FULL_DEPTH_ARG: &str = "--depth=2147483647";
 
 /// An import whose commit and trees are here.
 #[derive(Debug)]
-pub(crate) struct Checkout {
+pub(crate) struct GitCheckout {
     /// The repository.
-    pub repo: Repo,
+    pub repo: GitRepo,
     /// The URL or path that git is given.
     pub url: String,
     /// The bare repository in the cache.
@@ -38,7 +39,7 @@ pub(crate) struct Checkout {
     /// The full commit.
     pub commit: String,
     /// What the server is asked for to get it: a ref, or the commit itself.
-    pub wanted: String,
+    pub fetch_target: String,
     /// All paths of the commit.
     pub tree: GitTree,
     /// What git may use to read it.
@@ -46,7 +47,7 @@ pub(crate) struct Checkout {
 }
 
 /// Brings imports here.
-pub(crate) struct Checkouts<'a> {
+pub(crate) struct CheckoutOpener<'a> {
     pub context: &'a Context<'a>,
     pub limits: &'a Limits,
     /// The authoring repository, from which relative paths start.
@@ -54,28 +55,34 @@ pub(crate) struct Checkouts<'a> {
 }
 
 /// Where a ref points, and whether a branch of the same name was passed over.
-struct Resolved {
+struct ResolvedCommit {
     commit: String,
-    shadowed: bool,
+    shadows_branch: bool,
 }
 
-impl Checkouts<'_> {
+impl CheckoutOpener<'_> {
     /// Brings every import here, several repositories at once, in the order of the imports.
-    pub(crate) fn open(&self, imports: &[Import]) -> Result<Vec<Checkout>> {
+    pub(crate) fn open(&self, imports: &[PackImport]) -> Result<Vec<GitCheckout>> {
         let mut by_url: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (number, import) in imports.iter().enumerate() {
             by_url.entry(self.url(&import.repo)?).or_default().push(number);
         }
         let groups: Vec<(String, Vec<usize>)> = by_url.into_iter().collect();
-        let mut opened: Vec<(usize, Checkout)> = Vec::new();
-        for batch in groups.chunks(AT_ONCE) {
-            let results: Vec<Result<Vec<(usize, Checkout)>>> = std::thread::scope(|scope| {
+        let mut opened: Vec<(usize, GitCheckout)> = Vec::new();
+        for batch in groups.chunks(MAX_CONCURRENT_FETCHES) {
+            let results: Vec<Result<Vec<(usize, GitCheckout)>>> = std::thread::scope(|scope| {
                 let threads: Vec<_> = batch
                     .iter()
-                    .map(|(url, numbers)| scope.spawn(move || self.open_repo(url, numbers, imports)))
+                    .map(|(url, numbers)| {
+                        scope.spawn(move || self.open_repo(url, numbers, imports))
+                    })
                     .collect();
-                let panicked = || Err(Error::new(Kind::Environment, "a fetch ended unexpectedly"));
-                threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
+                let panicked =
+                    || Err(Error::new(FailureKind::Environment, "a fetch ended unexpectedly"));
+                threads
+                    .into_iter()
+                    .map(|thread| thread.join().unwrap_or_else(|_| panicked()))
+                    .collect()
             });
             for result in results {
                 opened.extend(result?);
@@ -86,8 +93,8 @@ impl Checkouts<'_> {
     }
 
     /// What git is given: a URL, or an absolute path.
-    fn url(&self, repo: &Repo) -> Result<String> {
-        if repo.transport != Transport::Path {
+    fn url(&self, repo: &GitRepo) -> Result<String> {
+        if repo.transport != GitTransport::Path {
             return Ok(repo.url.clone());
         }
         let path = match repo.url.starts_with('~') {
@@ -96,48 +103,56 @@ impl Checkouts<'_> {
         };
         match path.canonicalize() {
             Ok(path) => Ok(path.to_string_lossy().into_owned()),
-            Err(e) => Err(Error::new(Kind::Environment, format!("cannot open the repository `{repo}`"))
-                .because(e)
-                .hint("a relative path starts at the directory that holds `packs/`")),
+            Err(e) => Err(Error::new(
+                FailureKind::Environment,
+                format!("cannot open the repository `{repo}`"),
+            )
+            .because(e)
+            .hint("a relative path starts at the directory that holds `packs/`")),
         }
     }
 
-    fn open_repo(&self, url: &str, numbers: &[usize], imports: &[Import]) -> Result<Vec<(usize, Checkout)>> {
+    fn open_repo(
+        &self,
+        url: &str,
+        numbers: &[usize],
+        imports: &[PackImport],
+    ) -> Result<Vec<(usize, GitCheckout)>> {
         let repo = &imports[numbers[0]].repo;
         let dir = self.context.cache_dir().join("git").join(cache_name(repo, url));
         if self.context.network == Network::Offline && !dir.is_dir() {
-            return Err(never_fetched(repo, imports[numbers[0]].git_ref.as_ref()));
+            return Err(never_fetched_error(repo, imports[numbers[0]].git_ref.as_ref()));
         }
-        let made = self.context.private_dir(&dir)?;
+        let made = self.context.open_private_dir(&dir)?;
         let _lock = self.context.lock(&made)?;
-        sweep(&made)?;
-        let mut cache = Cache {
-            over: self,
+        remove_stale_files(&made)?;
+        let mut cache = CachedRepository {
+            opener: self,
             repo,
             url,
-            git: Git::new(self.context, &dir, self.limits.into()),
+            git: GitRepository::new(self.context, &dir, self.limits.into()),
             dir: &dir,
-            made: &made,
+            opened_dir: &made,
             remote_refs: None,
         };
         let mut opened = Vec::new();
         for &number in numbers {
             let import = &imports[number];
-            let resolved = cache.commit(import.git_ref.as_ref())?;
-            if resolved.shadowed
+            let resolved = cache.resolve_commit(import.git_ref.as_ref())?;
+            if resolved.shadows_branch
                 && let Some(git_ref) = &import.git_ref
             {
-                self.context.tell(Event::Warning(format!(
+                self.context.emit(Event::Warning(format!(
                     "`{repo}` has a tag and a branch called `{git_ref}`: the tag is used"
                 )));
             }
-            let objects = cache.git.local(&["cat-file", "--batch"]);
+            let objects = cache.git.local_command(&["cat-file", "--batch"]);
             let tree = GitTree::read(objects, &resolved.commit, self.limits, repo)?;
-            let checkout = Checkout {
+            let checkout = GitCheckout {
                 repo: import.repo.clone(),
                 url: url.into(),
                 dir: dir.clone(),
-                wanted: cache.ref_of(&resolved.commit).unwrap_or(&resolved.commit).into(),
+                fetch_target: cache.ref_of(&resolved.commit).unwrap_or(&resolved.commit).into(),
                 commit: resolved.commit,
                 tree,
                 git_limits: self.limits.into(),
@@ -149,8 +164,8 @@ impl Checkouts<'_> {
 }
 
 /// A name for a repository's cache that a person recognises and no other repository has.
-fn cache_name(repo: &Repo, url: &str) -> String {
-    let tail = repo.written.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+fn cache_name(repo: &GitRepo, url: &str) -> String {
+    let tail = repo.display_url.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
     let tail: String = tail
         .trim_end_matches(".git")
         .chars()
@@ -158,78 +173,93 @@ fn cache_name(repo: &Repo, url: &str) -> String {
         .take(40)
         .collect();
     // A query may be another every time, and a lock does not have it.
-    let key = if repo.omits_query() { &repo.written } else { url };
+    let key = if repo.omits_query() { &repo.display_url } else { url };
     format!("{tail}-{}.git", &Digest::of(key.as_bytes()).hex()[..16])
 }
 
 /// One repository of the cache, locked.
-struct Cache<'a> {
-    over: &'a Checkouts<'a>,
-    repo: &'a Repo,
+struct CachedRepository<'a> {
+    opener: &'a CheckoutOpener<'a>,
+    repo: &'a GitRepo,
     url: &'a str,
-    git: Git<'a>,
+    git: GitRepository<'a>,
     dir: &'a Path,
-    made: &'a Dir,
+    opened_dir: &'a Dir,
     /// What the server says of its refs, asked once.
     remote_refs: Option<Vec<(String, String)>>,
 }
 
-impl Cache<'_> {
+impl CachedRepository<'_> {
     /// The commit that a ref means, with all its trees in the cache.
-    fn commit(&mut self, git_ref: Option<&GitRef>) -> Result<Resolved> {
-        let is_first = git_ref.is_none() && self.over.context.network == Network::Allowed && self.is_unused()?;
-        if is_first && let Some(commit) = self.first_head()? {
-            self.remember(None, &commit)?;
-            return Ok(Resolved { commit, shadowed: false });
+    fn resolve_commit(&mut self, git_ref: Option<&GitRef>) -> Result<ResolvedCommit> {
+        let is_first = git_ref.is_none()
+            && self.opener.context.network == Network::Allowed
+            && self.is_uninitialized()?;
+        if is_first && let Some(commit) = self.fetch_initial_head()? {
+            self.record_ref(None, &commit)?;
+            return Ok(ResolvedCommit { commit, shadows_branch: false });
         }
         let resolved = match git_ref {
-            Some(commit) if commit.is_commit() => Resolved { commit: commit.to_string(), shadowed: false },
-            _ if self.over.context.network == Network::Offline => self.remembered(git_ref)?,
-            _ => self.ask(git_ref)?,
+            Some(commit) if commit.is_commit() => {
+                ResolvedCommit { commit: commit.to_string(), shadows_branch: false }
+            }
+            _ if self.opener.context.network == Network::Offline => {
+                self.resolve_offline(git_ref)?
+            }
+            _ => self.resolve_remote_ref(git_ref)?,
         };
-        let is_new = self.make(&resolved.commit)?;
-        if is_new || !self.has(&resolved.commit)? {
-            self.fetch(&resolved.commit, git_ref)?;
+        let is_new = self.init(&resolved.commit)?;
+        if is_new || !self.has_commit(&resolved.commit)? {
+            self.fetch_commit(&resolved.commit, git_ref)?;
         }
-        self.remember(git_ref, &resolved.commit)?;
+        self.record_ref(git_ref, &resolved.commit)?;
         Ok(resolved)
     }
 
-    fn is_unused(&self) -> Result<bool> {
-        Ok(self.made.look(&CONFIG, Follow::Never)?.is_none())
+    fn is_uninitialized(&self) -> Result<bool> {
+        Ok(self.opened_dir.stat(&CONFIG_FILE, Follow::Never)?.is_none())
     }
 
     /// Fetches the HEAD of a repository that was never seen, without asking what it is first: that
     /// spares a connection. `None` where only the server's list of refs tells why there is none.
-    fn first_head(&mut self) -> Result<Option<String>> {
-        self.make(&"0".repeat(40))?;
+    fn fetch_initial_head(&mut self) -> Result<Option<String>> {
+        self.init(&"0".repeat(40))?;
         let what = format!("cannot reach the repository `{}`", self.repo);
         match self.run_fetch(&["--depth=1", "--filter=blob:none"], &["+HEAD:refs/sp/head"], &what) {
             Ok(()) => {
                 let head = read_limited(&self.dir.join("refs/sp/head"), 100).unwrap_or_default();
-                Ok(String::from_utf8(head).ok().map(|head| head.trim().to_owned()).filter(|head| is_oid(head)))
+                Ok(String::from_utf8(head)
+                    .ok()
+                    .map(|head| head.trim().to_owned())
+                    .filter(|head| is_oid(head)))
             }
             Err(error)
-                if error
-                    .causes()
-                    .iter()
-                    .any(|cause| cause.contains("remote ref HEAD") || cause.contains("algorithm")) =>
+                if error.causes().iter().any(|cause| {
+                    cause.contains("remote ref HEAD") || cause.contains("algorithm")
+                }) =>
             {
                 Ok(None)
             }
-            Err(error) => Err(unreachable(error)),
+            Err(error) => Err(with_unreachable_hint(error)),
         }
     }
 
     /// Asks the server what a ref means.
-    fn ask(&mut self, git_ref: Option<&GitRef>) -> Result<Resolved> {
-        let found = |commit: &str, shadowed| Resolved { commit: commit.into(), shadowed };
-        let refs = self.remote_refs()?.to_vec();
-        let get = |name: &str| refs.iter().find(|(_, known)| known == name).map(|(oid, _)| oid.as_str());
-        let Some(git_ref) = git_ref else {
-            return get("HEAD").map(|commit| found(commit, false)).ok_or_else(|| self.empty());
+    fn resolve_remote_ref(&mut self, git_ref: Option<&GitRef>) -> Result<ResolvedCommit> {
+        let found = |commit: &str, shadowed| ResolvedCommit {
+            commit: commit.into(),
+            shadows_branch: shadowed,
         };
-        let tag = get(&format!("refs/tags/{git_ref}^{{}}")).or_else(|| get(&format!("refs/tags/{git_ref}")));
+        let refs = self.remote_refs()?.to_vec();
+        let get =
+            |name: &str| refs.iter().find(|(_, known)| known == name).map(|(oid, _)| oid.as_str());
+        let Some(git_ref) = git_ref else {
+            return get("HEAD")
+                .map(|commit| found(commit, false))
+                .ok_or_else(|| self.no_head_error());
+        };
+        let tag = get(&format!("refs/tags/{git_ref}^{{}}"))
+            .or_else(|| get(&format!("refs/tags/{git_ref}")));
         let branch = get(&format!("refs/heads/{git_ref}"));
         let whole = git_ref
             .as_str()
@@ -239,206 +269,257 @@ impl Cache<'_> {
             (Some(tag), branch, _) => Ok(found(tag, branch.is_some_and(|branch| branch != tag))),
             (None, Some(commit), _) | (None, None, Some(commit)) => Ok(found(commit, false)),
             (None, None, None) if git_ref.is_short_commit() => {
-                let tip =
-                    refs.iter().find(|(oid, _)| oid.starts_with(git_ref.as_str())).map(|(oid, _)| found(oid, false));
+                let tip = refs
+                    .iter()
+                    .find(|(oid, _)| oid.starts_with(git_ref.as_str()))
+                    .map(|(oid, _)| found(oid, false));
                 match tip {
                     Some(tip) => Ok(tip),
-                    None => self.lengthen(git_ref).map(|commit| found(&commit, false)),
+                    None => self.expand_short_commit(git_ref).map(|commit| found(&commit, false)),
                 }
             }
-            (None, None, None) => Err(no_ref(self.repo, git_ref, &refs)),
+            (None, None, None) => Err(unknown_ref_error(self.repo, git_ref, &refs)),
         }
     }
 
     fn remote_refs(&mut self) -> Result<&[(String, String)]> {
         if self.remote_refs.is_none() {
-            self.online()?;
-            let command = self.git.remote(self.repo, self.url, &["ls-remote", "--quiet", "--end-of-options", "origin"]);
+            self.require_online()?;
+            let command = self.git.remote_command(
+                self.repo,
+                self.url,
+                &["ls-remote", "--quiet", "--end-of-options", "origin"],
+            );
             let what = format!("cannot reach the repository `{}`", self.repo);
-            let text = (self.fetching().run(command, Vec::new(), &what)).map_err(unreachable)?;
+            let text = (self.start_fetch().run(command, Vec::new(), &what))
+                .map_err(with_unreachable_hint)?;
             let text = String::from_utf8_lossy(&text);
-            let refs = text.lines().filter_map(|line| line.split_once('\t')).filter(|(oid, _)| is_oid(oid));
+            let refs = text
+                .lines()
+                .filter_map(|line| line.split_once('\t'))
+                .filter(|(oid, _)| is_oid(oid));
             self.remote_refs = Some(refs.map(|(oid, name)| (oid.into(), name.into())).collect());
-            self.over.context.tell(Event::Fetched { repo: &self.repo.written });
+            self.opener.context.emit(Event::Fetched { repo: &self.repo.display_url });
         }
         Ok(self.remote_refs.as_deref().unwrap_or_default())
     }
 
-    fn online(&self) -> Result<()> {
-        match self.over.context.network {
+    fn require_online(&self) -> Result<()> {
+        match self.opener.context.network {
             Network::Allowed => Ok(()),
-            Network::Offline => Err(Error::new(Kind::Environment, format!("`{}` would have to be fetched", self.repo))
-                .hint("run it once without `--offline`")),
+            Network::Offline => Err(Error::new(
+                FailureKind::Environment,
+                format!("`{}` would have to be fetched", self.repo),
+            )
+            .hint("run it once without `--offline`")),
         }
     }
 
     /// Makes the bare repository, for the kind of ids that the server has: what `git init` would,
     /// without hooks or templates, and partial from the start. The config comes last, so a
     /// repository that has one is whole. Tells whether it is new.
-    fn make(&self, commit: &str) -> Result<bool> {
-        if let Ok(config) = read_limited(&self.dir.join(CONFIG.0), 10_000) {
+    fn init(&self, commit: &str) -> Result<bool> {
+        if let Ok(config) = read_limited(&self.dir.join(CONFIG_FILE.0), 10_000) {
             let is_sha256 = String::from_utf8_lossy(&config).contains("sha256");
             if is_sha256 == (commit.len() == 64) {
                 return Ok(false);
             }
             // It was made for ids that the server does not have.
-            for name in [CONFIG, Fixed("objects"), Fixed("refs")] {
-                self.made.remove_tree(&name)?;
+            for name in [CONFIG_FILE, StaticName("objects"), StaticName("refs")] {
+                self.opened_dir.remove_tree(&name)?;
             }
         }
-        for name in [Fixed("objects"), Fixed("refs")] {
-            if self.made.look(&name, Follow::Never)?.is_none() {
-                self.made.create_dir(&name)?;
+        for name in [StaticName("objects"), StaticName("refs")] {
+            if self.opened_dir.stat(&name, Follow::Never)?.is_none() {
+                self.opened_dir.create_dir(&name)?;
             }
         }
         let format = if commit.len() == 64 { "\tobjectFormat = sha256\n" } else { "" };
         let config = format!(
             "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n[extensions]\n\tpartialClone = origin\n{format}"
         );
-        self.write(&Fixed("HEAD"), "ref: refs/heads/main\n")?;
-        self.write(&CONFIG, &config)?;
+        self.write_file(&StaticName("HEAD"), "ref: refs/heads/main\n")?;
+        self.write_file(&CONFIG_FILE, &config)?;
         Ok(true)
     }
 
-    fn write(&self, name: &(impl Segment + ?Sized), text: &str) -> Result<()> {
-        let temp = Temp { dir: self.made, name: Fixed("tmp_sp") };
-        Ok(atomic::replace(self.made, name, temp, text.as_bytes(), Durability::Cache)?)
+    fn write_file(&self, name: &(impl Segment + ?Sized), text: &str) -> Result<()> {
+        let temp = TempFile { dir: self.opened_dir, name: StaticName("tmp_sp") };
+        Ok(atomic::replace(self.opened_dir, name, temp, text.as_bytes(), Durability::Cache)?)
     }
 
-    fn has(&self, commit: &str) -> Result<bool> {
-        succeeds(self.git.local(&["cat-file", "-e", &format!("{commit}^{{tree}}")]))
+    fn has_commit(&self, commit: &str) -> Result<bool> {
+        succeeds(self.git.local_command(&["cat-file", "-e", &format!("{commit}^{{tree}}")]))
     }
 
     /// Fetches a commit with its trees and without its blobs, as far as the server can.
-    fn fetch(&mut self, commit: &str, git_ref: Option<&GitRef>) -> Result<()> {
-        self.online()?;
-        let what = format!("cannot fetch `{}` from `{}`", git_ref.map_or("HEAD", GitRef::as_str), self.repo);
+    fn fetch_commit(&mut self, commit: &str, git_ref: Option<&GitRef>) -> Result<()> {
+        self.require_online()?;
+        let what = format!(
+            "cannot fetch `{}` from `{}`",
+            git_ref.map_or("HEAD", GitRef::as_str),
+            self.repo
+        );
         match self.run_fetch(&["--depth=1", "--filter=blob:none"], &[commit], &what) {
-            Err(error) if is_unadvertised(&error) => self.fetch_by_name(commit, &what)?,
+            Err(error) if is_unadvertised(&error) => self.fetch_by_ref(commit, &what)?,
             Err(error) if error.hints.is_empty() => {
                 return Err(error.hint("name a tag, a branch or a commit that the repository has"));
             }
             fetched => return fetched,
         }
-        match self.has(commit)? {
+        match self.has_commit(commit)? {
             true => Ok(()),
-            false => Err(Error::new(Kind::Environment, what)
+            false => Err(Error::new(FailureKind::Environment, what)
                 .because(format!("the server did not send {commit}"))
                 .hint("name a branch or a tag: the server gives out nothing else")),
         }
     }
 
     /// Some servers give out only what a ref points to: asks for the ref, else for all that refs lead to.
-    fn fetch_by_name(&mut self, commit: &str, what: &str) -> Result<()> {
+    fn fetch_by_ref(&mut self, commit: &str, what: &str) -> Result<()> {
         self.remote_refs()?;
         match self.ref_of(commit) {
             Some(name) => self.run_fetch(&["--depth=1", "--filter=blob:none"], &[name], what),
-            None => self.run_fetch(&[WHOLE_HISTORY, "--filter=blob:none"], &ALL_REFS, what),
+            None => self.run_fetch(&[FULL_DEPTH_ARG, "--filter=blob:none"], &ALL_REFS, what),
         }
     }
 
     /// A ref of the server that leads to a commit.
     fn ref_of(&self, commit: &str) -> Option<&str> {
-        let (_, name) = self.remote_refs.iter().flatten().find(|(oid, name)| oid == commit && is_plain_ref(name))?;
+        let (_, name) = self
+            .remote_refs
+            .iter()
+            .flatten()
+            .find(|(oid, name)| oid == commit && is_plain_ref(name))?;
         Some(name.trim_end_matches("^{}"))
     }
 
     fn run_fetch(&self, how: &[&str], wanted: &[&str], what: &str) -> Result<()> {
-        let mut args = vec!["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
+        let mut args = vec![
+            "fetch",
+            "--progress",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+        ];
         args.extend(how);
         args.extend(["--end-of-options", "origin"]);
         args.extend(wanted);
-        self.fetching().run(self.git.remote(self.repo, self.url, &args), Vec::new(), what)?;
-        self.over.context.tell(Event::Fetched { repo: &self.repo.written });
+        self.start_fetch().run(
+            self.git.remote_command(self.repo, self.url, &args),
+            Vec::new(),
+            what,
+        )?;
+        self.opener.context.emit(Event::Fetched { repo: &self.repo.display_url });
         Ok(())
     }
 
-    fn fetching(&self) -> Fetch<'_> {
-        self.over.context.tell(Event::Fetching { repo: &self.repo.written, progress: None });
-        Fetch { context: self.over.context, repo: self.repo, dir: self.dir, limits: self.over.limits }
+    fn start_fetch(&self) -> GitFetch<'_> {
+        self.opener.context.emit(Event::Fetching { repo: &self.repo.display_url, progress: None });
+        GitFetch {
+            context: self.opener.context,
+            repo: self.repo,
+            dir: self.dir,
+            limits: self.opener.limits,
+        }
     }
 
     /// The commit that a short id is the start of, found in a history without trees of its own.
-    fn lengthen(&self, short: &GitRef) -> Result<String> {
+    fn expand_short_commit(&self, short: &GitRef) -> Result<String> {
         let dir = self.dir.with_extension("commits.git");
-        let made = self.over.context.private_dir(&dir)?;
-        let _lock = self.over.context.lock(&made)?;
-        sweep(&made)?;
-        let history = Cache {
-            over: self.over,
+        let made = self.opener.context.open_private_dir(&dir)?;
+        let _lock = self.opener.context.lock(&made)?;
+        remove_stale_files(&made)?;
+        let history = CachedRepository {
+            opener: self.opener,
             repo: self.repo,
             url: self.url,
-            git: Git::new(self.over.context, &dir, self.over.limits.into()),
+            git: GitRepository::new(self.opener.context, &dir, self.opener.limits.into()),
             dir: &dir,
-            made: &made,
+            opened_dir: &made,
             remote_refs: None,
         };
-        let tip = self.remote_refs.iter().flatten().next().map(|(oid, _)| oid.clone()).ok_or_else(|| self.empty())?;
-        history.make(&tip)?;
+        let tip = self
+            .remote_refs
+            .iter()
+            .flatten()
+            .next()
+            .map(|(oid, _)| oid.clone())
+            .ok_or_else(|| self.no_head_error())?;
+        history.init(&tip)?;
         let what = format!("cannot fetch the history of `{}`", self.repo);
         history.run_fetch(&["--filter=tree:0"], &ALL_REFS, &what)?;
-        let verify = history.git.local(&[
+        let verify = history.git.local_command(&[
             "rev-parse",
             "--verify",
             "--quiet",
             "--end-of-options",
             &format!("{short}^{{commit}}"),
         ]);
-        let commit = output(verify, "")
-            .map_err(|_| no_ref(self.repo, short, self.remote_refs.as_deref().unwrap_or_default()))?;
+        let commit = command_output(verify, "").map_err(|_| {
+            unknown_ref_error(self.repo, short, self.remote_refs.as_deref().unwrap_or_default())
+        })?;
         Ok(String::from_utf8_lossy(&commit).trim().into())
     }
 
     /// Notes what a ref meant, for when there is no network.
-    fn remember(&self, git_ref: Option<&GitRef>, commit: &str) -> Result<()> {
-        if git_ref.is_some_and(GitRef::is_commit) || self.over.context.network == Network::Offline {
+    fn record_ref(&self, git_ref: Option<&GitRef>, commit: &str) -> Result<()> {
+        if git_ref.is_some_and(GitRef::is_commit) || self.opener.context.network == Network::Offline
+        {
             return Ok(());
         }
-        if self.noted(git_ref).as_deref() == Some(commit) {
+        if self.recorded_commit(git_ref).as_deref() == Some(commit) {
             return Ok(());
         }
-        let name = Name::new(&note_name(git_ref)).map_err(|e| Error::new(Kind::Data, e.to_string()))?;
-        self.write(&name, commit)
+        let name = Name::new(&ref_record_name(git_ref))
+            .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+        self.write_file(&name, commit)
     }
 
-    fn remembered(&self, git_ref: Option<&GitRef>) -> Result<Resolved> {
-        match self.noted(git_ref) {
-            Some(commit) => Ok(Resolved { commit, shadowed: false }),
-            None => Err(never_fetched(self.repo, git_ref)),
+    fn resolve_offline(&self, git_ref: Option<&GitRef>) -> Result<ResolvedCommit> {
+        match self.recorded_commit(git_ref) {
+            Some(commit) => Ok(ResolvedCommit { commit, shadows_branch: false }),
+            None => Err(never_fetched_error(self.repo, git_ref)),
         }
     }
 
-    fn noted(&self, git_ref: Option<&GitRef>) -> Option<String> {
-        let bytes = read_limited(&self.dir.join(note_name(git_ref)), 100).ok()?;
+    fn recorded_commit(&self, git_ref: Option<&GitRef>) -> Option<String> {
+        let bytes = read_limited(&self.dir.join(ref_record_name(git_ref)), 100).ok()?;
         String::from_utf8(bytes).ok().filter(|commit| is_oid(commit))
     }
 
-    fn empty(&self) -> Error {
-        let branches = self.remote_refs.iter().flatten().filter_map(|(_, name)| name.strip_prefix("refs/heads/"));
+    fn no_head_error(&self) -> Error {
+        let branches = self
+            .remote_refs
+            .iter()
+            .flatten()
+            .filter_map(|(_, name)| name.strip_prefix("refs/heads/"));
         let branches: Vec<&str> = branches.take(5).collect();
         match &branches[..] {
-            [] => Error::new(Kind::Request, format!("`{}` has no commits", self.repo))
+            [] => Error::new(FailureKind::Request, format!("`{}` has no commits", self.repo))
                 .hint("push a commit to it, or name another repository"),
-            some => Error::new(Kind::Request, format!("`{}` has no default branch", self.repo))
-                .hint(format!("name one with `ref:`; it has: {}", some.join(", "))),
+            some => {
+                Error::new(FailureKind::Request, format!("`{}` has no default branch", self.repo))
+                    .hint(format!("name one with `ref:`; it has: {}", some.join(", ")))
+            }
         }
     }
 }
 
 /// Adds what to do about a server that cannot be reached, unless the error says already what to do.
-fn unreachable(error: Error) -> Error {
-    if error.hints.is_empty() { error.hint(UNREACHABLE) } else { error }
+fn with_unreachable_hint(error: Error) -> Error {
+    if error.hints.is_empty() { error.hint(UNREACHABLE_HINT) } else { error }
 }
 
 /// The file that notes what a ref meant.
-fn note_name(git_ref: Option<&GitRef>) -> String {
+fn ref_record_name(git_ref: Option<&GitRef>) -> String {
     let text = git_ref.map_or("", GitRef::as_str);
     format!("sp-ref-{}", &Digest::of(text.as_bytes()).hex()[..32])
 }
 
-fn never_fetched(repo: &Repo, git_ref: Option<&GitRef>) -> Error {
+fn never_fetched_error(repo: &GitRepo, git_ref: Option<&GitRef>) -> Error {
     let git_ref = git_ref.map_or("HEAD", GitRef::as_str);
-    Error::new(Kind::Environment, format!("`{repo}` at `{git_ref}` was never fetched"))
+    Error::new(FailureKind::Environment, format!("`{repo}` at `{git_ref}` was never fetched"))
         .hint("run it once without `--offline`")
 }
 
@@ -454,39 +535,47 @@ fn is_plain_ref(name: &str) -> bool {
 
 /// Removes what a git that was killed left behind: its locks, which would stop every later git,
 /// and packs that it had not finished. Only who holds the cache's lock may.
-pub(super) fn sweep(dir: &Dir) -> Result<()> {
+pub(super) fn remove_stale_files(dir: &Dir) -> Result<()> {
     let remove = |dir: &Dir| -> Result<()> {
         for entry in dir.entries()? {
             let name = entry.name().as_encoded_bytes();
-            if entry.kind == EntryKind::File && (name.ends_with(b".lock") || name.starts_with(b"tmp_")) {
+            if entry.kind == EntryKind::File
+                && (name.ends_with(b".lock") || name.starts_with(b"tmp_"))
+            {
                 dir.remove_file(&entry)?;
             }
         }
         Ok(())
     };
     remove(dir)?;
-    match packs_of(dir) {
+    match open_pack_dir(dir) {
         Some(packs) => remove(&packs),
         None => Ok(()),
     }
 }
 
 /// Where a repository of the cache keeps its packs, once it has any.
-pub(super) fn packs_of(dir: &Dir) -> Option<Dir> {
-    let objects = dir.open_dir(&Fixed("objects"), Follow::Never).ok()?;
-    objects.open_dir(&Fixed("pack"), Follow::Never).ok()
+pub(super) fn open_pack_dir(dir: &Dir) -> Option<Dir> {
+    let objects = dir.open_dir(&StaticName("objects"), Follow::Never).ok()?;
+    objects.open_dir(&StaticName("pack"), Follow::Never).ok()
 }
 
 fn is_oid(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn no_ref(repo: &Repo, git_ref: &GitRef, refs: &[(String, String)]) -> Error {
-    let names = refs
-        .iter()
-        .filter_map(|(_, name)| name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/tags/")));
-    let error = Error::new(Kind::Request, format!("`{repo}` has no tag, branch or commit `{git_ref}`"));
-    match sp_formats::suggest::nearest(git_ref.as_str(), names.filter(|name| !name.ends_with("^{}"))) {
+fn unknown_ref_error(repo: &GitRepo, git_ref: &GitRef, refs: &[(String, String)]) -> Error {
+    let names = refs.iter().filter_map(|(_, name)| {
+        name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/tags/"))
+    });
+    let error = Error::new(
+        FailureKind::Request,
+        format!("`{repo}` has no tag, branch or commit `{git_ref}`"),
+    );
+    match sp_formats::suggest::nearest(
+        git_ref.as_str(),
+        names.filter(|name| !name.ends_with("^{}")),
+    ) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint(format!("`git ls-remote {repo}` lists what it has")),
     }

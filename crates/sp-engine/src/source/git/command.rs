@@ -8,17 +8,17 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
-use sp_formats::address::without_secrets;
-use sp_formats::repo::{Repo, Transport};
+use sp_formats::git_repo::{GitRepo, GitTransport};
+use sp_formats::redact::redact_secrets;
 use sp_tree::{Dir, Limits};
 
-use super::cache::{packs_of, sweep};
+use super::cache::{open_pack_dir, remove_stale_files};
 use super::process::{GitLimits, kill_tree, limit_memory};
 use crate::context::{Context, Event};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, FailureKind, Result};
 
 /// Variables that git, ssh and credential helpers need from the user.
-const KEPT_ENV: &[&str] = &[
+const ALLOWED_ENV: &[&str] = &[
     "PATH",
     "HOME",
     "USER",
@@ -45,7 +45,8 @@ const KEPT_ENV: &[&str] = &[
 ];
 
 /// Settings of the user's own config that reaching a server may need. All else of it is ignored.
-const KEPT_CONFIG: &[&str] = &["credential.", "http.", "url.", "core.sshcommand", "ssh.", "safe."];
+const ALLOWED_CONFIG: &[&str] =
+    &["credential.", "http.", "url.", "core.sshcommand", "ssh.", "safe."];
 
 /// Settings that hold for every call.
 const CONFIG: &[(&str, &str)] = &[
@@ -73,18 +74,18 @@ const CONFIG: &[(&str, &str)] = &[
 /// fail on a large blob instead of sending it piece by piece.
 const LOCAL_UPLOAD_PACK: &str = "git -c core.bigFileThreshold=16m upload-pack";
 /// How much later than we do git itself gives up a server that sends nothing.
-const LOW_SPEED_MARGIN: u64 = 10;
+const LOW_SPEED_MARGIN_SECONDS: u64 = 10;
 /// How often it is looked at how much there is.
-const LOOK: Duration = Duration::from_millis(50);
+const SIZE_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long git takes to end once it has said its last word.
-const SHORTLY: Duration = Duration::from_millis(1);
+const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// More than any list of refs has.
-const MAX_OUTPUT: u64 = 64 * 1024 * 1024;
+const MAX_STDOUT_BYTES: u64 = 64 * 1024 * 1024;
 /// More than git says of any fetch.
-const MAX_WORDS: u64 = 1024 * 1024;
+const MAX_STDERR_BYTES: u64 = 1024 * 1024;
 
 /// Hands out `git` commands for one repository.
-pub(super) struct Git<'a> {
+pub(super) struct GitRepository<'a> {
     context: &'a Context<'a>,
     dir: PathBuf,
     limits: GitLimits,
@@ -99,36 +100,39 @@ pub(super) struct GitCommand {
 impl GitCommand {
     /// Starts it with these pipes, within its limits.
     fn spawn(mut self, stdin: Stdio, stdout: Stdio, stderr: Stdio) -> Result<Child> {
-        let child = self.command.stdin(stdin).stdout(stdout).stderr(stderr).spawn().map_err(no_git)?;
+        let child =
+            self.command.stdin(stdin).stdout(stdout).stderr(stderr).spawn().map_err(spawn_error)?;
         limit_memory(&child, self.limits.memory_bytes);
         Ok(child)
     }
 }
 
-impl<'a> Git<'a> {
+impl<'a> GitRepository<'a> {
     /// Commands on the bare repository `dir`, which need not exist yet.
     pub(super) fn new(context: &'a Context<'a>, dir: &Path, limits: GitLimits) -> Self {
         Self { context, dir: dir.into(), limits }
     }
 
     /// A command that reads what is there and can reach nobody.
-    pub(super) fn local(&self, args: &[&str]) -> GitCommand {
-        let mut command =
-            self.command(args, CONFIG.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect());
+    pub(super) fn local_command(&self, args: &[&str]) -> GitCommand {
+        let mut command = self.base_command(
+            args,
+            CONFIG.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
+        );
         command.env("GIT_ALLOW_PROTOCOL", "none");
         GitCommand { command, limits: self.limits }
     }
 
     /// A command that may talk to `repo`, and to nobody else.
-    pub(super) fn remote(&self, repo: &Repo, url: &str, args: &[&str]) -> GitCommand {
+    pub(super) fn remote_command(&self, repo: &GitRepo, url: &str, args: &[&str]) -> GitCommand {
         let mut config: Vec<(String, String)> = user_config(self.context).to_vec();
         config.extend(CONFIG.iter().map(|(key, value)| ((*key).into(), (*value).into())));
-        let low_speed_time = self.limits.stall_seconds.saturating_add(LOW_SPEED_MARGIN);
+        let low_speed_time = self.limits.stall_seconds.saturating_add(LOW_SPEED_MARGIN_SECONDS);
         config.push(("http.lowSpeedTime".into(), low_speed_time.min(i32::MAX as u64).to_string()));
         config.push(("remote.origin.url".into(), url.into()));
         config.push(("remote.origin.promisor".into(), "true".into()));
         config.push(("remote.origin.partialclonefilter".into(), "blob:none".into()));
-        if matches!(repo.transport, Transport::File | Transport::Path) {
+        if matches!(repo.transport, GitTransport::File | GitTransport::Path) {
             config.push(("remote.origin.uploadpack".into(), LOCAL_UPLOAD_PACK.into()));
         }
         if let (Some(_), Some(origin)) = (&repo.credentials, repo.origin()) {
@@ -137,33 +141,42 @@ impl<'a> Git<'a> {
             config.push((format!("credential.{origin}.helper"), String::new()));
             config.push((format!("credential.{origin}.helper"), helper.into()));
         }
-        let mut command = self.command(args, config);
+        let mut command = self.base_command(args, config);
         if let Some(credentials) = &repo.credentials {
-            command.env("SP_GIT_USER", &credentials.user).env("SP_GIT_PASSWORD", &credentials.password);
+            command
+                .env("SP_GIT_USER", &credentials.user)
+                .env("SP_GIT_PASSWORD", &credentials.password);
         }
         // The user's own rules may turn one transport into another; no rule of ours names one beyond these.
         let rewrites = user_config(self.context).iter().any(|(key, _)| key.starts_with("url."));
         let own = repo.transport.protocol();
-        command.env("GIT_ALLOW_PROTOCOL", if rewrites { format!("https:ssh:git:file:{own}") } else { own.into() });
-        if repo.transport == Transport::Ssh && !self.has_own_ssh() {
+        command.env(
+            "GIT_ALLOW_PROTOCOL",
+            if rewrites { format!("https:ssh:git:file:{own}") } else { own.into() },
+        );
+        if repo.transport == GitTransport::Ssh && !self.has_custom_ssh() {
             command.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=30");
         }
         GitCommand { command, limits: self.limits }
     }
 
     /// Whether the user says how ssh is to be called.
-    fn has_own_ssh(&self) -> bool {
-        let in_env = ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| self.context.env.contains_key(*name));
+    fn has_custom_ssh(&self) -> bool {
+        let in_env =
+            ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| self.context.env.contains_key(*name));
         in_env || user_config(self.context).iter().any(|(key, _)| key == "core.sshcommand")
     }
 
-    fn command(&self, args: &[&str], config: Vec<(String, String)>) -> Command {
-        let mut command = bare_command(self.context);
+    fn base_command(&self, args: &[&str], config: Vec<(String, String)>) -> Command {
+        let mut command = isolated_command(self.context);
         command
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_SYSTEM", "/dev/null");
-        command.env("GIT_DIR", &self.dir).env("GIT_NO_LAZY_FETCH", "1").env("GIT_NO_REPLACE_OBJECTS", "1");
+        command
+            .env("GIT_DIR", &self.dir)
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_NO_REPLACE_OBJECTS", "1");
         command.env("GIT_ALLOC_LIMIT", self.limits.allocation_bytes().to_string());
         command.env("GIT_CONFIG_COUNT", config.len().to_string());
         for (number, (key, value)) in config.into_iter().enumerate() {
@@ -176,11 +189,14 @@ impl<'a> Git<'a> {
 }
 
 /// `git` with an environment of our own making, somewhere where no repository is.
-#[expect(clippy::disallowed_methods, reason = "the one place that starts a program, and it is always git")]
-fn bare_command(context: &Context<'_>) -> Command {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that starts a program, and it is always git"
+)]
+fn isolated_command(context: &Context<'_>) -> Command {
     let mut command = Command::new("git");
     command.env_clear().current_dir("/").stdin(Stdio::null());
-    for name in KEPT_ENV {
+    for name in ALLOWED_ENV {
         if let Some(value) = context.env.get(*name) {
             command.env(name, value);
         }
@@ -197,11 +213,11 @@ fn bare_command(context: &Context<'_>) -> Command {
 /// What the user's own git config says about credentials, proxies and keys, asked once.
 fn user_config(context: &Context<'_>) -> &'static [(String, String)] {
     static CONFIG: OnceLock<Vec<(String, String)>> = OnceLock::new();
-    CONFIG.get_or_init(|| ask_user_config(context))
+    CONFIG.get_or_init(|| read_user_config(context))
 }
 
-fn ask_user_config(context: &Context<'_>) -> Vec<(String, String)> {
-    let mut command = bare_command(context);
+fn read_user_config(context: &Context<'_>) -> Vec<(String, String)> {
+    let mut command = isolated_command(context);
     if let Some(path) = context.env.get("GIT_CONFIG_GLOBAL") {
         command.env("GIT_CONFIG_GLOBAL", path);
     }
@@ -212,23 +228,23 @@ fn ask_user_config(context: &Context<'_>) -> Vec<(String, String)> {
     let text = String::from_utf8_lossy(&output.stdout);
     text.split('\0')
         .filter_map(|entry| entry.split_once('\n'))
-        .filter(|(key, _)| KEPT_CONFIG.iter().any(|kept| key.starts_with(kept)))
+        .filter(|(key, _)| ALLOWED_CONFIG.iter().any(|kept| key.starts_with(kept)))
         .map(|(key, value)| (key.into(), value.into()))
         .collect()
 }
 
 /// Runs a command to its end and returns what it printed.
-pub(super) fn output(command: GitCommand, what: &str) -> Result<Vec<u8>> {
+pub(super) fn command_output(command: GitCommand, what: &str) -> Result<Vec<u8>> {
     let child = command.spawn(Stdio::null(), Stdio::piped(), Stdio::piped())?;
-    let output = child.wait_with_output().map_err(no_git)?;
+    let output = child.wait_with_output().map_err(spawn_error)?;
     if output.status.success() {
         return Ok(output.stdout);
     }
-    Err(failed(what, &String::from_utf8_lossy(&output.stderr)))
+    Err(git_error(what, &String::from_utf8_lossy(&output.stderr)))
 }
 
 /// What a command prints, up to a limit; none if it does not succeed.
-pub(super) fn bounded(command: GitCommand) -> Option<Vec<u8>> {
+pub(super) fn bounded_output(command: GitCommand) -> Option<Vec<u8>> {
     let mut child = command.spawn(Stdio::null(), Stdio::piped(), Stdio::null()).ok()?;
     let printed = child.stdout.take().map(read_bounded).unwrap_or_default();
     child.wait().ok()?.success().then_some(printed)
@@ -237,153 +253,174 @@ pub(super) fn bounded(command: GitCommand) -> Option<Vec<u8>> {
 /// Whether a command succeeds.
 pub(super) fn succeeds(command: GitCommand) -> Result<bool> {
     let mut child = command.spawn(Stdio::null(), Stdio::null(), Stdio::null())?;
-    Ok(child.wait().map_err(no_git)?.success())
+    Ok(child.wait().map_err(spawn_error)?.success())
 }
 
 /// Whether the repository of a directory tracks a file in it. Nothing of the repository's own is run.
-pub(crate) fn tracks(context: &Context<'_>, dir: &Path, file: &str) -> Result<bool> {
+pub(crate) fn is_tracked(context: &Context<'_>, dir: &Path, file: &str) -> Result<bool> {
     let Some(top) = dir.ancestors().find(|dir| dir.join(".git").exists()) else {
         return Ok(false);
     };
     let path = dir.strip_prefix(top).unwrap_or(Path::new("")).join(file);
-    let git = Git::new(context, &top.join(".git"), (&Limits::default()).into());
-    succeeds(git.local(&["ls-files", "--error-unmatch", "--", &path.to_string_lossy()]))
+    let git = GitRepository::new(context, &top.join(".git"), (&Limits::default()).into());
+    succeeds(git.local_command(&["ls-files", "--error-unmatch", "--", &path.to_string_lossy()]))
 }
 
 /// Starts a command with pipes on both ends.
-pub(super) fn piped(command: GitCommand) -> Result<Child> {
+pub(super) fn spawn_piped(command: GitCommand) -> Result<Child> {
     command.spawn(Stdio::piped(), Stdio::piped(), Stdio::null())
 }
 
 /// A fetch: how far it is goes to the listener; too many bytes, silence, or the listener's word end it.
-pub(super) struct Fetch<'a> {
+pub(super) struct GitFetch<'a> {
     pub context: &'a Context<'a>,
-    pub repo: &'a Repo,
+    pub repo: &'a GitRepo,
     /// The repository that grows.
     pub dir: &'a Path,
     /// How many bytes it may grow by, and how long and with how much memory git may work on it.
     pub limits: &'a Limits,
 }
 
-impl Fetch<'_> {
+impl GitFetch<'_> {
     /// Runs `command`, feeding it `input`, and returns what it printed.
     pub(super) fn run(&self, command: GitCommand, input: Vec<u8>, what: &str) -> Result<Vec<u8>> {
         let mut child = command.spawn(Stdio::piped(), Stdio::piped(), Stdio::piped())?;
         let before = pack_files(self.dir);
-        let pipes = Pipes::of(&mut child, input);
+        let pipes = GitPipes::attach(&mut child, input);
         let mut words = String::new();
-        let end = self.attend(&mut child, &pipes.lines, &mut words);
-        if end != End::Itself {
+        let end = self.monitor(&mut child, &pipes.stderr_lines, &mut words);
+        if end != FetchEnd::Exited {
             kill_tree(&mut child);
         }
         let status = child.wait();
-        self.context.go_on()?;
+        self.context.check_cancelled()?;
         // A short fetch may end between two looks of the watcher.
         let max_bytes = self.limits.git_pack_bytes;
-        if end == End::TooLarge || self.grown(&before) > max_bytes {
-            self.drop_all_but(&before)?;
-            return Err(Error::new(Kind::Data, format!("`{}` sends more than {max_bytes} bytes", self.repo))
-                .hint("select fewer skills, or raise it with `--limit git-pack-bytes=<bytes>`"));
+        if end == FetchEnd::TooLarge || self.added_bytes(&before) > max_bytes {
+            self.remove_new_packs(&before)?;
+            return Err(Error::new(
+                FailureKind::Data,
+                format!("`{}` sends more than {max_bytes} bytes", self.repo),
+            )
+            .hint("select fewer skills, or raise it with `--limit git-pack-bytes=<bytes>`"));
         }
-        if let End::TimedOut(time) = end {
-            return Err(self.timed_out(time, what));
+        if let FetchEnd::TimedOut(time) = end {
+            return Err(self.timeout_error(time, what));
         }
         match status {
-            Ok(status) if status.success() => Ok(pipes.printed.recv().unwrap_or_default()),
-            Ok(_) if is_out_of_memory(&words) => Err(self.out_of_memory()),
-            Ok(_) if words.contains(&*self.dir.to_string_lossy()) => {
-                Err(failed(what, &words).hint("the cache may be damaged: remove it with `sp clean --cache`"))
-            }
-            Ok(_) => Err(failed(what, &words)),
-            Err(e) => Err(no_git(e)),
+            Ok(status) if status.success() => Ok(pipes.stdout.recv().unwrap_or_default()),
+            Ok(_) if is_out_of_memory(&words) => Err(self.out_of_memory_error()),
+            Ok(_) if words.contains(&*self.dir.to_string_lossy()) => Err(git_error(what, &words)
+                .hint("the cache may be damaged: remove it with `sp clean --cache`")),
+            Ok(_) => Err(git_error(what, &words)),
+            Err(e) => Err(spawn_error(e)),
         }
     }
 
-    fn out_of_memory(&self) -> Error {
+    fn out_of_memory_error(&self) -> Error {
         let GitLimits { memory_bytes, .. } = self.limits.into();
-        Error::new(Kind::Data, format!("`{}` makes git use more memory than allowed", self.repo))
-            .because(format!("the limit is {memory_bytes} bytes, and a quarter of that for one object or response"))
-            .hint("raise it with `--limit git-memory-bytes=<bytes>` if you trust the server")
+        Error::new(
+            FailureKind::Data,
+            format!("`{}` makes git use more memory than allowed", self.repo),
+        )
+        .because(format!(
+            "the limit is {memory_bytes} bytes, and a quarter of that for one object or response"
+        ))
+        .hint("raise it with `--limit git-memory-bytes=<bytes>` if you trust the server")
     }
 
-    fn timed_out(&self, limit: TimeLimit, what: &str) -> Error {
+    fn timeout_error(&self, limit: FetchTimeLimit, what: &str) -> Error {
         let (reason, name) = match limit {
-            TimeLimit::Stall => {
-                (format!("the server sent nothing for {} s", self.limits.stall_seconds), "stall-seconds")
-            }
-            TimeLimit::Progress => {
-                (format!("nothing was received for {} s", self.limits.download_seconds), "download-seconds")
-            }
+            FetchTimeLimit::Stall => (
+                format!("the server sent nothing for {} s", self.limits.stall_seconds),
+                "stall-seconds",
+            ),
+            FetchTimeLimit::Progress => (
+                format!("nothing was received for {} s", self.limits.download_seconds),
+                "download-seconds",
+            ),
         };
-        Error::new(Kind::Environment, what)
+        Error::new(FailureKind::Environment, what)
             .because(reason)
             .hint(format!("run it again, or raise `--limit {name}=<seconds>`"))
     }
 
     /// How many bytes there are besides what there was.
-    fn grown(&self, before: &HashMap<OsString, u64>) -> u64 {
-        pack_files(self.dir).iter().filter(|(name, _)| !before.contains_key(*name)).map(|(_, size)| size).sum()
+    fn added_bytes(&self, before: &HashMap<OsString, u64>) -> u64 {
+        pack_files(self.dir)
+            .iter()
+            .filter(|(name, _)| !before.contains_key(*name))
+            .map(|(_, size)| size)
+            .sum()
     }
 
     /// Removes what was brought and refused.
-    fn drop_all_but(&self, before: &HashMap<OsString, u64>) -> Result<()> {
+    fn remove_new_packs(&self, before: &HashMap<OsString, u64>) -> Result<()> {
         let dir = Dir::open(self.dir)?;
-        if let Some(packs) = packs_of(&dir) {
-            for entry in packs.entries()?.iter().filter(|entry| !before.contains_key(entry.name())) {
+        if let Some(packs) = open_pack_dir(&dir) {
+            for entry in packs.entries()?.iter().filter(|entry| !before.contains_key(entry.name()))
+            {
                 packs.remove_file(entry)?;
             }
         }
-        sweep(&dir)
+        remove_stale_files(&dir)
     }
 
     /// Listens until git ends, or is to be ended: it brings too much, says nothing for too long, or is not wanted
     /// any more.
-    fn attend(&self, child: &mut Child, lines: &mpsc::Receiver<Vec<u8>>, words: &mut String) -> End {
+    fn monitor(
+        &self,
+        child: &mut Child,
+        lines: &mpsc::Receiver<Vec<u8>>,
+        words: &mut String,
+    ) -> FetchEnd {
         let packs = self.dir.join("objects/pack");
-        let before = size_of(&packs);
+        let before = dir_size(&packs);
         let mut last_size = before;
-        let mut watch = Watch::new(self.limits);
-        let mut next_look = Instant::now() + LOOK;
+        let mut watch = FetchWatchdog::new(self.limits);
+        let mut next_look = Instant::now() + SIZE_POLL_INTERVAL;
         loop {
             match lines.recv_timeout(next_look.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
-                    self.hear(&line, words);
-                    watch.heard(&line);
+                    self.handle_line(&line, words);
+                    watch.record_line(&line);
                 }
                 // It has said its last word, and is about to end.
                 Err(mpsc::RecvTimeoutError::Disconnected) => match child.try_wait() {
-                    Ok(None) => std::thread::sleep(SHORTLY),
-                    _ => return End::Itself,
+                    Ok(None) => std::thread::sleep(EXIT_POLL_INTERVAL),
+                    _ => return FetchEnd::Exited,
                 },
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
             }
             if Instant::now() < next_look {
                 continue;
             }
-            next_look = Instant::now() + LOOK;
-            let now = size_of(&packs);
+            next_look = Instant::now() + SIZE_POLL_INTERVAL;
+            let now = dir_size(&packs);
             if now != last_size {
                 last_size = now;
-                watch.progressed();
+                watch.record_progress();
             }
             if now.saturating_sub(before) > self.limits.git_pack_bytes {
-                return End::TooLarge;
+                return FetchEnd::TooLarge;
             }
-            if self.context.go_on().is_err() {
-                return End::Cancelled;
+            if self.context.check_cancelled().is_err() {
+                return FetchEnd::Cancelled;
             }
-            if let Some(limit) = watch.exceeded() {
-                return End::TimedOut(limit);
+            if let Some(limit) = watch.exceeded_limit() {
+                return FetchEnd::TimedOut(limit);
             }
         }
     }
 
     /// Passes git's progress on, and keeps the rest of its words.
-    fn hear(&self, line: &[u8], words: &mut String) {
+    fn handle_line(&self, line: &[u8], words: &mut String) {
         let text = String::from_utf8_lossy(line);
         let text = text.trim();
         match text.contains('%') {
-            true => self.context.tell(Event::Fetching { repo: &self.repo.written, progress: Some(text) }),
+            true => self
+                .context
+                .emit(Event::Fetching { repo: &self.repo.display_url, progress: Some(text) }),
             false if !text.is_empty() => {
                 words.push_str(text);
                 words.push('\n');
@@ -395,20 +432,20 @@ impl Fetch<'_> {
 
 /// How a fetch ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum FetchEnd {
     /// Git ended.
-    Itself,
+    Exited,
     /// It brings more than it may.
     TooLarge,
     /// It takes too long.
-    TimedOut(TimeLimit),
+    TimedOut(FetchTimeLimit),
     /// The result is not wanted any more.
     Cancelled,
 }
 
 /// A limit of time that a fetch can exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TimeLimit {
+enum FetchTimeLimit {
     /// `stall-seconds`: neither bytes nor words come.
     Stall,
     /// `download-seconds`: the server sends words, and nothing else.
@@ -416,40 +453,45 @@ enum TimeLimit {
 }
 
 /// When a fetch last showed that it goes on.
-struct Watch {
-    last_sign: Instant,
+struct FetchWatchdog {
+    last_activity: Instant,
     last_progress: Instant,
-    stall: Duration,
-    no_progress: Duration,
+    stall_timeout: Duration,
+    progress_timeout: Duration,
 }
 
-impl Watch {
+impl FetchWatchdog {
     fn new(limits: &Limits) -> Self {
         let now = Instant::now();
-        let (stall, no_progress) = (limits.stall_seconds, limits.download_seconds.max(limits.stall_seconds));
+        let (stall, no_progress) =
+            (limits.stall_seconds, limits.download_seconds.max(limits.stall_seconds));
         Self {
-            last_sign: now,
+            last_activity: now,
             last_progress: now,
-            stall: Duration::from_secs(stall),
-            no_progress: Duration::from_secs(no_progress),
+            stall_timeout: Duration::from_secs(stall),
+            progress_timeout: Duration::from_secs(no_progress),
         }
     }
 
-    fn progressed(&mut self) {
-        self.last_sign = Instant::now();
-        self.last_progress = self.last_sign;
+    fn record_progress(&mut self) {
+        self.last_activity = Instant::now();
+        self.last_progress = self.last_activity;
     }
 
     /// What the server says shows that it is there; what git says of its own work is progress.
-    fn heard(&mut self, line: &[u8]) {
-        if line.starts_with(b"remote:") { self.last_sign = Instant::now() } else { self.progressed() }
+    fn record_line(&mut self, line: &[u8]) {
+        if line.starts_with(b"remote:") {
+            self.last_activity = Instant::now()
+        } else {
+            self.record_progress()
+        }
     }
 
-    fn exceeded(&self) -> Option<TimeLimit> {
-        if self.last_sign.elapsed() > self.stall {
-            Some(TimeLimit::Stall)
-        } else if self.last_progress.elapsed() > self.no_progress {
-            Some(TimeLimit::Progress)
+    fn exceeded_limit(&self) -> Option<FetchTimeLimit> {
+        if self.last_activity.elapsed() > self.stall_timeout {
+            Some(FetchTimeLimit::Stall)
+        } else if self.last_progress.elapsed() > self.progress_timeout {
+            Some(FetchTimeLimit::Progress)
         } else {
             None
         }
@@ -464,28 +506,31 @@ fn is_out_of_memory(words: &str) -> bool {
 
 /// What git says. The helpers that it starts hold the same pipes and may outlive it, so nobody waits for the end of
 /// a pipe once git was given up.
-struct Pipes {
+struct GitPipes {
     /// Lines of its progress and of what is wrong.
-    lines: mpsc::Receiver<Vec<u8>>,
+    stderr_lines: mpsc::Receiver<Vec<u8>>,
     /// All that it printed, in the end.
-    printed: mpsc::Receiver<Vec<u8>>,
+    stdout: mpsc::Receiver<Vec<u8>>,
 }
 
-impl Pipes {
+impl GitPipes {
     /// Feeds git its input, and listens.
-    fn of(child: &mut Child, input: Vec<u8>) -> Self {
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let ((line, lines), (all, printed)) = (mpsc::channel(), mpsc::channel());
-        std::thread::spawn(move || stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input)));
+    fn attach(child: &mut Child, input: Vec<u8>) -> Self {
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let ((line, stderr_lines), (all, output)) = (mpsc::channel(), mpsc::channel());
+        std::thread::spawn(move || {
+            stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input))
+        });
         std::thread::spawn(move || stdout.map(|stdout| all.send(read_bounded(stdout))));
-        std::thread::spawn(move || stderr.map(|stderr| pass_lines(stderr, &line)));
-        Self { lines, printed }
+        std::thread::spawn(move || stderr.map(|stderr| forward_lines(stderr, &line)));
+        Self { stderr_lines, stdout: output }
     }
 }
 
 /// Passes lines on, as long as somebody listens.
-fn pass_lines(stderr: impl Read, lines: &mpsc::Sender<Vec<u8>>) {
-    let mut reader = BufReader::new(stderr.take(MAX_WORDS));
+fn forward_lines(stderr: impl Read, lines: &mpsc::Sender<Vec<u8>>) {
+    let mut reader = BufReader::new(stderr.take(MAX_STDERR_BYTES));
     let mut line = Vec::new();
     while read_line(&mut reader, &mut line).is_ok_and(|count| count > 0) {
         if lines.send(std::mem::take(&mut line)).is_err() {
@@ -497,7 +542,7 @@ fn pass_lines(stderr: impl Read, lines: &mpsc::Sender<Vec<u8>>) {
 fn read_bounded(stdout: impl Read) -> Vec<u8> {
     let mut printed = Vec::new();
     // What breaks off shows in the exit code.
-    let _ = stdout.take(MAX_OUTPUT).read_to_end(&mut printed);
+    let _ = stdout.take(MAX_STDOUT_BYTES).read_to_end(&mut printed);
     printed
 }
 
@@ -525,28 +570,29 @@ fn pack_files(dir: &Path) -> HashMap<OsString, u64> {
     entries.filter_map(|entry| Some((entry.file_name(), entry.metadata().ok()?.len()))).collect()
 }
 
-fn size_of(dir: &Path) -> u64 {
+fn dir_size(dir: &Path) -> u64 {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
-fn no_git(error: std::io::Error) -> Error {
+fn spawn_error(error: std::io::Error) -> Error {
     let hint = match error.kind() {
         std::io::ErrorKind::NotFound => "install git 2.31 or later and put it on the PATH",
         _ => "check that `git --version` works",
     };
-    Error::new(Kind::Environment, "cannot run `git`").because(error).hint(hint)
+    Error::new(FailureKind::Environment, "cannot run `git`").because(error).hint(hint)
 }
 
 /// What git said, as the cause of a failure.
-fn failed(what: &str, stderr: &str) -> Error {
+fn git_error(what: &str, stderr: &str) -> Error {
     let words: Vec<&str> = stderr
         .lines()
         .map(|line| line.trim_start_matches("fatal: ").trim_start_matches("error: ").trim())
         .filter(|line| !line.is_empty() && !line.starts_with("warning:"))
         .take(4)
         .collect();
-    let said = if words.is_empty() { "git ended without a word".to_owned() } else { words.join("; ") };
+    let said =
+        if words.is_empty() { "git ended without a word".to_owned() } else { words.join("; ") };
     // Git names the address that it was given, with its query.
-    Error::new(Kind::Environment, what).because(without_secrets(&said))
+    Error::new(FailureKind::Environment, what).because(redact_secrets(&said))
 }

@@ -13,6 +13,6 @@ mod raw_tree;
 mod tree;
 
 pub(crate) use blobs::{GitListing, read_blobs};
-pub(crate) use cache::{Checkout, Checkouts};
-pub(crate) use command::tracks;
-pub(crate) use history::history;
+pub(crate) use cache::{CheckoutOpener, GitCheckout};
+pub(crate) use command::is_tracked;
+pub(crate) use history::read_history;

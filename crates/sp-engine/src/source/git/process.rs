@@ -49,7 +49,8 @@ pub(super) fn limit_memory(child: &Child, bytes: u64) {
 fn limit_tree(pid: Pid, bytes: u64) {
     use rustix::process::{Resource, Rlimit, prlimit};
     // It fails if the process has ended, or if its limit is lower already.
-    let _ = prlimit(Some(pid), Resource::Data, Rlimit { current: Some(bytes), maximum: Some(bytes) });
+    let _ =
+        prlimit(Some(pid), Resource::Data, Rlimit { current: Some(bytes), maximum: Some(bytes) });
     children(pid).into_iter().for_each(|child| limit_tree(child, bytes));
 }
 
@@ -80,10 +81,14 @@ fn pid_of(child: &Child) -> Option<Pid> {
 
 /// The processes that a process has started; none where the system does not list them.
 fn children(pid: Pid) -> Vec<Pid> {
-    let tasks = std::fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).into_iter().flatten().flatten();
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero()))
+        .into_iter()
+        .flatten()
+        .flatten();
     let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-    let ids: Vec<String> =
-        lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect();
+    let ids: Vec<String> = lists
+        .flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
     ids.iter().filter_map(|id| id.parse().ok().and_then(Pid::from_raw)).collect()
 }
 
@@ -98,8 +103,12 @@ mod tests {
     fn a_process_that_was_started_before_the_limit_is_limited_and_killed() {
         // The inner shell prints its id before anything is limited, and waits for input that never comes.
         let script = "sh -c 'echo $$; read line'; true";
-        let mut child =
-            Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut inner = String::new();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         output.read_line(&mut inner).unwrap();

@@ -8,12 +8,12 @@
 use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead, BufReader, Read, Write};
 
-use sp_formats::repo::Repo;
+use sp_formats::git_repo::GitRepo;
 use sp_tree::{Limits, to_hex};
 
-use super::command::{GitCommand, piped};
-use super::tree::{Item, Object, show};
-use crate::error::{Error, Kind, Result};
+use super::command::{GitCommand, spawn_piped};
+use super::tree::{GitEntryKind, GitObject, display_path_bytes};
+use crate::error::{Error, FailureKind, Result};
 
 /// The longest path, in bytes, that any common file system can open.
 const MAX_PATH_LEN: usize = 4096;
@@ -21,7 +21,7 @@ const MAX_PATH_LEN: usize = 4096;
 const MAX_MODE_LEN: u64 = 8;
 /// The objects that are requested ahead of the one being read. Their IDs fit into the smallest pipe buffer, so a write
 /// never blocks while git waits for its answers to be read.
-const MAX_AHEAD: usize = 128;
+const MAX_PENDING_REQUESTS: usize = 128;
 
 /// Reads all trees of a commit with `command`, a `git cat-file --batch`, and passes every path with its object to
 /// `insert`.
@@ -29,28 +29,31 @@ pub(super) fn read_trees(
     command: GitCommand,
     commit: &str,
     limits: &Limits,
-    repo: &Repo,
-    mut insert: impl FnMut(Vec<u8>, Object),
+    repo: &GitRepo,
+    mut insert: impl FnMut(Vec<u8>, GitObject),
 ) -> Result<()> {
-    let mut child = piped(command)?;
+    let mut child = spawn_piped(command)?;
     let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(Error::new(Kind::Environment, "cannot talk to git"));
+        return Err(Error::new(FailureKind::Environment, "cannot talk to git"));
     };
-    let mut reader = TreeReader { stdout: BufReader::with_capacity(1 << 16, stdout), left: limits.repo_entries };
-    let mut read_all = || -> std::result::Result<(), TreeError> {
+    let mut reader = GitTreeReader {
+        stdout: BufReader::with_capacity(1 << 16, stdout),
+        remaining_entries: limits.repo_entries,
+    };
+    let mut read_all = || -> std::result::Result<(), GitTreeError> {
         // Depth first, so that few wait: one tree may stand in many folders, and each of them unfolds.
         let mut folders = vec![(Vec::new(), format!("{commit}^{{tree}}").into_boxed_str())];
         let mut requested = VecDeque::new();
         loop {
-            while requested.len() < MAX_AHEAD
+            while requested.len() < MAX_PENDING_REQUESTS
                 && let Some((path, id)) = folders.pop()
             {
                 stdin.write_all(format!("{id}\n").as_bytes())?;
                 requested.push_back(path);
             }
             let Some(folder) = requested.pop_front() else { return Ok(()) };
-            reader.tree(&folder, &mut |path, object| {
-                if object.item == Item::Folder {
+            reader.read_tree(&folder, &mut |path, object| {
+                if object.kind == GitEntryKind::Folder {
                     folders.push((path.clone(), object.id.clone()));
                 }
                 insert(path, object);
@@ -63,11 +66,11 @@ pub(super) fn read_trees(
     }
     drop(stdin);
     let _ = child.wait();
-    result.map_err(|error| error.of(repo, limits))
+    result.map_err(|error| error.into_error(repo, limits))
 }
 
 /// Why a tree cannot be read.
-enum TreeError {
+enum GitTreeError {
     /// Git did not answer with the tree.
     Unreadable(io::Error),
     TooManyEntries,
@@ -77,29 +80,40 @@ enum TreeError {
     TooLong(Vec<u8>),
 }
 
-impl From<io::Error> for TreeError {
+impl From<io::Error> for GitTreeError {
     fn from(error: io::Error) -> Self {
         Self::Unreadable(error)
     }
 }
 
-impl TreeError {
-    fn of(self, repo: &Repo, limits: &Limits) -> Error {
+impl GitTreeError {
+    fn into_error(self, repo: &GitRepo, limits: &Limits) -> Error {
         let invalid = |message: String| {
-            Error::new(Kind::Data, message).hint("ask its author to fix the commit, or name another commit")
+            Error::new(FailureKind::Data, message)
+                .hint("ask its author to fix the commit, or name another commit")
         };
         match self {
-            Self::Unreadable(why) => Error::new(Kind::Environment, format!("cannot read the files of `{repo}`"))
-                .because(why)
-                .hint("the cache may be damaged: remove it with `sp clean --cache`"),
-            Self::TooManyEntries => {
-                let message = format!("`{repo}` has more than {} files and folders", limits.repo_entries);
-                Error::new(Kind::Data, message).hint("raise it with `--limit repo-entries=<number>` if you trust it")
+            Self::Unreadable(why) => {
+                Error::new(FailureKind::Environment, format!("cannot read the files of `{repo}`"))
+                    .because(why)
+                    .hint("the cache may be damaged: remove it with `sp clean --cache`")
             }
-            Self::Name(path) => invalid(format!("`{repo}` has the path `{}`, which git does not allow", show(&path))),
-            Self::Duplicate(path) => invalid(format!("`{repo}` has two entries with the path `{}`", show(&path))),
+            Self::TooManyEntries => {
+                let message =
+                    format!("`{repo}` has more than {} files and folders", limits.repo_entries);
+                Error::new(FailureKind::Data, message)
+                    .hint("raise it with `--limit repo-entries=<number>` if you trust it")
+            }
+            Self::Name(path) => invalid(format!(
+                "`{repo}` has the path `{}`, which git does not allow",
+                display_path_bytes(&path)
+            )),
+            Self::Duplicate(path) => invalid(format!(
+                "`{repo}` has two entries with the path `{}`",
+                display_path_bytes(&path)
+            )),
             Self::TooLong(path) => {
-                let start: String = show(&path).chars().take(80).collect();
+                let start: String = display_path_bytes(&path).chars().take(80).collect();
                 invalid(format!("`{repo}` has a path longer than {MAX_PATH_LEN} bytes: `{start}…`"))
             }
         }
@@ -107,19 +121,24 @@ impl TreeError {
 }
 
 /// The answers of a `git cat-file --batch`.
-struct TreeReader<R> {
+struct GitTreeReader<R> {
     stdout: R,
     /// The entries that the limit still allows.
-    left: u64,
+    remaining_entries: u64,
 }
 
-impl<R: BufRead> TreeReader<R> {
+impl<R: BufRead> GitTreeReader<R> {
     /// Reads the next answer, the tree of `folder`.
-    fn tree(&mut self, folder: &[u8], each: &mut dyn FnMut(Vec<u8>, Object)) -> std::result::Result<(), TreeError> {
+    fn read_tree(
+        &mut self,
+        folder: &[u8],
+        each: &mut dyn FnMut(Vec<u8>, GitObject),
+    ) -> std::result::Result<(), GitTreeError> {
         let mut header = String::new();
         self.stdout.read_line(&mut header)?;
         let mut fields = header.split_ascii_whitespace();
-        let (Some(id), Some("tree"), Some(Ok(size))) = (fields.next(), fields.next(), fields.next().map(str::parse))
+        let (Some(id), Some("tree"), Some(Ok(size))) =
+            (fields.next(), fields.next(), fields.next().map(str::parse))
         else {
             return Err(io::Error::other(format!("git answered `{}`", header.trim())).into());
         };
@@ -127,17 +146,19 @@ impl<R: BufRead> TreeReader<R> {
         let mut names = HashSet::new();
         let mut tree = (&mut self.stdout).take(size);
         while tree.limit() > 0 {
-            let (name, object) = entry(&mut tree, id_length)?;
-            let path = if folder.is_empty() { name.clone() } else { [folder, b"/", &name].concat() };
-            self.left = self.left.checked_sub(1).ok_or(TreeError::TooManyEntries)?;
+            let (name, object) = read_entry(&mut tree, id_length)?;
+            let path =
+                if folder.is_empty() { name.clone() } else { [folder, b"/", &name].concat() };
+            self.remaining_entries =
+                self.remaining_entries.checked_sub(1).ok_or(GitTreeError::TooManyEntries)?;
             if matches!(name.as_slice(), b"" | b"." | b"..") || name.contains(&b'/') {
-                return Err(TreeError::Name(path));
+                return Err(GitTreeError::Name(path));
             }
             if path.len() > MAX_PATH_LEN {
-                return Err(TreeError::TooLong(path));
+                return Err(GitTreeError::TooLong(path));
             }
             if !names.insert(name) {
-                return Err(TreeError::Duplicate(path));
+                return Err(GitTreeError::Duplicate(path));
             }
             each(path, object);
         }
@@ -148,11 +169,17 @@ impl<R: BufRead> TreeReader<R> {
 }
 
 /// Reads `<mode> <name>NUL<id>`.
-fn entry(tree: &mut io::Take<impl BufRead>, id_length: usize) -> io::Result<(Vec<u8>, Object)> {
+fn read_entry(
+    tree: &mut io::Take<impl BufRead>,
+    id_length: usize,
+) -> io::Result<(Vec<u8>, GitObject)> {
     let broken = || io::Error::other("a tree object is not well-formed");
     let (mut mode, mut name, mut id) = (Vec::new(), Vec::new(), vec![0; id_length]);
     tree.by_ref().take(MAX_MODE_LEN).read_until(b' ', &mut mode)?;
-    let digits = mode.strip_suffix(b" ").and_then(|digits| std::str::from_utf8(digits).ok()).ok_or_else(broken)?;
+    let digits = mode
+        .strip_suffix(b" ")
+        .and_then(|digits| std::str::from_utf8(digits).ok())
+        .ok_or_else(broken)?;
     let mode = u32::from_str_radix(digits, 8).map_err(|_| broken())?;
     tree.by_ref().take(MAX_PATH_LEN as u64 + 2).read_until(0, &mut name)?;
     if name.pop() != Some(0) {
@@ -160,13 +187,13 @@ fn entry(tree: &mut io::Take<impl BufRead>, id_length: usize) -> io::Result<(Vec
     }
     tree.read_exact(&mut id)?;
     let item = match mode {
-        0o040_000 => Item::Folder,
-        0o120_000 => Item::Link,
-        0o160_000 => Item::Submodule,
-        0o100_755 => Item::File { executable: true },
-        _ => Item::File { executable: false },
+        0o040_000 => GitEntryKind::Folder,
+        0o120_000 => GitEntryKind::Link,
+        0o160_000 => GitEntryKind::Submodule,
+        0o100_755 => GitEntryKind::File { executable: true },
+        _ => GitEntryKind::File { executable: false },
     };
-    Ok((name, Object { item, id: to_hex(&id).into() }))
+    Ok((name, GitObject { kind: item, id: to_hex(&id).into() }))
 }
 
 #[cfg(test)]
@@ -182,42 +209,57 @@ mod tests {
         [header.as_bytes(), &tree, b"\n"].concat()
     }
 
-    fn read(answer: &[u8], left: u64) -> std::result::Result<Vec<(Vec<u8>, Object)>, TreeError> {
+    fn read(
+        answer: &[u8],
+        left: u64,
+    ) -> std::result::Result<Vec<(Vec<u8>, GitObject)>, GitTreeError> {
         let mut found = Vec::new();
-        TreeReader { stdout: answer, left }.tree(b"a", &mut |path, object| found.push((path, object)))?;
+        GitTreeReader { stdout: answer, remaining_entries: left }
+            .read_tree(b"a", &mut |path, object| found.push((path, object)))?;
         Ok(found)
     }
 
     #[test]
     fn entries_get_the_path_of_their_folder_the_kind_of_their_mode_and_their_id() {
-        let bytes =
-            answer(&[("40000", b"d"), ("100755", b"x"), ("0120000", b"l"), ("160000", b"s"), ("100664", b"\xff")]);
+        let bytes = answer(&[
+            ("40000", b"d"),
+            ("100755", b"x"),
+            ("0120000", b"l"),
+            ("160000", b"s"),
+            ("100664", b"\xff"),
+        ]);
         let found = read(&bytes, 5).unwrap_or_default();
-        let kinds: Vec<(&[u8], &Item)> = found.iter().map(|(path, object)| (path.as_slice(), &object.item)).collect();
-        let (executable, plain) = (Item::File { executable: true }, Item::File { executable: false });
-        let expected: [(&[u8], &Item); 5] = [
-            (b"a/d", &Item::Folder),
+        let kinds: Vec<(&[u8], &GitEntryKind)> =
+            found.iter().map(|(path, object)| (path.as_slice(), &object.kind)).collect();
+        let (executable, plain) =
+            (GitEntryKind::File { executable: true }, GitEntryKind::File { executable: false });
+        let expected: [(&[u8], &GitEntryKind); 5] = [
+            (b"a/d", &GitEntryKind::Folder),
             (b"a/x", &executable),
-            (b"a/l", &Item::Link),
-            (b"a/s", &Item::Submodule),
+            (b"a/l", &GitEntryKind::Link),
+            (b"a/s", &GitEntryKind::Submodule),
             (b"a/\xff", &plain),
         ];
         assert_eq!(kinds, expected);
         assert!(found.iter().all(|(_, object)| *object.id == *"07".repeat(20)));
-        assert!(matches!(read(&bytes, 4), Err(TreeError::TooManyEntries)));
+        assert!(matches!(read(&bytes, 4), Err(GitTreeError::TooManyEntries)));
     }
 
     #[test]
     fn names_that_no_folder_can_have_and_duplicates_are_refused() {
         for name in [&b""[..], b".", b"..", b"x/y", b"/", b"x/"] {
             let refused = read(&answer(&[("100644", name)]), 9);
-            assert!(matches!(refused, Err(TreeError::Name(_))), "{:?}", String::from_utf8_lossy(name));
+            assert!(
+                matches!(refused, Err(GitTreeError::Name(_))),
+                "{:?}",
+                String::from_utf8_lossy(name)
+            );
         }
         // Git sorts a folder as if its name ended in a slash, so the two need not stand side by side.
         let twins = answer(&[("100644", b"x"), ("100644", b"x.y"), ("40000", b"x")]);
-        assert!(matches!(read(&twins, 9), Err(TreeError::Duplicate(path)) if path == b"a/x"));
+        assert!(matches!(read(&twins, 9), Err(GitTreeError::Duplicate(path)) if path == b"a/x"));
         let long = [b'x'; MAX_PATH_LEN];
-        assert!(matches!(read(&answer(&[("100644", &long)]), 9), Err(TreeError::TooLong(_))));
+        assert!(matches!(read(&answer(&[("100644", &long)]), 9), Err(GitTreeError::TooLong(_))));
         assert!(read(&answer(&[("100644", &long[2..])]), 9).is_ok());
     }
 
@@ -225,10 +267,13 @@ mod tests {
     fn se_14_an_answer_that_is_cut_or_of_another_kind_is_refused() {
         let whole = answer(&[("40000", b"d"), ("100644", b"f")]);
         for cut in 0..whole.len() {
-            assert!(matches!(read(&whole[..cut], 9), Err(TreeError::Unreadable(_))), "{cut}");
+            assert!(matches!(read(&whole[..cut], 9), Err(GitTreeError::Unreadable(_))), "{cut}");
         }
         for other in ["x missing\n", "0000 blob 3\nabc\n", "0000 tree many\n", "\n"] {
-            assert!(matches!(read(other.as_bytes(), 9), Err(TreeError::Unreadable(_))), "{other}");
+            assert!(
+                matches!(read(other.as_bytes(), 9), Err(GitTreeError::Unreadable(_))),
+                "{other}"
+            );
         }
     }
 }

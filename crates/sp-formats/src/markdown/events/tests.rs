@@ -6,26 +6,32 @@ use super::*;
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_TASKLISTS);
 
 fn in_windows(text: &str, window_bytes: usize) -> Vec<(String, Range<usize>)> {
-    let definitions = Some(Definitions::of(text, 0));
-    Events { window_bytes, definitions, ..events(text, 0, OPTIONS) }.map(shown).collect()
+    let definitions = Some(LinkDestinations::of(text, 0));
+    MarkdownEvents { window_bytes, definitions, ..events(text, 0, OPTIONS) }.map(shown).collect()
 }
 
 fn as_a_whole(text: &str) -> Vec<(String, Range<usize>)> {
     // Both find the same definitions, so that only what windows do is compared.
-    let definitions = Some(Definitions::of(text, 0));
-    Parser::new_with_broken_link_callback(text, OPTIONS, definitions).into_offset_iter().map(shown).collect()
+    let definitions = Some(LinkDestinations::of(text, 0));
+    Parser::new_with_broken_link_callback(text, OPTIONS, definitions)
+        .into_offset_iter()
+        .map(shown)
+        .collect()
 }
 
 /// An event without what a definition in another window cannot tell: its title, and that it is known.
 /// The parser counts blank lines and definitions behind a list as parts of it, until something follows.
 fn shown((event, range): (Event<'_>, Range<usize>)) -> (String, Range<usize>) {
     let range = match event {
-        Event::Start(Tag::List(_) | Tag::Item) | Event::End(TagEnd::List(_) | TagEnd::Item) => range.start..0,
+        Event::Start(Tag::List(_) | Tag::Item) | Event::End(TagEnd::List(_) | TagEnd::Item) => {
+            range.start..0
+        }
         _ => range,
     };
     let event = match event {
         Event::Start(Tag::Link { dest_url, link_type, .. }) => {
-            let is_inline = matches!(link_type, LinkType::Inline | LinkType::Autolink | LinkType::Email);
+            let is_inline =
+                matches!(link_type, LinkType::Inline | LinkType::Autolink | LinkType::Email);
             format!("link {dest_url} {is_inline}")
         }
         other => format!("{other:?}"),
@@ -55,8 +61,12 @@ proptest! {
     }
 }
 
-fn texts(events: &mut Events<'_>) -> Vec<String> {
-    events.filter_map(|(event, _)| if let Event::Text(words) = event { Some(words.into()) } else { None }).collect()
+fn texts(events: &mut MarkdownEvents<'_>) -> Vec<String> {
+    events
+        .filter_map(
+            |(event, _)| if let Event::Text(words) = event { Some(words.into()) } else { None },
+        )
+        .collect()
 }
 
 #[test]
@@ -73,7 +83,7 @@ fn se_04_a_text_with_too_many_marks_is_not_read_to_its_end() {
     let mut whole = events(&text, 0, OPTIONS);
     assert_eq!(texts(&mut whole).len(), 200_000);
     assert_eq!(whole.unread_from(), None);
-    let mut half = Events { marks_left: 400_000, ..events(&text, 0, OPTIONS) };
+    let mut half = MarkdownEvents { marks_left: 400_000, ..events(&text, 0, OPTIONS) };
     let read = texts(&mut half).len();
     assert!((50_000..=100_000).contains(&read), "{read}");
     assert!(text[..half.unread_from().unwrap()].matches('a').count().abs_diff(read) <= 1);

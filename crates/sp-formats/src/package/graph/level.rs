@@ -3,24 +3,24 @@
 //! 1: nodes. 2: typed edges between them, too. 3: the whole state: activation on every node, a weight
 //! on every edge, and something that fades.
 
-use super::{Graph, Node};
+use super::{Graph, GraphNode};
 use crate::checks::PK_16;
-use crate::json::Value;
+use crate::json::JsonValue;
 use crate::report::Report;
 
 /// The level that a graph reaches, and what the next one lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Level {
+pub struct ConformanceLevel {
     /// 1, 2 or 3: a list of nodes, if only an empty one, is the first.
     pub reached: u64,
     /// What is missing to the next level; nothing at level 3.
     pub missing: Vec<String>,
 }
 
-impl Level {
+impl ConformanceLevel {
     /// The level of a graph.
     pub fn of(graph: &Graph<'_>) -> Self {
-        let (second, third) = (linked(graph), cognitive(graph));
+        let (second, third) = (missing_for_level_2(graph), missing_for_level_3(graph));
         match (second.is_empty(), third.is_empty()) {
             (false, _) => Self { reached: 1, missing: second },
             (true, false) => Self { reached: 2, missing: third },
@@ -29,46 +29,54 @@ impl Level {
     }
 }
 
-fn linked(graph: &Graph<'_>) -> Vec<String> {
+fn missing_for_level_2(graph: &Graph<'_>) -> Vec<String> {
     if graph.edges.is_empty() { vec!["there is no edge".into()] } else { Vec::new() }
 }
 
-fn cognitive(graph: &Graph<'_>) -> Vec<String> {
-    let has = |value: Value<'_>, key: &str| value.get(key).and_then(Value::number).is_some();
+fn missing_for_level_3(graph: &Graph<'_>) -> Vec<String> {
+    let has =
+        |value: JsonValue<'_>, key: &str| value.get(key).and_then(JsonValue::as_f64).is_some();
     let silent = graph.nodes.iter().filter(|node| !has(node.value, "activation")).count();
     let light = graph.edges.iter().filter(|edge| !has(edge.value, "weight")).count();
-    let fades = |node: &Node<'_>| {
-        has(node.value, "decay_half_life_days") && node.value.get("created_at").and_then(Value::text).is_some()
+    let fades = |node: &GraphNode<'_>| {
+        has(node.value, "decay_half_life_days")
+            && node.value.get("created_at").and_then(JsonValue::text).is_some()
     };
     let mut missing = Vec::new();
     if silent > 0 {
-        missing.push(format!("{} no `activation`", have(silent, "node")));
+        missing.push(format!("{} no `activation`", count_with_verb(silent, "node")));
     }
     if light > 0 {
-        missing.push(format!("{} no `weight`", have(light, "edge")));
+        missing.push(format!("{} no `weight`", count_with_verb(light, "edge")));
     }
     if !graph.nodes.iter().any(fades) {
-        missing.push("no node has `created_at` and `decay_half_life_days`, so nothing fades".into());
+        missing
+            .push("no node has `created_at` and `decay_half_life_days`, so nothing fades".into());
     }
     missing
 }
 
-fn have(count: usize, what: &str) -> String {
+fn count_with_verb(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what} has") } else { format!("{count} {what}s have") }
 }
 
 /// Reports a claim of more than there is.
-pub fn check_level(manifest: Value<'_>, content: Value<'_>, report: &mut Report) {
+pub fn check_level(manifest: JsonValue<'_>, content: JsonValue<'_>, report: &mut Report) {
     let Some(value) = manifest.get("conformance_level") else { return };
-    let Some(claimed) = value.whole().filter(|claimed| *claimed > 1) else { return };
+    let Some(claimed) = value.as_u64().filter(|claimed| *claimed > 1) else { return };
     if claimed == 2 && Graph::has_edge(content) {
         return;
     }
-    let level = Level::of(&Graph::of(content));
+    let level = ConformanceLevel::of(&Graph::from_content(content));
     if claimed > level.reached {
-        let message = format!("it claims level {claimed} and reaches {}: {}", level.reached, level.missing.join(", "));
-        report
-            .error(&PK_16, value.span(), message)
-            .help(format!("write `\"conformance_level\": {}`, or add what is missing", level.reached));
+        let message = format!(
+            "it claims level {claimed} and reaches {}: {}",
+            level.reached,
+            level.missing.join(", ")
+        );
+        report.error(&PK_16, value.span(), message).help(format!(
+            "write `\"conformance_level\": {}`, or add what is missing",
+            level.reached
+        ));
     }
 }

@@ -1,24 +1,24 @@
 //! The engine's surroundings for one call: its own clock and name, and a listener that passes on what it hears.
 
-use sp_engine::{Context, Event, Listener, Result};
+use sp_engine::{Context, Event, EventListener, Result};
 
-use super::Local;
-use crate::mcp::tools::{Call, Progress};
+use super::LocalBackend;
+use crate::mcp::tools::{ToolCall, ToolProgress};
 
 /// Hears nothing.
-pub struct Silent;
+pub struct SilentListener;
 
-impl Listener for Silent {
-    fn tell(&self, _: Event<'_>) {}
+impl EventListener for SilentListener {
+    fn on_event(&self, _: Event<'_>) {}
 }
 
 /// Passes on to whoever called.
-struct Passing<'a>(&'a Call);
+struct ToolCallListener<'a>(&'a ToolCall);
 
-impl Listener for Passing<'_> {
-    fn tell(&self, event: Event<'_>) {
+impl EventListener for ToolCallListener<'_> {
+    fn on_event(&self, event: Event<'_>) {
         let (done, total, message) = match event {
-            Event::Warning(text) | Event::Hint(text) => return self.0.note(&text),
+            Event::Warning(text) | Event::Hint(text) => return self.0.add_note(&text),
             Event::Staging { done, total } => (done, Some(total), "copying skills".to_owned()),
             Event::Checking { done } => (done, None, "checking skills".to_owned()),
             Event::Reading { done, total } => (done, Some(total), "reading files".to_owned()),
@@ -27,7 +27,11 @@ impl Listener for Passing<'_> {
             Event::Downloading { what, .. } => (0, None, format!("downloading {what}")),
             _ => return,
         };
-        self.0.tell(Progress { done: done as u64, total: total.map(|total| total as u64), message });
+        self.0.report_progress(ToolProgress {
+            done: done as u64,
+            total: total.map(|total| total as u64),
+            message,
+        });
     }
 
     fn is_cancelled(&self) -> bool {
@@ -35,17 +39,21 @@ impl Listener for Passing<'_> {
     }
 }
 
-impl Local {
+impl LocalBackend {
     /// Calls the engine.
-    pub(super) fn with<T>(&self, call: Option<&Call>, ask: impl FnOnce(&Context<'_>) -> Result<T>) -> Result<T> {
-        let passing = call.map(Passing);
-        let listener: &dyn Listener = match &passing {
+    pub(super) fn with_context<T>(
+        &self,
+        call: Option<&ToolCall>,
+        ask: impl FnOnce(&Context<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let passing = call.map(ToolCallListener);
+        let listener: &dyn EventListener = match &passing {
             Some(passing) => passing,
-            None => &Silent,
+            None => &SilentListener,
         };
         let base: Context<'_> = self.settings.context.clone();
         let mut context = Context { listener, ..base };
-        (self.settings.renew)(&mut context);
+        (self.settings.refresh)(&mut context);
         ask(&context)
     }
 }

@@ -7,64 +7,72 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sp_engine::library::{self, Library, LibrarySkill, Place, Shelves, Unpacked};
+use sp_engine::library::{
+    self, LibraryFilter, LibrarySkill, SkillHandle, SkillLibrary, UnpackedSkillsCache,
+};
 use sp_engine::{Context, Result, pkg};
-use sp_formats::mcp::SkillEntry;
+use sp_formats::mcp::McpSkillEntry;
 use sp_formats::output::PackageItem;
 use sp_tree::RelPath;
 
-use crate::mcp::shelf::{PackCard, PackageCard, Paged, Shelf, SkillCard};
-use crate::mcp::tools::{Tool, common, knowledge};
+use crate::mcp::backend::{
+    McpBackend, McpContextPack, McpPackageSummary, McpPage, McpSkillSummary,
+};
+use crate::mcp::tools::{McpTool, common, knowledge};
 
-pub use context::Silent;
+pub use context::SilentListener;
 
 /// Looking for skills walks through folders, which is most of the work of a small request.
-const SOON: Duration = Duration::from_millis(250);
+const SCAN_CACHE_TTL: Duration = Duration::from_millis(250);
 
 /// Whether agents may change something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Writing {
+pub enum WriteAccess {
     /// They may, by a plan that they were shown.
     Allowed,
     /// They may not.
-    Off,
+    Denied,
 }
 
 /// How this machine is served.
-pub struct LocalSettings {
+pub struct LocalBackendSettings {
     /// The surroundings.
     pub context: Context<'static>,
     /// Gives surroundings the time that it is, and a name for a new run.
-    pub renew: fn(&mut Context<'_>),
+    pub refresh: fn(&mut Context<'_>),
     /// Which skills.
-    pub shelves: Shelves,
+    pub library_filter: LibraryFilter,
     /// Which context packs; none means the one of the current directory, if it has one.
     pub packs: Vec<PathBuf>,
     /// Whether agents may change something.
-    pub writing: Writing,
+    pub write_access: WriteAccess,
 }
 
 /// This machine.
-pub struct Local {
-    settings: LocalSettings,
-    unpacked: Unpacked,
+pub struct LocalBackend {
+    settings: LocalBackendSettings,
+    unpacked: UnpackedSkillsCache,
     /// The places of skills, and when they were looked for.
-    seen: Mutex<Option<(Instant, Arc<Library>)>>,
+    cached_library: Mutex<Option<(Instant, Arc<SkillLibrary>)>>,
 }
 
-impl Local {
+impl LocalBackend {
     /// This machine, as it is to be served.
-    pub fn new(settings: LocalSettings) -> Self {
-        Self { settings, unpacked: Unpacked::default(), seen: Mutex::default() }
+    pub fn new(settings: LocalBackendSettings) -> Self {
+        Self {
+            settings,
+            unpacked: UnpackedSkillsCache::default(),
+            cached_library: Mutex::default(),
+        }
     }
 
     /// What an agent is told before anything else.
     pub fn instructions(&self) -> String {
-        let writing = match self.settings.writing {
-            Writing::Allowed => {
+        let writing = match self.settings.write_access {
+            WriteAccess::Allowed => {
                 "`install` and `uninstall` apply a plan that `plan_install` or `plan_uninstall` showed."
             }
-            Writing::Off => "Nothing is ever changed: `install` and `uninstall` are off.",
+            WriteAccess::Denied => "Nothing is ever changed: `install` and `uninstall` are off.",
         };
         format!(
             "Skills, context packs and packages of this machine. Start with `list_skills` or `search`. Text between \
@@ -74,25 +82,30 @@ impl Local {
 
     /// The skills that there are. Who asks soon after another is shown the same places; what stands in them is read
     /// anew each time.
-    fn library(&self) -> Result<Arc<Library>> {
-        self.library_not_older_than(SOON)
+    fn library(&self) -> Result<Arc<SkillLibrary>> {
+        self.library_with_max_age(SCAN_CACHE_TTL)
     }
 
-    fn library_not_older_than(&self, age: Duration) -> Result<Arc<Library>> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+    fn library_with_max_age(&self, age: Duration) -> Result<Arc<SkillLibrary>> {
+        let mut seen = self.cached_library.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, library)) = seen.as_ref().filter(|(at, _)| at.elapsed() < age) {
             return Ok(Arc::clone(library));
         }
-        let open = |context: &Context<'_>| Library::open(context, &self.settings.shelves, &self.unpacked);
-        let library = Arc::new(self.with(None, open)?);
+        let open = |context: &Context<'_>| {
+            SkillLibrary::open(context, &self.settings.library_filter, &self.unpacked)
+        };
+        let library = Arc::new(self.with_context(None, open)?);
         *seen = Some((Instant::now(), Arc::clone(&library)));
         Ok(library)
     }
 
     /// The skill that a path leads into, and the file in it. What is not found may have come just now.
-    fn find(&self, path: &RelPath) -> Result<Option<(Arc<Library>, Place, String)>> {
-        for age in [SOON, Duration::ZERO] {
-            let library = self.library_not_older_than(age)?;
+    fn find_skill(
+        &self,
+        path: &RelPath,
+    ) -> Result<Option<(Arc<SkillLibrary>, SkillHandle, String)>> {
+        for age in [SCAN_CACHE_TTL, Duration::ZERO] {
+            let library = self.library_with_max_age(age)?;
             if let Some((place, file)) = library.find(path) {
                 return Ok(Some((library, place, file)));
             }
@@ -101,35 +114,39 @@ impl Local {
     }
 }
 
-impl Shelf for Local {
-    fn skills(&self, after: Option<&str>, most: usize) -> Result<Option<Paged<SkillEntry>>> {
+impl McpBackend for LocalBackend {
+    fn skills(&self, after: Option<&str>, most: usize) -> Result<Option<McpPage<McpSkillEntry>>> {
         let library = self.library()?;
-        let places: Vec<Place> = library.places().collect();
+        let places: Vec<SkillHandle> = library.handles().collect();
         let start = match after {
             None => 0,
-            Some(after) => match places.iter().position(|place| library.folder(*place) == after) {
-                Some(at) => at + 1,
-                None => return Ok(None),
-            },
+            Some(after) => {
+                match places.iter().position(|place| library.folder_path(*place) == after) {
+                    Some(at) => at + 1,
+                    None => return Ok(None),
+                }
+            }
         };
         let page = &places[start..places.len().min(start + most)];
         let last = page.last().filter(|_| places.len() > start + most);
-        let next = last.map(|place| library.folder(*place));
-        Ok(Some(Paged { items: library.entries(page).into_iter().flatten().collect(), next }))
+        let next = last.map(|place| library.folder_path(*place));
+        Ok(Some(McpPage { items: library.entries(page).into_iter().flatten().collect(), next }))
     }
 
-    fn skill(&self, path: &RelPath) -> Result<Option<SkillEntry>> {
-        Ok(self.find(path)?.and_then(|(library, place, _)| library.entry(place).ok()))
+    fn skill(&self, path: &RelPath) -> Result<Option<McpSkillEntry>> {
+        Ok(self.find_skill(path)?.and_then(|(library, place, _)| library.entry(place).ok()))
     }
 
     fn skill_file(&self, path: &RelPath) -> Result<Option<Vec<u8>>> {
-        Ok(self.find(path)?.and_then(|(library, place, file)| library.read(place, &file).ok().flatten()))
+        Ok(self
+            .find_skill(path)?
+            .and_then(|(library, place, file)| library.read(place, &file).ok().flatten()))
     }
 
-    fn cards(&self) -> Result<Vec<SkillCard>> {
+    fn skill_summaries(&self) -> Result<Vec<McpSkillSummary>> {
         let library = self.library()?;
-        let places: Vec<Place> = library.places().collect();
-        let card = |skill: LibrarySkill| SkillCard {
+        let places: Vec<SkillHandle> = library.handles().collect();
+        let card = |skill: LibrarySkill| McpSkillSummary {
             path: skill.path,
             name: skill.front.name.to_string(),
             description: skill.front.description,
@@ -138,22 +155,25 @@ impl Shelf for Local {
         Ok(library.skills(&places).into_iter().flatten().map(card).collect())
     }
 
-    fn left_out(&self) -> Result<Vec<String>> {
+    fn unserved_skills(&self) -> Result<Vec<String>> {
         let library = self.library()?;
-        let places: Vec<Place> = library.places().collect();
+        let places: Vec<SkillHandle> = library.handles().collect();
         let skills = places.iter().zip(library.skills(&places));
-        let unserved =
-            skills.filter_map(|(place, skill)| Some(format!("{}: {}", library.folder(*place), skill.err()?)));
-        Ok(unserved.chain(library.covered()).collect())
+        let unserved = skills.filter_map(|(place, skill)| {
+            Some(format!("{}: {}", library.folder_path(*place), skill.err()?))
+        });
+        Ok(unserved.chain(library.shadowed_skills()).collect())
     }
 
-    fn packs(&self) -> Result<Vec<Arc<PackCard>>> {
-        self.with(None, |context| {
-            let usual = || library::usual_pack(context).into_iter().collect();
-            let paths = if self.settings.packs.is_empty() { usual() } else { self.settings.packs.clone() };
+    fn context_packs(&self) -> Result<Vec<Arc<McpContextPack>>> {
+        self.with_context(None, |context| {
+            let usual = || library::default_context_pack(context).into_iter().collect();
+            let paths =
+                if self.settings.packs.is_empty() { usual() } else { self.settings.packs.clone() };
             // A pack that is broken keeps nobody from the others.
-            let packs = paths.iter().filter_map(|path| library::context_pack(context, path).ok());
-            let card = |pack: library::LibraryPack| PackCard {
+            let packs =
+                paths.iter().filter_map(|path| library::read_context_pack(context, path).ok());
+            let card = |pack: library::LibraryPack| McpContextPack {
                 id: pack.pack.manifest.pack_id,
                 name: pack.pack.manifest.project.name,
                 description: pack.pack.manifest.project.description,
@@ -163,10 +183,10 @@ impl Shelf for Local {
         })
     }
 
-    fn packages(&self) -> Result<Vec<PackageCard>> {
-        let root = self.settings.shelves.root.as_deref();
-        let listed = self.with(None, |context| pkg::list(context, root))?;
-        let card = |item: PackageItem| PackageCard {
+    fn packages(&self) -> Result<Vec<McpPackageSummary>> {
+        let root = self.settings.library_filter.root.as_deref();
+        let listed = self.with_context(None, |context| pkg::list(context, root))?;
+        let card = |item: PackageItem| McpPackageSummary {
             name: item.name,
             version: item.version,
             description: item.description,
@@ -175,11 +195,13 @@ impl Shelf for Local {
         Ok(listed.packages.into_iter().map(card).collect())
     }
 
-    fn package(&self, name: &str, version: &str) -> Result<Option<String>> {
-        self.with(None, |context| library::package_text(context, &format!("{name}@{version}")).map(Some))
+    fn package_text(&self, name: &str, version: &str) -> Result<Option<String>> {
+        self.with_context(None, |context| {
+            library::package_text(context, &format!("{name}@{version}")).map(Some)
+        })
     }
 
-    fn tools() -> Vec<Tool<Self>> {
+    fn tools() -> Vec<McpTool<Self>> {
         common::tools().into_iter().chain(knowledge::tools()).chain(tools::tools()).collect()
     }
 }

@@ -2,47 +2,52 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use sp_engine::pkg::Query;
-use sp_engine::{Error, Kind, Result};
-use sp_formats::output::{GraphView, PackageLoaded};
+use sp_engine::pkg::GraphQuery;
+use sp_engine::{Error, FailureKind, Result};
+use sp_formats::output::{GraphView, PackageLoadReport};
 
-use super::{About, Call, Tool};
-use crate::mcp::shelf::Shelf;
+use super::{McpTool, ToolCall, ToolSpec};
+use crate::mcp::backend::McpBackend;
 
 /// So many tokens are loaded if nothing is said, and at the most.
-const USUAL_BUDGET: usize = 4_000;
-pub(crate) const LARGEST_BUDGET: usize = 200_000;
+const DEFAULT_BUDGET: usize = 4_000;
+pub(crate) const MAX_BUDGET: usize = 200_000;
 /// So many steps are gone from a node at the most, and so many nodes are shown.
-const MOST_STEPS: usize = 5;
-const MOST_NODES: usize = 500;
+const MAX_STEPS: usize = 5;
+const MAX_NODES: usize = 500;
 /// So many packages are asked at once.
-const MOST_PACKAGES: usize = 32;
+const MAX_PACKAGES: usize = 32;
 
-const LOAD_CONTEXT: About = About::reads(
+const LOAD_CONTEXT: ToolSpec = ToolSpec::read_only(
     "load_context",
     "Load context",
     "Load the best of what packages know about a question, within a number of tokens.",
 )
-.with_data(&["context"]);
-const GRAPH_NEIGHBORS: About = About::reads(
+.with_data_fields(&["context"]);
+const GRAPH_NEIGHBORS: ToolSpec = ToolSpec::read_only(
     "graph_neighbors",
     "Graph neighbours",
     "Show what packages know near a node: nodes within some steps, and the edges between them.",
 )
-.with_data(&["content"]);
+.with_data_fields(&["content"]);
 
 /// A shelf whose packages can be asked.
-pub trait Knowledge: Shelf {
+pub trait KnowledgeBackend: McpBackend {
     /// The best of what packages know about something, within a number of tokens.
-    fn load(&self, packages: &[String], wanted: Loading, call: &Call) -> Result<PackageLoaded>;
+    fn load(
+        &self,
+        packages: &[String],
+        wanted: KnowledgeLoadRequest,
+        call: &ToolCall,
+    ) -> Result<PackageLoadReport>;
 
     /// What packages answer.
-    fn query(&self, packages: &[String], query: Query, call: &Call) -> Result<GraphView>;
+    fn query(&self, packages: &[String], query: GraphQuery, call: &ToolCall) -> Result<GraphView>;
 }
 
 /// What is to be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loading {
+pub struct KnowledgeLoadRequest {
     /// What it should be about; nothing means everything.
     pub focus: String,
     /// The most tokens.
@@ -50,12 +55,12 @@ pub struct Loading {
 }
 
 /// The tools.
-pub fn tools<S: Knowledge>() -> Vec<Tool<S>> {
-    vec![Tool::new(LOAD_CONTEXT, load_context), Tool::new(GRAPH_NEIGHBORS, graph_neighbors)]
+pub fn tools<S: KnowledgeBackend>() -> Vec<McpTool<S>> {
+    vec![McpTool::new(LOAD_CONTEXT, load_context), McpTool::new(GRAPH_NEIGHBORS, graph_neighbors)]
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct LoadWanted {
+struct LoadContextInput {
     /// Packages by name, as `@acme/notes@^1`. If nothing is said, those of the project, where there is one.
     #[serde(default)]
     packages: Vec<String>,
@@ -68,20 +73,24 @@ struct LoadWanted {
 }
 
 fn usual_budget() -> usize {
-    USUAL_BUDGET
+    DEFAULT_BUDGET
 }
 
-fn load_context<S: Knowledge>(shelf: &S, wanted: LoadWanted, call: &Call) -> Result<PackageLoaded> {
-    let LoadWanted { packages, focus, budget } = wanted;
-    if budget > LARGEST_BUDGET {
-        let message = format!("{budget} tokens are more than {LARGEST_BUDGET}");
-        return Err(Error::new(Kind::Usage, message).hint("ask for fewer"));
+fn load_context<S: KnowledgeBackend>(
+    shelf: &S,
+    wanted: LoadContextInput,
+    call: &ToolCall,
+) -> Result<PackageLoadReport> {
+    let LoadContextInput { packages, focus, budget } = wanted;
+    if budget > MAX_BUDGET {
+        let message = format!("{budget} tokens are more than {MAX_BUDGET}");
+        return Err(Error::new(FailureKind::Usage, message).hint("ask for fewer"));
     }
-    shelf.load(few(&packages)?, Loading { focus, budget }, call)
+    shelf.load(check_package_count(&packages)?, KnowledgeLoadRequest { focus, budget }, call)
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct NeighborsWanted {
+struct GraphNeighborsInput {
     /// Packages by name. If nothing is said, those of the project, where there is one.
     #[serde(default)]
     packages: Vec<String>,
@@ -96,23 +105,34 @@ fn one() -> usize {
     1
 }
 
-fn graph_neighbors<S: Knowledge>(shelf: &S, wanted: NeighborsWanted, call: &Call) -> Result<GraphView> {
-    let NeighborsWanted { packages, node, steps } = wanted;
-    if steps > MOST_STEPS {
-        return Err(Error::new(Kind::Usage, format!("{MOST_STEPS} steps are the most")).hint("ask for fewer"));
+fn graph_neighbors<S: KnowledgeBackend>(
+    shelf: &S,
+    wanted: GraphNeighborsInput,
+    call: &ToolCall,
+) -> Result<GraphView> {
+    let GraphNeighborsInput { packages, node, steps } = wanted;
+    if steps > MAX_STEPS {
+        return Err(Error::new(FailureKind::Usage, format!("{MAX_STEPS} steps are the most"))
+            .hint("ask for fewer"));
     }
-    let view = shelf.query(few(&packages)?, Query::Near(node, steps), call)?;
-    match view.nodes.len() > MOST_NODES {
-        true => Err(Error::new(Kind::Request, format!("{} nodes are too many to show", view.nodes.len()))
-            .hint("ask for fewer steps")),
+    let view = shelf.query(check_package_count(&packages)?, GraphQuery::Near(node, steps), call)?;
+    match view.nodes.len() > MAX_NODES {
+        true => Err(Error::new(
+            FailureKind::Request,
+            format!("{} nodes are too many to show", view.nodes.len()),
+        )
+        .hint("ask for fewer steps")),
         false => Ok(view),
     }
 }
 
 /// Each package is read whole, so they cannot be any number.
-fn few(packages: &[String]) -> Result<&[String]> {
-    match packages.len() > MOST_PACKAGES {
-        true => Err(Error::new(Kind::Usage, format!("{MOST_PACKAGES} packages are the most")).hint("ask for fewer")),
+fn check_package_count(packages: &[String]) -> Result<&[String]> {
+    match packages.len() > MAX_PACKAGES {
+        true => {
+            Err(Error::new(FailureKind::Usage, format!("{MAX_PACKAGES} packages are the most"))
+                .hint("ask for fewer"))
+        }
         false => Ok(packages),
     }
 }

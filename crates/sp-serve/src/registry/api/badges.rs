@@ -5,20 +5,20 @@
 use axum::extract::{Path, State as Shared};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use sp_formats::registry::{PackageIndex, Place};
+use sp_formats::registry::{PackageIndex, RegistryPackageName};
 
-use crate::registry::metadata::Reader;
-use crate::registry::refusal::Refusal;
-use crate::registry::state::State;
+use crate::registry::error::ResponseError;
+use crate::registry::metadata::RegistryReader;
+use crate::registry::state::AppState;
 
 const BLUE: &str = "#2a53bf";
 const GREY: &str = "#5c6470";
 
-pub(super) async fn version(
-    shared: Shared<State>,
+pub(super) async fn version_badge(
+    shared: Shared<AppState>,
     Path((namespace, file)): Path<(String, String)>,
-) -> Result<Response, Refusal> {
-    let Some(name) = file.strip_suffix(".svg") else { return Err(Refusal::not_found()) };
+) -> Result<Response, ResponseError> {
+    let Some(name) = file.strip_suffix(".svg") else { return Err(ResponseError::not_found()) };
     badge(shared, (&namespace, name), |index| {
         let version = index.latest.map_or_else(|| "yanked".into(), |version| format!("v{version}"));
         (format!("@{}/{}", index.namespace, index.name), version)
@@ -26,36 +26,45 @@ pub(super) async fn version(
     .await
 }
 
-pub(super) async fn downloads(
-    shared: Shared<State>,
+pub(super) async fn downloads_badge(
+    shared: Shared<AppState>,
     Path((namespace, name)): Path<(String, String)>,
-) -> Result<Response, Refusal> {
-    badge(shared, (&namespace, &name), |index| ("downloads".into(), short(index.downloads))).await
+) -> Result<Response, ResponseError> {
+    badge(shared, (&namespace, &name), |index| {
+        ("downloads".into(), compact_number(index.downloads))
+    })
+    .await
 }
 
 async fn badge(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     (namespace, name): (&str, &str),
     said: impl Fn(PackageIndex) -> (String, String),
-) -> Result<Response, Refusal> {
-    let found = match Place::new(namespace, name) {
-        Ok(place) => state.metadata.with(move |database| database.versions(&place, &Reader::Stranger)).await?,
+) -> Result<Response, ResponseError> {
+    let found = match RegistryPackageName::new(namespace, name) {
+        Ok(place) => {
+            state
+                .metadata
+                .with(move |database| database.versions(&place, &RegistryReader::Anonymous))
+                .await?
+        }
         Err(_) => None,
     };
     let (status, picture) = match found.map(said) {
-        Some((label, value)) => (StatusCode::OK, drawn(&label, &value, BLUE)),
-        None => (StatusCode::NOT_FOUND, drawn("package", "not found", GREY)),
+        Some((label, value)) => (StatusCode::OK, render_svg(&label, &value, BLUE)),
+        None => (StatusCode::NOT_FOUND, render_svg("package", "not found", GREY)),
     };
-    let told = [(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=300")];
+    let told =
+        [(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=300")];
     Ok((status, told, picture).into_response())
 }
 
-fn drawn(label: &str, value: &str, colour: &str) -> String {
+fn render_svg(label: &str, value: &str, colour: &str) -> String {
     // No font is at hand to measure: most letters at this size are as wide as this or less.
     let width = |text: &str| text.chars().count() * 7 + 14;
     let (left, all) = (width(label), width(label) + width(value));
     let (label_at, value_at) = (left / 2, left + width(value) / 2);
-    let (label, value) = (escaped(label), escaped(value));
+    let (label, value) = (escape_xml(label), escape_xml(value));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{all}\" height=\"20\" role=\"img\" aria-label=\"{label}: {value}\">\
          <title>{label}: {value}</title>\
@@ -68,13 +77,19 @@ fn drawn(label: &str, value: &str, colour: &str) -> String {
     )
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+fn escape_xml(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
 }
 
 /// A number in few letters: `999`, `1.2k`, `3.4M`.
-fn short(number: u64) -> String {
-    let tenths = |unit: u64, letter: char| format!("{}.{}{letter}", number / unit, number % unit * 10 / unit);
+fn compact_number(number: u64) -> String {
+    let tenths = |unit: u64, letter: char| {
+        format!("{}.{}{letter}", number / unit, number % unit * 10 / unit)
+    };
     match number {
         0..1000 => number.to_string(),
         1000..1_000_000 => tenths(1000, 'k'),
@@ -88,8 +103,11 @@ mod tests {
 
     #[test]
     fn a_badge_is_a_picture_and_says_only_text() {
-        let picture = drawn("</text><script>", "\" onload=\"x", BLUE);
+        let picture = render_svg("</text><script>", "\" onload=\"x", BLUE);
         assert!(!picture.contains("<script") && !picture.contains("\" onload"), "{picture}");
-        assert_eq!((short(999), short(1234), short(5_600_000)), ("999".into(), "1.2k".into(), "5.6M".into()));
+        assert_eq!(
+            (compact_number(999), compact_number(1234), compact_number(5_600_000)),
+            ("999".into(), "1.2k".into(), "5.6M".into())
+        );
     }
 }

@@ -6,206 +6,268 @@ use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
 use jiff::Timestamp;
 use sp_formats::context_pack::{
-    LONGEST, Opening, PackItems, PackTaken, USUAL, UrlGiven, UrlKeyItem, UrlWanted, is_pack_id, listed, read, unzipped,
-    zipped,
+    ContextPackUrlRequest, ContextPackUrlResponse, DEFAULT_URL_LIFETIME_SECS,
+    ListContextPacksResponse, MAX_URL_LIFETIME_SECS, PutContextPackResponse, UrlSignature,
+    UrlSigningKeyInfo, is_pack_id, listed_files, read, unzip_entries, zip_files,
 };
 use sp_formats::registry::TrustFinding;
 use sp_formats::report::{Report, Severity};
 use sp_tree::{Archive, Digest, FileError, Limits};
 
-use crate::registry::metadata::{Bearer, Database, KeptFile, MetadataError, NewKey, NewPack, PackOutcome};
-use crate::registry::refusal::Refusal;
-use crate::registry::state::State;
-use crate::registry::tokens::{admin, publisher};
+use crate::registry::error::ResponseError;
+use crate::registry::metadata::{
+    ContextPackPushOutcome, Database, MetadataError, NewContextPack, NewUrlKey,
+    StoredContextPackFile, TokenOwner,
+};
+use crate::registry::state::AppState;
+use crate::registry::tokens::{require_admin, require_publisher};
 
-type Answer<T> = Result<T, Refusal>;
+type ApiResult<T> = Result<T, ResponseError>;
 
 /// What a pack is called in a message: whoever pushes it knows its real name.
-const SENT: &str = "the zip";
+const ARCHIVE_NAME: &str = "the zip";
 
 pub(super) async fn push(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Body,
-) -> Answer<(StatusCode, Json<PackTaken>)> {
+) -> ApiResult<(StatusCode, Json<PutContextPackResponse>)> {
     // Who may not push is told so before a byte is read.
-    let who = publisher(&state, &headers).await?;
+    let who = require_publisher(&state, &headers).await?;
     let most = state.limits.package_bytes;
     let bytes = to_bytes(body, usize::try_from(most).unwrap_or(usize::MAX)).await;
-    let bytes = bytes.map_err(|_| Refusal::too_large(most))?;
+    let bytes = bytes.map_err(|_| ResponseError::too_large(most))?;
     let shared = state.clone();
     let stored = tokio::task::spawn_blocking(move || {
-        let judged = judge(&id, &bytes, &shared.limits)?;
+        let judged = validate_pack(&id, &bytes, &shared.limits)?;
         // The bytes are there before anything speaks of them.
         judged.objects.iter().try_for_each(|bytes| shared.objects.put(bytes).map(drop))?;
-        Ok((judged.new, judged.taken))
+        Ok((judged.record, judged.response))
     });
-    let (new, taken) = stored.await.unwrap_or_else(|_| Err(Refusal::invalid("it cannot be read")))?;
+    let (new, taken) =
+        stored.await.unwrap_or_else(|_| Err(ResponseError::invalid("it cannot be read")))?;
     let at = state.timestamp();
-    match state.metadata.with(move |database| database.push_pack(&new, &who, &at)).await? {
-        PackOutcome::Taken => Ok((StatusCode::CREATED, Json(taken))),
-        PackOutcome::Same => Ok((StatusCode::OK, Json(taken))),
-        PackOutcome::Exists => Err(Refusal::taken()),
+    match state.metadata.with(move |database| database.push_context_pack(&new, &who, &at)).await? {
+        ContextPackPushOutcome::Stored => Ok((StatusCode::CREATED, Json(taken))),
+        ContextPackPushOutcome::Unchanged => Ok((StatusCode::OK, Json(taken))),
+        ContextPackPushOutcome::IdTaken => Err(ResponseError::pack_id_taken()),
     }
 }
 
 /// A pack that was found good: what is known of it, and the bytes of its zip and of its files.
-struct Judged {
-    new: NewPack,
-    taken: PackTaken,
+struct ValidatedContextPack {
+    record: NewContextPack,
+    response: PutContextPackResponse,
     objects: Vec<Vec<u8>>,
 }
 
 /// The gate is what reads packs everywhere else.
-fn judge(id: &str, bytes: &Bytes, limits: &Limits) -> Answer<Judged> {
+fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<ValidatedContextPack> {
     // A pack is no larger in a zip than in a folder.
     let limits = Limits { zip_bytes: limits.zip_bytes.min(limits.skill_bytes), ..limits.clone() };
-    let unreadable = |why: String| Refusal::invalid(why).help("`sp context zip` makes a zip that is taken");
-    let archive = Archive::of_bytes(SENT, bytes.to_vec(), &limits).map_err(|why| unreadable(why.to_string()))?;
-    let entries = unzipped(&archive).map_err(|why| unreadable(why.to_string()))?;
+    let unreadable = |why: String| {
+        ResponseError::invalid(why).with_help("`sp context zip` makes a zip that is taken")
+    };
+    let archive = Archive::from_bytes(ARCHIVE_NAME, bytes.to_vec(), &limits)
+        .map_err(|why| unreadable(why.to_string()))?;
+    let entries = unzip_entries(&archive).map_err(|why| unreadable(why.to_string()))?;
     let judged = read(&entries, &limits);
     let findings = findings(&judged.reports);
     let Some(pack) = judged.pack else {
-        return Err(Refusal::invalid("it is no valid context pack")
-            .help("`sp context check` tells what to mend")
-            .findings(findings));
+        return Err(ResponseError::invalid("it is no valid context pack")
+            .with_help("`sp context check` tells what to mend")
+            .with_findings(findings));
     };
     let manifest = &pack.manifest;
     if manifest.pack_id != id {
-        return Err(Refusal::invalid(format!("the pack is `{}`, and not `{id}`", manifest.pack_id))
-            .help("push it under its own id"));
+        return Err(ResponseError::invalid(format!(
+            "the pack is `{}`, and not `{id}`",
+            manifest.pack_id
+        ))
+        .with_help("push it under its own id"));
     }
-    let files = listed(&pack, &entries);
+    let files = listed_files(&pack, &entries);
     // The same pack gives the same zip, whoever packed it.
-    let zip = zipped(&files).map_err(|why| unreadable(why.to_string()))?;
-    let kept = files.iter().map(|(path, bytes)| KeptFile {
+    let zip = zip_files(&files).map_err(|why| unreadable(why.to_string()))?;
+    let kept = files.iter().map(|(path, bytes)| StoredContextPackFile {
         path: path.clone(),
         sha256: Digest::of(bytes).hex(),
         bytes: bytes.len() as u64,
     });
     let (digest, length) = (Digest::of(&zip), zip.len() as u64);
-    let new = NewPack {
+    let new = NewContextPack {
         id: id.into(),
         name: manifest.project.name.clone(),
         digest,
         bytes: length,
         files: serde_json::to_string(&kept.collect::<Vec<_>>()).unwrap_or_default(),
     };
-    let taken = PackTaken { pack_id: id.into(), sha256: digest.hex(), bytes: length, files: files.len(), findings };
-    Ok(Judged { new, taken, objects: files.into_values().chain([zip]).collect() })
+    let taken = PutContextPackResponse {
+        pack_id: id.into(),
+        sha256: digest.hex(),
+        bytes: length,
+        files: files.len(),
+        findings,
+    };
+    Ok(ValidatedContextPack {
+        record: new,
+        response: taken,
+        objects: files.into_values().chain([zip]).collect(),
+    })
 }
 
 fn findings(reports: &[Report]) -> Vec<TrustFinding> {
     let one = |report: &Report, finding: &sp_formats::Finding| TrustFinding {
         rule: finding.check.id.into(),
-        severity: finding.severity.word().into(),
+        severity: finding.severity.as_str().into(),
         message: format!("{}: {}", report.file, finding.message),
     };
     let is_told = |finding: &&sp_formats::Finding| finding.severity >= Severity::Warning;
-    let all = reports
-        .iter()
-        .flat_map(|report| report.findings.iter().filter(is_told).map(move |finding| one(report, finding)));
+    let all = reports.iter().flat_map(|report| {
+        report.findings.iter().filter(is_told).map(move |finding| one(report, finding))
+    });
     all.collect()
 }
 
-pub(super) async fn list(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<PackItems>> {
-    let who = publisher(&state, &headers).await?;
-    Ok(Json(PackItems { packs: state.metadata.with(move |database| database.packs(&who)).await? }))
+pub(super) async fn list(
+    Shared(state): Shared<AppState>,
+    headers: HeaderMap,
+) -> ApiResult<Json<ListContextPacksResponse>> {
+    let who = require_publisher(&state, &headers).await?;
+    Ok(Json(ListContextPacksResponse {
+        packs: state.metadata.with(move |database| database.context_packs(&who)).await?,
+    }))
 }
 
 /// An address that opens a pack.
 pub(super) async fn url(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
-) -> Answer<Json<UrlGiven>> {
-    let who = publisher(&state, &headers).await?;
-    let wanted: UrlWanted = match body.is_empty() {
-        true => UrlWanted::default(),
-        false => serde_json::from_slice(&body).map_err(|why| Refusal::invalid(why.to_string()))?,
+) -> ApiResult<Json<ContextPackUrlResponse>> {
+    let who = require_publisher(&state, &headers).await?;
+    let wanted: ContextPackUrlRequest = match body.is_empty() {
+        true => ContextPackUrlRequest::default(),
+        false => {
+            serde_json::from_slice(&body).map_err(|why| ResponseError::invalid(why.to_string()))?
+        }
     };
-    let seconds = wanted.expires_in.unwrap_or(USUAL);
-    if !(1..=LONGEST).contains(&seconds) {
-        return Err(Refusal::invalid(format!("`expires_in` is 1 to {LONGEST} seconds")));
+    let seconds = wanted.expires_in.unwrap_or(DEFAULT_URL_LIFETIME_SECS);
+    if !(1..=MAX_URL_LIFETIME_SECS).contains(&seconds) {
+        return Err(ResponseError::invalid(format!(
+            "`expires_in` is 1 to {MAX_URL_LIFETIME_SECS} seconds"
+        )));
     }
-    let (fresh, at, wanted) = (new_key(&state)?, state.timestamp(), pack(&id)?);
-    let key = state.metadata.with(move |database| database.signing_key(&wanted, &fresh, &who, &at)).await?;
-    let key = key.ok_or_else(Refusal::not_found)?;
-    let exp = state.seconds().saturating_add(seconds);
-    let opening = Opening::sign(&key.kid, &key.secret, &id, exp).ok_or_else(Refusal::not_found)?;
-    let ends = i64::try_from(exp).ok().and_then(|exp| Timestamp::from_second(exp).ok()).unwrap_or_default();
-    Ok(Json(UrlGiven {
+    let (fresh, at, wanted) = (generate_key(&state)?, state.timestamp(), checked_pack_id(&id)?);
+    let key = state
+        .metadata
+        .with(move |database| database.signing_key(&wanted, &fresh, &who, &at))
+        .await?;
+    let key = key.ok_or_else(ResponseError::not_found)?;
+    let exp = state.unix_seconds().saturating_add(seconds);
+    let opening =
+        UrlSignature::sign(&key.kid, &key.secret, &id, exp).ok_or_else(ResponseError::not_found)?;
+    let ends = i64::try_from(exp)
+        .ok()
+        .and_then(|exp| Timestamp::from_second(exp).ok())
+        .unwrap_or_default();
+    Ok(Json(ContextPackUrlResponse {
         kid: key.kid,
         expires_at: ends.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        folder: format!("/s/{}/packs/{id}/", opening.segment()),
-        manifest: format!("/packs/{id}/pack.json?{}", opening.query()),
-        zip: format!("/s/{}/packs/{id}.zip", opening.segment()),
+        folder: format!("/s/{}/packs/{id}/", opening.to_path_segment()),
+        manifest: format!("/packs/{id}/pack.json?{}", opening.to_query()),
+        zip: format!("/s/{}/packs/{id}.zip", opening.to_path_segment()),
         pack_id: id,
     }))
 }
 
 /// Every address of a pack that was given so far opens nothing any more.
-pub(super) async fn revoke(shared: Shared<State>, path: Path<String>, headers: HeaderMap) -> Answer<StatusCode> {
-    close(shared, path, headers, Database::revoke_pack).await
+pub(super) async fn revoke(
+    shared: Shared<AppState>,
+    path: Path<String>,
+    headers: HeaderMap,
+) -> ApiResult<StatusCode> {
+    revoke_urls_with(shared, path, headers, Database::revoke_pack_urls).await
 }
 
-pub(super) async fn remove(shared: Shared<State>, path: Path<String>, headers: HeaderMap) -> Answer<StatusCode> {
-    close(shared, path, headers, Database::remove_pack).await
+pub(super) async fn remove(
+    shared: Shared<AppState>,
+    path: Path<String>,
+    headers: HeaderMap,
+) -> ApiResult<StatusCode> {
+    revoke_urls_with(shared, path, headers, Database::remove_context_pack).await
 }
 
-type Close = fn(&Database, &str, &NewKey, &Bearer, &str) -> Result<bool, MetadataError>;
+type RevokeUrlsFn =
+    fn(&Database, &str, &NewUrlKey, &TokenOwner, &str) -> Result<bool, MetadataError>;
 
 /// Both give the pack a key of its own, so that nothing opens it that was signed before.
-async fn close(
-    Shared(state): Shared<State>,
+async fn revoke_urls_with(
+    Shared(state): Shared<AppState>,
     Path(id): Path<String>,
     headers: HeaderMap,
-    close: Close,
-) -> Answer<StatusCode> {
-    let who = publisher(&state, &headers).await?;
-    let (fresh, at, id) = (new_key(&state)?, state.timestamp(), pack(&id)?);
-    done(state.metadata.with(move |database| close(database, &id, &fresh, &who, &at)).await?)
+    close: RevokeUrlsFn,
+) -> ApiResult<StatusCode> {
+    let who = require_publisher(&state, &headers).await?;
+    let (fresh, at, id) = (generate_key(&state)?, state.timestamp(), checked_pack_id(&id)?);
+    no_content_if(
+        state.metadata.with(move |database| close(database, &id, &fresh, &who, &at)).await?,
+    )
 }
 
-pub(super) async fn keys(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Vec<UrlKeyItem>>> {
-    admin(&state, &headers).await?;
+pub(super) async fn list_keys(
+    Shared(state): Shared<AppState>,
+    headers: HeaderMap,
+) -> ApiResult<Json<Vec<UrlSigningKeyInfo>>> {
+    require_admin(&state, &headers).await?;
     Ok(Json(state.metadata.with(Database::url_keys).await?))
 }
 
 /// A new key signs from now on; what the old ones signed is good until it ends.
-pub(super) async fn rotate(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<(StatusCode, Json<UrlKeyItem>)> {
-    let who = admin(&state, &headers).await?;
-    let (fresh, at) = (new_key(&state)?, state.timestamp());
-    let made = UrlKeyItem { kid: fresh.kid.clone(), pack_id: None, created_at: at.clone(), revoked: false };
+pub(super) async fn rotate_key(
+    Shared(state): Shared<AppState>,
+    headers: HeaderMap,
+) -> ApiResult<(StatusCode, Json<UrlSigningKeyInfo>)> {
+    let who = require_admin(&state, &headers).await?;
+    let (fresh, at) = (generate_key(&state)?, state.timestamp());
+    let made = UrlSigningKeyInfo {
+        kid: fresh.kid.clone(),
+        pack_id: None,
+        created_at: at.clone(),
+        revoked: false,
+    };
     state.metadata.with(move |database| database.add_url_key(&fresh, &who, &at)).await?;
     Ok((StatusCode::CREATED, Json(made)))
 }
 
 pub(super) async fn revoke_key(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     Path(kid): Path<String>,
     headers: HeaderMap,
-) -> Answer<StatusCode> {
-    let who = admin(&state, &headers).await?;
+) -> ApiResult<StatusCode> {
+    let who = require_admin(&state, &headers).await?;
     let at = state.timestamp();
-    done(state.metadata.with(move |database| database.revoke_url_key(&kid, &who, &at)).await?)
+    no_content_if(
+        state.metadata.with(move |database| database.revoke_url_key(&kid, &who, &at)).await?,
+    )
 }
 
 /// What is not there, and what is somebody else's, are the same to whoever asks.
-fn done(found: bool) -> Answer<StatusCode> {
-    if found { Ok(StatusCode::NO_CONTENT) } else { Err(Refusal::not_found()) }
+fn no_content_if(found: bool) -> ApiResult<StatusCode> {
+    if found { Ok(StatusCode::NO_CONTENT) } else { Err(ResponseError::not_found()) }
 }
 
 /// An id that a path names. One that cannot be is not there.
-fn pack(id: &str) -> Answer<String> {
-    if is_pack_id(id) { Ok(id.into()) } else { Err(Refusal::not_found()) }
+fn checked_pack_id(id: &str) -> ApiResult<String> {
+    if is_pack_id(id) { Ok(id.into()) } else { Err(ResponseError::not_found()) }
 }
 
-fn new_key(state: &State) -> Answer<NewKey> {
+fn generate_key(state: &AppState) -> ApiResult<NewUrlKey> {
     let (mut name, mut secret) = ([0; 6], [0; 32]);
-    let drawn = (state.surroundings.random)(&mut name).and_then(|()| (state.surroundings.random)(&mut secret));
+    let drawn = (state.environment.random)(&mut name)
+        .and_then(|()| (state.environment.random)(&mut secret));
     drawn.map_err(|e| FileError::new("draw", "random bytes", e))?;
-    Ok(NewKey { kid: format!("k{}", sp_tree::to_hex(&name)), secret })
+    Ok(NewUrlKey { kid: format!("k{}", sp_tree::to_hex(&name)), secret })
 }

@@ -6,9 +6,9 @@ mod discovery;
 mod namespaces;
 pub(crate) mod openapi;
 mod packages;
-mod packs;
 mod publish;
 mod route;
+mod signed_context_packs;
 mod tokens;
 
 use axum::extract::{Request, State as Shared};
@@ -16,242 +16,268 @@ use axum::http::{HeaderValue, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
-use sp_formats::context_pack::{PackItems, PackTaken, UrlGiven, UrlKeyItem, UrlWanted};
-use sp_formats::registry::{PublishedIndex, Refused, RegistryIndex, SearchAnswer, TrustReport};
+use sp_formats::context_pack::{
+    ContextPackUrlRequest, ContextPackUrlResponse, ListContextPacksResponse,
+    PutContextPackResponse, UrlSigningKeyInfo,
+};
+use sp_formats::registry::{
+    PublishedPackageIndex, RegistryErrorResponse, RegistryIndex, RegistrySearchResponse,
+    TrustReport,
+};
 use tower::limit::GlobalConcurrencyLimitLayer;
 
-use crate::mcp::serve_http::PATH as MCP_PATH;
+use crate::mcp::serve_http::MCP_PATH;
+use crate::registry::error::ResponseError;
 use crate::registry::mcp;
-use crate::registry::metadata::{AuditItem, TokenItem};
+use crate::registry::metadata::{AuditLogItem, TokenItem};
+use crate::registry::middleware::monitor_request;
 use crate::registry::pages;
-use crate::registry::refusal::Refusal;
-use crate::registry::state::State;
-use crate::registry::watch::watch;
-use route::{Route, Who};
+use crate::registry::state::AppState;
+use route::{ApiRoute, RouteAccess};
 
 /// As what the files of packs and skills are served: an index or a manifest, a text, all of it, or anything else.
-const PACK_MEDIA: &[&str] = &["application/json", "text/markdown", "application/zip", "application/octet-stream"];
+const FILE_MEDIA_TYPES: &[&str] =
+    &["application/json", "text/markdown", "application/zip", "application/octet-stream"];
 
 /// As what figures are told.
-const FIGURES: &str = "application/openmetrics-text";
+const METRICS_MEDIA_TYPE: &str = "application/openmetrics-text";
 
 /// How many requests are answered at once.
-const AT_ONCE: usize = 512;
+const MAX_CONCURRENT_REQUESTS: usize = 512;
 
-pub(crate) fn router(state: State) -> Router {
-    let table = routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
+pub(crate) fn router(state: AppState) -> Router {
+    let table = routes()
+        .into_iter()
+        .fold(Router::new(), |router, route| router.route(route.path, route.handler));
     table
         .merge(pages::router())
-        .fallback(|| async { Refusal::not_found() })
-        .layer(from_fn_with_state(State::clone(&state), pages::dress))
-        .layer(from_fn_with_state(State::clone(&state), guard))
-        .layer(GlobalConcurrencyLimitLayer::new(AT_ONCE))
-        .layer(from_fn_with_state(State::clone(&state), watch))
+        .fallback(|| async { ResponseError::not_found() })
+        .layer(from_fn_with_state(AppState::clone(&state), pages::format_errors))
+        .layer(from_fn_with_state(AppState::clone(&state), apply_response_policy))
+        .layer(GlobalConcurrencyLimitLayer::new(MAX_CONCURRENT_REQUESTS))
+        .layer(from_fn_with_state(AppState::clone(&state), monitor_request))
         .with_state(state)
 }
 
 /// The surface, as a table: the router is made of it, and so is the document that describes it.
-pub(crate) fn routes() -> Vec<Route> {
-    let parts = [reading(), publishing(), people(), context_packs(), agents(), running()];
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let parts = [
+        read_routes(),
+        publish_routes(),
+        access_routes(),
+        context_pack_routes(),
+        mcp_routes(),
+        operation_routes(),
+    ];
     parts.into_iter().flatten().collect()
 }
 
 /// What is there.
-fn reading() -> Vec<Route> {
+fn read_routes() -> Vec<ApiRoute> {
     vec![
-        Route::get("/api/v1/index.json", packages::index)
-            .does("every package that one may see")
-            .answers::<RegistryIndex>(200)
-            .answers_nothing(304),
-        Route::get("/api/v1/search", packages::search)
-            .does("packages by name and description, the best first; words may be written a little wrong")
-            .query(&[("q", "words", true), ("limit", "how many at the most", false)])
-            .numbers(&["limit"])
-            .answers::<SearchAnswer>(200),
-        Route::get("/api/v1/packages/{ns}/{name}/index.json", packages::versions)
-            .does("the versions of a package, the newest first")
-            .answers::<PublishedIndex>(200),
-        Route::get("/api/v1/packages/{ns}/{name}/{version}", packages::manifest)
-            .does("the manifest of a version, and what was verified")
-            .answers::<packages::Described>(200),
-        Route::get("/api/v1/packages/{ns}/{name}/{version}/download", packages::download)
-            .does("the bytes of a version, with `x-ctxpkg-sha256`, `x-ctxpkg-yanked` and an `ETag`")
-            .serves(&["application/json"]),
-        Route::get("/api/v1/packages/{ns}/{name}/{version}/readme", packages::readme)
-            .does("what a version says of itself, as Markdown; not found if it says nothing")
-            .answers_media(200, "text/plain"),
-        Route::get("/badges/{ns}/{file}", badges::version)
-            .does("the newest version of a package, as a picture")
-            .answers_media(200, "image/svg+xml")
-            .answers_media(404, "image/svg+xml")
+        ApiRoute::get("/api/v1/index.json", packages::index)
+            .summary("every package that one may see")
+            .json_response::<RegistryIndex>(200)
+            .empty_response(304),
+        ApiRoute::get("/api/v1/search", packages::search)
+            .summary("packages by name and description, the best first; words may be written a little wrong")
+            .query_params(&[("q", "words", true), ("limit", "how many at the most", false)])
+            .integer_params(&["limit"])
+            .json_response::<RegistrySearchResponse>(200),
+        ApiRoute::get("/api/v1/packages/{ns}/{name}/index.json", packages::versions)
+            .summary("the versions of a package, the newest first")
+            .json_response::<PublishedPackageIndex>(200),
+        ApiRoute::get("/api/v1/packages/{ns}/{name}/{version}", packages::manifest)
+            .summary("the manifest of a version, and what was verified")
+            .json_response::<packages::VersionDetails>(200),
+        ApiRoute::get("/api/v1/packages/{ns}/{name}/{version}/download", packages::download)
+            .summary("the bytes of a version, with `x-ctxpkg-sha256`, `x-ctxpkg-yanked` and an `ETag`")
+            .file_responses(&["application/json"]),
+        ApiRoute::get("/api/v1/packages/{ns}/{name}/{version}/readme", packages::readme)
+            .summary("what a version says of itself, as Markdown; not found if it says nothing")
+            .media_response(200, "text/plain"),
+        ApiRoute::get("/badges/{ns}/{file}", badges::version_badge)
+            .summary("the newest version of a package, as a picture")
+            .media_response(200, "image/svg+xml")
+            .media_response(404, "image/svg+xml")
             // What does not end as a picture does is not answered as one.
-            .answers::<Refused>(404)
-            .answers_media(404, "text/html"),
-        Route::get("/badges/{ns}/{name}/downloads.svg", badges::downloads)
-            .does("how often a package was downloaded, as a picture")
-            .answers_media(200, "image/svg+xml")
-            .answers_media(404, "image/svg+xml"),
+            .json_response::<RegistryErrorResponse>(404)
+            .media_response(404, "text/html"),
+        ApiRoute::get("/badges/{ns}/{name}/downloads.svg", badges::downloads_badge)
+            .summary("how often a package was downloaded, as a picture")
+            .media_response(200, "image/svg+xml")
+            .media_response(404, "image/svg+xml"),
     ]
 }
 
 /// What whoever publishes does.
-fn publishing() -> Vec<Route> {
+fn publish_routes() -> Vec<ApiRoute> {
     vec![
-        Route::put("/api/v1/packages/{ns}/{name}/{version}", publish::publish)
-            .does("publishes a version, and tells what was verified")
-            .by(Who::Publisher)
-            .asks_bytes("application/json")
-            .answers::<TrustReport>(201),
-        Route::delete("/api/v1/packages/{ns}/{name}/{version}", publish::yank)
-            .does("yanks a version: it leaves `latest`, and stays for those who have it locked")
-            .by(Who::Publisher)
-            .answers_nothing(204),
-        Route::post("/api/v1/packages/{ns}/{name}/{version}/unyank", publish::unyank)
-            .does("takes a yank back")
-            .by(Who::Publisher)
-            .answers_nothing(204),
-        Route::put("/api/v1/packages/{ns}/{name}/private", namespaces::hide)
-            .does("hides a package from strangers")
-            .by(Who::Publisher)
-            .answers_nothing(204),
-        Route::delete("/api/v1/packages/{ns}/{name}/private", namespaces::show)
-            .does("shows a package to all")
-            .by(Who::Publisher)
-            .answers_nothing(204),
+        ApiRoute::put("/api/v1/packages/{ns}/{name}/{version}", publish::publish)
+            .summary("publishes a version, and tells what was verified")
+            .access(RouteAccess::Publisher)
+            .media_body("application/json")
+            .json_response::<TrustReport>(201),
+        ApiRoute::delete("/api/v1/packages/{ns}/{name}/{version}", publish::yank)
+            .summary("yanks a version: it leaves `latest`, and stays for those who have it locked")
+            .access(RouteAccess::Publisher)
+            .empty_response(204),
+        ApiRoute::post("/api/v1/packages/{ns}/{name}/{version}/unyank", publish::unyank)
+            .summary("takes a yank back")
+            .access(RouteAccess::Publisher)
+            .empty_response(204),
+        ApiRoute::put("/api/v1/packages/{ns}/{name}/private", namespaces::make_private)
+            .summary("hides a package from strangers")
+            .access(RouteAccess::Publisher)
+            .empty_response(204),
+        ApiRoute::delete("/api/v1/packages/{ns}/{name}/private", namespaces::make_public)
+            .summary("shows a package to all")
+            .access(RouteAccess::Publisher)
+            .empty_response(204),
     ]
 }
 
 /// Who may do what.
-fn people() -> Vec<Route> {
+fn access_routes() -> Vec<ApiRoute> {
     vec![
-        Route::get("/api/v1/namespaces/{ns}/members", namespaces::members)
-            .does("who may publish into a namespace")
-            .by(Who::Publisher)
-            .answers::<Vec<String>>(200),
-        Route::put("/api/v1/namespaces/{ns}/members/{user}", namespaces::add)
-            .does("lets somebody publish into a namespace")
-            .by(Who::Publisher)
-            .answers_nothing(204),
-        Route::delete("/api/v1/namespaces/{ns}/members/{user}", namespaces::remove)
-            .does("lets somebody no longer publish into a namespace")
-            .by(Who::Publisher)
-            .answers_nothing(204),
-        Route::get("/api/v1/whoami", tokens::whoami)
-            .does("whose token it is")
-            .by(Who::Token)
-            .answers::<tokens::Known>(200),
-        Route::get("/api/v1/tokens", tokens::list)
-            .does("every token, without what it is")
-            .by(Who::Admin)
-            .answers::<Vec<TokenItem>>(200),
-        Route::post("/api/v1/tokens", tokens::mint)
-            .does("makes a token, and shows it this once")
-            .by(Who::Admin)
-            .asks::<tokens::Wanted>()
-            .answers::<crate::registry::tokens::Minted>(201),
-        Route::delete("/api/v1/tokens/{id}", tokens::revoke)
-            .does("ends a token")
-            .by(Who::Admin)
-            .numbers(&["id"])
-            .answers_nothing(204),
-        Route::get("/api/v1/audit", tokens::audit)
-            .does("what was done, the latest first")
-            .by(Who::Admin)
-            .answers::<Vec<AuditItem>>(200),
+        ApiRoute::get("/api/v1/namespaces/{ns}/members", namespaces::members)
+            .summary("who may publish into a namespace")
+            .access(RouteAccess::Publisher)
+            .json_response::<Vec<String>>(200),
+        ApiRoute::put("/api/v1/namespaces/{ns}/members/{user}", namespaces::add_member)
+            .summary("lets somebody publish into a namespace")
+            .access(RouteAccess::Publisher)
+            .empty_response(204),
+        ApiRoute::delete("/api/v1/namespaces/{ns}/members/{user}", namespaces::remove_member)
+            .summary("lets somebody no longer publish into a namespace")
+            .access(RouteAccess::Publisher)
+            .empty_response(204),
+        ApiRoute::get("/api/v1/whoami", tokens::whoami)
+            .summary("whose token it is")
+            .access(RouteAccess::Authenticated)
+            .json_response::<tokens::WhoamiResponse>(200),
+        ApiRoute::get("/api/v1/tokens", tokens::list)
+            .summary("every token, without what it is")
+            .access(RouteAccess::Admin)
+            .json_response::<Vec<TokenItem>>(200),
+        ApiRoute::post("/api/v1/tokens", tokens::mint)
+            .summary("makes a token, and shows it this once")
+            .access(RouteAccess::Admin)
+            .json_body::<tokens::IssueTokenRequest>()
+            .json_response::<crate::registry::tokens::IssuedToken>(201),
+        ApiRoute::delete("/api/v1/tokens/{id}", tokens::revoke)
+            .summary("ends a token")
+            .access(RouteAccess::Admin)
+            .integer_params(&["id"])
+            .empty_response(204),
+        ApiRoute::get("/api/v1/audit", tokens::audit)
+            .summary("what was done, the latest first")
+            .access(RouteAccess::Admin)
+            .json_response::<Vec<AuditLogItem>>(200),
     ]
 }
 
 /// Context packs, what opens them, and skills for other installers.
-fn context_packs() -> Vec<Route> {
+fn context_pack_routes() -> Vec<ApiRoute> {
     vec![
-        Route::get("/api/v1/context-packs", context_packs::list)
-            .does("the context packs that one has pushed; all of them for the admin")
-            .by(Who::Publisher)
-            .answers::<PackItems>(200),
-        Route::put("/api/v1/context-packs/{id}", context_packs::push)
-            .does("takes a context pack as a zip; the same again is fine, and another one is refused")
-            .by(Who::Publisher)
-            .asks_bytes("application/zip")
-            .answers::<PackTaken>(200)
-            .answers::<PackTaken>(201),
-        Route::delete("/api/v1/context-packs/{id}", context_packs::remove)
-            .does("takes a context pack away, and closes every address of it")
-            .by(Who::Publisher)
-            .answers_nothing(204),
-        Route::post("/api/v1/context-packs/{id}/url", context_packs::url)
-            .does("an address that opens a context pack for a while")
-            .by(Who::Publisher)
-            .may_ask::<UrlWanted>()
-            .answers::<UrlGiven>(200),
-        Route::post("/api/v1/context-packs/{id}/revoke", context_packs::revoke)
-            .does("closes every address of a context pack that was given so far")
-            .by(Who::Publisher)
-            .answers_nothing(204),
-        Route::get("/api/v1/url-keys", context_packs::keys)
-            .does("the keys that sign addresses, without what they are")
-            .by(Who::Admin)
-            .answers::<Vec<UrlKeyItem>>(200),
-        Route::post("/api/v1/url-keys", context_packs::rotate)
-            .does("makes a new key, which signs from now on")
-            .by(Who::Admin)
-            .answers::<UrlKeyItem>(201),
-        Route::delete("/api/v1/url-keys/{kid}", context_packs::revoke_key)
-            .does("closes everything that a key has signed")
-            .by(Who::Admin)
-            .answers_nothing(204),
-        Route::get("/packs/{*file}", packs::serve)
-            .does("a file of a context pack, or all of it as a zip, behind `?exp=…&kid=…&sig=…`")
-            .query(&[("exp", "until when", false), ("kid", "which key", false), ("sig", "the signature", false)])
-            .serves(PACK_MEDIA),
-        Route::get("/s/{*file}", packs::serve)
-            .does("the same, with what opens it in the path: `/s/{kid}.{exp}.{sig}/packs/{id}/…`")
-            .serves(PACK_MEDIA),
-        Route::get("/.well-known/agent-skills/{*file}", discovery::serve)
-            .does("`index.json`: every public skill, where other installers look; and what that names")
-            .serves(PACK_MEDIA),
-        Route::get("/.well-known/skills/{*file}", discovery::serve_legacy)
-            .does("the same for older installers")
-            .serves(PACK_MEDIA),
+        ApiRoute::get("/api/v1/context-packs", context_packs::list)
+            .summary("the context packs that one has pushed; all of them for the admin")
+            .access(RouteAccess::Publisher)
+            .json_response::<ListContextPacksResponse>(200),
+        ApiRoute::put("/api/v1/context-packs/{id}", context_packs::push)
+            .summary("takes a context pack as a zip; the same again is fine, and another one is refused")
+            .access(RouteAccess::Publisher)
+            .media_body("application/zip")
+            .json_response::<PutContextPackResponse>(200)
+            .json_response::<PutContextPackResponse>(201),
+        ApiRoute::delete("/api/v1/context-packs/{id}", context_packs::remove)
+            .summary("takes a context pack away, and closes every address of it")
+            .access(RouteAccess::Publisher)
+            .empty_response(204),
+        ApiRoute::post("/api/v1/context-packs/{id}/url", context_packs::url)
+            .summary("an address that opens a context pack for a while")
+            .access(RouteAccess::Publisher)
+            .optional_json_body::<ContextPackUrlRequest>()
+            .json_response::<ContextPackUrlResponse>(200),
+        ApiRoute::post("/api/v1/context-packs/{id}/revoke", context_packs::revoke)
+            .summary("closes every address of a context pack that was given so far")
+            .access(RouteAccess::Publisher)
+            .empty_response(204),
+        ApiRoute::get("/api/v1/url-keys", context_packs::list_keys)
+            .summary("the keys that sign addresses, without what they are")
+            .access(RouteAccess::Admin)
+            .json_response::<Vec<UrlSigningKeyInfo>>(200),
+        ApiRoute::post("/api/v1/url-keys", context_packs::rotate_key)
+            .summary("makes a new key, which signs from now on")
+            .access(RouteAccess::Admin)
+            .json_response::<UrlSigningKeyInfo>(201),
+        ApiRoute::delete("/api/v1/url-keys/{kid}", context_packs::revoke_key)
+            .summary("closes everything that a key has signed")
+            .access(RouteAccess::Admin)
+            .empty_response(204),
+        ApiRoute::get("/packs/{*file}", signed_context_packs::serve)
+            .summary("a file of a context pack, or all of it as a zip, behind `?exp=…&kid=…&sig=…`")
+            .query_params(&[("exp", "until when", false), ("kid", "which key", false), ("sig", "the signature", false)])
+            .file_responses(FILE_MEDIA_TYPES),
+        ApiRoute::get("/s/{*file}", signed_context_packs::serve)
+            .summary("the same, with what opens it in the path: `/s/{kid}.{exp}.{sig}/packs/{id}/…`")
+            .file_responses(FILE_MEDIA_TYPES),
+        ApiRoute::get("/.well-known/agent-skills/{*file}", discovery::serve)
+            .summary("`index.json`: every public skill, where other installers look; and what that names")
+            .file_responses(FILE_MEDIA_TYPES),
+        ApiRoute::get("/.well-known/skills/{*file}", discovery::serve_legacy)
+            .summary("the same for older installers")
+            .file_responses(FILE_MEDIA_TYPES),
     ]
 }
 
 /// Agents that ask for themselves.
-fn agents() -> Vec<Route> {
+fn mcp_routes() -> Vec<ApiRoute> {
     vec![
-        Route::post(MCP_PATH, mcp::answer)
-            .does("MCP: skills, packages and context packs for agents, a message of JSON-RPC each time")
-            .by(Who::Token)
-            .asks_bytes("application/json")
-            .answers_media(200, "application/json")
-            .answers_media(200, "text/event-stream")
-            .answers_nothing(202)
+        ApiRoute::post(MCP_PATH, mcp::handle_mcp_request)
+            .summary("MCP: skills, packages and context packs for agents, a message of JSON-RPC each time")
+            .access(RouteAccess::Authenticated)
+            .media_body("application/json")
+            .media_response(200, "application/json")
+            .media_response(200, "text/event-stream")
+            .empty_response(202)
             // Refusals of the protocol are told in its own words.
-            .answers_media(400, "application/json")
-            .answers_media(400, "text/plain")
-            .answers_media(403, "text/plain")
-            .answers_media(404, "application/json")
-            .answers_media(406, "text/plain")
-            .answers_media(413, "text/plain")
-            .answers_media(415, "text/plain"),
+            .media_response(400, "application/json")
+            .media_response(400, "text/plain")
+            .media_response(403, "text/plain")
+            .media_response(404, "application/json")
+            .media_response(406, "text/plain")
+            .media_response(413, "text/plain")
+            .media_response(415, "text/plain"),
     ]
 }
 
 /// What whoever runs the registry, or writes a program for it, looks at.
-fn running() -> Vec<Route> {
+fn operation_routes() -> Vec<ApiRoute> {
     vec![
-        Route::get("/api/openapi.json", || async { Json(&*openapi::DOCUMENT) })
-            .does("this surface, as OpenAPI 3.1")
-            .answers::<serde_json::Map<String, serde_json::Value>>(200),
-        Route::get("/healthz", || async { "ok\n" }).does("whether the registry runs").answers_media(200, "text/plain"),
-        Route::get("/metrics", metrics).does("figures for Prometheus").answers_media(200, FIGURES),
-        Route::get("/readyz", packages::ready).does("whether the registry can answer").answers_media(200, "text/plain"),
+        ApiRoute::get("/api/openapi.json", || async { Json(&*openapi::DOCUMENT) })
+            .summary("this surface, as OpenAPI 3.1")
+            .json_response::<serde_json::Map<String, serde_json::Value>>(200),
+        ApiRoute::get("/healthz", || async { "ok\n" })
+            .summary("whether the registry runs")
+            .media_response(200, "text/plain"),
+        ApiRoute::get("/metrics", metrics)
+            .summary("figures for Prometheus")
+            .media_response(200, METRICS_MEDIA_TYPE),
+        ApiRoute::get("/readyz", packages::ready)
+            .summary("whether the registry can answer")
+            .media_response(200, "text/plain"),
     ]
 }
 
 /// Every answer comes in time, and says nothing that a browser could misread.
-async fn guard(Shared(state): Shared<State>, request: Request, next: Next) -> Response {
-    let answer = tokio::time::timeout(state.patience, next.run(request)).await;
-    let mut response = answer.unwrap_or_else(|_| Refusal::timed_out().into_response());
+async fn apply_response_policy(
+    Shared(state): Shared<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let answer = tokio::time::timeout(state.request_timeout, next.run(request)).await;
+    let mut response = answer.unwrap_or_else(|_| ResponseError::timed_out().into_response());
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     // A page has a policy of its own.
@@ -261,7 +287,7 @@ async fn guard(Shared(state): Shared<State>, request: Request, next: Next) -> Re
 }
 
 /// What is counted, for Prometheus.
-async fn metrics(Shared(state): Shared<State>) -> impl IntoResponse {
-    let kind = format!("{FIGURES}; version=1.0.0; charset=utf-8");
-    ([(header::CONTENT_TYPE, kind)], state.watch.metrics.text())
+async fn metrics(Shared(state): Shared<AppState>) -> impl IntoResponse {
+    let kind = format!("{METRICS_MEDIA_TYPE}; version=1.0.0; charset=utf-8");
+    ([(header::CONTENT_TYPE, kind)], state.monitor.metrics.encode_text())
 }

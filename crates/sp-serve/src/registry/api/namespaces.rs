@@ -4,70 +4,80 @@ use axum::Json;
 use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
 
-use super::packages::place;
-use crate::registry::metadata::Change;
-use crate::registry::refusal::Refusal;
-use crate::registry::state::State;
-use crate::registry::tokens::{is_user, publisher};
+use super::packages::package_name;
+use crate::registry::error::ResponseError;
+use crate::registry::metadata::NamespaceChange;
+use crate::registry::state::AppState;
+use crate::registry::tokens::{is_valid_username, require_publisher};
 
-type Answer<T> = Result<T, Refusal>;
+type ApiResult<T> = Result<T, ResponseError>;
 
 pub(super) async fn members(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     Path(namespace): Path<String>,
     headers: HeaderMap,
-) -> Answer<Json<Vec<String>>> {
-    let who = publisher(&state, &headers).await?;
+) -> ApiResult<Json<Vec<String>>> {
+    let who = require_publisher(&state, &headers).await?;
     let found = state.metadata.with(move |database| database.members(&namespace, &who)).await?;
-    found.map(Json).ok_or_else(Refusal::not_found)
+    found.map(Json).ok_or_else(ResponseError::not_found)
 }
 
-pub(super) async fn add(shared: Shared<State>, path: Path<(String, String)>, headers: HeaderMap) -> Answer<StatusCode> {
+pub(super) async fn add_member(
+    shared: Shared<AppState>,
+    path: Path<(String, String)>,
+    headers: HeaderMap,
+) -> ApiResult<StatusCode> {
     let user = path.1.clone();
-    if !is_user(&user) {
-        return Err(Refusal::invalid("a user has 1 to 64 letters, digits, `-`, `_`, `.` and `@`"));
+    if !is_valid_username(&user) {
+        return Err(ResponseError::invalid(
+            "a user has 1 to 64 letters, digits, `-`, `_`, `.` and `@`",
+        ));
     }
-    change(shared, path.0.0, headers, Change::AddMember(user)).await
+    change_namespace(shared, path.0.0, headers, NamespaceChange::AddMember(user)).await
 }
 
-pub(super) async fn remove(
-    shared: Shared<State>,
+pub(super) async fn remove_member(
+    shared: Shared<AppState>,
     path: Path<(String, String)>,
     headers: HeaderMap,
-) -> Answer<StatusCode> {
+) -> ApiResult<StatusCode> {
     let user = path.1.clone();
-    change(shared, path.0.0, headers, Change::RemoveMember(user)).await
+    change_namespace(shared, path.0.0, headers, NamespaceChange::RemoveMember(user)).await
 }
 
-pub(super) async fn hide(
-    shared: Shared<State>,
+pub(super) async fn make_private(
+    shared: Shared<AppState>,
     path: Path<(String, String)>,
     headers: HeaderMap,
-) -> Answer<StatusCode> {
-    let place = place(&path.0.0, &path.0.1)?;
-    change(shared, path.0.0, headers, Change::Private(place, true)).await
+) -> ApiResult<StatusCode> {
+    let place = package_name(&path.0.0, &path.0.1)?;
+    change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(place, true)).await
 }
 
-pub(super) async fn show(
-    shared: Shared<State>,
+pub(super) async fn make_public(
+    shared: Shared<AppState>,
     path: Path<(String, String)>,
     headers: HeaderMap,
-) -> Answer<StatusCode> {
-    let place = place(&path.0.0, &path.0.1)?;
-    change(shared, path.0.0, headers, Change::Private(place, false)).await
+) -> ApiResult<StatusCode> {
+    let place = package_name(&path.0.0, &path.0.1)?;
+    change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(place, false)).await
 }
 
 /// Who is no member of a namespace learns nothing of it.
-async fn change(
-    Shared(state): Shared<State>,
+async fn change_namespace(
+    Shared(state): Shared<AppState>,
     namespace: String,
     headers: HeaderMap,
-    change: Change,
-) -> Answer<StatusCode> {
-    let who = publisher(&state, &headers).await?;
+    change: NamespaceChange,
+) -> ApiResult<StatusCode> {
+    let who = require_publisher(&state, &headers).await?;
     let at = state.timestamp();
-    match state.metadata.with(move |database| database.change_namespace(&namespace, &change, &who, &at)).await? {
+    match state
+        .metadata
+        .with(move |database| database.change_namespace(&namespace, &change, &who, &at))
+        .await?
+    {
         true => Ok(StatusCode::NO_CONTENT),
-        false => Err(Refusal::not_found()),
+        false => Err(ResponseError::not_found()),
     }
 }

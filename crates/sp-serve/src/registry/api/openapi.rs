@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
-use sp_formats::registry::Refused;
+use sp_formats::registry::RegistryErrorResponse;
 
-use super::route::{Body, Route, Who};
+use super::route::{ApiRoute, RouteAccess, RouteBody};
 
 /// What stands in braces in an address.
-const PARAMETERS: &[(&str, &str)] = &[
+const PATH_PARAMETERS: &[(&str, &str)] = &[
     ("ns", "a namespace, without its `@`"),
     ("name", "the name of a package within its namespace"),
     ("version", "a version, such as `1.2.0`"),
@@ -21,18 +21,18 @@ const PARAMETERS: &[(&str, &str)] = &[
 ];
 
 /// The document.
-pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document(&super::routes()));
+pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(|| build_document(&super::routes()));
 
-fn document(routes: &[Route]) -> Value {
+fn build_document(routes: &[ApiRoute]) -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
     let mut schemas = settings.into_generator();
     let mut paths = Map::new();
     for route in routes {
-        let entry = paths.entry(told_path(route)).or_insert_with(|| json!({}));
+        let entry = paths.entry(document_path(route)).or_insert_with(|| json!({}));
         entry[route.method] = operation(route, &mut schemas);
     }
-    let refused = schemas.subschema_for::<Refused>();
+    let refused = schemas.subschema_for::<RegistryErrorResponse>();
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -59,43 +59,46 @@ fn document(routes: &[Route]) -> Value {
     })
 }
 
-fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
+fn operation(route: &ApiRoute, schemas: &mut SchemaGenerator) -> Value {
     let mut responses = Map::new();
-    for (status, body) in &route.answers {
-        let told = responses.entry(status.to_string()).or_insert_with(|| json!({"description": meaning(*status)}));
+    for (status, body) in &route.responses {
+        let told = responses
+            .entry(status.to_string())
+            .or_insert_with(|| json!({"description": status_description(*status)}));
         // A status may come with one of several media types.
         if let Some((media, content)) = content(*body, schemas) {
             told["content"][media] = content;
         }
     }
-    responses.insert("default".into(), json!({"$ref": refusal(route)}));
+    responses.insert("default".into(), json!({"$ref": error_response_ref(route)}));
     let mut operation = json!({
         "operationId": operation_id(route),
         "summary": route.summary,
-        "description": format!("For {}.", route.who.word()),
+        "description": format!("For {}.", route.access.describe()),
         "parameters": parameters(route),
         "responses": responses,
-        "security": match route.who {
+        "security": match route.access {
             // With a token one may see more, and without one it is no error.
-            Who::Everybody => json!([{}, {"token": []}]),
+            RouteAccess::Public => json!([{}, {"token": []}]),
             _ => json!([{"token": []}]),
         },
     });
-    if let Some((media, content)) = content(route.asks, schemas) {
-        operation["requestBody"] = json!({"required": route.needs_body, "content": {media: content}});
+    if let Some((media, content)) = content(route.request_body, schemas) {
+        operation["requestBody"] =
+            json!({"required": route.body_required, "content": {media: content}});
     }
     operation
 }
 
 /// How a refusal is told: beside the API, browsers are shown a page.
-fn refusal(route: &Route) -> &'static str {
+fn error_response_ref(route: &ApiRoute) -> &'static str {
     match route.path.starts_with("/api/") {
         true => "#/components/responses/Refused",
         false => "#/components/responses/RefusedOrShown",
     }
 }
 
-fn meaning(status: u16) -> &'static str {
+fn status_description(status: u16) -> &'static str {
     match status {
         201 => "it is there now",
         202 => "it was heard",
@@ -109,41 +112,47 @@ fn meaning(status: u16) -> &'static str {
     }
 }
 
-fn content(body: Body, schemas: &mut SchemaGenerator) -> Option<(&'static str, Value)> {
+fn content(body: RouteBody, schemas: &mut SchemaGenerator) -> Option<(&'static str, Value)> {
     match body {
-        Body::Json(schema) => Some(("application/json", json!({"schema": schema(schemas)}))),
-        Body::Media(media) => Some((media, json!({}))),
-        Body::Nothing => None,
+        RouteBody::Json(schema) => Some(("application/json", json!({"schema": schema(schemas)}))),
+        RouteBody::Media(media) => Some((media, json!({}))),
+        RouteBody::Empty => None,
     }
 }
 
-fn parameters(route: &Route) -> Vec<Value> {
-    let said = |name: &str| PARAMETERS.iter().find(|(known, _)| *known == name).map_or("", |(_, said)| said);
-    let schema = |name: &str| match route.numbers.contains(&name) {
+fn parameters(route: &ApiRoute) -> Vec<Value> {
+    let said = |name: &str| {
+        PATH_PARAMETERS.iter().find(|(known, _)| *known == name).map_or("", |(_, said)| said)
+    };
+    let schema = |name: &str| match route.integer_params.contains(&name) {
         true => json!({"type": "integer", "minimum": 0}),
         false => json!({"type": "string"}),
     };
     let in_path = path_parameters(route.path).map(
         |name| json!({"name": name, "in": "path", "required": true, "description": said(name), "schema": schema(name)}),
     );
-    let in_query = route.query.iter().map(|(name, said, needed)| {
+    let in_query = route.query_params.iter().map(|(name, said, needed)| {
         json!({"name": name, "in": "query", "required": needed, "description": said, "schema": schema(name)})
     });
     in_path.chain(in_query).collect()
 }
 
 fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').filter_map(|part| Some(part.strip_prefix('{')?.strip_suffix('}')?.trim_start_matches('*')))
+    path.split('/')
+        .filter_map(|part| Some(part.strip_prefix('{')?.strip_suffix('}')?.trim_start_matches('*')))
 }
 
 /// An address as the document writes it, which has no sign for a name with slashes.
-fn told_path(route: &Route) -> String {
+fn document_path(route: &ApiRoute) -> String {
     route.path.replace("{*", "{")
 }
 
 /// A name for programs that are made of the document: `get_packages_ns_name_version_download`.
-fn operation_id(route: &Route) -> String {
-    let words = route.path.trim_start_matches(sp_formats::registry::API).split(|c: char| !c.is_ascii_alphanumeric());
+fn operation_id(route: &ApiRoute) -> String {
+    let words = route
+        .path
+        .trim_start_matches(sp_formats::registry::API_PREFIX)
+        .split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     format!("{}_{}", route.method, words.join("_"))
 }
@@ -158,7 +167,7 @@ mod tests {
     fn every_route_is_in_the_document_and_nothing_else_is() {
         let routes = super::super::routes();
         let routed: BTreeSet<(String, String)> =
-            routes.iter().map(|route| (told_path(route), route.method.to_owned())).collect();
+            routes.iter().map(|route| (document_path(route), route.method.to_owned())).collect();
         assert_eq!(routed.len(), routes.len(), "each stands once");
         let told: BTreeSet<(String, String)> = DOCUMENT["paths"]
             .as_object()
@@ -181,9 +190,18 @@ mod tests {
     #[test]
     fn whatever_a_route_says_is_said_in_full() {
         for route in super::super::routes() {
-            assert!(!route.summary.is_empty() && !route.answers.is_empty(), "{} {}", route.method, route.path);
+            assert!(
+                !route.summary.is_empty() && !route.responses.is_empty(),
+                "{} {}",
+                route.method,
+                route.path
+            );
             for name in path_parameters(route.path) {
-                assert!(PARAMETERS.iter().any(|(known, _)| *known == name), "`{name}` in `{}`", route.path);
+                assert!(
+                    PATH_PARAMETERS.iter().any(|(known, _)| *known == name),
+                    "`{name}` in `{}`",
+                    route.path
+                );
             }
         }
         let text = DOCUMENT.to_string();

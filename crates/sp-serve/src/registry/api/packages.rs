@@ -7,22 +7,29 @@ use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
 use sp_formats::package::PackageVersion;
-use sp_formats::registry::{Place, PublishedIndex, RegistryIndex, SHA256_HEADER, SearchAnswer, YANKED_HEADER};
+use sp_formats::registry::{
+    PublishedPackageIndex, RegistryIndex, RegistryPackageName, RegistrySearchResponse,
+    SHA256_HEADER, YANKED_HEADER,
+};
 
-use crate::registry::catalog;
-use crate::registry::metadata::{Database, Reader};
-use crate::registry::pages::About;
-use crate::registry::refusal::Refusal;
-use crate::registry::served::{Held, Part, Served};
-use crate::registry::state::State;
-use crate::registry::tokens::bearer;
+use crate::registry::error::ResponseError;
+use crate::registry::http_content::{ConditionalOutcome, HttpContent, HttpContentBytes};
+use crate::registry::index_cache;
+use crate::registry::metadata::{Database, RegistryReader};
+use crate::registry::pages::PackageContentView;
+use crate::registry::state::AppState;
+use crate::registry::tokens::authenticate;
 
-type Answer<T> = Result<T, Refusal>;
+type ApiResult<T> = Result<T, ResponseError>;
 
-pub(super) async fn index(Shared(state): Shared<State>, method: Method, headers: HeaderMap) -> Answer<Response> {
-    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
-    if reader == Reader::Stranger {
-        return catalog::answer(&state, &method, &headers).await;
+pub(super) async fn index(
+    Shared(state): Shared<AppState>,
+    method: Method,
+    headers: HeaderMap,
+) -> ApiResult<Response> {
+    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    if reader == RegistryReader::Anonymous {
+        return index_cache::serve_index(&state, &method, &headers).await;
     }
     let packages = state.metadata.with(move |database| database.index(&reader)).await?;
     Ok(Json(RegistryIndex { packages }).into_response())
@@ -30,47 +37,52 @@ pub(super) async fn index(Shared(state): Shared<State>, method: Method, headers:
 
 /// What is looked for, and how much of it is wanted.
 #[derive(serde::Deserialize)]
-pub(super) struct Sought {
+pub(super) struct SearchParams {
     q: String,
     limit: Option<usize>,
 }
 
 /// Longer than this is no search.
-const LONGEST_QUERY: usize = 200;
-const MOST_FOUND: usize = 100;
-const FOUND: usize = 20;
+const MAX_QUERY_BYTES: usize = 200;
+const MAX_RESULTS: usize = 100;
+const DEFAULT_RESULTS: usize = 20;
 
 pub(super) async fn search(
-    Shared(state): Shared<State>,
-    sought: Result<Query<Sought>, QueryRejection>,
+    Shared(state): Shared<AppState>,
+    sought: Result<Query<SearchParams>, QueryRejection>,
     headers: HeaderMap,
-) -> Answer<Json<SearchAnswer>> {
-    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
-    let Query(Sought { q, limit }) =
-        sought.map_err(|_| Refusal::invalid("`q` is missing, or `limit` is no number").help("ask for `?q=words`"))?;
-    if q.len() > LONGEST_QUERY {
-        return Err(Refusal::invalid(format!("a query has {LONGEST_QUERY} bytes at the most")));
+) -> ApiResult<Json<RegistrySearchResponse>> {
+    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    let Query(SearchParams { q, limit }) = sought.map_err(|_| {
+        ResponseError::invalid("`q` is missing, or `limit` is no number")
+            .with_help("ask for `?q=words`")
+    })?;
+    if q.len() > MAX_QUERY_BYTES {
+        return Err(ResponseError::invalid(format!(
+            "a query has {MAX_QUERY_BYTES} bytes at the most"
+        )));
     }
-    let most = limit.unwrap_or(FOUND).min(MOST_FOUND);
+    let most = limit.unwrap_or(DEFAULT_RESULTS).min(MAX_RESULTS);
     let text = q.clone();
-    let packages = state.metadata.with(move |database| database.search(&text, most, &reader)).await?;
-    Ok(Json(SearchAnswer { query: q, packages }))
+    let packages =
+        state.metadata.with(move |database| database.search(&text, most, &reader)).await?;
+    Ok(Json(RegistrySearchResponse { query: q, packages }))
 }
 
 pub(super) async fn versions(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     Path((namespace, name)): Path<(String, String)>,
     headers: HeaderMap,
-) -> Answer<Json<PublishedIndex>> {
-    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
-    let place = place(&namespace, &name)?;
+) -> ApiResult<Json<PublishedPackageIndex>> {
+    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    let place = package_name(&namespace, &name)?;
     let found = state.metadata.with(move |database| database.versions(&place, &reader)).await?;
-    found.map(|index| Json(index.into())).ok_or_else(Refusal::not_found)
+    found.map(|index| Json(index.into())).ok_or_else(ResponseError::not_found)
 }
 
 /// The manifest of a version, and what was said of it when it was published.
 #[derive(serde::Serialize, schemars::JsonSchema)]
-pub(super) struct Described {
+pub(super) struct VersionDetails {
     /// The manifest, as the package has it.
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     manifest: Box<RawValue>,
@@ -79,77 +91,86 @@ pub(super) struct Described {
 }
 
 pub(super) async fn manifest(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     Path((namespace, name, version)): Path<(String, String, String)>,
     headers: HeaderMap,
-) -> Answer<Json<Described>> {
-    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
-    let place = place(&namespace, &name)?;
-    let found = state.metadata.with(move |database| database.manifest(&place, &version, &reader)).await?;
-    let (manifest, report) = found.ok_or_else(Refusal::not_found)?;
-    let raw = |text: String| RawValue::from_string(text).map_err(|_| Refusal::not_found());
-    Ok(Json(Described { manifest: raw(manifest)?, report: raw(report)? }))
+) -> ApiResult<Json<VersionDetails>> {
+    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    let place = package_name(&namespace, &name)?;
+    let found =
+        state.metadata.with(move |database| database.manifest(&place, &version, &reader)).await?;
+    let (manifest, report) = found.ok_or_else(ResponseError::not_found)?;
+    let raw = |text: String| RawValue::from_string(text).map_err(|_| ResponseError::not_found());
+    Ok(Json(VersionDetails { manifest: raw(manifest)?, report: raw(report)? }))
 }
 
 pub(super) async fn download(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     Path((namespace, name, version)): Path<(String, String, String)>,
     method: Method,
     headers: HeaderMap,
-) -> Answer<Response> {
-    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
-    let place = place(&namespace, &name)?;
+) -> ApiResult<Response> {
+    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    let place = package_name(&namespace, &name)?;
     if PackageVersion::new(&version).is_err() {
-        return Err(Refusal::not_found());
+        return Err(ResponseError::not_found());
     }
     let wanted = place.clone();
-    let found = state.metadata.with(move |database| database.download(&wanted, &version, &reader)).await?;
-    let found = found.ok_or_else(Refusal::not_found)?;
+    let found = state
+        .metadata
+        .with(move |database| database.find_version(&wanted, &version, &reader))
+        .await?;
+    let found = found.ok_or_else(ResponseError::not_found)?;
     let told = [
         (SHA256_HEADER, found.digest.hex()),
         (YANKED_HEADER, found.yanked.to_string()),
         (header::CACHE_CONTROL.as_str(), "private, no-cache".into()),
     ];
-    let served = Served {
+    let served = HttpContent {
         digest: found.digest,
         length: found.bytes,
         content_type: "application/json",
-        modified: None,
-        bytes: Held::Objects,
+        last_modified: None,
+        bytes: HttpContentBytes::Stored,
     };
     // What is resumed was counted when it began.
-    let begins = match served.part(&method, &headers) {
-        Part::All => method == Method::GET,
-        Part::Some(range) => range.start == 0,
+    let begins = match served.evaluate(&method, &headers) {
+        ConditionalOutcome::Full => method == Method::GET,
+        ConditionalOutcome::Range(range) => range.start == 0,
         _ => false,
     };
-    let response = served.answer(&state, (&method, &headers)).await?;
+    let response = served.respond(&state, (&method, &headers)).await?;
     if begins {
-        state.counts.add(place, 1);
+        state.download_counts.add(place, 1);
     }
     Ok((told, response).into_response())
 }
 
 /// The README of a version, or what its only skill says.
 pub(super) async fn readme(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     Path((namespace, name, version)): Path<(String, String, String)>,
     headers: HeaderMap,
-) -> Answer<Response> {
-    let reader = Reader::of(bearer(&state, &headers).await?.as_ref());
-    let place = place(&namespace, &name)?;
-    let found = state.metadata.with(move |database| database.download(&place, &version, &reader)).await?;
-    let about = About::of(&state, found.ok_or_else(Refusal::not_found)?.digest).await?;
-    let text = about.readme.clone().ok_or_else(Refusal::not_found)?;
+) -> ApiResult<Response> {
+    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    let place = package_name(&namespace, &name)?;
+    let found = state
+        .metadata
+        .with(move |database| database.find_version(&place, &version, &reader))
+        .await?;
+    let about =
+        PackageContentView::load(&state, found.ok_or_else(ResponseError::not_found)?.digest)
+            .await?;
+    let text = about.readme.clone().ok_or_else(ResponseError::not_found)?;
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
 }
 
-pub(super) async fn ready(Shared(state): Shared<State>) -> Answer<&'static str> {
-    state.metadata.with(Database::is_well).await?;
+pub(super) async fn ready(Shared(state): Shared<AppState>) -> ApiResult<&'static str> {
+    state.metadata.with(Database::ping).await?;
     Ok("ready\n")
 }
 
 /// A place that a path names. One that cannot be is not there.
-pub(super) fn place(namespace: &str, name: &str) -> Answer<Place> {
-    Place::new(namespace, name).map_err(|_| Refusal::not_found())
+pub(super) fn package_name(namespace: &str, name: &str) -> ApiResult<RegistryPackageName> {
+    RegistryPackageName::new(namespace, name).map_err(|_| ResponseError::not_found())
 }

@@ -4,69 +4,83 @@ use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
-use sp_formats::package::{self, Outcome as Verified, Package, Read};
-use sp_formats::registry::{NeededItem, Place, TrustFinding, TrustReport, TrustStep, VersionItem};
+use sp_formats::package::{self, Package, PackageReadResult, VerificationOutcome as Verified};
+use sp_formats::registry::{
+    PackageVersionItem, RegistryDependencyItem, RegistryPackageName, TrustFinding, TrustReport,
+    TrustStep,
+};
 use sp_formats::report::Severity;
 use sp_tree::Digest;
 
-use super::packages::place;
-use crate::registry::metadata::{NewVersion, Outcome};
-use crate::registry::refusal::Refusal;
-use crate::registry::state::State;
-use crate::registry::tokens::publisher;
+use super::packages::package_name;
+use crate::registry::error::ResponseError;
+use crate::registry::metadata::{NewPackageVersion, PublishOutcome};
+use crate::registry::state::AppState;
+use crate::registry::tokens::require_publisher;
 
-type Answer<T> = Result<T, Refusal>;
+type ApiResult<T> = Result<T, ResponseError>;
 
 pub(super) async fn publish(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     Path((namespace, name, version)): Path<(String, String, String)>,
     headers: HeaderMap,
     body: Body,
-) -> Answer<(StatusCode, Json<TrustReport>)> {
+) -> ApiResult<(StatusCode, Json<TrustReport>)> {
     // Who may not publish is told so before a byte is read.
-    let who = publisher(&state, &headers).await?;
-    let place = Place::new(&namespace, &name).map_err(|why| Refusal::invalid(why.to_string()))?;
+    let who = require_publisher(&state, &headers).await?;
+    let place = RegistryPackageName::new(&namespace, &name)
+        .map_err(|why| ResponseError::invalid(why.to_string()))?;
     let most = state.limits.package_bytes;
     let limit = usize::try_from(most).unwrap_or(usize::MAX);
-    let bytes = to_bytes(body, limit).await.map_err(|_| Refusal::too_large(most))?;
+    let bytes = to_bytes(body, limit).await.map_err(|_| ResponseError::too_large(most))?;
     let shared = state.clone();
     let wanted = (place, version);
-    let judged = tokio::task::spawn_blocking(move || judge(&shared, wanted, bytes.to_vec())).await;
-    let (new, report, bytes) = judged.unwrap_or_else(|_| Err(Refusal::invalid("it cannot be read")))?;
+    let judged =
+        tokio::task::spawn_blocking(move || validate_package(&shared, wanted, bytes.to_vec()))
+            .await;
+    let (new, report, bytes) =
+        judged.unwrap_or_else(|_| Err(ResponseError::invalid("it cannot be read")))?;
     let objects = state.objects.clone();
     // The bytes are there before anything speaks of them.
     let stored = tokio::task::spawn_blocking(move || objects.put(&bytes)).await;
-    stored.unwrap_or_else(|e| Err(sp_tree::FileError::new("store", "", std::io::Error::other(e))))?;
+    stored
+        .unwrap_or_else(|e| Err(sp_tree::FileError::new("store", "", std::io::Error::other(e))))?;
     let at = state.timestamp();
     match state.metadata.with(move |database| database.publish(&new, &who, &at)).await? {
-        Outcome::Published => Ok((StatusCode::CREATED, Json(report))),
-        Outcome::Exists => Err(Refusal::exists()),
-        Outcome::Forbidden => Err(Refusal::forbidden()),
+        PublishOutcome::Published => Ok((StatusCode::CREATED, Json(report))),
+        PublishOutcome::AlreadyExists => Err(ResponseError::version_exists()),
+        PublishOutcome::Forbidden => Err(ResponseError::forbidden()),
     }
 }
 
 /// The gate is what reads packages everywhere else.
-fn judge(
-    state: &State,
-    (place, version): (Place, String),
+fn validate_package(
+    state: &AppState,
+    (place, version): (RegistryPackageName, String),
     bytes: Vec<u8>,
-) -> Answer<(NewVersion, TrustReport, Vec<u8>)> {
+) -> ApiResult<(NewPackageVersion, TrustReport, Vec<u8>)> {
     let read = package::read("package", bytes.clone(), &state.limits);
-    let findings = findings(&read);
-    let steps = steps(&read);
+    let findings = trust_findings(&read);
+    let steps = trust_steps(&read);
     let Some(package) = read.package else {
-        return Err(Refusal::invalid("it is no package that can be trusted")
-            .help("`sp check` tells what to mend")
-            .findings(findings));
+        return Err(ResponseError::invalid("it is no package that can be trusted")
+            .with_help("`sp check` tells what to mend")
+            .with_findings(findings));
     };
     let manifest = &package.manifest;
-    let claimed = Place::of(&manifest.name).map_err(|why| Refusal::invalid(why.to_string()))?;
+    let claimed = RegistryPackageName::from_package_name(&manifest.name)
+        .map_err(|why| ResponseError::invalid(why.to_string()))?;
     if claimed != place || manifest.version.as_str() != version {
-        let message =
-            format!("the package is {} {}, and not {place} {version}", manifest.name, manifest.version.as_str());
-        return Err(Refusal::invalid(message).help("publish it under its own name and version"));
+        let message = format!(
+            "the package is {} {}, and not {place} {version}",
+            manifest.name,
+            manifest.version.as_str()
+        );
+        return Err(
+            ResponseError::invalid(message).with_help("publish it under its own name and version")
+        );
     }
-    let item = item(state, &package, &bytes);
+    let item = version_item(state, &package, &bytes);
     let report = TrustReport {
         namespace: place.namespace().into(),
         name: place.name().into(),
@@ -77,26 +91,26 @@ fn judge(
         signer: item.signer.clone(),
         findings,
     };
-    let new = NewVersion {
-        place,
-        kind: manifest.kind.word().into(),
+    let new = NewPackageVersion {
+        package: place,
+        kind: manifest.kind.as_str().into(),
         description: manifest.description.clone(),
         digest: Digest::of(&bytes),
         item,
         manifest: package.raw_manifest().raw().to_owned(),
-        report: serde_json::to_string(&report).unwrap_or_default(),
+        trust_report: serde_json::to_string(&report).unwrap_or_default(),
     };
     Ok((new, report, bytes))
 }
 
-fn item(state: &State, package: &Package, bytes: &[u8]) -> VersionItem {
+fn version_item(state: &AppState, package: &Package, bytes: &[u8]) -> PackageVersionItem {
     let manifest = &package.manifest;
-    let needed = manifest.dependencies.iter().map(|dependency| NeededItem {
+    let needed = manifest.dependencies.iter().map(|dependency| RegistryDependencyItem {
         name: dependency.name.to_string(),
         range: dependency.range.as_str().into(),
         optional: dependency.optional,
     });
-    VersionItem {
+    PackageVersionItem {
         version: manifest.version.as_str().into(),
         sha256: Digest::of(bytes).hex(),
         bytes: bytes.len() as u64,
@@ -108,7 +122,7 @@ fn item(state: &State, package: &Package, bytes: &[u8]) -> VersionItem {
     }
 }
 
-fn findings(read: &Read) -> Vec<TrustFinding> {
+fn trust_findings(read: &PackageReadResult) -> Vec<TrustFinding> {
     let word = |severity: Severity| match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -122,7 +136,7 @@ fn findings(read: &Read) -> Vec<TrustFinding> {
     read.report.findings.iter().map(one).collect()
 }
 
-fn steps(read: &Read) -> Vec<TrustStep> {
+fn trust_steps(read: &PackageReadResult) -> Vec<TrustStep> {
     let word = |outcome: Verified| match outcome {
         Verified::Passed => "passed",
         Verified::Warned => "warned",
@@ -140,33 +154,37 @@ fn steps(read: &Read) -> Vec<TrustStep> {
 }
 
 pub(super) async fn yank(
-    shared: Shared<State>,
+    shared: Shared<AppState>,
     path: Path<(String, String, String)>,
     headers: HeaderMap,
-) -> Answer<StatusCode> {
+) -> ApiResult<StatusCode> {
     set_yanked(shared, path, headers, true).await
 }
 
 pub(super) async fn unyank(
-    shared: Shared<State>,
+    shared: Shared<AppState>,
     path: Path<(String, String, String)>,
     headers: HeaderMap,
-) -> Answer<StatusCode> {
+) -> ApiResult<StatusCode> {
     set_yanked(shared, path, headers, false).await
 }
 
 async fn set_yanked(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     Path((namespace, name, version)): Path<(String, String, String)>,
     headers: HeaderMap,
     yanked: bool,
-) -> Answer<StatusCode> {
-    let who = publisher(&state, &headers).await?;
-    let place = place(&namespace, &name)?;
+) -> ApiResult<StatusCode> {
+    let who = require_publisher(&state, &headers).await?;
+    let place = package_name(&namespace, &name)?;
     let at = state.timestamp();
-    match state.metadata.with(move |database| database.yank((&place, &version), yanked, &who, &at)).await? {
+    match state
+        .metadata
+        .with(move |database| database.yank((&place, &version), yanked, &who, &at))
+        .await?
+    {
         Some(true) => Ok(StatusCode::NO_CONTENT),
-        Some(false) => Err(Refusal::not_found()),
-        None => Err(Refusal::forbidden()),
+        Some(false) => Err(ResponseError::not_found()),
+        None => Err(ResponseError::forbidden()),
     }
 }

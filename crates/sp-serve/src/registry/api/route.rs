@@ -4,26 +4,26 @@ use axum::handler::Handler;
 use axum::routing::{self, MethodRouter};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::registry::state::State;
+use crate::registry::state::AppState;
 
 /// Who may ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum RouteAccess {
     /// Everybody; who shows a token may see more.
-    Everybody,
+    Public,
     /// Whoever has a token.
-    Token,
+    Authenticated,
     /// Whoever has a token that may publish.
     Publisher,
     /// Who runs the registry.
     Admin,
 }
 
-impl Who {
-    pub(crate) fn word(self) -> &'static str {
+impl RouteAccess {
+    pub(crate) fn describe(self) -> &'static str {
         match self {
-            Self::Everybody => "everybody",
-            Self::Token => "whoever has a token",
+            Self::Public => "everybody",
+            Self::Authenticated => "whoever has a token",
             Self::Publisher => "a token that may publish",
             Self::Admin => "the admin",
         }
@@ -31,119 +31,136 @@ impl Who {
 }
 
 /// What the schema of a type is.
-pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+pub(crate) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
 /// What is sent, or comes back.
 #[derive(Clone, Copy)]
-pub(crate) enum Body {
+pub(crate) enum RouteBody {
     /// JSON.
-    Json(SchemaOf),
+    Json(SchemaFn),
     /// Something else, by its media type.
     Media(&'static str),
     /// Nothing.
-    Nothing,
+    Empty,
 }
 
 /// A parameter behind the `?`: its name, what it is, and whether it is needed.
-pub(crate) type QueryItem = (&'static str, &'static str, bool);
+pub(crate) type QueryParam = (&'static str, &'static str, bool);
 
 /// A route.
-pub(crate) struct Route {
+pub(crate) struct ApiRoute {
     /// `get`, `put` and so on, as the document writes it.
     pub method: &'static str,
     pub path: &'static str,
     /// What it is for, in a line.
     pub summary: &'static str,
-    pub who: Who,
-    pub query: &'static [QueryItem],
+    pub access: RouteAccess,
+    pub query_params: &'static [QueryParam],
     /// Which parameters are whole numbers; all others are text.
-    pub numbers: &'static [&'static str],
-    pub asks: Body,
+    pub integer_params: &'static [&'static str],
+    pub request_body: RouteBody,
     /// Whether what is asked for must be there.
-    pub needs_body: bool,
+    pub body_required: bool,
     /// What is answered, with what comes along: whatever is no refusal, and a refusal that is told otherwise.
-    pub answers: Vec<(u16, Body)>,
-    pub handler: MethodRouter<State>,
+    pub responses: Vec<(u16, RouteBody)>,
+    pub handler: MethodRouter<AppState>,
 }
 
-impl Route {
-    fn new(method: &'static str, path: &'static str, handler: MethodRouter<State>) -> Self {
-        let (summary, who, asks) = ("", Who::Everybody, Body::Nothing);
-        let (query, numbers, answers) = (&[][..], &[][..], Vec::new());
-        Self { method, path, summary, who, query, numbers, asks, needs_body: true, answers, handler }
+impl ApiRoute {
+    fn new(method: &'static str, path: &'static str, handler: MethodRouter<AppState>) -> Self {
+        let (summary, access, request_body) = ("", RouteAccess::Public, RouteBody::Empty);
+        let (query_params, integer_params, responses) = (&[][..], &[][..], Vec::new());
+        Self {
+            method,
+            path,
+            summary,
+            access,
+            query_params,
+            integer_params,
+            request_body,
+            body_required: true,
+            responses,
+            handler,
+        }
     }
 
-    pub(super) fn get<H: Handler<T, State>, T: 'static>(path: &'static str, handler: H) -> Self {
+    pub(super) fn get<H: Handler<T, AppState>, T: 'static>(path: &'static str, handler: H) -> Self {
         Self::new("get", path, routing::get(handler))
     }
 
-    pub(super) fn put<H: Handler<T, State>, T: 'static>(path: &'static str, handler: H) -> Self {
+    pub(super) fn put<H: Handler<T, AppState>, T: 'static>(path: &'static str, handler: H) -> Self {
         Self::new("put", path, routing::put(handler))
     }
 
-    pub(super) fn post<H: Handler<T, State>, T: 'static>(path: &'static str, handler: H) -> Self {
+    pub(super) fn post<H: Handler<T, AppState>, T: 'static>(
+        path: &'static str,
+        handler: H,
+    ) -> Self {
         Self::new("post", path, routing::post(handler))
     }
 
-    pub(super) fn delete<H: Handler<T, State>, T: 'static>(path: &'static str, handler: H) -> Self {
+    pub(super) fn delete<H: Handler<T, AppState>, T: 'static>(
+        path: &'static str,
+        handler: H,
+    ) -> Self {
         Self::new("delete", path, routing::delete(handler))
     }
 
-    pub(super) fn does(mut self, summary: &'static str) -> Self {
+    pub(super) fn summary(mut self, summary: &'static str) -> Self {
         self.summary = summary;
         self
     }
 
-    pub(super) fn by(mut self, who: Who) -> Self {
-        self.who = who;
+    pub(super) fn access(mut self, who: RouteAccess) -> Self {
+        self.access = who;
         self
     }
 
-    pub(super) fn query(mut self, query: &'static [QueryItem]) -> Self {
-        self.query = query;
+    pub(super) fn query_params(mut self, query: &'static [QueryParam]) -> Self {
+        self.query_params = query;
         self
     }
 
-    pub(super) fn numbers(mut self, numbers: &'static [&'static str]) -> Self {
-        self.numbers = numbers;
+    pub(super) fn integer_params(mut self, numbers: &'static [&'static str]) -> Self {
+        self.integer_params = numbers;
         self
     }
 
-    pub(super) fn asks<T: JsonSchema>(mut self) -> Self {
-        self.asks = Body::Json(SchemaGenerator::subschema_for::<T>);
+    pub(super) fn json_body<T: JsonSchema>(mut self) -> Self {
+        self.request_body = RouteBody::Json(SchemaGenerator::subschema_for::<T>);
         self
     }
 
     /// The same, where nothing at all is fine, too.
-    pub(super) fn may_ask<T: JsonSchema>(self) -> Self {
-        Self { needs_body: false, ..self.asks::<T>() }
+    pub(super) fn optional_json_body<T: JsonSchema>(self) -> Self {
+        Self { body_required: false, ..self.json_body::<T>() }
     }
 
-    pub(super) fn asks_bytes(mut self, media: &'static str) -> Self {
-        self.asks = Body::Media(media);
+    pub(super) fn media_body(mut self, media: &'static str) -> Self {
+        self.request_body = RouteBody::Media(media);
         self
     }
 
-    pub(super) fn answers<T: JsonSchema>(mut self, status: u16) -> Self {
-        self.answers.push((status, Body::Json(SchemaGenerator::subschema_for::<T>)));
+    pub(super) fn json_response<T: JsonSchema>(mut self, status: u16) -> Self {
+        self.responses.push((status, RouteBody::Json(SchemaGenerator::subschema_for::<T>)));
         self
     }
 
     /// Bytes of one of some media types: all of them, a part, or only that they are still the same.
-    pub(super) fn serves(mut self, media: &[&'static str]) -> Self {
+    pub(super) fn file_responses(mut self, media: &[&'static str]) -> Self {
         for status in [200, 206] {
-            self.answers.extend(media.iter().map(|media| (status, Body::Media(media))));
+            self.responses.extend(media.iter().map(|media| (status, RouteBody::Media(media))));
         }
-        self.answers_nothing(304)
+        self.empty_response(304)
     }
 
-    pub(super) fn answers_media(mut self, status: u16, media: &'static str) -> Self {
-        self.answers.push((status, Body::Media(media)));
+    pub(super) fn media_response(mut self, status: u16, media: &'static str) -> Self {
+        self.responses.push((status, RouteBody::Media(media)));
         self
     }
 
-    pub(super) fn answers_nothing(mut self, status: u16) -> Self {
-        self.answers.push((status, Body::Nothing));
+    pub(super) fn empty_response(mut self, status: u16) -> Self {
+        self.responses.push((status, RouteBody::Empty));
         self
     }
 }

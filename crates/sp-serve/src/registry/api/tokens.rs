@@ -6,17 +6,17 @@ use axum::http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registry::metadata::{AuditItem, Database, TokenItem};
-use crate::registry::refusal::Refusal;
-use crate::registry::state::State;
-use crate::registry::tokens::{Minted, admin, bearer, issue};
+use crate::registry::error::ResponseError;
+use crate::registry::metadata::{AuditLogItem, Database, TokenItem};
+use crate::registry::state::AppState;
+use crate::registry::tokens::{IssuedToken, authenticate, issue_token, require_admin};
 
-type Answer<T> = Result<T, Refusal>;
+type ApiResult<T> = Result<T, ResponseError>;
 
 /// Whose token is wanted, and for what.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct IssueTokenRequest {
     /// 1 to 64 letters, digits, `-`, `_`, `.` and `@`.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_.@-]{1,64}$"))]
     user: String,
@@ -25,46 +25,55 @@ pub(super) struct Wanted {
 }
 
 pub(super) async fn mint(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     headers: HeaderMap,
-    Json(wanted): Json<Wanted>,
-) -> Answer<(StatusCode, Json<Minted>)> {
-    let who = admin(&state, &headers).await?;
-    Ok((StatusCode::CREATED, Json(issue(&state, &who, &wanted.user, &wanted.scope).await?)))
+    Json(wanted): Json<IssueTokenRequest>,
+) -> ApiResult<(StatusCode, Json<IssuedToken>)> {
+    let who = require_admin(&state, &headers).await?;
+    Ok((StatusCode::CREATED, Json(issue_token(&state, &who, &wanted.user, &wanted.scope).await?)))
 }
 
-pub(super) async fn list(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Vec<TokenItem>>> {
-    admin(&state, &headers).await?;
+pub(super) async fn list(
+    Shared(state): Shared<AppState>,
+    headers: HeaderMap,
+) -> ApiResult<Json<Vec<TokenItem>>> {
+    require_admin(&state, &headers).await?;
     Ok(Json(state.metadata.with(Database::tokens).await?))
 }
 
 pub(super) async fn revoke(
-    Shared(state): Shared<State>,
+    Shared(state): Shared<AppState>,
     Path(id): Path<i64>,
     headers: HeaderMap,
-) -> Answer<StatusCode> {
-    let who = admin(&state, &headers).await?;
+) -> ApiResult<StatusCode> {
+    let who = require_admin(&state, &headers).await?;
     let at = state.timestamp();
     match state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await? {
         true => Ok(StatusCode::NO_CONTENT),
-        false => Err(Refusal::not_found()),
+        false => Err(ResponseError::not_found()),
     }
 }
 
 /// Whose token it is.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Known {
+pub(super) struct WhoamiResponse {
     user: String,
     scope: &'static str,
 }
 
-pub(super) async fn whoami(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Known>> {
-    let known = bearer(&state, &headers).await?.ok_or_else(Refusal::unauthorized)?;
-    Ok(Json(Known { scope: known.scope.word(), user: known.user }))
+pub(super) async fn whoami(
+    Shared(state): Shared<AppState>,
+    headers: HeaderMap,
+) -> ApiResult<Json<WhoamiResponse>> {
+    let known = authenticate(&state, &headers).await?.ok_or_else(ResponseError::unauthorized)?;
+    Ok(Json(WhoamiResponse { scope: known.scope.as_str(), user: known.user }))
 }
 
 /// What was done last.
-pub(super) async fn audit(Shared(state): Shared<State>, headers: HeaderMap) -> Answer<Json<Vec<AuditItem>>> {
-    admin(&state, &headers).await?;
-    Ok(Json(state.metadata.with(Database::audit).await?))
+pub(super) async fn audit(
+    Shared(state): Shared<AppState>,
+    headers: HeaderMap,
+) -> ApiResult<Json<Vec<AuditLogItem>>> {
+    require_admin(&state, &headers).await?;
+    Ok(Json(state.metadata.with(Database::audit_log).await?))
 }

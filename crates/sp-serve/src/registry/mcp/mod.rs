@@ -4,35 +4,35 @@
 //! token ──▶ Client ──▶ RegistryDesk ──▶ RegistryShelf ──▶ metadata (what may be seen) + objects (bytes)
 //! ```
 
+mod backend;
+mod context_packs;
 mod knowledge;
-mod packs;
-mod shelf;
 mod skills;
 
 use std::error::Error as StdError;
 use std::sync::{Arc, OnceLock};
 
-use crate::mcp::{Desk, Door, Endpoint, Extensions, PackCard, endpoint};
+use crate::mcp::{BackendProvider, Extensions, McpAccess, McpContextPack, McpEndpoint, endpoint};
 use axum::extract::{Request, State as Shared};
 use axum::http::request::Parts;
 use axum::response::Response;
 use jiff::Timestamp;
-use sp_engine::library::Kept;
-use sp_engine::{Error, Kind, Result};
+use sp_engine::library::DigestCache;
+use sp_engine::{Error, FailureKind, Result};
 
-use crate::mcp::serve_http::ask;
-use crate::registry::metadata::{self, Bearer, Database, Metadata, Reader};
-use crate::registry::objects::Objects;
-use crate::registry::refusal::{AsItIs, Cause, Refusal};
-use crate::registry::skills::PublishedSkills;
-use crate::registry::state::State;
-use crate::registry::tokens::bearer;
+use crate::mcp::serve_http::handle_request;
+use crate::registry::error::{InternalCause, PreformattedError, ResponseError};
+use crate::registry::metadata::{self, Database, MetadataStore, RegistryReader, TokenOwner};
+use crate::registry::object_store::ObjectStore;
+use crate::registry::published_skills::PublishedSkills;
+use crate::registry::state::AppState;
+use crate::registry::tokens::authenticate;
 
 use skills::PackageSkills;
 
 /// So many bytes are kept of what packages list, and of context packs.
-const MOST_LISTED: u64 = 64 * 1024 * 1024;
-const MOST_PACKS: u64 = 32 * 1024 * 1024;
+const MAX_SKILL_CACHE_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_PACK_CACHE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// What an agent is told before anything else.
 const INSTRUCTIONS: &str = "Skills, context packs and packages of a registry. Start with `search` or `list_skills`; \
@@ -41,66 +41,77 @@ const INSTRUCTIONS: &str = "Skills, context packs and packages of a registry. St
      here.";
 
 /// What every shelf is filled from.
-pub(crate) struct Stock {
-    pub metadata: Metadata,
-    pub objects: Objects,
+pub(crate) struct RegistryStores {
+    pub metadata: MetadataStore,
+    pub objects: ObjectStore,
     pub skills: Arc<PublishedSkills>,
     pub wall_clock: fn() -> i64,
 }
 
 /// The stock, and what is remembered of it.
-struct Store {
-    stock: Stock,
-    listed: Kept<PackageSkills>,
-    packs: Kept<PackCard>,
+struct RegistryBackendCache {
+    stores: RegistryStores,
+    skills: DigestCache<PackageSkills>,
+    packs: DigestCache<McpContextPack>,
 }
 
 /// Gives everybody their own shelf.
-pub(crate) struct RegistryDesk {
-    store: Arc<Store>,
+pub(crate) struct RegistryBackendProvider {
+    cache: Arc<RegistryBackendCache>,
 }
 
 /// MCP over a registry.
-pub(crate) fn serving(stock: Stock) -> Endpoint<RegistryDesk> {
-    let store = Store { stock, listed: Kept::new(MOST_LISTED), packs: Kept::new(MOST_PACKS) };
-    endpoint(Arc::new(RegistryDesk { store: Arc::new(store) }), Door::Opened)
+pub(crate) fn registry_endpoint(stock: RegistryStores) -> McpEndpoint<RegistryBackendProvider> {
+    let store = RegistryBackendCache {
+        stores: stock,
+        skills: DigestCache::new(MAX_SKILL_CACHE_BYTES),
+        packs: DigestCache::new(MAX_PACK_CACHE_BYTES),
+    };
+    endpoint(Arc::new(RegistryBackendProvider { cache: Arc::new(store) }), McpAccess::Authenticated)
 }
 
 /// Who asks, and what went wrong while they were answered.
 #[derive(Clone)]
-struct Client {
-    bearer: Bearer,
-    trouble: Arc<OnceLock<Cause>>,
+struct McpClient {
+    bearer: TokenOwner,
+    failure: Arc<OnceLock<InternalCause>>,
 }
 
 /// Answers whoever has a token.
-pub(crate) async fn answer(Shared(state): Shared<State>, mut request: Request) -> Result<Response, Refusal> {
-    let bearer = bearer(&state, request.headers()).await?.ok_or_else(Refusal::unauthorized)?;
-    let client = Client { bearer, trouble: Arc::default() };
+pub(crate) async fn handle_mcp_request(
+    Shared(state): Shared<AppState>,
+    mut request: Request,
+) -> Result<Response, ResponseError> {
+    let bearer =
+        authenticate(&state, request.headers()).await?.ok_or_else(ResponseError::unauthorized)?;
+    let client = McpClient { bearer, failure: Arc::default() };
     request.extensions_mut().insert(client.clone());
-    let mut response = ask(&state.mcp, request).await;
+    let mut response = handle_request(&state.mcp, request).await;
     // JSON-RPC has a form for refusals, and its clients read no other.
-    response.extensions_mut().insert(AsItIs);
-    if let Some(cause) = client.trouble.get() {
+    response.extensions_mut().insert(PreformattedError);
+    if let Some(cause) = client.failure.get() {
         response.extensions_mut().insert(cause.clone());
     }
     Ok(response)
 }
 
 /// What one client sees.
-pub(crate) struct RegistryShelf {
-    store: Arc<Store>,
-    client: Option<Client>,
-    reader: Reader,
+pub(crate) struct RegistryBackend {
+    cache: Arc<RegistryBackendCache>,
+    client: Option<McpClient>,
+    reader: RegistryReader,
 }
 
-impl Desk for RegistryDesk {
-    type Backend = RegistryShelf;
+impl BackendProvider for RegistryBackendProvider {
+    type Backend = RegistryBackend;
 
-    fn shelf(&self, extensions: &Extensions) -> Arc<RegistryShelf> {
-        let client = extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Client>()).cloned();
-        let reader = Reader::of(client.as_ref().map(|client| &client.bearer));
-        Arc::new(RegistryShelf { store: Arc::clone(&self.store), client, reader })
+    fn backend_for(&self, extensions: &Extensions) -> Arc<RegistryBackend> {
+        let client = extensions
+            .get::<Parts>()
+            .and_then(|parts| parts.extensions.get::<McpClient>())
+            .cloned();
+        let reader = RegistryReader::from_owner(client.as_ref().map(|client| &client.bearer));
+        Arc::new(RegistryBackend { cache: Arc::clone(&self.cache), client, reader })
     }
 
     fn instructions(&self) -> String {
@@ -108,23 +119,28 @@ impl Desk for RegistryDesk {
     }
 }
 
-impl RegistryShelf {
+impl RegistryBackend {
     /// Asks the database. Whoever calls a shelf may be made to wait.
-    fn ask<T>(&self, work: impl FnOnce(&Database, &Reader) -> metadata::Result<T>) -> Result<T> {
-        let asked = self.store.stock.metadata.now(|database| work(database, &self.reader));
-        asked.map_err(|error| self.failed(&error))
+    fn with_database<T>(
+        &self,
+        work: impl FnOnce(&Database, &RegistryReader) -> metadata::Result<T>,
+    ) -> Result<T> {
+        let asked =
+            self.cache.stores.metadata.with_blocking(|database| work(database, &self.reader));
+        asked.map_err(|error| self.record_failure(&error))
     }
 
     /// What a client is told of a failure: why it failed is for who runs the registry.
-    fn failed(&self, error: &(dyn StdError + 'static)) -> Error {
+    fn record_failure(&self, error: &(dyn StdError + 'static)) -> Error {
         if let Some(client) = &self.client {
             // The first one is the one to look at.
-            let _ = client.trouble.set(Cause::of(error));
+            let _ = client.failure.set(InternalCause::from_error(error));
         }
-        Error::new(Kind::Environment, "the registry cannot do this now").hint("try it again in a moment")
+        Error::new(FailureKind::Environment, "the registry cannot do this now")
+            .hint("try it again in a moment")
     }
 
     fn now(&self) -> Timestamp {
-        Timestamp::from_nanosecond((self.store.stock.wall_clock)().into()).unwrap_or_default()
+        Timestamp::from_nanosecond((self.cache.stores.wall_clock)().into()).unwrap_or_default()
     }
 }

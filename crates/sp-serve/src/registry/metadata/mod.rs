@@ -8,7 +8,7 @@ macro_rules! may_see {
     };
 }
 
-mod packs;
+mod context_packs;
 mod postgres;
 mod queries;
 mod schema;
@@ -18,32 +18,37 @@ mod sqlite;
 use std::path::Path;
 use std::sync::Arc;
 
-use sp_formats::registry::{IndexItem, PackageIndex, Place, VersionItem};
+use sp_formats::registry::{
+    PackageIndex, PackageVersionItem, RegistryIndexItem, RegistryPackageName,
+};
 use sp_tree::Digest;
 use thiserror::Error;
 
-pub(crate) use packs::{KeptFile, KeptPack, NewKey, NewPack, PackOutcome, UrlKey};
-use postgres::Postgres;
-pub use postgres::{NoAddress, PostgresAddress};
-use sql::{Dialect, Sql};
-use sqlite::Sqlite;
+pub(crate) use context_packs::{
+    ContextPackPushOutcome, NewContextPack, NewUrlKey, StoredContextPack, StoredContextPackFile,
+    UrlKey,
+};
+use postgres::PostgresDatabase;
+pub use postgres::{PostgresAddress, PostgresAddressError};
+use sql::{SqlConnection, SqlDialect};
+use sqlite::SqliteDatabase;
 pub(crate) use sqlite::snapshot;
 
 /// The file of SQLite's.
-pub(crate) const DATABASE: &str = "registry.db";
+pub(crate) const DATABASE_FILE: &str = "registry.db";
 
 /// Why the database cannot do something.
 #[derive(Debug, Error)]
 pub(crate) enum MetadataError {
     /// The disk is full.
     #[error("there is no room left")]
-    Full,
+    DiskFull,
     /// It met another transaction, and can be tried again.
     #[error("others changed the same all the time")]
-    Raced,
+    Conflict,
     /// The connection died before anything was changed.
     #[error("the database cannot be reached")]
-    Lost(#[source] Box<dyn std::error::Error + Send + Sync>),
+    ConnectionLost(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Something else.
     #[error("the database cannot be used")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -53,7 +58,7 @@ pub(crate) type Result<T, E = MetadataError> = std::result::Result<T, E>;
 
 /// What somebody may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum TokenScope {
     /// Publish into namespaces of which one is a member, and read what is private there.
     Publish,
     /// Read what is private there.
@@ -62,8 +67,8 @@ pub(crate) enum Scope {
     Admin,
 }
 
-impl Scope {
-    pub(crate) fn word(self) -> &'static str {
+impl TokenScope {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Publish => "publish",
             Self::Read => "read",
@@ -71,16 +76,16 @@ impl Scope {
         }
     }
 
-    pub(crate) fn of(word: &str) -> Option<Self> {
-        [Self::Publish, Self::Read, Self::Admin].into_iter().find(|scope| scope.word() == word)
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        [Self::Publish, Self::Read, Self::Admin].into_iter().find(|scope| scope.as_str() == word)
     }
 }
 
 /// Whose token was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Bearer {
+pub(crate) struct TokenOwner {
     pub user: String,
-    pub scope: Scope,
+    pub scope: TokenScope,
 }
 
 /// A token, without what it is.
@@ -95,7 +100,7 @@ pub(crate) struct TokenItem {
 
 /// Something that was done.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-pub(crate) struct AuditItem {
+pub(crate) struct AuditLogItem {
     pub at: String,
     pub user: String,
     pub action: String,
@@ -104,40 +109,40 @@ pub(crate) struct AuditItem {
 
 /// A change of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum NamespaceChange {
     AddMember(String),
     RemoveMember(String),
     /// Whether strangers do not see a package.
-    Private(Place, bool),
+    SetPrivate(RegistryPackageName, bool),
 }
 
 /// A version that is to be published.
 #[derive(Debug, Clone)]
-pub(crate) struct NewVersion {
-    pub place: Place,
+pub(crate) struct NewPackageVersion {
+    pub package: RegistryPackageName,
     pub kind: String,
     pub description: Option<String>,
     pub digest: Digest,
-    pub item: VersionItem,
+    pub item: PackageVersionItem,
     /// The manifest, and what was said of it, as JSON.
     pub manifest: String,
-    pub report: String,
+    pub trust_report: String,
 }
 
 /// What became of a version that was to be published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum PublishOutcome {
     /// It is there.
     Published,
     /// That version is there already.
-    Exists,
+    AlreadyExists,
     /// The namespace is somebody else's.
     Forbidden,
 }
 
 /// A version as it is downloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Download {
+pub(crate) struct StoredVersion {
     pub digest: Digest,
     pub bytes: u64,
     pub yanked: bool,
@@ -145,7 +150,7 @@ pub(crate) struct Download {
 
 /// The newest version of a package that was not yanked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Newest {
+pub(crate) struct LatestVersion {
     pub namespace: String,
     pub name: String,
     pub kind: String,
@@ -157,23 +162,23 @@ pub(crate) struct Newest {
 
 /// What stands on the first page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Front {
+pub(crate) struct HomePageData {
     /// How many packages there are.
     pub packages: u64,
     /// Those that came last, the latest first.
-    pub newest: Index,
-    pub most_downloaded: Index,
+    pub newest: IndexItems,
+    pub most_downloaded: IndexItems,
 }
 
 /// The database. What it can be asked stands in [`queries`].
 pub(crate) enum Database {
-    Sqlite(Sqlite),
-    Postgres(Postgres),
+    Sqlite(SqliteDatabase),
+    Postgres(PostgresDatabase),
 }
 
 impl Database {
     /// Reads. It may be done more than once, until the database answers.
-    fn read<T>(&self, work: impl Fn(&mut dyn Sql) -> Result<T>) -> Result<T> {
+    fn read<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
         match self {
             Self::Sqlite(database) => database.read(work),
             Self::Postgres(database) => database.read(work),
@@ -182,14 +187,14 @@ impl Database {
 
     /// Changes something, all of it or nothing, as if nobody else changed anything meanwhile. It may be tried more
     /// than once, and is done once at the most.
-    fn change<T>(&self, work: impl Fn(&mut dyn Sql) -> Result<T>) -> Result<T> {
+    fn write<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
         match self {
-            Self::Sqlite(database) => database.change(work),
-            Self::Postgres(database) => database.change(work),
+            Self::Sqlite(database) => database.write(work),
+            Self::Postgres(database) => database.write(work),
         }
     }
 
-    fn dialect(&self) -> &'static Dialect {
+    fn dialect(&self) -> &'static SqlDialect {
         match self {
             Self::Sqlite(_) => &sqlite::DIALECT,
             Self::Postgres(_) => &postgres::DIALECT,
@@ -199,24 +204,24 @@ impl Database {
 
 /// The database, shared by all who ask.
 #[derive(Clone)]
-pub(crate) struct Metadata {
+pub(crate) struct MetadataStore {
     database: Arc<Database>,
 }
 
-impl Metadata {
+impl MetadataStore {
     /// The database in a folder; it is made if it is missing.
-    pub(crate) fn in_folder(folder: &Path) -> Result<Self> {
-        Self::in_file(&folder.join(DATABASE))
+    pub(crate) fn open_dir(folder: &Path) -> Result<Self> {
+        Self::open_file(&folder.join(DATABASE_FILE))
     }
 
     /// The database in a file.
-    pub(crate) fn in_file(path: &Path) -> Result<Self> {
-        Ok(Self { database: Arc::new(Database::Sqlite(Sqlite::open(path)?)) })
+    pub(crate) fn open_file(path: &Path) -> Result<Self> {
+        Ok(Self { database: Arc::new(Database::Sqlite(SqliteDatabase::open(path)?)) })
     }
 
     /// The database of a server; its tables are made if they are missing.
-    pub(crate) fn at(address: &PostgresAddress) -> Result<Self> {
-        Ok(Self { database: Arc::new(Database::Postgres(Postgres::open(address)?)) })
+    pub(crate) fn connect(address: &PostgresAddress) -> Result<Self> {
+        Ok(Self { database: Arc::new(Database::Postgres(PostgresDatabase::open(address)?)) })
     }
 
     /// Does something with the database on a thread that may wait.
@@ -230,31 +235,31 @@ impl Metadata {
     }
 
     /// The same, where waiting is fine.
-    pub(crate) fn now<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_blocking<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
         work(&self.database)
     }
 }
 
 /// Who asks, as far as private packages go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Reader {
+pub(crate) enum RegistryReader {
     /// Somebody unknown.
-    Stranger,
+    Anonymous,
     /// Somebody with a token.
     User(String),
     /// Who may see everything.
     Admin,
 }
 
-impl Reader {
-    pub(crate) fn of(bearer: Option<&Bearer>) -> Self {
+impl RegistryReader {
+    pub(crate) fn from_owner(bearer: Option<&TokenOwner>) -> Self {
         match bearer {
-            None => Self::Stranger,
-            Some(Bearer { scope: Scope::Admin, .. }) => Self::Admin,
-            Some(Bearer { user, .. }) => Self::User(user.clone()),
+            None => Self::Anonymous,
+            Some(TokenOwner { scope: TokenScope::Admin, .. }) => Self::Admin,
+            Some(TokenOwner { user, .. }) => Self::User(user.clone()),
         }
     }
 }
 
-pub(crate) type Index = Vec<IndexItem>;
-pub(crate) type Versions = PackageIndex;
+pub(crate) type IndexItems = Vec<RegistryIndexItem>;
+pub(crate) type PackageVersions = PackageIndex;

@@ -20,52 +20,53 @@ use thiserror::Error;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::schema::schema;
-use super::sql::{Cell, Dialect, Row, Sql, Value};
+use super::sql::{SqlCell, SqlConnection, SqlDialect, SqlParam, SqlRow};
 use super::{MetadataError, Result};
 
 /// How long a connection, or a transaction that meets others, is waited for.
-const PATIENCE: Duration = Duration::from_secs(20);
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a silent server counts as alive.
-const SILENCE: Duration = Duration::from_secs(30);
+const TCP_TIMEOUT: Duration = Duration::from_secs(30);
 /// So many connections are open at the most.
-const CONNECTIONS: usize = 8;
+const MAX_CONNECTIONS: usize = 8;
 /// The longest pause before a transaction is tried again, in milliseconds.
-const LONGEST_PAUSE: u64 = 40;
+const MAX_RETRY_DELAY_MS: u64 = 40;
 
 /// What every connection begins with: nothing holds the registry, or the database, for ever.
-const BEGINNING: &str = "SET statement_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'";
+const SESSION_SETUP: &str =
+    "SET statement_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'";
 
 /// The schema is made by one registry at a time, however many start at once.
-const ONE_AT_A_TIME: &str = "BEGIN; SELECT pg_advisory_xact_lock(7878787878);";
+const SCHEMA_LOCK: &str = "BEGIN; SELECT pg_advisory_xact_lock(7878787878);";
 
-pub(super) const DIALECT: Dialect = Dialect {
-    words: &[
+pub(super) const DIALECT: SqlDialect = SqlDialect {
+    placeholders: &[
         ("{id}", "BIGINT GENERATED ALWAYS AS IDENTITY"),
         // Names have the same order everywhere, whatever language the server speaks.
         ("{name}", "TEXT COLLATE \"C\""),
         ("{bytes}", "BYTEA"),
     ],
-    schema: "
+    search_schema: "
         CREATE EXTENSION IF NOT EXISTS pg_trgm;
         CREATE INDEX IF NOT EXISTS packages_words ON packages USING gin (words gin_trgm_ops);
     ",
-    with_all: concat!(
+    match_all_query: concat!(
         "SELECT namespace, name, kind, latest, description, downloads FROM packages
          WHERE words LIKE ALL (string_to_array($3, ' ')) AND ",
         may_see!(),
         " ORDER BY id DESC LIMIT $4"
     ),
-    with_any: concat!(
+    match_any_query: concat!(
         "SELECT namespace, name, kind, latest, description, downloads FROM packages
          WHERE words LIKE ANY (string_to_array($3, ' ')) AND ",
         may_see!(),
         " ORDER BY id DESC LIMIT $4"
     ),
-    all: patterns,
-    any: patterns,
+    match_all_expression: like_patterns,
+    match_any_expression: like_patterns,
 };
 
-fn patterns(words: &[String]) -> String {
+fn like_patterns(words: &[String]) -> String {
     words.iter().map(|word| format!("%{word}%")).collect::<Vec<_>>().join(" ")
 }
 
@@ -76,26 +77,26 @@ pub struct PostgresAddress(Box<Config>);
 /// A text that is no address of a database. The text may hold a password, so it is not shown.
 #[derive(Debug, Error)]
 #[error("the address of the database is not `postgres://user:password@host/database`")]
-pub struct NoAddress;
+pub struct PostgresAddressError;
 
 impl FromStr for PostgresAddress {
-    type Err = NoAddress;
+    type Err = PostgresAddressError;
 
-    fn from_str(text: &str) -> Result<Self, NoAddress> {
+    fn from_str(text: &str) -> Result<Self, PostgresAddressError> {
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
-            return Err(NoAddress);
+            return Err(PostgresAddressError);
         }
-        let mut config: Config = text.parse().map_err(|_| NoAddress)?;
+        let mut config: Config = text.parse().map_err(|_| PostgresAddressError)?;
         if config.get_hosts().is_empty() {
-            return Err(NoAddress);
+            return Err(PostgresAddressError);
         }
         if config.get_connect_timeout().is_none() {
-            config.connect_timeout(PATIENCE);
+            config.connect_timeout(DATABASE_TIMEOUT);
         }
         if config.get_application_name().is_none() {
             config.application_name("sp");
         }
-        config.tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
+        config.tcp_user_timeout(TCP_TIMEOUT).keepalives_idle(TCP_TIMEOUT);
         Ok(Self(Box::new(config)))
     }
 }
@@ -119,54 +120,59 @@ impl fmt::Debug for PostgresAddress {
 }
 
 /// The server, with the connections that nobody uses just now.
-pub(crate) struct Postgres {
+pub(crate) struct PostgresDatabase {
     address: PostgresAddress,
     tls: Option<MakeRustlsConnect>,
-    pool: Mutex<Pool>,
-    freed: Condvar,
+    pool: Mutex<PostgresPool>,
+    released: Condvar,
 }
 
 #[derive(Default)]
-struct Pool {
-    idle: Vec<Link>,
-    open: usize,
+struct PostgresPool {
+    idle: Vec<PostgresConnection>,
+    open_count: usize,
 }
 
-impl Postgres {
+impl PostgresDatabase {
     pub(super) fn open(address: &PostgresAddress) -> Result<Self> {
         let tls = match address.0.get_ssl_mode() {
-            SslMode::Require => Some(tls()?),
+            SslMode::Require => Some(tls_connector()?),
             _ => None,
         };
-        let opened = Self { address: address.clone(), tls, pool: Mutex::new(Pool::default()), freed: Condvar::new() };
+        let opened = Self {
+            address: address.clone(),
+            tls,
+            pool: Mutex::new(PostgresPool::default()),
+            released: Condvar::new(),
+        };
         let mut lease = opened.lease()?;
-        let script = format!("{ONE_AT_A_TIME} {} COMMIT", schema(&DIALECT));
-        lease.link()?.run(&script)?;
-        lease.give_back();
+        let script = format!("{SCHEMA_LOCK} {} COMMIT", schema(&DIALECT));
+        lease.connection()?.execute_batch(&script)?;
+        lease.release();
         Ok(opened)
     }
 
     /// Reads; once more if the connection turns out to be dead.
-    pub(super) fn read<T>(&self, work: impl Fn(&mut dyn Sql) -> Result<T>) -> Result<T> {
-        self.until_done(|lease| work(lease.link()?))
+    pub(super) fn read<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
+        self.with_retries(|lease| work(lease.connection()?))
     }
 
     /// Changes something, all of it or nothing.
-    pub(super) fn change<T>(&self, work: impl Fn(&mut dyn Sql) -> Result<T>) -> Result<T> {
-        self.until_done(|lease| {
-            let link = lease.link()?;
-            link.run("BEGIN ISOLATION LEVEL SERIALIZABLE")?;
+    pub(super) fn write<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
+        self.with_retries(|lease| {
+            let link = lease.connection()?;
+            link.execute_batch("BEGIN ISOLATION LEVEL SERIALIZABLE")?;
             let done = match work(link) {
                 Ok(done) => done,
                 Err(error) => {
                     // Whoever cannot even roll back has lost the connection, and with it the transaction.
-                    let _ = link.run("ROLLBACK");
+                    let _ = link.execute_batch("ROLLBACK");
                     return Err(error);
                 }
             };
-            link.run("COMMIT").map_err(|error| match error {
+            link.execute_batch("COMMIT").map_err(|error| match error {
                 // Nobody knows whether it was done, so it is not done again.
-                MetadataError::Lost(source) => MetadataError::Database(source),
+                MetadataError::ConnectionLost(source) => MetadataError::Database(source),
                 other => other,
             })?;
             Ok(done)
@@ -174,43 +180,45 @@ impl Postgres {
     }
 
     /// Tries again what met another transaction, or a connection that had died.
-    fn until_done<T>(&self, work: impl Fn(&mut Lease<'_>) -> Result<T>) -> Result<T> {
+    fn with_retries<T>(&self, work: impl Fn(&mut PostgresLease<'_>) -> Result<T>) -> Result<T> {
         let begun = Instant::now();
         let mut pause = 1;
         loop {
             let mut lease = self.lease()?;
             let done = work(&mut lease);
-            lease.give_back();
+            lease.release();
             match done {
-                Err(MetadataError::Raced | MetadataError::Lost(_)) if begun.elapsed() < PATIENCE => {}
+                Err(MetadataError::Conflict | MetadataError::ConnectionLost(_))
+                    if begun.elapsed() < DATABASE_TIMEOUT => {}
                 done => return done,
             }
-            std::thread::sleep(Duration::from_millis(1 + dice() % pause));
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            std::thread::sleep(Duration::from_millis(1 + random_jitter() % pause));
+            pause = (pause * 2).min(MAX_RETRY_DELAY_MS);
         }
     }
 
-    fn lease(&self) -> Result<Lease<'_>> {
+    fn lease(&self) -> Result<PostgresLease<'_>> {
         let begun = Instant::now();
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(link) = pool.idle.pop() {
-                return Ok(Lease { home: self, link: Some(link) });
+                return Ok(PostgresLease { database: self, connection: Some(link) });
             }
-            if pool.open < CONNECTIONS {
-                pool.open += 1;
+            if pool.open_count < MAX_CONNECTIONS {
+                pool.open_count += 1;
                 drop(pool);
-                let mut lease = Lease { home: self, link: None };
-                lease.link = Some(self.connect()?);
+                let mut lease = PostgresLease { database: self, connection: None };
+                lease.connection = Some(self.connect()?);
                 return Ok(lease);
             }
-            let left = PATIENCE.checked_sub(begun.elapsed());
-            let left = left.ok_or_else(|| MetadataError::Database("every connection is busy".into()))?;
-            pool = self.freed.wait_timeout(pool, left).unwrap_or_else(PoisonError::into_inner).0;
+            let left = DATABASE_TIMEOUT.checked_sub(begun.elapsed());
+            let left =
+                left.ok_or_else(|| MetadataError::Database("every connection is busy".into()))?;
+            pool = self.released.wait_timeout(pool, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    fn connect(&self) -> Result<Link> {
+    fn connect(&self) -> Result<PostgresConnection> {
         let connected = match &self.tls {
             Some(tls) => self.address.0.connect(tls.clone()),
             None => {
@@ -218,14 +226,17 @@ impl Postgres {
                 config.ssl_mode(SslMode::Disable).connect(NoTls)
             }
         };
-        let mut link = Link { client: connected.map_err(|e| failed(e, false))?, prepared: HashMap::new() };
-        link.run(BEGINNING)?;
+        let mut link = PostgresConnection {
+            client: connected.map_err(|e| classify_error(e, false))?,
+            prepared: HashMap::new(),
+        };
+        link.execute_batch(SESSION_SETUP)?;
         Ok(link)
     }
 }
 
 /// Certificates are those that the system trusts.
-fn tls() -> Result<MakeRustlsConnect> {
+fn tls_connector() -> Result<MakeRustlsConnect> {
     let provider = rustls::crypto::ring::default_provider().into();
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -235,85 +246,94 @@ fn tls() -> Result<MakeRustlsConnect> {
 }
 
 /// Some number: those who met once do not meet again at the same moment.
-fn dice() -> u64 {
+fn random_jitter() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
 /// A connection that is lent. What is not given back, as after a panic, is closed.
-struct Lease<'a> {
-    home: &'a Postgres,
-    link: Option<Link>,
+struct PostgresLease<'a> {
+    database: &'a PostgresDatabase,
+    connection: Option<PostgresConnection>,
 }
 
-impl Lease<'_> {
-    fn link(&mut self) -> Result<&mut Link> {
-        self.link.as_mut().ok_or_else(|| MetadataError::Database("the connection is gone".into()))
+impl PostgresLease<'_> {
+    fn connection(&mut self) -> Result<&mut PostgresConnection> {
+        self.connection
+            .as_mut()
+            .ok_or_else(|| MetadataError::Database("the connection is gone".into()))
     }
 
-    fn give_back(mut self) {
-        let Some(link) = self.link.take_if(|link| !link.client.is_closed()) else { return };
-        let mut pool = self.home.pool.lock().unwrap_or_else(PoisonError::into_inner);
+    fn release(mut self) {
+        let Some(link) = self.connection.take_if(|link| !link.client.is_closed()) else { return };
+        let mut pool = self.database.pool.lock().unwrap_or_else(PoisonError::into_inner);
         pool.idle.push(link);
         // Dropping what is left of this lease must not count the connection as closed.
-        pool.open += 1;
+        pool.open_count += 1;
     }
 }
 
-impl Drop for Lease<'_> {
+impl Drop for PostgresLease<'_> {
     fn drop(&mut self) {
-        drop(self.link.take());
-        let mut pool = self.home.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        pool.open -= 1;
+        drop(self.connection.take());
+        let mut pool = self.database.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.open_count -= 1;
         drop(pool);
-        self.home.freed.notify_one();
+        self.database.released.notify_one();
     }
 }
 
 /// A connection, and what is prepared on it.
-struct Link {
+struct PostgresConnection {
     client: Client,
     prepared: HashMap<&'static str, Statement>,
 }
 
-impl Link {
-    fn run(&mut self, script: &str) -> Result<()> {
-        self.client.batch_execute(script).map_err(|e| failed(e, self.client.is_closed()))
+impl PostgresConnection {
+    fn execute_batch(&mut self, script: &str) -> Result<()> {
+        self.client.batch_execute(script).map_err(|e| classify_error(e, self.client.is_closed()))
     }
 
     fn prepare(&mut self, sql: &'static str) -> Result<Statement> {
         if let Some(known) = self.prepared.get(sql) {
             return Ok(known.clone());
         }
-        let new = self.client.prepare(sql).map_err(|e| failed(e, self.client.is_closed()))?;
+        let new =
+            self.client.prepare(sql).map_err(|e| classify_error(e, self.client.is_closed()))?;
         self.prepared.insert(sql, new.clone());
         Ok(new)
     }
 }
 
-fn parameters<'a>(values: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
+fn to_parameters<'a>(values: &'a [SqlParam<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
-impl Sql for Link {
-    fn query(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>> {
+impl SqlConnection for PostgresConnection {
+    fn query(&mut self, sql: &'static str, values: &[SqlParam<'_>]) -> Result<Vec<SqlRow>> {
         let statement = self.prepare(sql)?;
-        let rows = self.client.query(&statement, &parameters(values));
-        rows.map_err(|e| failed(e, self.client.is_closed()))?.iter().map(row).collect()
+        let rows = self.client.query(&statement, &to_parameters(values));
+        rows.map_err(|e| classify_error(e, self.client.is_closed()))?.iter().map(to_row).collect()
     }
 
-    fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
+    fn execute(&mut self, sql: &'static str, values: &[SqlParam<'_>]) -> Result<u64> {
         let statement = self.prepare(sql)?;
-        self.client.execute(&statement, &parameters(values)).map_err(|e| failed(e, self.client.is_closed()))
+        self.client
+            .execute(&statement, &to_parameters(values))
+            .map_err(|e| classify_error(e, self.client.is_closed()))
     }
 }
 
-impl ToSql for Value<'_> {
-    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+impl ToSql for SqlParam<'_> {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
         match self {
             Self::Null => Ok(IsNull::Yes),
-            Self::Flag(flag) => flag.to_sql(kind, out),
+            Self::Bool(flag) => flag.to_sql(kind, out),
             Self::Integer(number) => number.to_sql(kind, out),
-            Self::Text(text) => plain(text).to_sql(kind, out),
+            Self::Text(text) => replace_nul(text).to_sql(kind, out),
             Self::Bytes(bytes) => bytes.to_sql(kind, out),
         }
     }
@@ -327,40 +347,48 @@ impl ToSql for Value<'_> {
 
 /// PostgreSQL has no text with NUL in it. Nothing that is looked up by name has one; in prose it is shown as
 /// what could not be shown.
-fn plain(text: &str) -> Cow<'_, str> {
+fn replace_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
-fn row(row: &postgres::Row) -> Result<Row> {
-    let cells = row.columns().iter().enumerate().map(|(index, column)| cell(row, index, column.type_()));
-    Ok(Row::new(cells.collect::<Result<_, postgres::Error>>().map_err(|e| MetadataError::Database(e.into()))?))
+fn to_row(row: &postgres::Row) -> Result<SqlRow> {
+    let cells =
+        row.columns().iter().enumerate().map(|(index, column)| to_cell(row, index, column.type_()));
+    Ok(SqlRow::new(
+        cells
+            .collect::<Result<_, postgres::Error>>()
+            .map_err(|e| MetadataError::Database(e.into()))?,
+    ))
 }
 
-fn cell(row: &postgres::Row, index: usize, kind: &Type) -> Result<Cell, postgres::Error> {
+fn to_cell(row: &postgres::Row, index: usize, kind: &Type) -> Result<SqlCell, postgres::Error> {
     let found = match *kind {
-        Type::BOOL => row.try_get::<_, Option<bool>>(index)?.map(Cell::Flag),
-        Type::INT8 => row.try_get::<_, Option<i64>>(index)?.map(Cell::Integer),
-        Type::INT4 => row.try_get::<_, Option<i32>>(index)?.map(|number| Cell::Integer(number.into())),
-        Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(index)?.map(Cell::Bytes),
-        _ => row.try_get::<_, Option<String>>(index)?.map(Cell::Text),
+        Type::BOOL => row.try_get::<_, Option<bool>>(index)?.map(SqlCell::Bool),
+        Type::INT8 => row.try_get::<_, Option<i64>>(index)?.map(SqlCell::Integer),
+        Type::INT4 => {
+            row.try_get::<_, Option<i32>>(index)?.map(|number| SqlCell::Integer(number.into()))
+        }
+        Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(index)?.map(SqlCell::Bytes),
+        _ => row.try_get::<_, Option<String>>(index)?.map(SqlCell::Text),
     };
-    Ok(found.unwrap_or(Cell::Null))
+    Ok(found.unwrap_or(SqlCell::Null))
 }
 
 /// What an error means for whoever may try again.
-fn failed(error: postgres::Error, is_closed: bool) -> MetadataError {
+fn classify_error(error: postgres::Error, is_closed: bool) -> MetadataError {
     let code = error.code().cloned();
     let is = |codes: &[SqlState]| code.as_ref().is_some_and(|code| codes.contains(code));
     if is(&[SqlState::DISK_FULL]) {
-        return MetadataError::Full;
+        return MetadataError::DiskFull;
     }
     if is(&[SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED]) {
-        return MetadataError::Raced;
+        return MetadataError::Conflict;
     }
-    let is_ending = is(&[SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW]);
+    let is_ending =
+        is(&[SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW]);
     let is_cut = error.source().is_some_and(<dyn std::error::Error>::is::<std::io::Error>);
     match is_closed || is_ending || is_cut || error.is_closed() {
-        true => MetadataError::Lost(error.into()),
+        true => MetadataError::ConnectionLost(error.into()),
         false => MetadataError::Database(error.into()),
     }
 }
@@ -371,14 +399,20 @@ mod tests {
 
     #[test]
     fn an_address_that_is_shown_has_no_password() {
-        let address: PostgresAddress = "postgres://ann:s3cret@db.test:5433/registry?sslmode=require".parse().unwrap();
+        let address: PostgresAddress =
+            "postgres://ann:s3cret@db.test:5433/registry?sslmode=require".parse().unwrap();
         assert_eq!(address.to_string(), "postgres://db.test:5433/registry");
         assert!(!format!("{address:?}").contains("s3cret"));
     }
 
     #[test]
     fn what_is_no_address_is_not_shown_either() {
-        for text in ["mysql://ann:s3cret@db/x", "postgres://ann:s3cret@db/x?s3cret=1", "host=db password=s3cret", ""] {
+        for text in [
+            "mysql://ann:s3cret@db/x",
+            "postgres://ann:s3cret@db/x?s3cret=1",
+            "host=db password=s3cret",
+            "",
+        ] {
             let error = text.parse::<PostgresAddress>().unwrap_err();
             assert!(!error.to_string().contains("s3cret"), "{error}");
         }

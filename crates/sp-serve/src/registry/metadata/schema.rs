@@ -1,6 +1,6 @@
 //! The tables, once for both databases.
 
-use super::sql::Dialect;
+use super::sql::SqlDialect;
 
 /// Every table. What is in braces is said in each database's own words.
 const SCHEMA: &str = "
@@ -32,7 +32,10 @@ const SCHEMA: &str = "
 ";
 
 /// Everything that a new database is given; an old one has it already.
-pub(super) fn schema(dialect: &Dialect) -> String {
-    let said = dialect.words.iter().fold(SCHEMA.to_owned(), |schema, (word, said)| schema.replace(word, said));
-    said + dialect.schema
+pub(super) fn schema(dialect: &SqlDialect) -> String {
+    let said = dialect
+        .placeholders
+        .iter()
+        .fold(SCHEMA.to_owned(), |schema, (word, said)| schema.replace(word, said));
+    said + dialect.search_schema
 }

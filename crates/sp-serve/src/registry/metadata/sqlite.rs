@@ -8,18 +8,18 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, ToSql, TransactionBehavior};
 
 use super::schema::schema;
-use super::sql::{Cell, Dialect, Row, Sql, Value};
+use super::sql::{SqlCell, SqlConnection, SqlDialect, SqlParam, SqlRow};
 use super::{MetadataError, Result};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// So many connections read at once.
-const READERS: usize = 4;
+const READER_COUNT: usize = 4;
 /// So many queries are kept prepared.
-const PREPARED: usize = 128;
+const STATEMENT_CACHE_SIZE: usize = 128;
 
-pub(super) const DIALECT: Dialect = Dialect {
-    words: &[("{id}", "INTEGER"), ("{name}", "TEXT"), ("{bytes}", "BLOB")],
-    schema: "
+pub(super) const DIALECT: SqlDialect = SqlDialect {
+    placeholders: &[("{id}", "INTEGER"), ("{name}", "TEXT"), ("{bytes}", "BLOB")],
+    search_schema: "
         CREATE VIRTUAL TABLE IF NOT EXISTS found USING fts5 (name, words, tokenize = 'trigram');
         CREATE TRIGGER IF NOT EXISTS found_first AFTER INSERT ON packages BEGIN
             INSERT INTO found (rowid, name, words) VALUES (new.id, new.namespace || '/' || new.name, new.words);
@@ -29,13 +29,13 @@ pub(super) const DIALECT: Dialect = Dialect {
         END;
     ",
     // What is matched says whether all of it or one of it must be there.
-    with_all: MATCHING,
-    with_any: MATCHING,
-    all: |words| quoted(words).join(" AND "),
-    any: |parts| quoted(parts).join(" OR "),
+    match_all_query: MATCH_QUERY,
+    match_any_query: MATCH_QUERY,
+    match_all_expression: |words| quote_words(words).join(" AND "),
+    match_any_expression: |parts| quote_words(parts).join(" OR "),
 };
 
-const MATCHING: &str = concat!(
+const MATCH_QUERY: &str = concat!(
     "SELECT namespace, packages.name, kind, latest, description, downloads
      FROM found JOIN packages ON packages.id = found.rowid
      WHERE found MATCH $3 AND ",
@@ -44,62 +44,64 @@ const MATCHING: &str = concat!(
 );
 
 /// Quoted, a word is found wherever it stands, also within another.
-fn quoted(words: &[String]) -> Vec<String> {
+fn quote_words(words: &[String]) -> Vec<String> {
     words.iter().map(|word| format!("\"{word}\"")).collect()
 }
 
 /// The file, with one connection that writes and some that read.
-pub(crate) struct Sqlite {
+pub(crate) struct SqliteDatabase {
     writer: Mutex<Connection>,
     readers: Vec<Mutex<Connection>>,
 }
 
-impl Sqlite {
+impl SqliteDatabase {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let writer = connect(path)?;
         writer.execute_batch(&schema(&DIALECT))?;
-        let readers = (0..READERS).map(|_| connect(path).map(Mutex::new)).collect::<Result<_>>()?;
+        let readers =
+            (0..READER_COUNT).map(|_| connect(path).map(Mutex::new)).collect::<Result<_>>()?;
         Ok(Self { writer: Mutex::new(writer), readers })
     }
 
     /// Reads with a connection that nobody else uses just now.
-    pub(super) fn read<T>(&self, work: impl Fn(&mut dyn Sql) -> Result<T>) -> Result<T> {
+    pub(super) fn read<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
         let free = self.readers.iter().find_map(|reader| reader.try_lock().ok());
         let reader = match free {
             Some(reader) => reader,
             // All are at work: one of them is waited for.
             None => self.readers[0].lock().unwrap_or_else(PoisonError::into_inner),
         };
-        work(&mut Session(&reader))
+        work(&mut SqliteSession(&reader))
     }
 
     /// Changes something, all of it or nothing.
-    pub(super) fn change<T>(&self, work: impl Fn(&mut dyn Sql) -> Result<T>) -> Result<T> {
+    pub(super) fn write<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let done = work(&mut Session(&transaction))?;
+        let done = work(&mut SqliteSession(&transaction))?;
         transaction.commit()?;
         Ok(done)
     }
 }
 
-struct Session<'a>(&'a Connection);
+struct SqliteSession<'a>(&'a Connection);
 
-impl Sql for Session<'_> {
-    fn query(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>> {
+impl SqlConnection for SqliteSession<'_> {
+    fn query(&mut self, sql: &'static str, values: &[SqlParam<'_>]) -> Result<Vec<SqlRow>> {
         let mut statement = self.0.prepare_cached(sql)?;
         bind(&mut statement, values)?;
         let width = statement.column_count();
         let mut rows = statement.raw_query();
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            let cells = (0..width).map(|index| cell(row.get_ref(index)?)).collect::<Result<_>>()?;
-            found.push(Row::new(cells));
+            let cells =
+                (0..width).map(|index| to_cell(row.get_ref(index)?)).collect::<Result<_>>()?;
+            found.push(SqlRow::new(cells));
         }
         Ok(found)
     }
 
-    fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
+    fn execute(&mut self, sql: &'static str, values: &[SqlParam<'_>]) -> Result<u64> {
         let mut statement = self.0.prepare_cached(sql)?;
         bind(&mut statement, values)?;
         Ok(statement.raw_execute()? as u64)
@@ -107,9 +109,11 @@ impl Sql for Session<'_> {
 }
 
 /// To SQLite `$1` is a name, not a number: a value goes where its name stands.
-fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> Result<()> {
+fn bind(statement: &mut Statement<'_>, values: &[SqlParam<'_>]) -> Result<()> {
     for index in 1..=statement.parameter_count() {
-        let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
+        let number = statement
+            .parameter_name(index)
+            .and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
         let value = number.and_then(|number| values.get(number.checked_sub(1)?));
         let value = value.ok_or_else(|| MetadataError::Database("a query lacks a value".into()))?;
         statement.raw_bind_parameter(index, value)?;
@@ -117,11 +121,11 @@ fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> Result<()> {
     Ok(())
 }
 
-impl ToSql for Value<'_> {
+impl ToSql for SqlParam<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Null => ValueRef::Null,
-            Self::Flag(flag) => ValueRef::Integer((*flag).into()),
+            Self::Bool(flag) => ValueRef::Integer((*flag).into()),
             Self::Integer(number) => ValueRef::Integer(*number),
             Self::Text(text) => ValueRef::Text(text.as_bytes()),
             Self::Bytes(bytes) => ValueRef::Blob(bytes),
@@ -129,13 +133,15 @@ impl ToSql for Value<'_> {
     }
 }
 
-fn cell(value: ValueRef<'_>) -> Result<Cell> {
+fn to_cell(value: ValueRef<'_>) -> Result<SqlCell> {
     Ok(match value {
-        ValueRef::Null => Cell::Null,
-        ValueRef::Integer(number) => Cell::Integer(number),
-        ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
-        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
-        ValueRef::Real(_) => return Err(MetadataError::Database("no column holds fractions".into())),
+        ValueRef::Null => SqlCell::Null,
+        ValueRef::Integer(number) => SqlCell::Integer(number),
+        ValueRef::Text(text) => SqlCell::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => SqlCell::Bytes(bytes.to_vec()),
+        ValueRef::Real(_) => {
+            return Err(MetadataError::Database("no column holds fractions".into()));
+        }
     })
 }
 
@@ -143,20 +149,24 @@ fn cell(value: ValueRef<'_>) -> Result<Cell> {
 pub(crate) fn snapshot(from: &Path, to: &Path) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(from, flags)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     let found: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if found != "ok" {
-        return Err(MetadataError::Database(format!("`{}` is damaged: {found}", from.display()).into()));
+        return Err(MetadataError::Database(
+            format!("`{}` is damaged: {found}", from.display()).into(),
+        ));
     }
-    let to = to.to_str().ok_or_else(|| MetadataError::Database("the name of the folder is no text".into()))?;
+    let to = to
+        .to_str()
+        .ok_or_else(|| MetadataError::Database("the name of the folder is no text".into()))?;
     connection.execute("VACUUM INTO ?1", [to])?;
     Ok(())
 }
 
 fn connect(path: &Path) -> Result<Connection> {
     let connection = Connection::open(path)?;
-    connection.busy_timeout(PATIENCE)?;
-    connection.set_prepared_statement_cache_capacity(PREPARED);
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_SIZE);
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // What was answered with 201 survives a power cut.
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -168,7 +178,7 @@ fn connect(path: &Path) -> Result<Connection> {
 impl From<rusqlite::Error> for MetadataError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DiskFull) => Self::DiskFull,
             _ => Self::Database(error.into()),
         }
     }

@@ -7,33 +7,40 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use sp_tree::Digest;
 
-use crate::registry::refusal::Refusal;
+use crate::registry::error::ResponseError;
 
 /// A file that is part of the program.
-pub(super) struct Asset {
+pub(super) struct StaticAsset {
     /// Its address.
-    pub address: String,
-    media: &'static str,
+    pub path: String,
+    content_type: &'static str,
     text: &'static str,
 }
 
-impl Asset {
-    fn new((stem, ending): (&str, &str), media: &'static str, text: &'static str) -> Self {
+impl StaticAsset {
+    fn new((stem, ending): (&str, &str), content_type: &'static str, text: &'static str) -> Self {
         let digest = Digest::of(text.as_bytes()).hex();
-        Self { address: format!("/-/static/{stem}.{}.{ending}", &digest[..16]), media, text }
+        Self { path: format!("/-/static/{stem}.{}.{ending}", &digest[..16]), content_type, text }
     }
 }
 
-pub(super) static STYLE: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new(("site", "css"), "text/css; charset=utf-8", include_str!("site.css")));
-pub(super) static SCRIPT: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new(("site", "js"), "text/javascript; charset=utf-8", include_str!("site.js")));
-pub(super) static ICON: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new(("icon", "svg"), "image/svg+xml", include_str!("icon.svg")));
+pub(super) static STYLE: LazyLock<StaticAsset> = LazyLock::new(|| {
+    StaticAsset::new(("site", "css"), "text/css; charset=utf-8", include_str!("site.css"))
+});
+pub(super) static SCRIPT: LazyLock<StaticAsset> = LazyLock::new(|| {
+    StaticAsset::new(("site", "js"), "text/javascript; charset=utf-8", include_str!("site.js"))
+});
+pub(super) static ICON: LazyLock<StaticAsset> =
+    LazyLock::new(|| StaticAsset::new(("icon", "svg"), "image/svg+xml", include_str!("icon.svg")));
 
-pub(super) async fn asset(Path(file): Path<String>) -> Result<Response, Refusal> {
-    let known = [&*STYLE, &*SCRIPT, &*ICON].into_iter().find(|asset| asset.address.ends_with(&format!("/{file}")));
-    let asset = known.ok_or_else(Refusal::not_found)?;
-    let told = [(header::CONTENT_TYPE, asset.media), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];
+pub(super) async fn serve_asset(Path(file): Path<String>) -> Result<Response, ResponseError> {
+    let known = [&*STYLE, &*SCRIPT, &*ICON]
+        .into_iter()
+        .find(|asset| asset.path.ends_with(&format!("/{file}")));
+    let asset = known.ok_or_else(ResponseError::not_found)?;
+    let told = [
+        (header::CONTENT_TYPE, asset.content_type),
+        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+    ];
     Ok((told, asset.text).into_response())
 }

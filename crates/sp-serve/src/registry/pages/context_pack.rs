@@ -4,23 +4,23 @@ use askama::Template;
 use axum::http::HeaderMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use sp_formats::context_pack::MANIFEST;
+use sp_formats::context_pack::MANIFEST_FILE;
 
-use super::visit::{Frame, address};
-use super::{Answer, markdown, page, protect, show};
-use crate::registry::metadata::KeptFile;
+use super::visitor::{PageLayout, base_url};
+use super::{PageResult, display, markdown, render_page, set_page_headers};
+use crate::registry::metadata::StoredContextPackFile;
 
 /// What agents read first, which is shown.
-const SHOWN: &str = "AGENTS.md";
+const PREVIEW_FILE: &str = "AGENTS.md";
 
 /// A pack that was opened.
-pub(crate) struct Opened<'a> {
+pub(crate) struct OpenedContextPack<'a> {
     pub id: &'a str,
     /// The address of its folder, as it was asked for: what opens it stands in the path or behind the `?`.
     pub path: &'a str,
     pub query: Option<&'a str>,
-    pub manifest: Told,
-    pub files: Vec<KeptFile>,
+    pub manifest: ContextPackPageManifest,
+    pub files: Vec<StoredContextPackFile>,
     pub bytes: u64,
     /// What agents read first.
     pub text: String,
@@ -28,29 +28,29 @@ pub(crate) struct Opened<'a> {
 
 /// What a manifest says of a pack. It was judged when it came.
 #[derive(Deserialize)]
-pub(crate) struct Told {
-    project: Project,
-    generator: Generator,
+pub(crate) struct ContextPackPageManifest {
+    project: ContextPackPageProject,
+    generator: ContextPackPageGenerator,
     generated_at: String,
     sources: Vec<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
-struct Project {
+struct ContextPackPageProject {
     name: String,
     #[serde(default)]
     description: String,
 }
 
 #[derive(Deserialize)]
-struct Generator {
+struct ContextPackPageGenerator {
     name: String,
 }
 
-impl Opened<'_> {
+impl OpenedContextPack<'_> {
     /// What is shown of it must be read.
-    pub(crate) fn shown(files: &[KeptFile]) -> Option<&KeptFile> {
-        files.iter().find(|file| file.path == SHOWN)
+    pub(crate) fn preview_file(files: &[StoredContextPackFile]) -> Option<&StoredContextPackFile> {
+        files.iter().find(|file| file.path == PREVIEW_FILE)
     }
 
     fn link(&self, name: &str) -> String {
@@ -61,51 +61,56 @@ impl Opened<'_> {
 #[derive(Template)]
 #[template(path = "context_pack.html")]
 struct ContextPackPage<'a> {
-    frame: &'a Frame,
-    pack: &'a Opened<'a>,
+    frame: &'a PageLayout,
+    pack: &'a OpenedContextPack<'a>,
     day: &'a str,
     size: String,
     sources: String,
-    files: Vec<FileLine>,
+    files: Vec<ContextPackFileView>,
     zip: String,
     install: String,
     html: String,
     is_cut: bool,
 }
 
-struct FileLine {
+struct ContextPackFileView {
     name: String,
     link: String,
     size: String,
 }
 
 /// The page. It tells nobody the address that opened it: a login would take it along.
-pub(crate) fn context_pack(pack: &Opened<'_>, headers: &HeaderMap) -> Answer {
-    let frame = Frame { address: address(headers), ..Frame::default() };
-    let line = |file: &KeptFile| FileLine {
+pub(crate) fn render_context_pack(pack: &OpenedContextPack<'_>, headers: &HeaderMap) -> PageResult {
+    let frame = PageLayout { address: base_url(headers), ..PageLayout::default() };
+    let line = |file: &StoredContextPackFile| ContextPackFileView {
         name: file.path.clone(),
         link: pack.link(&file.path),
-        size: show::size(file.bytes),
+        size: display::size(file.bytes),
     };
-    let (html, is_cut) = markdown::render(body(&pack.text));
-    let mut answer = page(&ContextPackPage {
+    let (html, is_cut) = markdown::render(strip_frontmatter(&pack.text));
+    let mut answer = render_page(&ContextPackPage {
         frame: &frame,
-        day: show::day(&pack.manifest.generated_at),
-        size: show::size(pack.bytes),
-        sources: show::counted(pack.manifest.sources.len() as u64, "source", "sources"),
+        day: display::date(&pack.manifest.generated_at),
+        size: display::size(pack.bytes),
+        sources: display::pluralize(pack.manifest.sources.len() as u64, "source", "sources"),
         files: pack.files.iter().map(line).collect(),
         zip: pack.link(&format!("../{}.zip", pack.id)),
-        install: format!("sp context install '{}{}{}'", frame.address, pack.path, pack.link(MANIFEST)),
+        install: format!(
+            "sp context install '{}{}{}'",
+            frame.address,
+            pack.path,
+            pack.link(MANIFEST_FILE)
+        ),
         pack,
         html,
         is_cut,
     })?;
-    protect(&mut answer);
+    set_page_headers(&mut answer);
     Ok(answer)
 }
 
 /// A text without its frontmatter, which is for programs.
-fn body(text: &str) -> &str {
+fn strip_frontmatter(text: &str) -> &str {
     let rest = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
     rest.map_or(text, |(_, body)| body)
 }

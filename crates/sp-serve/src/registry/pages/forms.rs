@@ -3,37 +3,45 @@
 use axum::http::{HeaderMap, header};
 use sp_tree::Digest;
 
-use super::visit::Visit;
-use crate::registry::refusal::Refusal;
+use super::visitor::PageVisitor;
+use crate::registry::error::ResponseError;
 
 /// Whether a form was sent from a page of ours. Every browser says so for a form; what does not is refused.
-pub(super) fn from_here(headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn check_same_origin(headers: &HeaderMap) -> Result<(), ResponseError> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let from = text(header::ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+    let from =
+        text(header::ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
     match (from, text(header::HOST)) {
         (Some(from), Some(host)) if from.eq_ignore_ascii_case(host) => Ok(()),
-        _ => Err(Refusal::foreign_form()),
+        _ => Err(ResponseError::invalid_form()),
     }
 }
 
 /// Whether a form was made for this session, and sent from here.
-pub(super) fn of_session(visit: &Visit, headers: &HeaderMap, token: &str) -> Result<(), Refusal> {
-    from_here(headers)?;
-    let expected = &visit.frame.form_token;
+pub(super) fn check_form_token(
+    visit: &PageVisitor,
+    headers: &HeaderMap,
+    token: &str,
+) -> Result<(), ResponseError> {
+    check_same_origin(headers)?;
+    let expected = &visit.layout.form_token;
     // Hashes are compared, so that the time tells nothing of what was expected.
     let fits = Digest::of(token.as_bytes()) == Digest::of(expected.as_bytes());
     match fits && visit.session.is_some() {
         true => Ok(()),
-        false => Err(Refusal::foreign_form()),
+        false => Err(ResponseError::invalid_form()),
     }
 }
 
 /// Where one goes after a login: a path of this registry, whatever was asked for.
-pub(super) fn local(next: Option<&str>) -> &str {
+pub(super) fn safe_redirect_path(next: Option<&str>) -> &str {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
     match next {
         Some(next)
-            if next.len() <= 512 && next.starts_with('/') && !next.starts_with("//") && next.bytes().all(is_plain) =>
+            if next.len() <= 512
+                && next.starts_with('/')
+                && !next.starts_with("//")
+                && next.bytes().all(is_plain) =>
         {
             next
         }
@@ -48,7 +56,7 @@ mod tests {
     #[test]
     fn after_a_login_one_stays_here() {
         for next in ["/", "/packages/acme/notes?x=1#y", "/search?q=a%0d%0ab"] {
-            assert_eq!(local(Some(next)), next);
+            assert_eq!(safe_redirect_path(Some(next)), next);
         }
         let long = format!("/{}", "x".repeat(600));
         for next in [
@@ -64,8 +72,8 @@ mod tests {
             "\\\\evil",
             &long,
         ] {
-            assert_eq!(local(Some(next)), "/", "{next}");
+            assert_eq!(safe_redirect_path(Some(next)), "/", "{next}");
         }
-        assert_eq!(local(None), "/");
+        assert_eq!(safe_redirect_path(None), "/");
     }
 }

@@ -3,47 +3,51 @@
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State as Shared};
-use sp_formats::registry::IndexItem;
+use sp_formats::registry::RegistryIndexItem;
 
-use super::visit::{Frame, Visit};
-use super::{Answer, page, show};
-use crate::registry::refusal::Refusal;
-use crate::registry::state::State;
+use super::visitor::{PageLayout, PageVisitor};
+use super::{PageResult, display, render_page};
+use crate::registry::error::ResponseError;
+use crate::registry::state::AppState;
 
 /// So many are on the first page, and so many are found.
-const FIRST: usize = 6;
-const FOUND: usize = 50;
-const LONGEST_QUERY: usize = 200;
+const HOME_LIST_LEN: usize = 6;
+const MAX_RESULTS: usize = 50;
+const MAX_QUERY_BYTES: usize = 200;
 
 /// A package in a list.
-struct Line {
-    item: IndexItem,
+struct PackageListView {
+    item: RegistryIndexItem,
     downloads: String,
 }
 
-impl Line {
-    fn of(item: IndexItem) -> Self {
-        Self { downloads: show::counted(item.downloads, "download", "downloads"), item }
+impl PackageListView {
+    fn new(item: RegistryIndexItem) -> Self {
+        Self { downloads: display::pluralize(item.downloads, "download", "downloads"), item }
     }
 }
 
 #[derive(Template)]
 #[template(path = "home.html")]
-struct Home<'a> {
-    frame: &'a Frame,
-    newest: Vec<Line>,
-    most_downloaded: Vec<Line>,
+struct HomePage<'a> {
+    frame: &'a PageLayout,
+    newest: Vec<PackageListView>,
+    most_downloaded: Vec<PackageListView>,
     packages: u64,
     counted: String,
 }
 
-pub(super) async fn home(Shared(state): Shared<State>, visit: Visit) -> Answer {
+pub(super) async fn home(Shared(state): Shared<AppState>, visit: PageVisitor) -> PageResult {
     let reader = visit.reader();
-    let front = state.metadata.with(move |database| database.front(FIRST, &reader)).await?;
-    let lines = |items: Vec<IndexItem>| items.into_iter().map(Line::of).collect();
-    page(&Home {
-        frame: &visit.frame,
-        counted: show::counted(front.packages, "package", "packages"),
+    let front = state
+        .metadata
+        .with(move |database| database.home_page_data(HOME_LIST_LEN, &reader))
+        .await?;
+    let lines =
+        |items: Vec<RegistryIndexItem>| items.into_iter().map(PackageListView::new).collect();
+    render_page(&HomePage {
+        frame: &visit.layout,
+        counted: display::pluralize(front.packages, "package", "packages"),
         packages: front.packages,
         newest: lines(front.newest),
         most_downloaded: lines(front.most_downloaded),
@@ -51,54 +55,68 @@ pub(super) async fn home(Shared(state): Shared<State>, visit: Visit) -> Answer {
 }
 
 #[derive(serde::Deserialize)]
-pub(super) struct Sought {
+pub(super) struct SearchPageParams {
     #[serde(default)]
     q: String,
 }
 
 #[derive(Template)]
 #[template(path = "search.html")]
-struct Search<'a> {
-    frame: &'a Frame,
-    found: Vec<Line>,
+struct SearchPage<'a> {
+    frame: &'a PageLayout,
+    found: Vec<PackageListView>,
     most: usize,
 }
 
 pub(super) async fn search(
-    Shared(state): Shared<State>,
-    sought: Result<Query<Sought>, QueryRejection>,
-    mut visit: Visit,
-) -> Answer {
-    let Query(Sought { q }) = sought.map_err(|_| Refusal::invalid("these words cannot be read"))?;
-    if q.len() > LONGEST_QUERY {
-        return Err(Refusal::invalid(format!("a query has {LONGEST_QUERY} bytes at the most")).help("use fewer words"));
+    Shared(state): Shared<AppState>,
+    sought: Result<Query<SearchPageParams>, QueryRejection>,
+    mut visit: PageVisitor,
+) -> PageResult {
+    let Query(SearchPageParams { q }) =
+        sought.map_err(|_| ResponseError::invalid("these words cannot be read"))?;
+    if q.len() > MAX_QUERY_BYTES {
+        return Err(ResponseError::invalid(format!(
+            "a query has {MAX_QUERY_BYTES} bytes at the most"
+        ))
+        .with_help("use fewer words"));
     }
     let (reader, text) = (visit.reader(), q.clone());
-    let found = state.metadata.with(move |database| database.search(&text, FOUND, &reader)).await?;
-    visit.frame.query = q;
-    page(&Search { frame: &visit.frame, found: found.into_iter().map(Line::of).collect(), most: FOUND })
+    let found =
+        state.metadata.with(move |database| database.search(&text, MAX_RESULTS, &reader)).await?;
+    visit.layout.query = q;
+    render_page(&SearchPage {
+        frame: &visit.layout,
+        found: found.into_iter().map(PackageListView::new).collect(),
+        most: MAX_RESULTS,
+    })
 }
 
 #[derive(Template)]
 #[template(path = "namespace.html")]
-struct Namespace<'a> {
-    frame: &'a Frame,
+struct NamespacePage<'a> {
+    frame: &'a PageLayout,
     namespace: &'a str,
-    packages: Vec<Line>,
+    packages: Vec<PackageListView>,
     counted: String,
 }
 
 /// A namespace of which one may see nothing is as one that never was.
-pub(super) async fn namespace(Shared(state): Shared<State>, Path(namespace): Path<String>, visit: Visit) -> Answer {
+pub(super) async fn namespace(
+    Shared(state): Shared<AppState>,
+    Path(namespace): Path<String>,
+    visit: PageVisitor,
+) -> PageResult {
     let (reader, wanted) = (visit.reader(), namespace.clone());
-    let found = state.metadata.with(move |database| database.namespace(&wanted, &reader)).await?;
+    let found =
+        state.metadata.with(move |database| database.namespace_packages(&wanted, &reader)).await?;
     if found.is_empty() {
-        return Err(Refusal::not_found());
+        return Err(ResponseError::not_found());
     }
-    page(&Namespace {
-        frame: &visit.frame,
+    render_page(&NamespacePage {
+        frame: &visit.layout,
         namespace: &namespace,
-        counted: show::counted(found.len() as u64, "package", "packages"),
-        packages: found.into_iter().map(Line::of).collect(),
+        counted: display::pluralize(found.len() as u64, "package", "packages"),
+        packages: found.into_iter().map(PackageListView::new).collect(),
     })
 }

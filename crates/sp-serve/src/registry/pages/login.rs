@@ -7,88 +7,103 @@ use axum::extract::{Query, State as Shared};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::IntoResponse;
 
-use super::forms::{from_here, local, of_session};
-use super::visit::{COOKIE, Frame, Visit};
-use super::{Answer, page};
-use crate::registry::refusal::Refusal;
-use crate::registry::sessions::LIFETIME;
-use crate::registry::state::State;
-use crate::registry::tokens::holder;
+use super::forms::{check_form_token, check_same_origin, safe_redirect_path};
+use super::visitor::{PageLayout, PageVisitor, SESSION_COOKIE};
+use super::{PageResult, render_page};
+use crate::registry::error::ResponseError;
+use crate::registry::sessions::SESSION_LIFETIME_SECS;
+use crate::registry::state::AppState;
+use crate::registry::tokens::find_token_owner;
 
 #[derive(Template)]
 #[template(path = "login.html")]
-struct Login<'a> {
-    frame: &'a Frame,
+struct LoginPage<'a> {
+    frame: &'a PageLayout,
     next: &'a str,
     is_wrong: bool,
 }
 
 #[derive(serde::Deserialize)]
-pub(super) struct Asked {
+pub(super) struct LoginPageParams {
     next: Option<String>,
 }
 
-pub(super) async fn ask(asked: Result<Query<Asked>, QueryRejection>, mut visit: Visit) -> Answer {
+pub(super) async fn login_page(
+    asked: Result<Query<LoginPageParams>, QueryRejection>,
+    mut visit: PageVisitor,
+) -> PageResult {
     // Nobody comes back to the login.
-    visit.frame.here = String::new();
+    visit.layout.here = String::new();
     let next = asked.ok().and_then(|Query(asked)| asked.next);
-    page(&Login { frame: &visit.frame, next: local(next.as_deref()), is_wrong: false })
+    render_page(&LoginPage {
+        frame: &visit.layout,
+        next: safe_redirect_path(next.as_deref()),
+        is_wrong: false,
+    })
 }
 
 #[derive(serde::Deserialize)]
-pub(super) struct Shown {
+pub(super) struct LoginForm {
     token: String,
     next: Option<String>,
 }
 
 pub(super) async fn login(
-    Shared(state): Shared<State>,
-    visit: Visit,
+    Shared(state): Shared<AppState>,
+    visit: PageVisitor,
     headers: HeaderMap,
-    form: Result<Form<Shown>, FormRejection>,
-) -> Answer {
-    from_here(&headers)?;
-    let Form(shown) = form.map_err(|wrong| Refusal::by_status(wrong.status()))?;
-    let next = local(shown.next.as_deref());
-    let Some((token, _)) = holder(&state, shown.token.trim()).await? else {
-        let again = page(&Login { frame: &visit.frame, next, is_wrong: true })?;
+    form: Result<Form<LoginForm>, FormRejection>,
+) -> PageResult {
+    check_same_origin(&headers)?;
+    let Form(shown) = form.map_err(|wrong| ResponseError::from_status(wrong.status()))?;
+    let next = safe_redirect_path(shown.next.as_deref());
+    let Some((token, _)) = find_token_owner(&state, shown.token.trim()).await? else {
+        let again = render_page(&LoginPage { frame: &visit.layout, next, is_wrong: true })?;
         return Ok((StatusCode::UNAUTHORIZED, again).into_response());
     };
     // Whoever was logged in before is not any more.
     if let Some(id) = &visit.session {
-        state.sessions.end(id);
+        state.sessions.remove(id);
     }
-    let id = state.sessions.begin(&state, token).map_err(|_| Refusal::internal())?;
-    let secure = match headers.get(header::ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https://")) {
+    let id = state.sessions.create(&state, token).map_err(|_| ResponseError::internal())?;
+    let secure = match headers
+        .get(header::ORIGIN)
+        .is_some_and(|origin| origin.as_bytes().starts_with(b"https://"))
+    {
         true => "; Secure",
         false => "",
     };
-    let cookie = format!("{COOKIE}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={LIFETIME}{secure}");
-    go(next, &cookie)
+    let cookie = format!(
+        "{SESSION_COOKIE}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_LIFETIME_SECS}{secure}"
+    );
+    redirect_with_cookie(next, &cookie)
 }
 
 #[derive(serde::Deserialize)]
-pub(super) struct Leaving {
+pub(super) struct LogoutForm {
     #[serde(default)]
     form_token: String,
 }
 
 pub(super) async fn logout(
-    Shared(state): Shared<State>,
-    visit: Visit,
+    Shared(state): Shared<AppState>,
+    visit: PageVisitor,
     headers: HeaderMap,
-    form: Result<Form<Leaving>, FormRejection>,
-) -> Answer {
-    let Form(leaving) = form.map_err(|_| Refusal::foreign_form())?;
-    of_session(&visit, &headers, &leaving.form_token)?;
+    form: Result<Form<LogoutForm>, FormRejection>,
+) -> PageResult {
+    let Form(leaving) = form.map_err(|_| ResponseError::invalid_form())?;
+    check_form_token(&visit, &headers, &leaving.form_token)?;
     if let Some(id) = &visit.session {
-        state.sessions.end(id);
+        state.sessions.remove(id);
     }
-    go("/", &format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"))
+    redirect_with_cookie(
+        "/",
+        &format!("{SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"),
+    )
 }
 
-fn go(to: &str, cookie: &str) -> Answer {
-    let value = |text: &str| HeaderValue::from_str(text).map_err(|_| Refusal::internal());
+fn redirect_with_cookie(to: &str, cookie: &str) -> PageResult {
+    let value = |text: &str| HeaderValue::from_str(text).map_err(|_| ResponseError::internal());
     let told = [(header::LOCATION, value(to)?), (header::SET_COOKIE, value(cookie)?)];
     Ok((StatusCode::SEE_OTHER, told).into_response())
 }

@@ -5,78 +5,98 @@ use pulldown_cmark::{Alignment, CowStr, Event, HeadingLevel, Options, Parser, Ta
 use sp_formats::printable::printable_text;
 
 /// Longer texts are cut.
-pub(super) const LARGEST: usize = 256 * 1024;
+pub(super) const MAX_MARKDOWN_BYTES: usize = 256 * 1024;
 
 /// A text as HTML, with its headings below the page's own. It is `true` if it was cut.
 pub(super) fn render(text: &str) -> (String, bool) {
-    let kept = &text[..text.floor_char_boundary(LARGEST)];
+    let kept = &text[..text.floor_char_boundary(MAX_MARKDOWN_BYTES)];
     // What cannot be seen is shown: a text that hides something is not to be trusted.
     let shown = printable_text(kept);
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let events = Parser::new_ext(&shown, options).flat_map(tame);
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let events = Parser::new_ext(&shown, options).flat_map(sanitize_event);
     let mut page = String::with_capacity(shown.len() * 3 / 2);
     html::push_html(&mut page, events);
     (page, kept.len() < text.len())
 }
 
 /// What becomes of a piece of Markdown.
-fn tame(event: Event<'_>) -> Vec<Event<'_>> {
+fn sanitize_event(event: Event<'_>) -> Vec<Event<'_>> {
     match event {
         Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(text)],
         Event::Start(Tag::HtmlBlock) => vec![Event::Start(Tag::Paragraph)],
         Event::End(TagEnd::HtmlBlock) => vec![Event::End(TagEnd::Paragraph)],
         Event::Start(Tag::Heading { level, .. }) => {
-            vec![Event::Start(Tag::Heading { level: below(level), id: None, classes: Vec::new(), attrs: Vec::new() })]
+            vec![Event::Start(Tag::Heading {
+                level: demote_heading(level),
+                id: None,
+                classes: Vec::new(),
+                attrs: Vec::new(),
+            })]
         }
-        Event::End(TagEnd::Heading(level)) => vec![Event::End(TagEnd::Heading(below(level)))],
+        Event::End(TagEnd::Heading(level)) => {
+            vec![Event::End(TagEnd::Heading(demote_heading(level)))]
+        }
         // How columns are aligned would be said in a style of its own, which the policy forbids.
         Event::Start(Tag::Table(columns)) => {
             let plain = vec![Alignment::None; columns.len()];
             vec![
-                ours(r#"<div class="wide" tabindex="0" role="region" aria-label="Table">"#),
+                trusted_html(r#"<div class="wide" tabindex="0" role="region" aria-label="Table">"#),
                 Event::Start(Tag::Table(plain)),
             ]
         }
-        Event::End(TagEnd::Table) => vec![Event::End(TagEnd::Table), ours("</div>")],
-        Event::Start(Tag::Link { dest_url, .. }) => vec![start_of_link(&dest_url)],
-        Event::End(TagEnd::Link) => vec![ours("</a>")],
-        Event::Start(Tag::Image { dest_url, .. }) => vec![start_of_link(&dest_url), ours("picture: ")],
-        Event::End(TagEnd::Image) => vec![ours("</a>")],
+        Event::End(TagEnd::Table) => vec![Event::End(TagEnd::Table), trusted_html("</div>")],
+        Event::Start(Tag::Link { dest_url, .. }) => vec![link_start(&dest_url)],
+        Event::End(TagEnd::Link) => vec![trusted_html("</a>")],
+        Event::Start(Tag::Image { dest_url, .. }) => {
+            vec![link_start(&dest_url), trusted_html("picture: ")]
+        }
+        Event::End(TagEnd::Image) => vec![trusted_html("</a>")],
         other => vec![other],
     }
 }
 
-fn ours(markup: &'static str) -> Event<'static> {
+fn trusted_html(markup: &'static str) -> Event<'static> {
     Event::InlineHtml(CowStr::Borrowed(markup))
 }
 
 /// A link, if it leads somewhere harmless; else it is only marked as one.
-fn start_of_link<'a>(address: &str) -> Event<'a> {
-    let markup = match is_harmless(address) {
-        true => format!(r#"<a href="{}" rel="nofollow noopener noreferrer">"#, escaped(address)),
+fn link_start<'a>(address: &str) -> Event<'a> {
+    let markup = match is_safe_url(address) {
+        true => {
+            format!(r#"<a href="{}" rel="nofollow noopener noreferrer">"#, escape_html(address))
+        }
         false => "<a>".into(),
     };
     Event::InlineHtml(markup.into())
 }
 
 /// Whether an address is on the web, of somebody's mail, or within the page.
-fn is_harmless(address: &str) -> bool {
+fn is_safe_url(address: &str) -> bool {
     // A browser passes over these, so that they could hide what an address begins with.
-    if address.bytes().any(|byte| byte.is_ascii_control() || byte == b'\\') || address.starts_with(' ') {
+    if address.bytes().any(|byte| byte.is_ascii_control() || byte == b'\\')
+        || address.starts_with(' ')
+    {
         return false;
     }
     match address.split(['/', '?', '#']).next().and_then(|start| start.split_once(':')) {
-        Some((scheme, _)) => ["http", "https", "mailto"].iter().any(|known| scheme.eq_ignore_ascii_case(known)),
+        Some((scheme, _)) => {
+            ["http", "https", "mailto"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
+        }
         None => true,
     }
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+fn escape_html(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
 }
 
 /// Two below: the page has the first heading, and its parts have the second.
-fn below(level: HeadingLevel) -> HeadingLevel {
+fn demote_heading(level: HeadingLevel) -> HeadingLevel {
     match level {
         HeadingLevel::H1 => HeadingLevel::H3,
         HeadingLevel::H2 => HeadingLevel::H4,
@@ -102,9 +122,19 @@ mod tests {
 
     #[test]
     fn links_lead_to_the_web_or_nowhere() {
-        for address in ["https://example.com/a?b=1&c", "mailto:a@b.c", "#part", "docs/a:b.md", "../x", "HTTP://x"] {
+        for address in [
+            "https://example.com/a?b=1&c",
+            "mailto:a@b.c",
+            "#part",
+            "docs/a:b.md",
+            "../x",
+            "HTTP://x",
+        ] {
             let (html, _) = render(&format!("[a]({address})"));
-            assert!(html.contains("<a href=") && html.contains("nofollow noopener noreferrer"), "{html}");
+            assert!(
+                html.contains("<a href=") && html.contains("nofollow noopener noreferrer"),
+                "{html}"
+            );
         }
         let tricks = [
             "javascript:alert(1)",
@@ -119,7 +149,11 @@ mod tests {
             "blob:x",
         ];
         for address in tricks {
-            for form in [format!("[a]({address})"), format!("![a]({address})"), format!("[a][x]\n\n[x]: {address}")] {
+            for form in [
+                format!("[a]({address})"),
+                format!("![a]({address})"),
+                format!("[a][x]\n\n[x]: {address}"),
+            ] {
                 let (html, _) = render(&form);
                 assert!(!html.contains("href"), "{address}: {html}");
             }
@@ -132,7 +166,11 @@ mod tests {
     fn pictures_become_links_and_tables_bring_no_style() {
         let (html, _) = render("![map](https://example.com/m.png)\n\n| a |\n|--:|\n| b |\n");
         assert!(!html.contains("<img") && !html.contains("style="), "{html}");
-        assert!(html.contains(r#"<a href="https://example.com/m.png""#) && html.contains("picture: map</a>"), "{html}");
+        assert!(
+            html.contains(r#"<a href="https://example.com/m.png""#)
+                && html.contains("picture: map</a>"),
+            "{html}"
+        );
         assert!(html.contains(r#"<div class="wide""#), "{html}");
     }
 
@@ -140,13 +178,18 @@ mod tests {
     fn headings_go_below_those_of_the_page_and_what_is_too_long_is_cut() {
         let (html, cut) = render("# One\n\n#### Four\n");
         assert!(html.contains("<h3>One</h3>") && html.contains("<h6>Four</h6>") && !cut, "{html}");
-        let (html, cut) = render(&"é ".repeat(LARGEST));
-        assert!(cut && html.len() < 2 * LARGEST);
+        let (html, cut) = render(&"é ".repeat(MAX_MARKDOWN_BYTES));
+        assert!(cut && html.len() < 2 * MAX_MARKDOWN_BYTES);
     }
 
     #[test]
     fn what_is_made_to_take_long_takes_a_moment() {
-        for text in [">".repeat(LARGEST), "[".repeat(LARGEST), "*a_ ".repeat(LARGEST / 4), "<!--".repeat(LARGEST / 4)] {
+        for text in [
+            ">".repeat(MAX_MARKDOWN_BYTES),
+            "[".repeat(MAX_MARKDOWN_BYTES),
+            "*a_ ".repeat(MAX_MARKDOWN_BYTES / 4),
+            "<!--".repeat(MAX_MARKDOWN_BYTES / 4),
+        ] {
             let started = std::time::Instant::now();
             render(&text);
             assert!(started.elapsed().as_secs() < 20, "{}", &text[..8]);

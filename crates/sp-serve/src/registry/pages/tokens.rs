@@ -7,78 +7,82 @@ use axum::extract::rejection::FormRejection;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect};
 
-use super::forms::of_session;
-use super::visit::{Frame, Visit};
-use super::{Answer, page, show};
-use crate::registry::metadata::{Bearer, Database, TokenItem};
-use crate::registry::refusal::Refusal;
-use crate::registry::state::State;
-use crate::registry::tokens::{Minted, issue};
+use super::forms::check_form_token;
+use super::visitor::{PageLayout, PageVisitor};
+use super::{PageResult, display, render_page};
+use crate::registry::error::ResponseError;
+use crate::registry::metadata::{Database, TokenItem, TokenOwner};
+use crate::registry::state::AppState;
+use crate::registry::tokens::{IssuedToken, issue_token};
 
 #[derive(Template)]
 #[template(path = "tokens.html")]
-struct Tokens<'a> {
-    frame: &'a Frame,
+struct TokensPage<'a> {
+    frame: &'a PageLayout,
     scope: &'a str,
-    tokens: Vec<TokenLine>,
-    minted: Option<Minted>,
+    tokens: Vec<TokenView>,
+    minted: Option<IssuedToken>,
     revoked: Option<i64>,
     /// Why no token was made.
     wrong: Option<String>,
 }
 
-struct TokenLine {
+struct TokenView {
     day: String,
     item: TokenItem,
 }
 
-pub(super) async fn list(Shared(state): Shared<State>, visit: Visit) -> Answer {
+pub(super) async fn list(Shared(state): Shared<AppState>, visit: PageVisitor) -> PageResult {
     if visit.bearer.is_none() {
         return Ok(Redirect::to("/login?next=/tokens").into_response());
     }
-    shown(&state, &visit, Done::Nothing).await
+    render_tokens(&state, &visit, TokenAction::Nothing).await
 }
 
 /// What was done before the list is shown.
-enum Done {
+enum TokenAction {
     Nothing,
-    Minted(Minted),
+    Minted(IssuedToken),
     Revoked(i64),
     Refused(String),
 }
 
-async fn shown(state: &State, visit: &Visit, done: Done) -> Answer {
-    let bearer = visit.bearer.as_ref().ok_or_else(Refusal::unauthorized)?;
-    let tokens = match visit.frame.is_admin {
+async fn render_tokens(state: &AppState, visit: &PageVisitor, done: TokenAction) -> PageResult {
+    let bearer = visit.bearer.as_ref().ok_or_else(ResponseError::unauthorized)?;
+    let tokens = match visit.layout.is_admin {
         true => state.metadata.with(Database::tokens).await?,
         false => Vec::new(),
     };
-    let line = |item: TokenItem| TokenLine { day: show::day(&item.created_at).into(), item };
-    let mut view = Tokens {
-        frame: &visit.frame,
-        scope: bearer.scope.word(),
+    let line = |item: TokenItem| TokenView { day: display::date(&item.created_at).into(), item };
+    let mut view = TokensPage {
+        frame: &visit.layout,
+        scope: bearer.scope.as_str(),
         tokens: tokens.into_iter().rev().map(line).collect(),
         minted: None,
         revoked: None,
         wrong: None,
     };
     match done {
-        Done::Nothing => {}
-        Done::Minted(minted) => view.minted = Some(minted),
-        Done::Revoked(id) => view.revoked = Some(id),
-        Done::Refused(why) => view.wrong = Some(why),
+        TokenAction::Nothing => {}
+        TokenAction::Minted(minted) => view.minted = Some(minted),
+        TokenAction::Revoked(id) => view.revoked = Some(id),
+        TokenAction::Refused(why) => view.wrong = Some(why),
     }
-    page(&view)
+    render_page(&view)
 }
 
 /// Who may do this: the admin, with a form of this session.
-fn admin<'a>(visit: &'a Visit, headers: &HeaderMap, form_token: &str) -> Result<&'a Bearer, Refusal> {
-    of_session(visit, headers, form_token)?;
-    visit.bearer.as_ref().filter(|_| visit.frame.is_admin).ok_or_else(Refusal::not_found)
+fn require_admin_form<'a>(
+    visit: &'a PageVisitor,
+    headers: &HeaderMap,
+    form_token: &str,
+) -> Result<&'a TokenOwner, ResponseError> {
+    check_form_token(visit, headers, form_token)?;
+    visit.bearer.as_ref().filter(|_| visit.layout.is_admin).ok_or_else(ResponseError::not_found)
 }
 
 #[derive(serde::Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct IssueTokenForm {
     #[serde(default)]
     form_token: String,
     user: String,
@@ -86,37 +90,40 @@ pub(super) struct Wanted {
 }
 
 pub(super) async fn mint(
-    Shared(state): Shared<State>,
-    visit: Visit,
+    Shared(state): Shared<AppState>,
+    visit: PageVisitor,
     headers: HeaderMap,
-    form: Result<Form<Wanted>, FormRejection>,
-) -> Answer {
-    let Form(wanted) = form.map_err(|_| Refusal::foreign_form())?;
-    let who = admin(&visit, &headers, &wanted.form_token)?;
-    match issue(&state, who, wanted.user.trim(), &wanted.scope).await {
-        Ok(minted) => shown(&state, &visit, Done::Minted(minted)).await,
-        Err(refusal) => shown(&state, &visit, Done::Refused(refusal.told().0.message)).await,
+    form: Result<Form<IssueTokenForm>, FormRejection>,
+) -> PageResult {
+    let Form(wanted) = form.map_err(|_| ResponseError::invalid_form())?;
+    let who = require_admin_form(&visit, &headers, &wanted.form_token)?;
+    match issue_token(&state, who, wanted.user.trim(), &wanted.scope).await {
+        Ok(minted) => render_tokens(&state, &visit, TokenAction::Minted(minted)).await,
+        Err(refusal) => {
+            render_tokens(&state, &visit, TokenAction::Refused(refusal.error_body().0.message))
+                .await
+        }
     }
 }
 
 #[derive(serde::Deserialize)]
-pub(super) struct Ended {
+pub(super) struct RevokeTokenForm {
     #[serde(default)]
     form_token: String,
     id: i64,
 }
 
 pub(super) async fn revoke(
-    Shared(state): Shared<State>,
-    visit: Visit,
+    Shared(state): Shared<AppState>,
+    visit: PageVisitor,
     headers: HeaderMap,
-    form: Result<Form<Ended>, FormRejection>,
-) -> Answer {
-    let Form(ended) = form.map_err(|_| Refusal::foreign_form())?;
-    let who = admin(&visit, &headers, &ended.form_token)?.clone();
+    form: Result<Form<RevokeTokenForm>, FormRejection>,
+) -> PageResult {
+    let Form(ended) = form.map_err(|_| ResponseError::invalid_form())?;
+    let who = require_admin_form(&visit, &headers, &ended.form_token)?.clone();
     let (id, at) = (ended.id, state.timestamp());
     match state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await? {
-        true => shown(&state, &visit, Done::Revoked(id)).await,
-        false => Err(Refusal::not_found()),
+        true => render_tokens(&state, &visit, TokenAction::Revoked(id)).await,
+        false => Err(ResponseError::not_found()),
     }
 }

@@ -1,55 +1,73 @@
 //! `sp context push`, `url` and `revoke`
 
-use sp_engine::context_pack::{self, PushRequest, UrlRequest};
+use sp_engine::context_pack::{self, ContextPackPushRequest, CreateUrlRequest};
 use sp_engine::{Context, Result};
-use sp_formats::output::{ContextPackPushed, ContextPackUrl};
+use sp_formats::output::{ContextPackPushReport, ContextPackUrlReport};
 
-use crate::cli::{ContextPack, Format};
-use crate::commands::{count, size};
+use crate::cli::{ContextPackCommand, OutputFormat};
+use crate::commands::{format_size, pluralize};
 use crate::terminal::{DIM, STRONG, Terminal};
 
-pub(super) fn run(context: &Context<'_>, command: &ContextPack, terminal: &Terminal) -> Result<()> {
+pub(super) fn run(
+    context: &Context<'_>,
+    command: &ContextPackCommand,
+    terminal: &Terminal,
+) -> Result<()> {
     match command {
-        ContextPack::Push { pack, registry } => {
-            let request = PushRequest { pack: pack.clone(), registry: registry.clone() };
-            pushed(&context_pack::push(context, &request)?, registry.as_deref(), terminal)
+        ContextPackCommand::Push { pack, registry } => {
+            let request = ContextPackPushRequest { pack: pack.clone(), registry: registry.clone() };
+            print_pushed(&context_pack::push(context, &request)?, registry.as_deref(), terminal)
         }
-        ContextPack::Url { id, expires, registry } => {
-            let request = UrlRequest { id: id.clone(), expires: expires.clone(), registry: registry.clone() };
-            given(&context_pack::url(context, &request)?, terminal)
+        ContextPackCommand::Url { id, expires, registry } => {
+            let request = CreateUrlRequest {
+                id: id.clone(),
+                expires: expires.clone(),
+                registry: registry.clone(),
+            };
+            print_url(&context_pack::create_url(context, &request)?, terminal)
         }
-        ContextPack::Revoke { id, registry } => {
+        ContextPackCommand::Revoke { id, registry } => {
             let revoked = context_pack::revoke(context, id, registry.as_deref())?;
             terminal.print(&revoked, |out| {
-                writeln!(out, "no address of {} that was given so far opens it · {}", revoked.pack_id, revoked.registry)
+                writeln!(
+                    out,
+                    "no address of {} that was given so far opens it · {}",
+                    revoked.pack_id, revoked.registry
+                )
             })
         }
         _ => Ok(()),
     }
 }
 
-fn pushed(report: &ContextPackPushed, registry: Option<&str>, terminal: &Terminal) -> Result<()> {
+fn print_pushed(
+    report: &ContextPackPushReport,
+    registry: Option<&str>,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(report, |out| {
-        if terminal.format == Format::Plain {
+        if terminal.format == OutputFormat::Plain {
             return writeln!(out, "{}", report.pack_id);
         }
         let what = if report.new { "pushed" } else { "it was there already:" };
         writeln!(out, "{what} {STRONG}{}{STRONG:#} · {}", report.pack_id, report.registry)?;
         let warnings = match report.warnings {
             0 => String::new(),
-            some => format!(" · {}", count(some, "warning")),
+            some => format!(" · {}", pluralize(some, "warning")),
         };
-        let about = format!("{} · {}", count(report.files, "file"), size(report.bytes as u64));
+        let about =
+            format!("{} · {}", pluralize(report.files, "file"), format_size(report.bytes as u64));
         writeln!(out, "{DIM}{about} · sha256 {}{warnings}{DIM:#}", report.sha256)?;
         // Who named the registry must name it again.
-        let registry = registry.map(|registry| format!(" --registry {registry}")).unwrap_or_default();
+        let registry =
+            registry.map(|registry| format!(" --registry {registry}")).unwrap_or_default();
         writeln!(out, "next: sp context url {}{registry}", report.pack_id)
     })
 }
 
-fn given(given: &ContextPackUrl, terminal: &Terminal) -> Result<()> {
+fn print_url(given: &ContextPackUrlReport, terminal: &Terminal) -> Result<()> {
     terminal.print(given, |out| {
-        if terminal.format == Format::Plain {
+        if terminal.format == OutputFormat::Plain {
             return writeln!(out, "{}", given.url);
         }
         writeln!(out, "{STRONG}{}{STRONG:#}", given.url)?;

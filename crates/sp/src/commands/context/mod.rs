@@ -8,144 +8,205 @@ mod kb;
 use std::io::Write;
 use std::process::ExitCode;
 
-use sp_engine::context_pack::{self, InstallPack, NewRequest, Reader, ZipRequest};
+use sp_engine::context_pack::{
+    self, ContextPackAgent, ContextPackInstallRequest, ContextPackNewRequest, ContextPackZipRequest,
+};
 use sp_engine::pkg::Overwrite;
 use sp_engine::{Context, Result};
-use sp_formats::output::{ContextPackView, ContextPackWritten, FileChange};
+use sp_formats::output::{ContextPackView, ContextPackWriteReport, FileChangeKind};
 use sp_formats::printable::printable;
 
-use super::{check, count, mode, size, thousands};
-use crate::cli::{self, ContextPack, Format, Options, PackReader};
+use super::{check, format_size, format_thousands, mode, pluralize};
+use crate::cli::{self, ContextPackAgentArg, ContextPackCommand, GlobalOptions, OutputFormat};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING, table};
 
 pub(super) fn run(
     context: &Context<'_>,
-    options: &Options,
-    command: &ContextPack,
+    options: &GlobalOptions,
+    command: &ContextPackCommand,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
     match command {
-        ContextPack::Check(given) => {
-            let paths = if given.paths.is_empty() { vec![context.current_dir.clone()] } else { given.paths.clone() };
-            return check::run(context, options, &cli::Check { paths, ..given.clone() }, terminal);
+        ContextPackCommand::Check(given) => {
+            let paths = if given.paths.is_empty() {
+                vec![context.current_dir.clone()]
+            } else {
+                given.paths.clone()
+            };
+            return check::run(
+                context,
+                options,
+                &cli::CheckArgs { paths, ..given.clone() },
+                terminal,
+            );
         }
-        ContextPack::Show { pack } => show(&context_pack::show(context, pack)?, terminal)?,
-        ContextPack::Build(given) => build::run(context, given, terminal)?,
-        ContextPack::Kb(command) => kb::run(context, command, terminal)?,
-        ContextPack::Diff { before, after } => diff::diff(context_pack::diff(context, before, after)?, terminal)?,
-        ContextPack::New { dir, name, description, stack } => {
-            let request = NewRequest {
+        ContextPackCommand::Show { pack } => {
+            print_view(&context_pack::show(context, pack)?, terminal)?
+        }
+        ContextPackCommand::Build(given) => build::run(context, given, terminal)?,
+        ContextPackCommand::Kb(command) => kb::run(context, command, terminal)?,
+        ContextPackCommand::Diff { before, after } => {
+            diff::print_diff(context_pack::diff(context, before, after)?, terminal)?
+        }
+        ContextPackCommand::New { dir, name, description, stack } => {
+            let request = ContextPackNewRequest {
                 dir: dir.clone(),
                 name: name.clone(),
                 description: description.clone(),
                 stack: stack.clone(),
             };
             let hint = "fill it, then `sp context seal`";
-            written(context, &context_pack::new(context, &request)?, hint, terminal)?;
+            print_written(context, &context_pack::new(context, &request)?, hint, terminal)?;
         }
-        ContextPack::Seal { pack } => {
-            written(context, &context_pack::seal(context, pack)?, "", terminal)?;
+        ContextPackCommand::Seal { pack } => {
+            print_written(context, &context_pack::seal(context, pack)?, "", terminal)?;
         }
-        ContextPack::Zip { pack, output, force } => {
+        ContextPackCommand::Zip { pack, output, force } => {
             let overwrite = if *force { Overwrite::Allow } else { Overwrite::Refuse };
-            let request = ZipRequest { pack: pack.clone(), output: output.clone(), overwrite };
+            let request =
+                ContextPackZipRequest { pack: pack.clone(), output: output.clone(), overwrite };
             let zipped = context_pack::zip(context, &request)?;
             terminal.print(&zipped, |out| {
-                let file = context.show(&zipped.file);
-                writeln!(out, "packed {} into {file} · {}", count(zipped.files, "file"), size(zipped.bytes as u64))
+                let file = context.display_path(&zipped.file);
+                writeln!(
+                    out,
+                    "packed {} into {file} · {}",
+                    pluralize(zipped.files, "file"),
+                    format_size(zipped.bytes as u64)
+                )
             })?;
         }
-        ContextPack::Push { .. } | ContextPack::Url { .. } | ContextPack::Revoke { .. } => {
+        ContextPackCommand::Push { .. }
+        | ContextPackCommand::Url { .. }
+        | ContextPackCommand::Revoke { .. } => {
             hosted::run(context, command, terminal)?;
         }
-        ContextPack::Install { pack, agents, dry_run } => {
-            let readers = if agents.is_empty() { &[PackReader::Cursor, PackReader::Agents][..] } else { agents };
-            let request = InstallPack {
+        ContextPackCommand::Install { pack, agents, dry_run } => {
+            let readers = if agents.is_empty() {
+                &[ContextPackAgentArg::Cursor, ContextPackAgentArg::Agents][..]
+            } else {
+                agents
+            };
+            let request = ContextPackInstallRequest {
                 pack: pack.clone(),
                 root: options.root.clone(),
-                readers: readers.iter().map(|reader| reader_of(*reader)).collect(),
+                agents: readers.iter().map(|reader| to_reader(*reader)).collect(),
                 mode: mode(*dry_run),
             };
-            written(context, &context_pack::install(context, &request)?, tried(*dry_run), terminal)?;
+            print_written(
+                context,
+                &context_pack::install(context, &request)?,
+                dry_run_note(*dry_run),
+                terminal,
+            )?;
         }
-        ContextPack::Uninstall { dry_run } => {
+        ContextPackCommand::Uninstall { dry_run } => {
             let report = context_pack::uninstall(context, options.root.as_deref(), mode(*dry_run))?;
-            written(context, &report, tried(*dry_run), terminal)?;
+            print_written(context, &report, dry_run_note(*dry_run), terminal)?;
         }
-        ContextPack::Unzip { zip, dir } => {
-            written(context, &context_pack::unzip(context, zip, dir)?, "", terminal)?;
+        ContextPackCommand::Unzip { zip, dir } => {
+            print_written(context, &context_pack::unzip(context, zip, dir)?, "", terminal)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn reader_of(reader: PackReader) -> Reader {
+fn to_reader(reader: ContextPackAgentArg) -> ContextPackAgent {
     match reader {
-        PackReader::Cursor => Reader::Cursor,
-        PackReader::Agents => Reader::Agents,
-        PackReader::Claude => Reader::Claude,
+        ContextPackAgentArg::Cursor => ContextPackAgent::Cursor,
+        ContextPackAgentArg::Agents => ContextPackAgent::Agents,
+        ContextPackAgentArg::Claude => ContextPackAgent::Claude,
     }
 }
 
-fn tried(dry_run: bool) -> &'static str {
+fn dry_run_note(dry_run: bool) -> &'static str {
     if dry_run { "dry run: nothing was changed" } else { "" }
 }
 
-fn written(context: &Context<'_>, report: &ContextPackWritten, hint: &str, terminal: &Terminal) -> Result<()> {
+fn print_written(
+    context: &Context<'_>,
+    report: &ContextPackWriteReport,
+    hint: &str,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(report, |out| {
-        let changed = report.files.iter().filter(|file| file.change != FileChange::Same);
+        let changed = report.files.iter().filter(|file| file.change != FileChangeKind::Same);
         for file in changed.clone() {
             let (style, sign) = match file.change {
-                FileChange::New => (ADDED, '+'),
-                FileChange::Gone => (REMOVED, '-'),
-                FileChange::Changed | FileChange::Same => (CHANGED, '~'),
+                FileChangeKind::New => (ADDED, '+'),
+                FileChangeKind::Gone => (REMOVED, '-'),
+                FileChangeKind::Changed | FileChangeKind::Same => (CHANGED, '~'),
             };
             writeln!(out, "{style}{sign}{style:#} {}", printable(&file.path))?;
         }
         let more = if hint.is_empty() { String::new() } else { format!(" · {hint}") };
         let what = match changed.count() {
             0 => "nothing to change".to_owned(),
-            some => format!("{} changed", count(some, "file")),
+            some => format!("{} changed", pluralize(some, "file")),
         };
-        writeln!(out, "{what} · {}{more}", context.show(&report.dir))
+        writeln!(out, "{what} · {}{more}", context.display_path(&report.dir))
     })
 }
 
-fn show(view: &ContextPackView, terminal: &Terminal) -> Result<()> {
+fn print_view(view: &ContextPackView, terminal: &Terminal) -> Result<()> {
     terminal.print(view, |out| match terminal.format {
-        Format::Plain => view
-            .files
-            .iter()
-            .try_for_each(|file| writeln!(out, "{}\t{}\t{}", printable(&file.path), file.bytes, file.tokens)),
-        _ => human(view, terminal, out),
+        OutputFormat::Plain => view.files.iter().try_for_each(|file| {
+            writeln!(out, "{}\t{}\t{}", printable(&file.path), file.bytes, file.tokens)
+        }),
+        _ => write_human(view, terminal, out),
     })
 }
 
-fn human(view: &ContextPackView, terminal: &Terminal, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(out, "{STRONG}{}{STRONG:#}  {DIM}{}{DIM:#}", printable(&view.name), printable(&view.pack_id))?;
+fn write_human(
+    view: &ContextPackView,
+    terminal: &Terminal,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "{STRONG}{}{STRONG:#}  {DIM}{}{DIM:#}",
+        printable(&view.name),
+        printable(&view.pack_id)
+    )?;
     writeln!(out, "{}", printable(&view.description))?;
-    writeln!(out, "{DIM}made {} by {}{DIM:#}", printable(&view.generated_at), printable(&view.generator))?;
+    writeln!(
+        out,
+        "{DIM}made {} by {}{DIM:#}",
+        printable(&view.generated_at),
+        printable(&view.generator)
+    )?;
     if !view.stack.is_empty() {
         writeln!(out, "{DIM}built with {}{DIM:#}", printable(&view.stack.join(", ")))?;
     }
-    let rows = view.files.iter().map(|file| vec![file.path.clone(), thousands(file.tokens), size(file.bytes as u64)]);
+    let rows = view.files.iter().map(|file| {
+        vec![file.path.clone(), format_thousands(file.tokens), format_size(file.bytes as u64)]
+    });
     writeln!(out)?;
     if !view.files.is_empty() {
         write!(out, "{}", table(&["file", "tokens", "size"], rows.collect(), terminal.width()))?;
         let all: usize = view.files.iter().map(|file| file.tokens).sum();
-        writeln!(out, "{DIM}{} tokens in all ({}){DIM:#}\n", thousands(all), view.tokenizer)?;
+        writeln!(
+            out,
+            "{DIM}{} tokens in all ({}){DIM:#}\n",
+            format_thousands(all),
+            view.tokenizer
+        )?;
     }
-    let rows = view
-        .sources
-        .iter()
-        .map(|source| vec![source.id.clone(), source.kind.clone(), source.title.clone(), source.url.clone()]);
+    let rows = view.sources.iter().map(|source| {
+        vec![source.id.clone(), source.kind.clone(), source.title.clone(), source.url.clone()]
+    });
     if !view.sources.is_empty() {
-        writeln!(out, "{}", table(&["source", "kind", "title", "url"], rows.collect(), terminal.width()).trim_end())?;
+        writeln!(
+            out,
+            "{}",
+            table(&["source", "kind", "title", "url"], rows.collect(), terminal.width()).trim_end()
+        )?;
     }
     match (view.errors, view.warnings) {
         (0, 0) => writeln!(out, "valid"),
         (errors, warnings) => {
-            let told = format!("{}, {}", count(errors, "error"), count(warnings, "warning"));
+            let told =
+                format!("{}, {}", pluralize(errors, "error"), pluralize(warnings, "warning"));
             writeln!(out, "{WARNING}{told}{WARNING:#}; `sp context check` tells which")
         }
     }

@@ -2,53 +2,78 @@
 
 use std::io::{self, Write};
 
-use sp_engine::{Context, McpServer, McpTarget, Replace, Result, install_mcp, uninstall_mcp};
-use sp_formats::output::{McpAgentChange, McpChange, McpServerAction};
+use sp_engine::{
+    Context, McpConfigTarget, McpServer, ReplacePolicy, Result, install_mcp, uninstall_mcp,
+};
+use sp_formats::output::{McpAgentChange, McpChangeReport, McpServerAction};
 use sp_formats::printable::{printable, printable_tabs};
 
-use super::super::{mode, scope_of};
-use crate::cli::{self, Format};
-use crate::surroundings;
+use super::super::{mode, to_sink_scope};
+use crate::cli::{self, OutputFormat};
+use crate::environment;
 use crate::terminal::{ADDED, DIM, HINT, STRONG, Terminal};
 
-pub(super) fn install(context: &Context<'_>, request: &cli::McpInstall, terminal: &Terminal) -> Result<()> {
+pub(super) fn install(
+    context: &Context<'_>,
+    request: &cli::McpInstallArgs,
+    terminal: &Terminal,
+) -> Result<()> {
     let server = match &request.http {
         Some(url) => McpServer::Http { url: url.clone() },
-        None => McpServer::Stdio { program: surroundings::program()?, args: request.args.clone() },
+        None => McpServer::Stdio {
+            program: environment::current_program()?,
+            args: request.args.clone(),
+        },
     };
-    let replace = if request.replace { Replace::Allow } else { Replace::Refuse };
-    print(context, &install_mcp(context, &target(&request.target), &server, replace)?, terminal)
+    let replace = if request.replace { ReplacePolicy::Allow } else { ReplacePolicy::Refuse };
+    print_change(
+        context,
+        &install_mcp(context, &to_target(&request.target), &server, replace)?,
+        terminal,
+    )
 }
 
-pub(super) fn uninstall(context: &Context<'_>, request: &cli::McpTarget, terminal: &Terminal) -> Result<()> {
-    print(context, &uninstall_mcp(context, &target(request))?, terminal)
+pub(super) fn uninstall(
+    context: &Context<'_>,
+    request: &cli::McpTargetArgs,
+    terminal: &Terminal,
+) -> Result<()> {
+    print_change(context, &uninstall_mcp(context, &to_target(request))?, terminal)
 }
 
-fn target(given: &cli::McpTarget) -> McpTarget {
-    McpTarget {
+fn to_target(given: &cli::McpTargetArgs) -> McpConfigTarget {
+    McpConfigTarget {
         agents: given.agent.clone(),
-        scope: scope_of(given.scope),
+        scope: to_sink_scope(given.scope),
         name: given.name.clone(),
         mode: mode(given.dry_run),
     }
 }
 
-fn print(context: &Context<'_>, change: &McpChange, terminal: &Terminal) -> Result<()> {
+fn print_change(
+    context: &Context<'_>,
+    change: &McpChangeReport,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(change, |out| {
         change.agents.iter().enumerate().try_for_each(|(number, agent)| match terminal.format {
-            Format::Plain => plain(out, change, agent),
+            OutputFormat::Plain => write_plain(out, change, agent),
             _ => {
                 if number > 0 {
                     writeln!(out)?;
                 }
-                human(out, context, change, agent)
+                write_human(out, context, change, agent)
             }
         })
     })
 }
 
 /// Action, agent, server and file, separated by tabs.
-fn plain(out: &mut dyn Write, change: &McpChange, agent: &McpAgentChange) -> io::Result<()> {
+fn write_plain(
+    out: &mut dyn Write,
+    change: &McpChangeReport,
+    agent: &McpAgentChange,
+) -> io::Result<()> {
     let word = match agent.action {
         McpServerAction::Add => "add",
         McpServerAction::Replace => "replace",
@@ -59,11 +84,20 @@ fn plain(out: &mut dyn Write, change: &McpChange, agent: &McpAgentChange) -> io:
     writeln!(out, "{word}\t{}\t{}\t{}", agent.agent, change.server, printable(&file))
 }
 
-fn human(out: &mut dyn Write, context: &Context<'_>, change: &McpChange, agent: &McpAgentChange) -> io::Result<()> {
+fn write_human(
+    out: &mut dyn Write,
+    context: &Context<'_>,
+    change: &McpChangeReport,
+    agent: &McpAgentChange,
+) -> io::Result<()> {
     let (server, name) = (&change.server, &agent.name);
-    let behind = agent.real_file.as_ref().map(|real| format!(" → {}", context.show(real))).unwrap_or_default();
+    let behind = agent
+        .real_file
+        .as_ref()
+        .map(|real| format!(" → {}", context.display_path(real)))
+        .unwrap_or_default();
     let new = if agent.new_file { " (new)" } else { "" };
-    let file = format!("{}{behind}{new}", context.show(&agent.file));
+    let file = format!("{}{behind}{new}", context.display_path(&agent.file));
     let verb = match (agent.action, change.applied) {
         (McpServerAction::Add, true) => "added",
         (McpServerAction::Add, false) => "would add",
@@ -73,14 +107,19 @@ fn human(out: &mut dyn Write, context: &Context<'_>, change: &McpChange, agent: 
         (McpServerAction::Remove, false) => "would remove",
         (McpServerAction::Keep, _) => {
             let state = if agent.entry.is_some() { "is there already" } else { "is not there" };
-            return writeln!(out, "{STRONG}unchanged: {server}{STRONG:#} {state} · {name} · {file}");
+            return writeln!(
+                out,
+                "{STRONG}unchanged: {server}{STRONG:#} {state} · {name} · {file}"
+            );
         }
     };
     writeln!(out, "{STRONG}{verb} {server}{STRONG:#} · {name} · {file}")?;
     let next = agent.next.as_ref().filter(|_| change.applied);
     if let Some(entry) = &agent.entry {
         writeln!(out)?;
-        entry.lines().try_for_each(|line| writeln!(out, "{ADDED}{}{ADDED:#}", printable_tabs(line)))?;
+        entry
+            .lines()
+            .try_for_each(|line| writeln!(out, "{ADDED}{}{ADDED:#}", printable_tabs(line)))?;
         if next.is_some() || !agent.new_file {
             writeln!(out)?;
         }

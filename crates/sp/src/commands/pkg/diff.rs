@@ -3,37 +3,46 @@
 use std::io::{self, Write};
 
 use sp_engine::Result;
-use sp_formats::output::{ChangeKind, ItemChange, PackageDiff};
+use sp_formats::output::{ChangeKind, DiffEntry, PackageDiff};
 use sp_formats::printable::printable;
 
-use super::super::differences::{heading, member_line, short, sign, word};
-use crate::cli::Format;
+use super::super::differences::{change_sign, change_word, truncate, write_heading, write_member};
+use crate::cli::OutputFormat;
 use crate::terminal::{STRONG, Terminal};
 
-pub(super) fn diff(diff: &PackageDiff, terminal: &Terminal) -> Result<()> {
+pub(super) fn print_diff(diff: &PackageDiff, terminal: &Terminal) -> Result<()> {
     terminal.print(diff, |out| {
-        let lists =
-            [("nodes", &diff.nodes), ("edges", &diff.edges), ("files", &diff.files), ("content", &diff.content)];
-        if terminal.format == Format::Plain {
+        let lists = [
+            ("nodes", &diff.nodes),
+            ("edges", &diff.edges),
+            ("files", &diff.files),
+            ("content", &diff.content),
+        ];
+        if terminal.format == OutputFormat::Plain {
             for (what, list) in lists {
                 let what = what.trim_end_matches('s');
-                list.iter()
-                    .try_for_each(|item| writeln!(out, "{}\t{what}\t{}", word(item.change), printable(&item.id)))?;
+                list.iter().try_for_each(|item| {
+                    writeln!(out, "{}\t{what}\t{}", change_word(item.change), printable(&item.id))
+                })?;
             }
-            return diff
-                .manifest
-                .iter()
-                .try_for_each(|member| writeln!(out, "changed\tmanifest\t{}", printable(&member.member)));
+            return diff.manifest.iter().try_for_each(|member| {
+                writeln!(out, "changed\tmanifest\t{}", printable(&member.member))
+            });
         }
-        writeln!(out, "{STRONG}{}{STRONG:#} → {STRONG}{}{STRONG:#}", printable(&diff.before), printable(&diff.after))?;
+        writeln!(
+            out,
+            "{STRONG}{}{STRONG:#} → {STRONG}{}{STRONG:#}",
+            printable(&diff.before),
+            printable(&diff.after)
+        )?;
         if !diff.manifest.is_empty() {
             writeln!(out, "\nmanifest")?;
-            diff.manifest.iter().try_for_each(|member| member_line(out, "  ", member))?;
+            diff.manifest.iter().try_for_each(|member| write_member(out, "  ", member))?;
         }
         for (what, list) in lists {
             if !list.is_empty() {
-                heading(out, what, list.iter().map(|item| &item.change))?;
-                list.iter().try_for_each(|item| item_lines(out, item))?;
+                write_heading(out, what, list.iter().map(|item| &item.change))?;
+                list.iter().try_for_each(|item| write_item(out, item))?;
             }
         }
         match diff.manifest.is_empty() && lists.iter().all(|(_, list)| list.is_empty()) {
@@ -43,16 +52,18 @@ pub(super) fn diff(diff: &PackageDiff, terminal: &Terminal) -> Result<()> {
     })
 }
 
-fn item_lines(out: &mut dyn Write, item: &ItemChange) -> io::Result<()> {
-    let (style, sign) = sign(item.change);
+fn write_item(out: &mut dyn Write, item: &DiffEntry) -> io::Result<()> {
+    let (style, sign) = change_sign(item.change);
     let content = item.members.iter().find(|member| member.member == "content");
     let text = content.and_then(|member| member.after.as_ref().or(member.before.as_ref()));
     match (item.change, text) {
         (ChangeKind::Changed, _) => {
             writeln!(out, "  {style}{sign}{style:#} {}", printable(&item.id))?;
-            item.members.iter().try_for_each(|member| member_line(out, "      ", member))
+            item.members.iter().try_for_each(|member| write_member(out, "      ", member))
         }
-        (_, Some(text)) => writeln!(out, "  {style}{sign}{style:#} {}  {}", printable(&item.id), short(text)),
+        (_, Some(text)) => {
+            writeln!(out, "  {style}{sign}{style:#} {}  {}", printable(&item.id), truncate(text))
+        }
         (_, None) => writeln!(out, "  {style}{sign}{style:#} {}", printable(&item.id)),
     }
 }

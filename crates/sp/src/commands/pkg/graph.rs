@@ -1,128 +1,199 @@
 //! What is known: put together, and chosen for an agent.
 
-use sp_engine::graph::{Evolution, Filter, Shape};
-use sp_engine::pkg::{self, Drawing, LoadRequest, MergeRequest, Query, QueryRequest};
+use sp_engine::graph::{ContextFormat, GraphEvolution, NodeFilter};
+use sp_engine::pkg::{self, GraphFormat, GraphQuery, LoadRequest, MergeRequest, QueryRequest};
 use sp_engine::{Context, Result};
-use sp_formats::output::{ContradictionItem, GraphView, PackageLoaded, PackageMerged, PackagesStored};
+use sp_formats::output::{
+    ContradictionItem, GraphView, PackageLoadReport, PackageMergeReport, StoredPackageList,
+};
 use sp_formats::printable::printable;
 
-use super::super::{count, size, thousands};
-use super::{overwrite, show, signing};
-use crate::cli::{self, Format, Options, Pkg};
-use crate::terminal::{DIM, STRONG, Terminal, WARNING, as_json, table};
+use super::super::{format_size, format_thousands, pluralize};
+use super::{overwrite, show, signing_key};
+use crate::cli::{self, GlobalOptions, OutputFormat, PackageCommand};
+use crate::terminal::{DIM, STRONG, Terminal, WARNING, table, to_json};
 
 /// More contradictions than this are counted, and not shown.
-const SHOWN: usize = 20;
+const MAX_SHOWN_CONTRADICTIONS: usize = 20;
 
-pub(super) fn merge(context: &Context<'_>, command: &Pkg, terminal: &Terminal) -> Result<()> {
-    let Pkg::Merge { packages, name, version, sign, out, force, .. } = command else { return Ok(()) };
+pub(super) fn merge(
+    context: &Context<'_>,
+    command: &PackageCommand,
+    terminal: &Terminal,
+) -> Result<()> {
+    let PackageCommand::Merge { packages, name, version, sign, out, force, .. } = command else {
+        return Ok(());
+    };
     let request = MergeRequest {
         packages: packages.clone(),
         name: name.clone(),
         version: version.clone(),
-        sign: signing(sign),
+        sign: signing_key(sign),
         output: out.clone(),
         overwrite: overwrite(*force),
     };
     let merged = pkg::merge(context, &request)?;
-    if terminal.format == Format::Json {
+    if terminal.format == OutputFormat::Json {
         return terminal.print_json(&merged);
     }
-    show::created(context, &PackagesStored { packages: vec![merged.stored.clone()] }, terminal)?;
-    if terminal.format == Format::Plain {
+    show::print_created(
+        context,
+        &StoredPackageList { packages: vec![merged.stored.clone()] },
+        terminal,
+    )?;
+    if terminal.format == OutputFormat::Plain {
         return Ok(());
     }
-    terminal.print_text(|out| differences(&merged, out))
+    terminal.print_text(|out| write_merge_summary(&merged, out))
 }
 
-fn differences(merged: &PackageMerged, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+fn write_merge_summary(
+    merged: &PackageMergeReport,
+    out: &mut dyn std::io::Write,
+) -> std::io::Result<()> {
     let [shared, old] = [merged.shared.len(), merged.superseded.len()];
     writeln!(
         out,
         "\n{STRONG}merged{STRONG:#} {} · {} shared · {old} superseded · {}",
-        count(merged.sources.len(), "package"),
-        count(shared, "node"),
-        count(merged.contradictions.len(), "contradiction")
+        pluralize(merged.sources.len(), "package"),
+        pluralize(shared, "node"),
+        pluralize(merged.contradictions.len(), "contradiction")
     )?;
-    contradictions(&merged.contradictions, out)
+    write_contradictions(&merged.contradictions, out)
 }
 
 /// Contradictions, each with both sides.
-pub(super) fn contradictions(all: &[ContradictionItem], out: &mut dyn std::io::Write) -> std::io::Result<()> {
-    for one in all.iter().take(SHOWN) {
+pub(super) fn write_contradictions(
+    all: &[ContradictionItem],
+    out: &mut dyn std::io::Write,
+) -> std::io::Result<()> {
+    for one in all.iter().take(MAX_SHOWN_CONTRADICTIONS) {
         let why = if one.same_id { "one id, two contents" } else { "said by an edge" };
-        writeln!(out, "{WARNING}✗{WARNING:#} {} and {}  {DIM}{why}{DIM:#}", printable(&one.from), printable(&one.to))?;
+        writeln!(
+            out,
+            "{WARNING}✗{WARNING:#} {} and {}  {DIM}{why}{DIM:#}",
+            printable(&one.from),
+            printable(&one.to)
+        )?;
         writeln!(out, "    {}\n    {}", printable(&one.from_content), printable(&one.to_content))?;
     }
-    match all.len().checked_sub(SHOWN) {
-        Some(more) if more > 0 => writeln!(out, "{DIM}… and {more} more; `--format json` lists all{DIM:#}"),
+    match all.len().checked_sub(MAX_SHOWN_CONTRADICTIONS) {
+        Some(more) if more > 0 => {
+            writeln!(out, "{DIM}… and {more} more; `--format json` lists all{DIM:#}")
+        }
         _ => Ok(()),
     }
 }
 
-pub(super) fn load(context: &Context<'_>, options: &Options, command: &Pkg, terminal: &Terminal) -> Result<()> {
-    let Pkg::Load { packages, budget, focus, at, .. } = command else { return Ok(()) };
+pub(super) fn load(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    command: &PackageCommand,
+    terminal: &Terminal,
+) -> Result<()> {
+    let PackageCommand::Load { packages, budget, focus, at, .. } = command else { return Ok(()) };
     let request = LoadRequest {
         packages: packages.clone(),
         budget: *budget,
         focus: focus.clone(),
         at: at.clone(),
-        shape: if terminal.format == Format::Xml { Shape::Xml } else { Shape::Markdown },
+        shape: if terminal.format == OutputFormat::Xml {
+            ContextFormat::Xml
+        } else {
+            ContextFormat::Markdown
+        },
         root: options.root.clone(),
     };
     let loaded = pkg::load(context, &request)?;
-    if terminal.format == Format::Json {
+    if terminal.format == OutputFormat::Json {
         return terminal.print_json(&loaded);
     }
     terminal.print_text(|out| write!(out, "{}", loaded.context))?;
-    if terminal.format == Format::Human {
-        terminal.aside(&ledger(&loaded));
+    if terminal.format == OutputFormat::Human {
+        terminal.print_stderr(&load_summary(&loaded));
     }
     Ok(())
 }
 
 pub(super) fn evolve(
     context: &Context<'_>,
-    (package, evolution): (&str, &Evolution),
-    sign: &cli::Sign,
+    (package, evolution): (&str, &GraphEvolution),
+    sign: &cli::SignArgs,
     terminal: &Terminal,
 ) -> Result<()> {
-    let (stored, about) = pkg::evolve(context, package, evolution, signing(sign))?;
-    show::created(context, &stored, terminal)?;
-    if terminal.format != Format::Human {
+    let (stored, about) = pkg::evolve(context, package, evolution, signing_key(sign))?;
+    show::print_created(context, &stored, terminal)?;
+    if terminal.format != OutputFormat::Human {
         return Ok(());
     }
     let what = match evolution {
-        Evolution::Touch(_) => "touched",
-        Evolution::Reinforce(_) => "reinforced",
-        Evolution::Prune(_) => "left out",
+        GraphEvolution::Touch(_) => "touched",
+        GraphEvolution::Reinforce(_) => "reinforced",
+        GraphEvolution::Prune(_) => "left out",
     };
-    terminal.print_text(|out| writeln!(out, "{STRONG}{what}{STRONG:#} {}", count(about, "node")))
+    terminal
+        .print_text(|out| writeln!(out, "{STRONG}{what}{STRONG:#} {}", pluralize(about, "node")))
 }
 
-pub(super) fn query(context: &Context<'_>, options: &Options, command: &Pkg, terminal: &Terminal) -> Result<()> {
-    let Pkg::Query { packages, kind, file, says, near, steps, path } = command else { return Ok(()) };
-    let query = match (near, path.as_slice()) {
-        (Some(id), _) => Query::Near(id.clone(), *steps),
-        (None, [from, to]) => Query::Path(from.clone(), to.clone()),
-        _ => Query::Find(Filter { kind: kind.clone(), file: file.clone(), says: says.clone() }),
+pub(super) fn query(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    command: &PackageCommand,
+    terminal: &Terminal,
+) -> Result<()> {
+    let PackageCommand::Query { packages, kind, file, says, near, steps, path } = command else {
+        return Ok(());
     };
-    let view = pkg::query(context, &QueryRequest { packages: packages.clone(), query, root: options.root.clone() })?;
+    let query = match (near, path.as_slice()) {
+        (Some(id), _) => GraphQuery::Near(id.clone(), *steps),
+        (None, [from, to]) => GraphQuery::Path(from.clone(), to.clone()),
+        _ => GraphQuery::Find(NodeFilter {
+            kind: kind.clone(),
+            file: file.clone(),
+            contains: says.clone(),
+        }),
+    };
+    let view = pkg::query(
+        context,
+        &QueryRequest { packages: packages.clone(), query, root: options.root.clone() },
+    )?;
     terminal.print(&view, |out| match terminal.format {
-        Format::Plain => view.nodes.iter().try_for_each(|node| {
-            writeln!(out, "{}\t{}\t{}", printable(&node.id), printable(&node.kind), printable(&node.content))
+        OutputFormat::Plain => view.nodes.iter().try_for_each(|node| {
+            writeln!(
+                out,
+                "{}\t{}\t{}",
+                printable(&node.id),
+                printable(&node.kind),
+                printable(&node.content)
+            )
         }),
         _ if view.nodes.is_empty() => writeln!(out, "no node fits"),
         _ => {
             let rows = view.nodes.iter().map(|node| {
                 let line = node.line.map(|line| format!(":{line}")).unwrap_or_default();
-                let file = node.file.as_ref().map(|file| format!("{file}{line}")).unwrap_or_default();
+                let file =
+                    node.file.as_ref().map(|file| format!("{file}{line}")).unwrap_or_default();
                 let first = node.content.lines().next().unwrap_or_default().to_owned();
-                vec![node.id.clone(), node.kind.clone(), format!("{:.2}", node.activation), file, first]
+                vec![
+                    node.id.clone(),
+                    node.kind.clone(),
+                    format!("{:.2}", node.activation),
+                    file,
+                    first,
+                ]
             });
-            write!(out, "{}", table(&["node", "type", "active", "file", "says"], rows.collect(), terminal.width()))?;
+            write!(
+                out,
+                "{}",
+                table(
+                    &["node", "type", "active", "file", "says"],
+                    rows.collect(),
+                    terminal.width()
+                )
+            )?;
             for edge in &view.edges {
-                let [from, kind, to] = [&edge.from, &edge.kind, &edge.to].map(|text| printable(text));
+                let [from, kind, to] =
+                    [&edge.from, &edge.kind, &edge.to].map(|text| printable(text));
                 writeln!(out, "{DIM}{from} ─{kind}→ {to}{DIM:#}")?;
             }
             Ok(())
@@ -130,30 +201,39 @@ pub(super) fn query(context: &Context<'_>, options: &Options, command: &Pkg, ter
     })
 }
 
-pub(super) fn draw(context: &Context<'_>, options: &Options, command: &Pkg, terminal: &Terminal) -> Result<()> {
-    let Pkg::Graph { packages, to, out, force } = command else { return Ok(()) };
+pub(super) fn draw(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    command: &PackageCommand,
+    terminal: &Terminal,
+) -> Result<()> {
+    let PackageCommand::Graph { packages, to, out, force } = command else { return Ok(()) };
     let root = options.root.as_deref();
     let text = || match to {
-        cli::Drawing::Json => as_json(&whole(context, options, packages)?),
-        cli::Drawing::Dot => pkg::draw(context, packages, root, Drawing::Dot),
-        cli::Drawing::Mermaid => pkg::draw(context, packages, root, Drawing::Mermaid),
-        cli::Drawing::Html => pkg::draw(context, packages, root, Drawing::Html),
+        cli::GraphFormatArg::Json => to_json(&query_all(context, options, packages)?),
+        cli::GraphFormatArg::Dot => pkg::render_graph(context, packages, root, GraphFormat::Dot),
+        cli::GraphFormatArg::Mermaid => {
+            pkg::render_graph(context, packages, root, GraphFormat::Mermaid)
+        }
+        cli::GraphFormatArg::Html => pkg::render_graph(context, packages, root, GraphFormat::Html),
     };
     let kept = match out {
         Some(file) => {
             let text = text()?;
-            let file = pkg::keep_drawing(context, &text, file, overwrite(*force))?;
-            Some((context.show(&file), size(text.len() as u64)))
+            let file = pkg::write_graph(context, &text, file, overwrite(*force))?;
+            Some((context.display_path(&file), format_size(text.len() as u64)))
         }
         None => None,
     };
     match (kept, terminal.format) {
-        (_, Format::Json) => terminal.print_json(&whole(context, options, packages)?),
+        (_, OutputFormat::Json) => terminal.print_json(&query_all(context, options, packages)?),
         (None, _) => {
             let text = text()?;
             terminal.print_text(|out| write!(out, "{text}"))
         }
-        (Some((file, _)), Format::Plain) => terminal.print_text(|out| writeln!(out, "{file}")),
+        (Some((file, _)), OutputFormat::Plain) => {
+            terminal.print_text(|out| writeln!(out, "{file}"))
+        }
         (Some((file, size)), _) => {
             terminal.print_text(|out| writeln!(out, "{STRONG}drawn{STRONG:#} to {file} · {size}"))
         }
@@ -161,20 +241,27 @@ pub(super) fn draw(context: &Context<'_>, options: &Options, command: &Pkg, term
 }
 
 /// All that is known.
-fn whole(context: &Context<'_>, options: &Options, packages: &[String]) -> Result<GraphView> {
-    let query = Query::Find(Filter::default());
-    pkg::query(context, &QueryRequest { packages: packages.to_vec(), query, root: options.root.clone() })
+fn query_all(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    packages: &[String],
+) -> Result<GraphView> {
+    let query = GraphQuery::Find(NodeFilter::default());
+    pkg::query(
+        context,
+        &QueryRequest { packages: packages.to_vec(), query, root: options.root.clone() },
+    )
 }
 
 /// What was left out goes to stderr: it is not for the agent.
-fn ledger(loaded: &PackageLoaded) -> String {
-    let tokens = |number| thousands(number);
+fn load_summary(loaded: &PackageLoadReport) -> String {
+    let tokens = |number| format_thousands(number);
     let mut text = format!(
         "{DIM}{} of {} tokens ({}), {} from {}{DIM:#}\n",
         tokens(loaded.tokens),
         tokens(loaded.budget),
         loaded.tokenizer,
-        count(loaded.nodes.len(), "node"),
+        pluralize(loaded.nodes.len(), "node"),
         printable(&loaded.sources.join(", "))
     );
     for left in &loaded.left_out {

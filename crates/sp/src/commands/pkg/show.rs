@@ -4,20 +4,25 @@ use std::io::{self, Write};
 
 use sp_engine::{Context, Result};
 use sp_formats::output::{
-    PackageExported, PackageInfo, PackageItem, PackageList, PackageLog, PackagesRemoved, PackagesStored,
+    PackageExportReport, PackageInfo, PackageItem, PackageList, PackageLog, PackageRemoveReport,
+    StoredPackageList,
 };
 use sp_formats::printable::printable;
 
-use super::super::{count, size, thousands};
-use crate::cli::Format;
-use crate::terminal::{ADDED, DIM, REMOVED, STRONG, Terminal, padded, table};
+use super::super::{format_size, format_thousands, pluralize};
+use crate::cli::OutputFormat;
+use crate::terminal::{ADDED, DIM, REMOVED, STRONG, Terminal, pad, table};
 
-pub(super) fn created(context: &Context<'_>, stored: &PackagesStored, terminal: &Terminal) -> Result<()> {
+pub(super) fn print_created(
+    context: &Context<'_>,
+    stored: &StoredPackageList,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(stored, |out| {
         for one in &stored.packages {
             let package = &one.package;
-            if terminal.format == Format::Plain {
-                plain_package(out, package)?;
+            if terminal.format == OutputFormat::Plain {
+                write_plain_package(out, package)?;
                 continue;
             }
             let verb = if one.new { "Package created" } else { "Nothing new: this package is in the store already" };
@@ -29,18 +34,18 @@ pub(super) fn created(context: &Context<'_>, stored: &PackagesStored, terminal: 
                     writeln!(
                         out,
                         "  Graph:   {}, {}",
-                        count_of(package.nodes, "node"),
-                        count_of(package.edges, "edge")
+                        pluralize_thousands(package.nodes, "node"),
+                        pluralize_thousands(package.edges, "edge")
                     )?;
                 }
                 _ => {}
             }
-            writeln!(out, "  Size:    {}", size(package.size))?;
+            writeln!(out, "  Size:    {}", format_size(package.size))?;
             let signer =
                 package.signer.as_deref().map_or("nobody; `--sign` signs it".into(), |key| format!("{}…", &key[..16]));
             writeln!(out, "  Signed:  {signer}")?;
             if let Some(file) = &one.file {
-                writeln!(out, "  File:    {}", context.show(file))?;
+                writeln!(out, "  File:    {}", context.display_path(file))?;
             }
             let named = format!("{}@{}", package.name, package.version);
             writeln!(
@@ -52,12 +57,12 @@ pub(super) fn created(context: &Context<'_>, stored: &PackagesStored, terminal: 
     })
 }
 
-pub(super) fn imported(stored: &PackagesStored, terminal: &Terminal) -> Result<()> {
+pub(super) fn print_imported(stored: &StoredPackageList, terminal: &Terminal) -> Result<()> {
     terminal.print(stored, |out| {
         stored.packages.iter().try_for_each(|one| {
             let package = &one.package;
-            if terminal.format == Format::Plain {
-                return plain_package(out, package);
+            if terminal.format == OutputFormat::Plain {
+                return write_plain_package(out, package);
             }
             let (style, sign) = if one.new { (ADDED, '+') } else { (DIM, ' ') };
             let known = if one.new { "" } else { ", which was there" };
@@ -66,45 +71,61 @@ pub(super) fn imported(stored: &PackagesStored, terminal: &Terminal) -> Result<(
                 "{style}{sign}{style:#} {} {}{known}  {DIM}{}{DIM:#}",
                 printable(&package.name),
                 printable(&package.version),
-                size(package.size)
+                format_size(package.size)
             )
         })
     })
 }
 
-fn plain_package(out: &mut dyn Write, package: &PackageItem) -> io::Result<()> {
-    writeln!(out, "{}\t{}\t{}", printable(&package.name), printable(&package.version), package.digest)
+fn write_plain_package(out: &mut dyn Write, package: &PackageItem) -> io::Result<()> {
+    writeln!(
+        out,
+        "{}\t{}\t{}",
+        printable(&package.name),
+        printable(&package.version),
+        package.digest
+    )
 }
 
-pub(super) fn list(list: &PackageList, terminal: &Terminal) -> Result<()> {
+pub(super) fn print_list(list: &PackageList, terminal: &Terminal) -> Result<()> {
     terminal.print(list, |out| {
-        if terminal.format == Format::Plain {
-            return list.packages.iter().try_for_each(|package| plain_package(out, package));
+        if terminal.format == OutputFormat::Plain {
+            return list.packages.iter().try_for_each(|package| write_plain_package(out, package));
         }
         match list.packages.is_empty() {
-            true => writeln!(out, "the store is empty; `sp pkg create` makes a package, `sp pkg import` takes one")?,
-            false => write!(out, "{}", packages(&list.packages, terminal))?,
+            true => writeln!(
+                out,
+                "the store is empty; `sp pkg create` makes a package, `sp pkg import` takes one"
+            )?,
+            false => write!(out, "{}", package_table(&list.packages, terminal))?,
         }
         if !list.waiting.is_empty() {
             writeln!(out)?;
-            waiting(list, out, terminal)?;
+            write_waiting(list, out, terminal)?;
         }
         Ok(())
     })
 }
 
-fn packages(packages: &[PackageItem], terminal: &Terminal) -> String {
+fn package_table(packages: &[PackageItem], terminal: &Terminal) -> String {
     let rows = packages.iter().map(|package| {
         let state = [(package.installed, "installed"), (package.withdrawn, "rolled back")];
         let state: Vec<&str> = state.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
-        let graph = if package.nodes > 0 { format!("{} / {}", package.nodes, package.edges) } else { String::new() };
+        let graph = if package.nodes > 0 {
+            format!("{} / {}", package.nodes, package.edges)
+        } else {
+            String::new()
+        };
         vec![
             package.name.clone(),
             package.version.clone(),
             package.kind.clone(),
             graph,
-            size(package.size),
-            package.signer.as_deref().map_or("unsigned".into(), |key| key.chars().take(12).collect()),
+            format_size(package.size),
+            package
+                .signer
+                .as_deref()
+                .map_or("unsigned".into(), |key| key.chars().take(12).collect()),
             state.join(", "),
             package.description.clone(),
         ]
@@ -113,25 +134,52 @@ fn packages(packages: &[PackageItem], terminal: &Terminal) -> String {
     table(&heading, rows.collect(), terminal.width())
 }
 
-pub(super) fn waiting(list: &PackageList, out: &mut dyn Write, terminal: &Terminal) -> io::Result<()> {
+pub(super) fn write_waiting(
+    list: &PackageList,
+    out: &mut dyn Write,
+    terminal: &Terminal,
+) -> io::Result<()> {
     let rows = list.waiting.iter().map(|one| {
-        vec![one.id.clone(), one.name.clone(), one.version.clone(), one.sender.clone(), one.received_at.clone()]
+        vec![
+            one.id.clone(),
+            one.name.clone(),
+            one.version.clone(),
+            one.sender.clone(),
+            one.received_at.clone(),
+        ]
     });
-    write!(out, "{}", table(&["waiting", "package", "version", "from", "since"], rows.collect(), terminal.width()))?;
+    write!(
+        out,
+        "{}",
+        table(
+            &["waiting", "package", "version", "from", "since"],
+            rows.collect(),
+            terminal.width()
+        )
+    )?;
     writeln!(out, "{DIM}`sp pkg inbox --accept <ID>` takes one, `--reject <ID>` refuses it{DIM:#}")
 }
 
-pub(super) fn info(context: &Context<'_>, info: &PackageInfo, terminal: &Terminal) -> Result<()> {
+pub(super) fn print_info(
+    context: &Context<'_>,
+    info: &PackageInfo,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(info, |out| {
         let package = &info.package;
         let mut line = |label: &str, text: &str| match text.is_empty() {
             true => Ok(()),
-            false => writeln!(out, "{}  {}", padded(label, 12), printable(text)),
+            false => writeln!(out, "{}  {}", pad(label, 12), printable(text)),
         };
         let counts = |counts: &[sp_formats::output::TypeCount]| {
-            counts.iter().map(|one| format!("{} {}", one.count, one.kind)).collect::<Vec<_>>().join(", ")
+            counts
+                .iter()
+                .map(|one| format!("{} {}", one.count, one.kind))
+                .collect::<Vec<_>>()
+                .join(", ")
         };
-        let level = info.conformance_level.map(|level| format!(", level {level}")).unwrap_or_default();
+        let level =
+            info.conformance_level.map(|level| format!(", level {level}")).unwrap_or_default();
         line("package", &format!("{} {}", package.name, package.version))?;
         line("about", &package.description)?;
         line("kind", &format!("{}, schema {}{level}", package.kind, info.schema_version))?;
@@ -145,40 +193,49 @@ pub(super) fn info(context: &Context<'_>, info: &PackageInfo, terminal: &Termina
                 .join(", "),
         )?;
         line("layers", &info.layers.join(", "))?;
-        line("nodes", &with_sum(package.nodes, &counts(&info.node_types)))?;
-        line("edges", &with_sum(package.edges, &counts(&info.edge_types)))?;
+        line("nodes", &with_total(package.nodes, &counts(&info.node_types)))?;
+        line("edges", &with_total(package.edges, &counts(&info.edge_types)))?;
         line("tags", &info.tags.join(", "))?;
         for (at, one) in info.dependencies.iter().enumerate() {
             let optional = if one.optional { ", optional" } else { "" };
-            line(if at == 0 { "needs" } else { "" }, &format!("{} {}{optional}", one.name, one.range))?;
+            line(
+                if at == 0 { "needs" } else { "" },
+                &format!("{} {}{optional}", one.name, one.range),
+            )?;
         }
         line("not with", &info.conflicts.join(", "))?;
         for (at, file) in info.files.iter().enumerate() {
-            line(if at == 0 { "files" } else { "" }, &format!("{}  {}", file.path, size(file.size)))?;
+            line(
+                if at == 0 { "files" } else { "" },
+                &format!("{}  {}", file.path, format_size(file.size)),
+            )?;
         }
-        line("size", &size(package.size))?;
+        line("size", &format_size(package.size))?;
         line("signed by", package.signer.as_deref().unwrap_or("nobody"))?;
         line("sha256", &package.sha256)?;
         line("digest", &package.digest)?;
-        let from = package
-            .from
-            .as_ref()
-            .map(|from| format!("from {from}, {}", package.stored_at.as_deref().unwrap_or_default()));
+        let from = package.from.as_ref().map(|from| {
+            format!("from {from}, {}", package.stored_at.as_deref().unwrap_or_default())
+        });
         line("stored", &from.unwrap_or_default())?;
         let _ = context;
         Ok(())
     })
 }
 
-fn with_sum(sum: u64, parts: &str) -> String {
+fn with_total(sum: u64, parts: &str) -> String {
     if sum == 0 { String::new() } else { format!("{sum}: {parts}") }
 }
 
-pub(super) fn removed(removed: &PackagesRemoved, dry_run: bool, terminal: &Terminal) -> Result<()> {
+pub(super) fn print_removed(
+    removed: &PackageRemoveReport,
+    dry_run: bool,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(removed, |out| {
         for package in &removed.removed {
             match terminal.format {
-                Format::Plain => plain_package(out, package)?,
+                OutputFormat::Plain => write_plain_package(out, package)?,
                 _ => {
                     writeln!(
                         out,
@@ -190,34 +247,38 @@ pub(super) fn removed(removed: &PackagesRemoved, dry_run: bool, terminal: &Termi
             }
         }
         match (terminal.format, dry_run) {
-            (Format::Plain, _) => Ok(()),
+            (OutputFormat::Plain, _) => Ok(()),
             (_, true) => writeln!(
                 out,
                 "\n{STRONG}would go{STRONG:#} out of the store · {}",
-                count(removed.removed.len(), "package")
+                pluralize(removed.removed.len(), "package")
             ),
             (_, false) => writeln!(
                 out,
                 "\n{STRONG}removed{STRONG:#} from the store · {}",
-                count(removed.removed.len(), "package")
+                pluralize(removed.removed.len(), "package")
             ),
         }
     })
 }
 
-pub(super) fn log(log: &PackageLog, terminal: &Terminal) -> Result<()> {
+pub(super) fn print_log(log: &PackageLog, terminal: &Terminal) -> Result<()> {
     terminal.print(log, |out| {
-        if terminal.format == Format::Plain {
-            return log.versions.iter().try_for_each(|package| plain_package(out, package));
+        if terminal.format == OutputFormat::Plain {
+            return log.versions.iter().try_for_each(|package| write_plain_package(out, package));
         }
         let rows = log.versions.iter().map(|package| {
             let state = [(package.installed, "installed"), (package.withdrawn, "rolled back")];
-            let state: Vec<&str> = state.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
+            let state: Vec<&str> =
+                state.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
             vec![
                 package.version.clone(),
                 package.stored_at.clone().unwrap_or_default(),
                 format!("{} / {}", package.nodes, package.edges),
-                package.signer.as_deref().map_or("unsigned".into(), |key| key.chars().take(12).collect()),
+                package
+                    .signer
+                    .as_deref()
+                    .map_or("unsigned".into(), |key| key.chars().take(12).collect()),
                 package.from.clone().unwrap_or_default(),
                 state.join(", "),
             ]
@@ -226,23 +287,35 @@ pub(super) fn log(log: &PackageLog, terminal: &Terminal) -> Result<()> {
         write!(out, "{}", table(&heading, rows.collect(), terminal.width()))?;
         match log.removed.is_empty() {
             true => Ok(()),
-            false => writeln!(out, "{DIM}removed, and never free again: {}{DIM:#}", printable(&log.removed.join(", "))),
+            false => writeln!(
+                out,
+                "{DIM}removed, and never free again: {}{DIM:#}",
+                printable(&log.removed.join(", "))
+            ),
         }
     })
 }
 
-pub(super) fn exported(context: &Context<'_>, done: &PackageExported, terminal: &Terminal) -> Result<()> {
+pub(super) fn print_exported(
+    context: &Context<'_>,
+    done: &PackageExportReport,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(done, |out| {
-        let file = context.show(&done.file);
-        if terminal.format == Format::Plain {
+        let file = context.display_path(&done.file);
+        if terminal.format == OutputFormat::Plain {
             return writeln!(out, "{file}");
         }
         let (name, version) = (printable(&done.name), printable(&done.version));
-        writeln!(out, "{STRONG}exported{STRONG:#} {name} {version} to {file} · {}", size(done.size))
+        writeln!(
+            out,
+            "{STRONG}exported{STRONG:#} {name} {version} to {file} · {}",
+            format_size(done.size)
+        )
     })
 }
 
-fn count_of(number: u64, what: &str) -> String {
-    let shown = thousands(usize::try_from(number).unwrap_or(usize::MAX));
+fn pluralize_thousands(number: u64, what: &str) -> String {
+    let shown = format_thousands(usize::try_from(number).unwrap_or(usize::MAX));
     if number == 1 { format!("1 {what}") } else { format!("{shown} {what}s") }
 }

@@ -1,36 +1,46 @@
 //! Packages on their way between machines.
 
-use sp_engine::pkg::{self, Answer, Approval, EnvelopeSignature, ReceiveRequest, SecretFrom, SendRequest};
+use sp_engine::pkg::{
+    self, EnvelopeSignature, ReceiveAction, ReceiveRequest, ReviewDecision, SecretSource,
+    SendRequest,
+};
 use sp_engine::{Context, Result};
-use sp_formats::output::{PackageList, PackageReceived};
-use sp_formats::package::envelope::Form;
+use sp_formats::output::{PackageList, PackageReceiveEvent};
+use sp_formats::package::envelope::EnvelopeSignatureScheme;
 use sp_formats::printable::printable;
-use sp_serve::receiver::{self, Incoming, ListenRequest, Until};
+use sp_serve::receiver::{self, ListenMode, ListenRequest, ReceiverEvent};
 
-use super::accepted;
-use super::show::{imported, waiting};
-use crate::cli::{self, EnvelopeForm, Format, Pkg};
+use super::show::{print_imported, write_waiting};
+use super::trust_overrides;
+use crate::cli::{self, EnvelopeVersionArg, OutputFormat, PackageCommand};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal};
 
-fn secret(secret: &cli::Secret) -> SecretFrom {
+fn secret_source(secret: &cli::SecretArgs) -> SecretSource {
     match &secret.secret_file {
-        Some(file) => SecretFrom::File(file.clone()),
-        None => secret.secret_env.clone().map_or(SecretFrom::Default, SecretFrom::Env),
+        Some(file) => SecretSource::File(file.clone()),
+        None => secret.secret_env.clone().map_or(SecretSource::Default, SecretSource::Env),
     }
 }
 
-pub(super) fn send(context: &Context<'_>, command: &Pkg, terminal: &Terminal) -> Result<()> {
-    let Pkg::Send { package, target, to, sender, secret: from, envelope } = command else { return Ok(()) };
+pub(super) fn send(
+    context: &Context<'_>,
+    command: &PackageCommand,
+    terminal: &Terminal,
+) -> Result<()> {
+    let PackageCommand::Send { package, target, to, sender, secret: from, envelope } = command
+    else {
+        return Ok(());
+    };
     let request = SendRequest {
         package: package.clone(),
         target: target.clone(),
         recipient: to.clone(),
         sender: sender.clone(),
-        secret: secret(from),
+        secret: secret_source(from),
         token_env: from.token_env.clone(),
         form: match envelope {
-            EnvelopeForm::V2 => Form::V2,
-            EnvelopeForm::V3 => Form::V3,
+            EnvelopeVersionArg::V2 => EnvelopeSignatureScheme::V2,
+            EnvelopeVersionArg::V3 => EnvelopeSignatureScheme::V3,
         },
     };
     let sent = pkg::send(context, &request)?;
@@ -46,81 +56,127 @@ pub(super) fn send(context: &Context<'_>, command: &Pkg, terminal: &Terminal) ->
     })
 }
 
-pub(super) fn receive(context: &Context<'_>, command: &Pkg, terminal: &Terminal) -> Result<()> {
-    let Pkg::Receive { listen, recipient, secret: from, allow_unsigned, queue, once, trust } = command else {
+pub(super) fn receive(
+    context: &Context<'_>,
+    command: &PackageCommand,
+    terminal: &Terminal,
+) -> Result<()> {
+    let PackageCommand::Receive {
+        listen,
+        recipient,
+        secret: from,
+        allow_unsigned,
+        queue,
+        once,
+        trust,
+    } = command
+    else {
         return Ok(());
     };
     let package = ReceiveRequest {
-        secret: secret(from),
+        secret: secret_source(from),
         token_env: from.token_env.clone(),
-        signature: if *allow_unsigned { EnvelopeSignature::Optional } else { EnvelopeSignature::Required },
+        signature: if *allow_unsigned {
+            EnvelopeSignature::Optional
+        } else {
+            EnvelopeSignature::Required
+        },
         recipient: recipient.clone(),
-        approval: if *queue { Approval::Queue } else { Approval::Import },
-        accepted: accepted(trust),
+        action: if *queue { ReceiveAction::Queue } else { ReceiveAction::Import },
+        trust: trust_overrides(trust),
     };
-    let until = if *once { Until::One } else { Until::Forever };
-    let request = ListenRequest { listen: listen.clone(), until, package };
+    let until = if *once { ListenMode::Once } else { ListenMode::Forever };
+    let request = ListenRequest { listen: listen.clone(), mode: until, package };
     receiver::receive(context, &request, &|incoming| {
         // A line that cannot be printed is nobody's loss but the reader's.
-        let _ = tell(&incoming, terminal);
+        let _ = print_event(&incoming, terminal);
     })
 }
 
-fn tell(incoming: &Incoming, terminal: &Terminal) -> Result<()> {
-    let mut line = PackageReceived { event: String::new(), address: None, package: None, sender: None, because: None };
+fn print_event(incoming: &ReceiverEvent, terminal: &Terminal) -> Result<()> {
+    let mut line = PackageReceiveEvent {
+        event: String::new(),
+        address: None,
+        package: None,
+        sender: None,
+        because: None,
+    };
     let text = match incoming {
-        Incoming::Listening(address) => {
+        ReceiverEvent::Listening(address) => {
             line.event = "listening".into();
             line.address = Some(address.clone());
-            format!("{STRONG}listening{STRONG:#} on {address}; `sp pkg send <package> --target {address}` sends")
+            format!(
+                "{STRONG}listening{STRONG:#} on {address}; `sp pkg send <package> --target {address}` sends"
+            )
         }
-        Incoming::Imported { package, sender } => {
-            (line.event, line.package, line.sender) = ("imported".into(), Some(package.clone()), Some(sender.clone()));
+        ReceiverEvent::Imported { package, sender } => {
+            (line.event, line.package, line.sender) =
+                ("imported".into(), Some(package.clone()), Some(sender.clone()));
             format!("{ADDED}+{ADDED:#} {} from {}", printable(package), printable(sender))
         }
-        Incoming::Waiting { package, sender, id } => {
-            (line.event, line.package, line.sender) = ("waiting".into(), Some(package.clone()), Some(sender.clone()));
+        ReceiverEvent::Waiting { package, sender, id } => {
+            (line.event, line.package, line.sender) =
+                ("waiting".into(), Some(package.clone()), Some(sender.clone()));
             format!(
                 "{CHANGED}?{CHANGED:#} {} from {} waits: `sp pkg inbox --accept {id}`",
                 printable(package),
                 printable(sender)
             )
         }
-        Incoming::Refused(why) => {
+        ReceiverEvent::Refused(why) => {
             (line.event, line.because) = ("refused".into(), Some(why.clone()));
             format!("{REMOVED}✗{REMOVED:#} refused: {}", printable(why))
         }
     };
     match terminal.format {
         // One line each, so that a program can read them as they come.
-        Format::Json => {
-            terminal.print_text(|out| writeln!(out, "{}", serde_json::to_string(&line).unwrap_or_default()))
-        }
+        OutputFormat::Json => terminal.print_text(|out| {
+            writeln!(out, "{}", serde_json::to_string(&line).unwrap_or_default())
+        }),
         _ => terminal.print_text(|out| writeln!(out, "{text}")),
     }
 }
 
 pub(super) fn inbox(
     context: &Context<'_>,
-    (accept, reject, trust): (Option<&str>, Option<&str>, &cli::Trust),
+    (accept, reject, trust): (Option<&str>, Option<&str>, &cli::TrustArgs),
     root: Option<&std::path::Path>,
     terminal: &Terminal,
 ) -> Result<()> {
     match (accept, reject) {
-        (Some(id), _) => imported(&pkg::answer_waiting(context, id, Answer::Accept, accepted(trust))?, terminal),
+        (Some(id), _) => print_imported(
+            &pkg::review_waiting_package(
+                context,
+                id,
+                ReviewDecision::Accept,
+                trust_overrides(trust),
+            )?,
+            terminal,
+        ),
         (_, Some(id)) => {
-            let done = pkg::answer_waiting(context, id, Answer::Reject, accepted(trust))?;
+            let done = pkg::review_waiting_package(
+                context,
+                id,
+                ReviewDecision::Reject,
+                trust_overrides(trust),
+            )?;
             terminal.print(&done, |out| writeln!(out, "refused and removed"))
         }
         (None, None) => {
             let list = PackageList { packages: Vec::new(), ..pkg::list(context, root)? };
             terminal.print(&list, |out| match (list.waiting.is_empty(), terminal.format) {
-                (true, Format::Plain) => Ok(()),
+                (true, OutputFormat::Plain) => Ok(()),
                 (true, _) => writeln!(out, "nothing is waiting"),
-                (false, Format::Plain) => list.waiting.iter().try_for_each(|one| {
-                    writeln!(out, "{}\t{}\t{}", one.id, printable(&one.name), printable(&one.version))
+                (false, OutputFormat::Plain) => list.waiting.iter().try_for_each(|one| {
+                    writeln!(
+                        out,
+                        "{}\t{}\t{}",
+                        one.id,
+                        printable(&one.name),
+                        printable(&one.version)
+                    )
                 }),
-                (false, _) => waiting(&list, out, terminal),
+                (false, _) => write_waiting(&list, out, terminal),
             })
         }
     }

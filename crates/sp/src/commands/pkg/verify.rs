@@ -3,38 +3,48 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use sp_engine::pkg::{self, Acceptance};
+use sp_engine::pkg::{self, TrustOverrides};
 use sp_engine::{Context, Result};
 use sp_formats::output::PackageVerification;
 use sp_formats::printable::printable;
 
-use crate::cli::Format;
-use crate::terminal::{ADDED, DIM, ERROR, STRONG, Terminal, WARNING, padded};
+use crate::cli::OutputFormat;
+use crate::terminal::{ADDED, DIM, ERROR, STRONG, Terminal, WARNING, pad};
 
 pub(super) fn verify(
     context: &Context<'_>,
     package: &str,
-    accepted: Acceptance,
+    accepted: TrustOverrides,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
     let (report, failure) = pkg::verify(context, package, accepted)?;
-    terminal.print(&report, |out| steps(&report, terminal, out))?;
+    terminal.print(&report, |out| write_steps(&report, terminal, out))?;
     match failure {
         None => Ok(ExitCode::SUCCESS),
         Some(error) => Err(error),
     }
 }
 
-fn steps(report: &PackageVerification, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-    if terminal.format == Format::Plain {
-        return report
-            .steps
-            .iter()
-            .try_for_each(|step| writeln!(out, "{}\t{}\t{}", step.outcome, step.step, printable(&step.detail)));
+fn write_steps(
+    report: &PackageVerification,
+    terminal: &Terminal,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if terminal.format == OutputFormat::Plain {
+        return report.steps.iter().try_for_each(|step| {
+            writeln!(out, "{}\t{}\t{}", step.outcome, step.step, printable(&step.detail))
+        });
     }
-    let named = [report.name.as_deref(), report.version.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let named =
-        if named.is_empty() || named == report.subject { String::new() } else { format!(" · {}", printable(&named)) };
+    let named = [report.name.as_deref(), report.version.as_deref()]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let named = if named.is_empty() || named == report.subject {
+        String::new()
+    } else {
+        format!(" · {}", printable(&named))
+    };
     writeln!(out, "{STRONG}{}{STRONG:#}{named}\n", printable(&report.subject))?;
     for step in &report.steps {
         let (style, sign) = match step.outcome.as_str() {
@@ -43,7 +53,12 @@ fn steps(report: &PackageVerification, terminal: &Terminal, out: &mut dyn Write)
             "failed" => (ERROR, '✗'),
             _ => (DIM, '·'),
         };
-        writeln!(out, "  {style}{sign}{style:#} {}  {}", padded(&step.step, 14), printable(&step.detail))?;
+        writeln!(
+            out,
+            "  {style}{sign}{style:#} {}  {}",
+            pad(&step.step, 14),
+            printable(&step.detail)
+        )?;
     }
     match report.verified {
         true => writeln!(out, "\n{ADDED}verified{ADDED:#}"),

@@ -2,32 +2,32 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use sp_engine::{AuditRequest, CheckRequest, Imports, Result, Strictness};
+use sp_engine::{AuditRequest, CheckRequest, CheckStrictness, ImportPolicy, Result};
 use sp_formats::output::{AuditReport, CheckReport};
 
-use super::Local;
-use crate::mcp::tools::{About, Call, Tool};
+use super::LocalBackend;
+use crate::mcp::tools::{McpTool, ToolCall, ToolSpec};
 
-const CHECK: About = About::reads(
+const CHECK: ToolSpec = ToolSpec::read_only(
     "check",
     "Check",
     "Check skills, packs, bags, context packs and packages, and report every problem with its rule, file, line and \
      column, and what to do about it.",
 );
 
-const AUDIT: About = About::reads(
+const AUDIT: ToolSpec = ToolSpec::read_only(
     "audit",
     "Audit",
     "What somebody should know before trusting skills, context packs and packages: hidden text, secrets, scripts, tools \
      that are asked for, hosts that are named, and who signed a package.",
 );
 
-pub(super) fn tools() -> Vec<Tool<Local>> {
-    vec![Tool::new(CHECK, check), Tool::new(AUDIT, audit)]
+pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
+    vec![McpTool::new(CHECK, check), McpTool::new(AUDIT, audit)]
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct CheckWanted {
+struct CheckInput {
     /// Files or folders below the current directory; all of it if nothing is said.
     #[serde(default)]
     paths: Vec<String>,
@@ -36,29 +36,39 @@ struct CheckWanted {
     strict: bool,
 }
 
-fn check(local: &Local, CheckWanted { paths, strict }: CheckWanted, call: &Call) -> Result<CheckReport> {
+fn check(
+    local: &LocalBackend,
+    CheckInput { paths, strict }: CheckInput,
+    call: &ToolCall,
+) -> Result<CheckReport> {
     let request = CheckRequest {
-        paths: paths.iter().map(|path| local.inside(path)).collect::<Result<_>>()?,
-        root: local.settings.shelves.root.clone(),
-        strictness: if strict { Strictness::Strict } else { Strictness::Lenient },
-        imports: Imports::Leave,
+        paths: paths.iter().map(|path| local.allowed_path(path)).collect::<Result<_>>()?,
+        root: local.settings.library_filter.root.clone(),
+        strictness: if strict { CheckStrictness::Strict } else { CheckStrictness::Lenient },
+        imports: ImportPolicy::Skip,
     };
-    let checked = local.with(Some(call), |context| sp_engine::check(context, &request))?;
-    Ok(checked.report(Vec::new()))
+    let checked = local.with_context(Some(call), |context| sp_engine::check(context, &request))?;
+    Ok(checked.to_report(Vec::new()))
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct AuditWanted {
+struct AuditInput {
     /// Files or folders below the current directory; all of it if nothing is said.
     #[serde(default)]
     paths: Vec<String>,
 }
 
-fn audit(local: &Local, AuditWanted { paths }: AuditWanted, call: &Call) -> Result<AuditReport> {
+fn audit(
+    local: &LocalBackend,
+    AuditInput { paths }: AuditInput,
+    call: &ToolCall,
+) -> Result<AuditReport> {
     let request = AuditRequest {
-        paths: paths.iter().map(|path| local.inside(path)).collect::<Result<_>>()?,
-        root: local.settings.shelves.root.clone(),
+        paths: paths.iter().map(|path| local.allowed_path(path)).collect::<Result<_>>()?,
+        root: local.settings.library_filter.root.clone(),
         sinks: Vec::new(),
     };
-    Ok(local.with(Some(call), |context| sp_engine::audit(context, &request))?.audit_report())
+    Ok(local
+        .with_context(Some(call), |context| sp_engine::audit(context, &request))?
+        .to_audit_report())
 }

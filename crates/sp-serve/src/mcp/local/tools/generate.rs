@@ -4,34 +4,34 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sp_engine::context_pack::{BuildRequest, Explain, Zipped, make};
+use sp_engine::context_pack::{ContextPackBuildRequest, ExplainOmitted, ZipOutput, generate};
 use sp_engine::hidden;
 use sp_engine::pkg::Overwrite;
-use sp_engine::{Brief, Error, Kind, Result, kb};
-use sp_formats::output::ContextSource;
+use sp_engine::{Brief, Error, FailureKind, Result, kb};
+use sp_formats::output::ContextPackSourceItem;
 use sp_tree::Digest;
 
-use super::Local;
-use crate::mcp::answer::base64_of;
-use crate::mcp::tools::knowledge::LARGEST_BUDGET;
-use crate::mcp::tools::{About, Call, Tool};
+use super::LocalBackend;
+use crate::mcp::response::base64_encode;
+use crate::mcp::tools::knowledge::MAX_BUDGET;
+use crate::mcp::tools::{McpTool, ToolCall, ToolSpec};
 
 /// So many tokens each file has if nothing is said.
-const USUAL_BUDGET: usize = 6_000;
+const DEFAULT_FILE_BUDGET: usize = 6_000;
 
-const GENERATE_PACK: About = About::reads(
+const GENERATE_PACK: ToolSpec = ToolSpec::read_only(
     "generate_pack",
     "Generate a context pack",
     "Make a context pack for a project from the user's knowledge bases: conventions, skills, prompts and tasks, each \
      statement with its source. Gives the files; nothing is written.",
 );
 
-pub(super) fn tools() -> Vec<Tool<Local>> {
-    vec![Tool::new(GENERATE_PACK, generate_pack)]
+pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
+    vec![McpTool::new(GENERATE_PACK, generate_pack)]
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Wanted {
+struct GeneratePackInput {
     /// What the project is called.
     name: String,
     /// What is intended, in one to three sentences.
@@ -56,11 +56,11 @@ struct Wanted {
 }
 
 fn usual_budget() -> usize {
-    USUAL_BUDGET
+    DEFAULT_FILE_BUDGET
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Generated {
+struct GeneratePackOutput {
     /// What tells it from every other.
     pack_id: String,
     /// When it was made.
@@ -68,7 +68,7 @@ struct Generated {
     /// Its files, with `pack.json`.
     files: Vec<GeneratedFile>,
     /// Its sources, the most needed first.
-    sources: Vec<ContextSource>,
+    sources: Vec<ContextPackSourceItem>,
     /// How many documents there are.
     documents: usize,
     /// How many of them have something of what is asked for.
@@ -91,61 +91,73 @@ struct GeneratedFile {
     blob: Option<String>,
 }
 
-fn generate_pack(local: &Local, wanted: Wanted, call: &Call) -> Result<Generated> {
-    if wanted.budget > LARGEST_BUDGET {
-        let message = format!("{} tokens are more than {LARGEST_BUDGET}", wanted.budget);
-        return Err(Error::new(Kind::Usage, message).hint("ask for fewer"));
+fn generate_pack(
+    local: &LocalBackend,
+    wanted: GeneratePackInput,
+    call: &ToolCall,
+) -> Result<GeneratePackOutput> {
+    if wanted.budget > MAX_BUDGET {
+        let message = format!("{} tokens are more than {MAX_BUDGET}", wanted.budget);
+        return Err(Error::new(FailureKind::Usage, message).hint("ask for fewer"));
     }
-    let request = BuildRequest {
-        kb: local.bases(&wanted.kb)?,
-        brief: Brief { name: wanted.name, description: wanted.description, prompt: wanted.prompt, stack: wanted.stack },
+    let request = ContextPackBuildRequest {
+        kb: local.knowledge_bases(&wanted.kb)?,
+        brief: Brief {
+            name: wanted.name,
+            description: wanted.description,
+            prompt: wanted.prompt,
+            stack: wanted.stack,
+        },
         since: wanted.since,
         out: None,
-        zip: Zipped::No,
+        zip: ZipOutput::No,
         budget: wanted.budget,
-        explain: Explain::No,
+        explain: ExplainOmitted::No,
         generated_at: wanted.generated_at,
         pack_id: wanted.pack_id,
         overwrite: Overwrite::Refuse,
         // A client must not choose where what the user collected is sent.
         model: None,
     };
-    let made = local.with(Some(call), |context| make(context, &request))?;
-    Ok(Generated {
+    let made = local.with_context(Some(call), |context| generate(context, &request))?;
+    Ok(GeneratePackOutput {
         pack_id: made.pack_id,
         generated_at: made.generated_at,
-        files: made.files.into_iter().map(file).collect(),
+        files: made.files.into_iter().map(generated_file).collect(),
         sources: made.sources,
         documents: made.documents.0,
         relevant: made.documents.2,
     })
 }
 
-fn file((path, bytes): (String, Vec<u8>)) -> GeneratedFile {
+fn generated_file((path, bytes): (String, Vec<u8>)) -> GeneratedFile {
     let (digest, size) = (format!("sha256:{}", Digest::of(&bytes).hex()), bytes.len());
     // Whatever would be marked on its way is not to the letter any more.
     let is_plain = |text: &String| matches!(hidden::mark(text), std::borrow::Cow::Borrowed(_));
     let (text, blob) = match String::from_utf8(bytes) {
         Ok(text) if is_plain(&text) => (Some(text), None),
-        Ok(text) => (None, Some(base64_of(text.as_bytes()))),
-        Err(other) => (None, Some(base64_of(other.as_bytes()))),
+        Ok(text) => (None, Some(base64_encode(text.as_bytes()))),
+        Err(other) => (None, Some(base64_encode(other.as_bytes()))),
     };
     GeneratedFile { path, digest, size, text, blob }
 }
 
-impl Local {
+impl LocalBackend {
     /// Knowledge bases that the user added, or that lie where this server looks.
-    fn bases(&self, wanted: &[String]) -> Result<Vec<PathBuf>> {
+    fn knowledge_bases(&self, wanted: &[String]) -> Result<Vec<PathBuf>> {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let known = self.with(None, |context| kb::list(context, None)).map(|list| list.bases).unwrap_or_default();
+        let known = self
+            .with_context(None, |context| kb::list(context, None))
+            .map(|list| list.bases)
+            .unwrap_or_default();
         let base = |path: &String| {
             let named = self.settings.context.current_dir.join(path);
             let real = named.canonicalize().unwrap_or(named);
             match known.iter().any(|base| base.dir == real) {
                 true => Ok(real),
-                false => self.inside(path),
+                false => self.allowed_path(path),
             }
         };
         wanted.iter().map(base).collect()

@@ -1,30 +1,33 @@
 //! Tools of this machine: each is a verb of the engine.
 
-mod bag;
-mod change;
 mod check;
 mod generate;
+mod install;
 mod knowledge;
+mod workspace;
 
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use sp_engine::{Error, Kind, Result, Scope};
+use sp_engine::{Error, FailureKind, Result, SinkScope};
 use sp_formats::printable::printable;
 
-use super::Local;
-use crate::mcp::tools::Tool;
+use super::LocalBackend;
+use crate::mcp::tools::McpTool;
 
 /// The tools.
-pub(super) fn tools() -> Vec<Tool<Local>> {
-    [check::tools(), change::tools(), generate::tools(), bag::tools()].into_iter().flatten().collect()
+pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
+    [check::tools(), install::tools(), generate::tools(), workspace::tools()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Where an agent reads.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Place {
+pub(super) enum ScopeInput {
     /// For the user, in every project.
     #[default]
     Global,
@@ -32,37 +35,42 @@ pub(super) enum Place {
     Project,
 }
 
-impl From<Place> for Scope {
-    fn from(place: Place) -> Self {
+impl From<ScopeInput> for SinkScope {
+    fn from(place: ScopeInput) -> Self {
         match place {
-            Place::Global => Self::Global,
-            Place::Project => Self::Project,
+            ScopeInput::Global => Self::Global,
+            ScopeInput::Project => Self::Project,
         }
     }
 }
 
-impl Local {
+impl LocalBackend {
     /// A path that a client gave, if it lies where this server was told to look: whoever may ask is not for that
     /// reason allowed to see everything that its user may.
-    fn inside(&self, path: &str) -> Result<PathBuf> {
+    fn allowed_path(&self, path: &str) -> Result<PathBuf> {
         let current = &self.settings.context.current_dir;
-        let root = self.settings.shelves.root.iter().map(|root| current.join(root));
+        let root = self.settings.library_filter.root.iter().map(|root| current.join(root));
         let mut places = std::iter::once(current.clone()).chain(root);
         // Whether there is something elsewhere is nobody's business either.
-        let real = self.here(path).canonicalize().ok();
-        let is_below = |real: &PathBuf, place: &Path| place.canonicalize().is_ok_and(|place| real.starts_with(place));
+        let real = self.absolute_path(path).canonicalize().ok();
+        let is_below = |real: &PathBuf, place: &Path| {
+            place.canonicalize().is_ok_and(|place| real.starts_with(place))
+        };
         real.filter(|real| places.any(|place| is_below(real, &place))).ok_or_else(|| {
-            Error::new(Kind::Request, format!("`{}` is not there, or lies outside of what is served", printable(path)))
-                .hint(format!("name something below `{}`", self.settings.context.show(current)))
+            Error::new(
+                FailureKind::Request,
+                format!("`{}` is not there, or lies outside of what is served", printable(path)),
+            )
+            .hint(format!("name something below `{}`", self.settings.context.display_path(current)))
         })
     }
 
     /// A path from the current directory.
-    fn here(&self, path: &str) -> PathBuf {
+    fn absolute_path(&self, path: &str) -> PathBuf {
         self.settings.context.current_dir.join(path)
     }
 
     fn root(&self) -> Option<&Path> {
-        self.settings.shelves.root.as_deref()
+        self.settings.library_filter.root.as_deref()
     }
 }

@@ -1,17 +1,17 @@
 //! Every query, once. Both databases run them.
 
+mod context_packs;
 mod namespaces;
 mod packages;
-mod packs;
 mod publish;
 mod tokens;
 
-use super::sql::{Row, Sql};
-use super::{Bearer, Reader, Result, Scope};
-use sp_formats::registry::Place;
+use super::sql::{SqlConnection, SqlRow};
+use super::{RegistryReader, Result, TokenOwner, TokenScope};
+use sp_formats::registry::RegistryPackageName;
 
 /// A package as the database knows it.
-struct Package {
+struct PackageRow {
     id: i64,
     latest: Option<String>,
     private: bool,
@@ -19,55 +19,71 @@ struct Package {
 }
 
 /// Whether somebody may see everything, and who it is: the first two values of whatever asks what may be seen.
-fn seen(reader: &Reader) -> (bool, &str) {
+fn visibility_params(reader: &RegistryReader) -> (bool, &str) {
     match reader {
-        Reader::Stranger => (false, ""),
-        Reader::User(user) => (false, user),
-        Reader::Admin => (true, ""),
+        RegistryReader::Anonymous => (false, ""),
+        RegistryReader::User(user) => (false, user),
+        RegistryReader::Admin => (true, ""),
     }
 }
 
 /// A package, if somebody may see it. To others it is not there.
-fn package(sql: &mut dyn Sql, place: &Place, reader: &Reader) -> Result<Option<Package>> {
+fn find_package(
+    sql: &mut dyn SqlConnection,
+    place: &RegistryPackageName,
+    reader: &RegistryReader,
+) -> Result<Option<PackageRow>> {
     const FIND: &str = concat!(
         "SELECT id, latest, private, downloads FROM packages WHERE namespace = $3 AND name = $4 AND ",
         may_see!()
     );
-    let (all, user) = seen(reader);
-    let found = sql.first(FIND, &[all.into(), user.into(), place.namespace().into(), place.name().into()])?;
-    let package = |mut row: Row| {
-        Ok(Package { id: row.take()?, latest: row.take()?, private: row.take()?, downloads: row.take()? })
+    let (all, user) = visibility_params(reader);
+    let found =
+        sql.first(FIND, &[all.into(), user.into(), place.namespace().into(), place.name().into()])?;
+    let package = |mut row: SqlRow| {
+        Ok(PackageRow {
+            id: row.take()?,
+            latest: row.take()?,
+            private: row.take()?,
+            downloads: row.take()?,
+        })
     };
     found.map(package).transpose()
 }
 
 /// The members of a namespace; none if it is free.
-fn members_of(sql: &mut dyn Sql, namespace: &str) -> Result<Vec<String>> {
+fn members_of(sql: &mut dyn SqlConnection, namespace: &str) -> Result<Vec<String>> {
     const LIST: &str = "SELECT username FROM members WHERE namespace = $1 ORDER BY username";
     sql.query(LIST, &[namespace.into()])?.into_iter().map(|mut row| row.take()).collect()
 }
 
 /// Whether somebody may change what is in a namespace that has these members.
-fn is_among(members: &[String], who: &Bearer) -> bool {
-    who.scope == Scope::Admin || members.contains(&who.user)
+fn can_manage(members: &[String], who: &TokenOwner) -> bool {
+    who.scope == TokenScope::Admin || members.contains(&who.user)
 }
 
 /// Makes a member of a namespace out of somebody who may be one.
-fn add_member(sql: &mut dyn Sql, namespace: &str, user: &str) -> Result<()> {
-    const ADD: &str = "INSERT INTO members (namespace, username) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+fn add_member(sql: &mut dyn SqlConnection, namespace: &str, user: &str) -> Result<()> {
+    const ADD: &str =
+        "INSERT INTO members (namespace, username) VALUES ($1, $2) ON CONFLICT DO NOTHING";
     sql.execute(ADD, &[namespace.into(), user.into()]).map(drop)
 }
 
 /// Who did something, and when.
 #[derive(Clone, Copy)]
-struct Deed<'a> {
-    who: &'a Bearer,
+struct AuditActor<'a> {
+    who: &'a TokenOwner,
     at: &'a str,
 }
 
 /// Notes in the audit log what was done.
-fn note(sql: &mut dyn Sql, deed: Deed<'_>, action: &str, subject: &str) -> Result<()> {
+fn record_audit(
+    sql: &mut dyn SqlConnection,
+    deed: AuditActor<'_>,
+    action: &str,
+    subject: &str,
+) -> Result<()> {
     const NOTE: &str = "INSERT INTO audit (at, username, action, subject) VALUES ($1, $2, $3, $4)";
-    let Deed { who, at } = deed;
+    let AuditActor { who, at } = deed;
     sql.execute(NOTE, &[at.into(), (&who.user).into(), action.into(), subject.into()]).map(drop)
 }

@@ -2,13 +2,13 @@
 
 use sp_tree::Digest;
 
-use super::super::sql::{Sql, value};
-use super::super::{AuditItem, Bearer, Database, Result, Scope, TokenItem};
-use super::{Deed, note};
+use super::super::sql::{SqlConnection, query_value};
+use super::super::{AuditLogItem, Database, Result, TokenItem, TokenOwner, TokenScope};
+use super::{AuditActor, record_audit};
 
 impl Database {
     /// Whether it answers.
-    pub(crate) fn is_well(&self) -> Result<()> {
+    pub(crate) fn ping(&self) -> Result<()> {
         self.read(|sql| sql.query("SELECT 1", &[]).map(drop))
     }
 
@@ -17,18 +17,29 @@ impl Database {
         self.read(has_tokens)
     }
 
-    pub(crate) fn add_token(&self, bearer: &Bearer, hash: &Digest, who: &Bearer, at: &str) -> Result<i64> {
-        self.change(|sql| {
+    pub(crate) fn add_token(
+        &self,
+        bearer: &TokenOwner,
+        hash: &Digest,
+        who: &TokenOwner,
+        at: &str,
+    ) -> Result<i64> {
+        self.write(|sql| {
             let id = add_token(sql, bearer, hash, at)?;
-            let subject = format!("token {id} for {} ({})", bearer.user, bearer.scope.word());
-            note(sql, Deed { who, at }, "mint", &subject)?;
+            let subject = format!("token {id} for {} ({})", bearer.user, bearer.scope.as_str());
+            record_audit(sql, AuditActor { who, at }, "mint", &subject)?;
             Ok(id)
         })
     }
 
     /// The first token there is; false if there is one already. Of several who start at once one wins.
-    pub(crate) fn add_first_token(&self, bearer: &Bearer, hash: &Digest, at: &str) -> Result<bool> {
-        self.change(|sql| {
+    pub(crate) fn add_first_token(
+        &self,
+        bearer: &TokenOwner,
+        hash: &Digest,
+        at: &str,
+    ) -> Result<bool> {
+        self.write(|sql| {
             let is_first = !has_tokens(sql)?;
             if is_first {
                 add_token(sql, bearer, hash, at)?;
@@ -38,17 +49,20 @@ impl Database {
     }
 
     /// Whose token has this hash, if it was not revoked.
-    pub(crate) fn bearer(&self, hash: &Digest) -> Result<Option<Bearer>> {
+    pub(crate) fn token_owner(&self, hash: &Digest) -> Result<Option<TokenOwner>> {
         const FIND: &str = "SELECT username, scope FROM tokens WHERE hash = $1 AND NOT revoked";
-        let Some(mut row) = self.read(|sql| sql.first(FIND, &[hash.into()]))? else { return Ok(None) };
+        let Some(mut row) = self.read(|sql| sql.first(FIND, &[hash.into()]))? else {
+            return Ok(None);
+        };
         let (user, scope): (String, String) = (row.take()?, row.take()?);
-        Ok(Scope::of(&scope).map(|scope| Bearer { user, scope }))
+        Ok(TokenScope::parse(&scope).map(|scope| TokenOwner { user, scope }))
     }
 
     pub(crate) fn tokens(&self) -> Result<Vec<TokenItem>> {
-        const LIST: &str = "SELECT id, username, scope, created_at, revoked FROM tokens ORDER BY id";
+        const LIST: &str =
+            "SELECT id, username, scope, created_at, revoked FROM tokens ORDER BY id";
         let rows = self.read(|sql| sql.query(LIST, &[]))?;
-        let item = |mut row: super::Row| {
+        let item = |mut row: super::SqlRow| {
             Ok(TokenItem {
                 id: row.take()?,
                 user: row.take()?,
@@ -61,32 +75,48 @@ impl Database {
     }
 
     /// Whether there was such a token.
-    pub(crate) fn revoke_token(&self, id: i64, who: &Bearer, at: &str) -> Result<bool> {
-        self.change(|sql| {
-            let found = sql.execute("UPDATE tokens SET revoked = TRUE WHERE id = $1", &[id.into()])? > 0;
+    pub(crate) fn revoke_token(&self, id: i64, who: &TokenOwner, at: &str) -> Result<bool> {
+        self.write(|sql| {
+            let found =
+                sql.execute("UPDATE tokens SET revoked = TRUE WHERE id = $1", &[id.into()])? > 0;
             if found {
-                note(sql, Deed { who, at }, "revoke", &format!("token {id}"))?;
+                record_audit(sql, AuditActor { who, at }, "revoke", &format!("token {id}"))?;
             }
             Ok(found)
         })
     }
 
     /// What was done last, the latest first.
-    pub(crate) fn audit(&self) -> Result<Vec<AuditItem>> {
-        const LIST: &str = "SELECT at, username, action, subject FROM audit ORDER BY id DESC LIMIT 1000";
+    pub(crate) fn audit_log(&self) -> Result<Vec<AuditLogItem>> {
+        const LIST: &str =
+            "SELECT at, username, action, subject FROM audit ORDER BY id DESC LIMIT 1000";
         let rows = self.read(|sql| sql.query(LIST, &[]))?;
-        let item = |mut row: super::Row| {
-            Ok(AuditItem { at: row.take()?, user: row.take()?, action: row.take()?, subject: row.take()? })
+        let item = |mut row: super::SqlRow| {
+            Ok(AuditLogItem {
+                at: row.take()?,
+                user: row.take()?,
+                action: row.take()?,
+                subject: row.take()?,
+            })
         };
         rows.into_iter().map(item).collect()
     }
 }
 
-fn has_tokens(sql: &mut dyn Sql) -> Result<bool> {
-    value(sql, "SELECT EXISTS (SELECT 1 FROM tokens)", &[])
+fn has_tokens(sql: &mut dyn SqlConnection) -> Result<bool> {
+    query_value(sql, "SELECT EXISTS (SELECT 1 FROM tokens)", &[])
 }
 
-fn add_token(sql: &mut dyn Sql, bearer: &Bearer, hash: &Digest, at: &str) -> Result<i64> {
+fn add_token(
+    sql: &mut dyn SqlConnection,
+    bearer: &TokenOwner,
+    hash: &Digest,
+    at: &str,
+) -> Result<i64> {
     const ADD: &str = "INSERT INTO tokens (username, scope, hash, created_at) VALUES ($1, $2, $3, $4) RETURNING id";
-    value(sql, ADD, &[(&bearer.user).into(), bearer.scope.word().into(), hash.into(), at.into()])
+    query_value(
+        sql,
+        ADD,
+        &[(&bearer.user).into(), bearer.scope.as_str().into(), hash.into(), at.into()],
+    )
 }

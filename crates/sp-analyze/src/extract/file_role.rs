@@ -1,0 +1,153 @@
+//! What a file is for, by its name alone.
+
+use crate::extract::file_extract::{FileExtract, SourceText};
+use crate::extract::{code, manifest, policy};
+
+/// How a file is read, besides what its code says.
+#[derive(Clone, Copy)]
+pub(crate) enum FileRole {
+    /// Prose; its sections are of this kind unless their titles say otherwise.
+    Document(&'static str),
+    /// One decision.
+    Decision,
+    /// What changed, by versions.
+    Changelog,
+    /// Something that machines read as well.
+    Manifest(fn(SourceText<'_>, &mut FileExtract)),
+}
+
+/// Documents that many projects have, in lower case and without their ending.
+const DOCUMENT_NAMES: &[(&str, &str)] = &[
+    ("readme", "fact"),
+    ("architecture", "fact"),
+    ("design", "fact"),
+    ("overview", "fact"),
+    ("development", "fact"),
+    ("developing", "fact"),
+    ("hacking", "fact"),
+    ("building", "fact"),
+    ("install", "fact"),
+    ("testing", "fact"),
+    ("debugging", "fact"),
+    ("troubleshooting", "gotcha"),
+    ("gotchas", "gotcha"),
+    ("known_issues", "gotcha"),
+    ("known-issues", "gotcha"),
+    ("contributing", "convention"),
+    ("conventions", "convention"),
+    ("style", "convention"),
+    ("styleguide", "convention"),
+    ("agents", "convention"),
+    ("agent", "convention"),
+    ("claude", "convention"),
+    ("gemini", "convention"),
+    ("copilot-instructions", "convention"),
+    ("security", "policy"),
+    ("governance", "policy"),
+];
+/// Files without an ending of Markdown that agents read.
+const AGENT_FILES: &[&str] = &[".cursorrules", ".windsurfrules", ".clinerules"];
+/// Folders whose documents are each a decision.
+const DECISION_DIRS: &[&str] = &["adr", "adrs", "decisions", "rfcs"];
+const CHANGELOG_NAMES: &[&str] = &["changelog", "changes", "history", "release-notes", "releases"];
+/// Folders in which other people's work lies, or what a machine made.
+const IGNORED_DIRS: &[&str] = &[
+    ".git",
+    ".hg",
+    ".svn",
+    ".jj",
+    "node_modules",
+    "bower_components",
+    "vendor",
+    "third_party",
+    "third-party",
+    "target",
+    "dist",
+    ".venv",
+    "venv",
+    "__pycache__",
+    ".tox",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".gradle",
+    ".next",
+    ".nuxt",
+    "coverage",
+    ".idea",
+    ".terraform",
+    "site-packages",
+    ".ctxpkg",
+    ".cargo-home",
+];
+/// Folders whose files are there to be broken or to be compared with: they say nothing of the project.
+const FIXTURE_DIRS: &[&str] = &[
+    "fixtures",
+    "testdata",
+    "__snapshots__",
+    "snapshots",
+    "__fixtures__",
+    "corpus",
+    "golden",
+    "seeds",
+];
+
+/// Whether a folder, by its name, holds other people's work or what a machine made.
+pub fn is_ignored_dir(folder: &str) -> bool {
+    IGNORED_DIRS.contains(&folder)
+}
+
+/// Whether a file could say something, and is not another project's.
+pub fn is_extractable(path: &str) -> bool {
+    let mut folders = path.split('/').rev().skip(1);
+    !folders.any(|folder| IGNORED_DIRS.contains(&folder) || FIXTURE_DIRS.contains(&folder))
+        && (role_of(path).is_some()
+            || code::grammar_of(path).is_some()
+            || crate::extract::comment::has_comments(path))
+}
+
+/// The role of a file.
+pub(crate) fn role_of(path: &str) -> Option<FileRole> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    if let Some(read) =
+        manifest::reader_of(folder, name).or_else(|| policy::reader_of(folder, name))
+    {
+        return Some(FileRole::Manifest(read));
+    }
+    if AGENT_FILES.contains(&name) {
+        return Some(FileRole::Document("convention"));
+    }
+    // What is copied into other projects speaks of those.
+    if folder
+        .split('/')
+        .any(|part| matches!(part, "templates" | "template" | "skeleton" | "boilerplate"))
+    {
+        return None;
+    }
+    let lower = name.to_lowercase();
+    let stem =
+        [".md", ".mdx", ".mdc", ".rst"].iter().find_map(|ending| lower.strip_suffix(ending))?;
+    let in_folder =
+        |names: &[&str]| folder.rsplit('/').next().is_some_and(|last| names.contains(&last));
+    if in_folder(DECISION_DIRS) && !matches!(stem, "readme" | "index" | "template") {
+        return Some(FileRole::Decision);
+    }
+    if CHANGELOG_NAMES.contains(&stem) {
+        return Some(FileRole::Changelog);
+    }
+    // Skills and rules for agents are conventions, wherever they lie.
+    if matches!(
+        folder,
+        ".cursor/rules" | ".github/instructions" | ".windsurf/rules" | ".claude/rules"
+    ) {
+        return Some(FileRole::Document("convention"));
+    }
+    let known = DOCUMENT_NAMES
+        .iter()
+        .find(|(document, _)| *document == stem)
+        .map(|(_, kind)| FileRole::Document(kind));
+    let is_below_docs = folder
+        .split('/')
+        .next()
+        .is_some_and(|first| matches!(first, "docs" | "doc" | "documentation"));
+    known.or_else(|| is_below_docs.then_some(FileRole::Document("fact")))
+}

@@ -1,0 +1,90 @@
+//! Whether what was read still stands where it was read.
+//!
+//! A node remembers its lines by a hash: eight digits for the first line, by which the lines are found
+//! again where they moved, and sixteen for all of them. Blanks at the ends of lines do not count.
+
+use sp_tree::Digest;
+
+use crate::extract::file_extract::LineRange;
+
+const FIRST_LINE_HASH_LEN: usize = 8;
+const ALL_LINES_HASH_LEN: usize = 16;
+
+/// How lines stand to what they were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineStatus {
+    /// They are as they were, and where they were.
+    Unchanged,
+    /// They are as they were, and begin at this line now.
+    Moved(usize),
+    /// They are not there any more.
+    Changed,
+}
+
+/// The hash of some lines of a text.
+pub fn hash_line_range(text: &[&str], range: LineRange) -> String {
+    let lines =
+        text.get(range.first.saturating_sub(1)..range.last.min(text.len())).unwrap_or_default();
+    format!(
+        "{}{}",
+        &hash_lines(&lines[..lines.len().min(1)])[..FIRST_LINE_HASH_LEN],
+        &hash_lines(lines)[..ALL_LINES_HASH_LEN]
+    )
+}
+
+fn hash_lines(lines: &[&str]) -> String {
+    let text: String = lines.iter().flat_map(|line| [line.trim_end(), "\n"]).collect();
+    Digest::of(text.as_bytes()).hex()
+}
+
+/// How the lines that had a hash stand in a text now.
+pub fn line_status(text: &[&str], range: LineRange, remembered: &str) -> LineStatus {
+    if hash_line_range(text, range) == remembered {
+        return LineStatus::Unchanged;
+    }
+    let Some((first, all)) = remembered.split_at_checked(FIRST_LINE_HASH_LEN) else {
+        return LineStatus::Changed;
+    };
+    let length = range.last.saturating_sub(range.first) + 1;
+    let candidates = text
+        .windows(length)
+        .enumerate()
+        .filter(|(_, lines)| hash_lines(&lines[..1])[..FIRST_LINE_HASH_LEN] == *first);
+    // A line that stands on every page is not tried for ever.
+    let mut found = candidates
+        .take(MAX_CANDIDATES)
+        .filter(|(_, lines)| hash_lines(lines)[..ALL_LINES_HASH_LEN] == *all);
+    found.next().map_or(LineStatus::Changed, |(at, _)| LineStatus::Moved(at + 1))
+}
+
+/// How many places are tried at which lines may have moved to.
+const MAX_CANDIDATES: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_the_same_moved_or_changed() {
+        let old = ["a", "fn x() {", "    1", "}", "b"];
+        let range = LineRange { first: 2, last: 4 };
+        let remembered = hash_line_range(&old, range);
+        assert_eq!(line_status(&old, range, &remembered), LineStatus::Unchanged);
+        assert_eq!(
+            line_status(&["a", "fn x() {  ", "    1", "}"], range, &remembered),
+            LineStatus::Unchanged
+        );
+        let moved = ["a", "fn x() {", "    2", "}", "fn x() {", "    1", "}"];
+        assert_eq!(line_status(&moved, range, &remembered), LineStatus::Moved(5));
+        assert_eq!(
+            line_status(&["a", "fn x() {", "    3", "}"], range, &remembered),
+            LineStatus::Changed
+        );
+        assert_eq!(line_status(&[], range, &remembered), LineStatus::Changed);
+        assert_eq!(line_status(&old, range, "short"), LineStatus::Changed);
+        assert_eq!(
+            line_status(&old, LineRange { first: 9, last: 2 }, &remembered),
+            LineStatus::Changed
+        );
+    }
+}

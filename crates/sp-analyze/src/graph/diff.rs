@@ -1,0 +1,131 @@
+//! What a merged graph has that the one before it had not.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use super::merge::{Contradiction, nodes_equal_ignoring_ids};
+use crate::interner::FastMap;
+use sp_formats::json::JsonValue;
+use sp_formats::package::{Graph, GraphEdge, GraphNode};
+
+/// What a change of the packages of a graph brought.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GraphDiff {
+    /// Nodes that are new.
+    pub added: Vec<String>,
+    /// Nodes of which something else is said: another content, other members, or another activation.
+    pub updated: Vec<String>,
+    /// Nodes that are there no more, by the ids that they had.
+    pub removed: Vec<String>,
+    /// Nodes that another supersedes now: the old id, and the new one.
+    pub superseded: Vec<(String, String)>,
+    /// Nodes that contradict each other now.
+    pub contradictions: Vec<Contradiction>,
+}
+
+impl GraphDiff {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What makes a node the same in two graphs, whatever id it has there: id, type and content as it was said.
+type DiffNodeKey<'n> = (Cow<'n, str>, &'n str, &'n str);
+
+/// A graph by what its nodes say.
+struct DiffGraphIndex<'n, 'j> {
+    by_key: FastMap<DiffNodeKey<'n>, &'n GraphNode<'j>>,
+    by_id: FastMap<&'n str, &'n GraphNode<'j>>,
+    graph: &'n Graph<'j>,
+}
+
+fn node_key<'n>(node: &'n GraphNode<'_>) -> DiffNodeKey<'n> {
+    let of = node.value.get("variant_of").and_then(JsonValue::text);
+    (of.unwrap_or(Cow::Borrowed(&*node.id)), &node.kind, &node.content)
+}
+
+impl<'n, 'j> DiffGraphIndex<'n, 'j> {
+    fn of(graph: &'n Graph<'j>) -> Self {
+        let by_key = graph.nodes.iter().map(|node| (node_key(node), node)).collect();
+        Self { by_key, by_id: graph.nodes.iter().map(|node| (&*node.id, node)).collect(), graph }
+    }
+
+    /// The edges of a type between two nodes that are there.
+    fn edges_of_kind(
+        &self,
+        kind: &str,
+    ) -> impl Iterator<Item = (&'n GraphEdge<'j>, &'n GraphNode<'j>, &'n GraphNode<'j>)> {
+        let edges =
+            self.graph.edges.iter().filter(move |edge| edge.kind == kind && edge.from != edge.to);
+        edges.filter_map(|edge| {
+            Some((edge, *self.by_id.get(&*edge.from)?, *self.by_id.get(&*edge.to)?))
+        })
+    }
+
+    /// Which node takes the place of which: the old one, and the new one.
+    fn supersessions(&self) -> Vec<(&'n GraphNode<'j>, &'n GraphNode<'j>)> {
+        let by_edge = self.edges_of_kind("supersedes").map(|(_, new, old)| (old, new));
+        let mut all: Vec<_> = by_edge.collect();
+        for node in &self.graph.nodes {
+            let Some(value) = node.value.get("supersedes") else { continue };
+            let ids = value.text().into_iter().chain(value.items().filter_map(JsonValue::text));
+            all.extend(
+                ids.filter_map(|id| self.by_id.get(&*id))
+                    .filter(|old| old.id != node.id)
+                    .map(|old| (*old, node)),
+            );
+        }
+        all
+    }
+}
+
+/// Holds a merged graph against the one before it.
+pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
+    let (old, new) = (DiffGraphIndex::of(before), DiffGraphIndex::of(after));
+    let mut brought = GraphDiff::default();
+    let gone = before.nodes.iter().filter(|node| !new.by_key.contains_key(&node_key(node)));
+    let mut gone: BTreeSet<&str> = gone.map(|node| &*node.id).collect();
+    for node in &after.nodes {
+        let id = || node.id.clone().into_owned();
+        match old.by_key.get(&node_key(node)) {
+            // What it says took the place of what it said.
+            None if gone.remove(&*node.id) => brought.updated.push(id()),
+            None => brought.added.push(id()),
+            Some(known) if !nodes_equal_ignoring_ids(known.value, node.value) => {
+                brought.updated.push(id())
+            }
+            Some(_) => {}
+        }
+    }
+    brought.removed.extend(gone.into_iter().map(Into::into));
+    let pair = |(one, other): (&'_ GraphNode<'_>, &'_ GraphNode<'_>)| {
+        [node_key(one), node_key(other)].map(owned_key)
+    };
+    let before: BTreeSet<_> = old.supersessions().into_iter().map(pair).collect();
+    let fresh = new.supersessions().into_iter().filter(|both| !before.contains(&pair(*both)));
+    let ids: BTreeSet<(String, String)> = fresh
+        .map(|(old, new)| (old.id.clone().into_owned(), new.id.clone().into_owned()))
+        .collect();
+    brought.superseded.extend(ids);
+    let before: BTreeSet<_> =
+        old.edges_of_kind("contradicts").map(|(_, one, other)| pair((one, other))).collect();
+    for (edge, from, to) in new.edges_of_kind("contradicts") {
+        // Which of two keeps the id may change, and they are the same two.
+        if !before.contains(&pair((from, to))) && !before.contains(&pair((to, from))) {
+            brought.contradictions.push(Contradiction {
+                from: from.id.clone().into_owned(),
+                from_content: from.content.clone().into_owned(),
+                to: to.id.clone().into_owned(),
+                to_content: to.content.clone().into_owned(),
+                same_id: edge.value.get("derived").and_then(JsonValue::as_bool) == Some(true),
+            });
+        }
+    }
+    brought
+}
+
+/// What a node says, apart from the graph that it is of.
+fn owned_key((id, kind, content): DiffNodeKey<'_>) -> [String; 3] {
+    [id.into_owned(), kind.to_owned(), content.to_owned()]
+}

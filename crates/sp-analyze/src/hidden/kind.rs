@@ -1,0 +1,116 @@
+//! Which characters show nothing of themselves, by what they are abused for.
+
+/// What hidden characters are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HiddenKind {
+    /// Tag characters: invisible twins of ASCII.
+    Tag,
+    /// Variation selectors: 256 invisible characters, one for each byte.
+    VariationSelector,
+    /// Bidi controls: they change the order in which a line is shown.
+    Bidi,
+    /// Zero-width characters: joiners, spaces without width, soft hyphens.
+    ZeroWidth,
+    /// Letters and signs that are blank: Hangul fillers and the empty braille pattern.
+    Blank,
+    /// Control characters, among them the escape that terminals obey.
+    Control,
+    /// Separators, annotations and other invisible marks of layout.
+    Format,
+}
+
+impl HiddenKind {
+    /// What several of them are called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tag => "tag characters",
+            Self::VariationSelector => "variation selectors",
+            Self::Bidi => "bidi controls",
+            Self::ZeroWidth => "zero-width characters",
+            Self::Blank => "blank characters",
+            Self::Control => "control characters",
+            Self::Format => "format characters",
+        }
+    }
+}
+
+/// Of which sort a character is, if it shows nothing of itself.
+pub(super) fn kind_of(c: char) -> Option<HiddenKind> {
+    Some(match c {
+        '\t' | '\n' | '\r' => return None,
+        c if c.is_control() => HiddenKind::Control,
+        '\u{E0000}'..='\u{E007F}' => HiddenKind::Tag,
+        '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => HiddenKind::VariationSelector,
+        '\u{061C}'
+        | '\u{200E}'
+        | '\u{200F}'
+        | '\u{202A}'..='\u{202E}'
+        | '\u{2066}'..='\u{2069}' => HiddenKind::Bidi,
+        // Soft hyphen, grapheme joiner, Mongolian selectors and vowel separator, zero-width space
+        // and joiners, word joiner and invisible operators, byte-order mark.
+        '\u{00AD}'
+        | '\u{034F}'
+        | '\u{180B}'..='\u{180F}'
+        | '\u{200B}'..='\u{200D}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{FEFF}' => HiddenKind::ZeroWidth,
+        '\u{115F}' | '\u{1160}' | '\u{3164}' | '\u{FFA0}' | '\u{2800}' => HiddenKind::Blank,
+        // Khmer inherent vowels, line and paragraph separators, deprecated and unassigned marks,
+        // interlinear annotation, marks of shorthand and music, the rest of the plane of tags.
+        '\u{17B4}'
+        | '\u{17B5}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{2065}'
+        | '\u{206A}'..='\u{206F}'
+        | '\u{FFF0}'..='\u{FFFB}'
+        | '\u{1BCA0}'..='\u{1BCA3}'
+        | '\u{1D173}'..='\u{1D17A}'
+        | '\u{E0080}'..='\u{E00FF}'
+        | '\u{E01F0}'..='\u{E0FFF}' => HiddenKind::Format,
+        _ => return None,
+    })
+}
+
+/// Whether a character of [`sort_of`] may begin with this byte. None of these stands inside a character.
+pub(super) fn may_start_hidden(byte: u8) -> bool {
+    const LEADS: [bool; 256] = lead_byte_table();
+    LEADS[byte as usize]
+}
+
+const fn lead_byte_table() -> [bool; 256] {
+    let mut leads = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        leads[byte] = !matches!(byte as u8, b'\t' | b'\n' | b'\r');
+        byte += 1;
+    }
+    let others = [0x7F, 0xC2, 0xCD, 0xD8, 0xE1, 0xE2, 0xE3, 0xEF, 0xF0, 0xF3];
+    let mut at = 0;
+    while at < others.len() {
+        leads[others[at]] = true;
+        at += 1;
+    }
+    leads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn se_09_no_hidden_character_begins_with_a_byte_that_is_passed_over() {
+        for c in '\0'..=char::MAX {
+            let lead = c.to_string().as_bytes()[0];
+            assert!(kind_of(c).is_none() || may_start_hidden(lead), "{}", c.escape_unicode());
+        }
+    }
+
+    #[test]
+    fn se_09_what_is_shown_escaped_is_of_some_sort() {
+        let escaped = |c: &char| sp_formats::printable::is_hidden(*c) && !"\t\n\r".contains(*c);
+        for c in ('\0'..=char::MAX).filter(escaped) {
+            assert!(kind_of(c).is_some(), "{}", c.escape_unicode());
+        }
+    }
+}

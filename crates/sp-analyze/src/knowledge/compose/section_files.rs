@@ -1,0 +1,351 @@
+//! `skills.md`, `prompts.md` and `tasks.md`: what sections of sources teach, ask and tell to do.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::Brief;
+use super::budget::max_fitting;
+use super::pool::{ClaimPool, MAX_SCORE_RATIO, SourceClaim};
+use crate::knowledge::classify::{
+    SentenceRole, TOO_SHORT, is_imperative, is_near_duplicate, rejection_reason, shows_success,
+    standalone_percent, word_set,
+};
+use crate::knowledge::document::{KnowledgeBlockKind, KnowledgeSection};
+use crate::knowledge::sentence::{escape_markdown, to_plain_text};
+
+/// How many there are at the most.
+const MAX_SKILLS: usize = 10;
+const MAX_PROMPTS: usize = 8;
+const MAX_TASKS: usize = 10;
+/// Of one source.
+const MAX_PER_SOURCE: usize = 3;
+/// How many bullets a skill and a task have.
+const MAX_PATTERN_LINES: usize = 5;
+const MAX_STEPS: usize = 8;
+/// Headings that say nothing without the title above them.
+#[rustfmt::skip]
+const GENERIC_HEADINGS: &[&str] = &[
+    "introduction", "overview", "usage", "example", "examples", "notes", "summary", "background", "details", "steps",
+    "setup", "conclusion", "tips", "how to", "why", "basics", "tl;dr", "takeaways", "key points", "checklist", "todo",
+    "to do", "next steps", "what to do", "do", "rules", "the fix", "solution", "problem", "what", "how",
+    "in practice", "fact", "decision", "gotcha", "convention", "pattern", "insight",
+];
+/// In which order things are done, by the words of a heading.
+#[rustfmt::skip]
+const PHASES: &[(usize, &[&str])] = &[
+    (0, &["install", "setup", "set up", "prerequisite", "getting started", "create", "init", "scaffold", "prepare"]),
+    (1, &["config", "connect", "schema", "model", "design"]),
+    (3, &["test", "verify", "debug", "measure", "profile", "check", "validate"]),
+    (4, &["deploy", "release", "roll", "monitor", "production", "publish", "migrate", "operate", "backup"]),
+];
+
+/// The three files; none where there is nothing to say.
+#[derive(Default)]
+pub(super) struct SectionFiles {
+    pub skills: Option<String>,
+    pub prompts: Option<String>,
+    pub tasks: Option<String>,
+}
+
+impl SectionFiles {
+    pub(super) fn new(brief: &Brief, pool: &mut ClaimPool, sources: usize, budget: usize) -> Self {
+        let claims = claims_by_section(pool, sources);
+        let skills = collect_skills(pool, &claims);
+        let tasks = collect_tasks(pool, &claims);
+        let prompts = render_prompts(brief, pool, sources, &skills);
+        let of_skills: Vec<String> = skills.iter().map(|skill| skill.to_markdown(pool)).collect();
+        Self {
+            skills: render_file("Skills", &of_skills, budget),
+            prompts: render_file("Prompts", &prompts, budget),
+            tasks: render_file("Tasks", &render_tasks(&tasks, pool), budget),
+        }
+    }
+}
+
+/// The sentences of each section of each source that has any, in their order.
+type ClaimsBySection<'p> = BTreeMap<(usize, usize), Vec<&'p SourceClaim>>;
+
+fn claims_by_section(pool: &ClaimPool, sources: usize) -> ClaimsBySection<'_> {
+    let mut sections = ClaimsBySection::new();
+    for claim in pool.claims.iter().filter(|claim| claim.source < sources) {
+        sections.entry((claim.source, claim.position.0)).or_default().push(claim);
+    }
+    sections.values_mut().for_each(|claims| claims.sort_by_key(|claim| claim.position));
+    sections
+}
+
+/// A file of sections, as many as fit; none without any.
+fn render_file(title: &str, sections: &[String], budget: usize) -> Option<String> {
+    let text = |count: usize| format!("# {title}\n\n{}", sections[..count].join("\n"));
+    let count = max_fitting(sections.len(), budget, text).filter(|count| *count > 0)?;
+    Some(text(count))
+}
+
+/// A technique: a heading of a source, and what stands below it.
+struct SkillSection {
+    source: usize,
+    title: String,
+    context: String,
+    pattern: Vec<String>,
+    score: u64,
+    section_index: usize,
+}
+
+impl SkillSection {
+    fn to_markdown(&self, pool: &ClaimPool) -> String {
+        let id = &pool.sources[self.source].id;
+        let pattern: String =
+            self.pattern.iter().map(|line| format!("- {line} [^{id}]\n")).collect();
+        format!(
+            "## {}\n\nContext: {} [^{id}]\n\nPattern:\n\n{pattern}\nSources: [^{id}]\n",
+            self.title, self.context
+        )
+    }
+}
+
+fn collect_skills(pool: &ClaimPool, claims: &ClaimsBySection<'_>) -> Vec<SkillSection> {
+    let mut found: Vec<SkillSection> =
+        claims.iter().filter_map(|(place, here)| skill_from_section(pool, *place, here)).collect();
+    found.sort_by(|a, b| {
+        b.score
+            .cmp(&a.score)
+            .then(a.source.cmp(&b.source))
+            .then(a.section_index.cmp(&b.section_index))
+    });
+    let best = found.first().map_or(0, |skill| skill.score);
+    let mut chosen: Vec<(SkillSection, HashSet<u64>)> = Vec::new();
+    for skill in found.into_iter().filter(|skill| skill.score * MAX_SCORE_RATIO >= best) {
+        let words =
+            word_set(&format!("{} {} {}", skill.title, skill.context, skill.pattern.join(" ")));
+        let is_known = chosen
+            .iter()
+            .any(|(known, seen)| known.title == skill.title || is_near_duplicate(seen, &words));
+        let of_source = chosen.iter().filter(|(known, _)| known.source == skill.source).count();
+        if !is_known && of_source < MAX_PER_SOURCE && chosen.len() < MAX_SKILLS {
+            chosen.push((skill, words));
+        }
+    }
+    chosen.into_iter().map(|(skill, _)| skill).collect()
+}
+
+/// What a section teaches: when it helps, and at least two things that are done.
+fn skill_from_section(
+    pool: &ClaimPool,
+    (source, place): (usize, usize),
+    here: &[&SourceClaim],
+) -> Option<SkillSection> {
+    let document = &pool.sources[source].document;
+    let section = &document.sections[place];
+    let sort = |claim: &SourceClaim| section.blocks[claim.position.1].sort;
+    let is_text = |claim: &SourceClaim| {
+        matches!(sort(claim), KnowledgeBlockKind::Text | KnowledgeBlockKind::Highlight)
+    };
+    let texts = || here.iter().filter(|claim| is_text(claim));
+    let is_clear = |claim: &&&SourceClaim| {
+        claim.role == SentenceRole::Fact && standalone_percent(&claim.text) == 100
+    };
+    let context = texts()
+        .find(is_clear)
+        .or_else(|| texts().find(|claim| claim.role == SentenceRole::Fact))
+        .or_else(|| texts().next())?;
+    let is_step = |claim: &SourceClaim| {
+        claim.role != SentenceRole::Fact
+            || matches!(
+                sort(claim),
+                KnowledgeBlockKind::Item | KnowledgeBlockKind::Step | KnowledgeBlockKind::Tip
+            )
+    };
+    let mut seen = HashSet::new();
+    let pattern: Vec<&&SourceClaim> = here
+        .iter()
+        .filter(|claim| {
+            claim.text != context.text
+                && is_step(claim)
+                && sort(claim) != KnowledgeBlockKind::Todo
+                && seen.insert(claim.text.as_str())
+        })
+        .take(MAX_PATTERN_LINES)
+        .collect();
+    if pattern.len() < 2 {
+        return None;
+    }
+    let best: u64 = pattern.iter().map(|claim| claim.score).sum::<u64>() / pattern.len() as u64;
+    let all: Vec<&str> =
+        pattern.iter().chain([&context]).map(|claim| claim.text.as_str()).collect();
+    let near =
+        pool.relevance.score(&to_plain_text(&format!("{} {}", section.title, all.join(" "))));
+    Some(SkillSection {
+        source,
+        title: section_title(&document.title, section),
+        context: context.text.clone(),
+        pattern: pattern.iter().map(|claim| claim.text.clone()).collect(),
+        score: best * near,
+        section_index: place,
+    })
+}
+
+/// The heading of a section; with the title of the document where it says nothing alone.
+fn section_title(document: &str, section: &KnowledgeSection) -> String {
+    let heading = section.title.trim_end_matches([':', '.']);
+    let bare = to_plain_text(heading).to_lowercase();
+    let bare = bare.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ' ');
+    let document = escape_markdown(document);
+    match () {
+        () if bare.is_empty() || to_plain_text(heading) == to_plain_text(&document) => document,
+        () if GENERIC_HEADINGS.contains(&bare) => format!("{document}: {heading}"),
+        () => strip_number(heading).to_owned(),
+    }
+}
+
+/// A heading without the number before it.
+fn strip_number(heading: &str) -> &str {
+    let rest = heading.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = if rest.len() < heading.len() {
+        rest.trim_start_matches(['\\', '.', ')', ':', ' '])
+    } else {
+        heading
+    };
+    if rest.is_empty() { heading } else { rest }
+}
+
+/// A thing to do: steps that a source numbers, or what somebody noted for later.
+struct TaskSection {
+    source: usize,
+    title: String,
+    steps: Vec<String>,
+    acceptance: Option<String>,
+    phase: usize,
+    score: u64,
+    section_index: usize,
+}
+
+fn collect_tasks(pool: &ClaimPool, claims: &ClaimsBySection<'_>) -> Vec<TaskSection> {
+    let mut found: Vec<TaskSection> = Vec::new();
+    for (place, here) in claims {
+        let of_source = found.iter().rev().take_while(|known| known.source == place.0).count();
+        if of_source < MAX_PER_SOURCE {
+            found.extend(task_from_section(pool, *place, here));
+        }
+    }
+    found.sort_by(|a, b| {
+        b.score
+            .cmp(&a.score)
+            .then(a.source.cmp(&b.source))
+            .then(a.section_index.cmp(&b.section_index))
+    });
+    found.truncate(MAX_TASKS);
+    found.sort_by_key(|task| task.phase);
+    found
+}
+
+fn task_from_section(
+    pool: &ClaimPool,
+    (source, place): (usize, usize),
+    here: &[&SourceClaim],
+) -> Option<TaskSection> {
+    let document = &pool.sources[source].document;
+    let section = &document.sections[place];
+    let is_step = |sort: KnowledgeBlockKind| {
+        matches!(sort, KnowledgeBlockKind::Step | KnowledgeBlockKind::Todo)
+    };
+    let blocks = section.blocks.iter().filter(|block| is_step(block.sort));
+    // What follows the first sentence of a step explains it.
+    let sentences =
+        blocks.filter_map(|block| block.sentences.first().map(|first| (block.sort, first)));
+    // A step may be short: the heading says what it is about.
+    let is_fine = |text: &str| !matches!(rejection_reason(text), Some(why) if why != TOO_SHORT);
+    let steps: Vec<(KnowledgeBlockKind, &String)> =
+        sentences.filter(|(_, text)| is_fine(text)).take(MAX_STEPS).collect();
+    // Numbers stand before things that are counted, too: then they are nothing to do.
+    let commanding = steps
+        .iter()
+        .filter(|(sort, text)| *sort == KnowledgeBlockKind::Todo || is_imperative(text))
+        .count();
+    if steps.len() < 2 || commanding * 2 < steps.len() {
+        return None;
+    }
+    let steps: Vec<String> = steps.into_iter().map(|(_, text)| text.clone()).collect();
+    let all = section
+        .blocks
+        .iter()
+        .filter(|block| !is_step(block.sort))
+        .flat_map(|block| &block.sentences);
+    let acceptance = all
+        .filter(|text| rejection_reason(text).is_none())
+        .find(|text| shows_success(text))
+        .cloned();
+    let title = section_title(&document.title, section);
+    let score = here.iter().map(|claim| claim.score).max()? + pool.relevance.score(&title);
+    let lower = title.to_lowercase();
+    let phase = PHASES
+        .iter()
+        .find(|(_, words)| words.iter().any(|word| lower.contains(word)))
+        .map_or(2, |(phase, _)| *phase);
+    Some(TaskSection { source, title, steps, acceptance, phase, score, section_index: place })
+}
+
+fn render_tasks(tasks: &[TaskSection], pool: &ClaimPool) -> Vec<String> {
+    let one = |(number, task): (usize, &TaskSection)| {
+        let id = &pool.sources[task.source].id;
+        let steps: String = task.steps.iter().map(|step| format!("- {step} [^{id}]\n")).collect();
+        let acceptance =
+            task.acceptance.as_deref().unwrap_or("Every step above is done as the source says.");
+        format!("## {number}. {}\n\n{steps}- Acceptance: {acceptance} [^{id}]\n", task.title)
+    };
+    (1..).zip(tasks).map(one).collect()
+}
+
+/// Prompts to be pasted: what the user asked for, and one for each technique.
+fn render_prompts(
+    brief: &Brief,
+    pool: &ClaimPool,
+    sources: usize,
+    skills: &[SkillSection],
+) -> Vec<String> {
+    let mut prompts = Vec::new();
+    if let Some(prompt) = brief.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty()) {
+        let cited: Vec<String> = pool.sources[..sources]
+            .iter()
+            .take(3)
+            .map(|source| format!("[^{}]", source.id))
+            .collect();
+        let text = format!(
+            "{}\n\nFollow AGENTS.md and its footnotes. Name the source behind every choice.",
+            prompt.trim()
+        );
+        if !cited.is_empty() {
+            prompts.push(render_prompt("What was asked for", &text, &cited.join(", ")));
+        }
+    }
+    for skill in skills.iter().take(MAX_PROMPTS - prompts.len()) {
+        let id = &pool.sources[skill.source].id;
+        let pattern: String = skill
+            .pattern
+            .iter()
+            .map(|line| format!("- {} [^{id}]\n", unescape_outside_code(line)))
+            .collect();
+        let text = format!(
+            "Project: {}. {}\n\nApply this to the project: {}\n{pattern}\nFollow AGENTS.md. Name the source behind every choice.",
+            brief.name,
+            brief.description.trim(),
+            unescape_outside_code(&skill.title),
+        );
+        prompts.push(render_prompt(&format!("Apply: {}", skill.title), &text, &format!("[^{id}]")));
+    }
+    prompts
+}
+
+/// A prompt in a block of text that nothing in it can end.
+fn render_prompt(title: &str, text: &str, sources: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("## {title}\n\n{fence}text\n{text}\n{fence}\n\nSources: {sources}\n")
+}
+
+/// A sentence as it is shown where Markdown means nothing: without the marks of escaping, with those of code.
+fn unescape_outside_code(sentence: &str) -> String {
+    let pieces: Vec<&str> = sentence.split('`').collect();
+    let piece = |(at, piece): (usize, &&str)| {
+        if at % 2 == 0 { to_plain_text(piece) } else { format!("`{piece}`") }
+    };
+    pieces.iter().enumerate().map(piece).collect()
+}

@@ -1,0 +1,373 @@
+//! The forms in which people keep things. Each file is read for itself, so that files can be read side by side.
+
+mod bookmarks;
+mod captures;
+mod llms_txt;
+mod note;
+mod package;
+
+use crate::secrets::has_secret;
+use sp_formats::yaml;
+use sp_tree::Limits;
+
+use crate::knowledge::classify::is_prompt_injection;
+use crate::knowledge::date;
+use crate::knowledge::document::{
+    KnowledgeBlock, KnowledgeBlockKind, KnowledgeDocument, KnowledgeSection, has_site_suffix,
+};
+use crate::knowledge::markdown::{self, MarkdownContent};
+use crate::knowledge::meta::{DocumentMeta, to_single_line};
+use crate::knowledge::sentence::{split_sentences, to_plain_text};
+use crate::knowledge::url::{guess_kind, normalize_url, page_url};
+
+/// Of a note, a page or a capture so many bytes are read.
+const MAX_DOCUMENT_BYTES: u64 = 8 * 1024 * 1024;
+/// Of a file of captures or bookmarks, or a package, so many.
+const MAX_COLLECTION_BYTES: u64 = 128 * 1024 * 1024;
+/// So many documents of a file that cannot be used are told one by one.
+const MAX_REPORTED: usize = 50;
+/// What holds for all files of a folder.
+pub const FOLDER_DEFAULTS_FILE: &str = "kb.yaml";
+
+/// A file that may hold documents.
+#[derive(Debug, Clone, Copy)]
+pub struct KnowledgeFile<'a> {
+    /// Its path in the knowledge base, with `/`.
+    pub path: &'a str,
+    /// What is in it.
+    pub bytes: &'a [u8],
+    /// What is in the file beside it that tells of it.
+    pub sidecar: Option<&'a [u8]>,
+    /// What holds for the folder that it lies in.
+    pub defaults: &'a FolderDefaults,
+}
+
+/// What a file holds.
+#[derive(Debug, Default)]
+pub struct ParsedDocuments {
+    /// The documents.
+    pub documents: Vec<KnowledgeDocument>,
+    /// What is none, and why.
+    pub skipped: Vec<SkippedInput>,
+}
+
+/// Something that was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SkippedInput {
+    /// The file.
+    pub path: String,
+    /// The line, where it is one of many in the file.
+    pub line: Option<usize>,
+    /// Why.
+    pub reason: String,
+}
+
+/// What holds for all files of a folder: from `kb.yaml`, or from flags.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FolderDefaults {
+    /// How many bytes of a path lead to the folder whose address is given.
+    base_path_len: usize,
+    base_url: Option<String>,
+    meta: DocumentMeta,
+}
+
+impl FolderDefaults {
+    /// Everything that it holds, in a fixed order: for a digest that changes when any of it does.
+    pub fn values(&self) -> serde_json::Value {
+        serde_json::json!([self.base_path_len, self.base_url, self.meta.values()])
+    }
+
+    /// What holds for a whole knowledge base.
+    pub fn new(base_url: Option<String>, captured_at: Option<String>) -> Self {
+        Self {
+            base_path_len: 0,
+            base_url,
+            meta: DocumentMeta { captured: captured_at, ..DocumentMeta::default() },
+        }
+    }
+
+    /// What holds for a folder below this one, by the text of its `kb.yaml`.
+    pub fn for_subfolder(&self, path: &str, text: &str) -> Result<Self, String> {
+        let node = yaml::parse(text, &Limits::default()).map_err(|error| error.message)?;
+        let value = node.to_json();
+        let own = DocumentMeta::from_json(&value);
+        if let Some((key, found)) = &own.bad_date {
+            return Err(format!("`{key}` is no date: `{found}`"));
+        }
+        let base = value.get("base_url").and_then(|base| base.as_str()).map(str::to_owned);
+        if base.as_deref().is_some_and(|base| normalize_url(base).is_none()) {
+            return Err("`base_url` is no address of the web".into());
+        }
+        let from = if base.is_some() { path.len() } else { self.base_path_len };
+        let base_url = base.or_else(|| self.base_url.clone());
+        Ok(Self {
+            base_path_len: from,
+            base_url,
+            meta: DocumentMeta { url: None, title: None, ..own }.or(&self.meta),
+        })
+    }
+
+    /// The address of a file in it.
+    fn file_url(&self, path: &str) -> Option<String> {
+        page_url(self.base_url.as_deref()?, path.get(self.base_path_len..)?.trim_start_matches('/'))
+    }
+}
+
+/// The forms, by the names of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KnowledgeFormat {
+    Note,
+    Skill,
+    WebPage,
+    Captures,
+    LlmsTxt,
+    Package,
+}
+
+fn detect_format(path: &str) -> Option<KnowledgeFormat> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase())?;
+    match ending.as_str() {
+        _ if name == "SKILL.md" => Some(KnowledgeFormat::Skill),
+        "md" | "markdown" | "mdx" => Some(KnowledgeFormat::Note),
+        "html" | "htm" | "xhtml" => Some(KnowledgeFormat::WebPage),
+        "jsonl" | "ndjson" => Some(KnowledgeFormat::Captures),
+        "txt" if name.eq_ignore_ascii_case("llms.txt") => Some(KnowledgeFormat::LlmsTxt),
+        "ctxpkg" | "lctxpkg" => Some(KnowledgeFormat::Package),
+        _ => None,
+    }
+}
+
+/// How many bytes of a file are read at the most; none if its name says that it holds no document.
+pub fn max_file_bytes(path: &str) -> Option<u64> {
+    Some(match detect_format(path)? {
+        KnowledgeFormat::Note | KnowledgeFormat::Skill | KnowledgeFormat::LlmsTxt => {
+            MAX_DOCUMENT_BYTES
+        }
+        // Bookmarks are pages by their names.
+        KnowledgeFormat::WebPage | KnowledgeFormat::Captures | KnowledgeFormat::Package => {
+            MAX_COLLECTION_BYTES
+        }
+    })
+}
+
+/// The names that the file beside another may have, the first that is there counts.
+pub fn sidecar_paths(path: &str) -> Vec<String> {
+    let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
+    let can_have = matches!(
+        detect_format(path),
+        Some(
+            KnowledgeFormat::Note
+                | KnowledgeFormat::WebPage
+                | KnowledgeFormat::LlmsTxt
+                | KnowledgeFormat::Skill
+        )
+    );
+    let names = [
+        format!("{path}.json"),
+        format!("{path}.yaml"),
+        format!("{stem}.meta.json"),
+        format!("{stem}.json"),
+        format!("{stem}.yaml"),
+        format!("{stem}.yml"),
+    ];
+    if can_have { names.into() } else { Vec::new() }
+}
+
+/// Reads a file.
+pub fn parse_file(file: KnowledgeFile<'_>) -> ParsedDocuments {
+    let mut read = ParsedDocuments::default();
+    let Some(form) = detect_format(file.path) else { return read };
+    let mut give = DocumentCollector { file, parsed: &mut read, skipped_count: 0 };
+    if form == KnowledgeFormat::Package {
+        package::read(&mut give);
+    } else if let Some(text) = give.text() {
+        match form {
+            KnowledgeFormat::Note | KnowledgeFormat::Skill => {
+                note::read(text, form == KnowledgeFormat::Skill, &mut give)
+            }
+            KnowledgeFormat::WebPage if bookmarks::is_bookmark_file(text) => {
+                bookmarks::read(text, &mut give)
+            }
+            KnowledgeFormat::WebPage => note::read_page(text, &mut give),
+            KnowledgeFormat::Captures => captures::read(text, &mut give),
+            KnowledgeFormat::LlmsTxt => llms_txt::read(text, &mut give),
+            KnowledgeFormat::Package => {}
+        }
+    }
+    give.finish();
+    read
+}
+
+/// What a form gives: documents, and what it had to leave out.
+struct DocumentCollector<'a> {
+    file: KnowledgeFile<'a>,
+    parsed: &'a mut ParsedDocuments,
+    /// How many were left out.
+    skipped_count: usize,
+}
+
+impl<'a> DocumentCollector<'a> {
+    fn skip(&mut self, line: Option<usize>, why: impl Into<String>) {
+        self.skipped_count += 1;
+        if self.skipped_count <= MAX_REPORTED {
+            self.parsed.skipped.push(SkippedInput {
+                path: self.file.path.into(),
+                line,
+                reason: why.into(),
+            });
+        }
+    }
+
+    /// Tells how many more were left out than were told one by one.
+    fn finish(self) {
+        if self.skipped_count > MAX_REPORTED {
+            let why = format!(
+                "{} more of its documents cannot be used",
+                self.skipped_count - MAX_REPORTED
+            );
+            self.parsed.skipped.push(SkippedInput {
+                path: self.file.path.into(),
+                line: None,
+                reason: why,
+            });
+        }
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        let bytes = self.file.bytes;
+        let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+        if text.is_none() {
+            self.skip(None, "it is no text in UTF-8");
+        }
+        text.map(|text| text.trim_start_matches('\u{feff}'))
+    }
+
+    /// What the file beside this one tells of it.
+    fn sidecar_meta(&mut self) -> Option<DocumentMeta> {
+        let Some(bytes) = self.file.sidecar else { return Some(DocumentMeta::default()) };
+        let text = std::str::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned());
+        let node = text
+            .and_then(|text| yaml::parse(text, &Limits::default()).map_err(|error| error.message));
+        match node {
+            Ok(node) => Some(DocumentMeta::from_json(&node.to_json())),
+            Err(why) => {
+                self.skip(None, format!("what tells of it cannot be read: {why}"));
+                None
+            }
+        }
+    }
+
+    /// Takes a document, if it can be one.
+    fn push_document(&mut self, line: Option<usize>, meta: DocumentMeta, text: MarkdownContent) {
+        match self.build_document(meta.or(&self.file.defaults.meta), text) {
+            Ok(document) => self.parsed.documents.push(document),
+            Err(why) => self.skip(line, why),
+        }
+    }
+
+    fn build_document(
+        &self,
+        meta: DocumentMeta,
+        text: MarkdownContent,
+    ) -> Result<KnowledgeDocument, String> {
+        if let Some((key, found)) = &meta.bad_date {
+            return Err(format!("`{key}` is no date: `{found}`"));
+        }
+        let path = self.file.path;
+        let url = match meta.url.as_deref() {
+            Some(given) => normalize_url(given).ok_or_else(|| {
+                format!("it has no address of the web: `{}`", to_single_line(given, 80))
+            })?,
+            None => self.file.defaults.file_url(path).ok_or("it has no `url`")?,
+        };
+        if has_secret(&url) {
+            return Err("its address has something that looks like a secret".into());
+        }
+        let captured_at = meta
+            .captured
+            .or_else(|| date::date_from_file_name(path))
+            .ok_or("it has no date when it was captured")?;
+        let stem = path.rsplit('/').next().unwrap_or(path);
+        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+        let given = meta
+            .title
+            .filter(|given| !text.title.as_ref().is_some_and(|own| has_site_suffix(given, own)));
+        let title = [given, text.title.clone(), Some(to_single_line(stem, 300))];
+        let title = title
+            .into_iter()
+            .flatten()
+            .find(|title| !title.trim().is_empty())
+            .unwrap_or_else(|| url.clone());
+        let mut document = KnowledgeDocument {
+            kind: meta.kind.unwrap_or_else(|| guess_kind(&url).into()),
+            title,
+            published_at: meta.published,
+            captured_at,
+            tags: [meta.tags, text.tags].concat(),
+            sections: text.sections,
+            code: text.code,
+            url,
+        };
+        document.tags.sort();
+        document.tags.dedup();
+        prepend_description(&mut document, meta.description.as_deref());
+        append_highlights(&mut document, &meta.highlights);
+        remove_unsafe_text(&mut document);
+        let says_nothing = document.sentences().next().is_none();
+        if says_nothing { Err("it says nothing".into()) } else { Ok(document) }
+    }
+}
+
+/// What somebody says a document is about stands before what it says, unless it says that itself.
+fn prepend_description(document: &mut KnowledgeDocument, about: Option<&str>) {
+    let Some(about) = about else { return };
+    let said: std::collections::HashSet<String> = document.sentences().map(str::to_owned).collect();
+    let text = markdown::parse(about);
+    let blocks = text.sections.into_iter().flat_map(|section| section.blocks);
+    let sentences: Vec<String> =
+        blocks.flat_map(|block| block.sentences).filter(|one| !said.contains(one)).collect();
+    if !sentences.is_empty() {
+        let blocks = vec![KnowledgeBlock { sort: KnowledgeBlockKind::Text, sentences }];
+        document.sections.insert(0, KnowledgeSection { title: String::new(), blocks });
+    }
+}
+
+/// What the reader marked.
+fn append_highlights(document: &mut KnowledgeDocument, highlights: &[String]) {
+    let one = |text: &String| {
+        let sentences = split_sentences(&crate::knowledge::sentence::escape_markdown(text));
+        KnowledgeBlock { sort: KnowledgeBlockKind::Highlight, sentences }
+    };
+    let blocks: Vec<KnowledgeBlock> =
+        highlights.iter().map(one).filter(|block| !block.sentences.is_empty()).collect();
+    if !blocks.is_empty() {
+        document.sections.push(KnowledgeSection { title: String::new(), blocks });
+    }
+}
+
+/// Takes out every sentence that has a secret, or something in it that does not show. What is shown without
+/// being a sentence must not speak to the agent, either: sentences that do are told of when a pack is made.
+fn remove_unsafe_text(document: &mut KnowledgeDocument) {
+    let is_fine = |text: &str| {
+        !text.chars().any(sp_formats::printable::is_hidden) && !has_secret(&to_plain_text(text))
+    };
+    let is_label = |text: &str| is_fine(text) && !is_prompt_injection(text);
+    for section in &mut document.sections {
+        if !is_label(&section.title) {
+            section.title.clear();
+        }
+        for block in &mut section.blocks {
+            block.sentences.retain(|sentence| is_fine(sentence));
+        }
+        section.blocks.retain(|block| !block.sentences.is_empty());
+    }
+    document.sections.retain(|section| !section.blocks.is_empty());
+    document.tags.retain(|tag| is_label(tag));
+    if !is_label(&document.title) {
+        document.title = document.url.clone();
+    }
+    if !is_label(&document.kind) {
+        document.kind = guess_kind(&document.url).into();
+    }
+}

@@ -1,0 +1,62 @@
+//! Notes and saved pages: one document a file.
+
+use sp_formats::markdown::find_frontmatter;
+use sp_formats::yaml;
+use sp_tree::Limits;
+
+use super::{DocumentCollector, MAX_DOCUMENT_BYTES};
+use crate::knowledge::markdown::{self, is_too_deep};
+use crate::knowledge::meta::DocumentMeta;
+use crate::knowledge::web_page;
+
+/// A note, with what stands between its first `---` lines; a skill is one, too.
+pub(super) fn read(text: &str, is_skill: bool, give: &mut DocumentCollector<'_>) {
+    let (front, body) =
+        find_frontmatter(text).map_or((None, 0), |(block, body)| (Some(block), body));
+    let mut meta = DocumentMeta::default();
+    if let Some(block) = front {
+        match yaml::parse(&text[block], &Limits::default()) {
+            Ok(node) => meta = frontmatter_meta(&node.to_json(), is_skill),
+            Err(error) => {
+                return give
+                    .skip(None, format!("its frontmatter cannot be read: {}", error.message));
+            }
+        }
+    }
+    if is_too_deep(&text[body..]) {
+        return give.skip(None, "its lists and quotes stand in each other too deep");
+    }
+    let Some(beside) = give.sidecar_meta() else { return };
+    give.push_document(None, meta.or(&beside), markdown::parse(&text[body..]));
+}
+
+/// What frontmatter says. Of a skill more is known under `metadata`.
+fn frontmatter_meta(value: &serde_json::Value, is_skill: bool) -> DocumentMeta {
+    // The text of a note stands below its frontmatter.
+    let meta = DocumentMeta { text: None, html: None, ..DocumentMeta::from_json(value) };
+    if !is_skill {
+        return meta;
+    }
+    let more = value.get("metadata").map(DocumentMeta::from_json).unwrap_or_default();
+    DocumentMeta { kind: Some("skill".into()), ..meta.or(&more) }
+}
+
+/// A saved page.
+pub(super) fn read_page(html: &str, give: &mut DocumentCollector<'_>) {
+    if html.len() as u64 > MAX_DOCUMENT_BYTES {
+        return give
+            .skip(None, format!("it has more than {} MB", MAX_DOCUMENT_BYTES / (1024 * 1024)));
+    }
+    if let Some(why) = web_page::rejection_reason(html) {
+        return give.skip(None, why);
+    }
+    let Some(beside) = give.sidecar_meta() else { return };
+    let head = web_page::parse_head(html);
+    let (title, article) = web_page::extract_article(html);
+    // Who looked for the article found its title without the name of the site.
+    let head = DocumentMeta { title: title.or(head.title), description: None, ..head };
+    if is_too_deep(&article) {
+        return give.skip(None, "its lists and quotes stand in each other too deep");
+    }
+    give.push_document(None, beside.or(&head), markdown::parse(&article));
+}

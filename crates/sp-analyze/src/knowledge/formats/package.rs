@@ -1,0 +1,104 @@
+//! `.ctxpkg` packages: what the nodes and the skills of one say is what one document says.
+
+use sp_formats::markdown::find_frontmatter;
+use sp_formats::package::{self, Graph, Package};
+use sp_tree::Limits;
+
+use super::DocumentCollector;
+use crate::knowledge::document::KnowledgeSection;
+use crate::knowledge::markdown::{self, MarkdownContent, is_too_deep};
+use crate::knowledge::meta::{DocumentMeta, to_single_line};
+use crate::knowledge::sentence::escape_markdown;
+
+/// Code is no knowledge in words.
+const CODE_KINDS: &[&str] =
+    &["function", "class", "method", "struct", "enum", "trait", "interface", "module", "symbol"];
+
+fn is_code(kind: &str) -> bool {
+    kind.starts_with("code_") || CODE_KINDS.contains(&kind)
+}
+
+/// The nodes of a package, each with its kind: those of its graph, or what its layers say.
+fn nodes(package: &Package) -> Vec<(String, String)> {
+    let content = package.content();
+    match content.get("context_graph").is_some_and(|graph| !graph.is_null()) {
+        true => Graph::from_content(content)
+            .nodes
+            .into_iter()
+            .map(|node| (node.kind.into_owned(), node.content.into_owned()))
+            .collect(),
+        false => package::layers_to_graph(content)
+            .nodes
+            .into_iter()
+            .map(|node| (node.kind, node.content))
+            .collect(),
+    }
+}
+
+/// The Markdown of the skills in a package, without frontmatter, each with its path.
+fn skills(package: &Package) -> impl Iterator<Item = (&str, &str)> {
+    let files = package.documents.iter().flat_map(sp_tree::LoadedTree::files);
+    files.filter(|(path, ..)| path.as_str().ends_with(".md")).filter_map(|(path, _, bytes)| {
+        let text = std::str::from_utf8(bytes).ok().filter(|text| !is_too_deep(text))?;
+        let body = find_frontmatter(text).map_or(0, |(_, body)| body);
+        Some((path.as_str(), &text[body..]))
+    })
+}
+
+pub(super) fn read(give: &mut DocumentCollector<'_>) {
+    let file = give.file;
+    let read = package::read(file.path, file.bytes.to_vec(), &Limits::default());
+    let Some(package) = read.package else {
+        let why = read
+            .report
+            .findings
+            .first()
+            .map_or_else(String::new, |finding| format!(": {}", finding.message));
+        return give.skip(None, format!("it is no package that can be trusted{why}"));
+    };
+    let manifest = &package.manifest;
+    let mut text = MarkdownContent::default();
+    for (kind, content) in nodes(&package) {
+        if is_code(&kind) || is_too_deep(&content) {
+            continue;
+        }
+        let said = markdown::parse(&content);
+        text.code.push_str(&said.code);
+        let blocks = said.sections.into_iter().flat_map(|section| section.blocks).collect();
+        text.sections.push(KnowledgeSection {
+            title: escape_markdown(&to_single_line(&kind.replace('_', " "), 60)),
+            blocks,
+        });
+    }
+    for (path, body) in skills(&package) {
+        let said = markdown::parse(body);
+        text.code.push_str(&said.code);
+        let titled = |section: KnowledgeSection| match section.title.is_empty() {
+            true => {
+                KnowledgeSection { title: escape_markdown(&to_single_line(path, 120)), ..section }
+            }
+            false => section,
+        };
+        text.sections.extend(said.sections.into_iter().map(titled));
+    }
+    let stated = ["repository", "homepage", "url"]
+        .iter()
+        .find_map(|key| package.raw_manifest().get(key)?.text());
+    let meta = DocumentMeta {
+        url: stated.map(Into::into),
+        title: Some(format!("{} {}", manifest.name, manifest.version)),
+        kind: Some("package".into()),
+        captured: manifest
+            .created_at
+            .as_ref()
+            .and_then(|at| crate::knowledge::date::parse_date(&at.as_str().into())),
+        tags: manifest
+            .tags
+            .iter()
+            .filter_map(|word| crate::knowledge::meta::normalize_tag(word))
+            .collect(),
+        description: manifest.description.clone(),
+        ..DocumentMeta::default()
+    };
+    give.push_document(None, meta, text);
+}

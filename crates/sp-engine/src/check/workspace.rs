@@ -1,0 +1,229 @@
+//! SkillBag: a workspace, a source of skills, or both.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rayon::prelude::*;
+use sp_formats::checks::{SB_01, SB_04, SB_11, SB_12, SB_17};
+use sp_formats::report::{Report, Severity};
+use sp_formats::skill::SKILL_FILE;
+use sp_formats::workspace::{
+    AGENTS_FILE, BOOTSTRAP_CATALOG_LINE, BOOTSTRAP_SKILL, CATALOG_FILE, CONTEXT_FILE,
+    ENTRYPOINT_FILE, SKILLS_DIR, USER_CONTEXT_FILE, WorkspaceCatalog, WorkspaceSkill,
+    check_catalog, read_agents_file, read_catalog, read_context, read_entrypoint,
+    read_workspace_skill, write_catalog,
+};
+
+use super::repository::RepositoryFormat;
+use super::skill::check_skill;
+use super::target::{CheckTarget, is_repository};
+use super::{CheckableFormat, Checker, hidden};
+use crate::error::Result;
+use crate::source::git::is_tracked;
+use crate::workspace::workspace_dir::{is_workspace, skill_folders};
+
+/// A directory with `SKILLBAG.md` or `.skills/`.
+pub(super) struct WorkspaceFormat;
+
+impl CheckableFormat for WorkspaceFormat {
+    fn matches(&self, place: &CheckTarget) -> bool {
+        place.is_dir() && is_workspace(&place.path)
+    }
+
+    fn check(&self, checker: &Checker<'_>, place: &CheckTarget) -> Result<()> {
+        let root = place.path.as_path();
+        let agents = read_text_file(checker, &root.join(AGENTS_FILE))?;
+        let is_source = agents.as_deref().is_some_and(|text| text.contains("SKILLBAG"));
+        let has_entrypoint = root.join(ENTRYPOINT_FILE).is_file();
+        let skills = check_skills(checker, root)?;
+        if is_source {
+            let (_, report) = read_agents_file("", agents.as_deref().unwrap_or_default());
+            checker.collector.add_report(&root.join(AGENTS_FILE), &report);
+        }
+        if has_entrypoint || !is_source {
+            check_workspace(checker, root, &skills)?;
+        }
+        check_catalog_file(checker, root, &skills, is_source)?;
+        if is_repository(root) {
+            RepositoryFormat.check(checker, place)?;
+        }
+        Ok(())
+    }
+}
+
+/// The text of a file as it is to be; none if it is not there.
+fn read_text_file(checker: &Checker<'_>, path: &Path) -> Result<Option<String>> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let bytes = checker.drafts.read(path, checker.session.limits.markdown_bytes)?;
+    hidden::check_file_bytes(checker, path, &bytes);
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn report_whole_file(
+    checker: &Checker<'_>,
+    path: &Path,
+    severity: Severity,
+    check: &'static sp_formats::checks::CheckRule,
+    (message, help): (&str, &str),
+) {
+    let mut report = Report::new("", "");
+    report.whole_file(severity, check, message).help(help);
+    checker.collector.add_report(path, &report);
+}
+
+/// Checks every folder below `.skills/`, and gives the valid skills.
+fn check_skills(checker: &Checker<'_>, root: &Path) -> Result<Vec<WorkspaceSkill>> {
+    let dir = root.join(SKILLS_DIR);
+    let folders = skill_folders(&dir)?;
+    folders.par_iter().for_each(|folder| {
+        if dir.join(folder).join(SKILL_FILE).exists() {
+            check_skill(checker, &dir.join(folder));
+        }
+    });
+    let mut skills = Vec::new();
+    for folder in &folders {
+        let path = dir.join(folder).join(SKILL_FILE);
+        if !path.is_file() {
+            let said =
+                ("it has no `SKILL.md`, so it is no skill", "add one, or move the folder away");
+            report_whole_file(checker, &dir.join(folder), Severity::Error, &SB_04, said);
+            continue;
+        }
+        let bytes = checker.drafts.read(&path, checker.session.limits.markdown_bytes)?;
+        let (skill, report) = read_workspace_skill("", folder, &bytes, &checker.session.limits);
+        checker.collector.add_report(&path, &report);
+        skills.extend(skill);
+    }
+    Ok(skills)
+}
+
+fn check_workspace(checker: &Checker<'_>, root: &Path, skills: &[WorkspaceSkill]) -> Result<()> {
+    let path = root.join(ENTRYPOINT_FILE);
+    match read_text_file(checker, &path)? {
+        Some(text) => checker.collector.add_report(&path, &read_entrypoint("", &text).1),
+        None => {
+            let said = ("the workspace has no `SKILLBAG.md`", "`sp bag init` writes one");
+            report_whole_file(checker, root, Severity::Error, &SB_01, said);
+        }
+    }
+    for name in [CONTEXT_FILE, USER_CONTEXT_FILE, ENTRYPOINT_FILE] {
+        if let Some(text) = read_text_file(checker, &root.join(name))? {
+            checker
+                .collector
+                .add_report(&root.join(name), &read_context("", &text, &checker.session.limits).1);
+        }
+    }
+    if root.join(USER_CONTEXT_FILE).is_file()
+        && is_tracked(checker.session.context, root, USER_CONTEXT_FILE)?
+    {
+        let said = (
+            "git tracks it",
+            "`git rm --cached USER_CONTEXT.md`, and put its name into `.gitignore`",
+        );
+        report_whole_file(checker, &root.join(USER_CONTEXT_FILE), Severity::Warning, &SB_01, said);
+    }
+    check_dependencies(checker, root, skills)
+}
+
+/// Every required dependency is here or has a source, and none leads back to itself.
+fn check_dependencies(checker: &Checker<'_>, root: &Path, skills: &[WorkspaceSkill]) -> Result<()> {
+    let here: BTreeMap<&str, &WorkspaceSkill> =
+        skills.iter().map(|skill| (skill.name.as_str(), skill)).collect();
+    for skill in skills {
+        let mut report = Report::new("", skill.text.as_str());
+        for need in &skill.dependencies {
+            let name = need.name.as_str();
+            if !here.contains_key(name) && need.source.is_none() {
+                let message = format!("`{name}` is not here, and has no source");
+                let finding = match need.required {
+                    true => report.error(&SB_11, need.span.clone(), message),
+                    false => report.warning(&SB_11, need.span.clone(), message),
+                };
+                finding.help(format!(
+                    "add `source: …`, or install it: `sp bag get {name} --source <source>`"
+                ));
+            }
+            if depends_on(&here, name, skill.name.as_str()) {
+                report
+                    .error(
+                        &SB_11,
+                        need.span.clone(),
+                        format!("`{name}` needs `{}` in turn", skill.name),
+                    )
+                    .help("take one of these dependencies out");
+            }
+        }
+        checker
+            .collector
+            .add_report(&root.join(SKILLS_DIR).join(skill.name.as_str()).join(SKILL_FILE), &report);
+    }
+    Ok(())
+}
+
+/// Whether what `from` needs, and what that needs, comes back to `to`.
+fn depends_on(here: &BTreeMap<&str, &WorkspaceSkill>, from: &str, to: &str) -> bool {
+    let mut open = vec![from];
+    let mut seen = std::collections::BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if name == to {
+            return true;
+        }
+        if let (true, Some(skill)) = (seen.insert(name), here.get(name)) {
+            open.extend(skill.dependencies.iter().map(|need| need.name.as_str()));
+        }
+    }
+    false
+}
+
+fn check_catalog_file(
+    checker: &Checker<'_>,
+    root: &Path,
+    skills: &[WorkspaceSkill],
+    is_source: bool,
+) -> Result<()> {
+    let dir = root.join(SKILLS_DIR);
+    if !dir.is_dir() {
+        return Ok(());
+    }
+    let path = dir.join(CATALOG_FILE);
+    let Some(text) = read_text_file(checker, &path)? else {
+        let check = if is_source { &SB_12 } else { &SB_01 };
+        let said = ("there is no `.skills/SKILLS.md`", "`sp bag sync` writes it");
+        report_whole_file(checker, &dir, Severity::Error, check, said);
+        return Ok(());
+    };
+    let (catalog, mut report) = read_catalog("", &text);
+    let lines: Vec<_> = skills.iter().map(WorkspaceSkill::catalog_line).collect();
+    check_catalog(&catalog, &lines, &mut report);
+    report.sort();
+    // One edit mends it all.
+    if let Some(first) = report.findings.first_mut() {
+        first.fix(0..text.len(), write_catalog(&lines));
+    }
+    if root.join(ENTRYPOINT_FILE).is_file() {
+        check_bootstrap(&catalog, skills, &mut report);
+    }
+    checker.collector.add_report(&path, &report);
+    Ok(())
+}
+
+fn check_bootstrap(catalog: &WorkspaceCatalog, skills: &[WorkspaceSkill], report: &mut Report) {
+    let help = "`sp bag check --fix` puts it there";
+    if !skills.iter().any(|skill| skill.name.as_str() == BOOTSTRAP_SKILL) {
+        report
+            .whole_file(
+                Severity::Error,
+                &SB_17,
+                format!("the reserved skill `{BOOTSTRAP_SKILL}` is missing"),
+            )
+            .help(help);
+    } else if let Some(line) = catalog.get(BOOTSTRAP_SKILL)
+        && format!("{}: {}", line.name, line.description) != BOOTSTRAP_CATALOG_LINE
+    {
+        report
+            .error(&SB_17, line.span.clone(), "the line of the reserved skill is another one")
+            .help(format!("write `{BOOTSTRAP_CATALOG_LINE}`"));
+    }
+}

@@ -1,0 +1,66 @@
+//! `sp context show`: what is in a pack, and what it costs.
+
+use std::path::Path;
+
+use sp_analyze::tokens;
+use sp_formats::Severity;
+use sp_formats::context_pack::{ContextPackEntry, read};
+use sp_formats::output::{ContextPackFileItem, ContextPackSourceItem, ContextPackView};
+
+use super::archive::invalid_pack_error;
+use super::entries::{ContextPackLocation, read_entries};
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::Result;
+
+/// What is in a pack, whatever is wrong with it.
+pub fn show(context: &Context<'_>, path: &Path) -> Result<ContextPackView> {
+    let session = Session::begin(context)?;
+    let place = ContextPackLocation::new(context, path)?;
+    let entries = read_entries(&session, &place)?;
+    let judged = read(&entries, &session.limits);
+    let findings = |severity: Severity| {
+        judged
+            .reports
+            .iter()
+            .flat_map(|report| &report.findings)
+            .filter(|finding| finding.severity == severity)
+            .count()
+    };
+    let (errors, warnings) = (findings(Severity::Error), findings(Severity::Warning));
+    let Some(manifest) = judged.manifest else {
+        let message = format!("`{}` is no context pack", place.display_name(context));
+        return Err(invalid_pack_error(&session, message, judged.reports));
+    };
+    let files = manifest.files.iter().map(|file| {
+        let text = match entries.get(file.path.as_str()) {
+            Some(ContextPackEntry::File(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+            _ => String::new(),
+        };
+        ContextPackFileItem {
+            path: file.path.to_string(),
+            bytes: text.len(),
+            tokens: tokens::count(&text),
+        }
+    });
+    let sources = manifest.sources.iter().map(|source| ContextPackSourceItem {
+        id: source.id.clone(),
+        title: source.title.clone(),
+        url: source.url.clone(),
+        kind: source.kind.clone(),
+        captured_at: source.captured_at.clone(),
+    });
+    Ok(ContextPackView {
+        pack_id: manifest.pack_id.clone(),
+        generated_at: manifest.generated_at.clone(),
+        generator: manifest.generator.name.clone(),
+        name: manifest.project.name.clone(),
+        description: manifest.project.description.clone(),
+        stack: manifest.project.stack.clone(),
+        files: files.collect(),
+        sources: sources.collect(),
+        tokenizer: tokens::TOKENIZER.into(),
+        errors,
+        warnings,
+    })
+}

@@ -1,0 +1,209 @@
+//! `sp context kb add`, `list`, `stats` and `remove`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use jiff::civil::Date;
+use sp_analyze::knowledge::SkippedInput;
+use sp_formats::output::{
+    KbAddReport, KbDocument, KbFileState, KbKindCount, KbList, KbRemoveReport, KbSkippedItem,
+    KbStats, KnowledgeBaseItem,
+};
+use sp_tree::{Digest, Dir};
+
+use super::files::scan_files as list_files;
+use super::index::KnowledgeIndex;
+use super::refresh::refresh;
+use super::{no_knowledge_base, resolve_folder};
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::{Error, FailureKind, Result};
+
+/// A document that was captured so many days before the newest one is old.
+const OLD_AFTER_DAYS: i32 = 365;
+
+/// Reads a folder, or what changed in it, and remembers it.
+pub fn add(context: &Context<'_>, dir: &Path) -> Result<KbAddReport> {
+    let session = Session::begin(context)?;
+    let base = refresh(&session, dir)?;
+    let size = base.index.stats()?;
+    Ok(KbAddReport {
+        dir: base.folder,
+        files: size.files,
+        documents: size.documents,
+        read: base.files_read,
+        removed: base.files_removed,
+        skipped: base.skipped.into_iter().map(skipped_output).collect(),
+    })
+}
+
+pub(crate) fn skipped_output(skipped: SkippedInput) -> KbSkippedItem {
+    KbSkippedItem { file: skipped.path, line: skipped.line, why: skipped.reason }
+}
+
+/// The knowledge bases, or the documents of one.
+pub fn list(context: &Context<'_>, dir: Option<&Path>) -> Result<KbList> {
+    let session = Session::begin(context)?;
+    let stores = match (dir, KnowledgeIndex::open_all(context)) {
+        (None, stores) if stores.is_empty() => return Err(no_knowledge_base()),
+        (None, stores) => stores,
+        (Some(_), _) => open_indexes(&session, dir)?,
+    };
+    let mut view = KbList { bases: Vec::new(), documents: None };
+    for (_, store) in &stores {
+        let size = store.stats()?;
+        let documents = size.documents;
+        view.bases.push(KnowledgeBaseItem {
+            dir: size.folder,
+            files: size.files,
+            documents,
+            indexed_at: size.indexed_at,
+        });
+        if dir.is_some() {
+            view.documents.get_or_insert_default().extend(store.documents()?.into_iter().map(
+                |(document, file)| KbDocument {
+                    title: document.title,
+                    url: document.url,
+                    kind: document.kind,
+                    published_at: document.published_at,
+                    captured_at: document.captured_at,
+                    tags: document.tags,
+                    file,
+                },
+            ));
+        }
+    }
+    Ok(view)
+}
+
+/// What is in the knowledge bases, and what of it is stale.
+pub fn stats(context: &Context<'_>, dir: Option<&Path>) -> Result<KbStats> {
+    let session = Session::begin(context)?;
+    let mut stats = KbStats::default();
+    for (folder, store) in &open_indexes(&session, dir)? {
+        let size = store.stats()?;
+        stats.files += size.files;
+        stats.documents += size.documents;
+        stats.skipped += store.skipped()?.len();
+        count_stale(&session, (folder, store), &mut stats)?;
+        for (kind, documents, oldest, newest) in store.kind_counts()? {
+            let earlier = |known: &mut String, found: &str| {
+                if known.is_empty() || found < known.as_str() {
+                    *known = found.to_owned();
+                }
+            };
+            earlier(&mut stats.oldest, &oldest);
+            if newest > stats.newest {
+                stats.newest = newest;
+            }
+            match stats.kinds.iter_mut().find(|known| known.kind == kind) {
+                Some(known) => known.documents += documents,
+                None => stats.kinds.push(KbKindCount { kind, documents }),
+            }
+        }
+        stats.bases.push(KnowledgeBaseItem {
+            dir: size.folder,
+            files: size.files,
+            documents: size.documents,
+            indexed_at: size.indexed_at,
+        });
+    }
+    let newest = day_number(&stats.newest);
+    for (_, store) in &open_indexes(&session, dir)? {
+        stats.old += store
+            .document_rows(None)?
+            .iter()
+            .filter(|row| newest - day_number(&row.captured) > OLD_AFTER_DAYS)
+            .count();
+    }
+    stats.kinds.sort_by(|a, b| b.documents.cmp(&a.documents).then_with(|| a.kind.cmp(&b.kind)));
+    Ok(stats)
+}
+
+/// Counts files that are not as they were when they were read.
+fn count_stale(
+    session: &Session<'_>,
+    (folder, store): (&Path, &KnowledgeIndex),
+    stats: &mut KbStats,
+) -> Result<()> {
+    let known = store.files()?;
+    let CurrentFiles(now) = CurrentFiles::scan(session, folder)?;
+    stats.new += now.keys().filter(|path| !known.contains_key(*path)).count();
+    for (path, known) in &known {
+        match now.get(path) {
+            None => stats.gone += 1,
+            Some(now) if has_changed(&known.stamp, now.as_bytes()) => stats.changed += 1,
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file is not as it was. Of one that was read right after it had changed nothing is known.
+fn has_changed(known: &[u8], now: &[u8]) -> bool {
+    !known.is_empty() && known != now
+}
+
+/// Forgets a folder. The folder itself stays as it is.
+pub fn remove(context: &Context<'_>, dir: &Path) -> Result<KbRemoveReport> {
+    Session::begin(context)?;
+    // A folder that is gone can be forgotten, too.
+    let path =
+        resolve_folder(context, dir).unwrap_or_else(|_| context.expand(&dir.to_string_lossy()));
+    match KnowledgeIndex::remove(context, &path)? {
+        true => Ok(KbRemoveReport { dir: path }),
+        false => Err(Error::new(
+            FailureKind::Request,
+            format!("`{}` was not added", context.display_path(&path)),
+        )
+        .hint("`sp context kb list` names those that were")),
+    }
+}
+
+/// The index of a folder, or of all that were added.
+pub(super) fn open_indexes(
+    session: &Session<'_>,
+    dir: Option<&Path>,
+) -> Result<Vec<(PathBuf, KnowledgeIndex)>> {
+    let context = session.context;
+    let Some(dir) = dir else {
+        let all = KnowledgeIndex::open_all(context);
+        return if all.is_empty() { Err(no_knowledge_base()) } else { Ok(all) };
+    };
+    let path = resolve_folder(context, dir)?;
+    match KnowledgeIndex::open_existing(context, &path) {
+        Some(store) => Ok(vec![(path, store)]),
+        None => Err(Error::new(
+            FailureKind::Request,
+            format!("`{}` was not added", context.display_path(&path)),
+        )
+        .hint(format!("`sp context kb add {}` adds it", context.display_path(&path)))),
+    }
+}
+
+/// The files of a folder as they are now, to be held against what was read.
+pub(super) struct CurrentFiles(HashMap<String, Digest>);
+
+impl CurrentFiles {
+    pub(super) fn scan(session: &Session<'_>, folder: &Path) -> Result<Self> {
+        let Ok(root) = Dir::open(folder) else { return Ok(Self(HashMap::new())) };
+        let (found, _) = list_files(session, &root)?;
+        Ok(Self(found.iter().map(|file| (file.path.to_string(), file.fingerprint())).collect()))
+    }
+
+    /// Whether a file is as it was when it was read.
+    pub(super) fn state(&self, store: &KnowledgeIndex, path: &str) -> Result<KbFileState> {
+        let known = store.file_stamp(path)?.unwrap_or_default();
+        Ok(match self.0.get(path) {
+            None => KbFileState::Gone,
+            Some(now) if has_changed(&known, now.as_bytes()) => KbFileState::Changed,
+            Some(_) => KbFileState::Fresh,
+        })
+    }
+}
+
+/// The number of the day of a time.
+pub(super) fn day_number(moment: &str) -> i32 {
+    let date: Option<Date> = moment.get(..10).and_then(|day| day.parse().ok());
+    date.map_or(0, |date| date.since(Date::ZERO).map_or(0, |span| span.get_days()))
+}

@@ -1,0 +1,383 @@
+//! `sp bag init`, `sync`, `deps`, `list`, `remove` and `source init`: keeping a workspace in order.
+
+use std::path::{Path, PathBuf};
+
+use sp_formats::output::{
+    FolderAction, WorkspaceChangeReport, WorkspaceDependencyItem, WorkspaceDependencyReport,
+    WorkspaceSkillChange, WorkspaceSkillItem, WorkspaceSkillList,
+};
+use sp_formats::skill::SKILL_FILE;
+use sp_formats::workspace::{
+    AGENTS_FILE, BOOTSTRAP_SKILL, CATALOG_FILE, ENTRYPOINT_FILE, LATEST_VERSION, LockedSkill,
+    SKILLS_DIR, USER_CONTEXT_FILE, WorkspaceSkill, read_agents_file, read_entrypoint,
+    write_catalog,
+};
+use sp_tree::{LoadedTree, RelPath};
+
+use super::changes::WorkspaceChanges;
+use super::get::{
+    ExtraSteps, GetSkillsRequest, UpgradePolicy, WorkspaceExtras, get_into, prune_lock,
+};
+use super::workspace_dir::{Workspace, find_root, read_optional_text};
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::{Error, FailureKind, Result};
+use crate::home::LockedHome;
+use crate::install::{ApplyMode, ReplacePolicy};
+
+const ENTRYPOINT_TEMPLATE: &str = include_str!("templates/SKILLBAG.md");
+const BOOTSTRAP_TEMPLATE: &str = include_str!("templates/bootstrap.md");
+const AGENTS_TEMPLATE: &str = include_str!("templates/AGENTS.md");
+
+/// Makes a workspace, or completes one, and installs what its context declares.
+pub fn init(
+    context: &Context<'_>,
+    dir: Option<&Path>,
+    entrypoint: Option<&Path>,
+    steps: ExtraSteps,
+) -> Result<WorkspaceChangeReport> {
+    let session = Session::begin(context)?;
+    let root = dir
+        .map_or_else(|| context.current_dir.clone(), |dir| context.expand(&dir.to_string_lossy()));
+    let text = entrypoint_text(&session, entrypoint)?;
+    sp_tree::Dir::create_all(&root)?;
+    let workspace = Workspace::read(&session, root)?;
+    let mut files = Vec::new();
+    if !workspace.root.join(ENTRYPOINT_FILE).exists() {
+        files.push((ENTRYPOINT_FILE.to_owned(), text.into_bytes()));
+    }
+    files.extend(gitignore_update(&session, &workspace.root)?);
+    let skills = if workspace.skills_dir().join(BOOTSTRAP_SKILL).exists() {
+        Vec::new()
+    } else {
+        vec![bootstrap_skill()?]
+    };
+    let request = GetSkillsRequest {
+        names: Vec::new(),
+        source: None,
+        keep_query: Vec::new(),
+        version: None,
+        upgrade: UpgradePolicy::Keep,
+        replace: ReplacePolicy::Refuse,
+        extra_steps: steps,
+        root: None,
+        mode: ApplyMode::Apply,
+    };
+    let made: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+    let mut report = get_into(&session, &workspace, &request, WorkspaceExtras { files, skills })?;
+    report.files = made;
+    Ok(report)
+}
+
+/// The text of the entrypoint: a given one, or our own.
+fn entrypoint_text(session: &Session<'_>, given: Option<&Path>) -> Result<String> {
+    let Some(path) = given else {
+        return Ok(ENTRYPOINT_TEMPLATE.replace("{version}", &LATEST_VERSION.to_string()));
+    };
+    let path = session.context.expand(&path.to_string_lossy());
+    let text = read_optional_text(&path, session.limits.markdown_bytes)?.ok_or_else(|| {
+        Error::new(
+            FailureKind::Request,
+            format!("there is no file `{}`", session.context.display_path(&path)),
+        )
+        .hint("give `--entrypoint` a text that exists")
+    })?;
+    match read_entrypoint(&session.context.display_relative_path(&path), &text) {
+        (Some(_), _) => Ok(text),
+        (None, report) => Err(Error::in_file("the text cannot be an entrypoint", report)),
+    }
+}
+
+/// The reserved skill, as the workspace has it, and its record.
+fn bootstrap_skill() -> Result<(String, LoadedTree, LockedSkill)> {
+    let mut content = LoadedTree::default();
+    let path =
+        RelPath::new(SKILL_FILE).map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+    content.add_file(path, false, BOOTSTRAP_TEMPLATE.as_bytes().to_vec());
+    let record = LockedSkill {
+        source: "sp".into(),
+        query: None,
+        archive: None,
+        version: None,
+        commit: None,
+        tree: content.digest(),
+        steps: None,
+        extra: std::collections::BTreeMap::new(),
+    };
+    Ok((BOOTSTRAP_SKILL.into(), content, record))
+}
+
+/// `.gitignore` with the user's context in it, if it is not in it yet.
+fn gitignore_update(session: &Session<'_>, root: &Path) -> Result<Option<(String, Vec<u8>)>> {
+    const IGNORE: &str = ".gitignore";
+    let text =
+        read_optional_text(&root.join(IGNORE), session.limits.markdown_bytes)?.unwrap_or_default();
+    let listed =
+        text.lines().any(|line| matches!(line.trim().trim_start_matches('/'), USER_CONTEXT_FILE));
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    Ok((!listed).then(|| (IGNORE.into(), format!("{text}{gap}{USER_CONTEXT_FILE}\n").into_bytes())))
+}
+
+/// Makes what a workspace lacks and nobody needs to think about: the reserved skill, the catalog,
+/// and the line of `.gitignore`.
+pub fn repair(context: &Context<'_>, root: Option<&Path>) -> Result<()> {
+    let session = Session::begin(context)?;
+    let home = LockedHome::open(context, &session.limits)?;
+    let workspace = Workspace::open(&session, root)?;
+    let mut changes =
+        WorkspaceChanges { lock: workspace.lock.clone(), ..WorkspaceChanges::default() };
+    if workspace.root.join(ENTRYPOINT_FILE).is_file() {
+        if !workspace.skills_dir().join(BOOTSTRAP_SKILL).exists() {
+            let (name, content, record) = bootstrap_skill()?;
+            changes.lock.skills.insert(name.clone(), record);
+            changes.put.push((name, content));
+        }
+        changes.files.extend(gitignore_update(&session, &workspace.root)?);
+    }
+    changes.apply(&session, &home, &workspace)?;
+    Ok(())
+}
+
+/// Writes the catalog anew.
+pub fn sync(
+    context: &Context<'_>,
+    root: Option<&Path>,
+    mode: ApplyMode,
+) -> Result<WorkspaceChangeReport> {
+    let session = Session::begin(context)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, mode)?;
+    let workspace = Workspace::open(&session, root)?;
+    refuse_invalid_skills(&workspace)?;
+    let lines: Vec<_> = workspace.skills.iter().map(WorkspaceSkill::catalog_line).collect();
+    let old = read_optional_text(&workspace.catalog_path(), session.limits.markdown_bytes)?;
+    let mut report = WorkspaceChangeReport {
+        applied: mode == ApplyMode::Apply,
+        root: workspace.root.clone(),
+        ..WorkspaceChangeReport::default()
+    };
+    report.catalog_changed = old.as_deref() != Some(&write_catalog(&lines));
+    if let Some(home) = home.filter(|_| report.catalog_changed) {
+        WorkspaceChanges { lock: workspace.lock.clone(), ..WorkspaceChanges::default() }
+            .apply(&session, &home, &workspace)?;
+    }
+    Ok(report)
+}
+
+/// A folder that is no skill cannot be listed, and leaving it out in silence would hide it.
+fn refuse_invalid_skills(workspace: &Workspace) -> Result<()> {
+    if workspace.invalid_skills.is_empty() {
+        return Ok(());
+    }
+    let mut error = Error::new(FailureKind::Data, "not every folder below `.skills/` is a skill")
+        .hint("nothing was changed: mend them, or move them away");
+    error.reports = workspace.invalid_skills.iter().map(|(_, report)| report.clone()).collect();
+    Err(error)
+}
+
+/// The skills of the workspace, and where they came from.
+pub fn list(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceSkillList> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, root)?;
+    let mut skills = Vec::new();
+    for skill in &workspace.skills {
+        let record = workspace.lock.skills.get(skill.name.as_str());
+        skills.push(WorkspaceSkillItem {
+            name: skill.name.to_string(),
+            description: skill.description.clone(),
+            tags: workspace.tags(skill).0.into_iter().collect(),
+            source: record.map(|record| record.source.clone()),
+            version: record.and_then(|record| record.version.clone()),
+            commit: record.and_then(|record| record.commit.clone()),
+            edited: workspace.is_edited(&session, skill.name.as_str())?,
+        });
+    }
+    Ok(WorkspaceSkillList { root: workspace.root.clone(), skills })
+}
+
+/// Removes skills that no other skill needs.
+pub fn remove(
+    context: &Context<'_>,
+    root: Option<&Path>,
+    names: &[String],
+    mode: ApplyMode,
+) -> Result<WorkspaceChangeReport> {
+    let session = Session::begin(context)?;
+    let mut names = names.to_vec();
+    names.sort();
+    names.dedup();
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, mode)?;
+    let workspace = Workspace::open(&session, root)?;
+    for name in &names {
+        check_removable(&workspace, name, &names)?;
+    }
+    let mut report = WorkspaceChangeReport {
+        applied: mode == ApplyMode::Apply,
+        root: workspace.root.clone(),
+        ..WorkspaceChangeReport::default()
+    };
+    report.skills = names
+        .iter()
+        .map(|name| WorkspaceSkillChange {
+            name: name.clone(),
+            action: FolderAction::Remove,
+            by: vec!["you".into()],
+            source: workspace.lock.skills.get(name).map(|record| record.source.clone()),
+        })
+        .collect();
+    if let Some(home) = home {
+        let lock = prune_lock(&workspace.lock, &names);
+        let changes = WorkspaceChanges { remove: names, lock, ..WorkspaceChanges::default() };
+        let changed = changes.apply(&session, &home, &workspace)?;
+        report.kept = changed.kept;
+        report.catalog_changed = changed.catalog_changed;
+    }
+    Ok(report)
+}
+
+fn check_removable(workspace: &Workspace, name: &str, names: &[String]) -> Result<()> {
+    if name == BOOTSTRAP_SKILL {
+        return Err(Error::new(
+            FailureKind::Request,
+            format!("`{BOOTSTRAP_SKILL}` is reserved, and every workspace has it"),
+        )
+        .hint("nothing was changed"));
+    }
+    if name.is_empty()
+        || !workspace.skills_dir().join(name).is_dir()
+        || name.contains(['/', '\\'])
+        || name.starts_with('.')
+    {
+        let known: Vec<&str> = workspace.skills.iter().map(|skill| skill.name.as_str()).collect();
+        return Err(Error::new(
+            FailureKind::Request,
+            format!("there is no skill called `{name}` in `.skills/`"),
+        )
+        .hint(format!("the skills are: {}", known.join(", "))));
+    }
+    let declares = |file: &&sp_formats::workspace::WorkspaceContext| {
+        file.dependencies.iter().any(|need| need.name.as_str() == name)
+    };
+    if let Some(file) = workspace.contexts.iter().find(declares) {
+        return Err(Error::new(
+            FailureKind::Request,
+            format!("`{name}` is declared in `{}`", file.file),
+        )
+        .hint("nothing was changed: take it out there first"));
+    }
+    let needs = |skill: &&WorkspaceSkill| {
+        skill.dependencies.iter().any(|need| need.required && need.name.as_str() == name)
+    };
+    let stays = |skill: &&WorkspaceSkill| !names.iter().any(|gone| gone == skill.name.as_str());
+    let needed: Vec<&str> = workspace
+        .skills
+        .iter()
+        .filter(stays)
+        .filter(needs)
+        .map(|skill| skill.name.as_str())
+        .collect();
+    match needed[..] {
+        [] => Ok(()),
+        _ => Err(Error::new(
+            FailureKind::Request,
+            format!("`{name}` is needed by `{}`", needed.join("`, `")),
+        )
+        .hint("nothing was changed: remove those too, in the same command")),
+    }
+}
+
+/// Who needs whom, as it is declared here; nothing is fetched.
+pub fn deps(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceDependencyReport> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, root)?;
+    let item = |by: &str, need: &sp_formats::workspace::SkillDependency| WorkspaceDependencyItem {
+        name: need.name.to_string(),
+        by: by.into(),
+        source: need.source.as_ref().map(ToString::to_string),
+        version: need.version.clone(),
+        required: need.required,
+        present: workspace.skill(need.name.as_str()).is_some(),
+    };
+    let declared = workspace
+        .contexts
+        .iter()
+        .flat_map(|file| file.dependencies.iter().map(move |need| (&file.file, need)));
+    let mut dependencies: Vec<WorkspaceDependencyItem> =
+        declared.map(|(file, need)| item(file, need)).collect();
+    for skill in &workspace.skills {
+        dependencies.extend(skill.dependencies.iter().map(|need| item(skill.name.as_str(), need)));
+    }
+    let skills = workspace.skills.iter().map(|skill| skill.name.to_string()).collect();
+    Ok(WorkspaceDependencyReport {
+        conflicts: find_conflicts(&dependencies),
+        root: workspace.root.clone(),
+        skills,
+        dependencies,
+    })
+}
+
+/// Where two declarations want different things of one name, and no context settles it.
+fn find_conflicts(dependencies: &[WorkspaceDependencyItem]) -> Vec<String> {
+    let mut conflicts = Vec::new();
+    for (at, one) in dependencies.iter().enumerate() {
+        for other in dependencies[..at]
+            .iter()
+            .filter(|other| other.name == one.name && !other.by.ends_with(".md"))
+        {
+            let differ =
+                |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
+            if differ(&one.source, &other.source) || differ(&one.version, &other.version) {
+                let shown = |one: &WorkspaceDependencyItem| {
+                    let parts = [one.source.clone(), one.version.clone()];
+                    parts.into_iter().flatten().collect::<Vec<_>>().join(" at ")
+                };
+                conflicts.push(format!(
+                    "`{}`: {} wants {}, {} wants {}",
+                    one.name,
+                    other.by,
+                    shown(other),
+                    one.by,
+                    shown(one)
+                ));
+            }
+        }
+    }
+    conflicts
+}
+
+/// Makes a directory a source that others can install from.
+pub fn source_init(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceChangeReport> {
+    let session = Session::begin(context)?;
+    let root: PathBuf = match root {
+        Some(_) => find_root(context, root)?,
+        None => context.current_dir.clone(),
+    };
+    let home = LockedHome::open(context, &session.limits)?;
+    let workspace = Workspace::read(&session, root)?;
+    refuse_invalid_skills(&workspace)?;
+    let mut files = Vec::new();
+    let old = read_optional_text(&workspace.root.join(AGENTS_FILE), session.limits.markdown_bytes)?;
+    let is_source = old
+        .as_deref()
+        .is_some_and(|text| read_agents_file(AGENTS_FILE, text).1.findings.is_empty());
+    if !is_source {
+        // What others wrote there stays, and ours goes behind it.
+        let text = old.map_or_else(
+            || AGENTS_TEMPLATE.to_owned(),
+            |old| format!("{}\n\n{AGENTS_TEMPLATE}", old.trim_end()),
+        );
+        files.push((AGENTS_FILE.to_owned(), text.into_bytes()));
+    }
+    let mut report = WorkspaceChangeReport {
+        applied: true,
+        root: workspace.root.clone(),
+        ..WorkspaceChangeReport::default()
+    };
+    report.files = files.iter().map(|(name, _)| name.clone()).collect();
+    let changes =
+        WorkspaceChanges { files, lock: workspace.lock.clone(), ..WorkspaceChanges::default() };
+    report.catalog_changed = changes.apply(&session, &home, &workspace)?.catalog_changed;
+    if report.catalog_changed {
+        report.files.push(format!("{SKILLS_DIR}/{CATALOG_FILE}"));
+    }
+    Ok(report)
+}

@@ -1,0 +1,322 @@
+//! `sp bag enter`, `run` and `params`: a workspace and its skills, made ready for an agent. Nothing is executed.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+use sp_formats::output::{
+    ParameterItem, ParameterList, ParameterValueItem, WorkspaceOverview, WorkspaceOverviewSkill,
+    WorkspaceRunReport, WorkspaceRunSkill,
+};
+use sp_formats::skill::{SKILL_FILE, SkillName};
+use sp_formats::workspace::{
+    CONTEXT_FILE, ENTRYPOINT_FILE, ParameterLayer, ParameterLevel, ResolvedParameter,
+    USER_CONTEXT_FILE, WorkspaceSkill, detect_secret, read_context, read_entrypoint,
+    resolve_parameters,
+};
+use sp_tree::{Dir, Follow, Name, atomic};
+
+use super::workspace_dir::{Workspace, read_optional_text};
+use crate::config::Session;
+use crate::context::Context;
+use crate::error::{Error, FailureKind, Result};
+
+/// A skill that is to be made ready.
+#[derive(Debug, Clone)]
+pub struct RunSkillRequest {
+    /// The execution identifier: `convert_to_pdf`.
+    pub identifier: String,
+    /// What the user says now, by parameter.
+    pub set: Vec<(String, String)>,
+    /// Whether that is written to `USER_CONTEXT.md`.
+    pub save: SaveParameters,
+    /// The workspace, where it is not the nearest upward.
+    pub root: Option<PathBuf>,
+}
+
+/// Whether values are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SaveParameters {
+    /// They are for now.
+    No,
+    /// They are written to `USER_CONTEXT.md`.
+    Yes,
+}
+
+/// What an agent that enters the workspace must know, in order.
+pub fn enter(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceOverview> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, root)?;
+    let entrypoint =
+        read_optional_text(&workspace.root.join(ENTRYPOINT_FILE), session.limits.markdown_bytes)?;
+    let version = entrypoint
+        .and_then(|text| read_entrypoint(ENTRYPOINT_FILE, &text).0)
+        .map(|version| version.to_string());
+    let contexts = [CONTEXT_FILE, USER_CONTEXT_FILE]
+        .into_iter()
+        .filter(|file| workspace.root.join(file).is_file());
+    let digest = |skill: &WorkspaceSkill| WorkspaceOverviewSkill {
+        name: skill.name.to_string(),
+        run: skill.name.identifier(),
+        description: skill.description.clone(),
+        tags: workspace.tags(skill).0.into_iter().collect(),
+    };
+    let declared = workspace.contexts.iter().flat_map(|context| &context.dependencies);
+    let mut missing: Vec<String> = declared
+        .chain(workspace.skills.iter().flat_map(|skill| &skill.dependencies))
+        .filter(|dependency| {
+            dependency.required && workspace.skill(dependency.name.as_str()).is_none()
+        })
+        .map(|dependency| dependency.name.to_string())
+        .collect();
+    missing.sort();
+    missing.dedup();
+    Ok(WorkspaceOverview {
+        root: workspace.root.clone(),
+        version,
+        contexts: contexts.map(Into::into).collect(),
+        skills: workspace.skills.iter().map(digest).collect(),
+        always: always_on_skills(&workspace)
+            .into_iter()
+            .map(|skill| skill.name.to_string())
+            .collect(),
+        missing,
+    })
+}
+
+/// The skills that run without being asked for, in the order in which they do.
+fn always_on_skills(workspace: &Workspace) -> Vec<&WorkspaceSkill> {
+    let mut always: Vec<&WorkspaceSkill> =
+        workspace.skills.iter().filter(|skill| workspace.tags(skill).runs_always()).collect();
+    // What runs last does so by name; the rest by who prevails.
+    always.sort_by_key(|skill| match workspace.tags(skill).runs_last() {
+        true => (1, (usize::MAX, usize::MAX, skill.name.to_string())),
+        false => (0, workspace.rank(skill.name.as_str())),
+    });
+    always
+}
+
+/// A skill with everything that an agent needs to run it.
+pub fn run(context: &Context<'_>, request: &RunSkillRequest) -> Result<WorkspaceRunReport> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, request.root.as_deref())?;
+    let name = SkillName::from_identifier(&request.identifier).map_err(|why| {
+        let canonical = request.identifier.replace('-', "_");
+        Error::new(FailureKind::Usage, format!("the identifier `{}` {why}", request.identifier))
+            .hint(format!(
+                "skills are run by identifiers with underscores: `sp bag run {canonical}`"
+            ))
+    })?;
+    let skill = find_skill(&workspace, name.as_str()).map_err(|error| Error {
+        // What is suggested can be typed in its place.
+        hints: error.hints.iter().map(|hint| hint.replace('-', "_")).collect(),
+        ..error
+    })?;
+    let layer = conversation_layer(skill, &request.set)?;
+    let resolved =
+        resolve_parameters(&skill.parameters, SKILL_FILE, &workspace.layers(skill, layer));
+    if request.save == SaveParameters::Yes {
+        save_parameters(&session, &workspace, skill, &request.set)?;
+    }
+    let ready = |skill: &WorkspaceSkill| WorkspaceRunSkill {
+        name: skill.name.to_string(),
+        path: workspace.skills_dir().join(skill.name.as_str()),
+        instructions: skill.instructions().to_owned(),
+    };
+    let tags = workspace.tags(skill);
+    let mut companions: Vec<&WorkspaceSkill> = tags
+        .companions()
+        .filter(|other| *other != name.as_str())
+        .filter_map(|name| workspace.skill(name))
+        .collect();
+    companions.sort_by_key(|skill| {
+        (workspace.tags(skill).runs_last(), workspace.rank(skill.name.as_str()))
+    });
+    Ok(WorkspaceRunReport {
+        missing: resolved
+            .iter()
+            .filter(|one| one.is_missing())
+            .map(|one| one.parameter.name.clone())
+            .collect(),
+        parameters: resolved.iter().map(parameter_item).collect(),
+        companions: companions.into_iter().map(ready).collect(),
+        saved: request.save == SaveParameters::Yes && !request.set.is_empty(),
+        skill: ready(skill),
+    })
+}
+
+/// What each parameter of a skill is, and why.
+pub fn params(
+    context: &Context<'_>,
+    root: Option<&Path>,
+    name: &str,
+    set: &[(String, String)],
+) -> Result<ParameterList> {
+    let session = Session::begin(context)?;
+    let workspace = Workspace::open(&session, root)?;
+    let skill = find_skill(&workspace, name)?;
+    let file = format!(".skills/{name}/{SKILL_FILE}");
+    let resolved = resolve_parameters(
+        &skill.parameters,
+        &file,
+        &workspace.layers(skill, conversation_layer(skill, set)?),
+    );
+    Ok(ParameterList {
+        skill: name.into(),
+        parameters: resolved.iter().map(parameter_item).collect(),
+    })
+}
+
+fn find_skill<'a>(workspace: &'a Workspace, name: &str) -> Result<&'a WorkspaceSkill> {
+    workspace.skill(name).ok_or_else(|| {
+        let broken = workspace
+            .invalid_skills
+            .iter()
+            .find(|(path, _)| path.parent().is_some_and(|dir| dir.ends_with(name)));
+        if let Some((_, report)) = broken {
+            return Error::in_file(format!("the skill `{name}` cannot be used"), report.clone());
+        }
+        let names: Vec<&str> = workspace.skills.iter().map(|skill| skill.name.as_str()).collect();
+        let error = Error::new(
+            FailureKind::Request,
+            format!("there is no skill called `{name}` in `.skills/`"),
+        );
+        match sp_formats::suggest::nearest(name, names.iter().copied()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint(format!("the skills are: {}", names.join(", "))),
+        }
+    })
+}
+
+/// What the user says now; a parameter that the skill does not ask for is a slip.
+fn conversation_layer(skill: &WorkspaceSkill, set: &[(String, String)]) -> Result<ParameterLayer> {
+    for (name, _) in set {
+        let names = || skill.parameters.all.iter().map(|parameter| parameter.name.as_str());
+        if !names().any(|known| known == name) {
+            let error = Error::new(
+                FailureKind::Usage,
+                format!("`{}` asks for no parameter called `{name}`", skill.name),
+            );
+            return Err(match sp_formats::suggest::nearest(name, names()) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => {
+                    error.hint(format!("it asks for: {}", names().collect::<Vec<_>>().join(", ")))
+                }
+            });
+        }
+    }
+    let settings = set
+        .iter()
+        .map(|(name, value)| (name.clone(), Json::from(value.as_str()), ("--set".into(), None)));
+    Ok(ParameterLayer { settings: settings.collect(), prohibitions: Vec::new() })
+}
+
+fn parameter_item(resolved: &ResolvedParameter) -> ParameterItem {
+    let origin =
+        |(value, origin): &(Json, sp_formats::workspace::SettingLocation)| ParameterValueItem {
+            value: value.clone(),
+            level: level_name(origin.level).into(),
+            file: origin.file.clone(),
+            line: origin.line,
+            prohibited_by: None,
+        };
+    let blocked = resolved.blocked.iter().map(|blocked| ParameterValueItem {
+        prohibited_by: Some(match blocked.blocked_by.line {
+            Some(line) => format!("{}:{line}", blocked.blocked_by.file),
+            None => blocked.blocked_by.file.clone(),
+        }),
+        ..origin(&(blocked.value.clone(), blocked.location.clone()))
+    });
+    ParameterItem {
+        name: resolved.parameter.name.clone(),
+        required: resolved.parameter.required,
+        description: resolved.parameter.description.clone(),
+        from: resolved.value.as_ref().map(origin),
+        overrode: resolved.overridden.iter().map(origin).collect(),
+        kept_out: blocked.collect(),
+    }
+}
+
+fn level_name(level: ParameterLevel) -> &'static str {
+    match level {
+        ParameterLevel::Conversation => "conversation",
+        ParameterLevel::UserContext => "user context",
+        ParameterLevel::Context => "context",
+        ParameterLevel::Entrypoint => "entrypoint",
+        ParameterLevel::Skill => "skill",
+    }
+}
+
+/// Writes values to `USER_CONTEXT.md`, unless one of them is a secret.
+fn save_parameters(
+    session: &Session<'_>,
+    workspace: &Workspace,
+    skill: &WorkspaceSkill,
+    set: &[(String, String)],
+) -> Result<()> {
+    if set.is_empty() {
+        return Ok(());
+    }
+    for (name, value) in set {
+        if let Some(why) = detect_secret(name, value) {
+            return Err(Error::new(
+                FailureKind::Trust,
+                format!("the value of `{name}` is not written to `{USER_CONTEXT_FILE}`: {why}"),
+            )
+            .hint("nothing was written: give it with `--set` each time, without `--save`"));
+        }
+    }
+    let path = workspace.root.join(USER_CONTEXT_FILE);
+    let text = read_optional_text(&path, session.limits.markdown_bytes)?.unwrap_or_default();
+    let values: serde_json::Map<String, Json> =
+        set.iter().map(|(name, value)| (name.clone(), Json::from(value.as_str()))).collect();
+    // JSON is YAML, and nothing in it needs a thought about quotes.
+    let block = serde_json::json!({ "skills": { skill.name.as_str(): values } });
+    let gap = if text.is_empty() || text.ends_with("\n\n") {
+        ""
+    } else if text.ends_with('\n') {
+        "\n"
+    } else {
+        "\n\n"
+    };
+    let new = format!("{text}{gap}## Parameters\n\n```yaml\n{block}\n```\n");
+    let saved = read_context(USER_CONTEXT_FILE, &new, &session.limits).0.settings;
+    let is_there = |(name, value): &(String, String)| {
+        saved.iter().any(|one| {
+            one.skill.as_deref() == Some(skill.name.as_str())
+                && one.name == *name
+                && one.value == value.as_str()
+        })
+    };
+    if !set.iter().all(is_there) {
+        return Err(Error::new(
+            FailureKind::Data,
+            format!("a value cannot be written to `{USER_CONTEXT_FILE}` so that it is found again"),
+        )
+        .hint("nothing was written: perhaps a code block in it is not closed"));
+    }
+    let dir = Dir::open(&workspace.root)?;
+    let named =
+        |name: &str| Name::new(name).map_err(|e| Error::new(FailureKind::Data, e.to_string()));
+    let (name, temp) = (named(USER_CONTEXT_FILE)?, named(&format!(".{USER_CONTEXT_FILE}.sp-new"))?);
+    let _home = crate::home::LockedHome::open(session.context, &session.limits)?;
+    match dir.stat(&name, Follow::Never)? {
+        Some(stamp) => {
+            if !atomic::replace_if_unchanged(&dir, &name, &stamp, &temp, new.as_bytes())? {
+                return Err(Error::new(
+                    FailureKind::Request,
+                    format!("`{USER_CONTEXT_FILE}` changed meanwhile"),
+                )
+                .hint("run it again"));
+            }
+        }
+        None => {
+            dir.remove_tree(&temp)?;
+            let mut file = dir.create_file(&temp, false)?;
+            file.write(new.as_bytes())?;
+            file.sync()?;
+            dir.rename_noreplace(&temp, &dir, &name)?;
+            dir.sync()?;
+        }
+    }
+    Ok(())
+}

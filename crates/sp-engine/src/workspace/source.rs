@@ -1,0 +1,135 @@
+//! A source of skills for bags: fetched, and judged whole before anything of it is used.
+
+use std::path::Path;
+
+use sp_formats::report::Report;
+use sp_formats::skill::SKILL_FILE;
+use sp_formats::workspace::{
+    AGENTS_FILE, CATALOG_FILE, SKILLS_DIR, SourceRef, WorkspaceSkill, check_catalog,
+    read_agents_file, read_catalog, read_workspace_skill,
+};
+use sp_tree::{Digest, LoadedTree};
+
+use crate::config::Session;
+use crate::context::Event;
+use crate::error::{Error, FailureKind, Result};
+use crate::source::{OpenedSource, SourceRequest};
+
+/// A source that satisfies the standard.
+pub(crate) struct WorkspaceSource {
+    source: OpenedSource,
+    /// What it is called in messages.
+    pub display_name: String,
+    /// What must be done besides copying, in its own words.
+    pub extra_steps: Option<String>,
+    pub skills: Vec<WorkspaceSkill>,
+}
+
+impl WorkspaceSource {
+    /// Brings a source here and judges it.
+    pub(crate) fn open(
+        session: &Session<'_>,
+        source: &SourceRef,
+        version: Option<&str>,
+        base: &Path,
+    ) -> Result<Self> {
+        let shown = source.to_string();
+        let opened = OpenedSource::open(session, &SourceRequest { source, version, base })?;
+        Self::validate(session, opened, shown)
+    }
+
+    fn validate(session: &Session<'_>, source: OpenedSource, shown: String) -> Result<Self> {
+        let catalog_path = format!("{SKILLS_DIR}/{CATALOG_FILE}");
+        let folders: Vec<String> =
+            source.folders(SKILLS_DIR)?.into_iter().filter(|name| !name.starts_with('.')).collect();
+        let skill_path = |folder: &String| format!("{SKILLS_DIR}/{folder}/{SKILL_FILE}");
+        let paths: Vec<String> = [AGENTS_FILE.to_owned(), catalog_path.clone()]
+            .into_iter()
+            .chain(folders.iter().map(skill_path))
+            .collect();
+        let mut read = source.read_files(session, &paths)?.into_iter();
+        let named = |path: &str| format!("{path} of {shown}");
+        let (Some(agents), Some(catalog)) = (read.next().flatten(), read.next().flatten()) else {
+            let missing = if source.read_files(session, &paths[..1])?[0].is_none() {
+                AGENTS_FILE
+            } else {
+                &catalog_path
+            };
+            return Err(Error::new(
+                FailureKind::Data,
+                format!("`{shown}` is no SkillBag source: it has no `{missing}`"),
+            )
+            .hint("nothing was changed: name another source, or run `sp bag source init` in it"));
+        };
+        let (agents, agents_report) =
+            read_agents_file(&named(AGENTS_FILE), &String::from_utf8_lossy(&agents));
+        let mut reports = vec![agents_report];
+        let mut skills = Vec::new();
+        for (folder, bytes) in folders.iter().zip(read) {
+            // A folder without a `SKILL.md` is no skill, and the catalog says whether it should be one.
+            let Some(bytes) = bytes else { continue };
+            let (skill, report) =
+                read_workspace_skill(&named(&skill_path(folder)), folder, &bytes, &session.limits);
+            skills.extend(skill);
+            reports.push(report);
+        }
+        let (catalog, mut report) =
+            read_catalog(&named(&catalog_path), &String::from_utf8_lossy(&catalog));
+        let lines: Vec<_> = skills.iter().map(WorkspaceSkill::catalog_line).collect();
+        check_catalog(&catalog, &lines, &mut report);
+        reports.push(report);
+        refuse_invalid(session, &shown, reports)?;
+        Ok(Self { source, display_name: shown, extra_steps: agents.install_steps, skills })
+    }
+
+    /// A skill of it.
+    pub(crate) fn skill(&self, name: &str) -> Result<&WorkspaceSkill> {
+        self.skills.iter().find(|skill| skill.name.as_str() == name).ok_or_else(|| {
+            let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
+            let error = Error::new(
+                FailureKind::Request,
+                format!("`{}` has no skill called `{name}`", self.display_name),
+            );
+            match sp_formats::suggest::nearest(name, names.iter().copied()) {
+                Some(near) => error.hint(format!("nothing was changed: did you mean `{near}`?")),
+                None => {
+                    error.hint(format!("nothing was changed: its skills are: {}", names.join(", ")))
+                }
+            }
+        })
+    }
+
+    /// Everything in a skill's folder.
+    pub(crate) fn load_skill(&self, session: &Session<'_>, name: &str) -> Result<LoadedTree> {
+        self.source.load_folder(session, &format!("{SKILLS_DIR}/{name}"))
+    }
+
+    /// The digest of an archive that the cache keeps.
+    pub(crate) fn archive_digest(&self) -> Option<Digest> {
+        self.source.archive_digest()
+    }
+
+    /// The full commit, if it is git's.
+    pub(crate) fn commit(&self) -> Option<&str> {
+        self.source.commit()
+    }
+}
+
+/// Any error in any file stops everything; warnings are told.
+fn refuse_invalid(session: &Session<'_>, shown: &str, reports: Vec<Report>) -> Result<()> {
+    let (broken, odd): (Vec<Report>, Vec<Report>) =
+        reports.into_iter().partition(|report| !report.is_usable());
+    if !broken.is_empty() {
+        let mut error = Error::new(
+            FailureKind::Data,
+            format!("`{shown}` does not satisfy the SkillBag standard"),
+        )
+        .hint("nothing was changed: its author can find all of this with `sp bag check`");
+        error.reports = broken;
+        return Err(error);
+    }
+    for report in odd.iter().filter(|report| !report.findings.is_empty()) {
+        session.context.emit(Event::Findings(report));
+    }
+    Ok(())
+}

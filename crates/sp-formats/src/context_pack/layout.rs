@@ -1,0 +1,581 @@
+//! What the files of a pack should look like. What is not so is still a pack: these are warnings.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::document::heading_label;
+use super::footnotes::{CodeRegion, CodeRegionKind, SourceFootnote, region_at};
+use super::manifest::{
+    ContextPackManifest, ContextPackSourceEntry, is_day_or_time, is_source_id, is_url,
+};
+use super::{AGENTS_FILE, CURSOR_FILE, PROMPTS_FILE, SKILLS_FILE, SOURCES_FILE, TASKS_FILE};
+use crate::checks::{CP_05, CP_06, CP_07, CP_08, CP_09, CheckRule};
+use crate::markdown::MarkdownSection;
+use crate::package::time;
+use crate::printable::printable;
+use crate::report::{Report, Severity};
+
+/// The sections of `cursor.md` and `AGENTS.md`, in their order.
+const RULE_SECTIONS: &[&str] =
+    &["Summary", "Stack", "Conventions", "Current focus", "Don't", "Citations"];
+/// Those of them that are lists.
+const LIST_SECTIONS: &[&str] = &["Stack", "Conventions", "Current focus", "Don't"];
+/// How many skills and prompts there should be.
+const SKILL_COUNT: std::ops::RangeInclusive<usize> = 3..=12;
+const PROMPT_COUNT: std::ops::RangeInclusive<usize> = 3..=8;
+/// What each source has in `sources.md`.
+const SOURCE_BULLETS: &[&str] =
+    &["Title", "URL", "Kind", "Published", "Captured", "Summary", "Key claims"];
+
+/// How many sentences a text has, about.
+pub fn count_sentences(text: &str) -> usize {
+    // Where no blank follows the end of a sentence, one is added.
+    let spaced = text.replace(['。', '！', '？'], ". ");
+    let is_note = |word: &&str| word.starts_with("[^") && word.contains(']');
+    let words: Vec<&str> = spaced.split_whitespace().filter(|word| !is_note(word)).collect();
+    let ends = |word: &&&str| {
+        word.trim_end_matches(['"', '\'', ')', '”', '’']).ends_with(['.', '!', '?', '…'])
+    };
+    let inner = words
+        .iter()
+        .take(words.len().saturating_sub(1))
+        .filter(ends)
+        .filter(|word| !is_abbreviation(word))
+        .count();
+    if words.is_empty() { 0 } else { inner + 1 }
+}
+
+/// `e.g.`, `v1.` and single letters do not end a sentence.
+fn is_abbreviation(word: &str) -> bool {
+    let bare = word.trim_end_matches('.');
+    matches!(bare.to_ascii_lowercase().as_str(), "e.g" | "i.e" | "etc" | "vs" | "cf" | "no")
+        || bare.chars().count() == 1 && bare.chars().all(|c| c.is_ascii_alphabetic())
+}
+
+/// A file that is looked at, with what was found in it.
+pub(super) struct ParsedContextDocument<'a> {
+    pub text: &'a str,
+    /// Where the Markdown begins.
+    pub body_start: usize,
+    pub sections: &'a [MarkdownSection],
+    pub code: &'a [CodeRegion],
+    pub footnotes: &'a [SourceFootnote],
+}
+
+/// Warns of what a file should have and has not.
+pub(super) fn check_layout(
+    path: &str,
+    page: &ParsedContextDocument<'_>,
+    manifest: &ContextPackManifest,
+    report: &mut Report,
+) {
+    let mut look = LayoutChecker { page, report };
+    match path {
+        CURSOR_FILE => look.check_rules(manifest),
+        AGENTS_FILE => {
+            look.check_rules(manifest);
+            look.check_agent_neutral();
+        }
+        SKILLS_FILE => look.check_skills(),
+        SOURCES_FILE => look.check_sources(&manifest.sources),
+        PROMPTS_FILE => look.check_prompts(),
+        TASKS_FILE => look.check_tasks(),
+        _ => {}
+    }
+}
+
+/// A line outside of blocks of code, and where it begins.
+struct MarkdownLine<'a> {
+    at: usize,
+    text: &'a str,
+}
+
+struct LayoutChecker<'a, 'r> {
+    page: &'a ParsedContextDocument<'a>,
+    report: &'r mut Report,
+}
+
+impl<'a> LayoutChecker<'a, '_> {
+    fn warn(
+        &mut self,
+        check: &'static CheckRule,
+        span: Range<usize>,
+        message: impl Into<String>,
+        help: &str,
+    ) {
+        // A heading ends where its words do.
+        let end = span.start + self.page.text[span.clone()].trim_end().len();
+        self.report.warning(check, span.start..end, message).help(help);
+    }
+
+    fn warn_whole(&mut self, check: &'static CheckRule, message: impl Into<String>, help: &str) {
+        self.report.whole_file(Severity::Warning, check, message).help(help);
+    }
+
+    /// The sections of the second level.
+    fn second_level_sections(&self) -> Vec<&'a MarkdownSection> {
+        self.page.sections.iter().filter(|section| section.depth() == 2).collect()
+    }
+
+    /// The lines below a heading that are no code.
+    fn text_lines(
+        &self,
+        section: &MarkdownSection,
+    ) -> impl Iterator<Item = MarkdownLine<'a>> + use<'a> {
+        let (page, mut at) = (self.page, section.body.start);
+        page.text[section.body.clone()].split_inclusive('\n').filter_map(move |text| {
+            let begin = at;
+            at += text.len();
+            let first = begin + text.len() - text.trim_start().len();
+            let is_code =
+                region_at(page.code, first).is_some_and(|code| code.kind != CodeRegionKind::Inline);
+            (!is_code).then_some(MarkdownLine { at: begin, text })
+        })
+    }
+
+    fn has_bullets(&self, section: &MarkdownSection) -> bool {
+        self.text_lines(section).any(|line| is_bullet(line.text))
+    }
+
+    /// Whether a section has a line that begins with a word and a colon.
+    fn has_line(&self, section: &MarkdownSection, word: &str) -> bool {
+        self.text_lines(section).any(|line| labeled_value(line.text, word).is_some())
+    }
+
+    fn check_rules(&mut self, manifest: &ContextPackManifest) {
+        self.check_title(&manifest.project.name);
+        let (mut last, mut missing) = (0, Vec::new());
+        for name in RULE_SECTIONS {
+            let is_named = |section: &MarkdownSection| section.title.replace('’', "'") == *name;
+            let all = self.page.sections.iter().enumerate();
+            let mut named = all.filter(|(_, section)| section.depth() > 1 && is_named(section));
+            let Some((at, section)) = named.next() else {
+                missing.push(format!("`{name}`"));
+                continue;
+            };
+            if section.depth() != 2 {
+                let message = format!("the section `{name}` is too deep");
+                self.warn(
+                    &CP_05,
+                    section.heading.clone(),
+                    message,
+                    "begin its heading with two `#`",
+                );
+            }
+            if at < last {
+                let message = format!("the section `{name}` stands too early");
+                let help =
+                    "the order is Summary, Stack, Conventions, Current focus, Don't and Citations";
+                self.warn(&CP_05, section.heading.clone(), message, help);
+            }
+            last = last.max(at);
+            for (_, again) in named {
+                let message = format!("there is a section `{name}` already");
+                self.warn(&CP_05, again.heading.clone(), message, "keep one of the two");
+            }
+            self.check_rule_section(name, section);
+        }
+        if !missing.is_empty() {
+            let help =
+                "the sections are Summary, Stack, Conventions, Current focus, Don't and Citations";
+            self.warn_whole(&CP_05, format!("it has no section {}", join_with_and(&missing)), help);
+        }
+    }
+
+    fn check_title(&mut self, name: &str) {
+        let Some(title) = self.page.sections.iter().find(|section| section.depth() == 1) else {
+            self.warn_whole(
+                &CP_05,
+                "it has no title",
+                "write `# Project: ` and the name of the project",
+            );
+            return;
+        };
+        // What Markdown makes of the name, and the name as it is written.
+        let written = self.page.text[title.heading.clone()].trim_start_matches('#');
+        let wanted = normalize_whitespace(&format!("Project: {name}"));
+        let is_other =
+            normalize_whitespace(&title.title) != wanted && normalize_whitespace(written) != wanted;
+        // A project without a name was told.
+        if is_other && !name.trim().is_empty() {
+            let message = format!(
+                "the title is `{}`, and not `Project: {}`",
+                printable(&title.title),
+                printable(name)
+            );
+            let help = "write `# Project: ` and the name that `pack.json` has";
+            self.warn(&CP_05, title.heading.clone(), message, help);
+        }
+    }
+
+    /// What stands in a section of rules.
+    fn check_rule_section(&mut self, name: &str, section: &MarkdownSection) {
+        if LIST_SECTIONS.contains(&name) && !self.has_bullets(section) {
+            let message = format!("the section `{name}` has no bullets");
+            self.warn(&CP_05, section.heading.clone(), message, "write a bullet for each");
+        }
+        if name == "Summary" {
+            let is_text: Vec<bool> =
+                self.text_lines(section).map(|line| !line.text.trim().is_empty()).collect();
+            let paragraphs =
+                is_text.split(|is_text| !is_text).filter(|lines| !lines.is_empty()).count();
+            if paragraphs != 1 {
+                let message = match paragraphs {
+                    0 => "the summary says nothing".to_owned(),
+                    more => format!("the summary has {more} paragraphs"),
+                };
+                self.warn(&CP_05, section.heading.clone(), message, "say it in one paragraph");
+            }
+        }
+    }
+
+    /// What is for every agent names none.
+    fn check_agent_neutral(&mut self) {
+        // A project may be called so, and then its title is.
+        let title = self.page.sections.iter().find(|section| section.depth() == 1);
+        let title = title.map_or(0..0, |section| section.heading.clone());
+        let text = self.page.text;
+        let names = ["Cursor", ".cursor/", "cursor.md"]
+            .into_iter()
+            .flat_map(|name| text.match_indices(name).map(|(at, name)| at..at + name.len()));
+        let is_word = |span: &Range<usize>| {
+            let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+            !text[..span.start].ends_with(is_letter) && !text[span.end..].starts_with(is_letter)
+        };
+        let is_meant = |span: &Range<usize>| {
+            span.start >= self.page.body_start && !title.contains(&span.start)
+        };
+        let first = names
+            .filter(|span| is_meant(span) && (text[span.clone()].ends_with('/') || is_word(span)));
+        if let Some(span) = first.min_by_key(|span| span.start) {
+            self.warn(&CP_05, span, "it speaks of Cursor", "say it so that every agent can follow");
+        }
+    }
+
+    fn check_count(
+        &mut self,
+        check: &'static CheckRule,
+        what: &str,
+        found: usize,
+        wanted: std::ops::RangeInclusive<usize>,
+    ) {
+        if !wanted.contains(&found) {
+            let plural = if found == 1 { "" } else { "s" };
+            let message = format!(
+                "it has {found} {what}{plural}; {} to {} are useful",
+                wanted.start(),
+                wanted.end()
+            );
+            let help = match found < *wanted.start() {
+                true => "add what is missing, if there is any",
+                false => "more is noise: keep the best",
+            };
+            self.warn_whole(check, message, help);
+        }
+    }
+
+    fn check_skills(&mut self) {
+        let skills = self.second_level_sections();
+        self.check_count(&CP_06, "skill", skills.len(), SKILL_COUNT);
+        for skill in skills {
+            let missing =
+                ["Context", "Pattern"].into_iter().filter(|word| !self.has_line(skill, word));
+            let missing: Vec<String> = missing.map(|word| format!("`{word}:`")).collect();
+            if !missing.is_empty() {
+                let message = format!("the skill has no {}", join_with_and(&missing));
+                self.warn(
+                    &CP_06,
+                    skill.heading.clone(),
+                    message,
+                    "say when it helps, and how it is done",
+                );
+            }
+            if self.has_line(skill, "Pattern") && !self.has_bullets(skill) {
+                let help = "write a bullet for each step";
+                self.warn(&CP_06, skill.heading.clone(), "the pattern has no bullets", help);
+            }
+            self.check_cited(&CP_06, skill);
+        }
+    }
+
+    /// Whether a section says where it is from.
+    fn check_cited(&mut self, check: &'static CheckRule, section: &MarkdownSection) {
+        let from = self
+            .text_lines(section)
+            .find(|line| labeled_value(line.text, "Sources").is_some())
+            .map(|line| line.at);
+        let has = from.is_some_and(|from| {
+            let next = self.page.footnotes.partition_point(|reference| reference.span.start < from);
+            self.page
+                .footnotes
+                .get(next)
+                .is_some_and(|reference| reference.span.start < section.body.end)
+        });
+        if !has {
+            let help = "write `Sources: [^src_…]`";
+            self.warn(check, section.heading.clone(), "it has no `Sources:` with a footnote", help);
+        }
+    }
+
+    fn check_sources(&mut self, listed: &[ContextPackSourceEntry]) {
+        let listed: BTreeMap<&str, &ContextPackSourceEntry> =
+            listed.iter().map(|source| (source.id.as_str(), source)).collect();
+        for section in self.page.sections {
+            let Some(label) = heading_label(self.page.text, section) else {
+                if section.depth() == 2 {
+                    let message =
+                        format!("the heading `{}` names no source", printable(&section.title));
+                    self.warn(&CP_07, section.heading.clone(), message, "write `## [^src_…]`");
+                }
+                continue;
+            };
+            if !is_source_id(label.id) {
+                let message = format!("`{}` is no id of a source", printable(label.id));
+                self.warn(
+                    &CP_07,
+                    label.span,
+                    message,
+                    "write it as `src_` and letters, digits, `_` and `-`",
+                );
+                continue;
+            }
+            if section.depth() != 2 || !label.rest.is_empty() {
+                let message =
+                    format!("the heading of a source is `## [^{}]`, and nothing else", label.id);
+                self.warn(
+                    &CP_07,
+                    section.heading.clone(),
+                    message,
+                    "write it so; its title has a bullet of its own",
+                );
+            }
+            self.check_source(section, listed.get(label.id).copied());
+        }
+    }
+
+    fn check_source(&mut self, section: &MarkdownSection, listed: Option<&ContextPackSourceEntry>) {
+        let published = listed.and_then(|source| source.published_at.as_deref());
+        let missing = SOURCE_BULLETS
+            .iter()
+            .filter(|name| **name != "Published" || published.is_some_and(is_day_or_time))
+            .filter(|name| self.bullet_value(section, name).is_none())
+            .map(|name| format!("`{name}:`"))
+            .collect::<Vec<_>>();
+        if !missing.is_empty() {
+            let message = format!("the source has no {}", join_with_and(&missing));
+            self.warn(
+                &CP_07,
+                section.heading.clone(),
+                message,
+                "write each as a bullet: `- Title: …`",
+            );
+        }
+        if let Some(source) = listed {
+            self.check_matches_manifest(section, source);
+        }
+        self.check_summary(section);
+        self.check_claims(section);
+    }
+
+    /// What stands behind a word in a bullet, with the lines that go on with it.
+    fn bullet_value(&self, section: &MarkdownSection, name: &str) -> Option<Range<usize>> {
+        let mut lines = self.text_lines(section);
+        let mut found = lines.find_map(|line| {
+            let value = labeled_value(line.text, name).filter(|_| is_bullet(line.text))?;
+            Some(line.at + value.start..line.at + value.end)
+        })?;
+        for line in lines.take_while(|line| !line.text.trim().is_empty() && !is_bullet(line.text)) {
+            found.end = line.at + line.text.trim_end().len();
+        }
+        Some(found)
+    }
+
+    /// What stands here and in the manifest is the same.
+    fn check_matches_manifest(
+        &mut self,
+        section: &MarkdownSection,
+        source: &ContextPackSourceEntry,
+    ) {
+        let published = source.published_at.as_deref().unwrap_or_default();
+        for (name, wanted) in [
+            ("Title", source.title.as_str()),
+            ("URL", &source.url),
+            ("Kind", &source.kind),
+            ("Published", published),
+            ("Captured", &source.captured_at),
+        ] {
+            let Some(span) = self.bullet_value(section, name) else { continue };
+            let found = &self.page.text[span.clone()];
+            // What the manifest does not say, or says wrongly, was told there.
+            let is_known = match name {
+                "URL" => is_url(wanted),
+                "Published" | "Captured" => is_day_or_time(wanted),
+                _ => !wanted.trim().is_empty(),
+            };
+            if !is_known || is_same_value(name, found, wanted) {
+                continue;
+            }
+            let message = format!(
+                "`{name}` is `{}`, and `pack.json` says `{}`",
+                printable(found),
+                printable(wanted)
+            );
+            self.warn(&CP_07, span, message, "write the same");
+        }
+    }
+
+    fn check_summary(&mut self, section: &MarkdownSection) {
+        let Some(span) = self.bullet_value(section, "Summary") else { return };
+        let count = count_sentences(&self.page.text[span.clone()]);
+        if !(2..=4).contains(&count) {
+            let message =
+                format!("the summary has {count} sentence{}", if count == 1 { "" } else { "s" });
+            let span = if span.is_empty() { section.heading.clone() } else { span };
+            self.warn(&CP_07, span, message, "two to four are useful");
+        }
+    }
+
+    /// What a source claims, a bullet each, below a bullet.
+    fn check_claims(&mut self, section: &MarkdownSection) {
+        let mut lines = self.text_lines(section);
+        let is_claims = |line: &MarkdownLine<'_>| {
+            is_bullet(line.text) && labeled_value(line.text, "Key claims").is_some()
+        };
+        let Some(line) = lines.find(is_claims) else { return };
+        let next = lines.find(|line| !line.text.trim().is_empty());
+        if !next.is_some_and(|next| {
+            is_bullet(next.text) && indent_len(next.text) > indent_len(line.text)
+        }) {
+            let span = line.at + indent_len(line.text)..line.at + line.text.trim_end().len();
+            self.warn(
+                &CP_07,
+                span,
+                "there are no key claims",
+                "write each as a bullet below, two blanks deeper",
+            );
+        }
+    }
+
+    fn check_prompts(&mut self) {
+        let prompts = self.second_level_sections();
+        self.check_count(&CP_08, "prompt", prompts.len(), PROMPT_COUNT);
+        for prompt in prompts {
+            let first = self.page.code.partition_point(|code| code.range.start < prompt.body.start);
+            let mut blocks = self.page.code[first..]
+                .iter()
+                .take_while(|code| code.range.start < prompt.body.end);
+            if !blocks.any(|code| code.kind == CodeRegionKind::Text) {
+                let help = "put it between ```text and ```";
+                self.warn(
+                    &CP_08,
+                    prompt.heading.clone(),
+                    "the prompt is not in a block of `text`",
+                    help,
+                );
+            }
+            self.check_cited(&CP_08, prompt);
+        }
+    }
+
+    fn check_tasks(&mut self) {
+        let tasks = self.second_level_sections();
+        if tasks.is_empty() {
+            self.warn_whole(&CP_09, "it has no tasks", "write them as `## 1. Do this`");
+        }
+        for (number, task) in (1..).zip(tasks) {
+            let title =
+                task.title.strip_prefix(&format!("{number}.")).filter(|rest| rest.starts_with(' '));
+            if title.is_none_or(|title| title.trim().is_empty()) {
+                let message =
+                    format!("the task `{}` is not called `{number}. …`", printable(&task.title));
+                self.warn(
+                    &CP_09,
+                    task.heading.clone(),
+                    message,
+                    "number them from 1 without gaps: `## 1. Do this`",
+                );
+            }
+            let is_step = |line: MarkdownLine<'_>| {
+                is_bullet(line.text) && labeled_value(line.text, "Acceptance").is_none()
+            };
+            if !self.text_lines(task).any(is_step) {
+                let help = "say what is to be done, a bullet each";
+                self.warn(&CP_09, task.heading.clone(), "the task has no bullets", help);
+            }
+            if !self.has_line(task, "Acceptance") {
+                let help = "say how one sees that it is done: `- Acceptance: …`";
+                self.warn(&CP_09, task.heading.clone(), "the task has no `Acceptance:`", help);
+            }
+        }
+    }
+}
+
+/// `a`, `b` and `c`.
+fn join_with_and(words: &[String]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// The words of a text, with one blank between them.
+fn normalize_whitespace(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn indent_len(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+fn is_bullet(line: &str) -> bool {
+    let rest = line.trim_start().strip_prefix(['-', '*', '+']);
+    rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
+}
+
+/// Which bytes stand behind a word and a colon at the start of a line, with or without a bullet and marks.
+fn labeled_value(line: &str, word: &str) -> Option<Range<usize>> {
+    let rest = line.trim_start().trim_start_matches(['-', '*', '+', ' ', '_']);
+    let rest = rest.strip_prefix(word)?.trim_start_matches(['*', '_']);
+    let rest = rest.strip_prefix(':')?.trim_start_matches(['*', '_']).trim_start();
+    let start = line.len() - rest.len();
+    Some(start..start + rest.trim_end().len())
+}
+
+/// Whether what `sources.md` says is what the manifest says, in the form that each has.
+fn is_same_value(name: &str, found: &str, wanted: &str) -> bool {
+    match name {
+        "URL" => found.trim_start_matches('<').trim_end_matches('>') == wanted,
+        "Published" | "Captured" => {
+            let in_utc = time::parse(wanted).map(time::format_utc).unwrap_or_default();
+            let is_day_of =
+                |whole: &str| whole.get(..10).is_some_and(|day| found.get(..10) == Some(day));
+            is_day_of(wanted) || is_day_of(&in_utc)
+        }
+        // Marks of Markdown may be escaped here.
+        _ => {
+            normalize_whitespace(found) == normalize_whitespace(wanted)
+                || normalize_whitespace(&found.replace('\\', ""))
+                    == normalize_whitespace(&wanted.replace('\\', ""))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_are_counted_by_their_ends() {
+        for (text, count) in [
+            ("", 0),
+            ("One", 1),
+            ("One. Two.", 2),
+            ("It uses e.g. Rust. Yes!", 2),
+            ("Is it? \"It is.\" Good.", 3),
+            ("One. Two. [^src_a]", 2),
+            ("一。二。", 2),
+        ] {
+            assert_eq!(count_sentences(text), count, "{text}");
+        }
+    }
+}

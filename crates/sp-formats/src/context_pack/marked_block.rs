@@ -1,0 +1,206 @@
+//! A marked block in somebody else's file: it is put in, replaced and taken out, and every other byte stays.
+//!
+//! The first mark says what was put between the user's text and the block, so that taking it out gives
+//! the file back exactly, and what the block held, so that edits in it are noticed. It also says whether
+//! the file existed and was empty: such a file stays, while one that was created for the block goes with it.
+
+use std::ops::Range;
+
+use sp_tree::Digest;
+
+const BEGIN_MARK: &str = "<!-- skillpack:begin ";
+const END_MARK: &str = "<!-- skillpack:end -->\n";
+const HASH_HEX_LEN: usize = 16;
+/// The word in the first mark of a block that was put into an empty file.
+const EMPTY_FILE_FLAG: &str = "file=empty";
+
+/// Why a block cannot be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MarkedBlockError {
+    /// Somebody edited it.
+    #[error("the block between `skillpack:begin` and `skillpack:end` was edited")]
+    Edited,
+    /// The marks are not as we write them.
+    #[error("the marks `skillpack:begin` and `skillpack:end` are broken")]
+    Broken,
+}
+
+/// A block that stands in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkedBlock {
+    /// The pack that it is from.
+    pub pack_id: String,
+    /// The block with its marks, and with what joins it to the text before it.
+    pub span: Range<usize>,
+    /// What joins it.
+    glue: usize,
+    /// Whether the file existed and was empty.
+    in_empty_file: bool,
+    is_edited: bool,
+}
+
+/// A file without its block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextWithoutBlock {
+    /// What the file holds besides the block.
+    pub text: String,
+    /// Whether the file existed, without any text, before the block was put into it.
+    pub was_empty_file: bool,
+}
+
+impl TextWithoutBlock {
+    /// What the file is to hold; `None` if it was created for the block.
+    pub fn into_content(self) -> Option<String> {
+        (self.was_empty_file || !self.text.is_empty()).then_some(self.text)
+    }
+}
+
+/// The block that stands in a text, if one does.
+pub fn find_block(text: &str) -> Result<Option<MarkedBlock>, MarkedBlockError> {
+    let Some(begin) = text.find(BEGIN_MARK) else { return Ok(None) };
+    let after = begin + BEGIN_MARK.len();
+    let line =
+        text[after..].find(" -->\n").map(|end| after + end).ok_or(MarkedBlockError::Broken)?;
+    let words: Vec<&str> = text[after..line].split(' ').collect();
+    let (pack_id, glue, hash, in_empty_file) = match words.as_slice() {
+        [pack_id, glue, hash] => (pack_id, glue, hash, false),
+        [pack_id, glue, hash, word] if *word == EMPTY_FILE_FLAG => (pack_id, glue, hash, true),
+        _ => return Err(MarkedBlockError::Broken),
+    };
+    let glue: usize = glue
+        .strip_prefix("glue=")
+        .and_then(|glue| glue.parse().ok())
+        .ok_or(MarkedBlockError::Broken)?;
+    let hash = hash.strip_prefix("sha256=").ok_or(MarkedBlockError::Broken)?;
+    let body = line + " -->\n".len();
+    let end = text[body..].find(END_MARK).map(|end| body + end).ok_or(MarkedBlockError::Broken)?;
+    let start = begin.checked_sub(glue).ok_or(MarkedBlockError::Broken)?;
+    if text[start..begin].bytes().any(|byte| byte != b'\n')
+        || text[end..].matches(BEGIN_MARK).count() > 0
+    {
+        return Err(MarkedBlockError::Broken);
+    }
+    let is_edited = short_hash(&text[body..end]) != hash;
+    Ok(Some(MarkedBlock {
+        pack_id: (*pack_id).to_owned(),
+        span: start..end + END_MARK.len(),
+        glue,
+        in_empty_file,
+        is_edited,
+    }))
+}
+
+/// The text of a file with this block: in the place of the one that is there, or at the end. `None` is a file
+/// that does not exist.
+pub fn put_block(
+    file: Option<&str>,
+    pack_id: &str,
+    body: &str,
+) -> Result<String, MarkedBlockError> {
+    let text = file.unwrap_or_default();
+    match find_block(text)? {
+        Some(block) if block.is_edited => Err(MarkedBlockError::Edited),
+        Some(block) => {
+            let joined = render_block(pack_id, body, block.glue, block.in_empty_file);
+            Ok(format!("{}{joined}{}", &text[..block.span.start], &text[block.span.end..]))
+        }
+        None => {
+            let glue = match text {
+                "" => 0,
+                text if text.ends_with("\n\n") => 0,
+                text if text.ends_with('\n') => 1,
+                _ => 2,
+            };
+            Ok(format!("{text}{}", render_block(pack_id, body, glue, file == Some(""))))
+        }
+    }
+}
+
+/// The file without the block; none if there is none.
+pub fn remove_block(text: &str) -> Result<Option<TextWithoutBlock>, MarkedBlockError> {
+    match find_block(text)? {
+        None => Ok(None),
+        Some(block) if block.is_edited => Err(MarkedBlockError::Edited),
+        Some(block) => {
+            let text = format!("{}{}", &text[..block.span.start], &text[block.span.end..]);
+            Ok(Some(TextWithoutBlock { text, was_empty_file: block.in_empty_file }))
+        }
+    }
+}
+
+fn render_block(pack_id: &str, body: &str, glue: usize, in_empty_file: bool) -> String {
+    // What would end the block early is not our mark.
+    let body = body
+        .replace("skillpack:end", "skillpack-end")
+        .replace("skillpack:begin", "skillpack-begin");
+    let body = format!("{}\n", body.trim_end());
+    let (newlines, hash) = ("\n".repeat(glue), short_hash(&body));
+    let file = if in_empty_file { format!(" {EMPTY_FILE_FLAG}") } else { String::new() };
+    format!("{newlines}{BEGIN_MARK}{pack_id} glue={glue} sha256={hash}{file} -->\n{body}{END_MARK}")
+}
+
+fn short_hash(text: &str) -> String {
+    Digest::of(text.as_bytes()).hex()[..HASH_HEX_LEN].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn cp_14_what_is_put_in_and_taken_out_leaves_every_byte(before in "(?s).{0,80}", first in "(?s).{0,60}", second in "(?s).{0,60}") {
+            prop_assume!(!before.contains("skillpack:"));
+            let without = |text: &str| remove_block(text).map(|rest| rest.and_then(TextWithoutBlock::into_content));
+            let once = put_block(Some(&before), "pk_1", &first).unwrap_or_default();
+            prop_assert!(once.starts_with(&before));
+            prop_assert_eq!(without(&once), Ok(Some(before.clone())));
+            let twice = put_block(Some(&once), "pk_2", &second).unwrap_or_default();
+            prop_assert_eq!(&twice, &put_block(Some(&before), "pk_2", &second).unwrap_or_default());
+            let more = format!("{twice}More.\n");
+            prop_assert_eq!(without(&more), Ok(Some(format!("{before}More.\n"))));
+        }
+    }
+
+    #[test]
+    fn cp_14_a_file_that_was_empty_is_told_from_one_that_did_not_exist() {
+        for (file, rest) in [(None, None), (Some(""), Some(String::new()))] {
+            let once = put_block(file, "pk_1", "One.").unwrap_or_default();
+            let twice = put_block(Some(&once), "pk_2", "Two.").unwrap_or_default();
+            for text in [once, twice] {
+                assert_eq!(
+                    remove_block(&text).map(|taken| taken.and_then(TextWithoutBlock::into_content)),
+                    Ok(rest.clone()),
+                    "{text}"
+                );
+            }
+        }
+        // What earlier versions wrote has no such word.
+        let text = put_block(None, "pk_1", "One.").unwrap_or_default();
+        assert!(text.starts_with("<!-- skillpack:begin pk_1 glue=0 sha256="), "{text}");
+        assert_eq!(
+            remove_block(&text.replace(" -->\n", " file=full -->\n")),
+            Err(MarkedBlockError::Broken)
+        );
+    }
+
+    #[test]
+    fn cp_14_edits_in_a_block_are_noticed_and_broken_marks_are_not_guessed_at() {
+        let text = put_block(Some("Mine.\n"), "pk_1", "Theirs.").unwrap_or_default();
+        assert_eq!(remove_block(&text.replace("Theirs.", "Ours.")), Err(MarkedBlockError::Edited));
+        assert_eq!(
+            put_block(Some(&text.replace("Theirs.", "Ours.")), "pk_2", "x"),
+            Err(MarkedBlockError::Edited)
+        );
+        assert_eq!(
+            remove_block(&text.replace("skillpack:end", "skillpack")),
+            Err(MarkedBlockError::Broken)
+        );
+        assert_eq!(
+            remove_block(&text.replace("glue=1", "glue=9999")),
+            Err(MarkedBlockError::Broken)
+        );
+        assert_eq!(remove_block("Mine.\n"), Ok(None));
+    }
+}

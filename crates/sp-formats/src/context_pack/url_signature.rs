@@ -1,0 +1,197 @@
+//! What opens a pack that a registry keeps: a signature over its address, with a time at which it ends.
+//!
+//! A pack is several files with relative names, so what is signed is the folder. It is carried as
+//! `?exp=…&kid=…&sig=…` on every file, or in the path before it, where relative names keep it:
+//! `/s/{kid}.{exp}.{sig}/packs/{id}/…`.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sp_tree::HmacSha256;
+
+/// For how many seconds an address is good at the most, and if nobody says.
+pub const MAX_URL_LIFETIME_SECS: u64 = 7 * 24 * 60 * 60;
+/// See [`LONGEST`].
+pub const DEFAULT_URL_LIFETIME_SECS: u64 = 60 * 60;
+
+const MAC_BYTES: usize = 32;
+const MAX_KID_LEN: usize = 32;
+
+/// What opens a pack.
+#[derive(Clone, PartialEq, Eq)]
+pub struct UrlSignature {
+    kid: String,
+    exp: u64,
+    sig: [u8; MAC_BYTES],
+}
+
+impl UrlSignature {
+    /// Signs the address of a pack until a time in seconds. None if the key has no usable name.
+    pub fn sign(kid: &str, key: &[u8], id: &str, exp: u64) -> Option<Self> {
+        is_valid_kid(kid).then(|| Self {
+            kid: kid.into(),
+            exp,
+            sig: compute_mac(key, id, exp, kid).finish(),
+        })
+    }
+
+    /// What stands in the query of an address: each of the three once, and nothing else.
+    pub fn from_query(query: &str) -> Option<Self> {
+        let (mut kid, mut exp, mut sig) = (None, None, None);
+        for parameter in query.split('&') {
+            let (name, value) = parameter.split_once('=')?;
+            let place = match name {
+                "kid" => &mut kid,
+                "exp" => &mut exp,
+                "sig" => &mut sig,
+                _ => return None,
+            };
+            if place.replace(value).is_some() {
+                return None;
+            }
+        }
+        Self::from_parts(kid?, exp?, sig?)
+    }
+
+    /// What stands in the path of an address, as `{kid}.{exp}.{sig}`.
+    pub fn from_path_segment(segment: &str) -> Option<Self> {
+        let mut parts = segment.split('.');
+        match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(kid), Some(exp), Some(sig), None) => Self::from_parts(kid, exp, sig),
+            _ => None,
+        }
+    }
+
+    /// Every part has one spelling: what was signed cannot be written in another way.
+    fn from_parts(kid: &str, exp: &str, sig: &str) -> Option<Self> {
+        let is_number = exp.bytes().all(|byte| byte.is_ascii_digit()) && !exp.starts_with('0');
+        let exp = exp.parse().ok().filter(|_| is_number)?;
+        let sig = URL_SAFE_NO_PAD.decode(sig).ok()?.try_into().ok()?;
+        is_valid_kid(kid).then(|| Self { kid: kid.into(), exp, sig })
+    }
+
+    /// Which key is said to have signed it.
+    pub fn kid(&self) -> &str {
+        &self.kid
+    }
+
+    /// Until when, in seconds.
+    pub fn exp(&self) -> u64 {
+        self.exp
+    }
+
+    /// Whether it opens a pack at this time. The signature is compared first, in constant time, so that nobody
+    /// learns from an answer whether only the time was wrong.
+    pub fn is_valid_for(&self, key: &[u8], id: &str, now: u64) -> bool {
+        let is_signed = compute_mac(key, id, self.exp, &self.kid).verify(&self.sig);
+        is_signed && now < self.exp && self.exp - now <= MAX_URL_LIFETIME_SECS
+    }
+
+    /// As it stands in a query.
+    pub fn to_query(&self) -> String {
+        format!("exp={}&kid={}&sig={}", self.exp, self.kid, URL_SAFE_NO_PAD.encode(self.sig))
+    }
+
+    /// As it stands in a path.
+    pub fn to_path_segment(&self) -> String {
+        format!("{}.{}.{}", self.kid, self.exp, URL_SAFE_NO_PAD.encode(self.sig))
+    }
+}
+
+/// Whether a text can name a key.
+fn is_valid_kid(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    (1..=MAX_KID_LEN).contains(&text.len()) && text.bytes().all(is_plain)
+}
+
+fn compute_mac(key: &[u8], id: &str, exp: u64, kid: &str) -> HmacSha256 {
+    let mut mac = HmacSha256::new(key);
+    mac.update(format!("ctxpack-url-v1\nGET\n/packs/{id}/\n{exp}\n{kid}\n").as_bytes());
+    mac
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "pk_01KPZXWZQR5NRHCGNQ4TR480B2";
+    const EXP: u64 = 1_777_044_123;
+    const SIG: &str = "x-uP5I9EOWDl_AGLTdvo_XGURAvSCv24yJAadhCapmM";
+
+    fn key() -> Vec<u8> {
+        (0..32).collect()
+    }
+
+    fn known() -> UrlSignature {
+        UrlSignature::sign("k1", &key(), ID, EXP).unwrap()
+    }
+
+    #[test]
+    fn cp_16_a_signature_is_the_known_answer_in_both_forms() {
+        assert_eq!(known().to_query(), format!("exp={EXP}&kid=k1&sig={SIG}"));
+        assert_eq!(known().to_path_segment(), format!("k1.{EXP}.{SIG}"));
+        assert!(UrlSignature::from_query(&known().to_query()).unwrap() == known());
+        assert!(
+            UrlSignature::from_query(&format!("sig={SIG}&exp={EXP}&kid=k1")).unwrap() == known()
+        );
+        assert!(UrlSignature::from_path_segment(&known().to_path_segment()).unwrap() == known());
+        assert!(known().is_valid_for(&key(), ID, EXP - 1));
+    }
+
+    #[test]
+    fn cp_16_it_opens_until_its_time_and_for_a_week_at_the_most() {
+        for (now, opens) in [
+            (EXP - 1, true),
+            (EXP, false),
+            (EXP + 1, false),
+            (EXP - MAX_URL_LIFETIME_SECS, true),
+            (EXP - MAX_URL_LIFETIME_SECS - 1, false),
+        ] {
+            assert_eq!(known().is_valid_for(&key(), ID, now), opens, "{now}");
+        }
+    }
+
+    #[test]
+    fn cp_16_another_key_pack_time_or_key_id_does_not_fit() {
+        let other = |exp: u64, kid: &str| UrlSignature { exp, kid: kid.into(), ..known() };
+        assert!(!known().is_valid_for(&[7; 32], ID, EXP - 1));
+        assert!(!known().is_valid_for(&key(), "pk_01KPZXWZQR5NRHCGNQ4TR480B3", EXP - 1));
+        assert!(!other(EXP + 1, "k1").is_valid_for(&key(), ID, EXP - 1));
+        assert!(!other(EXP, "k2").is_valid_for(&key(), ID, EXP - 1));
+        for at in 0..MAC_BYTES {
+            let mut bent = known();
+            bent.sig[at] ^= 1;
+            assert!(!bent.is_valid_for(&key(), ID, EXP - 1), "{at}");
+        }
+    }
+
+    #[test]
+    fn cp_16_there_is_one_way_to_write_it() {
+        for query in [
+            String::new(),
+            format!("exp={EXP}&kid=k1"),
+            format!("exp={EXP}&kid=k1&sig={SIG}&sig={SIG}"),
+            format!("exp={EXP}&exp={EXP}&kid=k1&sig={SIG}"),
+            format!("exp={EXP}&kid=k1&kid=k1&sig={SIG}"),
+            format!("exp={EXP}&kid=k1&sig={SIG}&more=1"),
+            format!("exp=0{EXP}&kid=k1&sig={SIG}"),
+            format!("exp=+{EXP}&kid=k1&sig={SIG}"),
+            format!("exp=-1&kid=k1&sig={SIG}"),
+            format!("exp=99999999999999999999&kid=k1&sig={SIG}"),
+            format!("exp={EXP}&kid=k1&sig={SIG}="),
+            format!("exp={EXP}&kid=k1&sig={}N", &SIG[..42]),
+            format!("exp={EXP}&kid=k1&sig={}", &SIG[..40]),
+            format!("exp={EXP}&kid=k1&sig={}", SIG.replace('_', "/")),
+            format!("exp={EXP}&kid=%6b1&sig={SIG}"),
+            format!("exp={EXP}&kid=&sig={SIG}"),
+            format!("exp={EXP}&kid={}&sig={SIG}", "k".repeat(33)),
+        ] {
+            assert!(UrlSignature::from_query(&query).is_none(), "{query}");
+        }
+        for segment in
+            ["k1", "k1.1", &format!("k1.{EXP}.{SIG}.x"), &format!("{EXP}.k1.{SIG}"), ".."]
+        {
+            assert!(UrlSignature::from_path_segment(segment).is_none(), "{segment}");
+        }
+        assert!(UrlSignature::sign("k.1", &key(), ID, EXP).is_none());
+    }
+}

@@ -1,0 +1,453 @@
+//! Where a pack imports from: a git URL, a shorthand, or a local path; and the ref in it.
+//!
+//! A string becomes a [`Repo`] or a [`GitRef`] here or is refused here, before git is started.
+//! Credentials in a URL are taken out at once: the rest of the project never sees them in text.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::redact::{QueryAllowlist, redact_url};
+
+/// Why a repository or a ref is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum GitRepoError {
+    /// It is empty.
+    #[error("it is empty")]
+    Empty,
+    /// It could be read as an option by git.
+    #[error("it starts with `-`")]
+    LeadingDash,
+    /// It has a control character.
+    #[error("it has the control character {}", .0.escape_unicode())]
+    ControlCharacter(char),
+    /// It names a helper program of git's.
+    #[error("it asks git to run a helper program (`{0}::`)")]
+    Helper(String),
+    /// Its transport is not allowed.
+    #[error("the transport `{0}://` is not allowed")]
+    Transport(String),
+    /// It has a password where none can be.
+    #[error("it has a password, and ssh takes none from a URL")]
+    Password,
+    /// It has no host.
+    #[error("it has no host")]
+    NoHost,
+    /// It has a fragment.
+    #[error("it has a fragment (`#…`), which git does not use")]
+    Fragment,
+    /// A short form has a query.
+    #[error("a short form has no query (`?…`)")]
+    Query,
+    /// It is neither a URL nor clearly a path.
+    #[error("it is neither a URL nor a path")]
+    Ambiguous,
+    /// Git does not allow such a ref.
+    #[error("git allows no `{0}` in a ref")]
+    RefSyntax(String),
+}
+
+impl GitRepoError {
+    /// What to write instead.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Fragment => "name the tag, branch or commit apart from the address",
+            Self::Transport(_) => "use https, ssh, git or file (http only to this machine itself)",
+            Self::Ambiguous => {
+                "write `https://…`, `github.com/<org>/<repo>`, or `./…` for a local path"
+            }
+            _ => "write `https://…`, `ssh://…`, `github.com/<org>/<repo>`, or a path",
+        }
+    }
+}
+
+/// How a repository is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GitTransport {
+    /// `https://`
+    Https,
+    /// `http://`, to this machine only.
+    Http,
+    /// `ssh://` or `user@host:path`
+    Ssh,
+    /// `git://`
+    Git,
+    /// `file://`
+    File,
+    /// A path on this machine, perhaps relative to the repository that imports.
+    Path,
+}
+
+impl GitTransport {
+    /// The name that git's allow-list has for it.
+    pub fn protocol(self) -> &'static str {
+        match self {
+            Self::Https => "https",
+            Self::Http => "http",
+            Self::Ssh => "ssh",
+            Self::Git => "git",
+            Self::File | Self::Path => "file",
+        }
+    }
+}
+
+/// A user name and a password, which never appear in any text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct GitCredentials {
+    /// The user name.
+    pub user: String,
+    /// The password or token; may be empty.
+    pub password: String,
+}
+
+impl fmt::Debug for GitCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credentials(…)")
+    }
+}
+
+/// A repository that may be fetched from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitRepo {
+    /// How it is reached.
+    pub transport: GitTransport,
+    /// The full URL or path, without credentials.
+    pub url: String,
+    /// As its author wrote it, without credentials and without its query.
+    pub display_url: String,
+    /// What its author put before the `@`.
+    pub credentials: Option<GitCredentials>,
+    /// The parameters of its query that are shown.
+    kept_query: QueryAllowlist,
+}
+
+const SHORTHAND_HOSTS: [&str; 3] = ["github.com/", "gitlab.com/", "bitbucket.org/"];
+
+impl GitRepo {
+    /// Checks and expands what an author wrote.
+    pub fn new(text: &str) -> Result<Self, GitRepoError> {
+        check_text(text)?;
+        if let Some((helper, _)) = text.split_once("::")
+            && helper.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+        {
+            return Err(GitRepoError::Helper(helper.into()));
+        }
+        if let Some((scheme, rest)) = text.split_once("://") {
+            return Self::from_url(scheme, rest);
+        }
+        if SHORTHAND_HOSTS.iter().any(|host| text.starts_with(host)) {
+            match text.find(['?', '#']).map(|at| text.as_bytes()[at]) {
+                Some(b'#') => return Err(GitRepoError::Fragment),
+                Some(_) => return Err(GitRepoError::Query),
+                None => {}
+            }
+            let path = text.trim_end_matches('/');
+            let path = path.strip_suffix(".git").unwrap_or(path);
+            return Ok(Self::without_credentials(
+                GitTransport::Https,
+                format!("https://{path}.git"),
+                text,
+            ));
+        }
+        if text.starts_with(['/', '.', '~']) {
+            return Ok(Self::without_credentials(GitTransport::Path, text.into(), text));
+        }
+        Self::from_scp(text)
+    }
+
+    fn without_credentials(transport: GitTransport, url: String, written: &str) -> Self {
+        Self {
+            transport,
+            url,
+            display_url: written.into(),
+            credentials: None,
+            kept_query: QueryAllowlist::default(),
+        }
+    }
+
+    fn from_url(scheme: &str, rest: &str) -> Result<Self, GitRepoError> {
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        // The user goes first: a password may contain what otherwise begins a fragment.
+        let after_user = authority.rfind('@').map_or(0, |at| at + 1);
+        if matches!(scheme, "https" | "http") && rest[after_user..].contains('#') {
+            return Err(GitRepoError::Fragment);
+        }
+        let (user, host) =
+            authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+        let transport = match scheme {
+            "https" => GitTransport::Https,
+            "http" if is_loopback(host) => GitTransport::Http,
+            "ssh" => GitTransport::Ssh,
+            "git" => GitTransport::Git,
+            "file" => GitTransport::File,
+            other => return Err(GitRepoError::Transport(other.into())),
+        };
+        if transport != GitTransport::File {
+            check_host(host)?;
+        }
+        let credentials = user.map(parse_credentials);
+        let url = match (&credentials, transport) {
+            // The user of an ssh URL is no secret, and git needs it there.
+            (Some(credentials), GitTransport::Ssh) => {
+                check_text(&credentials.user)?;
+                format!("{scheme}://{}@{host}{path}", credentials.user)
+            }
+            _ => format!("{scheme}://{host}{path}"),
+        };
+        let credentials =
+            credentials.filter(|_| matches!(transport, GitTransport::Https | GitTransport::Http));
+        let mut repo = Self::without_credentials(transport, url.clone(), &url);
+        repo.credentials = credentials;
+        repo.keep_query(&QueryAllowlist::default());
+        Ok(repo)
+    }
+
+    fn from_scp(text: &str) -> Result<Self, GitRepoError> {
+        let Some((authority, path)) = text.split_once(':') else {
+            return Err(GitRepoError::Ambiguous);
+        };
+        // `user:password@host:path` would have ssh call a host `user`, and show the rest to everybody.
+        if !authority.contains('@')
+            && path.split_once('@').is_some_and(|(_, rest)| rest.contains(':'))
+        {
+            return Err(GitRepoError::Password);
+        }
+        if path.starts_with(':') {
+            return Err(GitRepoError::Helper(authority.into()));
+        }
+        if authority.contains('/') || path.is_empty() {
+            return Err(GitRepoError::Ambiguous);
+        }
+        check_text(authority)?;
+        check_text(path)?;
+        let (user, host) =
+            authority.rsplit_once('@').map_or(("", authority), |(user, host)| (user, host));
+        check_host(host)?;
+        // A password has no place in this form; what looks like one is dropped.
+        let user = user.split(':').next().unwrap_or_default();
+        let url = if user.is_empty() {
+            format!("{host}:{path}")
+        } else {
+            format!("{user}@{host}:{path}")
+        };
+        let mut repo = Self::without_credentials(GitTransport::Ssh, url.clone(), &url);
+        repo.keep_query(&QueryAllowlist::default());
+        Ok(repo)
+    }
+
+    /// Shows these parameters of its query too.
+    pub fn keep_query(&mut self, kept: &QueryAllowlist) {
+        self.kept_query.extend(kept);
+        if self.has_query() {
+            self.display_url = redact_url(&self.url, &self.kept_query);
+        }
+    }
+
+    /// Whether it is shown without something that fetching it may need.
+    pub fn omits_query(&self) -> bool {
+        self.has_query() && self.display_url != self.url
+    }
+
+    /// A path on this machine has no query: a question mark is a part of a name there.
+    fn has_query(&self) -> bool {
+        !matches!(self.transport, GitTransport::File | GitTransport::Path)
+            && self.url.contains(['?', '#'])
+    }
+
+    /// The host part of the URL with its scheme, for keys of git's config.
+    pub fn origin(&self) -> Option<String> {
+        let (scheme, rest) = self.url.split_once("://")?;
+        Some(format!("{scheme}://{}", rest.split('/').next()?))
+    }
+}
+
+impl fmt::Display for GitRepo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.display_url)
+    }
+}
+
+fn check_text(text: &str) -> Result<(), GitRepoError> {
+    if text.is_empty() {
+        return Err(GitRepoError::Empty);
+    }
+    if text.starts_with('-') {
+        return Err(GitRepoError::LeadingDash);
+    }
+    match text.chars().find(|c| c.is_control()) {
+        Some(c) => Err(GitRepoError::ControlCharacter(c)),
+        None => Ok(()),
+    }
+}
+
+fn check_host(host: &str) -> Result<(), GitRepoError> {
+    if host.is_empty() {
+        return Err(GitRepoError::NoHost);
+    }
+    check_text(host)
+}
+
+fn is_loopback(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => name,
+        _ => host,
+    };
+    name == "localhost"
+        || name == "[::1]"
+        || name.parse().is_ok_and(|ip: std::net::Ipv4Addr| ip.is_loopback())
+}
+
+fn parse_credentials(text: &str) -> GitCredentials {
+    let (user, password) = text.split_once(':').unwrap_or((text, ""));
+    GitCredentials { user: percent_decode(user), password: percent_decode(password) }
+}
+
+fn percent_decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = tail.get(..2).filter(|_| *first == b'%');
+        let decoded =
+            hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        match decoded {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A tag, a branch or a commit, as an author wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct GitRef(String);
+
+impl GitRef {
+    /// Checks what an author wrote.
+    pub fn new(text: &str) -> Result<Self, GitRepoError> {
+        check_text(text)?;
+        let refused = ["..", "@{", "//", " ", "~", "^", ":", "?", "*", "[", "\\"];
+        if let Some(part) = refused.iter().find(|part| text.contains(**part)) {
+            return Err(GitRepoError::RefSyntax((*part).into()));
+        }
+        if text.ends_with(['/', '.']) || text.ends_with(".lock") || text.starts_with('/') {
+            return Err(GitRepoError::RefSyntax(text.into()));
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// The ref as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is a whole commit id, SHA-1 or SHA-256.
+    pub fn is_commit(&self) -> bool {
+        matches!(self.0.len(), 40 | 64) && self.is_hex()
+    }
+
+    /// Whether it could be the start of a commit id.
+    pub fn is_short_commit(&self) -> bool {
+        (4..64).contains(&self.0.len()) && self.is_hex() && !self.is_commit()
+    }
+
+    fn is_hex(&self) -> bool {
+        self.0.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    }
+}
+
+impl fmt::Display for GitRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sp_08_shorthands_expand_and_paths_stay() {
+        for (written, url, transport) in [
+            ("github.com/acme/skills", "https://github.com/acme/skills.git", GitTransport::Https),
+            ("gitlab.com/a/b/c/", "https://gitlab.com/a/b/c.git", GitTransport::Https),
+            ("bitbucket.org/a/b.git", "https://bitbucket.org/a/b.git", GitTransport::Https),
+            ("https://example.com/x", "https://example.com/x", GitTransport::Https),
+            ("git@github.com:acme/skills.git", "git@github.com:acme/skills.git", GitTransport::Ssh),
+            ("ssh://git@host:22/x", "ssh://git@host:22/x", GitTransport::Ssh),
+            ("git://127.0.0.1:9418/x", "git://127.0.0.1:9418/x", GitTransport::Git),
+            ("http://127.0.0.1:8080/x", "http://127.0.0.1:8080/x", GitTransport::Http),
+            ("file:///srv/x", "file:///srv/x", GitTransport::File),
+            ("../other", "../other", GitTransport::Path),
+            ("~/work/x", "~/work/x", GitTransport::Path),
+        ] {
+            let repo = GitRepo::new(written).unwrap();
+            assert_eq!((repo.url.as_str(), repo.transport), (url, transport), "{written}");
+        }
+    }
+
+    #[test]
+    fn sp_08_what_could_run_code_is_refused_before_git_starts() {
+        for (written, why) in [
+            ("", GitRepoError::Empty),
+            ("--upload-pack=x", GitRepoError::LeadingDash),
+            ("ext::sh -c x", GitRepoError::Helper("ext".into())),
+            ("fd::17", GitRepoError::Helper("fd".into())),
+            ("https://a/\nb", GitRepoError::ControlCharacter('\n')),
+            ("http://example.com/x", GitRepoError::Transport("http".into())),
+            ("ftp://example.com/x", GitRepoError::Transport("ftp".into())),
+            ("ssh://-oProxyCommand=x/y", GitRepoError::LeadingDash),
+            ("ssh://-l@host/y", GitRepoError::LeadingDash),
+            ("-oProxyCommand=x:y", GitRepoError::LeadingDash),
+            ("git@-oProxyCommand=x:y", GitRepoError::LeadingDash),
+            ("https:///x", GitRepoError::NoHost),
+            ("acme/skills", GitRepoError::Ambiguous),
+        ] {
+            assert_eq!(GitRepo::new(written).unwrap_err(), why, "{written}");
+        }
+    }
+
+    #[test]
+    fn se_07_credentials_are_taken_out_of_every_text() {
+        let repo = GitRepo::new("https://bob:s3%2Fcret@host/x").unwrap();
+        assert_eq!(
+            repo.credentials,
+            Some(GitCredentials { user: "bob".into(), password: "s3/cret".into() })
+        );
+        assert!(!format!("{repo} {repo:?} {}", repo.url).contains("cret"));
+        let token = GitRepo::new("https://ghp_token@github.com/a/b").unwrap();
+        assert!(!format!("{token} {token:?}").contains("ghp_"));
+        let query = GitRepo::new("https://host/x?sig=hunter2&v=1").unwrap();
+        assert_eq!((query.to_string().as_str(), query.omits_query()), ("https://host/x", true));
+        assert_eq!(query.url, "https://host/x?sig=hunter2&v=1");
+        for text in [
+            "git://host/x?sig=hunter2",
+            "ssh://git@host/x?sig=hunter2",
+            "git@host:x?sig=hunter2#hunter2",
+        ] {
+            assert!(!GitRepo::new(text).unwrap().to_string().contains("hunter2"), "{text}");
+        }
+        assert_eq!(GitRepo::new("./what?").unwrap().to_string(), "./what?");
+        for fragment in ["https://host/x#hunter2", "github.com/a/b#hunter2"] {
+            assert_eq!(GitRepo::new(fragment).unwrap_err(), GitRepoError::Fragment);
+        }
+        assert_eq!(GitRepo::new("github.com/a/b?sig=hunter2").unwrap_err(), GitRepoError::Query);
+        let ssh = GitRepo::new("ssh://git:hunter2@host/x").unwrap();
+        assert!(!format!("{ssh} {ssh:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn se_05_refs_that_git_could_misread_are_refused() {
+        for text in ["", "-x", "a..b", "a b", "a:b", "x^", "a\u{7}", "a.lock", "@{1}", "a/"] {
+            assert!(GitRef::new(text).is_err(), "{text:?}");
+        }
+        assert!(GitRef::new("v1.3.0").is_ok());
+        assert!(GitRef::new(&"a".repeat(40)).unwrap().is_commit());
+        assert!(GitRef::new("9f2c1d3").unwrap().is_short_commit());
+    }
+}

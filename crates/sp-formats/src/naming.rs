@@ -1,0 +1,103 @@
+//! The name under which a skill stands in a sink.
+
+use schemars::JsonSchema;
+use sp_tree::{Name, PathError};
+use thiserror::Error;
+
+/// How a pack names its folders.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct FolderNaming {
+    /// What stands before the id; the pack's name, if nothing is said. It may be empty.
+    #[schemars(with = "Option<crate::schema::FolderPartSchema>")]
+    pub prefix: String,
+    /// What stands between prefix and id, and in the place of each `/`: `__`, if nothing is said.
+    #[schemars(with = "Option<crate::schema::FolderPartSchema>")]
+    pub sep: String,
+    /// Whether only the last segment of the id is used.
+    #[schemars(with = "Option<bool>")]
+    pub flatten: bool,
+}
+
+/// Why a folder name cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FolderNameError {
+    /// It is not one safe segment.
+    #[error("the folder name `{name}` cannot be used: {why}")]
+    InvalidPath {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        why: PathError,
+    },
+    /// It starts with a dot or a space.
+    #[error("the folder name `{name}` cannot be used: it starts with a dot or a space")]
+    LeadingDotOrSpace {
+        /// The name.
+        name: String,
+    },
+}
+
+impl FolderNaming {
+    /// The folder for the skill `id`.
+    pub fn folder_name(&self, id: &str) -> Result<Name, FolderNameError> {
+        let flat = if self.flatten {
+            id.rsplit('/').next().unwrap_or(id).to_owned()
+        } else {
+            id.replace('/', &self.sep)
+        };
+        let name = if self.prefix.is_empty() {
+            flat
+        } else {
+            format!("{}{}{flat}", self.prefix, self.sep)
+        };
+        if name.starts_with(['.', ' ']) {
+            return Err(FolderNameError::LeadingDotOrSpace { name });
+        }
+        Name::new(&name).map_err(|why| FolderNameError::InvalidPath { name, why })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn naming(prefix: &str, sep: &str, flatten: bool) -> FolderNaming {
+        FolderNaming { prefix: prefix.into(), sep: sep.into(), flatten }
+    }
+
+    #[test]
+    fn sp_20_folder_is_prefix_sep_and_flattened_id() {
+        let id = "coding/dotnet/efcore-migrations";
+        for (naming, folder) in [
+            (naming("group-x", "__", false), "group-x__coding__dotnet__efcore-migrations"),
+            (naming("group-x", "__", true), "group-x__efcore-migrations"),
+            (naming("", "__", false), "coding__dotnet__efcore-migrations"),
+            (naming("", "__", true), "efcore-migrations"),
+            (naming("p", "-", false), "p-coding-dotnet-efcore-migrations"),
+            (naming("p", "", false), "pcodingdotnetefcore-migrations"),
+        ] {
+            assert_eq!(naming.folder_name(id).unwrap().as_str(), folder);
+        }
+    }
+
+    #[test]
+    fn sp_13_a_folder_name_is_one_safe_segment() {
+        for (prefix, sep, id) in [
+            ("..", "/", "a"),
+            ("a", "/", "b"),
+            ("a", "\\", "b"),
+            ("a\0", "__", "b"),
+            (" a", "__", "b"),
+            (".a", "__", "b"),
+            ("a", "__", "b."),
+            ("", "", "con"),
+            ("", "", "."),
+        ] {
+            assert!(
+                naming(prefix, sep, false).folder_name(id).is_err(),
+                "{prefix:?} {sep:?} {id:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Addresses from outside, as they are printed, recorded and locked.
+//!
+//! A URL can contain a secret before the `@` of its host, in its query, in its fragment and, if it opens a context
+//! pack, in its path (`/s/{kid}.{exp}.{sig}/`). The name of a query parameter does not show whether its value is a
+//! secret (`sig`, `Policy`, `key`, `jwt`, `X-Amz-Signature`), so all parameters are left out except for those that the
+//! user declared harmless: see [`KeptQuery`].
+//!
+//! - [`shown_url`] is for a value that is a URL.
+//! - [`without_secrets`] is for prose that may contain URLs, such as the error of another program.
+//! - [`masked`] is for text whose places must stay where they are, such as a line of a file.
+//!
+//! ```
+//! use sp_formats::address::{KeptQuery, shown_url, without_secrets};
+//!
+//! let url = "https://me:token@example.com/x.zip?ref=v1&sig=abc#top";
+//! assert_eq!(shown_url(url, &KeptQuery::default()), "https://example.com/x.zip");
+//! assert_eq!(shown_url(url, &KeptQuery::new(["ref"])), "https://example.com/x.zip?ref=v1");
+//! assert_eq!(without_secrets("cannot open 'https://h/x?sig=abc'"), "cannot open 'https://h/x'");
+//! ```
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// What stands for a secret in a path.
+const REDACTED: &str = "…";
+
+/// The names of query parameters whose values are no secrets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QueryAllowlist(BTreeSet<String>);
+
+impl QueryAllowlist {
+    /// Keeps the parameters with these names.
+    pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self(names.into_iter().map(Into::into).collect())
+    }
+
+    /// Keeps every parameter that a URL has: for one that was written down without its secrets.
+    pub fn from_url(url: &str) -> Self {
+        Self::new(query_params(url).map(parameter_name))
+    }
+
+    /// Keeps these parameters too.
+    pub fn extend(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().cloned());
+    }
+
+    fn allows(&self, parameter: &str) -> bool {
+        self.0.contains(parameter_name(parameter))
+    }
+}
+
+fn parameter_name(parameter: &str) -> &str {
+    parameter.split_once('=').map_or(parameter, |(name, _)| name)
+}
+
+/// The parameters of a URL's query, in their order.
+fn query_params(url: &str) -> impl Iterator<Item = &str> {
+    let url = url.split('#').next().unwrap_or_default();
+    let query = url.split_once('?').map(|(_, query)| query);
+    query.into_iter().flat_map(|query| query.split('&')).filter(|parameter| !parameter.is_empty())
+}
+
+/// A URL as it may be printed and recorded: without user, query, fragment and signature, but with the parameters that
+/// are kept.
+pub fn redact_url(url: &str, kept: &QueryAllowlist) -> String {
+    let (scheme, rest) =
+        url.split_once("://").map_or((None, url), |(scheme, rest)| (Some(scheme), rest));
+    // A password may contain any character but a slash, so the user is looked for before a query is.
+    let authority = rest.split('/').next().unwrap_or_default();
+    let user = scheme.and(authority.rfind('@')).map_or(0, |at| at + 1);
+    let rest = &rest[user..];
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
+    let query: Vec<&str> = query_params(rest).filter(|parameter| kept.allows(parameter)).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
+    let scheme = scheme.map(|scheme| format!("{scheme}://")).unwrap_or_default();
+    format!("{scheme}{}{mark}{}", redact_signature(path), query.join("&"))
+}
+
+/// Whether [`shown_url`] leaves out something that fetching the URL may need.
+pub fn omits_query(url: &str, kept: &QueryAllowlist) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    redact_signature(path) != path || query_params(url).any(|parameter| !kept.allows(parameter))
+}
+
+/// A path without the signature in `/s/{kid}.{exp}.{sig}/`.
+fn redact_signature(path: &str) -> Cow<'_, str> {
+    match find_signature(path) {
+        Some(span) => Cow::Owned(format!("{}{REDACTED}{}", &path[..span.start], &path[span.end..])),
+        None => Cow::Borrowed(path),
+    }
+}
+
+/// Where the signature of a path is.
+fn find_signature(path: &str) -> Option<Range<usize>> {
+    let mut from = 0;
+    while let Some(at) = path[from..].find("/s/").map(|at| from + at + "/s/".len()) {
+        let end = path[at..].find(['/', '?', '#']).map_or(path.len(), |length| at + length);
+        if path[at..end].matches('.').count() == 2 {
+            return Some(at..end);
+        }
+        from = at - 1;
+    }
+    None
+}
+
+/// What a part of a text is that may be a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UrlSecretKind {
+    /// What stands before the `@` of a host.
+    UserInfo,
+    /// A part of a path.
+    Signature,
+    /// A query or a fragment, with its mark.
+    Query,
+}
+
+/// A text that may contain URLs, without what may be a secret in them.
+pub fn redact_secrets(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut done = 0;
+    for (span, secret) in find_secrets(text) {
+        shown.push_str(&text[done..span.start]);
+        done = span.end;
+        match secret {
+            // The `@` goes with it.
+            UrlSecretKind::UserInfo => done += 1,
+            UrlSecretKind::Signature => shown.push_str(REDACTED),
+            UrlSecretKind::Query => {}
+        }
+    }
+    shown.push_str(&text[done..]);
+    shown
+}
+
+/// The text with what may be a secret in a URL covered byte by byte. The length stays, so that places in it stay too.
+pub fn mask_secrets(text: &str) -> Cow<'_, str> {
+    let mut bytes = Cow::Borrowed(text.as_bytes());
+    for (span, secret) in find_secrets(text) {
+        let mark = usize::from(secret == UrlSecretKind::Query);
+        bytes.to_mut()[span.start + mark..span.end].fill(b'*');
+    }
+    match bytes {
+        Cow::Borrowed(_) => Cow::Borrowed(text),
+        Cow::Owned(bytes) => String::from_utf8(bytes).map_or(Cow::Borrowed(""), Cow::Owned),
+    }
+}
+
+/// Everything in a text that may be a secret of a URL, in its order; no two overlap. It takes time in proportion to the
+/// text, whatever the text is.
+fn find_secrets(text: &str) -> Vec<(Range<usize>, UrlSecretKind)> {
+    let users = find_userinfo(text);
+    let user_at = |start: usize| {
+        users.binary_search_by_key(&start, |user| user.start).ok().map(|at| users[at].end)
+    };
+    let (mut found, mut queries) = (Vec::new(), Vec::new());
+    for word in url_candidates(text) {
+        let part = &text[word.clone()];
+        let host = part.find("://").map(|at| at + "://".len());
+        // A password may contain what otherwise begins a query.
+        let from = host.map(|host| user_at(word.start + host).map_or(host, |end| end - word.start));
+        let inside = |span: Range<usize>| word.start + span.start..word.start + span.end;
+        queries.extend(query_in_word(part, from).map(inside));
+        found.extend(signature_in_word(part).map(|span| (inside(span), UrlSecretKind::Signature)));
+    }
+    found.extend(users.into_iter().map(|span| (span, UrlSecretKind::UserInfo)));
+    found.retain(|(span, _)| !span.is_empty() && !overlaps(&queries, span));
+    found.extend(queries.into_iter().map(|span| (span, UrlSecretKind::Query)));
+    found.sort_by_key(|(span, _)| span.start);
+    found
+}
+
+/// Whether one of these spans, which are in order and apart from each other, has a part of another.
+fn overlaps(spans: &[Range<usize>], other: &Range<usize>) -> bool {
+    let first = spans.partition_point(|span| span.end <= other.start);
+    spans.get(first).is_some_and(|span| span.start < other.end)
+}
+
+/// What stands before the `@` of a URL, or looks like a password there.
+fn find_userinfo(text: &str) -> Vec<Range<usize>> {
+    let is_end =
+        |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'\'' | b'"' | b'`' | b'/');
+    let mut found = Vec::new();
+    let mut done = 0;
+    while let Some(at) = text[done..].find('@').map(|at| done + at) {
+        // One run without spaces, quotes and slashes: an authority, a scp-like address, or a plain word.
+        let start =
+            text.as_bytes()[done..at].iter().rposition(is_end).map_or(done, |at| done + at + 1);
+        let end =
+            text.as_bytes()[at..].iter().position(is_end).map_or(text.len(), |length| at + length);
+        let run = &text.as_bytes()[start..end];
+        if let Some(at) = run.iter().rposition(|byte| *byte == b'@')
+            && (text[..start].ends_with("://") || run[..at].contains(&b':'))
+        {
+            found.push(start..start + at);
+        }
+        done = end;
+    }
+    found
+}
+
+/// The runs of a text without white space, quotes and angle brackets, of those lines that can have a URL with secrets.
+fn url_candidates(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | '<' | '>');
+    let has_marks = |line: &&str| {
+        line.contains("://") || line.contains('?') || line.contains('#') || line.contains("/s/")
+    };
+    text.split('\n').filter(has_marks).flat_map(move |line| line.split(is_end)).map(move |word| {
+        let start = word.as_ptr().addr() - text.as_ptr().addr();
+        start..start + word.len()
+    })
+}
+
+/// The query and the fragment of the URL in a word, whose host starts at `from`. Where there is no scheme, there must be
+/// a path and a parameter.
+fn query_in_word(word: &str, from: Option<usize>) -> Option<Range<usize>> {
+    let start = match from {
+        Some(from) => from + word[from..].find(['?', '#'])?,
+        None => {
+            let at = word.find(['?', '#'])?;
+            (word[..at].contains('/') && word[at..].contains('=')).then_some(at)?
+        }
+    };
+    Some(start..word.len())
+}
+
+fn signature_in_word(word: &str) -> Option<Range<usize>> {
+    (word.contains("://") || word.starts_with("/s/")).then(|| find_signature(word)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn se_07_a_url_is_shown_without_user_query_and_fragment() {
+        let kept = QueryAllowlist::new(["ref", "v"]);
+        for (url, shown, with_kept) in [
+            ("https://h/x.zip", "https://h/x.zip", "https://h/x.zip"),
+            ("https://me:s@h/x.zip", "https://h/x.zip", "https://h/x.zip"),
+            ("https://me:s?e#c@h/x.zip", "https://h/x.zip", "https://h/x.zip"),
+            ("https://h/x.zip?sig=s&ref=v1&v#f", "https://h/x.zip", "https://h/x.zip?ref=v1&v"),
+            ("https://h/x.zip?ref=a#?v=s", "https://h/x.zip", "https://h/x.zip?ref=a"),
+            ("https://h/x.zip?", "https://h/x.zip", "https://h/x.zip"),
+            (
+                "https://h/s/k1.17.sig/packs/x.zip",
+                "https://h/s/…/packs/x.zip",
+                "https://h/s/…/packs/x.zip",
+            ),
+            ("h/x?Ref=s", "h/x", "h/x"),
+            ("", "", ""),
+        ] {
+            assert_eq!(redact_url(url, &QueryAllowlist::default()), shown, "{url}");
+            assert_eq!(redact_url(url, &kept), with_kept, "{url}");
+        }
+        assert_eq!(
+            redact_url("https://h/x?a=1&b", &QueryAllowlist::from_url("https://h/x?a=2&b#c")),
+            "https://h/x?a=1&b"
+        );
+    }
+
+    #[test]
+    fn what_is_left_out_is_known() {
+        let kept = QueryAllowlist::new(["ref"]);
+        for (url, omits) in [
+            ("https://h/x.zip", false),
+            ("https://me@h/x.zip#top", false),
+            ("https://h/x.zip?ref=1", false),
+            ("https://h/x.zip?ref=1&sig=2", true),
+            ("https://h/x.zip?sig", true),
+            ("https://h/s/k1.17.sig/x.zip", true),
+        ] {
+            assert_eq!(omits_query(url, &kept), omits, "{url}");
+        }
+    }
+
+    #[test]
+    fn se_07_prose_keeps_its_words_and_loses_what_urls_hide() {
+        for (text, shown) in [
+            (
+                "unable to access 'https://me:s@h/x?sig=s/': no",
+                "unable to access 'https://h/x': no",
+            ),
+            ("https only: http://h/p/pack.json?exp=1&sig=x", "https only: http://h/p/pack.json"),
+            ("bad uri: /p?sig=x is missing host", "bad uri: /p is missing host"),
+            ("bad uri: /s/k1.17.x/packs/", "bad uri: /s/…/packs/"),
+            ("moved to http://h/s/k1.17.x/packs/ now", "moved to http://h/s/…/packs/ now"),
+            ("see https://h/a#b and https://h/c#d.", "see https://h/a and https://h/c"),
+            ("what? nothing, and/or? a=b", "what? nothing, and/or? a=b"),
+            ("mail me@example.com", "mail me@example.com"),
+            ("at github.com/a/b#key=s and a/b.md#heading", "at github.com/a/b and a/b.md#heading"),
+            ("at https://h/x?u=a:b@c", "at https://h/x"),
+            ("at https://me:s?e#c@h/x?y", "at https://h/x"),
+            ("git@host:a/b.git", "git@host:a/b.git"),
+            ("", ""),
+        ] {
+            assert_eq!(redact_secrets(text), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn se_04_a_text_of_nothing_but_urls_costs_little() {
+        // Pair by pair this would take hours.
+        let text = "https://me:s@h/x?sig=s ".repeat(200_000);
+        assert_eq!(redact_secrets(&text), "https://h/x ".repeat(200_000));
+    }
+
+    #[test]
+    fn se_07_masked_text_keeps_its_length() {
+        for (text, shown) in [
+            ("  - repo: https://me:s@h/x?sig=s#é", "  - repo: https://****@h/x?********"),
+            ("see `http://h/s/k1.17.x/p`", "see `http://h/s/*******/p`"),
+            ("[a](b.md#c) and s/1.2.3/x/", "[a](b.md#c) and s/1.2.3/x/"),
+        ] {
+            assert_eq!(mask_secrets(text), shown);
+            assert_eq!(mask_secrets(text).len(), text.len());
+        }
+    }
+}

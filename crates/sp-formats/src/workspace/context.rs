@@ -1,0 +1,292 @@
+//! `CONTEXT.md`, `USER_CONTEXT.md` and what `SKILLBAG.md` may say besides: dependencies, values
+//! for parameters, prohibitions, tags, and which skill prevails.
+//!
+//! Each stands below a heading of its own, in a fenced block of YAML:
+//!
+//! ```yaml
+//! # Dependencies
+//! dependencies: [{name: a, version: v1, source: ./a}]
+//! # Parameters
+//! parameters: {paper: a4}                                  # for every skill that asks
+//! skills: {convert-to-pdf: {paper: letter}}                # for one
+//! prohibit: [upload, {paper: a5}]                          # a parameter, or one of its values
+//! # Tags
+//! tags: {take-notes: {add: ["#run/last"], remove: ["#run/always"]}}
+//! # Conflict resolution
+//! conflict-resolution: [take-notes, convert-to-pdf]        # the first prevails
+//! ```
+
+use serde_json::Value as Json;
+use sp_tree::Limits;
+
+use super::dependencies::{DependencyDeclarer, SkillDependency, read_dependencies};
+use super::parameters::ParameterLayer;
+use super::tags::TagChange;
+use crate::checks::{CheckRule, SB_07, SB_16, SB_23};
+use crate::markdown::read_yaml_blocks;
+use crate::printable::printable;
+use crate::report::{LineIndex, Report};
+use crate::yaml::{YamlNode, YamlValue};
+
+/// A value that a context gives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParameterSetting {
+    /// For which skill; none is for every one that asks.
+    pub skill: Option<String>,
+    /// The parameter.
+    pub name: String,
+    /// The value.
+    pub value: Json,
+    /// On which line.
+    pub line: usize,
+}
+
+/// What lower levels must not say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParameterProhibition {
+    /// The parameter.
+    pub name: String,
+    /// Only this value of it; none is any.
+    pub value: Option<Json>,
+    /// On which line.
+    pub line: usize,
+}
+
+/// What a context says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WorkspaceContext {
+    /// The file, as the user would name it.
+    pub file: String,
+    /// The skills that are needed.
+    pub dependencies: Vec<SkillDependency>,
+    /// Values for parameters, in the order in which they stand.
+    pub settings: Vec<ParameterSetting>,
+    /// What lower levels must not say.
+    pub prohibitions: Vec<ParameterProhibition>,
+    /// Tags that are added and removed.
+    pub tags: Vec<TagChange>,
+    /// Which skill prevails over which, the strongest first.
+    pub precedence: Vec<String>,
+}
+
+impl WorkspaceContext {
+    /// What it says of the parameters of a skill.
+    pub fn parameter_layer(&self, skill: &str) -> ParameterLayer {
+        let at = |line: usize| (self.file.clone(), Some(line));
+        let mine = |setting: &&ParameterSetting| {
+            setting.skill.as_deref().is_none_or(|other| other == skill)
+        };
+        ParameterLayer {
+            settings: self
+                .settings
+                .iter()
+                .filter(mine)
+                .map(|setting| (setting.name.clone(), setting.value.clone(), at(setting.line)))
+                .collect(),
+            prohibitions: self
+                .prohibitions
+                .iter()
+                .map(|one| (one.name.clone(), one.value.clone(), at(one.line)))
+                .collect(),
+        }
+    }
+}
+
+/// Reads a context file.
+pub fn read_context(file: &str, text: &str, limits: &Limits) -> (WorkspaceContext, Report) {
+    let mut report = Report::new(file, text);
+    let mut context = WorkspaceContext { file: file.into(), ..WorkspaceContext::default() };
+    let lines = report.line_index();
+    context.dependencies =
+        read_dependencies(text, 0, DependencyDeclarer::Workspace, limits, &mut report);
+    for block in read_yaml_blocks(text, 0, "Parameters", (&SB_07, limits), &mut report) {
+        read_parameter_values(&block, &lines, &mut context, &mut report);
+    }
+    for block in read_yaml_blocks(text, 0, "Tags", (&SB_23, limits), &mut report) {
+        read_tags(&block, &mut context, &mut report);
+    }
+    for title in ["Conflict resolution", "conflict-resolution"] {
+        for block in read_yaml_blocks(text, 0, title, (&SB_16, limits), &mut report) {
+            for (key, value) in known_members(&block, &SB_16, &["conflict-resolution"], &mut report)
+            {
+                context.precedence.extend(text_list(value, key, &SB_16, &mut report));
+            }
+        }
+    }
+    report.sort();
+    (context, report)
+}
+
+/// The members of a mapping that may be there; others are reported.
+fn known_members<'a>(
+    node: &'a YamlNode,
+    check: &'static CheckRule,
+    known: &[&str],
+    report: &mut Report,
+) -> Vec<(&'a str, &'a YamlNode)> {
+    let YamlValue::Map(pairs) = &node.value else {
+        if !node.is_null() {
+            report
+                .error(
+                    check,
+                    node.span.clone(),
+                    format!("it must be a mapping, not {}", node.kind()),
+                )
+                .help(format!("write `{}: …`", known[0]));
+        }
+        return Vec::new();
+    };
+    let mut members = Vec::new();
+    for (key, value) in pairs {
+        match key.text() {
+            Some(word) if known.contains(&word) => members.push((word, value)),
+            other => {
+                let word = printable(other.unwrap_or_default()).into_owned();
+                report
+                    .error(check, key.span.clone(), format!("unknown key `{word}`"))
+                    .help(format!("the keys are: {}", known.join(", ")));
+            }
+        }
+    }
+    members
+}
+
+fn read_parameter_values(
+    block: &YamlNode,
+    lines: &LineIndex,
+    context: &mut WorkspaceContext,
+    report: &mut Report,
+) {
+    for (key, value) in known_members(block, &SB_07, &["parameters", "skills", "prohibit"], report)
+    {
+        match key {
+            "parameters" => read_settings(None, value, lines, context, report),
+            "skills" => {
+                for (skill, value) in mapping_pairs(value, &SB_07, report) {
+                    read_settings(
+                        Some(skill.text().unwrap_or_default()),
+                        value,
+                        lines,
+                        context,
+                        report,
+                    );
+                }
+            }
+            _ => read_prohibitions(value, lines, context, report),
+        }
+    }
+}
+
+fn mapping_pairs<'a>(
+    node: &'a YamlNode,
+    check: &'static CheckRule,
+    report: &mut Report,
+) -> &'a [(YamlNode, YamlNode)] {
+    match &node.value {
+        YamlValue::Map(pairs) => pairs,
+        _ if node.is_null() => &[],
+        _ => {
+            report
+                .error(
+                    check,
+                    node.span.clone(),
+                    format!("it must be a mapping, not {}", node.kind()),
+                )
+                .help("write `<name>: <value>`, one a line");
+            &[]
+        }
+    }
+}
+
+fn read_settings(
+    skill: Option<&str>,
+    node: &YamlNode,
+    lines: &LineIndex,
+    context: &mut WorkspaceContext,
+    report: &mut Report,
+) {
+    for (name, value) in mapping_pairs(node, &SB_07, report) {
+        context.settings.push(ParameterSetting {
+            skill: skill.map(Into::into),
+            name: name.text().unwrap_or_default().into(),
+            value: value.to_json(),
+            line: lines.line_number(name.span.start),
+        });
+    }
+}
+
+fn read_prohibitions(
+    node: &YamlNode,
+    lines: &LineIndex,
+    context: &mut WorkspaceContext,
+    report: &mut Report,
+) {
+    let YamlValue::Seq(items) = &node.value else {
+        report
+            .error(
+                &SB_07,
+                node.span.clone(),
+                format!("`prohibit` must be a list, not {}", node.kind()),
+            )
+            .help("write `- <parameter>`, or `- <parameter>: <value>`");
+        return;
+    };
+    for item in items {
+        let line = lines.line_number(item.span.start);
+        match (&item.value, item.text()) {
+            (_, Some(name)) => context.prohibitions.push(ParameterProhibition {
+                name: name.into(),
+                value: None,
+                line,
+            }),
+            (YamlValue::Map(pairs), _) => {
+                let one = |(name, value): &(YamlNode, YamlNode)| ParameterProhibition {
+                    name: name.text().unwrap_or_default().into(),
+                    value: Some(value.to_json()),
+                    line,
+                };
+                context.prohibitions.extend(pairs.iter().map(one));
+            }
+            _ => {
+                report.error(
+                    &SB_07,
+                    item.span.clone(),
+                    "a prohibition is a parameter, or one of its values",
+                );
+            }
+        }
+    }
+}
+
+fn read_tags(block: &YamlNode, context: &mut WorkspaceContext, report: &mut Report) {
+    for (_, skills) in known_members(block, &SB_23, &["tags"], report) {
+        for (skill, change) in mapping_pairs(skills, &SB_23, report) {
+            let mut tags = TagChange {
+                skill: skill.text().unwrap_or_default().into(),
+                ..TagChange::default()
+            };
+            for (key, value) in known_members(change, &SB_23, &["add", "remove"], report) {
+                let listed = text_list(value, key, &SB_23, report);
+                if key == "add" { tags.add = listed } else { tags.remove = listed }
+            }
+            context.tags.push(tags);
+        }
+    }
+}
+
+fn text_list(
+    node: &YamlNode,
+    key: &str,
+    check: &'static CheckRule,
+    report: &mut Report,
+) -> Vec<String> {
+    match &node.value {
+        YamlValue::Seq(items) => items.iter().filter_map(YamlNode::text).map(Into::into).collect(),
+        _ => {
+            report
+                .error(check, node.span.clone(), format!("`{key}` must be a list, not {}", node.kind()))
+                .help("write each item on its own line, with `- ` before it; quote what starts with `#`");
+            Vec::new()
+        }
+    }
+}

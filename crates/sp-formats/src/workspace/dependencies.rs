@@ -1,0 +1,243 @@
+//! `Dependencies`: which other skills a workspace or a skill needs, and where they come from.
+
+use std::ops::Range;
+
+use sp_tree::Limits;
+
+use super::source::SourceRef;
+use crate::checks::{CheckRule, SB_10, SB_11};
+use crate::markdown::read_yaml_blocks;
+use crate::printable::printable;
+use crate::report::Report;
+use crate::skill::SkillName;
+use crate::suggest::nearest;
+use crate::yaml::{YamlNode, YamlValue};
+
+const DEPENDENCY_KEYS: &[&str] = &["name", "source", "version", "required"];
+
+/// A skill that is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillDependency {
+    /// Its name.
+    pub name: SkillName,
+    /// Where it comes from, if that is said.
+    pub source: Option<SourceRef>,
+    /// The tag, branch or commit.
+    pub version: Option<String>,
+    /// Whether what needs it cannot do without.
+    pub required: bool,
+    /// Where the entry stands.
+    pub span: Range<usize>,
+}
+
+/// Who declares a dependency, and what must be said of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum DependencyDeclarer {
+    /// A context file: name, version and source are all needed.
+    Workspace,
+    /// A skill: only the name is.
+    Skill,
+}
+
+impl DependencyDeclarer {
+    fn check(self) -> &'static CheckRule {
+        match self {
+            Self::Workspace => &SB_10,
+            Self::Skill => &SB_11,
+        }
+    }
+}
+
+/// The dependencies that a `SKILL.md` declares, from the start of its body on.
+pub fn read_skill_dependencies(
+    text: &str,
+    body: usize,
+    limits: &Limits,
+    report: &mut Report,
+) -> Vec<SkillDependency> {
+    read_dependencies(text, body, DependencyDeclarer::Skill, limits, report)
+}
+
+pub(super) fn read_dependencies(
+    text: &str,
+    start: usize,
+    declarer: DependencyDeclarer,
+    limits: &Limits,
+    report: &mut Report,
+) -> Vec<SkillDependency> {
+    let blocks = read_yaml_blocks(text, start, "Dependencies", (declarer.check(), limits), report);
+    let mut found: Vec<SkillDependency> = Vec::new();
+    let mut listed: Vec<&YamlNode> = Vec::new();
+    for block in &blocks {
+        listed.extend(dependency_entries(block, declarer, report));
+    }
+    for entry in listed {
+        let Some(dependency) = read_entry(entry, declarer, report) else { continue };
+        if let Some(at) = found.iter().position(|other| other.name == dependency.name) {
+            let message =
+                format!("`{}` is declared a second time; the last one counts", dependency.name);
+            report
+                .warning(declarer.check(), dependency.span.clone(), message)
+                .help("remove one of the two");
+            found.remove(at);
+        }
+        found.push(dependency);
+    }
+    found
+}
+
+/// The entries of a block: a list, or one below `dependencies`.
+fn dependency_entries<'a>(
+    block: &'a YamlNode,
+    declarer: DependencyDeclarer,
+    report: &mut Report,
+) -> &'a [YamlNode] {
+    let listed = match &block.value {
+        YamlValue::Map(pairs) => {
+            pairs.iter().find(|(key, _)| key.text() == Some("dependencies")).map(|(_, value)| value)
+        }
+        _ if declarer == DependencyDeclarer::Skill => Some(block),
+        _ => None,
+    };
+    match listed.map(|node| (&node.value, node.is_null())) {
+        Some((YamlValue::Seq(items), _)) => items,
+        Some((_, true)) => &[],
+        _ => {
+            report
+                .error(
+                    declarer.check(),
+                    block.span.clone(),
+                    "the block has no list below `dependencies`",
+                )
+                .help("write `dependencies:` and below it `  - name: …`");
+            &[]
+        }
+    }
+}
+
+fn read_entry(
+    node: &YamlNode,
+    declarer: DependencyDeclarer,
+    report: &mut Report,
+) -> Option<SkillDependency> {
+    let check = declarer.check();
+    let YamlValue::Map(pairs) = &node.value else {
+        report
+            .error(
+                check,
+                node.span.clone(),
+                format!("a dependency must be a mapping, not {}", node.kind()),
+            )
+            .help("write `- name: …`");
+        return None;
+    };
+    for (key, _) in pairs
+        .iter()
+        .filter(|(key, _)| !key.text().is_some_and(|key| DEPENDENCY_KEYS.contains(&key)))
+    {
+        let word = key.text().unwrap_or_default();
+        let help = match nearest(word, DEPENDENCY_KEYS.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the keys are: {}", DEPENDENCY_KEYS.join(", ")),
+        };
+        report
+            .error(check, key.span.clone(), format!("unknown key `{}`", printable(word)))
+            .help(help);
+    }
+    let get =
+        |key: &str| pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value);
+    let needed: &[&str] = if declarer == DependencyDeclarer::Workspace {
+        &["name", "version", "source"]
+    } else {
+        &["name"]
+    };
+    let mut whole = true;
+    for key in needed.iter().filter(|key| get(key).is_none_or(|value| value.text().is_none())) {
+        whole = false;
+        report
+            .error(check, node.span.start..node.span.start, format!("`{key}` is missing"))
+            .help(format!("add `{key}: …`"));
+    }
+    let name = read_name(get("name")?, check, report);
+    let source = match get("source").and_then(|node| Some((node, node.text()?))) {
+        Some((node, text)) => match SourceRef::new(text) {
+            Ok(source) => Some(source),
+            Err(error) => {
+                whole = false;
+                report
+                    .error(check, node.span.clone(), format!("the source cannot be used: {error}"))
+                    .help("write a git URL, the URL of a zip, or a path to a zip or a directory");
+                None
+            }
+        },
+        None => None,
+    };
+    let required = match get("required") {
+        None => true,
+        Some(node) => node.as_bool().unwrap_or_else(|| {
+            report
+                .error(check, node.span.clone(), "`required` must be `true` or `false`")
+                .help("without it, it is `true`");
+            true
+        }),
+    };
+    let version = get("version").and_then(YamlNode::text).map(Into::into);
+    Some(SkillDependency { name: name?, source, version, required, span: node.span.clone() })
+        .filter(|_| whole)
+}
+
+fn read_name(node: &YamlNode, check: &'static CheckRule, report: &mut Report) -> Option<SkillName> {
+    let text = node.text()?;
+    match SkillName::new(text) {
+        Ok(name) => Some(name),
+        Err(why) => {
+            let canonical = SkillName::new(&text.replace('_', "-")).ok();
+            let help = match canonical {
+                Some(name) if text.contains('_') => {
+                    format!("underscores are for running only: write `{name}`")
+                }
+                _ => "use 1 to 64 characters of a-z, 0-9 and single hyphens".into(),
+            };
+            report
+                .error(check, node.span.clone(), format!("the name `{}` {why}", printable(text)))
+                .help(help);
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(text: &str, declarer: DependencyDeclarer) -> (Vec<SkillDependency>, Vec<String>) {
+        let mut report = Report::new("f.md", text);
+        let found = read_dependencies(text, 0, declarer, &Limits::default(), &mut report);
+        let shown = report
+            .findings
+            .iter()
+            .map(|f| format!("{} {} {}", report.format_location(f), f.check.id, f.message));
+        (found, shown.collect())
+    }
+
+    #[test]
+    fn sb_10_a_workspace_says_name_version_and_source() {
+        let text = "# X\n\n## Dependencies\n\n```yaml\ndependencies:\n  - name: a\n    version: v1\n    source: ./a\n  - name: b\n    version: 2\n```\n";
+        let (found, findings) = run(text, DependencyDeclarer::Workspace);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].name.as_str(), found[0].version.as_deref()), ("a", Some("v1")));
+        assert_eq!(findings, ["f.md:10:5 SB-10 `source` is missing"]);
+    }
+
+    #[test]
+    fn sb_11_a_skill_says_at_least_the_name() {
+        let text = "## Dependencies\n```yaml\n- name: a\n- name: b_c\n- name: d\n  required: false\n  sorce: x\n```\n";
+        let (found, findings) = run(text, DependencyDeclarer::Skill);
+        let shown: Vec<_> = found.iter().map(|one| (one.name.as_str(), one.required)).collect();
+        assert_eq!(shown, [("a", true), ("d", false)]);
+        assert_eq!(
+            findings,
+            ["f.md:4:9 SB-11 the name `b_c` has `_` in it", "f.md:7:3 SB-11 unknown key `sorce`",]
+        );
+    }
+}

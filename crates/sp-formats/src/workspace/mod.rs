@@ -1,0 +1,51 @@
+//! SkillBag: what a workspace and a source of skills say, in Markdown that people write.
+
+mod agents;
+mod catalog;
+mod context;
+mod dependencies;
+mod entrypoint;
+mod lock;
+mod parameters;
+mod secret;
+mod skill;
+mod source;
+mod tags;
+
+pub use agents::{AgentsFile, read_agents_file};
+pub use catalog::{
+    CatalogLine, WorkspaceCatalog, check_catalog, one_line, read_catalog, write_catalog,
+};
+pub use context::{ParameterProhibition, ParameterSetting, WorkspaceContext, read_context};
+pub use dependencies::{SkillDependency, read_skill_dependencies};
+pub use entrypoint::{LATEST_VERSION, SkillBagVersion, read_entrypoint};
+pub use lock::{LockedQuery, LockedSkill, WorkspaceLock};
+pub use parameters::{
+    BlockedValue, ParameterLayer, ParameterLevel, ResolvedParameter, SettingFileLine,
+    SettingLocation, SkillParameter, SkillParameters, read_parameters, resolve_parameters,
+};
+pub use secret::detect_secret;
+pub use secret::{is_meaningful_value, is_secret_name};
+pub use skill::{WorkspaceSkill, read_workspace_skill};
+pub use source::{LockedArchive, SourceRef, SourceRefError, WebSource};
+pub use tags::{SkillTags, TagChange, parse_tags};
+
+/// The entrypoint of a workspace.
+pub const ENTRYPOINT_FILE: &str = "SKILLBAG.md";
+/// The directory that holds the skills.
+pub const SKILLS_DIR: &str = ".skills";
+/// The catalog, in the root.
+pub const CATALOG_FILE: &str = "SKILLS.md";
+/// What was installed from where, in the root.
+pub const LOCK_FILE: &str = ".skillbag.lock";
+/// The project's context.
+pub const CONTEXT_FILE: &str = "CONTEXT.md";
+/// The user's context, which git should not track.
+pub const USER_CONTEXT_FILE: &str = "USER_CONTEXT.md";
+/// What makes a directory a source.
+pub const AGENTS_FILE: &str = "AGENTS.md";
+/// The reserved skill that every workspace has.
+pub const BOOTSTRAP_SKILL: &str = "skillbag-get-skills";
+/// Its line in the catalog.
+pub const BOOTSTRAP_CATALOG_LINE: &str =
+    "skillbag-get-skills: Install one or more skills into .skills/.";

@@ -1,0 +1,307 @@
+//! `Parameters`: what a skill wants to know, and which of all that is said counts.
+
+use std::ops::Range;
+
+use serde_json::Value as Json;
+use sp_tree::Limits;
+
+use crate::checks::SB_07;
+use crate::markdown::read_yaml_blocks;
+use crate::printable::printable;
+use crate::report::{LineIndex, Report};
+use crate::yaml::{YamlNode, YamlValue};
+
+/// What a skill wants to know.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SkillParameters {
+    /// In the order of the file, required ones as well as optional ones.
+    pub all: Vec<SkillParameter>,
+}
+
+/// One thing that a skill wants to know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkillParameter {
+    /// Its name.
+    pub name: String,
+    /// Whether the skill cannot run without it.
+    pub required: bool,
+    /// What it is about, if that is said.
+    pub description: Option<String>,
+    /// Its value where nobody says another.
+    pub default: Option<Json>,
+    /// Where it stands.
+    pub span: Range<usize>,
+    /// On which line that is.
+    pub line: usize,
+}
+
+/// The parameters that a `SKILL.md` declares, from the start of its body on.
+pub fn read_parameters(
+    text: &str,
+    body: usize,
+    limits: &Limits,
+    report: &mut Report,
+) -> SkillParameters {
+    let mut parameters = SkillParameters::default();
+    let lines = report.line_index();
+    for block in read_yaml_blocks(text, body, "Parameters", (&SB_07, limits), report) {
+        let YamlValue::Map(pairs) = &block.value else {
+            report
+                .error(
+                    &SB_07,
+                    block.span.clone(),
+                    format!("the block must be a mapping, not {}", block.kind()),
+                )
+                .help("write `required:` and `optional:`, each with a list");
+            continue;
+        };
+        for (key, value) in pairs {
+            match key.text() {
+                Some("required") => {
+                    read_parameter_list(value, true, &lines, &mut parameters, report)
+                }
+                Some("optional") => {
+                    read_parameter_list(value, false, &lines, &mut parameters, report)
+                }
+                other => {
+                    let word = printable(other.unwrap_or_default()).into_owned();
+                    report
+                        .error(&SB_07, key.span.clone(), format!("unknown key `{word}`"))
+                        .help("the keys are: required, optional");
+                }
+            }
+        }
+    }
+    parameters
+}
+
+fn read_parameter_list(
+    node: &YamlNode,
+    required: bool,
+    lines: &LineIndex,
+    parameters: &mut SkillParameters,
+    report: &mut Report,
+) {
+    let items = match &node.value {
+        YamlValue::Seq(items) => items.as_slice(),
+        _ if node.is_null() => &[],
+        _ => {
+            report
+                .error(&SB_07, node.span.clone(), format!("it must be a list, not {}", node.kind()))
+                .help("write `- name: …` for each parameter");
+            &[]
+        }
+    };
+    for item in items {
+        let Some(parameter) = read_parameter(item, required, lines, report) else { continue };
+        if parameters.all.iter().any(|other| other.name == parameter.name) {
+            let message =
+                format!("the parameter `{}` is declared a second time", printable(&parameter.name));
+            report.error(&SB_07, parameter.span.clone(), message).help("give each its own name");
+            continue;
+        }
+        parameters.all.push(parameter);
+    }
+}
+
+fn read_parameter(
+    node: &YamlNode,
+    required: bool,
+    lines: &LineIndex,
+    report: &mut Report,
+) -> Option<SkillParameter> {
+    if let Some(name) = node.text() {
+        let span = node.span.clone();
+        let line = lines.line_number(span.start);
+        return Some(SkillParameter {
+            name: name.into(),
+            required,
+            description: None,
+            default: None,
+            span,
+            line,
+        });
+    }
+    let YamlValue::Map(pairs) = &node.value else {
+        report
+            .error(
+                &SB_07,
+                node.span.clone(),
+                format!("a parameter must be a name or a mapping, not {}", node.kind()),
+            )
+            .help("write `- name: …`");
+        return None;
+    };
+    let get =
+        |key: &str| pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value);
+    let Some(name) = get("name").and_then(YamlNode::text) else {
+        report
+            .error(&SB_07, node.span.start..node.span.start, "`name` is missing")
+            .help("write `- name: …`");
+        return None;
+    };
+    let default = get("default");
+    if let (true, Some(default)) = (required, default) {
+        report
+            .error(
+                &SB_07,
+                default.span.clone(),
+                format!("the required parameter `{}` has a default", printable(name)),
+            )
+            .help("remove the default, or move the parameter to `optional`");
+    }
+    Some(SkillParameter {
+        name: name.into(),
+        required,
+        description: get("description").and_then(YamlNode::text).map(Into::into),
+        default: default.filter(|_| !required).map(YamlNode::to_json),
+        line: lines.line_number(node.span.start),
+        span: node.span.clone(),
+    })
+}
+
+/// How much a definition counts: the conversation most, the skill's own default least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ParameterLevel {
+    /// What the user says now.
+    Conversation,
+    /// `USER_CONTEXT.md`
+    UserContext,
+    /// `CONTEXT.md`
+    Context,
+    /// `SKILLBAG.md`
+    Entrypoint,
+    /// The skill's default.
+    Skill,
+}
+
+impl ParameterLevel {
+    /// Every level, the one that counts most first.
+    pub const ALL: [Self; 5] =
+        [Self::Conversation, Self::UserContext, Self::Context, Self::Entrypoint, Self::Skill];
+}
+
+/// Where something was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingLocation {
+    /// On which level.
+    pub level: ParameterLevel,
+    /// In which file; `--set` for the conversation.
+    pub file: String,
+    /// On which line, if it was in a file.
+    pub line: Option<usize>,
+}
+
+/// What one level says of the parameters of one skill.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ParameterLayer {
+    /// Values by parameter, in the order in which they stand.
+    pub settings: Vec<(String, Json, SettingFileLine)>,
+    /// Parameters that lower levels must not set, or not to this value.
+    pub prohibitions: Vec<(String, Option<Json>, SettingFileLine)>,
+}
+
+/// An origin that a layer knows but for its level.
+pub type SettingFileLine = (String, Option<usize>);
+
+/// A value that a prohibition kept out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockedValue {
+    /// The value.
+    pub value: Json,
+    /// Where it was said.
+    pub location: SettingLocation,
+    /// Where it was prohibited.
+    pub blocked_by: SettingLocation,
+}
+
+/// What a parameter is, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedParameter {
+    /// The parameter.
+    pub parameter: SkillParameter,
+    /// The value that counts, and where it was said.
+    pub value: Option<(Json, SettingLocation)>,
+    /// What it overrode, the nearest first.
+    pub overridden: Vec<(Json, SettingLocation)>,
+    /// What a prohibition kept out.
+    pub blocked: Vec<BlockedValue>,
+}
+
+impl ResolvedParameter {
+    /// Whether the skill cannot run because of it.
+    pub fn is_missing(&self) -> bool {
+        self.parameter.required && self.value.is_none()
+    }
+}
+
+/// Decides what each parameter is. `layers` has one entry for each of [`Level::ALL`] but the last.
+pub fn resolve_parameters(
+    parameters: &SkillParameters,
+    file: &str,
+    layers: &[ParameterLayer; 4],
+) -> Vec<ResolvedParameter> {
+    parameters.all.iter().map(|parameter| resolve_parameter(parameter, file, layers)).collect()
+}
+
+fn resolve_parameter(
+    parameter: &SkillParameter,
+    file: &str,
+    layers: &[ParameterLayer; 4],
+) -> ResolvedParameter {
+    let mut said: Vec<(Json, SettingLocation)> = Vec::new();
+    let mut blocked = Vec::new();
+    let mut forbidden: Vec<(&Option<Json>, SettingLocation)> = Vec::new();
+    for (level, layer) in ParameterLevel::ALL.into_iter().zip(layers) {
+        let origin = |(file, line): &SettingFileLine| SettingLocation {
+            level,
+            file: file.clone(),
+            line: *line,
+        };
+        // Within one level the last definition counts, and beats those before it.
+        for (_, value, at) in
+            layer.settings.iter().rev().filter(|(name, ..)| *name == parameter.name)
+        {
+            admit_value(value, origin(at), &forbidden, &mut said, &mut blocked);
+        }
+        let here = layer.prohibitions.iter().filter(|(name, ..)| *name == parameter.name);
+        forbidden.extend(here.map(|(_, value, at)| (value, origin(at))));
+    }
+    if let Some(default) = &parameter.default {
+        let origin = SettingLocation {
+            level: ParameterLevel::Skill,
+            file: file.into(),
+            line: Some(parameter.line),
+        };
+        admit_value(default, origin, &forbidden, &mut said, &mut blocked);
+    }
+    let mut said = said.into_iter();
+    ResolvedParameter {
+        parameter: parameter.clone(),
+        value: said.next(),
+        overridden: said.collect(),
+        blocked,
+    }
+}
+
+fn admit_value(
+    value: &Json,
+    origin: SettingLocation,
+    forbidden: &[(&Option<Json>, SettingLocation)],
+    said: &mut Vec<(Json, SettingLocation)>,
+    blocked: &mut Vec<BlockedValue>,
+) {
+    // Quotes make no other value of it.
+    let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), Into::into);
+    let prohibits = |(only, _): &&(&Option<Json>, SettingLocation)| {
+        only.as_ref().is_none_or(|only| text(only) == text(value))
+    };
+    match forbidden.iter().find(prohibits) {
+        Some((_, by)) => blocked.push(BlockedValue {
+            value: value.clone(),
+            location: origin,
+            blocked_by: by.clone(),
+        }),
+        None => said.push((value.clone(), origin)),
+    }
+}

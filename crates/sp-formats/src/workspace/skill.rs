@@ -1,0 +1,152 @@
+//! A skill of a bag: what any skill is, and what a bag asks besides.
+
+use sp_tree::Limits;
+
+use super::catalog::one_line;
+use super::dependencies::{SkillDependency, read_skill_dependencies};
+use super::parameters::{SkillParameters, read_parameters};
+use super::tags::{SkillTags, parse_tags};
+use crate::checks::{SB_04, SB_23};
+use crate::printable::printable;
+use crate::report::Report;
+use crate::skill::{self, SkillName};
+
+/// A skill of a bag.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkspaceSkill {
+    /// Its name, which is its folder's.
+    pub name: SkillName,
+    /// Its description, as the catalog has it.
+    pub description: String,
+    /// The whole text of its `SKILL.md`.
+    pub text: String,
+    /// Where the instructions start in it.
+    pub body_start: usize,
+    /// The skills that it needs.
+    pub dependencies: Vec<SkillDependency>,
+    /// What it wants to know.
+    pub parameters: SkillParameters,
+}
+
+impl WorkspaceSkill {
+    /// Its instructions.
+    pub fn instructions(&self) -> &str {
+        self.text[self.body_start..].trim()
+    }
+
+    /// The tags of its description.
+    pub fn tags(&self) -> SkillTags {
+        parse_tags(&self.description)
+    }
+
+    /// Its line in the catalog.
+    pub fn catalog_line(&self) -> (SkillName, String) {
+        (self.name.clone(), self.description.clone())
+    }
+}
+
+/// An unquoted ` #run/always` is a comment to YAML, and no tag.
+fn report_commented_tag(text: &str, description: &std::ops::Range<usize>, report: &mut Report) {
+    let rest = text[description.end.min(text.len())..].lines().next().unwrap_or_default();
+    let start = description.end + (rest.len() - rest.trim_start().len());
+    if rest.trim_start().starts_with('#') && !parse_tags(rest).0.is_empty() {
+        report
+            .warning(&SB_23, start..start + rest.trim().len(), "YAML takes the tags for a comment")
+            .help("put the whole description in quotes");
+    }
+}
+
+/// Reads the `SKILL.md` of the folder `folder` of a bag. It is `Some` exactly if the report has no error.
+pub fn read_workspace_skill(
+    file: &str,
+    folder: &str,
+    bytes: &[u8],
+    limits: &Limits,
+) -> (Option<WorkspaceSkill>, Report) {
+    let (skill, mut report) = skill::read(file, folder, bytes, limits);
+    let Some(skill) = skill else {
+        return (None, report);
+    };
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let dependencies = read_skill_dependencies(&text, skill.body_start, limits, &mut report);
+    let parameters = read_parameters(&text, skill.body_start, limits, &mut report);
+    let named = skill.name.as_deref().unwrap_or_default();
+    if !named.is_empty() && named != folder {
+        report
+            .error(
+                &SB_04,
+                0..0,
+                format!("the skill is called `{}`, and its folder is not", printable(named)),
+            )
+            .help(format!("call both the same: the folder is `{}`", printable(folder)));
+    } else if let (false, Err(why)) = (named.is_empty(), SkillName::new(named)) {
+        report
+            .error(&SB_04, 0..0, format!("the name `{}` {why}", printable(named)))
+            .help("use 1 to 64 characters of a-z, 0-9 and single hyphens");
+    }
+    report_commented_tag(&text, &skill.description_span, &mut report);
+    let description = skill.description.as_deref().map(one_line);
+    if description == Some(None) {
+        report
+            .error(&SB_04, skill.description_span.clone(), "the description has more than one line")
+            .help("write it on one line, or fold it with `>`");
+    }
+    report.sort();
+    let whole = SkillName::new(named).ok().zip(description.flatten().map(Into::into));
+    let skill = whole.filter(|_| report.is_usable()).map(|(name, description)| WorkspaceSkill {
+        name,
+        description,
+        body_start: skill.body_start,
+        text,
+        dependencies,
+        parameters,
+    });
+    (skill, report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Option<WorkspaceSkill>, Vec<String>) {
+        let (skill, report) =
+            read_workspace_skill("SKILL.md", "tidy-up", text.as_bytes(), &Limits::default());
+        let show = |finding: &crate::Finding| {
+            format!("{} {} {}", report.format_location(finding), finding.check.id, finding.message)
+        };
+        (skill, report.findings.iter().map(show).collect())
+    }
+
+    #[test]
+    fn sb_04_a_skill_has_its_folders_name_and_a_description_of_one_line() {
+        let (skill, findings) =
+            read("---\nname: tidy-up\ndescription: >\n  Removes\n  dead code.\n---\n\nSweep.\n");
+        let skill = skill.unwrap();
+        assert_eq!((skill.name.as_str(), &*skill.description), ("tidy-up", "Removes dead code."));
+        assert_eq!((skill.instructions(), findings), ("Sweep.", Vec::new()));
+        for (text, finding) in [
+            (
+                "---\nname: tidy\ndescription: x\n---\n",
+                "SB-04 the skill is called `tidy`, and its folder is not",
+            ),
+            (
+                "---\nname: tidy-up\ndescription: |\n  a\n  b\n---\n",
+                "SB-04 the description has more than one line",
+            ),
+            ("---\ndescription: x\n---\n", "AS-02 the frontmatter has no `name`"),
+            ("---\nname: tidy-up\n---\n", "AS-02 the frontmatter has no `description`"),
+            ("Sweep.\n", "AS-01 it has no frontmatter"),
+        ] {
+            let (skill, findings) = read(text);
+            assert_eq!(skill, None, "{text}");
+            assert!(findings.iter().any(|one| one.ends_with(finding)), "{text}: {findings:?}");
+        }
+    }
+
+    #[test]
+    fn sb_23_a_tag_that_yaml_takes_for_a_comment_is_a_warning() {
+        let (skill, findings) = read("---\nname: tidy-up\ndescription: Sweeps. #run/always\n---\n");
+        assert!(!skill.unwrap().tags().runs_always());
+        assert_eq!(findings, ["SKILL.md:3:22 SB-23 YAML takes the tags for a comment"]);
+    }
+}

@@ -1,0 +1,182 @@
+//! Where a bag's skills come from: git, a zip on the web, a zip here, a directory here.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use sp_tree::Digest;
+
+use crate::git_repo::{GitRepo, GitRepoError};
+use crate::redact::{QueryAllowlist, omits_query, redact_url};
+
+/// Why a text names no source.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SourceRefError {
+    /// It is empty or has control characters in it.
+    #[error("it is empty, or has control characters in it")]
+    InvalidText,
+    /// It is no address that git may be given.
+    #[error(transparent)]
+    Git(#[from] GitRepoError),
+}
+
+/// A zip archive at an address. It is shown without what may be a secret in the address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebSource {
+    /// What is asked for.
+    pub url: String,
+    /// The parameters of the address that may be shown.
+    pub query_allowlist: QueryAllowlist,
+    /// What a lock recorded in place of a query that it does not have.
+    pub locked: Option<LockedArchive>,
+}
+
+/// A zip archive whose address is not known any more, since a lock was not given its query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockedArchive {
+    /// The entry of the lock.
+    pub entry: String,
+    /// What the bytes of the archive hash to, if they may be taken from the cache.
+    pub digest: Option<Digest>,
+}
+
+impl WebSource {
+    /// An address as somebody wrote it.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { url: url.into(), query_allowlist: QueryAllowlist::default(), locked: None }
+    }
+}
+
+impl fmt::Display for WebSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&redact_url(&self.url, &self.query_allowlist))
+    }
+}
+
+/// A source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SourceRef {
+    /// A git repository.
+    Git(GitRepo),
+    /// A zip archive at an address.
+    Web(WebSource),
+    /// A zip archive on this machine; relative paths start at the file that names it.
+    Zip(String),
+    /// A directory on this machine.
+    Dir(String),
+}
+
+impl SourceRef {
+    /// Reads a source as people write it.
+    pub fn new(text: &str) -> Result<Self, SourceRefError> {
+        if text.trim().is_empty() || text.chars().any(char::is_control) {
+            return Err(SourceRefError::InvalidText);
+        }
+        let lower = text.to_ascii_lowercase();
+        let path = lower.split(['?', '#']).next().unwrap_or_default();
+        let is_web = lower.starts_with("https://") || lower.starts_with("http://");
+        if is_web && path.ends_with(".zip") {
+            return Ok(Self::Web(WebSource::new(text)));
+        }
+        let is_path = !is_web
+            && !text.contains("://")
+            && (text.starts_with(['.', '/', '~']) || lower.ends_with(".zip"));
+        if is_path || is_plain_path(text) {
+            return Ok(if lower.ends_with(".zip") {
+                Self::Zip(text.into())
+            } else {
+                Self::Dir(text.into())
+            });
+        }
+        Ok(Self::Git(GitRepo::new(text)?))
+    }
+
+    /// The same source, shown with these parameters of its query too.
+    pub fn with_query_allowlist(mut self, kept: &QueryAllowlist) -> Self {
+        match &mut self {
+            Self::Web(web) => web.query_allowlist.extend(kept),
+            Self::Git(repo) => repo.keep_query(kept),
+            _ => {}
+        }
+        self
+    }
+
+    /// Whether it is shown without something that fetching it may need.
+    pub fn omits_query(&self) -> bool {
+        match self {
+            Self::Web(web) => web.locked.is_some() || omits_query(&web.url, &web.query_allowlist),
+            Self::Git(repo) => repo.omits_query(),
+            Self::Zip(_) | Self::Dir(_) => false,
+        }
+    }
+}
+
+/// `shared/skills`: neither a host with a path, nor `user@host:path`, nor a helper of git's.
+fn is_plain_path(text: &str) -> bool {
+    let first = text.split('/').next().unwrap_or_default();
+    !text.contains(':') && !first.contains('.') && !text.starts_with('-')
+}
+
+impl fmt::Display for SourceRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Git(repo) => repo.fmt(f),
+            Self::Web(web) => web.fmt(f),
+            Self::Zip(path) | Self::Dir(path) => f.write_str(path),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sb_12_the_four_kinds_of_source_are_told_apart() {
+        let kind = |text: &str| match SourceRef::new(text) {
+            Ok(SourceRef::Git(_)) => "git",
+            Ok(SourceRef::Web(_)) => "web",
+            Ok(SourceRef::Zip(_)) => "zip",
+            Ok(SourceRef::Dir(_)) => "dir",
+            Err(_) => "none",
+        };
+        for (text, expected) in [
+            ("https://example.com/skills.git", "git"),
+            ("https://example.com/skills", "git"),
+            ("github.com/acme/skills", "git"),
+            ("git@example.com:acme/skills.git", "git"),
+            ("file:///srv/skills.git", "git"),
+            ("https://example.com/a/skills.zip", "web"),
+            ("http://127.0.0.1:8000/skills.ZIP?x=1#y", "web"),
+            ("./skills.zip", "zip"),
+            ("skills.zip", "zip"),
+            ("/srv/skills.zip", "zip"),
+            ("../shared", "dir"),
+            ("shared/skills", "dir"),
+            ("~/skills", "dir"),
+            ("ext::sh -c date", "none"),
+            ("-x", "none"),
+            ("", "none"),
+            ("a\u{7}", "none"),
+        ] {
+            assert_eq!(kind(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn se_07_credentials_in_a_source_are_not_shown() {
+        let source = SourceRef::new("https://me:secret@example.com/x.zip").unwrap();
+        assert_eq!(source.to_string(), "https://example.com/x.zip");
+        let source = SourceRef::new("https://example.com/x.zip?ref=v1&access_token=abc").unwrap();
+        assert_eq!(source.to_string(), "https://example.com/x.zip");
+        assert!(source.omits_query());
+        let source = source.with_query_allowlist(&QueryAllowlist::new(["ref"]));
+        assert_eq!(source.to_string(), "https://example.com/x.zip?ref=v1");
+        assert!(source.omits_query());
+        assert!(
+            !source
+                .with_query_allowlist(&QueryAllowlist::new(["ref", "access_token"]))
+                .omits_query()
+        );
+    }
+}

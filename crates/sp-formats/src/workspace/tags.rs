@@ -1,0 +1,97 @@
+//! Tags in descriptions, `#group/name`, and what the user's context makes of them.
+
+use std::collections::BTreeSet;
+
+/// The tag of a skill that runs at workspace entry and before every response.
+const RUN_ALWAYS_TAG: &str = "run/always";
+/// The tag of a skill that runs after all others.
+const RUN_LAST_TAG: &str = "run/last";
+/// What a companion's tag starts with.
+const COMPANION_TAG_PREFIX: &str = "use/";
+
+/// The tags of a skill, without their `#`, sorted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkillTags(pub BTreeSet<String>);
+
+/// What a context adds to the tags of a skill, and takes away.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TagChange {
+    /// The skill.
+    pub skill: String,
+    /// Tags that it has besides.
+    pub add: Vec<String>,
+    /// Tags that it has no longer.
+    pub remove: Vec<String>,
+}
+
+/// The tags in a description.
+pub fn parse_tags(description: &str) -> SkillTags {
+    let tag = |word: &str| {
+        let word = word.strip_prefix('#')?.trim_end_matches(['.', ',', ';', ':', ')', '!', '?']);
+        let (group, name) = word.split_once('/')?;
+        let plain = |text: &str| {
+            !text.is_empty()
+                && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        };
+        (plain(group) && plain(name)).then(|| word.to_owned())
+    };
+    let words = description.split(|c: char| c.is_whitespace() || matches!(c, '(' | '['));
+    SkillTags(words.filter_map(tag).collect())
+}
+
+impl SkillTags {
+    /// The tags after a context had its say.
+    #[must_use]
+    pub fn with_change(mut self, change: &TagChange) -> Self {
+        let bare = |tag: &String| tag.trim_start_matches('#').to_owned();
+        self.0.extend(change.add.iter().map(bare));
+        for tag in change.remove.iter().map(bare) {
+            self.0.remove(&tag);
+        }
+        self
+    }
+
+    /// Whether the skill runs without being asked for.
+    pub fn runs_always(&self) -> bool {
+        self.0.contains(RUN_ALWAYS_TAG)
+    }
+
+    /// Whether it runs after all others.
+    pub fn runs_last(&self) -> bool {
+        self.0.contains(RUN_LAST_TAG)
+    }
+
+    /// The skills that run with it.
+    pub fn companions(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|tag| tag.strip_prefix(COMPANION_TAG_PREFIX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sb_23_tags_are_words_of_the_description() {
+        let tags = parse_tags(
+            "Keeps notes. #run/always (#use/spell-check), #nota #/x #a/ see http://x/#a/b #run/last.",
+        );
+        assert_eq!(
+            tags.0.iter().collect::<Vec<_>>(),
+            ["run/always", "run/last", "use/spell-check"]
+        );
+        assert!(tags.runs_always() && tags.runs_last());
+        assert_eq!(tags.companions().collect::<Vec<_>>(), ["spell-check"]);
+    }
+
+    #[test]
+    fn sb_23_a_context_adds_and_removes_tags() {
+        let change = TagChange {
+            skill: "x".into(),
+            add: vec!["#run/last".into()],
+            remove: vec!["run/always".into()],
+        };
+        let tags = parse_tags("#run/always").with_change(&change);
+        assert!(!tags.runs_always() && tags.runs_last());
+    }
+}

@@ -1,0 +1,173 @@
+//! `plan_install`, `install`, `plan_uninstall`, `uninstall`: what was shown is what is done.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use sp_engine::{
+    ApplyMode, Error, FailureKind, InstallRequest, OtherPacks, PlanId, ReplacePolicy, Result,
+    SinkRequest, UninstallRequest, install, uninstall,
+};
+use sp_formats::output::PackChangeReport;
+use sp_formats::printable::printable;
+
+use super::{LocalBackend, ScopeInput};
+use crate::mcp::local::WriteAccess;
+use crate::mcp::tools::{McpTool, ToolCall, ToolEffect, ToolSpec};
+
+const PLAN_INSTALL: ToolSpec = ToolSpec::read_only(
+    "plan_install",
+    "Plan an install",
+    "Show what installing packs for agents would change, and change nothing. Gives the id that `install` asks for.",
+)
+.open_world();
+const INSTALL: ToolSpec = ToolSpec::read_only(
+    "install",
+    "Install",
+    "Install packs for agents, exactly as `plan_install` showed it, in one transaction. Only where the user started \
+     this server with `--allow-write`.",
+)
+.with_effect(ToolEffect::Destructive)
+.open_world();
+const PLAN_UNINSTALL: ToolSpec = ToolSpec::read_only(
+    "plan_uninstall",
+    "Plan an uninstall",
+    "Show what uninstalling packs would remove, and change nothing. Gives the id that `uninstall` asks for.",
+);
+const UNINSTALL: ToolSpec = ToolSpec::read_only(
+    "uninstall",
+    "Uninstall",
+    "Uninstall packs from agents, exactly as `plan_uninstall` showed it, in one transaction. Only where the user \
+     started this server with `--allow-write`.",
+)
+.with_effect(ToolEffect::Destructive);
+
+pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
+    vec![
+        McpTool::new(
+            PLAN_INSTALL,
+            |local: &LocalBackend, what: PackChangeInput, call: &ToolCall| {
+                local.install(&what, None, call)
+            },
+        ),
+        McpTool::new(
+            INSTALL,
+            |local: &LocalBackend, wanted: PlannedChangeInput, call: &ToolCall| {
+                local.install(&wanted.what, Some(local.authorize_plan(&wanted.plan)?), call)
+            },
+        ),
+        McpTool::new(
+            PLAN_UNINSTALL,
+            |local: &LocalBackend, what: PackChangeInput, call: &ToolCall| {
+                local.uninstall(&what, None, call)
+            },
+        ),
+        McpTool::new(
+            UNINSTALL,
+            |local: &LocalBackend, wanted: PlannedChangeInput, call: &ToolCall| {
+                local.uninstall(&wanted.what, Some(local.authorize_plan(&wanted.plan)?), call)
+            },
+        ),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct PackChangeInput {
+    /// Packs by name.
+    packs: Vec<String>,
+    /// Agents by name: `claude`, `codex`, `cursor` or another.
+    agents: Vec<String>,
+    /// Where the agents read it.
+    #[serde(default)]
+    scope: ScopeInput,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct PlannedChangeInput {
+    /// What was planned.
+    #[serde(flatten)]
+    what: PackChangeInput,
+    /// The id of the plan that was shown: `plan` of its result.
+    plan: String,
+}
+
+impl PackChangeInput {
+    fn sink_requests(&self) -> Vec<SinkRequest> {
+        let sink = |name: &String| SinkRequest {
+            name: name.clone(),
+            path: None,
+            scope: self.scope.into(),
+        };
+        self.agents.iter().map(sink).collect()
+    }
+
+    /// A pack by its path could be one that lies anywhere.
+    fn pack_names(&self) -> Result<Vec<String>> {
+        let is_path = |name: &&String| {
+            name.contains(['/', '\\']) || name.ends_with(".yaml") || name.ends_with(".yml")
+        };
+        if let Some(path) = self.packs.iter().find(is_path) {
+            return Err(Error::new(FailureKind::Usage, format!("`{}` is a path", printable(path)))
+                .hint("name packs of the repository by their names"));
+        }
+        match self.packs.is_empty() || self.agents.is_empty() {
+            true => {
+                Err(Error::new(FailureKind::Usage, "`packs` and `agents` each name at least one"))
+            }
+            false => Ok(self.packs.clone()),
+        }
+    }
+}
+
+impl LocalBackend {
+    /// The plan that is to be done, if anything may be changed here.
+    fn authorize_plan(&self, plan: &str) -> Result<PlanId> {
+        if self.settings.write_access == WriteAccess::Denied {
+            return Err(Error::new(
+                FailureKind::Request,
+                "nothing may be changed through this server",
+            )
+            .hint("the user can start it with `sp mcp --allow-write`"));
+        }
+        plan.parse().map_err(|why| {
+            Error::new(FailureKind::Usage, format!("`{}` is no id of a plan", printable(plan)))
+                .because(why)
+                .hint("give `plan` of what `plan_install` or `plan_uninstall` answered")
+        })
+    }
+
+    fn install(
+        &self,
+        what: &PackChangeInput,
+        plan: Option<PlanId>,
+        call: &ToolCall,
+    ) -> Result<PackChangeReport> {
+        let request = InstallRequest {
+            packs: what.pack_names()?,
+            sinks: what.sink_requests(),
+            root: self.settings.library_filter.root.clone(),
+            other_packs: OtherPacks::Keep,
+            replace: ReplacePolicy::Refuse,
+            mode: mode(plan),
+            expected_plan: plan,
+        };
+        self.with_context(Some(call), |context| install(context, &request))
+    }
+
+    fn uninstall(
+        &self,
+        what: &PackChangeInput,
+        plan: Option<PlanId>,
+        call: &ToolCall,
+    ) -> Result<PackChangeReport> {
+        let request = UninstallRequest {
+            packs: what.pack_names()?,
+            sinks: what.sink_requests(),
+            mode: mode(plan),
+            expected_plan: plan,
+        };
+        self.with_context(Some(call), |context| uninstall(context, &request))
+    }
+}
+
+fn mode(plan: Option<PlanId>) -> ApplyMode {
+    if plan.is_some() { ApplyMode::Apply } else { ApplyMode::DryRun }
+}

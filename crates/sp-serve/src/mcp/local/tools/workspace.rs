@@ -1,0 +1,64 @@
+//! `bag_enter` and `bag_run`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use sp_engine::Result;
+use sp_engine::workspace::{RunSkillRequest, SaveParameters, enter, run};
+use sp_formats::output::{WorkspaceOverview, WorkspaceRunReport};
+
+use super::LocalBackend;
+use crate::mcp::tools::{McpTool, ToolCall, ToolSpec};
+
+const BAG_ENTER: ToolSpec = ToolSpec::read_only(
+    "bag_enter",
+    "Enter a workspace",
+    "What an agent that enters this workspace must know: its skills, which of them always run, and what is missing.",
+);
+const BAG_RUN: ToolSpec = ToolSpec::read_only(
+    "bag_run",
+    "Ready a skill",
+    "A skill of the workspace with its parameters filled in and its companions, ready to be followed. Nothing is \
+     executed.",
+)
+.with_data_fields(&["instructions"]);
+
+pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
+    vec![McpTool::new(BAG_ENTER, bag_enter), McpTool::new(BAG_RUN, bag_run)]
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct WorkspaceEnterInput {}
+
+fn bag_enter(
+    local: &LocalBackend,
+    WorkspaceEnterInput {}: WorkspaceEnterInput,
+    call: &ToolCall,
+) -> Result<WorkspaceOverview> {
+    local.with_context(Some(call), |context| enter(context, local.root()))
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct WorkspaceRunInput {
+    /// The skill, by its name or by what `bag_enter` calls `run`.
+    skill: String,
+    /// What the user said, by parameter.
+    #[serde(default)]
+    set: BTreeMap<String, String>,
+}
+
+fn bag_run(
+    local: &LocalBackend,
+    wanted: WorkspaceRunInput,
+    call: &ToolCall,
+) -> Result<WorkspaceRunReport> {
+    let request = RunSkillRequest {
+        // `bag_enter` tells both, and either will do.
+        identifier: wanted.skill.replace('-', "_"),
+        set: wanted.set.into_iter().collect(),
+        save: SaveParameters::No,
+        root: local.settings.library_filter.root.clone(),
+    };
+    local.with_context(Some(call), |context| run(context, &request))
+}

@@ -1,0 +1,104 @@
+//! Copies a registry, also one that runs: that is how it is backed up, and how a backup becomes a registry again.
+//!
+//! First a snapshot of what it knows, then the bytes that the snapshot names. Bytes are stored before anything speaks
+//! of them and are never removed, so all of them are there. The snapshot gets its name last: a folder with
+//! `registry.db` in it is whole.
+
+use std::path::{Path, PathBuf};
+
+use sp_tree::{Digest, Dir, FileError, Follow, Name};
+use thiserror::Error;
+
+use crate::registry::metadata::{DATABASE_FILE, MetadataError, MetadataStore, snapshot};
+use crate::registry::object_store::{INCOMING_DIR, OBJECTS_DIR, ObjectStore};
+
+const PARTIAL_DATABASE_FILE: &str = "registry.db.part";
+
+/// Why a registry cannot be copied.
+#[derive(Debug, Error)]
+pub enum RegistryCopyError {
+    /// There is none.
+    #[error("there is no registry with SQLite in `{}`", .0.display())]
+    NoRegistry(PathBuf),
+    /// There is something where the copy is to be.
+    #[error("`{}` is not empty", .0.display())]
+    TargetNotEmpty(PathBuf),
+    /// What it knows cannot be read, or not be written.
+    #[error("cannot copy what the registry knows")]
+    Database(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// Bytes that it knows of are gone.
+    #[error("the bytes `{0}` are missing")]
+    MissingObject(String),
+    /// A file cannot be read, or not be written; or it is not what was stored.
+    #[error("cannot copy the bytes of packages")]
+    File(#[from] FileError),
+}
+
+impl From<MetadataError> for RegistryCopyError {
+    fn from(error: MetadataError) -> Self {
+        Self::Database(error.into())
+    }
+}
+
+/// What was copied.
+pub struct RegistryCopySummary {
+    /// How many packages' bytes.
+    pub objects: u64,
+    /// How many they are.
+    pub bytes: u64,
+}
+
+/// Copies a registry into a folder that is empty or not there. Every digest is verified. If that fails, the folder
+/// is as it was.
+pub fn copy_registry(from: &Path, to: &Path) -> Result<RegistryCopySummary, RegistryCopyError> {
+    let nothing = || RegistryCopyError::NoRegistry(from.into());
+    let source = Dir::open(from).map_err(|_| nothing())?;
+    source.stat(&entry_name(DATABASE_FILE)?, Follow::Never)?.ok_or_else(nothing)?;
+    let target = Dir::create_all_private(to)?;
+    if !target.entries()?.is_empty() {
+        return Err(RegistryCopyError::TargetNotEmpty(to.into()));
+    }
+    let copied = copy_into(from, &target);
+    if copied.is_err() {
+        for made in [PARTIAL_DATABASE_FILE, OBJECTS_DIR, INCOMING_DIR]
+            .iter()
+            .filter_map(|made| entry_name(made).ok())
+        {
+            let _ = target.remove_tree(&made);
+        }
+    }
+    copied
+}
+
+fn copy_into(from: &Path, target: &Dir) -> Result<RegistryCopySummary, RegistryCopyError> {
+    let part = target.path().join(PARTIAL_DATABASE_FILE);
+    snapshot(&from.join(DATABASE_FILE), &part)?;
+    let (source, stored) = (ObjectStore::open_read_only(from), ObjectStore::open(target.path())?);
+    let mut copied = RegistryCopySummary { objects: 0, bytes: 0 };
+    for digest in referenced_digests(&part)? {
+        let bytes =
+            source.get(&digest)?.ok_or_else(|| RegistryCopyError::MissingObject(digest.hex()))?;
+        copied.objects += 1;
+        copied.bytes += bytes.len() as u64;
+        stored.put(&bytes)?;
+    }
+    target.remove_tree(&entry_name(INCOMING_DIR)?)?;
+    target.sync_filesystem()?;
+    target.rename_noreplace(
+        &entry_name(PARTIAL_DATABASE_FILE)?,
+        target,
+        &entry_name(DATABASE_FILE)?,
+    )?;
+    target.sync()?;
+    Ok(copied)
+}
+
+/// The digests of all that a registry knows of.
+fn referenced_digests(database: &Path) -> Result<Vec<Digest>, MetadataError> {
+    MetadataStore::open_file(database)?
+        .with_blocking(crate::registry::metadata::Database::referenced_digests)
+}
+
+fn entry_name(text: &str) -> Result<Name, FileError> {
+    Name::new(text).map_err(|e| FileError::new("name", text, std::io::Error::other(e)))
+}

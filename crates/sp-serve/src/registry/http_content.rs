@@ -1,0 +1,300 @@
+//! Bytes as they are served: all of them, a part, or only that they are still the same (RFC 9110).
+//!
+//! One range is answered. Several at once are answered with everything, which is allowed and never surprises.
+
+use std::ops::Range;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{self, HeaderName};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
+use sp_tree::{Digest, FileError};
+
+use crate::registry::error::ResponseError;
+use crate::registry::state::AppState;
+
+/// Something that can be served.
+pub(crate) struct HttpContent {
+    /// What tells its bytes from all others.
+    pub digest: Digest,
+    pub length: u64,
+    pub content_type: &'static str,
+    /// When it came, as in a record.
+    pub last_modified: Option<String>,
+    pub bytes: HttpContentBytes,
+}
+
+/// Where the bytes come from.
+pub(crate) enum HttpContentBytes {
+    /// The objects, by the digest.
+    Stored,
+    /// They are here.
+    InMemory(Bytes),
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ConditionalOutcome {
+    Full,
+    Range(Range<u64>),
+    /// No byte of it is in the range.
+    NotSatisfiable,
+    /// It is what whoever asks has.
+    NotModified,
+    /// It is not what whoever asks wants it to be.
+    PreconditionFailed,
+}
+
+impl HttpContent {
+    fn etag(&self) -> String {
+        format!("\"{}\"", self.digest.hex())
+    }
+
+    fn last_modified_at(&self) -> Option<Timestamp> {
+        self.last_modified.as_ref()?.parse().ok()
+    }
+
+    /// Which part of it a request asks for.
+    pub(crate) fn evaluate(&self, method: &Method, headers: &HeaderMap) -> ConditionalOutcome {
+        let (etag, modified) = (self.etag(), self.last_modified_at());
+        let date =
+            |name: HeaderName| header_value(headers, &name).and_then(|text| parse_http_date(&text));
+        let later = |since: Timestamp| modified.is_some_and(|at| at > since);
+        let is_other = match header_value(headers, &header::IF_MATCH) {
+            Some(wanted) => !matches_any_tag(&wanted, |tag| tag == etag),
+            None => date(header::IF_UNMODIFIED_SINCE).is_some_and(later),
+        };
+        if is_other {
+            return ConditionalOutcome::PreconditionFailed;
+        }
+        let is_same = match header_value(headers, &header::IF_NONE_MATCH) {
+            Some(known) => {
+                matches_any_tag(&known, |tag| tag.strip_prefix("W/").unwrap_or(tag) == etag)
+            }
+            None => {
+                modified.is_some()
+                    && date(header::IF_MODIFIED_SINCE).is_some_and(|since| !later(since))
+            }
+        };
+        if is_same {
+            return ConditionalOutcome::NotModified;
+        }
+        // A part of other bytes than one has fits nothing.
+        let fits = match header_value(headers, &header::IF_RANGE) {
+            Some(text) if text.starts_with('"') => text == etag,
+            Some(text) => modified.is_some() && parse_http_date(&text) == modified,
+            None => true,
+        };
+        match header_value(headers, &header::RANGE) {
+            Some(range) if fits && *method == Method::GET => part(&range, self.length),
+            _ => ConditionalOutcome::Full,
+        }
+    }
+
+    /// Serves it. Bytes are read only if they are asked for.
+    pub(crate) async fn respond(
+        self,
+        state: &AppState,
+        (method, headers): (&Method, &HeaderMap),
+    ) -> Result<Response, ResponseError> {
+        let part = self.evaluate(method, headers);
+        let mut response = match &part {
+            ConditionalOutcome::NotModified => StatusCode::NOT_MODIFIED.into_response(),
+            ConditionalOutcome::PreconditionFailed => {
+                return Ok(StatusCode::PRECONDITION_FAILED.into_response());
+            }
+            ConditionalOutcome::NotSatisfiable => {
+                let all = [(header::CONTENT_RANGE, format!("bytes */{}", self.length))];
+                return Ok((StatusCode::RANGE_NOT_SATISFIABLE, all).into_response());
+            }
+            ConditionalOutcome::Full if *method == Method::HEAD => {
+                [(header::CONTENT_LENGTH, self.length.to_string())].into_response()
+            }
+            ConditionalOutcome::Full => Body::from(self.read_bytes(state).await?).into_response(),
+            ConditionalOutcome::Range(range) => self.partial_response(state, range).await?,
+        };
+        let head = response.headers_mut();
+        head.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        if part != ConditionalOutcome::NotModified {
+            head.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        }
+        let date = self
+            .last_modified_at()
+            .and_then(|at| DateTimePrinter::new().timestamp_to_rfc9110_string(&at).ok());
+        for (name, value) in [(header::ETAG, Some(self.etag())), (header::LAST_MODIFIED, date)] {
+            if let Some(value) = value.and_then(|value| HeaderValue::from_str(&value).ok()) {
+                head.insert(name, value);
+            }
+        }
+        Ok(response)
+    }
+
+    async fn partial_response(
+        &self,
+        state: &AppState,
+        range: &Range<u64>,
+    ) -> Result<Response, ResponseError> {
+        let bytes = self.read_bytes(state).await?;
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+        let told = format!("bytes {}-{}/{}", range.start, range.end - 1, self.length);
+        let body = Body::from(bytes.slice(place(range.start)..place(range.end)));
+        Ok((StatusCode::PARTIAL_CONTENT, [(header::CONTENT_RANGE, told)], body).into_response())
+    }
+
+    async fn read_bytes(&self, state: &AppState) -> Result<Bytes, ResponseError> {
+        if let HttpContentBytes::InMemory(bytes) = &self.bytes {
+            return Ok(bytes.clone());
+        }
+        if let Some(bytes) = state.objects.get_cached(&self.digest) {
+            return Ok(bytes);
+        }
+        let (objects, digest) = (state.objects.clone(), self.digest);
+        let read = tokio::task::spawn_blocking(move || objects.get_and_cache(&digest)).await;
+        let gone = || {
+            FileError::new(
+                "read",
+                self.digest.hex(),
+                std::io::Error::from(std::io::ErrorKind::NotFound),
+            )
+        };
+        let bytes = read.map_err(|_| gone())??;
+        Ok(bytes.ok_or_else(gone)?)
+    }
+}
+
+/// The value of a header, those of several lines as one.
+fn header_value(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let lines: Vec<&str> =
+        headers.get_all(name).iter().filter_map(|line| line.to_str().ok()).collect();
+    (!lines.is_empty()).then(|| lines.join(","))
+}
+
+/// Whether a list of tags names one that fits.
+fn matches_any_tag(list: &str, fits: impl Fn(&str) -> bool) -> bool {
+    list.split(',').map(str::trim).any(|tag| tag == "*" || fits(tag))
+}
+
+fn parse_http_date(text: &str) -> Option<Timestamp> {
+    DateTimeParser::new().parse_timestamp(text).ok()
+}
+
+/// The part that a range names. What is no range, or several, means everything.
+fn part(range: &str, length: u64) -> ConditionalOutcome {
+    let spec = range.split_once('=').filter(|(unit, _)| unit.eq_ignore_ascii_case("bytes"));
+    let Some((first, last)) = spec.and_then(|(_, spec)| spec.trim().split_once('-')) else {
+        return ConditionalOutcome::Full;
+    };
+    let end = match last {
+        "" => Some(length),
+        last => parse_number(last).map(|last| last.saturating_add(1).min(length)),
+    };
+    match (parse_number(first), parse_number(last), end) {
+        // The last bytes, however few there are.
+        (None, Some(count), _) if first.is_empty() && count > 0 && length > 0 => {
+            ConditionalOutcome::Range(length.saturating_sub(count)..length)
+        }
+        (None, Some(_), _) if first.is_empty() => ConditionalOutcome::NotSatisfiable,
+        (Some(first), Some(last), _) if first > last => ConditionalOutcome::Full,
+        (Some(first), _, Some(_)) if first >= length => ConditionalOutcome::NotSatisfiable,
+        (Some(first), _, Some(end)) => ConditionalOutcome::Range(first..end),
+        _ => ConditionalOutcome::Full,
+    }
+}
+
+/// A number; one that is too large for us is larger than any file.
+fn parse_number(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cp_16_one_range_is_a_part_and_what_is_none_is_everything() {
+        for (range, expected) in [
+            ("bytes=0-0", ConditionalOutcome::Range(0..1)),
+            ("bytes=2-4", ConditionalOutcome::Range(2..5)),
+            ("bytes=2-", ConditionalOutcome::Range(2..10)),
+            ("Bytes=2-999", ConditionalOutcome::Range(2..10)),
+            ("bytes=9-99999999999999999999999", ConditionalOutcome::Range(9..10)),
+            ("bytes=-3", ConditionalOutcome::Range(7..10)),
+            ("bytes=-30", ConditionalOutcome::Range(0..10)),
+            ("bytes=10-", ConditionalOutcome::NotSatisfiable),
+            ("bytes=10-12", ConditionalOutcome::NotSatisfiable),
+            ("bytes=99999999999999999999999-", ConditionalOutcome::NotSatisfiable),
+            ("bytes=-0", ConditionalOutcome::NotSatisfiable),
+            ("bytes=4-2", ConditionalOutcome::Full),
+            ("bytes=0-1,3-4", ConditionalOutcome::Full),
+            ("bytes=a-b", ConditionalOutcome::Full),
+            ("bytes=+1-2", ConditionalOutcome::Full),
+            ("bytes=-", ConditionalOutcome::Full),
+            ("bytes", ConditionalOutcome::Full),
+            ("lines=0-1", ConditionalOutcome::Full),
+        ] {
+            assert_eq!(part(range, 10), expected, "{range}");
+        }
+        assert_eq!(part("bytes=0-", 0), ConditionalOutcome::NotSatisfiable);
+        assert_eq!(part("bytes=-1", 0), ConditionalOutcome::NotSatisfiable);
+    }
+
+    #[test]
+    fn cp_16_conditions_are_held_against_tag_and_time() {
+        let served = HttpContent {
+            digest: Digest::of(b"0123456789"),
+            length: 10,
+            content_type: "text/plain",
+            last_modified: Some("2026-09-21T14:13:20Z".into()),
+            bytes: HttpContentBytes::Stored,
+        };
+        let (tag, at) = (served.etag(), "Mon, 21 Sep 2026 14:13:20 GMT");
+        let (before, after) = ("Mon, 21 Sep 2026 14:13:19 GMT", "Mon, 21 Sep 2026 14:13:21 GMT");
+        let range = ("range", "bytes=0-1");
+        let weak = format!("W/{tag}");
+        let listed = format!("\"x\", {tag}");
+        for (headers, expected) in [
+            (vec![], ConditionalOutcome::Full),
+            (vec![("if-none-match", tag.as_str())], ConditionalOutcome::NotModified),
+            (vec![("if-none-match", &weak)], ConditionalOutcome::NotModified),
+            (vec![("if-none-match", &listed)], ConditionalOutcome::NotModified),
+            (vec![("if-none-match", "*")], ConditionalOutcome::NotModified),
+            (vec![("if-none-match", "\"x\"")], ConditionalOutcome::Full),
+            (
+                vec![("if-none-match", "\"x\""), ("if-modified-since", after)],
+                ConditionalOutcome::Full,
+            ),
+            (vec![("if-modified-since", at)], ConditionalOutcome::NotModified),
+            (vec![("if-modified-since", after)], ConditionalOutcome::NotModified),
+            (vec![("if-modified-since", before)], ConditionalOutcome::Full),
+            (vec![("if-modified-since", "yesterday")], ConditionalOutcome::Full),
+            (vec![("if-match", &tag)], ConditionalOutcome::Full),
+            (vec![("if-match", &weak)], ConditionalOutcome::PreconditionFailed),
+            (vec![("if-match", "\"x\"")], ConditionalOutcome::PreconditionFailed),
+            (vec![("if-unmodified-since", before)], ConditionalOutcome::PreconditionFailed),
+            (vec![("if-unmodified-since", at)], ConditionalOutcome::Full),
+            (vec![range], ConditionalOutcome::Range(0..2)),
+            (vec![range, ("if-range", &tag)], ConditionalOutcome::Range(0..2)),
+            (vec![range, ("if-range", at)], ConditionalOutcome::Range(0..2)),
+            (vec![range, ("if-range", &weak)], ConditionalOutcome::Full),
+            (vec![range, ("if-range", "\"x\"")], ConditionalOutcome::Full),
+            (vec![range, ("if-range", after)], ConditionalOutcome::Full),
+            (vec![range, ("if-none-match", &tag)], ConditionalOutcome::NotModified),
+            (vec![range, range], ConditionalOutcome::Full),
+        ] {
+            let mut map = HeaderMap::new();
+            for (name, value) in &headers {
+                map.append(
+                    HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                    HeaderValue::from_str(value).unwrap(),
+                );
+            }
+            assert_eq!(served.evaluate(&Method::GET, &map), expected, "{headers:?}");
+        }
+        let mut map = HeaderMap::new();
+        map.insert(header::RANGE, HeaderValue::from_static("bytes=0-1"));
+        assert_eq!(served.evaluate(&Method::HEAD, &map), ConditionalOutcome::Full);
+    }
+}

@@ -1,0 +1,95 @@
+//! Context packs that the client has pushed, with their files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::mcp::McpContextPack;
+use serde::Deserialize;
+use sp_engine::{Error, FailureKind, Result};
+use sp_formats::context_pack::MANIFEST_FILE;
+use sp_tree::{Digest, from_hex};
+
+use super::RegistryBackend;
+use crate::registry::metadata::{StoredContextPack, StoredContextPackFile, TokenOwner};
+
+/// So many packs are listed, the newest, and not more bytes of them; the others can be read by their ids.
+const MAX_LISTED_PACKS: usize = 100;
+const MAX_LISTED_BYTES: u64 = 16 * 1024 * 1024;
+
+/// What a manifest says of a pack. It was judged when it came.
+#[derive(Deserialize)]
+struct McpContextPackManifest {
+    project: McpContextPackProject,
+}
+
+#[derive(Deserialize)]
+struct McpContextPackProject {
+    name: String,
+    #[serde(default)]
+    description: String,
+}
+
+impl RegistryBackend {
+    fn token_owner(&self) -> Option<&TokenOwner> {
+        self.client.as_ref().map(|client| &client.bearer)
+    }
+
+    /// The packs that are listed.
+    pub(super) fn list_own_packs(&self) -> Result<Vec<Arc<McpContextPack>>> {
+        let Some(bearer) = self.token_owner() else { return Ok(Vec::new()) };
+        let mut room = MAX_LISTED_BYTES;
+        let mut packs = Vec::new();
+        for (id, pack) in self
+            .with_database(|database, _| database.stored_context_packs(bearer, MAX_LISTED_PACKS))?
+        {
+            match room.checked_sub(pack.bytes) {
+                Some(left) => room = left,
+                None => break,
+            }
+            // One that cannot be read any more keeps nobody from the others.
+            packs.extend(self.load_pack(&id, &pack));
+        }
+        Ok(packs)
+    }
+
+    /// A pack of the client.
+    pub(super) fn find_own_pack(&self, id: &str) -> Result<Option<Arc<McpContextPack>>> {
+        let Some(bearer) = self.token_owner() else { return Ok(None) };
+        let found = self.with_database(|database, _| database.stored_context_pack(id, bearer))?;
+        found.map(|pack| self.load_pack(id, &pack)).transpose()
+    }
+
+    fn load_pack(&self, id: &str, pack: &StoredContextPack) -> Result<Arc<McpContextPack>> {
+        // The id of a pack is part of its bytes.
+        self.cache.packs.get_or_try_insert(&pack.digest, || {
+            let files: Vec<StoredContextPackFile> =
+                serde_json::from_str(&pack.files).map_err(|error| self.record_failure(&error))?;
+            let mut read = BTreeMap::new();
+            for file in files {
+                let bytes = from_hex(&file.sha256)
+                    .map(Digest::from_bytes)
+                    .map(|digest| self.read_object(&digest));
+                read.insert(
+                    file.path,
+                    bytes.transpose()?.flatten().ok_or_else(|| incomplete_pack(id))?,
+                );
+            }
+            let manifest = read
+                .get(MANIFEST_FILE)
+                .and_then(|bytes| serde_json::from_slice::<McpContextPackManifest>(bytes).ok());
+            let McpContextPackProject { name, description } =
+                manifest.ok_or_else(|| incomplete_pack(id))?.project;
+            Ok(Arc::new(McpContextPack { id: id.into(), name, description, files: read }))
+        })
+    }
+
+    /// The bytes with a digest.
+    pub(super) fn read_object(&self, digest: &Digest) -> Result<Option<Vec<u8>>> {
+        self.cache.stores.objects.get(digest).map_err(|error| self.record_failure(&error))
+    }
+}
+
+fn incomplete_pack(id: &str) -> Error {
+    Error::new(FailureKind::Environment, format!("the context pack `{id}` is not whole any more"))
+        .hint("tell whoever runs the registry")
+}

@@ -1,0 +1,292 @@
+//! Context packs, and the keys that sign their addresses.
+//!
+//! A key is for all packs, or for one. What a key signed opens a pack as long as the key is not revoked, and,
+//! if the pack has a key of its own, only if it is that: so every address of one pack can be taken back, and
+//! new ones given, though what is signed never says more than the pack, the time and the key.
+
+use std::collections::BTreeSet;
+
+use sp_formats::context_pack::{HostedContextPack, UrlSigningKeyInfo};
+use sp_tree::{Digest, from_hex};
+
+use super::super::sql::{SqlConnection, SqlParam, SqlRow, query_value};
+use super::super::{
+    ContextPackPushOutcome, Database, MetadataError, NewContextPack, NewUrlKey, Result,
+    StoredContextPack, StoredContextPackFile, TokenOwner, TokenScope, UrlKey,
+};
+use super::{AuditActor, record_audit};
+
+impl Database {
+    /// Keeps a pack whose bytes are stored already.
+    pub(crate) fn push_context_pack(
+        &self,
+        new: &NewContextPack,
+        who: &TokenOwner,
+        at: &str,
+    ) -> Result<ContextPackPushOutcome> {
+        const ADD: &str =
+            "INSERT INTO context_packs (id, name, owner, digest, bytes, files, pushed_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING";
+        const FIND: &str = "SELECT owner, digest, removed FROM context_packs WHERE id = $1";
+        const RESTORE: &str =
+            "UPDATE context_packs SET removed = FALSE, pushed_at = $2 WHERE id = $1";
+        let bytes = i64::try_from(new.bytes).unwrap_or(i64::MAX);
+        self.write(|sql| {
+            let (id, owner) = (SqlParam::from(&new.id), SqlParam::from(&who.user));
+            let values = [
+                id,
+                (&new.name).into(),
+                owner,
+                (&new.digest).into(),
+                bytes.into(),
+                (&new.files).into(),
+                at.into(),
+            ];
+            if sql.execute(ADD, &values)? == 0 {
+                let Some(mut row) = sql.first(FIND, &[id])? else {
+                    return Ok(ContextPackPushOutcome::IdTaken);
+                };
+                let (owner, digest, removed): (String, Digest, bool) =
+                    (row.take()?, row.take()?, row.take()?);
+                if digest != new.digest || !is_owner(&owner, who) {
+                    return Ok(ContextPackPushOutcome::IdTaken);
+                }
+                if !removed {
+                    return Ok(ContextPackPushOutcome::Unchanged);
+                }
+                sql.execute(RESTORE, &[id, at.into()])?;
+            }
+            record_audit(sql, AuditActor { who, at }, "push-pack", &new.id)?;
+            Ok(ContextPackPushOutcome::Stored)
+        })
+    }
+
+    /// The packs of somebody, the newest first; all of them for whoever runs the registry.
+    pub(crate) fn context_packs(&self, who: &TokenOwner) -> Result<Vec<HostedContextPack>> {
+        const LIST: &str = "SELECT id, name, owner, digest, bytes, pushed_at FROM context_packs
+             WHERE NOT removed AND ($1 OR owner = $2) ORDER BY pushed_at DESC, id DESC";
+        let rows = self.read(|sql| sql.query(LIST, &[is_admin(who).into(), (&who.user).into()]))?;
+        rows.into_iter().map(pack_item).collect()
+    }
+
+    /// The same with what is served of them, so many at the most.
+    pub(crate) fn stored_context_packs(
+        &self,
+        who: &TokenOwner,
+        most: usize,
+    ) -> Result<Vec<(String, StoredContextPack)>> {
+        const LIST: &str = "SELECT id, digest, bytes, files, pushed_at FROM context_packs
+             WHERE NOT removed AND ($1 OR owner = $2) ORDER BY pushed_at DESC, id DESC LIMIT $3";
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let rows = self.read(|sql| {
+            sql.query(LIST, &[is_admin(who).into(), (&who.user).into(), most.into()])
+        })?;
+        rows.into_iter().map(|mut row| Ok((row.take()?, kept_pack(row)?))).collect()
+    }
+
+    /// A pack of somebody with what is served of it.
+    pub(crate) fn stored_context_pack(
+        &self,
+        id: &str,
+        who: &TokenOwner,
+    ) -> Result<Option<StoredContextPack>> {
+        const FIND: &str = "SELECT digest, bytes, files, pushed_at FROM context_packs
+             WHERE NOT removed AND ($1 OR owner = $2) AND id = $3";
+        let found = self
+            .read(|sql| sql.first(FIND, &[is_admin(who).into(), (&who.user).into(), id.into()]))?;
+        found.map(kept_pack).transpose()
+    }
+
+    /// A pack and the key that is said to have signed an address of it, if such a key opens the pack.
+    pub(crate) fn pack_with_signing_secret(
+        &self,
+        id: &str,
+        kid: &str,
+    ) -> Result<Option<(Vec<u8>, StoredContextPack)>> {
+        const FIND: &str = "SELECT signer.secret, pack.digest, pack.bytes, pack.files, pack.pushed_at
+             FROM context_packs AS pack JOIN url_keys AS signer ON signer.kid = $2
+             WHERE pack.id = $1 AND NOT pack.removed AND NOT signer.revoked AND (signer.pack = pack.id OR (
+                 signer.pack IS NULL AND NOT EXISTS (SELECT 1 FROM url_keys AS own WHERE own.pack = pack.id)))";
+        let found = self.read(|sql| sql.first(FIND, &[id.into(), kid.into()]))?;
+        let opened = |mut row: SqlRow| {
+            let secret = row.take()?;
+            Ok((secret, kept_pack(row)?))
+        };
+        found.map(opened).transpose()
+    }
+
+    /// The key that signs addresses of somebody's pack; a fresh one where there is none.
+    pub(crate) fn signing_key(
+        &self,
+        id: &str,
+        fresh: &NewUrlKey,
+        who: &TokenOwner,
+        at: &str,
+    ) -> Result<Option<UrlKey>> {
+        const OWN: &str = "SELECT EXISTS (SELECT 1 FROM url_keys WHERE pack = $1)";
+        const NEWEST_OWN: &str = "SELECT kid, secret FROM url_keys WHERE pack = $1 AND NOT revoked ORDER BY id DESC LIMIT 1";
+        const NEWEST: &str = "SELECT kid, secret FROM url_keys WHERE pack IS NULL AND NOT revoked ORDER BY id DESC LIMIT 1";
+        self.write(|sql| {
+            if !owns_pack(sql, id, who)? {
+                return Ok(None);
+            }
+            let own: bool = query_value(sql, OWN, &[id.into()])?;
+            let found =
+                if own { sql.first(NEWEST_OWN, &[id.into()])? } else { sql.first(NEWEST, &[])? };
+            let key = match found {
+                Some(mut row) => UrlKey { kid: row.take()?, secret: row.take()? },
+                None => {
+                    insert_url_key(sql, fresh, own.then_some(id), at)?;
+                    UrlKey { kid: fresh.kid.clone(), secret: fresh.secret.to_vec() }
+                }
+            };
+            record_audit(sql, AuditActor { who, at }, "url", &format!("{id} {}", key.kid))?;
+            Ok(Some(key))
+        })
+    }
+
+    /// Closes every address of somebody's pack that was given so far; false if there is no such pack.
+    pub(crate) fn revoke_pack_urls(
+        &self,
+        id: &str,
+        fresh: &NewUrlKey,
+        who: &TokenOwner,
+        at: &str,
+    ) -> Result<bool> {
+        self.write(|sql| {
+            let found = owns_pack(sql, id, who)?;
+            if found {
+                revoke_urls(sql, id, fresh, at)?;
+                record_audit(sql, AuditActor { who, at }, "revoke-pack", id)?;
+            }
+            Ok(found)
+        })
+    }
+
+    /// Takes somebody's pack away; its id stays bound to it. False if there is no such pack.
+    pub(crate) fn remove_context_pack(
+        &self,
+        id: &str,
+        fresh: &NewUrlKey,
+        who: &TokenOwner,
+        at: &str,
+    ) -> Result<bool> {
+        const REMOVE: &str = "UPDATE context_packs SET removed = TRUE WHERE id = $1";
+        self.write(|sql| {
+            let found = owns_pack(sql, id, who)?;
+            if found {
+                // If it comes back, its old addresses do not.
+                revoke_urls(sql, id, fresh, at)?;
+                sql.execute(REMOVE, &[id.into()])?;
+                record_audit(sql, AuditActor { who, at }, "remove-pack", id)?;
+            }
+            Ok(found)
+        })
+    }
+
+    /// The keys, without what they are.
+    pub(crate) fn url_keys(&self) -> Result<Vec<UrlSigningKeyInfo>> {
+        const LIST: &str = "SELECT kid, pack, created_at, revoked FROM url_keys ORDER BY id";
+        let item = |mut row: SqlRow| {
+            let (kid, pack_id) = (row.take()?, row.take()?);
+            Ok(UrlSigningKeyInfo { kid, pack_id, created_at: row.take()?, revoked: row.take()? })
+        };
+        self.read(|sql| sql.query(LIST, &[]))?.into_iter().map(item).collect()
+    }
+
+    /// A key for all packs that have none of their own; it signs from now on.
+    pub(crate) fn add_url_key(&self, fresh: &NewUrlKey, who: &TokenOwner, at: &str) -> Result<()> {
+        self.write(|sql| {
+            insert_url_key(sql, fresh, None, at)?;
+            record_audit(sql, AuditActor { who, at }, "rotate-url-key", &fresh.kid)
+        })
+    }
+
+    /// Whether there was such a key. Nothing is opened by it any more.
+    pub(crate) fn revoke_url_key(&self, kid: &str, who: &TokenOwner, at: &str) -> Result<bool> {
+        const REVOKE: &str = "UPDATE url_keys SET revoked = TRUE WHERE kid = $1";
+        self.write(|sql| {
+            let found = sql.execute(REVOKE, &[kid.into()])? > 0;
+            if found {
+                record_audit(sql, AuditActor { who, at }, "revoke-url-key", kid)?;
+            }
+            Ok(found)
+        })
+    }
+
+    /// Every object that anything speaks of: packages, and context packs with their files.
+    pub(crate) fn referenced_digests(&self) -> Result<Vec<Digest>> {
+        const PACKAGES: &str = "SELECT DISTINCT digest FROM versions";
+        const PACKS: &str = "SELECT digest, files FROM context_packs";
+        let (packages, packs) =
+            self.read(|sql| Ok((sql.query(PACKAGES, &[])?, sql.query(PACKS, &[])?)))?;
+        let mut digests: BTreeSet<Digest> =
+            packages.into_iter().map(|mut row| row.take()).collect::<Result<_>>()?;
+        for mut row in packs {
+            digests.insert(row.take()?);
+            let files: String = row.take()?;
+            let files: Vec<StoredContextPackFile> =
+                serde_json::from_str(&files).map_err(|e| MetadataError::Database(e.into()))?;
+            digests.extend(
+                files.iter().filter_map(|file| from_hex(&file.sha256)).map(Digest::from_bytes),
+            );
+        }
+        Ok(digests.into_iter().collect())
+    }
+}
+
+fn is_admin(who: &TokenOwner) -> bool {
+    who.scope == TokenScope::Admin
+}
+
+fn is_owner(owner: &str, who: &TokenOwner) -> bool {
+    is_admin(who) || owner == who.user
+}
+
+/// Whether there is a pack that somebody may do something with.
+fn owns_pack(sql: &mut dyn SqlConnection, id: &str, who: &TokenOwner) -> Result<bool> {
+    const OWNER: &str = "SELECT owner FROM context_packs WHERE id = $1 AND NOT removed";
+    let Some(mut row) = sql.first(OWNER, &[id.into()])? else { return Ok(false) };
+    Ok(is_owner(&row.take::<String>()?, who))
+}
+
+/// From now on a pack is opened by a fresh key of its own, and by no other.
+fn revoke_urls(sql: &mut dyn SqlConnection, id: &str, fresh: &NewUrlKey, at: &str) -> Result<()> {
+    const REVOKE: &str = "UPDATE url_keys SET revoked = TRUE WHERE pack = $1";
+    sql.execute(REVOKE, &[id.into()])?;
+    insert_url_key(sql, fresh, Some(id), at)
+}
+
+fn insert_url_key(
+    sql: &mut dyn SqlConnection,
+    fresh: &NewUrlKey,
+    pack: Option<&str>,
+    at: &str,
+) -> Result<()> {
+    const ADD: &str =
+        "INSERT INTO url_keys (kid, secret, pack, created_at) VALUES ($1, $2, $3, $4)";
+    sql.execute(ADD, &[(&fresh.kid).into(), SqlParam::Bytes(&fresh.secret), pack.into(), at.into()])
+        .map(drop)
+}
+
+fn kept_pack(mut row: SqlRow) -> Result<StoredContextPack> {
+    Ok(StoredContextPack {
+        digest: row.take()?,
+        bytes: row.take()?,
+        files: row.take()?,
+        pushed_at: row.take()?,
+    })
+}
+
+fn pack_item(mut row: SqlRow) -> Result<HostedContextPack> {
+    let (pack_id, name, owner) = (row.take()?, row.take()?, row.take()?);
+    let digest: Digest = row.take()?;
+    Ok(HostedContextPack {
+        pack_id,
+        name,
+        owner,
+        sha256: digest.hex(),
+        bytes: row.take()?,
+        pushed_at: row.take()?,
+    })
+}

@@ -1,0 +1,58 @@
+//! Who asks, where proxies stand between.
+
+use std::net::IpAddr;
+
+use axum::http::HeaderMap;
+
+const FORWARDED_HEADER: &str = "x-forwarded-for";
+
+/// The client: the peer, or, if that is a proxy that is trusted, the last one whom no trusted proxy vouches for
+/// with its own address. What stands before that was written by a stranger.
+pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
+    let is_trusted = |address: IpAddr| trusted.contains(&address.to_canonical());
+    if !is_trusted(peer) {
+        return peer.to_canonical();
+    }
+    let lines: Vec<&str> = headers
+        .get_all(FORWARDED_HEADER)
+        .iter()
+        .map(|line| line.to_str().unwrap_or_default())
+        .collect();
+    let mut client = peer;
+    for one in lines.iter().flat_map(|line| line.split(',')).rev() {
+        let Ok(address) = one.trim().parse() else { break };
+        client = address;
+        if !is_trusted(client) {
+            break;
+        }
+    }
+    client.to_canonical()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_proxy_that_is_trusted_says_who_asks() {
+        let trusted: Vec<IpAddr> = vec!["10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap()];
+        for (peer, forwarded, client) in [
+            ("10.0.0.9", "1.1.1.1", "10.0.0.9"),
+            ("10.0.0.1", "1.1.1.1, 2.2.2.2", "2.2.2.2"),
+            ("10.0.0.1", "1.1.1.1, 2.2.2.2, 10.0.0.2", "2.2.2.2"),
+            ("10.0.0.1", "nonsense", "10.0.0.1"),
+            ("10.0.0.1", "1.1.1.1, nonsense", "10.0.0.1"),
+            ("10.0.0.1", "", "10.0.0.1"),
+            ("::ffff:10.0.0.1", "2.2.2.2", "2.2.2.2"),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(FORWARDED_HEADER, forwarded.parse().unwrap());
+            let expected: IpAddr = client.parse().unwrap();
+            assert_eq!(
+                client_address(peer.parse().unwrap(), &headers, &trusted),
+                expected,
+                "{peer} {forwarded}"
+            );
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What is counted, for Prometheus. Labels are routes as they are written in the router, never paths: there are
+//! only so many.
+
+use std::time::Duration;
+
+use axum::http::Method;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+/// The routes by which packages come and go.
+const VERSION_ROUTE: &str = "/api/v1/packages/{ns}/{name}/{version}";
+const DOWNLOAD_ROUTE: &str = "/api/v1/packages/{ns}/{name}/{version}/download";
+/// From a millisecond to half a minute.
+const DURATION_BUCKETS: [f64; 10] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0];
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    route: String,
+    method: String,
+    status: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RouteLabel {
+    route: String,
+}
+
+/// Everything that is counted.
+pub(crate) struct RegistryMetrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    durations: Family<RouteLabel, Histogram, fn() -> Histogram>,
+    in_flight: Gauge,
+    publishes: Counter,
+    downloads: Counter,
+    published_bytes: Counter,
+    downloaded_bytes: Counter,
+}
+
+/// A request that was answered.
+pub(super) struct FinishedRequest<'a> {
+    pub route: &'a str,
+    pub method: &'a str,
+    pub status: u16,
+    pub duration: Duration,
+    /// What came, and what went.
+    pub bytes_in_out: (u64, u64),
+}
+
+impl RegistryMetrics {
+    pub(crate) fn new() -> Self {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("sp"),
+            requests: Family::default(),
+            durations: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
+            in_flight: Gauge::default(),
+            publishes: Counter::default(),
+            downloads: Counter::default(),
+            published_bytes: Counter::default(),
+            downloaded_bytes: Counter::default(),
+        };
+        let registry = &mut metrics.registry;
+        registry.register(
+            "requests",
+            "Requests by route, method and class of status",
+            metrics.requests.clone(),
+        );
+        registry.register("request_seconds", "How long requests took", metrics.durations.clone());
+        registry.register(
+            "in_flight",
+            "Requests that are being answered",
+            metrics.in_flight.clone(),
+        );
+        registry.register("publishes", "Versions that were published", metrics.publishes.clone());
+        registry.register("downloads", "Versions that were downloaded", metrics.downloads.clone());
+        registry.register(
+            "published_bytes",
+            "Bytes of what was published",
+            metrics.published_bytes.clone(),
+        );
+        registry.register(
+            "downloaded_bytes",
+            "Bytes of what was downloaded",
+            metrics.downloaded_bytes.clone(),
+        );
+        metrics
+    }
+
+    pub(super) fn request_started(&self) {
+        self.in_flight.inc();
+    }
+
+    pub(super) fn request_finished(&self, ended: &FinishedRequest<'_>) {
+        self.in_flight.dec();
+        let labels = RequestLabels {
+            route: ended.route.into(),
+            method: ended.method.into(),
+            status: status_class(ended.status).into(),
+        };
+        self.requests.get_or_create(&labels).inc();
+        self.durations
+            .get_or_create(&RouteLabel { route: ended.route.into() })
+            .observe(ended.duration.as_secs_f64());
+        match (ended.route, ended.method, ended.status) {
+            (VERSION_ROUTE, "PUT", 201) => {
+                self.publishes.inc();
+                self.published_bytes.inc_by(ended.bytes_in_out.0);
+            }
+            (DOWNLOAD_ROUTE, "GET", 200) => {
+                self.downloads.inc();
+                self.downloaded_bytes.inc_by(ended.bytes_in_out.1);
+            }
+            _ => {}
+        }
+    }
+
+    /// All of it, as text.
+    pub(crate) fn encode_text(&self) -> String {
+        let mut text = String::new();
+        // A text takes whatever is written into it.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+/// A client that went away before it was answered has no status.
+fn status_class(status: u16) -> &'static str {
+    match status / 100 {
+        1 => "1xx",
+        2 => "2xx",
+        3 => "3xx",
+        4 => "4xx",
+        5 => "5xx",
+        _ => "none",
+    }
+}
+
+/// A method by a name that is known; there are only so many.
+pub(super) fn method_label(method: &Method) -> &'static str {
+    const KNOWN: [&str; 7] = ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS"];
+    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("OTHER")
+}

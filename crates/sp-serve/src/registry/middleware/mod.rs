@@ -1,0 +1,180 @@
+//! What is seen of every request: who asks too often, what is counted, and a line that tells of it.
+//!
+//! Nothing here knows what a request is about. Tokens, signatures, queries and bodies are never told.
+
+mod client;
+mod log_entry;
+mod metrics;
+mod rate_limiter;
+
+use std::cell::OnceCell;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::HttpBody as _;
+use axum::extract::{MatchedPath, Request, State as Extracted};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use sp_tree::{Digest, to_hex};
+
+use crate::connections::PeerAddr;
+use crate::registry::error::{InternalCause, ResponseError};
+use crate::registry::state::AppState;
+
+pub use log_entry::RequestLogEntry;
+pub(crate) use metrics::RegistryMetrics;
+pub(crate) use rate_limiter::RateLimiter;
+pub use rate_limiter::RequestRate;
+
+/// Who is told of requests.
+pub type RequestLogger = Arc<dyn Fn(&RequestLogEntry) + Send + Sync>;
+
+const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
+const MAX_REQUEST_ID_LEN: usize = 64;
+
+tokio::task_local! {
+    /// Whose token the request had.
+    static USER: OnceCell<String>;
+}
+
+/// Remembers whose token the request had, for the line that tells of it.
+pub(crate) fn record_user(user: &str) {
+    let _ = USER.try_with(|known| known.set(user.to_owned()));
+}
+
+/// What watches.
+pub(crate) struct RequestMonitor {
+    pub metrics: RegistryMetrics,
+    pub limiter: Option<RateLimiter>,
+    pub logger: Option<RequestLogger>,
+    /// Proxies whose word on the client is taken.
+    pub trusted_proxies: Vec<IpAddr>,
+}
+
+/// Watches one request.
+pub(crate) async fn monitor_request(
+    Extracted(state): Extracted<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get::<PeerAddr>().map(|peer| peer.0.ip());
+    let client = peer.map(|peer| {
+        client::client_address(peer, request.headers(), &state.monitor.trusted_proxies)
+    });
+    let mut seen = MonitoredRequest::new(&state, &request, client);
+    let id = seen.log_entry.id.clone();
+    let answered = match check_rate_limit(&state, &request, client) {
+        Some(refusal) => refusal.into_response(),
+        None => {
+            let run = async {
+                let response = next.run(request).await;
+                (response, USER.with(|user| user.get().cloned()))
+            };
+            let (response, user) = USER.scope(OnceCell::new(), run).await;
+            seen.log_entry.user = user;
+            response
+        }
+    };
+    let mut response = answered;
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID_HEADER, id);
+    }
+    seen.log_entry.error = response.extensions_mut().remove::<InternalCause>().map(|cause| cause.0);
+    seen.log_entry.status = response.status().as_u16();
+    seen.bytes_out = response.body().size_hint().exact().unwrap_or_default();
+    response
+}
+
+/// The refusal of whoever asks too often, by address and by token.
+fn check_rate_limit(
+    state: &AppState,
+    request: &Request,
+    client: Option<IpAddr>,
+) -> Option<ResponseError> {
+    let limiter = state.monitor.limiter.as_ref()?;
+    let now = Instant::now();
+    let by_address = client.and_then(|client| {
+        limiter.retry_after(rate_limiter::RateLimitKey::from_address(client), now)
+    });
+    let token = request.headers().get(header::AUTHORIZATION);
+    let by_token = || {
+        token.and_then(|token| {
+            limiter
+                .retry_after(rate_limiter::RateLimitKey::Token(Digest::of(token.as_bytes())), now)
+        })
+    };
+    by_address.or_else(by_token).map(ResponseError::too_many_requests)
+}
+
+/// A request that is being answered. However that ends, it is counted and told of.
+struct MonitoredRequest {
+    state: AppState,
+    started_at: Instant,
+    route: Option<MatchedPath>,
+    bytes_in: u64,
+    bytes_out: u64,
+    log_entry: RequestLogEntry,
+}
+
+impl MonitoredRequest {
+    fn new(state: &AppState, request: &Request, client: Option<IpAddr>) -> Self {
+        state.monitor.metrics.request_started();
+        let log_entry = RequestLogEntry {
+            at: state.timestamp(),
+            id: client_request_id(request.headers()).unwrap_or_else(|| new_request_id(state)),
+            client,
+            method: metrics::method_label(request.method()).into(),
+            path: log_entry::redact_path(request.uri().path()),
+            status: 0,
+            milliseconds: 0,
+            user: None,
+            error: None,
+        };
+        let route = request.extensions().get::<MatchedPath>().cloned();
+        let bytes_in = request.body().size_hint().exact().unwrap_or_default();
+        Self {
+            state: AppState::clone(state),
+            started_at: Instant::now(),
+            route,
+            bytes_in,
+            bytes_out: 0,
+            log_entry,
+        }
+    }
+}
+
+impl Drop for MonitoredRequest {
+    fn drop(&mut self) {
+        let took = self.started_at.elapsed();
+        self.log_entry.milliseconds = took.as_millis().try_into().unwrap_or(u64::MAX);
+        self.state.monitor.metrics.request_finished(&metrics::FinishedRequest {
+            route: self.route.as_ref().map_or("none", MatchedPath::as_str),
+            method: &self.log_entry.method,
+            status: self.log_entry.status,
+            duration: took,
+            bytes_in_out: (self.bytes_in, self.bytes_out),
+        });
+        if let Some(log) = &self.state.monitor.logger {
+            log(&self.log_entry);
+        }
+    }
+}
+
+/// An id that the client or its proxy gave, if it is short and plain.
+fn client_request_id(headers: &HeaderMap) -> Option<String> {
+    let id = headers.get(REQUEST_ID_HEADER)?.to_str().ok()?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    ((1..=MAX_REQUEST_ID_LEN).contains(&id.len())
+        && id.bytes().all(is_plain)
+        && !log_entry::contains_token(id))
+    .then(|| id.to_owned())
+}
+
+fn new_request_id(state: &AppState) -> String {
+    let mut bytes = [0; 8];
+    // Without randomness requests are told apart by their time alone.
+    let _ = (state.environment.random)(&mut bytes);
+    to_hex(&bytes)
+}

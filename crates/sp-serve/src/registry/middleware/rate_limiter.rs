@@ -1,0 +1,146 @@
+//! How often somebody may ask: a steady rate, and more than that for a moment.
+//!
+//! For each key one moment is kept: when all that was asked for so far would be done at the steady rate. Who is
+//! further ahead of the clock than a burst allows, waits.
+
+use std::collections::HashMap;
+use std::hash::RandomState;
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sp_tree::Digest;
+
+/// So many keys are remembered. Past that, those who owe nothing are forgotten, or all.
+const MAX_KEYS: usize = 65_536;
+
+/// How many requests a second, and how many more for a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestRate {
+    per_second: u32,
+    burst: u32,
+}
+
+impl Default for RequestRate {
+    fn default() -> Self {
+        Self { per_second: 100, burst: 400 }
+    }
+}
+
+impl FromStr for RequestRate {
+    type Err = String;
+
+    /// `100` or `100:400`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (per_second, burst) =
+            text.split_once(':').map_or((text, None), |(rate, burst)| (rate, Some(burst)));
+        let number =
+            |text: &str| text.parse::<u32>().ok().filter(|number| (1..=1_000_000).contains(number));
+        let read = || {
+            let per_second = number(per_second)?;
+            Some(Self {
+                per_second,
+                burst: burst.map_or(Some(per_second.saturating_mul(4)), number)?,
+            })
+        };
+        read()
+            .ok_or_else(|| "it is `requests a second`, or that with `:burst`, as `100:400`".into())
+    }
+}
+
+/// Whose requests are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum RateLimitKey {
+    Address(IpAddr),
+    Token(Digest),
+}
+
+impl RateLimitKey {
+    /// Who has one address of version 6 has its whole network.
+    pub(super) fn from_address(address: IpAddr) -> Self {
+        const NETWORK: u128 = !0 << 64;
+        match address {
+            IpAddr::V6(address) => {
+                Self::Address(IpAddr::V6((u128::from(address) & NETWORK).into()))
+            }
+            address => Self::Address(address),
+        }
+    }
+}
+
+/// Who asked how often of late.
+pub(crate) struct RateLimiter {
+    interval: Duration,
+    burst_allowance: Duration,
+    /// Seeded anew in every process, so that nobody can choose keys that collide.
+    next_free: Mutex<HashMap<RateLimitKey, Instant, RandomState>>,
+}
+
+impl RateLimiter {
+    pub(crate) fn new(rate: RequestRate) -> Self {
+        let interval = Duration::from_secs(1) / rate.per_second;
+        Self { interval, burst_allowance: interval * (rate.burst - 1), next_free: Mutex::default() }
+    }
+
+    /// How long somebody has to wait; none if the request is taken.
+    pub(super) fn retry_after(&self, key: RateLimitKey, now: Instant) -> Option<Duration> {
+        let mut known = self.next_free.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_KEYS && !known.contains_key(&key) {
+            known.retain(|_, done_at| *done_at > now);
+            if known.len() >= MAX_KEYS {
+                known.clear();
+            }
+        }
+        let done_at = known.entry(key).or_insert(now);
+        let begin = (*done_at).max(now);
+        let wait = begin
+            .duration_since(now)
+            .checked_sub(self.burst_allowance)
+            .filter(|wait| !wait.is_zero());
+        if wait.is_none() {
+            *done_at = begin + self.interval;
+        }
+        wait
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_taken_and_then_a_steady_rate() {
+        let limiter = RateLimiter::new("10:5".parse().unwrap());
+        let (start, key) =
+            (Instant::now(), RateLimitKey::from_address("127.0.0.1".parse().unwrap()));
+        let taken = |at: u64| limiter.retry_after(key, start + Duration::from_millis(at)).is_none();
+        assert_eq!((0..20).filter(|_| taken(0)).count(), 5);
+        assert!(taken(100) && !taken(100));
+        assert_eq!((0..20).filter(|_| taken(10_000)).count(), 5);
+        assert!(
+            limiter
+                .retry_after(RateLimitKey::from_address("127.0.0.2".parse().unwrap()), start)
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn keys_take_no_more_memory_than_allowed() {
+        let limiter = RateLimiter::new(RequestRate::default());
+        let now = Instant::now();
+        for number in 0..200_000_u128 {
+            limiter.retry_after(RateLimitKey::from_address(IpAddr::V6((number << 64).into())), now);
+        }
+        assert!(limiter.next_free.lock().unwrap().len() <= MAX_KEYS);
+    }
+
+    #[test]
+    fn a_rate_is_two_numbers() {
+        assert_eq!("7".parse(), Ok(RequestRate { per_second: 7, burst: 28 }));
+        assert_eq!("7:9".parse(), Ok(RequestRate { per_second: 7, burst: 9 }));
+        for wrong in ["", "0", "7:0", "x", "7:9:1", "-1", "99999999"] {
+            assert!(wrong.parse::<RequestRate>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Figures and times as people read them.
+
+/// A count with its thousands apart.
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+/// A count of things.
+pub(super) fn pluralize(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// A size.
+pub(super) fn size(bytes: u64) -> String {
+    let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit * 10 / unit);
+    match bytes {
+        0..1024 => pluralize(bytes, "byte", "bytes"),
+        1024..1_048_576 => format!("{} KiB", tenths(1024)),
+        _ => format!("{} MiB", tenths(1_048_576)),
+    }
+}
+
+/// The day of a time in RFC 3339.
+pub(super) fn date(time: &str) -> &str {
+    time.get(..10).unwrap_or(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_shown_as_people_read_them() {
+        assert_eq!(
+            (count(0), count(999), count(1_234_567)),
+            ("0".into(), "999".into(), "1,234,567".into())
+        );
+        assert_eq!(
+            (size(1), size(1536), size(3_670_016)),
+            ("1 byte".into(), "1.5 KiB".into(), "3.5 MiB".into())
+        );
+        assert_eq!(date("2026-04-01T00:00:00Z"), "2026-04-01");
+    }
+}

@@ -1,0 +1,99 @@
+//! What did not work, in the same look; programs are told in JSON.
+
+use askama::Template;
+use axum::extract::{Request, State as Shared};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse, Response};
+
+use super::set_page_headers;
+use super::visitor::{PageLayout, PageVisitor};
+use crate::registry::error::{PreformattedError, ResponseError, ResponseErrorBody};
+use crate::registry::state::AppState;
+
+#[derive(Template)]
+#[template(path = "problem.html")]
+struct ErrorPage<'a> {
+    frame: &'a PageLayout,
+    status: u16,
+    title: &'a str,
+    message: &'a str,
+    help: Option<&'a str>,
+}
+
+/// Gives every refusal its form: a page for people, JSON for programs.
+pub(crate) async fn format_errors(
+    Shared(state): Shared<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let asked = parts.clone();
+    let response = next.run(Request::from_parts(parts, body)).await;
+    let is_refusal = response.status().is_client_error() || response.status().is_server_error();
+    if !is_refusal
+        || is_image(&response)
+        || response.extensions().get::<PreformattedError>().is_some()
+    {
+        return response;
+    }
+    match wants_html(&asked) {
+        true => render_error_page(&state, &asked, response).await,
+        false if response.extensions().get::<ResponseErrorBody>().is_some() => response,
+        // What is refused by its status alone is told as everything else is.
+        false => {
+            copy_headers(&response, ResponseError::from_status(response.status()).into_response())
+        }
+    }
+}
+
+/// The same refusal in another form: what its head says besides, as `Allow` or `Content-Range`, still holds.
+fn copy_headers(first: &Response, mut other: Response) -> Response {
+    let is_beside =
+        |name: &HeaderName| *name != header::CONTENT_TYPE && *name != header::CONTENT_LENGTH;
+    for (name, value) in first.headers().iter().filter(|(name, _)| is_beside(name)) {
+        other.headers_mut().entry(name).or_insert(value.clone());
+    }
+    other
+}
+
+/// A badge that says so is one all the same.
+fn is_image(response: &Response) -> bool {
+    response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|media| media.as_bytes().starts_with(b"image/"))
+}
+
+fn wants_html(parts: &Parts) -> bool {
+    let accepts = parts.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    !parts.uri.path().starts_with("/api/")
+        && accepts.is_some_and(|accepts| accepts.contains("text/html"))
+}
+
+async fn render_error_page(state: &AppState, parts: &Parts, response: Response) -> Response {
+    let status = response.status();
+    let told = response
+        .extensions()
+        .get::<ResponseErrorBody>()
+        .cloned()
+        .unwrap_or_else(|| ResponseError::from_status(status).error_body());
+    let mut visit = PageVisitor::load(state, parts).await.unwrap_or_default();
+    // What was asked for is not said again: what is hidden and what never was look the same.
+    visit.layout.here = String::new();
+    let title = match status {
+        StatusCode::NOT_FOUND => "There is nothing here",
+        StatusCode::FORBIDDEN => "That was not done",
+        StatusCode::UNAUTHORIZED => "You are not logged in",
+        status if status.is_server_error() => "The registry could not do this",
+        _ => "That cannot be",
+    };
+    let (message, help) = (&told.0.message, told.0.help.as_deref());
+    let problem = ErrorPage { frame: &visit.layout, status: status.as_u16(), title, message, help };
+    let Ok(html) = problem.render() else { return response };
+    let mut page = copy_headers(&response, (status, Html(html)).into_response());
+    set_page_headers(&mut page);
+    page.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    page
+}

@@ -1,0 +1,416 @@
+//! What directories looked like when their digests were last known.
+//!
+//! A directory whose every file and folder still looks the same (inode, size, times, mode)
+//! has the same digest, so a second run need not read it. The index is only ever a cache: a
+//! lost, old or broken one costs time and nothing else.
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::digest::Digest;
+use crate::dir::{Dir, EntryKind, FileStamp, Follow};
+use crate::file_stamp::PathStamps;
+use crate::walk::{MatchedDir, WalkReport};
+
+const MAGIC: &[u8; 8] = b"sp-idx-1";
+
+/// File systems tell time in ticks of up to ten milliseconds: a change in the tick of the
+/// last look cannot be seen. What changed that recently is not remembered.
+const CLOCK_TICK_NANOS: i64 = 10_000_000;
+/// Some tell it in seconds only.
+const COARSE_CLOCK_TICK_NANOS: i64 = 2_000_000_000;
+
+/// What one folder looked like, each path from the index's root, and the digest it had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirSnapshot {
+    /// The digest of the folder's tree.
+    pub digest: Digest,
+    /// Each file and folder with its stamp.
+    pub stamps: PathStamps,
+}
+
+impl DirSnapshot {
+    /// A snapshot of the folder `name`, whose stamps have paths from the folder itself.
+    /// `None` if something in it changed so recently that a later change could go unseen.
+    pub fn from_settled(name: &str, digest: Digest, stamps: PathStamps, now: i64) -> Option<Self> {
+        let settled = stamps.iter().all(|(_, stamp)| is_settled(stamp, now));
+        let stamps = stamps.into_iter().map(|(path, stamp)| match &*path {
+            "" => (name.into(), stamp),
+            path => (format!("{name}/{path}").into(), stamp),
+        });
+        settled.then(|| Self { digest, stamps: stamps.collect() })
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.digest.as_bytes());
+        encode_stamps(&self.stamps, out);
+    }
+}
+
+fn is_settled(stamp: &FileStamp, now: i64) -> bool {
+    let coarse = stamp.changed % 1_000_000_000 == 0 && stamp.modified % 1_000_000_000 == 0;
+    // What is put into a directory or taken out shows in the time of its content; its own
+    // move, by which we put it into its place, does not.
+    let last = if stamp.kind() == EntryKind::Dir { stamp.modified } else { stamp.changed };
+    last < now - if coarse { COARSE_CLOCK_TICK_NANOS } else { CLOCK_TICK_NANOS }
+}
+
+/// Which of a folder's entries are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StampScope {
+    /// All of them.
+    All,
+    /// Only files: [`Index::outline`] has just found that no directory changed.
+    Files,
+}
+
+/// What is remembered of the directories beneath one root.
+#[derive(Debug, Default)]
+pub struct DigestIndex {
+    bytes: Vec<u8>,
+    walk_range: Option<Range<usize>>,
+    snapshots: HashMap<Box<str>, Range<usize>>,
+    changed: bool,
+}
+
+impl DigestIndex {
+    /// Reads an index; anything that is not one is an empty one.
+    pub fn decode(bytes: Vec<u8>) -> Self {
+        match Self::parse(&bytes) {
+            Some((outline, snapshots)) => {
+                Self { bytes, walk_range: outline, snapshots, changed: false }
+            }
+            None => Self::default(),
+        }
+    }
+
+    #[allow(clippy::type_complexity, reason = "the two parts of an index, for one caller")]
+    fn parse(bytes: &[u8]) -> Option<(Option<Range<usize>>, HashMap<Box<str>, Range<usize>>)> {
+        let (body, sum) = bytes.split_last_chunk::<8>()?;
+        if checksum(body).to_le_bytes() != *sum {
+            return None;
+        }
+        let mut reader = DigestIndexReader { bytes: body, at: 0 };
+        if reader.take(8)? != MAGIC {
+            return None;
+        }
+        let outline = reader.block()?;
+        let count = reader.u32()?;
+        let mut snapshots = HashMap::with_capacity(count as usize);
+        for _ in 0..count {
+            let name = reader.text()?.to_str().ok()?.into();
+            snapshots.insert(name, reader.block()?);
+        }
+        Some(((!outline.is_empty()).then_some(outline), snapshots))
+    }
+
+    /// The index as bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        put_block(self.walk_range.clone().map_or(&[], |range| &self.bytes[range]), &mut out);
+        let mut kept: Vec<_> = self.snapshots.iter().collect();
+        kept.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        put_u32(kept.len(), &mut out);
+        for (name, range) in kept {
+            put_text(name, &mut out);
+            put_block(&self.bytes[range.clone()], &mut out);
+        }
+        out.extend(checksum(&out).to_le_bytes());
+        out
+    }
+
+    /// Whether anything was added or dropped since it was read.
+    pub fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// The walk of `root`, without its directories, if none of them has changed.
+    pub fn cached_walk(&self, root: &Dir) -> Option<WalkReport> {
+        let mut reader = DigestIndexReader { bytes: &self.bytes[self.walk_range.clone()?], at: 0 };
+        let dirs: Option<Vec<(&CStr, FileStamp)>> =
+            (0..reader.u32()?).map(|_| Some((reader.text()?, reader.stamp()?))).collect();
+        let unchanged =
+            |(path, stamp): &(&CStr, FileStamp)| root.is_unchanged(path, Follow::Links, stamp);
+        if !dirs?.par_iter().with_min_len(64).all(unchanged) {
+            return None;
+        }
+        let mut found = WalkReport::default();
+        for _ in 0..reader.u32()? {
+            let path = reader.text()?.to_str().ok()?.into();
+            let flags = reader.take(2)?;
+            found.matches.push(MatchedDir {
+                path,
+                dir_is_link: flags[0] != 0,
+                file_is_link: flags[1] != 0,
+            });
+        }
+        for _ in 0..reader.u32()? {
+            found.cycles.push(reader.text()?.to_str().ok()?.into());
+        }
+        Some(found)
+    }
+
+    /// Remembers a walk, unless a directory in it changed just now, and forgets every folder
+    /// with a directory that the walk saw otherwise: as long as the outline holds, the
+    /// directories of the folders that are remembered do.
+    pub fn set_cached_walk(&mut self, found: &WalkReport, now: i64) {
+        self.changed = true;
+        let dirs: HashMap<&[u8], &FileStamp> =
+            found.dirs.iter().map(|(path, stamp)| (path.as_bytes(), stamp)).collect();
+        let bytes = &self.bytes;
+        self.snapshots.retain(|_, range| {
+            let mut stamps = decode_stamps(&bytes[range.clone()]);
+            stamps.all(|(path, stamp)| {
+                stamp.kind() != EntryKind::Dir || dirs.get(path.to_bytes()) == Some(&&stamp)
+            })
+        });
+        // What was not walked is told anew each time.
+        let walked = found.invalid_names.is_empty() && found.too_deep.is_empty();
+        let settled = walked && found.dirs.iter().all(|(_, stamp)| is_settled(stamp, now));
+        let start = self.bytes.len();
+        encode_stamps(&found.dirs, &mut self.bytes);
+        put_u32(found.matches.len(), &mut self.bytes);
+        for holder in &found.matches {
+            put_text(&holder.path, &mut self.bytes);
+            self.bytes.extend([u8::from(holder.dir_is_link), u8::from(holder.file_is_link)]);
+        }
+        put_u32(found.cycles.len(), &mut self.bytes);
+        for cycle in &found.cycles {
+            put_text(cycle, &mut self.bytes);
+        }
+        self.walk_range = settled.then_some(start..self.bytes.len());
+    }
+
+    /// The digest of the folder `name`, if what is checked of it still looks the same.
+    pub fn digest(
+        &self,
+        root: &Dir,
+        name: &str,
+        follow: Follow,
+        check: StampScope,
+    ) -> Option<Digest> {
+        let snapshot = &self.bytes[self.snapshots.get(name)?.clone()];
+        let digest = Digest::from_bytes(*snapshot.first_chunk()?);
+        let unchanged = decode_stamps(snapshot).all(|(path, stamp)| {
+            let skipped = check == StampScope::Files && stamp.kind() == EntryKind::Dir;
+            skipped || root.is_unchanged(path, follow, &stamp)
+        });
+        unchanged.then_some(digest)
+    }
+
+    /// Remembers a folder; `None` forgets it.
+    pub fn set_snapshot(&mut self, name: &str, snapshot: Option<&DirSnapshot>) {
+        self.changed = true;
+        match snapshot {
+            None => {
+                self.snapshots.remove(name);
+            }
+            Some(snapshot) => {
+                let start = self.bytes.len();
+                snapshot.encode(&mut self.bytes);
+                self.snapshots.insert(name.into(), start..self.bytes.len());
+            }
+        }
+    }
+}
+
+/// Tells a whole index from one that a power cut tore; nobody is kept from forging one by it,
+/// and who can write here can write the sinks themselves.
+fn checksum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let step = |sum: u64, word: &[u8; 8]| {
+        (sum.rotate_left(5) ^ u64::from_le_bytes(*word)).wrapping_mul(0x517c_c1b7_2722_0a95)
+    };
+    words.iter().chain([&last]).fold(bytes.len() as u64, step)
+}
+
+/// The stamps of an encoded snapshot. The bytes are our own, and their sum was checked.
+fn decode_stamps(snapshot: &[u8]) -> impl Iterator<Item = (&CStr, FileStamp)> {
+    let mut reader = DigestIndexReader { bytes: snapshot, at: 32 };
+    let count = reader.u32().unwrap_or(0);
+    (0..count).map_while(move |_| Some((reader.text()?, reader.stamp()?)))
+}
+
+fn encode_stamps(stamps: &[(Box<str>, FileStamp)], out: &mut Vec<u8>) {
+    put_u32(stamps.len(), out);
+    for (path, stamp) in stamps {
+        put_text(path, out);
+        out.extend(stamp.inode.to_le_bytes());
+        out.extend(stamp.size.to_le_bytes());
+        out.extend(stamp.modified.to_le_bytes());
+        out.extend(stamp.changed.to_le_bytes());
+        out.extend(stamp.mode.to_le_bytes());
+    }
+}
+
+fn put_u32(value: usize, out: &mut Vec<u8>) {
+    out.extend(u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes());
+}
+
+/// Text is stored with its NUL, so that it goes to the system as it is.
+fn put_text(text: &str, out: &mut Vec<u8>) {
+    put_u32(text.len() + 1, out);
+    out.extend(text.as_bytes());
+    out.push(0);
+}
+
+fn put_block(block: &[u8], out: &mut Vec<u8>) {
+    put_u32(block.len(), out);
+    out.extend(block);
+}
+
+struct DigestIndexReader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> DigestIndexReader<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let taken = self.bytes.get(self.at..self.at.checked_add(length)?)?;
+        self.at += length;
+        Some(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn block(&mut self) -> Option<Range<usize>> {
+        let length = self.u32()? as usize;
+        let start = self.at;
+        self.take(length)?;
+        Some(start..self.at)
+    }
+
+    fn text(&mut self) -> Option<&'a CStr> {
+        let length = self.u32()? as usize;
+        CStr::from_bytes_with_nul(self.take(length)?).ok()
+    }
+
+    fn stamp(&mut self) -> Option<FileStamp> {
+        Some(FileStamp {
+            inode: self.array().map(u64::from_le_bytes)?,
+            size: self.array().map(u64::from_le_bytes)?,
+            modified: self.array().map(i64::from_le_bytes)?,
+            changed: self.array().map(i64::from_le_bytes)?,
+            mode: self.array().map(u32::from_le_bytes)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = i64::MAX / 2;
+
+    fn indexed(root: &std::path::Path) -> DigestIndex {
+        let dir = Dir::open(root).unwrap();
+        let folder = dir.open_dir(&crate::Name::new("a").unwrap(), Follow::Never).unwrap();
+        let crate::HashedDir { tree, stamps } =
+            crate::hash_installed(&folder, &crate::Limits::default()).unwrap().unwrap();
+        let mut index = DigestIndex::default();
+        index
+            .set_snapshot("a", DirSnapshot::from_settled("a", tree.digest(), stamps, NOW).as_ref());
+        DigestIndex::decode(index.encode())
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
+    fn folder() -> tempfile::TempDir {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(temp.path().join("a/b")).unwrap();
+        std::fs::write(temp.path().join("a/b/f"), "1").unwrap();
+        temp
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
+    fn every_way_of_touching_a_folder_is_noticed() {
+        type Touch = fn(&std::path::Path);
+        let touches: [(&str, Touch); 5] = [
+            ("content", |a| std::fs::write(a.join("b/f"), "2").unwrap()),
+            ("mode", |a| {
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+                std::fs::set_permissions(a.join("b/f"), mode).unwrap();
+            }),
+            ("added", |a| std::fs::write(a.join("b/g"), "").unwrap()),
+            ("removed", |a| std::fs::remove_file(a.join("b/f")).unwrap()),
+            ("renamed", |a| std::fs::rename(a.join("b/f"), a.join("b/g")).unwrap()),
+        ];
+        for (name, touch) in touches {
+            let temp = folder();
+            let index = indexed(temp.path());
+            let root = Dir::open(temp.path()).unwrap();
+            assert!(
+                index.digest(&root, "a", Follow::Never, StampScope::All).is_some(),
+                "{name}: before"
+            );
+            // Past the tick of the file system's clock.
+            std::thread::sleep(std::time::Duration::from_millis(12));
+            touch(&temp.path().join("a"));
+            assert_eq!(
+                index.digest(&root, "a", Follow::Never, StampScope::All),
+                None,
+                "{name}: after"
+            );
+        }
+    }
+
+    #[test]
+    fn what_changed_just_now_is_not_remembered() {
+        let temp = folder();
+        let dir = Dir::open(&temp.path().join("a")).unwrap();
+        let crate::HashedDir { tree, stamps } =
+            crate::hash_installed(&dir, &crate::Limits::default()).unwrap().unwrap();
+        let newest = stamps.iter().map(|(_, stamp)| stamp.changed).max().unwrap();
+        assert_eq!(DirSnapshot::from_settled("a", tree.digest(), stamps, newest + 1), None);
+    }
+
+    #[test]
+    fn se_14_a_broken_index_is_an_empty_one() {
+        let temp = folder();
+        let good = indexed(temp.path()).encode();
+        let root = Dir::open(temp.path()).unwrap();
+        for cut in 0..good.len() {
+            let index = DigestIndex::decode(good[..cut].to_vec());
+            assert_eq!(index.digest(&root, "a", Follow::Never, StampScope::All), None);
+            let mut flipped = good.clone();
+            flipped[cut] ^= 0x41;
+            assert_eq!(
+                DigestIndex::decode(flipped).digest(&root, "a", Follow::Never, StampScope::All),
+                None
+            );
+        }
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
+    fn a_walk_that_saw_a_directory_change_forgets_the_folder() {
+        let temp = folder();
+        let mut index = indexed(temp.path());
+        std::thread::sleep(std::time::Duration::from_millis(12));
+        std::fs::write(temp.path().join("a/b/added"), "").unwrap();
+        let root = Dir::open(temp.path()).unwrap();
+        // Files alone do not show it; the walk does.
+        assert!(index.digest(&root, "a", Follow::Links, StampScope::Files).is_some());
+        let name = crate::Name::new("f").unwrap();
+        let found = crate::find_dirs_with_file(
+            Dir::open(temp.path()).unwrap(),
+            &name,
+            &crate::Limits::default(),
+        )
+        .unwrap();
+        index.set_cached_walk(&found, NOW);
+        assert_eq!(index.digest(&root, "a", Follow::Links, StampScope::Files), None);
+        assert_eq!(index.cached_walk(&root).unwrap().matches, found.matches);
+    }
+}

@@ -1,0 +1,44 @@
+//! One writer at a time: an advisory lock on a file, which dies with its holder.
+
+use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
+
+use crate::dir::{Dir, Follow, StaticName};
+use crate::file_error::FileError;
+
+const LOCK_FILE: StaticName = StaticName("lock");
+
+/// The lock on a directory, held until dropped.
+#[derive(Debug)]
+pub struct DirLock {
+    _file: File,
+}
+
+impl DirLock {
+    /// Takes the lock of `dir` if nobody has it.
+    pub fn try_acquire(dir: &Dir) -> Result<Option<Self>, FileError> {
+        let file = open_lock_file(dir)?;
+        Ok(try_lock(dir, &file)?.then_some(Self { _file: file }))
+    }
+}
+
+fn open_lock_file(dir: &Dir) -> Result<File, FileError> {
+    match dir.open_file(&LOCK_FILE, Follow::Never) {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            match dir.create_file(&LOCK_FILE, false) {
+                // Another process may have made it since we looked.
+                Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(e),
+                _ => dir.open_file(&LOCK_FILE, Follow::Never),
+            }
+        }
+        opened => opened,
+    }
+}
+
+fn try_lock(dir: &Dir, file: &File) -> Result<bool, FileError> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(e)) => Err(FileError::new("lock", dir.path_of(&LOCK_FILE), e)),
+    }
+}

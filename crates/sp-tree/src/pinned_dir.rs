@@ -1,0 +1,275 @@
+//! A directory that a user named, resolved and opened once.
+//!
+//! Between the moment a path is resolved and the moment a change is made there, somebody else
+//! may swap the directory for a symbolic link to a directory of their choice. A [`PinnedDir`]
+//! keeps a handle on the directory that the path led to, so every later step happens there and
+//! nowhere else. [`PinnedDir::verify`] reports whether the path still leads to it.
+//!
+//! Links on the way to the directory are allowed: people link their dotfiles. They are followed
+//! once, and must be the same links, not renamed or replaced, when [`PinnedDir::verify`] runs.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind};
+use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::dir::{Dir, DirAccess, DirEntry, FileStamp, Follow, stamp_link};
+use crate::file_error::FileError;
+
+/// A directory by its real path, with a handle on the part of it that exists.
+#[derive(Debug)]
+pub struct PinnedDir {
+    path: PathBuf,
+    /// The directory itself, or its nearest parent that exists.
+    base: Dir,
+    /// What does not exist yet, outermost first.
+    missing: Vec<OsString>,
+    /// The links that were followed, and what each looked like.
+    links: Vec<(PathBuf, FileStamp)>,
+    /// The directory, once it was created.
+    created: OnceLock<Dir>,
+}
+
+impl PinnedDir {
+    /// Resolves a path and opens the directory, or its nearest parent that exists.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        let resolved =
+            PathResolution::resolve(path).map_err(|e| FileError::new("open directory", path, e))?;
+        // A link that took the place of a directory since then is not followed.
+        let base = Dir::open_without_links(&resolved.real)?;
+        let path = resolved.missing.iter().fold(resolved.real, |path, name| path.join(name));
+        Ok(Self {
+            path,
+            base,
+            missing: resolved.missing,
+            links: resolved.links,
+            created: OnceLock::new(),
+        })
+    }
+
+    /// The real path: absolute, and without links in the part that exists.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory, if it exists.
+    pub fn dir(&self) -> Option<&Dir> {
+        if self.missing.is_empty() { Some(&self.base) } else { self.created.get() }
+    }
+
+    /// The directory, or its nearest parent that exists.
+    pub fn nearest_existing(&self) -> &Dir {
+        &self.base
+    }
+
+    /// The paths of the directories that do not exist yet, outermost first.
+    pub(crate) fn missing_paths(&self) -> Vec<PathBuf> {
+        let mut path = self.base.path().to_path_buf();
+        let next = |name| {
+            path.push(name);
+            path.clone()
+        };
+        self.missing.iter().map(next).collect()
+    }
+
+    /// A second handle on the directory; missing directories are created, and no link is followed. What is
+    /// created beneath `home` is private if `home` is.
+    pub fn create(&self, home: &Dir) -> Result<Dir, FileError> {
+        self.create_with(home.access_of(&self.path)?)
+    }
+
+    fn create_with(&self, access: DirAccess) -> Result<Dir, FileError> {
+        let mut dir = self.base.reopen(access)?;
+        for name in &self.missing {
+            let entry = DirEntry::named(name);
+            match dir.create_dir(&entry) {
+                Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
+                _ => dir = dir.open_dir(&entry, Follow::Never)?,
+            }
+        }
+        let created = dir.reopen(access)?;
+        let _ = self.created.set(created);
+        Ok(dir)
+    }
+
+    /// Whether the path still leads to `dir`, over the same links as at the start.
+    pub(crate) fn verify(&self, dir: &Dir) -> Result<bool, FileError> {
+        let there = match Dir::open_without_links(&self.path) {
+            Ok(there) => there.identity()? == dir.identity()?,
+            Err(e) if e.is_not_real_dir() => false,
+            Err(e) => return Err(e),
+        };
+        Ok(there && self.links.iter().all(|(path, stamp)| stamp_link(path).as_ref() == Some(stamp)))
+    }
+}
+
+/// As many links as the kernel follows in one path.
+const MAX_LINKS: usize = 40;
+
+/// A path with its links followed, one by one, so that each of them is on record.
+struct PathResolution {
+    /// The part that exists.
+    real: PathBuf,
+    missing: Vec<OsString>,
+    links: Vec<(PathBuf, FileStamp)>,
+}
+
+impl PathResolution {
+    fn resolve(path: &Path) -> io::Result<Self> {
+        let start =
+            if path.is_absolute() { PathBuf::new() } else { Path::new(".").canonicalize()? };
+        let mut resolved = Self { real: start, missing: Vec::new(), links: Vec::new() };
+        resolved.follow(path)?;
+        Ok(resolved)
+    }
+
+    fn follow(&mut self, path: &Path) -> io::Result<()> {
+        for part in path.components() {
+            match part {
+                Component::CurDir => {}
+                Component::RootDir | Component::Prefix(_) => {
+                    self.real = Component::RootDir.as_os_str().into()
+                }
+                // The parent of a directory that does not exist is not known to be where it seems to be.
+                Component::ParentDir if !self.missing.is_empty() => {
+                    return Err(ErrorKind::NotFound.into());
+                }
+                Component::ParentDir => drop(self.real.pop()),
+                Component::Normal(name) if !self.missing.is_empty() => {
+                    self.missing.push(name.into())
+                }
+                Component::Normal(name) => self.enter(name)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, name: &OsStr) -> io::Result<()> {
+        let path = self.real.join(name);
+        if let Some(stamp) = stamp_link(&path) {
+            if self.links.len() == MAX_LINKS {
+                return Err(io::Error::other("too many symbolic links"));
+            }
+            let target = path.read_link()?;
+            self.links.push((path, stamp));
+            self.follow(&target)?;
+            // Creating a directory through a dangling link would surprise.
+            return if self.missing.is_empty() { Ok(()) } else { Err(ErrorKind::NotFound.into()) };
+        }
+        match path.symlink_metadata() {
+            Ok(metadata) if metadata.is_dir() => self.real = path,
+            Ok(_) => return Err(ErrorKind::NotADirectory.into()),
+            Err(e) if e.kind() == ErrorKind::NotFound => self.missing.push(name.into()),
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a test creates and swaps the directories that it needs"
+)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    struct SwapFixture {
+        _temp: tempfile::TempDir,
+        root: PathBuf,
+    }
+
+    /// A directory `sink`, a directory `foreign`, and `link`, which leads to `foreign`.
+    fn swapped() -> SwapFixture {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("sink")).unwrap();
+        std::fs::create_dir(root.join("foreign")).unwrap();
+        symlink(root.join("foreign"), root.join("link")).unwrap();
+        SwapFixture { _temp: temp, root }
+    }
+
+    impl SwapFixture {
+        fn exchange(&self, a: &str, b: &str) {
+            let dir = Dir::open(&self.root).unwrap();
+            assert!(
+                dir.exchange(&DirEntry::named(a.as_ref()), &dir, &DirEntry::named(b.as_ref()))
+                    .unwrap()
+            );
+        }
+    }
+
+    #[test]
+    fn a_directory_that_is_swapped_for_a_link_stays_open_and_is_noticed() {
+        let world = swapped();
+        let pinned = PinnedDir::open(&world.root.join("sink")).unwrap();
+        let dir = pinned.create_with(DirAccess::Ordinary).unwrap();
+        assert!(pinned.verify(&dir).unwrap());
+        world.exchange("sink", "link");
+        assert!(!pinned.verify(&dir).unwrap());
+        dir.create_dir(&DirEntry::named("made".as_ref())).unwrap();
+        assert!(
+            world.root.join("link/made").is_dir(),
+            "the handle leads to the directory, not to its name"
+        );
+        assert!(!world.root.join("foreign/made").exists());
+        world.exchange("sink", "link");
+        assert!(pinned.verify(&dir).unwrap());
+    }
+
+    #[test]
+    fn a_link_on_the_way_is_followed_once_and_a_renamed_one_is_noticed() {
+        let world = swapped();
+        let pinned = PinnedDir::open(&world.root.join("link/deep/er")).unwrap();
+        assert_eq!(pinned.path(), world.root.join("foreign/deep/er"));
+        assert!(pinned.dir().is_none());
+        let dir = pinned.create_with(DirAccess::Ordinary).unwrap();
+        assert!(world.root.join("foreign/deep/er").is_dir());
+        assert!(pinned.verify(&dir).unwrap());
+        world.exchange("sink", "link");
+        assert!(!pinned.verify(&dir).unwrap());
+    }
+
+    #[test]
+    fn paths_resolve_as_the_system_resolves_them() {
+        let world = swapped();
+        std::fs::create_dir_all(world.root.join("foreign/in/side")).unwrap();
+        symlink("../foreign/in", world.root.join("sink/relative")).unwrap();
+        symlink("relative/side", world.root.join("sink/twice")).unwrap();
+        for path in [
+            "sink",
+            "link",
+            "link/in/..",
+            "sink/relative/side",
+            "sink/twice",
+            "sink/twice/..",
+            "./sink/.",
+        ] {
+            let path = world.root.join(path);
+            let pinned = PinnedDir::open(&path).unwrap();
+            assert_eq!(pinned.path(), path.canonicalize().unwrap(), "{}", path.display());
+            assert!(pinned.verify(pinned.dir().unwrap()).unwrap());
+        }
+    }
+
+    #[test]
+    fn missing_directories_are_never_created_through_a_link() {
+        let world = swapped();
+        let pinned = PinnedDir::open(&world.root.join("later/skills")).unwrap();
+        symlink(world.root.join("foreign"), world.root.join("later")).unwrap();
+        pinned.create_with(DirAccess::Ordinary).unwrap_err();
+        assert!(!world.root.join("foreign/skills").exists());
+    }
+
+    #[test]
+    fn a_dangling_link_and_a_file_are_errors() {
+        let world = swapped();
+        symlink(world.root.join("nowhere"), world.root.join("dangling")).unwrap();
+        std::fs::write(world.root.join("file"), "").unwrap();
+        symlink("round", world.root.join("round")).unwrap();
+        for path in ["dangling", "dangling/x", "file", "file/x", "x/../y", "round"] {
+            PinnedDir::open(&world.root.join(path)).unwrap_err();
+        }
+    }
+}

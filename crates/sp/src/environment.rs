@@ -1,0 +1,120 @@
+//! Everything that `sp` takes from its process: environment, directories, clock.
+#![expect(clippy::disallowed_methods, reason = "the one place where the surroundings come in")]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jiff::Timestamp;
+use sp_engine::{Context, Error, EventListener, FailureKind, Network, Result};
+
+use crate::cli::GlobalOptions;
+
+/// The surroundings of this process, as far as the flags do not change them.
+pub(crate) fn context<'a>(
+    options: &GlobalOptions,
+    listener: &'a dyn EventListener,
+) -> Result<Context<'a>> {
+    let env: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let user_home =
+        env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from).ok_or_else(|| {
+            Error::new(FailureKind::Environment, "there is no home directory").hint("set HOME")
+        })?;
+    let current_dir = std::env::current_dir().map_err(|e| {
+        Error::new(FailureKind::Environment, "there is no current directory")
+            .because(e)
+            .hint("change to a directory that exists")
+    })?;
+    let home = env.get("SKILLPACK_HOME").filter(|home| !home.is_empty());
+    let home = home.map_or_else(|| user_home.join(".skillpack"), |home| current_dir.join(home));
+    arm_faults(&env)?;
+    Ok(Context {
+        cache: options.cache_dir.as_ref().map(|dir| current_dir.join(dir)),
+        now: now(&env),
+        wall_clock,
+        random,
+        run_id: run_id(),
+        limits: options.limit.clone(),
+        network: if options.offline { Network::Offline } else { Network::Allowed },
+        user_home,
+        home,
+        current_dir,
+        env,
+        listener,
+    })
+}
+
+/// Gives surroundings that were there for a while the time that it is, and a name for a new run.
+pub(crate) fn refresh(context: &mut Context<'_>) {
+    context.now = now(&context.env);
+    context.run_id = run_id();
+}
+
+/// What was typed after `sp`; none if not all of it is text.
+pub(crate) fn arguments() -> Option<Vec<String>> {
+    std::env::args_os().skip(1).map(|argument| argument.into_string().ok()).collect()
+}
+
+/// Where the program is that is running.
+pub(crate) fn current_program() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|e| {
+        Error::new(FailureKind::Environment, "the system does not say where `sp` is").because(e)
+    })
+}
+
+/// The time that goes into records: `SOURCE_DATE_EPOCH` stops it, for builds that must repeat.
+fn now(env: &BTreeMap<String, String>) -> Timestamp {
+    let stopped = env.get("SOURCE_DATE_EPOCH").and_then(|epoch| epoch.parse().ok());
+    let stopped = stopped.and_then(|epoch| Timestamp::from_second(epoch).ok());
+    stopped.unwrap_or_else(|| Timestamp::try_from(SystemTime::now()).unwrap_or_default())
+}
+
+fn wall_clock() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn random(bytes: &mut [u8]) -> std::io::Result<()> {
+    getrandom::fill(bytes).map_err(std::io::Error::other)
+}
+
+/// Time and process together are unlike those of any other run on this machine.
+fn run_id() -> String {
+    let seconds = Timestamp::try_from(SystemTime::now())
+        .unwrap_or_default()
+        .strftime("%Y%m%dT%H%M%S")
+        .to_string();
+    format!("{seconds}-{:x}-{:x}", std::process::id(), wall_clock() & 0xffff_ffff)
+}
+
+/// Debug builds let a test break a file-system call: `SP_FAULT=kill@17`, `28@3`, `5@9+`.
+#[cfg(debug_assertions)]
+fn arm_faults(env: &BTreeMap<String, String>) -> Result<()> {
+    use sp_engine::fault::{FaultKind, FaultPlan, arm, trace};
+    let wrong =
+        || Error::new(FailureKind::Usage, "SP_FAULT is not of the form `kill@N` or `ERRNO@N[+]`");
+    if let Some(path) = env.get("SP_FAULT_TRACE") {
+        trace(&PathBuf::from(path)).map_err(|e| {
+            Error::new(FailureKind::Usage, "SP_FAULT_TRACE cannot be written").because(e)
+        })?;
+    }
+    let Some(text) = env.get("SP_FAULT") else {
+        return Ok(());
+    };
+    let (strike, at) = text.split_once('@').ok_or_else(wrong)?;
+    let strike = match strike {
+        "kill" => FaultKind::Kill,
+        number => FaultKind::Errno(number.parse().map_err(|_| wrong())?),
+    };
+    let onwards = at.ends_with('+');
+    let at = at.trim_end_matches('+').parse().map_err(|_| wrong())?;
+    arm(FaultPlan { kind: strike, first_call: at, is_repeated: onwards });
+    Ok(())
+}
+
+#[cfg(not(debug_assertions))]
+fn arm_faults(_: &BTreeMap<String, String>) -> Result<()> {
+    Ok(())
+}
