@@ -7,7 +7,7 @@
 //!
 //! Decisions are pure functions of values; reaching out (git, the disk) and changing things
 //! stand apart from them and are small. Nothing here prints, exits or parses arguments: what
-//! is worth telling on the way goes to the [`Listener`] of the [`Context`].
+//! is worth telling on the way goes to the [`EventListener`] of the [`Context`].
 
 mod agents;
 mod apply;
