@@ -1,17 +1,26 @@
-//! Context Packs: `pack.json` and Markdown in which everything that is said has its source.
+//! Context packs: a manifest `pack.json` and Markdown files in which every statement cites a
+//! source.
 //!
-//! [`read`] takes the files of a pack, wherever they came from, and reports everything about them, each
-//! file in a report of its own. A pack is valid when no report has an error.
+//! [`read`] takes the files of a pack, wherever they came from, and returns a [`ContextPack`]
+//! together with one [`Report`] per file. A pack is valid if no report has an error. The layout of
+//! each Markdown file is a recommendation; deviations are warnings.
+//!
+//! The rest of the module writes packs ([`ContextPackDraft`], [`seal_files`]), zips and unzips
+//! them, inserts a [`MarkedBlock`] into project files, and defines the HTTP API and the signed URLs
+//! of a registry that hosts packs. The same input always gives the same bytes. Nothing here reads
+//! files or the clock.
 
 mod archive;
 mod document;
 mod footnotes;
+mod heading_label;
 mod layout;
 mod manifest;
 mod marked_block;
 mod pack_id;
 mod prompts;
 mod registry_api;
+mod sentences;
 mod url_signature;
 mod write;
 
@@ -28,7 +37,6 @@ use crate::report::{Report, Severity};
 pub use archive::{ContextPackZipError, listed_files, unzip_entries, zip_files};
 pub use document::{ContextPackDocument, sections_by_title};
 pub use footnotes::{SourceFootnote, footnotes};
-pub use layout::count_sentences;
 pub use manifest::{
     ContextPackFileEntry, ContextPackGenerator, ContextPackManifest, ContextPackProject,
     ContextPackSourceEntry, ContextPackWindow, UnknownMembers, is_pack_id, is_source_id,
@@ -42,74 +50,71 @@ pub use registry_api::{
     ContextPackUrlRequest, ContextPackUrlResponse, HostedContextPack, ListContextPacksResponse,
     PutContextPackResponse, UrlSigningKeyInfo,
 };
+pub use sentences::count_sentences;
 pub use url_signature::{DEFAULT_URL_LIFETIME_SECS, MAX_URL_LIFETIME_SECS, UrlSignature};
 pub use write::{
     ContextPackDraft, render_manifest, seal_files, with_frontmatter, without_frontmatter,
 };
 
-/// The version of the specification.
+/// The supported version of the specification.
 pub const SPEC_VERSION: &str = "0.1";
-/// The manifest.
 pub const MANIFEST_FILE: &str = "pack.json";
 /// Rules for Cursor.
 pub const CURSOR_FILE: &str = "cursor.md";
-/// The same for every agent.
+/// Rules for every agent.
 pub const AGENTS_FILE: &str = "AGENTS.md";
-/// Techniques.
+/// Reusable techniques.
 pub const SKILLS_FILE: &str = "skills.md";
-/// The bibliography.
+/// The citations.
 pub const SOURCES_FILE: &str = "sources.md";
-/// Prompts to be pasted.
+/// Prompts to paste.
 pub const PROMPTS_FILE: &str = "prompts.md";
-/// What to do, in order.
+/// Tasks in order.
 pub const TASKS_FILE: &str = "tasks.md";
-/// Every file that a pack may have, in the order in which it lists them.
+/// Every Markdown file that a pack may have, in manifest order.
 pub const KNOWN_FILES: &[&str] =
     &[CURSOR_FILE, AGENTS_FILE, SKILLS_FILE, SOURCES_FILE, PROMPTS_FILE, TASKS_FILE];
 
-/// Something in the folder of a pack.
+/// An entry of a pack's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContextPackEntry {
-    /// A file.
     File(Vec<u8>),
-    /// A link, or whatever else is no file.
+    /// A symbolic link or another special file.
     NotAFile,
 }
 
-/// What lies in the folder of a pack, by path.
+/// The entries of a pack's directory by path.
 pub type ContextPackEntries = BTreeMap<String, ContextPackEntry>;
 
-/// A pack without errors.
+/// A valid pack.
 #[derive(Debug, Clone)]
 pub struct ContextPack {
-    /// The manifest.
     pub manifest: ContextPackManifest,
-    /// The Markdown files that it lists, by path.
+    /// The listed Markdown files by path.
     pub documents: BTreeMap<RelPath, ContextPackDocument>,
 }
 
-/// What was read.
+/// The result of [`read`].
 #[derive(Debug)]
 pub struct ContextPackReadResult {
-    /// The pack, if nothing is wrong with it.
+    /// `None` if there is any error.
     pub pack: Option<ContextPack>,
-    /// The manifest, if it could be read, whatever else is wrong.
+    /// The manifest if it could be read, even if the pack is invalid.
     pub manifest: Option<ContextPackManifest>,
-    /// What was found, a report a file, the manifest's first.
+    /// One report per file, the manifest's first.
     pub reports: Vec<Report>,
 }
 
 impl ContextPackReadResult {
-    /// Whether there is no error.
     pub fn is_valid(&self) -> bool {
         self.pack.is_some()
     }
 }
 
-/// Reads the files of a pack and reports everything about them.
+/// Reads the files of a pack and reports every problem.
 pub fn read(entries: &ContextPackEntries, limits: &Limits) -> ContextPackReadResult {
-    let (found, mut report, text) = read_manifest(entries, limits);
-    let Some(ParsedContextPackManifest { manifest, lists }) = found else {
+    let ManifestFile { parsed, mut report, text } = read_manifest(entries, limits);
+    let Some(ParsedContextPackManifest { manifest, lists }) = parsed else {
         return ContextPackReadResult {
             pack: None,
             manifest: None,
@@ -120,9 +125,9 @@ pub fn read(entries: &ContextPackEntries, limits: &Limits) -> ContextPackReadRes
     if lists.files {
         check_unlisted_files(entries, &manifest, limits, &mut pages);
     }
-    let bibliography = CitationIndex::new(&manifest, &pages, lists);
-    bibliography.check_sources_file(&manifest, &pages, lists, &mut report);
-    bibliography.check_citations(&mut pages, &mut report);
+    let citations = CitationIndex::new(&manifest, &pages, lists);
+    citations.check_sources_file(&manifest, &pages, lists, &mut report);
+    citations.check_citations(&mut pages, &mut report);
     let mut reports = vec![finish_report(report, &text)];
     let mut documents = BTreeMap::new();
     for page in pages.into_values() {
@@ -141,16 +146,15 @@ pub fn read(entries: &ContextPackEntries, limits: &Limits) -> ContextPackReadRes
     }
 }
 
-/// A file of the pack, and what was found in it.
+/// A file of the pack and its findings.
 struct CheckedContextFile {
-    /// Its path, if the manifest lists it.
+    /// The path if the manifest lists the file.
     listed_path: Option<RelPath>,
-    /// What it says, if it is Markdown that can be read.
+    /// The content if it is readable Markdown.
     document: Option<ContextPackDocument>,
     report: Report,
 }
 
-/// The files, by path.
 type CheckedContextFiles = BTreeMap<String, CheckedContextFile>;
 
 fn finish_report(mut report: Report, text: &Arc<str>) -> Report {
@@ -158,7 +162,7 @@ fn finish_report(mut report: Report, text: &Arc<str>) -> Report {
     report.with_text(text)
 }
 
-/// What the manifest lists: there, unchanged, and Markdown.
+/// Checks that every listed file exists, has the right hash and is valid Markdown.
 fn check_listed_files(
     entries: &ContextPackEntries,
     manifest: &ContextPackManifest,
@@ -172,14 +176,14 @@ fn check_listed_files(
         match entries.get(path) {
             Some(ContextPackEntry::File(bytes)) => {
                 check_hash(entry, bytes, report);
-                let mut own = Report::deferred(path);
-                let document = document::read(path, bytes, (manifest, limits), &mut own);
+                let mut file_report = Report::deferred(path);
+                let document = document::read(path, bytes, manifest, limits, &mut file_report);
                 pages.insert(
                     path.into(),
                     CheckedContextFile {
                         listed_path: Some(entry.path.clone()),
                         document,
-                        report: own,
+                        report: file_report,
                     },
                 );
             }
@@ -193,11 +197,11 @@ fn check_listed_files(
     pages
 }
 
-/// The names of a pack where case and Unicode form do not count.
+/// The paths of a pack folded for file systems that ignore case and Unicode normalization.
 struct FoldedPaths<'a> {
-    /// What lies there.
+    /// Folded to actual path.
     present: BTreeMap<String, &'a str>,
-    /// How often each is listed.
+    /// How often the manifest lists each folded path.
     listed_counts: BTreeMap<String, usize>,
 }
 
@@ -220,7 +224,7 @@ fn report_missing_file(
 ) {
     let (path, folded) = (entry.path.as_str(), fold_name(entry.path.as_str()));
     if names.listed_counts.get(&folded).is_some_and(|times| *times > 1) {
-        // Two that are one name were told.
+        // A collision is reported already.
         return;
     }
     if is_folder(entries, path) {
@@ -242,40 +246,48 @@ fn is_folder(entries: &ContextPackEntries, path: &str) -> bool {
     entries.range(inside.clone()..).next().is_some_and(|(next, _)| next.starts_with(&inside))
 }
 
-/// A manifest, and which of its lists could be read.
+/// What was found where the manifest should be.
+struct ManifestFile {
+    parsed: Option<ParsedContextPackManifest>,
+    report: Report,
+    text: Arc<str>,
+}
+
+/// A manifest, and which of its lists are complete.
 struct ParsedContextPackManifest {
     manifest: ContextPackManifest,
     lists: CompleteLists,
 }
 
-/// Which lists of a manifest name all that is in them. Nothing is held against another: what is wrong with it was told.
+/// Which lists of the manifest could be read completely. An incomplete list is reported, and
+/// nothing is compared with it.
 #[derive(Clone, Copy)]
 struct CompleteLists {
     files: bool,
     sources: bool,
 }
 
-fn read_manifest(
-    entries: &ContextPackEntries,
-    limits: &Limits,
-) -> (Option<ParsedContextPackManifest>, Report, Arc<str>) {
+fn read_manifest(entries: &ContextPackEntries, limits: &Limits) -> ManifestFile {
     let mut report = Report::deferred(MANIFEST_FILE);
     let nothing = Arc::from("");
     let Some(ContextPackEntry::File(bytes)) = entries.get(MANIFEST_FILE) else {
         let is_there = entries.contains_key(MANIFEST_FILE) || is_folder(entries, MANIFEST_FILE);
-        let (message, help) = match is_there {
-            true => ("it is no file", "put the file itself there, neither a link nor a folder"),
-            false => ("there is no `pack.json`", "every pack has one; `sp context new` writes it"),
+        let (message, help) = if is_there {
+            ("it is no file", "put the file itself there, neither a link nor a folder")
+        } else {
+            ("there is no `pack.json`", "every pack has one; `sp context new` writes it")
         };
         report.whole_file(Severity::Error, &CP_01, message).help(help);
-        return (None, report, nothing);
+        return ManifestFile { parsed: None, report, text: nothing };
     };
-    let Some(text) = decode_text(bytes, &mut report) else { return (None, report, nothing) };
-    // A mark was told; the JSON behind it is still looked at, and keeps its places.
+    let Some(text) = decode_text(bytes, &mut report) else {
+        return ManifestFile { parsed: None, report, text: nothing };
+    };
+    // The byte order mark is reported already. Spaces of the same length keep the spans valid.
     let readable = text
         .strip_prefix('\u{feff}')
         .map_or_else(|| Arc::clone(&text), |rest| format!("   {rest}").into());
-    let found = match JsonDocument::parse(readable, limits) {
+    let parsed = match JsonDocument::parse(readable, limits) {
         Ok(json) => {
             let lists = CompleteLists {
                 files: has_named_items(&json, "files", "path"),
@@ -289,10 +301,10 @@ fn read_manifest(
             None
         }
     };
-    (found, report, text)
+    ManifestFile { parsed, report, text }
 }
 
-/// Whether a member is a list of which every item says its name.
+/// Whether the member `key` is a list in which every item has the text `name`.
 fn has_named_items(json: &JsonDocument, key: &str, name: &str) -> bool {
     let has_name = |item: JsonValue<'_>| {
         let text = if item.kind() == JsonKind::Object {
@@ -307,7 +319,8 @@ fn has_named_items(json: &JsonDocument, key: &str, name: &str) -> bool {
         .is_some_and(|list| list.kind() == JsonKind::Array && list.items().all(has_name))
 }
 
-/// The text of a file: UTF-8 without a byte order mark, with LF at the ends of lines.
+/// Decodes a file and reports anything but UTF-8 without a byte order mark and with LF line
+/// endings.
 fn decode_text(bytes: &[u8], report: &mut Report) -> Option<Arc<str>> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         report.whole_file(Severity::Error, &CP_01, "it is not UTF-8").help("save it as UTF-8");
@@ -328,7 +341,7 @@ fn decode_text(bytes: &[u8], report: &mut Report) -> Option<Arc<str>> {
 
 fn check_hash(entry: &ContextPackFileEntry, bytes: &[u8], report: &mut Report) {
     let found = Digest::of(bytes).hex();
-    // A hash that is none was told.
+    // An invalid hash is reported already.
     if found == entry.sha256 || entry.sha256.is_empty() {
         return;
     }
@@ -345,7 +358,8 @@ fn check_hash(entry: &ContextPackFileEntry, bytes: &[u8], report: &mut Report) {
     report.error(&CP_10, entry.sha256_span.clone(), message).help(help);
 }
 
-/// What lies there and is not listed. It has no hash, and yet agents read what claims to be of this pack.
+/// Checks the files that the manifest does not list. They have no hash, and yet agents read those
+/// that claim to be part of this pack.
 fn check_unlisted_files(
     entries: &ContextPackEntries,
     manifest: &ContextPackManifest,
@@ -356,7 +370,7 @@ fn check_unlisted_files(
     let folders: BTreeSet<&str> =
         listed.iter().filter_map(|path| path.split_once('/')).map(|(top, _)| top).collect();
     let mut strange: BTreeMap<&str, usize> = BTreeMap::new();
-    // A name that is written otherwise was told where it is listed.
+    // A path that differs only in case is reported where it is listed.
     let missing = listed.iter().filter(|path| !entries.contains_key(**path));
     let missing: BTreeSet<String> = missing.map(|path| fold_name(path)).collect();
     let is_unlisted = |path: &str| !listed.contains(path) && !missing.contains(&fold_name(path));
@@ -365,9 +379,9 @@ fn check_unlisted_files(
             _ if path == MANIFEST_FILE => {}
             Some((top, _)) if listed.contains(top) || top == MANIFEST_FILE => {}
             Some((top, _)) if !folders.contains(top) => *strange.entry(top).or_default() += 1,
-            _ => drop(
-                pages.insert(path.clone(), check_unlisted_file(path, entry, (manifest, limits))),
-            ),
+            _ => {
+                drop(pages.insert(path.clone(), check_unlisted_file(path, entry, manifest, limits)))
+            }
         }
     }
     for (folder, files) in strange {
@@ -388,7 +402,8 @@ fn check_unlisted_files(
 fn check_unlisted_file(
     path: &str,
     entry: &ContextPackEntry,
-    (manifest, limits): (&ContextPackManifest, &Limits),
+    manifest: &ContextPackManifest,
+    limits: &Limits,
 ) -> CheckedContextFile {
     let mut report = Report::deferred(path);
     let ContextPackEntry::File(bytes) = entry else {
@@ -402,24 +417,24 @@ fn check_unlisted_file(
             .help(help);
         return CheckedContextFile { listed_path: None, document: None, report };
     };
-    let is_claimed = document::claims_membership(path, bytes, (manifest, limits));
+    let is_claimed = document::claims_membership(path, bytes, manifest, limits);
     let document =
-        is_claimed.then(|| document::read(path, bytes, (manifest, limits), &mut report)).flatten();
+        is_claimed.then(|| document::read(path, bytes, manifest, limits, &mut report)).flatten();
     let help = "list it, or take it away; `sp context seal` lists it";
     report.whole_file(Severity::Warning, &CP_03, "`pack.json` does not list it").help(help);
     CheckedContextFile { listed_path: None, document, report }
 }
 
-/// Where footnotes lead: to `sources.md` and to the manifest. Of one that cannot be read nothing is asked.
+/// The sources that footnotes can refer to. `None` for a list that could not be read.
 struct CitationIndex {
     sources: Vec<(String, Range<usize>)>,
     listed: Option<BTreeSet<String>>,
     defined: Option<BTreeSet<String>>,
-    /// Whether every file that could cite was read.
+    /// Whether every file that could contain a citation was read.
     is_complete: bool,
 }
 
-/// For so many footnotes of a file a name that is near is looked for.
+/// Suggestions are searched only until a report has this many findings.
 const MAX_SUGGESTIONS: usize = 20;
 
 impl CitationIndex {
@@ -435,7 +450,7 @@ impl CitationIndex {
             .collect();
         let document = |path: &str| pages.get(path).and_then(|page| page.document.as_ref());
         let defined = document(SOURCES_FILE)
-            .map(|document| document.definitions.iter().map(|one| one.id.clone()).collect());
+            .map(|document| document.definitions.iter().map(|source| source.id.clone()).collect());
         let listed = lists.sources.then(|| sources.iter().map(|(id, _)| id.clone()).collect());
         let mut markdown = manifest
             .files
@@ -446,7 +461,7 @@ impl CitationIndex {
         Self { sources, listed, defined, is_complete }
     }
 
-    /// A pack that cites has a `sources.md`.
+    /// Reports a missing `sources.md` if anything is cited.
     fn check_sources_file(
         &self,
         manifest: &ContextPackManifest,
@@ -459,20 +474,22 @@ impl CitationIndex {
             page.document.as_ref().is_some_and(|document| !document.footnotes.is_empty())
         };
         let is_needed = !self.sources.is_empty() || pages.values().any(cites);
-        // One that is listed and cannot be read was told.
+        // A file that is listed but cannot be read is reported already.
         if self.defined.is_some() || is_listed || !lists.files || !is_needed {
             return;
         }
-        let message = match pages.contains_key(SOURCES_FILE) {
-            true => "`sources.md` does not say that it is of this pack, and footnotes lead there",
-            false => "there is no `sources.md`, and footnotes lead there",
+        let message = if pages.contains_key(SOURCES_FILE) {
+            "`sources.md` does not say that it is of this pack, and footnotes lead there"
+        } else {
+            "there is no `sources.md`, and footnotes lead there"
         };
         report
             .whole_file(Severity::Error, &CP_10, message)
             .help("add it, with `## [^src_…]` for each source");
     }
 
-    /// Every footnote must lead to both, both must name the same, and every source should be cited.
+    /// Checks that every footnote is defined in `sources.md` and in the manifest, that the two
+    /// agree, and that every source is cited.
     fn check_citations(&self, pages: &mut CheckedContextFiles, report: &mut Report) {
         let mut cited: BTreeSet<String> = BTreeSet::new();
         for page in pages.values_mut() {
@@ -482,7 +499,7 @@ impl CitationIndex {
             for definition in document
                 .definitions
                 .iter()
-                .filter(|one| is_unknown_id(self.listed.as_ref(), &one.id))
+                .filter(|source| is_unknown_id(self.listed.as_ref(), &source.id))
             {
                 let message =
                     format!("`{}` is not among the sources of `pack.json`", definition.id);
@@ -508,7 +525,7 @@ impl CitationIndex {
                 is_unknown_id(self.listed.as_ref(), id),
             ) {
                 (true, true) => "neither in `sources.md` nor in `pack.json`",
-                // What only one of the two has is told there.
+                // A source that only one of the two has is reported there.
                 (true, false) if self.listed.is_none() => "not in `sources.md`",
                 (false, true) if self.defined.is_none() => "not in `pack.json`",
                 _ => continue,
@@ -531,7 +548,7 @@ impl CitationIndex {
     }
 }
 
-/// Whether an id is not among those that are known, if they are.
+/// Whether a known list of IDs does not contain `id`.
 fn is_unknown_id(ids: Option<&BTreeSet<String>>, id: &str) -> bool {
     ids.is_some_and(|ids| !ids.contains(id))
 }
