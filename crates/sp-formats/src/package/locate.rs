@@ -17,51 +17,58 @@ use crate::yaml::{self, YamlNode};
 /// A file in JSON or YAML, as JSON that knows where each value stands in the file.
 pub(super) struct SourceJson {
     pub(super) json: JsonDocument,
-    /// For YAML: bytes of the JSON and the bytes of the file that they came from, outer values first.
-    spans: Option<Vec<(Range<usize>, Range<usize>)>>,
+    /// For a YAML file: where each value came from, sorted so that outer values come first. A JSON
+    /// file needs no mapping.
+    mappings: Option<Vec<SpanMapping>>,
+}
+
+/// A value of the generated JSON, and where it is in the YAML file.
+struct SpanMapping {
+    json: Range<usize>,
+    file: Range<usize>,
 }
 
 impl SourceJson {
     /// Reads a file. The error has its place in the file.
     pub(super) fn parse(text: &str, limits: &Limits) -> Result<Self, JsonError> {
         if text.trim_start().starts_with(['{', '[']) {
-            return Ok(Self { json: JsonDocument::parse(text, limits)?, spans: None });
+            return Ok(Self { json: JsonDocument::parse(text, limits)?, mappings: None });
         }
         let node = yaml::parse(text, limits).map_err(|error| {
             let help = error.help();
             JsonError { span: error.span, message: error.message, help }
         })?;
-        let (mut written, mut spans) = (String::with_capacity(text.len()), Vec::new());
-        write_node(&node, &mut written, &mut spans);
-        spans.sort_by_key(|(span, _)| (span.start, Reverse(span.end)));
+        let (mut written, mut mappings) = (String::with_capacity(text.len()), Vec::new());
+        write_node(&node, &mut written, &mut mappings);
+        mappings.sort_by_key(|mapping| (mapping.json.start, Reverse(mapping.json.end)));
         let json = JsonDocument::parse(written, limits).map_err(|error| JsonError {
-            span: in_file(&spans, &error.span).unwrap_or_default(),
+            span: innermost_file_span(&mappings, &error.span).unwrap_or_default(),
             ..error
         })?;
-        Ok(Self { json, spans: Some(spans) })
+        Ok(Self { json, mappings: Some(mappings) })
     }
 
     /// The bytes of the file that some bytes of the JSON came from.
     pub(super) fn file_span(&self, span: &Range<usize>) -> Option<Range<usize>> {
-        match &self.spans {
+        match &self.mappings {
             None => Some(span.clone()),
-            Some(spans) => in_file(spans, span),
+            Some(mappings) => innermost_file_span(mappings, span),
         }
     }
 }
 
-/// The innermost value that holds some bytes of the JSON, as bytes of the file.
-fn in_file(spans: &[(Range<usize>, Range<usize>)], span: &Range<usize>) -> Option<Range<usize>> {
-    let before = spans.partition_point(|(known, _)| known.start <= span.start);
-    spans[..before]
+/// Returns where the innermost value that contains `span` is in the file.
+fn innermost_file_span(mappings: &[SpanMapping], span: &Range<usize>) -> Option<Range<usize>> {
+    let before = mappings.partition_point(|mapping| mapping.json.start <= span.start);
+    mappings[..before]
         .iter()
         .rev()
-        .find(|(known, _)| known.end >= span.end)
-        .map(|(_, file)| file.clone())
+        .find(|mapping| mapping.json.end >= span.end)
+        .map(|mapping| mapping.file.clone())
 }
 
-/// Writes a node as JSON, and keeps account of what stands where.
-fn write_node(node: &YamlNode, json: &mut String, spans: &mut Vec<(Range<usize>, Range<usize>)>) {
+/// Writes a node as JSON and records where each value came from.
+fn write_node(node: &YamlNode, json: &mut String, mappings: &mut Vec<SpanMapping>) {
     let start = json.len();
     match &node.value {
         yaml::YamlValue::Scalar { .. } => json.push_str(&node.to_json().to_string()),
@@ -71,7 +78,7 @@ fn write_node(node: &YamlNode, json: &mut String, spans: &mut Vec<(Range<usize>,
                 if at > 0 {
                     json.push(',');
                 }
-                write_node(item, json, spans);
+                write_node(item, json, mappings);
             }
             json.push(']');
         }
@@ -83,14 +90,14 @@ fn write_node(node: &YamlNode, json: &mut String, spans: &mut Vec<(Range<usize>,
                 }
                 let start = json.len();
                 push_quoted(key.text().unwrap_or_default(), json);
-                spans.push((start..json.len(), key.span.clone()));
+                mappings.push(SpanMapping { json: start..json.len(), file: key.span.clone() });
                 json.push(':');
-                write_node(value, json, spans);
+                write_node(value, json, mappings);
             }
             json.push('}');
         }
     }
-    spans.push((start..json.len(), node.span.clone()));
+    mappings.push(SpanMapping { json: start..json.len(), file: node.span.clone() });
 }
 
 /// A step from a value to one inside it.
