@@ -1,8 +1,13 @@
-//! `.ctxpkg`: one JSON document with a manifest and content, hashed and signed.
+//! Packages: a `.ctxpkg` file is one JSON document with a manifest and content, hashed and
+//! optionally signed.
 //!
-//! A package is read once, and its text is kept: what is imported is exported byte for byte. A
-//! [`Package`] exists only if hash, composite hash, size and signature hold; whatever is odd
-//! besides stands in the report.
+//! [`read`] parses a file once and verifies it. A [`Package`] exists only if content hash,
+//! composite hash, size and signature are valid; everything else that is wrong is in the report.
+//! The text is kept, so that an imported package is exported byte for byte. [`write`] creates
+//! packages in canonical form, from a [`PackageDraft`].
+//!
+//! Content is either a graph of nodes and edges ([`Graph`]), layers (schema 1), or the documents of
+//! skills. Merging and ranking graphs is not part of this module.
 
 mod documents;
 pub mod envelope;
@@ -43,24 +48,22 @@ pub use signature::{SignatureCoverage, Signer};
 pub use skills::BundledSkills;
 pub use write::{PackageDraft, PackageWriteError, build, write, write_lean_ctx_compatible};
 
-/// The endings of a package's file name; the second is only read.
+/// The extensions of package files. The second is only read, never written.
 pub const PACKAGE_EXTENSIONS: [&str; 2] = ["ctxpkg", "lctxpkg"];
 
-/// How a step of the verification ended.
+/// The result of a verification step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerificationOutcome {
-    /// It holds.
     Passed,
-    /// It is not what it should be, and the package can be used all the same.
+    /// Not as it should be, but the package can be used.
     Warned,
-    /// It does not hold: the package is refused.
+    /// The package is rejected.
     Failed,
-    /// It was not come to.
+    /// Not run, because an earlier step failed.
     Skipped,
 }
 
 impl VerificationOutcome {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -71,19 +74,16 @@ impl VerificationOutcome {
     }
 }
 
-/// A step of the verification.
+/// A step of the verification, for `sp pkg verify`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerificationStep {
-    /// Which.
     pub name: &'static str,
-    /// How it ended.
     pub outcome: VerificationOutcome,
-    /// The figure that it is about.
+    /// The value that was checked, such as a hash.
     pub detail: String,
 }
 
 impl VerificationStep {
-    /// A step.
     pub fn new(
         name: &'static str,
         outcome: VerificationOutcome,
@@ -93,29 +93,27 @@ impl VerificationStep {
     }
 }
 
-/// A package whose hashes and signatures hold.
+/// A package whose hashes and signatures are valid.
 #[derive(Debug, Clone)]
 pub struct Package {
     json: JsonDocument,
-    /// Its manifest.
     pub manifest: PackageManifest,
-    /// Who signed it, if anybody did.
+    /// Who signed it, if anyone did.
     pub signer: Option<Signer>,
-    /// The files of a package of skills.
+    /// The files, if it is a package of skills.
     pub documents: Option<LoadedTree>,
     node_count: usize,
     edge_count: usize,
-    /// Worked out once, by whoever needs it first.
+    /// Computed on first use.
     digest: OnceLock<Digest>,
 }
 
 impl Package {
-    /// The text, to the letter.
+    /// The text of the file.
     pub fn text(&self) -> &Arc<str> {
         self.json.text()
     }
 
-    /// The content.
     pub fn content(&self) -> JsonValue<'_> {
         self.member("content")
     }
@@ -129,22 +127,20 @@ impl Package {
         self.json.root().get(key).unwrap_or(self.json.root())
     }
 
-    /// The nodes and edges.
     pub fn graph(&self) -> Graph<'_> {
         Graph::from_content(self.content())
     }
 
-    /// How many nodes it has.
     pub fn node_count(&self) -> usize {
         self.node_count
     }
 
-    /// How many edges it has.
     pub fn edge_count(&self) -> usize {
         self.edge_count
     }
 
-    /// What makes a version this version: all of its manifest but the signature, and its content.
+    /// The digest that identifies this version: of the manifest without the signature, and of the
+    /// content.
     pub fn identity(&self) -> Digest {
         let manifest = canonicalize(self.raw_manifest(), "signature", JsonNumberFormat::Lossless)
             .unwrap_or_default();
@@ -157,22 +153,21 @@ impl Package {
     }
 }
 
-/// What was read.
+/// The result of reading a package.
 pub struct PackageReadResult {
-    /// The package, if it can be trusted to be what it says.
+    /// The package, if it passed verification.
     pub package: Option<Package>,
-    /// What is wrong.
     pub report: Report,
-    /// The verification, as far as it came.
+    /// The verification steps up to the first that failed.
     pub steps: Vec<VerificationStep>,
-    /// Which package it says that it is, even if it is not.
+    /// The name and version in the manifest, even if verification failed.
     pub claimed_id: Option<(PackageName, PackageVersion)>,
-    /// Whether there is nothing to say of its layers and of its graph.
+    /// Whether layers and graph have no findings.
     content_is_clean: bool,
 }
 
 impl PackageReadResult {
-    /// Whether it was refused because hash or signature do not hold.
+    /// Whether it was rejected because a hash or signature is invalid.
     pub fn is_forged(&self) -> bool {
         self.steps
             .iter()
@@ -198,8 +193,8 @@ pub fn read(file: &str, bytes: Vec<u8>, limits: &Limits) -> PackageReadResult {
     }
 }
 
-/// Reads a package from its text. What its content hashes to is worked out, unless it is known
-/// because the text was just put together from what was hashed.
+/// Reads a package from its text. The content digest is passed in if the text was just assembled
+/// from content that was hashed.
 fn read_text(
     file: &str,
     text: String,
@@ -293,7 +288,7 @@ fn manifest_value(json: &JsonDocument) -> JsonValue<'_> {
     json.root().get("manifest").unwrap_or(json.root())
 }
 
-/// Manifest and content, if both are there.
+/// Returns manifest and content, if both are present.
 fn read_manifest_and_content(
     json: &JsonDocument,
     compact: Option<CompactDigest>,
@@ -343,7 +338,7 @@ fn describe_form(manifest: &PackageManifest) -> String {
     format!("{} package, schema {}{level}", manifest.kind.as_str(), manifest.schema)
 }
 
-/// The three parts of the integrity block, in order.
+/// Checks the three members of the integrity block in order.
 fn verify_integrity(
     json: &JsonDocument,
     manifest: &PackageManifest,
@@ -385,10 +380,11 @@ fn verify_integrity(
             steps.push(VerificationStep::new(name, VerificationOutcome::Passed, said.as_str()));
             continue;
         }
-        // The right digits in another case are another text.
-        let (message, help) = match said.eq_ignore_ascii_case(is) {
-            true => ("a hash has lower-case hex digits", "write it in lower case"),
-            false => (message, "do not use it: get it again from whoever made it"),
+        // A hash with uppercase digits is rejected, but it is not a sign of tampering.
+        let (message, help) = if said.eq_ignore_ascii_case(is) {
+            ("a hash has lower-case hex digits", "write it in lower case")
+        } else {
+            (message, "do not use it: get it again from whoever made it")
         };
         let said = crate::printable::printable(&manifest::truncate_for_message(said)).into_owned();
         report
@@ -407,7 +403,7 @@ fn verify_integrity(
     steps
 }
 
-/// The hash over name, version and content hash.
+/// The digest over name, version and content hash.
 pub(crate) fn composite_hash(name: &str, version: &str, content_hash: &str) -> String {
     Digest::of(format!("{name}:{version}:{content_hash}").as_bytes()).hex()
 }
@@ -423,7 +419,7 @@ fn verify_provenance(
             VerificationOutcome::Passed,
             format!("made by {tool} {tool_version}").trim_end().to_owned(),
         ),
-        // What is there and cannot be read was told already.
+        // A value that cannot be read is reported already.
         None if raw.get("provenance").is_some_and(|value| !value.is_null()) => {
             VerificationStep::new(
                 "provenance",
@@ -448,7 +444,7 @@ fn verify_provenance(
     }
 }
 
-/// What the manifest says of the graph is held against the graph.
+/// Compares the graph summary in the manifest with the graph.
 fn check_graph_summary(
     manifest: JsonValue<'_>,
     graph: &graph::GraphCounts<'_>,
