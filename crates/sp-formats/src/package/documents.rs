@@ -1,4 +1,4 @@
-//! The documents of a package of skills: files that were packed, each with the hash of its bytes.
+//! The documents of a package of skills: files embedded in the content, each with its hash.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,6 @@ use super::manifest::truncate_for_message;
 
 const DOCUMENT_ENCODING: &str = "zstd+base64";
 
-/// A file that was unpacked.
 struct UnpackedDocument<'j> {
     path: RelPath,
     executable: bool,
@@ -25,7 +24,7 @@ struct UnpackedDocument<'j> {
     value: JsonValue<'j>,
 }
 
-/// Unpacks the documents; none if one of them cannot be taken.
+/// Unpacks the documents. Returns `None` if any of them is invalid.
 pub(super) fn read(
     content: JsonValue<'_>,
     limits: &Limits,
@@ -172,7 +171,7 @@ fn check_sorted(files: &[UnpackedDocument<'_>], report: &mut Report) {
     }
 }
 
-/// The files as a tree, with the folders that they lie in.
+/// Builds a tree from the files, including their directories.
 fn build_content(
     files: Vec<UnpackedDocument<'_>>,
     limits: &Limits,
@@ -217,7 +216,7 @@ fn build_content(
     Some(content)
 }
 
-/// The member `documents` for some files.
+/// Renders the member `documents` for these files.
 pub fn write(files: &[(RelPath, bool, Vec<u8>)]) -> String {
     let mut sorted: Vec<_> = files.iter().collect();
     sorted.sort_by(|a, b| a.0.cmp(&b.0));

@@ -1,6 +1,6 @@
-//! What somebody wrote by hand, in JSON or YAML, to be made a package.
+//! Input for `sp pkg create`: JSON or YAML written by hand.
 //!
-//! Either a package without its hashes, or only what is in it: `nodes`, `edges`, and layers.
+//! It is either a package without hashes, or only the content: `nodes`, `edges` and layers.
 
 use sp_tree::Limits;
 
@@ -17,7 +17,7 @@ use super::manifest::{
 };
 use super::name::{PackageName, PackageVersion};
 
-/// Members of a manifest that are made, and not written.
+/// Manifest members that are generated and must not be written by hand.
 const GENERATED_MEMBERS: &[&str] =
     &["integrity", "signature", "graph_summary", "stats", "layers", "provenance", "schema_version"];
 const MANIFEST_MEMBERS: &[&str] = &[
@@ -35,38 +35,29 @@ const MANIFEST_MEMBERS: &[&str] = &[
     "scope",
 ];
 
-/// What was written.
+/// What a package is created from. Members that the file does not have are `None` or empty.
 #[derive(Debug, Clone, Default)]
 pub struct PackageInput {
-    /// The name, if it is said.
     pub name: Option<PackageName>,
-    /// The version, if it is said.
     pub version: Option<PackageVersion>,
-    /// What it is about.
     pub description: Option<String>,
-    /// Who wrote it.
     pub author: Option<String>,
-    /// The time that it is to bear.
     pub created_at: Option<String>,
-    /// The level that it is to claim.
+    /// The level to claim.
     pub level: Option<u64>,
-    /// What it is for.
     pub kind: Option<PackageKind>,
-    /// Free words.
     pub tags: Vec<String>,
-    /// What it needs.
     pub dependencies: Vec<PackageDependency>,
-    /// What it cannot be together with.
     pub conflicts: Vec<PackageName>,
-    /// Members of the manifest that we do not know, as JSON.
+    /// Manifest members that are not known to `sp`, as raw JSON.
     pub extra_members: Vec<(String, String)>,
-    /// The content, as JSON.
+    /// The content as JSON.
     pub content: String,
-    /// The file that it was read from, for problems that are found later.
+    /// The file, for locating findings in the generated package.
     pub file: Option<PackageInputFile>,
 }
 
-/// Reads what somebody wrote. It is none if the report has an error.
+/// Reads an input file. Returns `None` if the report has an error.
 pub fn read_input(file: &str, bytes: &[u8], limits: &Limits) -> (Option<PackageInput>, Report) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         let mut report = Report::new(file, "");
@@ -111,7 +102,7 @@ fn parse_input(json: &JsonDocument, report: &mut Report) -> Option<PackageInput>
     let content = match (is_package, root.get("content")) {
         (true, Some(content)) => content_json(content, &[]),
         (true, None) => "{}".into(),
-        // Whatever is not said of the package is in it.
+        // Every member that is not about the package is content.
         (false, _) => content_json(root, MANIFEST_MEMBERS),
     };
     let head = if is_package { manifest.unwrap_or(root) } else { root };
@@ -131,7 +122,7 @@ fn parse_input(json: &JsonDocument, report: &mut Report) -> Option<PackageInput>
     Some(input)
 }
 
-/// The content, with nodes and edges in their graph.
+/// Renders the content, with top-level nodes and edges moved into the graph.
 fn content_json(value: JsonValue<'_>, without: &[&str]) -> String {
     let (mut members, mut graph) = (Vec::new(), Vec::new());
     for (key, value) in value.members() {

@@ -1,8 +1,9 @@
-//! Places in a file that somebody wrote by hand, for problems that were found in what was made of it.
+//! Maps findings in a generated package back to the file that a person wrote.
 //!
-//! A file becomes JSON ([`SourceJson`]), then content, then a package with sorted keys and defaults. A problem in any of
-//! them is reported at the value of the file that it came from: its position becomes a path of keys and indexes, and the
-//! path is looked up in the file. A value that is not in the file stands for the nearest one around it that is.
+//! The file becomes JSON ([`SourceJson`]), then content, then a package with sorted keys and
+//! defaults. A finding in any of them is reported at the value in the file that it came from: its
+//! span becomes a path of keys and indexes, and the path is looked up in the file. For a value that
+//! is not in the file, the nearest enclosing value is used.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -14,7 +15,7 @@ use crate::json::{JsonDocument, JsonError, JsonKind, JsonValue, push_quoted};
 use crate::report::Report;
 use crate::yaml::{self, YamlNode};
 
-/// A file in JSON or YAML, as JSON that knows where each value stands in the file.
+/// A JSON or YAML file as JSON whose values can be located in the file.
 pub(super) struct SourceJson {
     pub(super) json: JsonDocument,
     /// For a YAML file: where each value came from, sorted so that outer values come first. A JSON
@@ -29,7 +30,7 @@ struct SpanMapping {
 }
 
 impl SourceJson {
-    /// Reads a file. The error has its place in the file.
+    /// Parses a file. The span of an error is in the file.
     pub(super) fn parse(text: &str, limits: &Limits) -> Result<Self, JsonError> {
         if text.trim_start().starts_with(['{', '[']) {
             return Ok(Self { json: JsonDocument::parse(text, limits)?, mappings: None });
@@ -48,7 +49,7 @@ impl SourceJson {
         Ok(Self { json, mappings: Some(mappings) })
     }
 
-    /// The bytes of the file that some bytes of the JSON came from.
+    /// Returns where a part of the JSON is in the file.
     pub(super) fn file_span(&self, span: &Range<usize>) -> Option<Range<usize>> {
         match &self.mappings {
             None => Some(span.clone()),
@@ -100,7 +101,7 @@ fn write_node(node: &YamlNode, json: &mut String, mappings: &mut Vec<SpanMapping
     mappings.push(SpanMapping { json: start..json.len(), file: node.span.clone() });
 }
 
-/// A step from a value to one inside it.
+/// A step of a path in a JSON document.
 enum JsonPathStep {
     Key(String),
     Index(usize),
@@ -119,7 +120,7 @@ impl PackageInputFile {
         Self { name: name.into(), text: text.into(), limits: limits.clone() }
     }
 
-    /// A report on the content or the package that was made of this file, as a report on the file.
+    /// Converts a report on the generated content or package to a report on this file.
     pub fn relocate(&self, report: Report) -> Report {
         let made = JsonDocument::parse(Arc::clone(&report.text), &self.limits);
         let source = SourceJson::parse(&self.text, &self.limits);
@@ -137,7 +138,7 @@ impl PackageInputFile {
     }
 }
 
-/// The way from a value to the innermost one that holds some bytes, and whether they are of its key.
+/// Returns the path to the innermost value that contains `span`, and whether `span` is in its key.
 fn path_to(root: JsonValue<'_>, span: &Range<usize>) -> (Vec<JsonPathStep>, bool) {
     let holds =
         |value: JsonValue<'_>| value.span().start <= span.start && span.end <= value.span().end;
@@ -165,13 +166,13 @@ fn path_to(root: JsonValue<'_>, span: &Range<usize>) -> (Vec<JsonPathStep>, bool
     (path, false)
 }
 
-/// A path in a package as a path in the input that it was made of.
+/// Converts a path in a package to a path in the input.
 fn to_input_path(mut path: Vec<JsonPathStep>, input: JsonValue<'_>) -> Vec<JsonPathStep> {
     match path.first() {
         Some(JsonPathStep::Key(first)) if first == "content" => {
             to_content_path(path.split_off(1), input)
         }
-        // Without a manifest, what is said of the package stands at the top.
+        // Without a manifest, its members are at the top level.
         Some(JsonPathStep::Key(first))
             if first == "manifest" && input.get("manifest").is_none() =>
         {
@@ -181,11 +182,11 @@ fn to_input_path(mut path: Vec<JsonPathStep>, input: JsonValue<'_>) -> Vec<JsonP
     }
 }
 
-/// A path in a content as a path in the input that it was made of.
+/// Converts a path in a content to a path in the input.
 fn to_content_path(path: Vec<JsonPathStep>, input: JsonValue<'_>) -> Vec<JsonPathStep> {
     let nested = input.get("content").filter(|content| content.kind() == JsonKind::Object);
     let is_key = |step: Option<&JsonPathStep>, name: &str| matches!(step, Some(JsonPathStep::Key(key)) if key == name);
-    // Nodes and edges may stand beside the layers, and are put into the graph.
+    // Nodes and edges may be next to the layers in the input; the package has them in the graph.
     let lifted = is_key(path.first(), "context_graph")
         && ["nodes", "edges"]
             .iter()
@@ -194,7 +195,7 @@ fn to_content_path(path: Vec<JsonPathStep>, input: JsonValue<'_>) -> Vec<JsonPat
     prefix.into_iter().chain(path.into_iter().skip(usize::from(lifted))).collect()
 }
 
-/// The bytes of the value at a path, or of the nearest one around it that is there.
+/// Returns the span of the value at a path, or of the nearest enclosing value.
 fn span_at_path(root: JsonValue<'_>, path: &[JsonPathStep], is_key: bool) -> Range<usize> {
     let mut here = root;
     for (at, step) in path.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! What a package's signatures cover, and whether they hold.
+//! Package signatures: what they cover, creating and verifying them.
 //!
-//! `value` covers name, version and content. `manifest_value` covers the whole manifest besides.
+//! `value` covers name, version and content. `manifest_value` covers the whole manifest as well.
 
 use sp_tree::{Digest, PrivateKey, PublicKey, Signature, SignatureError};
 
@@ -16,12 +16,11 @@ use super::{VerificationOutcome, VerificationStep};
 pub enum SignatureCoverage {
     /// Name, version and content.
     Content,
-    /// The whole manifest too.
+    /// The whole manifest as well.
     Whole,
 }
 
 impl SignatureCoverage {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Content => "content",
@@ -30,12 +29,9 @@ impl SignatureCoverage {
     }
 }
 
-/// Who signed a package, and how much of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signer {
-    /// The key.
     pub key: PublicKey,
-    /// What it covers.
     pub coverage: SignatureCoverage,
 }
 
@@ -44,13 +40,14 @@ fn content_message(name: &str, version: &str, sha256: &str) -> String {
     Digest::of(format!("ctxpkg-sign-v1:{name}:{version}:{sha256}").as_bytes()).hex()
 }
 
-/// The bytes that `manifest_value` signs; none if the manifest holds a number that cannot be written.
+/// The bytes that `manifest_value` signs, or `None` if the manifest contains a number that cannot
+/// be written.
 fn manifest_message(manifest: JsonValue<'_>, numbers: JsonNumberFormat) -> Option<String> {
     let text = canonicalize(manifest, "signature", numbers)?;
     Some(Digest::of(format!("ctxpkg-sign-manifest-v1:{text}").as_bytes()).hex())
 }
 
-/// The member `signature` of a manifest that has none yet.
+/// Creates the member `signature` of a manifest that has none.
 pub(super) fn sign<'j>(manifest: JsonValue<'j>, key: &PrivateKey) -> Option<String> {
     let text = |value: Option<JsonValue<'j>>| value.and_then(JsonValue::text).unwrap_or_default();
     let sha256 = text(manifest.get("integrity").and_then(|integrity| integrity.get("sha256")));
@@ -175,7 +172,8 @@ fn verify_signature(
     };
     let unsigned = || Some("the manifest holds a number that is too large to be signed".to_owned());
     let rounded = manifest_message(whole, JsonNumberFormat::Rounded).ok_or_else(unsigned);
-    // Writers differ in how they write exponents (`1e22`, `1e+22`), and what is signed is what its writer wrote.
+    // Writers format exponents differently (`1e22`, `1e+22`), and the signature covers the text
+    // that its writer wrote.
     let verified = rounded.and_then(|rounded| {
         holds(value, &rounded).or_else(|why| {
             match manifest_message(whole, JsonNumberFormat::AsWritten) {

@@ -1,21 +1,20 @@
-//! The skills that a package carries: its outermost folders with a `SKILL.md`, or the package itself.
+//! The skills in a package: its outermost directories with a `SKILL.md`, or the package itself.
 
 use sp_tree::{LoadedTree, RelPath};
 
 use super::Package;
 use crate::skill::SKILL_FILE;
 
-/// The skills of a package.
 #[derive(Debug, Default)]
 pub struct BundledSkills {
-    /// The path of each, or the package's own name, with its files.
+    /// The path of each skill, or the package's own name, with its files.
     pub skills: Vec<(String, LoadedTree)>,
-    /// How many files belong to none.
+    /// How many files are not part of a skill.
     pub unassigned_files: usize,
 }
 
 impl Package {
-    /// The skills that it carries; none if it is of another kind.
+    /// Returns the skills of the package; empty for other kinds.
     pub fn skills(&self) -> BundledSkills {
         let Some(documents) = &self.documents else { return BundledSkills::default() };
         let own_name = self.manifest.name.as_str();

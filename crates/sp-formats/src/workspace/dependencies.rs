@@ -1,4 +1,4 @@
-//! `Dependencies`: which other skills a workspace or a skill needs, and where they come from.
+//! The `Dependencies` section: other skills that a workspace or skill needs, and their sources.
 
 use std::ops::Range;
 
@@ -15,27 +15,22 @@ use crate::yaml::{YamlNode, YamlValue};
 
 const DEPENDENCY_KEYS: &[&str] = &["name", "source", "version", "required"];
 
-/// A skill that is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillDependency {
-    /// Its name.
     pub name: SkillName,
-    /// Where it comes from, if that is said.
     pub source: Option<SourceRef>,
-    /// The tag, branch or commit.
+    /// A tag, branch or commit.
     pub version: Option<String>,
-    /// Whether what needs it cannot do without.
     pub required: bool,
-    /// Where the entry stands.
     pub span: Range<usize>,
 }
 
-/// Who declares a dependency, and what must be said of it.
+/// Where a dependency is declared, which determines the required members.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum DependencyDeclarer {
-    /// A context file: name, version and source are all needed.
+    /// In a context file: name, version and source are required.
     Workspace,
-    /// A skill: only the name is.
+    /// In a skill: only the name is required.
     Skill,
 }
 
@@ -48,7 +43,7 @@ impl DependencyDeclarer {
     }
 }
 
-/// The dependencies that a `SKILL.md` declares, from the start of its body on.
+/// Reads the dependencies that a `SKILL.md` declares, from the start of its body.
 pub fn read_skill_dependencies(
     text: &str,
     body: usize,
@@ -86,7 +81,7 @@ pub(super) fn read_dependencies(
     found
 }
 
-/// The entries of a block: a list, or one below `dependencies`.
+/// The entries of a block: a list, or a list below `dependencies`.
 fn dependency_entries<'a>(
     block: &'a YamlNode,
     declarer: DependencyDeclarer,
@@ -221,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_10_a_workspace_says_name_version_and_source() {
+    fn sb_10_workspace_dependency_needs_name_version_and_source() {
         let text = "# X\n\n## Dependencies\n\n```yaml\ndependencies:\n  - name: a\n    version: v1\n    source: ./a\n  - name: b\n    version: 2\n```\n";
         let (found, findings) = run(text, DependencyDeclarer::Workspace);
         assert_eq!(found.len(), 1);
@@ -230,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_11_a_skill_says_at_least_the_name() {
+    fn sb_11_skill_dependency_needs_a_name() {
         let text = "## Dependencies\n```yaml\n- name: a\n- name: b_c\n- name: d\n  required: false\n  sorce: x\n```\n";
         let (found, findings) = run(text, DependencyDeclarer::Skill);
         let shown: Vec<_> = found.iter().map(|one| (one.name.as_str(), one.required)).collect();

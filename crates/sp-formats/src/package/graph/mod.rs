@@ -1,4 +1,7 @@
-//! The knowledge graph of a package: nodes and edges as they stand in its text.
+//! The knowledge graph of a package, borrowed from its text.
+//!
+//! [`Graph`] reads what is valid and skips the rest; `check` reports the rest. [`CanonicalGraph`]
+//! is a graph that is rendered already. Merging, decay and selection are in `sp-analyze`.
 
 mod level;
 
@@ -16,66 +19,59 @@ use super::manifest::{describe_value, start_span, truncate_for_message};
 
 pub use level::{ConformanceLevel, check_level};
 
-/// The format that a graph states.
+/// The value of `context_graph.format`.
 pub const GRAPH_FORMAT: &str = "ctxpkg-graph-v2";
-/// More findings of one sort than this say nothing new.
+/// The maximum number of findings with the same help; the rest is counted.
 const MAX_FINDINGS_PER_HELP: usize = 20;
 
-/// A node that has what a node must have. What else it has stands in its value.
+/// A node with the required members; `value` has the others.
 #[derive(Debug, Clone)]
 pub struct GraphNode<'j> {
-    /// By which edges name it.
+    /// The ID that edges refer to.
     pub id: Cow<'j, str>,
-    /// What it is: `fact`, `gotcha`, `decision` and so on.
+    /// The node type, such as `fact`, `gotcha` or `decision`.
     pub kind: Cow<'j, str>,
-    /// What it says.
     pub content: Cow<'j, str>,
-    /// All of it.
     pub value: JsonValue<'j>,
 }
 
-/// An edge that has what an edge must have.
+/// An edge with the required members; `value` has the others.
 #[derive(Debug, Clone)]
 pub struct GraphEdge<'j> {
-    /// From which node.
+    /// The source node ID.
     pub from: Cow<'j, str>,
-    /// To which node.
+    /// The target node ID.
     pub to: Cow<'j, str>,
-    /// What it says: `supports`, `contradicts`, `depends_on` and so on.
+    /// The edge type, such as `supports`, `contradicts` or `depends_on`.
     pub kind: Cow<'j, str>,
-    /// All of it.
     pub value: JsonValue<'j>,
 }
 
-/// A graph that is written already.
+/// A graph that is rendered already.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CanonicalGraph {
     /// Canonical JSON.
     pub json: String,
-    /// The number of nodes in it.
     pub node_count: usize,
-    /// The number of edges in it.
     pub edge_count: usize,
-    /// The types of its nodes.
     pub node_types: BTreeSet<String>,
 }
 
-/// A graph.
 #[derive(Debug, Clone, Default)]
 pub struct Graph<'j> {
-    /// The nodes, in the order in which they stand.
+    /// In document order.
     pub nodes: Vec<GraphNode<'j>>,
-    /// The edges, in the order in which they stand.
+    /// In document order.
     pub edges: Vec<GraphEdge<'j>>,
 }
 
 impl<'j> Graph<'j> {
-    /// The graph of a content; an empty one if it has none. What is no node and no edge is passed over.
+    /// Reads the graph of a content; empty if there is none. Invalid nodes and edges are skipped.
     pub fn from_content(content: JsonValue<'j>) -> Self {
         content.get("context_graph").map_or_else(Self::default, Self::from_graph_json)
     }
 
-    /// The nodes and edges of a graph that stands by itself.
+    /// Reads a graph that is not part of a content.
     pub fn from_graph_json(graph: JsonValue<'j>) -> Self {
         let list = |key: &str| graph.get(key).into_iter().flat_map(JsonValue::items);
         Self {
@@ -84,13 +80,11 @@ impl<'j> Graph<'j> {
         }
     }
 
-    /// Whether the graph of a content has an edge.
     pub(in crate::package) fn has_edge(content: JsonValue<'j>) -> bool {
         let edges = content.get("context_graph").and_then(|graph| graph.get("edges"));
         edges.into_iter().flat_map(JsonValue::items).any(|value| parse_edge(value).is_some())
     }
 
-    /// The types of the nodes, sorted.
     pub fn node_types(&self) -> BTreeSet<&str> {
         self.nodes.iter().map(|node| &*node.kind).collect()
     }
@@ -121,12 +115,12 @@ fn edge_from_members<'j>(
     Some(GraphEdge { from: from?.text()?, to: to?.text()?, kind: kind?.text()?, value })
 }
 
-/// Whether what a graph must be is an error: it is for whoever writes one, and not for whoever reads one.
+/// Whether deviations from the format are errors: they are when writing, but not when reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackageStrictness {
-    /// A package that we write.
+    /// A package that `sp` writes.
     Writing,
-    /// A package that somebody wrote.
+    /// A package written by any tool.
     Reading,
 }
 
@@ -139,7 +133,7 @@ impl PackageStrictness {
     }
 }
 
-/// Findings of one sort, the first few told and the rest counted.
+/// Reports the first few findings of a kind and counts the rest.
 pub(in crate::package) struct CappedFindings<'a> {
     pub report: &'a mut Report,
     pub severity: Severity,
@@ -168,7 +162,7 @@ impl<'a> CappedFindings<'a> {
         }
     }
 
-    /// Says how many were not told.
+    /// Reports how many findings were left out.
     pub(in crate::package) fn finish(self, check: &'static crate::checks::CheckRule) {
         let more: usize =
             self.counts.values().map(|told| told.saturating_sub(MAX_FINDINGS_PER_HELP)).sum();
@@ -184,16 +178,15 @@ impl<'a> CappedFindings<'a> {
     }
 }
 
-/// How much there is in a graph.
+/// The size of a graph.
 #[derive(Debug, Default)]
 pub(in crate::package) struct GraphCounts<'j> {
     pub node_count: usize,
     pub edge_count: usize,
-    /// The types of the nodes, sorted.
     pub node_types: BTreeSet<Cow<'j, str>>,
 }
 
-/// Reports everything about the graph of a content, and tells how much there is in it.
+/// Reports every problem of the graph of a content and returns its size.
 pub(in crate::package) fn check<'j>(
     content: JsonValue<'j>,
     strictness: PackageStrictness,
@@ -249,15 +242,15 @@ pub(in crate::package) fn check<'j>(
     figures
 }
 
-/// Numbers of a node, and the most that each may be; the least is 0.
+/// The numbers of a node and their maximum; the minimum is 0.
 const MAX_NODE_NUMBERS: [(&str, f64); 3] =
     [("activation", 1.0), ("confidence", 1.0), ("decay_half_life_days", f64::MAX)];
 
-/// The members of a node that are looked at.
+/// The members of a node that are checked.
 const CHECKED_NODE_MEMBERS: [&str; 6] =
     ["id", "type", "content", MAX_NODE_NUMBERS[0].0, MAX_NODE_NUMBERS[1].0, MAX_NODE_NUMBERS[2].0];
 
-/// Hashed with a seed of this process: nobody can write a file whose IDs collide.
+/// Hashed with a random seed, so that no file can provoke collisions.
 type NodeIdSet<'j> = HashSet<Cow<'j, str>, RandomState>;
 
 fn check_nodes<'j>(
@@ -348,7 +341,7 @@ fn check_edges(
     }
 }
 
-/// What a node or an edge lacks, or has in another form.
+/// Describes the required members that a node or edge lacks or that have the wrong type.
 fn describe_missing(what: &str, value: JsonValue<'_>, keys: &[&str]) -> String {
     let article = if what == "edge" { "an" } else { "a" };
     if value.kind() != JsonKind::Object {
