@@ -2,6 +2,8 @@
 //!
 //! It is either a package without hashes, or only the content: `nodes`, `edges` and layers.
 
+use std::ops::Range;
+
 use sp_tree::Limits;
 
 use crate::checks::{PK_01, PK_03, PK_04};
@@ -164,51 +166,42 @@ fn read_fields(head: JsonValue<'_>, report: &mut Report) -> PackageInput {
             )
             .help("write it as `2026-05-22T00:00:00Z`");
     }
-    if let Some(text) = fields.text("name", report) {
-        match PackageName::new(&text) {
-            Ok(name) => input.name = Some(name),
-            Err(why) => {
-                report
-                    .error(
-                        &PK_03,
-                        span("name"),
-                        format!(
-                            "`{}` is no name of a package: {why}",
-                            printable(&truncate_for_message(&text))
-                        ),
-                    )
-                    .help("write a name such as `my-project`");
-            }
-        }
-    }
-    if let Some(text) = fields.text("version", report) {
-        match PackageVersion::new(&text) {
-            Ok(version) => input.version = Some(version),
-            Err(why) => {
-                report
-                    .error(
-                        &PK_03,
-                        span("version"),
-                        format!(
-                            "`{}` is no version: {why}",
-                            printable(&truncate_for_message(&text))
-                        ),
-                    )
-                    .help("write it as `\"1.2.3\"`");
-            }
-        }
-    }
-    if let Some(text) = fields.text("kind", report) {
-        input.kind = PackageKind::parse(&text);
-        if input.kind.is_none() {
-            let message = format!(
-                "there is no kind of package called `{}`",
-                printable(&truncate_for_message(&text))
-            );
-            report
-                .error(&PK_04, span("kind"), message)
-                .help("the kinds are: context, skills, addon, grammar");
-        }
-    }
+    input.name =
+        fields.text("name", report).and_then(|text| read_name(&text, span("name"), report));
+    input.version = fields
+        .text("version", report)
+        .and_then(|text| read_version(&text, span("version"), report));
+    input.kind =
+        fields.text("kind", report).and_then(|text| read_kind(&text, span("kind"), report));
     input
+}
+
+fn read_name(text: &str, span: Range<usize>, report: &mut Report) -> Option<PackageName> {
+    PackageName::new(text)
+        .inspect_err(|why| {
+            let shown = truncate_for_message(text);
+            let message = format!("`{}` is no name of a package: {why}", printable(&shown));
+            report.error(&PK_03, span, message).help("write a name such as `my-project`");
+        })
+        .ok()
+}
+
+fn read_version(text: &str, span: Range<usize>, report: &mut Report) -> Option<PackageVersion> {
+    PackageVersion::new(text)
+        .inspect_err(|why| {
+            let shown = truncate_for_message(text);
+            let message = format!("`{}` is no version: {why}", printable(&shown));
+            report.error(&PK_03, span, message).help("write it as `\"1.2.3\"`");
+        })
+        .ok()
+}
+
+fn read_kind(text: &str, span: Range<usize>, report: &mut Report) -> Option<PackageKind> {
+    let kind = PackageKind::parse(text);
+    if kind.is_none() {
+        let shown = truncate_for_message(text);
+        let message = format!("there is no kind of package called `{}`", printable(&shown));
+        report.error(&PK_04, span, message).help("the kinds are: context, skills, addon, grammar");
+    }
+    kind
 }

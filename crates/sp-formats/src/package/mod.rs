@@ -13,6 +13,7 @@ mod documents;
 pub mod envelope;
 mod graph;
 mod input;
+mod integrity;
 mod layers;
 mod locate;
 pub mod lock;
@@ -28,7 +29,7 @@ use std::sync::{Arc, OnceLock};
 
 use sp_tree::{Digest, Limits, LoadedTree};
 
-use crate::checks::{PK_01, PK_02, PK_03, PK_04, PK_08};
+use crate::checks::{PK_01, PK_02, PK_03, PK_04};
 use crate::json::{
     CompactDigest, JsonDocument, JsonError, JsonKind, JsonNumberFormat, JsonValue, canonicalize,
 };
@@ -158,7 +159,7 @@ pub struct PackageReadResult {
     /// The package, if it passed verification.
     pub package: Option<Package>,
     pub report: Report,
-    /// The verification steps up to the first that failed.
+    /// The verification steps; only `form` if the file cannot be parsed.
     pub steps: Vec<VerificationStep>,
     /// The name and version in the manifest, even if verification failed.
     pub claimed_id: Option<(PackageName, PackageVersion)>,
@@ -247,20 +248,20 @@ fn check_document(
     let content = json.root().get("content").unwrap_or(json.root());
     let mut steps =
         vec![VerificationStep::new("form", VerificationOutcome::Passed, describe_form(&manifest))];
-    steps.extend(verify_integrity(&json, &manifest, compact, &mut report));
+    steps.extend(integrity::verify(manifest_value(&json), &manifest, compact, &mut report));
     let (signer, step) = signature::verify(manifest_value(&json), &manifest, &mut report);
     steps.push(step);
     steps.push(verify_provenance(manifest_value(&json), &manifest, &mut report));
     let before = report.findings.len();
     layers::check(content, &manifest, PackageStrictness::Reading, &mut report);
-    let figures = graph::check(content, PackageStrictness::Reading, &mut report);
-    let sound = report.findings.len() == before && before < MAX_FINDINGS;
-    check_graph_summary(manifest_value(&json), &figures, &mut report);
+    let counts = graph::check(content, PackageStrictness::Reading, &mut report);
+    let content_is_clean = report.findings.len() == before && before < MAX_FINDINGS;
+    check_graph_summary(manifest_value(&json), &counts, &mut report);
     let documents = match manifest.kind {
         PackageKind::Skills => documents::read(content, limits, &mut report),
         _ => None,
     };
-    let claims = Some((manifest.name.clone(), manifest.version.clone()));
+    let claimed_id = Some((manifest.name.clone(), manifest.version.clone()));
     let usable = report.is_usable();
     let forged = steps.iter().any(|step| step.outcome == VerificationOutcome::Failed);
     if !usable && !forged {
@@ -270,18 +271,18 @@ fn check_document(
             "it breaks the rules of the format",
         );
     }
-    let graph::GraphCounts { node_count: nodes, edge_count: edges, .. } = figures;
+    let graph::GraphCounts { node_count, edge_count, .. } = counts;
     let digest = OnceLock::new();
     let package = usable.then(|| Package {
         manifest,
         signer,
         documents,
-        node_count: nodes,
-        edge_count: edges,
+        node_count,
+        edge_count,
         digest,
         json,
     });
-    PackageReadResult { package, report, steps, claimed_id: claims, content_is_clean: sound }
+    PackageReadResult { package, report, steps, claimed_id, content_is_clean }
 }
 
 fn manifest_value(json: &JsonDocument) -> JsonValue<'_> {
@@ -336,76 +337,6 @@ fn read_manifest_and_content(
 fn describe_form(manifest: &PackageManifest) -> String {
     let level = manifest.level.map(|level| format!(", level {level}")).unwrap_or_default();
     format!("{} package, schema {}{level}", manifest.kind.as_str(), manifest.schema)
-}
-
-/// Checks the three members of the integrity block in order.
-fn verify_integrity(
-    json: &JsonDocument,
-    manifest: &PackageManifest,
-    compact: CompactDigest,
-    report: &mut Report,
-) -> Vec<VerificationStep> {
-    let said = &manifest.integrity;
-    let block = manifest_value(json).get("integrity");
-    let place = |key: &str| block.and_then(|block| block.get(key)).map_or(0..1, JsonValue::span);
-    let composite =
-        composite_hash(manifest.name.as_str(), manifest.version.as_str(), &said.content_hash);
-    let size = |bytes: u64| if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") };
-    let parts = [
-        (
-            "content hash",
-            "content_hash",
-            &said.content_hash,
-            &compact.digest.hex(),
-            "the content is not what was hashed",
-        ),
-        (
-            "composite hash",
-            "sha256",
-            &said.sha256,
-            &composite,
-            "name, version and content hash do not belong together",
-        ),
-        (
-            "size",
-            "byte_size",
-            &size(said.byte_size),
-            &size(compact.size),
-            "the content does not have the size that is stated",
-        ),
-    ];
-    let mut steps = Vec::new();
-    for (name, key, said, is, message) in parts {
-        if said == is {
-            steps.push(VerificationStep::new(name, VerificationOutcome::Passed, said.as_str()));
-            continue;
-        }
-        // A hash with uppercase digits is rejected, but it is not a sign of tampering.
-        let (message, help) = if said.eq_ignore_ascii_case(is) {
-            ("a hash has lower-case hex digits", "write it in lower case")
-        } else {
-            (message, "do not use it: get it again from whoever made it")
-        };
-        let said = crate::printable::printable(&manifest::truncate_for_message(said)).into_owned();
-        report
-            .error(
-                &PK_08,
-                place(key),
-                format!("{message}: it is {is}, and the manifest says {said}"),
-            )
-            .help(help);
-        steps.push(VerificationStep::new(
-            name,
-            VerificationOutcome::Failed,
-            format!("it is {is}, and the manifest says {said}"),
-        ));
-    }
-    steps
-}
-
-/// The digest over name, version and content hash.
-pub(crate) fn composite_hash(name: &str, version: &str, content_hash: &str) -> String {
-    Digest::of(format!("{name}:{version}:{content_hash}").as_bytes()).hex()
 }
 
 fn verify_provenance(

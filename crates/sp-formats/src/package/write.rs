@@ -12,10 +12,11 @@ use crate::json::{
 use crate::report::{Report, Severity};
 
 use super::graph::{self, CanonicalGraph, GRAPH_FORMAT, Graph, PackageStrictness};
+use super::integrity::composite_hash;
 use super::layers::{self, GraphBuilder, NewEdge, POLICIES_LAYER};
 use super::manifest::{PackageDependency, PackageKind};
 use super::name::{PackageName, PackageVersion};
-use super::{Package, composite_hash, read_text, signature};
+use super::{Package, read_text, signature};
 
 /// What a package is created from.
 #[derive(Debug, Clone)]
@@ -61,8 +62,15 @@ impl<'p> ContentParts<'p> {
 /// What the manifest states about the content.
 struct ContentSummary {
     layers: Vec<String>,
-    /// Number of nodes, number of edges, and sorted node types.
-    graph: Option<(usize, usize, Vec<String>)>,
+    graph: Option<GraphSummary>,
+}
+
+/// What the manifest states about the graph.
+struct GraphSummary {
+    node_count: usize,
+    edge_count: usize,
+    /// Sorted.
+    node_types: Vec<String>,
 }
 
 impl ContentSummary {
@@ -76,14 +84,19 @@ impl ContentSummary {
             layers,
             graph: has_graph
                 .then(|| Graph::from_content(content))
-                .map(|graph| graph_counts(&graph)),
+                .map(|graph| GraphSummary::of(&graph)),
         }
     }
 }
 
-fn graph_counts(graph: &Graph<'_>) -> (usize, usize, Vec<String>) {
-    let types = graph.node_types().into_iter().map(Into::into).collect();
-    (graph.nodes.len(), graph.edges.len(), types)
+impl GraphSummary {
+    fn of(graph: &Graph<'_>) -> Self {
+        Self {
+            node_count: graph.nodes.len(),
+            edge_count: graph.edges.len(),
+            node_types: graph.node_types().into_iter().map(Into::into).collect(),
+        }
+    }
 }
 
 /// Why a package cannot be written.
@@ -130,11 +143,11 @@ pub fn build(
     if let Some(merged) = &draft.merged_graph {
         let summary = ContentSummary {
             layers: Vec::new(),
-            graph: Some((
-                merged.node_count,
-                merged.edge_count,
-                merged.node_types.iter().cloned().collect(),
-            )),
+            graph: Some(GraphSummary {
+                node_count: merged.node_count,
+                edge_count: merged.edge_count,
+                node_types: merged.node_types.iter().cloned().collect(),
+            }),
         };
         let content = ContentParts::from_canonical(["{\"context_graph\":", &merged.json, "}"]);
         return assemble(&manifest_json(draft, &summary, content.compact), &content, key, limits);
@@ -429,13 +442,13 @@ fn manifest_json(
     add("kind", (draft.kind != PackageKind::Context).then(|| quoted(draft.kind.as_str())));
     let conflicts: Vec<String> = draft.conflicts.iter().map(ToString::to_string).collect();
     add("conflicts", (!conflicts.is_empty()).then(|| json_text_list(&conflicts)));
-    if let Some((nodes, edges, types)) = &summary.graph {
+    if let Some(GraphSummary { node_count, edge_count, node_types }) = &summary.graph {
         // Level 3 is only claimed on request.
-        let reached = if *edges == 0 { 1 } else { 2 };
+        let reached = if *edge_count == 0 { 1 } else { 2 };
         add("conformance_level", Some(draft.level.unwrap_or(reached).to_string()));
         let summary = format!(
-            "{{\"node_count\":{nodes},\"edge_count\":{edges},\"node_types\":{}}}",
-            json_text_list(types)
+            "{{\"node_count\":{node_count},\"edge_count\":{edge_count},\"node_types\":{}}}",
+            json_text_list(node_types)
         );
         add("graph_summary", Some(summary));
     }

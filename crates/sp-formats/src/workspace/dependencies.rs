@@ -35,6 +35,13 @@ pub(super) enum DependencyDeclarer {
 }
 
 impl DependencyDeclarer {
+    fn required_keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Workspace => &["name", "version", "source"],
+            Self::Skill => &["name"],
+        }
+    }
+
     fn check(self) -> &'static CheckRule {
         match self {
             Self::Workspace => &SB_10,
@@ -126,10 +133,42 @@ fn read_entry(
             .help("write `- name: …`");
         return None;
     };
-    for (key, _) in pairs
-        .iter()
-        .filter(|(key, _)| !key.text().is_some_and(|key| DEPENDENCY_KEYS.contains(&key)))
-    {
+    report_unknown_keys(pairs, check, report);
+    let get =
+        |key: &str| pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value);
+    let mut is_complete = true;
+    for key in declarer.required_keys() {
+        if get(key).is_none_or(|value| value.text().is_none()) {
+            is_complete = false;
+            report
+                .error(check, node.span.start..node.span.start, format!("`{key}` is missing"))
+                .help(format!("add `{key}: …`"));
+        }
+    }
+    let name = read_name(get("name")?, check, report);
+    let source = match get("source").and_then(|node| Some((node, node.text()?))) {
+        Some((node, text)) => {
+            let source = read_source(node, text, check, report);
+            is_complete &= source.is_some();
+            source
+        }
+        None => None,
+    };
+    let required = get("required").is_none_or(|node| read_required(node, check, report));
+    let version = get("version").and_then(YamlNode::text).map(Into::into);
+    Some(SkillDependency { name: name?, source, version, required, span: node.span.clone() })
+        .filter(|_| is_complete)
+}
+
+fn report_unknown_keys(
+    pairs: &[(YamlNode, YamlNode)],
+    check: &'static CheckRule,
+    report: &mut Report,
+) {
+    for (key, _) in pairs {
+        if key.text().is_some_and(|key| DEPENDENCY_KEYS.contains(&key)) {
+            continue;
+        }
         let word = key.text().unwrap_or_default();
         let help = match nearest(word, DEPENDENCY_KEYS.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -139,46 +178,32 @@ fn read_entry(
             .error(check, key.span.clone(), format!("unknown key `{}`", printable(word)))
             .help(help);
     }
-    let get =
-        |key: &str| pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value);
-    let needed: &[&str] = if declarer == DependencyDeclarer::Workspace {
-        &["name", "version", "source"]
-    } else {
-        &["name"]
-    };
-    let mut whole = true;
-    for key in needed.iter().filter(|key| get(key).is_none_or(|value| value.text().is_none())) {
-        whole = false;
-        report
-            .error(check, node.span.start..node.span.start, format!("`{key}` is missing"))
-            .help(format!("add `{key}: …`"));
-    }
-    let name = read_name(get("name")?, check, report);
-    let source = match get("source").and_then(|node| Some((node, node.text()?))) {
-        Some((node, text)) => match SourceRef::new(text) {
-            Ok(source) => Some(source),
-            Err(error) => {
-                whole = false;
-                report
-                    .error(check, node.span.clone(), format!("the source cannot be used: {error}"))
-                    .help("write a git URL, the URL of a zip, or a path to a zip or a directory");
-                None
-            }
-        },
-        None => None,
-    };
-    let required = match get("required") {
-        None => true,
-        Some(node) => node.as_bool().unwrap_or_else(|| {
+}
+
+fn read_source(
+    node: &YamlNode,
+    text: &str,
+    check: &'static CheckRule,
+    report: &mut Report,
+) -> Option<SourceRef> {
+    match SourceRef::new(text) {
+        Ok(source) => Some(source),
+        Err(error) => {
             report
-                .error(check, node.span.clone(), "`required` must be `true` or `false`")
-                .help("without it, it is `true`");
-            true
-        }),
-    };
-    let version = get("version").and_then(YamlNode::text).map(Into::into);
-    Some(SkillDependency { name: name?, source, version, required, span: node.span.clone() })
-        .filter(|_| whole)
+                .error(check, node.span.clone(), format!("the source cannot be used: {error}"))
+                .help("write a git URL, the URL of a zip, or a path to a zip or a directory");
+            None
+        }
+    }
+}
+
+fn read_required(node: &YamlNode, check: &'static CheckRule, report: &mut Report) -> bool {
+    node.as_bool().unwrap_or_else(|| {
+        report
+            .error(check, node.span.clone(), "`required` must be `true` or `false`")
+            .help("without it, it is `true`");
+        true
+    })
 }
 
 fn read_name(node: &YamlNode, check: &'static CheckRule, report: &mut Report) -> Option<SkillName> {
