@@ -228,8 +228,8 @@ impl GitRepo {
     }
 
     /// Allows these query parameters to be displayed.
-    pub fn keep_query(&mut self, kept: &QueryAllowlist) {
-        self.kept_query.extend(kept);
+    pub fn keep_query(&mut self, allowed: &QueryAllowlist) {
+        self.kept_query.extend(allowed);
         if self.has_query() {
             self.display_url = redact_url(&self.url, &self.kept_query);
         }

@@ -120,7 +120,7 @@ pub fn skill_entry<'a>(
         size,
     };
     let resources: Vec<McpSkillResource> = files.map(resource).collect();
-    check_size(resources.len(), resources.iter().map(|one| one.size).sum())?;
+    check_size(resources.len(), resources.iter().map(|resource| resource.size).sum())?;
     Ok(McpSkillEntry { uri: skill_uri(path, SKILL_FILE), frontmatter: front.fields, resources })
 }
 

@@ -214,7 +214,7 @@ fn read_naming(
 }
 
 fn report_invalid_flatten(node: &YamlNode, report: &mut Report) {
-    let meant = match node.text().unwrap_or_default().to_ascii_lowercase().as_str() {
+    let intended = match node.text().unwrap_or_default().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "y" => Some("true"),
         "false" | "no" | "off" | "n" => Some("false"),
         _ => None,
@@ -222,8 +222,8 @@ fn report_invalid_flatten(node: &YamlNode, report: &mut Report) {
     let finding = report
         .error(&SP_13, node.span.clone(), "`flatten` must be `true` or `false`")
         .help("write `flatten: true` or `flatten: false`, without quotes");
-    if let Some(meant) = meant {
-        finding.fix(node.span.clone(), meant);
+    if let Some(intended) = intended {
+        finding.fix(node.span.clone(), intended);
     }
 }
 

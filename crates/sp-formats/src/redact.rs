@@ -61,7 +61,7 @@ fn query_params(url: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns a URL without user, query, fragment and signature, but with the allowed parameters.
-pub fn redact_url(url: &str, kept: &QueryAllowlist) -> String {
+pub fn redact_url(url: &str, allowed: &QueryAllowlist) -> String {
     let (scheme, rest) =
         url.split_once("://").map_or((None, url), |(scheme, rest)| (Some(scheme), rest));
     // A password may contain any character but a slash, so the user is searched before the query.
@@ -69,16 +69,17 @@ pub fn redact_url(url: &str, kept: &QueryAllowlist) -> String {
     let user = scheme.and(authority.rfind('@')).map_or(0, |at| at + 1);
     let rest = &rest[user..];
     let path = rest.split(['?', '#']).next().unwrap_or_default();
-    let query: Vec<&str> = query_params(rest).filter(|parameter| kept.allows(parameter)).collect();
+    let query: Vec<&str> =
+        query_params(rest).filter(|parameter| allowed.allows(parameter)).collect();
     let mark = if query.is_empty() { "" } else { "?" };
     let scheme = scheme.map(|scheme| format!("{scheme}://")).unwrap_or_default();
     format!("{scheme}{}{mark}{}", redact_signature(path), query.join("&"))
 }
 
 /// Whether [`redact_url`] removes something that may be needed to fetch the URL.
-pub fn omits_query(url: &str, kept: &QueryAllowlist) -> bool {
+pub fn omits_query(url: &str, allowed: &QueryAllowlist) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or_default();
-    redact_signature(path) != path || query_params(url).any(|parameter| !kept.allows(parameter))
+    redact_signature(path) != path || query_params(url).any(|parameter| !allowed.allows(parameter))
 }
 
 /// Returns a path without the signature in `/s/{kid}.{exp}.{sig}/`.

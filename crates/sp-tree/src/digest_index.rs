@@ -108,10 +108,10 @@ impl DigestIndex {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         put_block(self.walk_range.clone().map_or(&[], |range| &self.bytes[range]), &mut out);
-        let mut kept: Vec<_> = self.snapshots.iter().collect();
-        kept.sort_unstable_by(|a, b| a.0.cmp(b.0));
-        put_u32(kept.len(), &mut out);
-        for (name, range) in kept {
+        let mut snapshots: Vec<_> = self.snapshots.iter().collect();
+        snapshots.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        put_u32(snapshots.len(), &mut out);
+        for (name, range) in snapshots {
             put_text(name, &mut out);
             put_block(&self.bytes[range.clone()], &mut out);
         }

@@ -107,7 +107,7 @@ impl CitationIndex {
 
     fn check_footnotes(&self, document: &ContextPackDocument, report: &mut Report) {
         for SourceFootnote { id, span } in &document.footnotes {
-            let place = match (
+            let problem = match (
                 is_unknown_id(self.defined.as_ref(), id),
                 is_unknown_id(self.listed.as_ref(), id),
             ) {
@@ -124,7 +124,7 @@ impl CitationIndex {
                 None => "name the source there, or take the footnote away".into(),
             };
             report
-                .error(&CP_10, span.clone(), format!("`[^{id}]` leads nowhere: it is {place}"))
+                .error(&CP_10, span.clone(), format!("`[^{id}]` leads nowhere: it is {problem}"))
                 .help(help);
         }
     }

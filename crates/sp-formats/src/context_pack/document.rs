@@ -143,18 +143,19 @@ fn check_frontmatter(
     let pack_id = Some(manifest.pack_id.as_str()).filter(|id| is_pack_id(id));
     let version =
         Some(manifest.spec_version.as_str()).filter(|version| is_known_spec_version(version));
-    for (key, wanted) in [("file", Some(path)), ("pack_id", pack_id), ("spec_version", version)] {
-        match (root.get(key), wanted) {
+    for (key, expected) in [("file", Some(path)), ("pack_id", pack_id), ("spec_version", version)] {
+        match (root.get(key), expected) {
             (None, _) => {
                 let help = format!(
                     "add `{key}: {}`",
-                    wanted.map_or_else(|| "…".into(), |wanted| frontmatter_value(key, wanted))
+                    expected
+                        .map_or_else(|| "…".into(), |expected| frontmatter_value(key, expected))
                 );
                 report
                     .error(&CP_04, opening.clone(), format!("the frontmatter has no `{key}`"))
                     .help(help);
             }
-            (Some(node), Some(wanted)) => check_frontmatter_field(key, node, wanted, report),
+            (Some(node), Some(expected)) => check_frontmatter_field(key, node, expected, report),
             (Some(_), None) => {}
         }
     }
@@ -201,18 +202,18 @@ pub(super) fn claims_membership(
     path.ends_with(".md") && has("file", path) && has("pack_id", &manifest.pack_id)
 }
 
-fn check_frontmatter_field(key: &str, node: &YamlNode, wanted: &str, report: &mut Report) {
-    if let (Some(other), true) = (node.implicit_type(), node.text() == Some(wanted)) {
+fn check_frontmatter_field(key: &str, node: &YamlNode, expected: &str, report: &mut Report) {
+    if let (Some(other), true) = (node.implicit_type(), node.text() == Some(expected)) {
         let message = format!("`{key}` is {other} to whoever reads YAML, and not text");
         report
             .warning(&CP_04, node.span.clone(), message)
-            .help(format!("write it in quotes: `\"{wanted}\"`"));
-    } else if node.text() != Some(wanted) {
+            .help(format!("write it in quotes: `\"{expected}\"`"));
+    } else if node.text() != Some(expected) {
         let found = node
             .text()
             .map_or_else(|| node.kind().to_owned(), |text| format!("`{}`", printable(text)));
         let whose = if key == "file" { "the file is" } else { "`pack.json` says" };
-        let message = format!("`{key}` is {found}, and {whose} `{}`", printable(wanted));
+        let message = format!("`{key}` is {found}, and {whose} `{}`", printable(expected));
         report
             .error(&CP_04, node.span.clone(), message)
             .help("write the same; `sp context seal` does");

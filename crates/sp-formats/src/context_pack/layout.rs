@@ -169,9 +169,9 @@ impl<'a> LayoutChecker<'a, '_> {
         };
         // The title may be equal after Markdown processing or as written.
         let written = self.page.text[title.heading.clone()].trim_start_matches('#');
-        let wanted = normalize_whitespace(&format!("Project: {name}"));
-        let is_other =
-            normalize_whitespace(&title.title) != wanted && normalize_whitespace(written) != wanted;
+        let expected = normalize_whitespace(&format!("Project: {name}"));
+        let is_other = normalize_whitespace(&title.title) != expected
+            && normalize_whitespace(written) != expected;
         // A missing project name is reported for the manifest.
         if is_other && !name.trim().is_empty() {
             let message = format!(
@@ -233,16 +233,16 @@ impl<'a> LayoutChecker<'a, '_> {
         check: &'static CheckRule,
         what: &str,
         found: usize,
-        wanted: std::ops::RangeInclusive<usize>,
+        recommended: std::ops::RangeInclusive<usize>,
     ) {
-        if !wanted.contains(&found) {
+        if !recommended.contains(&found) {
             let plural = if found == 1 { "" } else { "s" };
             let message = format!(
                 "it has {found} {what}{plural}; {} to {} are useful",
-                wanted.start(),
-                wanted.end()
+                recommended.start(),
+                recommended.end()
             );
-            let help = if found < *wanted.start() {
+            let help = if found < *recommended.start() {
                 "add what is missing, if there is any"
             } else {
                 "more is noise: keep the best"
@@ -374,7 +374,7 @@ impl<'a> LayoutChecker<'a, '_> {
         source: &ContextPackSourceEntry,
     ) {
         let published = source.published_at.as_deref().unwrap_or_default();
-        for (name, wanted) in [
+        for (name, expected) in [
             ("Title", source.title.as_str()),
             ("URL", &source.url),
             ("Kind", &source.kind),
@@ -385,17 +385,17 @@ impl<'a> LayoutChecker<'a, '_> {
             let found = &self.page.text[span.clone()];
             // A missing or invalid value in the manifest is reported there.
             let is_known = match name {
-                "URL" => is_url(wanted),
-                "Published" | "Captured" => is_day_or_time(wanted),
-                _ => !wanted.trim().is_empty(),
+                "URL" => is_url(expected),
+                "Published" | "Captured" => is_day_or_time(expected),
+                _ => !expected.trim().is_empty(),
             };
-            if !is_known || is_same_value(name, found, wanted) {
+            if !is_known || is_same_value(name, found, expected) {
                 continue;
             }
             let message = format!(
                 "`{name}` is `{}`, and `pack.json` says `{}`",
                 printable(found),
-                printable(wanted)
+                printable(expected)
             );
             self.warn(&CP_07, span, message, "write the same");
         }
@@ -519,20 +519,20 @@ fn labeled_value(line: &str, word: &str) -> Option<Range<usize>> {
 }
 
 /// Whether a value in `sources.md` agrees with the manifest, given the notation of each.
-fn is_same_value(name: &str, found: &str, wanted: &str) -> bool {
+fn is_same_value(name: &str, found: &str, expected: &str) -> bool {
     match name {
-        "URL" => found.trim_start_matches('<').trim_end_matches('>') == wanted,
+        "URL" => found.trim_start_matches('<').trim_end_matches('>') == expected,
         "Published" | "Captured" => {
-            let in_utc = time::parse(wanted).map(time::format_utc).unwrap_or_default();
+            let in_utc = time::parse(expected).map(time::format_utc).unwrap_or_default();
             let is_day_of =
                 |whole: &str| whole.get(..10).is_some_and(|day| found.get(..10) == Some(day));
-            is_day_of(wanted) || is_day_of(&in_utc)
+            is_day_of(expected) || is_day_of(&in_utc)
         }
         // Markdown characters may be escaped in `sources.md`.
         _ => {
-            normalize_whitespace(found) == normalize_whitespace(wanted)
+            normalize_whitespace(found) == normalize_whitespace(expected)
                 || normalize_whitespace(&found.replace('\\', ""))
-                    == normalize_whitespace(&wanted.replace('\\', ""))
+                    == normalize_whitespace(&expected.replace('\\', ""))
         }
     }
 }

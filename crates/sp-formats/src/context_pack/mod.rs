@@ -1,7 +1,7 @@
 //! Context packs: a manifest `pack.json` and Markdown files in which every statement cites a
 //! source.
 //!
-//! [`read`] takes the files of a pack, wherever they came from, and returns a [`ContextPack`]
+//! [`read()`] takes the files of a pack, wherever they came from, and returns a [`ContextPack`]
 //! together with one [`Report`](crate::Report) per file. A pack is valid if no report has an error.
 //! The layout of each Markdown file is a recommendation; deviations are warnings.
 //!

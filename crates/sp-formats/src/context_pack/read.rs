@@ -189,7 +189,7 @@ fn check_unlisted_files(
     let listed: BTreeSet<&str> = manifest.files.iter().map(|entry| entry.path.as_str()).collect();
     let folders: BTreeSet<&str> =
         listed.iter().filter_map(|path| path.split_once('/')).map(|(top, _)| top).collect();
-    let mut strange: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut unlisted_folders: BTreeMap<&str, usize> = BTreeMap::new();
     // A path that differs only in case is reported where it is listed.
     let missing = listed.iter().filter(|path| !entries.contains_key(**path));
     let missing: BTreeSet<String> = missing.map(|path| fold_name(path)).collect();
@@ -198,13 +198,15 @@ fn check_unlisted_files(
         match path.split_once('/') {
             _ if path == MANIFEST_FILE => {}
             Some((top, _)) if listed.contains(top) || top == MANIFEST_FILE => {}
-            Some((top, _)) if !folders.contains(top) => *strange.entry(top).or_default() += 1,
+            Some((top, _)) if !folders.contains(top) => {
+                *unlisted_folders.entry(top).or_default() += 1
+            }
             _ => {
                 drop(pages.insert(path.clone(), check_unlisted_file(path, entry, manifest, limits)))
             }
         }
     }
-    for (folder, files) in strange {
+    for (folder, files) in unlisted_folders {
         let mut report = Report::new(folder, "");
         let (message, what) = match files {
             1 => ("`pack.json` does not list the file in this folder".to_owned(), "it"),

@@ -40,13 +40,13 @@ impl UrlSignature {
         let (mut kid, mut exp, mut sig) = (None, None, None);
         for parameter in query.split('&') {
             let (name, value) = parameter.split_once('=')?;
-            let place = match name {
+            let field = match name {
                 "kid" => &mut kid,
                 "exp" => &mut exp,
                 "sig" => &mut sig,
                 _ => return None,
             };
-            if place.replace(value).is_some() {
+            if field.replace(value).is_some() {
                 return None;
             }
         }

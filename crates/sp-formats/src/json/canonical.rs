@@ -133,12 +133,13 @@ fn format_number(raw: &str, numbers: JsonNumberFormat) -> Option<String> {
             // An `f64` distinguishes 17 significant digits; more would be lost.
             let mantissa = raw.split(['e', 'E']).next().unwrap_or(raw);
             let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
-            let held = raw.parse::<f64>().ok().filter(|number| number.is_finite() && digits <= 17);
-            let zero_by_loss =
-                held == Some(0.0) && mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
-            match held {
-                Some(held) if !zero_by_loss => {
-                    serde_json::Number::from_f64(held).map(|number| number.to_string())
+            let parsed =
+                raw.parse::<f64>().ok().filter(|number| number.is_finite() && digits <= 17);
+            let is_underflow =
+                parsed == Some(0.0) && mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+            match parsed {
+                Some(parsed) if !is_underflow => {
+                    serde_json::Number::from_f64(parsed).map(|number| number.to_string())
                 }
                 _ => Some(raw.into()),
             }

@@ -219,14 +219,14 @@ impl<'t> JsonParser<'t> {
             at = JsonCursor { slot: at.slot + 1, ..at }.after(&self.containers);
         }
         let name = |span: &Range<usize>| unescape(&self.text[span.clone()]);
-        let twin = if keys.len() < MAX_LINEAR_KEYS && !object.has_escapes {
+        let duplicate = if keys.len() < MAX_LINEAR_KEYS && !object.has_escapes {
             let raw = |span: &Range<usize>| &self.bytes[span.clone()];
             (1..keys.len()).find(|&at| keys[..at].iter().any(|other| raw(other) == raw(&keys[at])))
         } else {
             let mut seen = HashSet::with_capacity(keys.len());
             keys.iter().position(|key| !seen.insert(name(key)))
         };
-        let found = twin.map(|at| (keys[at].clone(), name(&keys[at]).into_owned()));
+        let found = duplicate.map(|at| (keys[at].clone(), name(&keys[at]).into_owned()));
         self.keys = keys;
         match found {
             None => Ok(()),

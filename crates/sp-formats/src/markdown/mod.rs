@@ -1,6 +1,6 @@
 //! Markdown: events, sections by heading, frontmatter, and fenced YAML blocks.
 //!
-//! All Markdown is parsed by [`events`], which bounds time and memory, so hostile files are safe.
+//! All Markdown is parsed by [`events()`], which bounds time and memory, so hostile files are safe.
 //! Spans are byte offsets into the original text. Nothing here renders Markdown.
 
 mod events;
@@ -62,7 +62,7 @@ pub fn sections(text: &str, start: usize) -> Vec<MarkdownSection> {
     read_sections(text, start).0
 }
 
-/// Returns every section from `start` on, and where reading stopped: see [`events`].
+/// Returns every section from `start` on, and where reading stopped: see [`events()`].
 pub(crate) fn read_sections(text: &str, start: usize) -> (Vec<MarkdownSection>, Option<usize>) {
     let mut sections: Vec<MarkdownSection> = Vec::new();
     // Open sections, each deeper than the previous one.
@@ -159,16 +159,16 @@ pub(crate) fn read_yaml_blocks(
     if !report.findings.iter().any(|finding| finding.check.id == SE_04.id) {
         report_unread(unread_from, report);
     }
-    let wanted = sections.iter().filter(|section| is_same_title(&section.title, title));
+    let matching = sections.iter().filter(|section| is_same_title(&section.title, title));
     let mut nodes = Vec::new();
     // The limits apply to all blocks of a file together.
-    let mut spent = 0;
-    for block in wanted.flat_map(|section| &section.yaml_blocks) {
+    let mut node_count = 0;
+    for block in matching.flat_map(|section| &section.yaml_blocks) {
         let shift = |span: &Range<usize>| block.start + span.start..block.start + span.end;
         match yaml::parse(&text[block.clone()], limits) {
             Ok(mut node) => {
-                spent += yaml::count_nodes(&node);
-                if spent > limits.yaml_nodes {
+                node_count += yaml::count_nodes(&node);
+                if node_count > limits.yaml_nodes {
                     let message = format!(
                         "the blocks below `{title}` have more than {} nodes",
                         limits.yaml_nodes
@@ -195,8 +195,8 @@ pub(crate) fn read_yaml_blocks(
     nodes
 }
 
-fn is_same_title(title: &str, wanted: &str) -> bool {
-    title.trim_end_matches(':').eq_ignore_ascii_case(wanted)
+fn is_same_title(title: &str, expected: &str) -> bool {
+    title.trim_end_matches(':').eq_ignore_ascii_case(expected)
 }
 
 #[cfg(test)]

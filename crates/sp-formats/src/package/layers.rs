@@ -477,7 +477,7 @@ fn add_session(content: JsonValue<'_>, graph: &mut GraphBuilder) {
                 )
             })
             .collect();
-    if task.is_empty() && lists.iter().all(|(_, said)| said.is_empty()) {
+    if task.is_empty() && lists.iter().all(|(_, texts)| texts.is_empty()) {
         return;
     }
     let task = if task.is_empty() { "a session".to_owned() } else { task };
@@ -485,8 +485,8 @@ fn add_session(content: JsonValue<'_>, graph: &mut GraphBuilder) {
         NewNode::new("session", task).with_member("created_at", raw_member(layer, "exported_at")),
     );
     for (kind, texts) in lists {
-        for said in texts {
-            let id = graph.add_node(NewNode::new(kind, said));
+        for text in texts {
+            let id = graph.add_node(NewNode::new(kind, text));
             graph.add_edge(&session, &id, "contains");
         }
     }

@@ -221,8 +221,8 @@ pub(super) fn describe_non_number(value: JsonValue<'_>) -> String {
     }
 }
 
-fn warn_kind(value: JsonValue<'_>, key: &str, wanted: &str, report: &mut Report) {
-    let message = format!("`{key}` must be {wanted}, not {}", value.kind().describe());
+fn warn_kind(value: JsonValue<'_>, key: &str, expected: &str, report: &mut Report) {
+    let message = format!("`{key}` must be {expected}, not {}", value.kind().describe());
     report.warning(&PK_03, value.span(), message).help("it is read as if it were not there");
 }
 
@@ -592,8 +592,8 @@ pub(super) fn read_conflicts(fields: &ManifestFields<'_>, report: &mut Report) -
 
 fn check_scope(fields: &ManifestFields<'_>, name: &PackageName, report: &mut Report) {
     let Some(value) = fields.get("scope") else { return };
-    let said = value.text();
-    let plain = said.as_deref().map(|said| said.strip_prefix('@').unwrap_or(said));
+    let stated = value.text();
+    let plain = stated.as_deref().map(|stated| stated.strip_prefix('@').unwrap_or(stated));
     if plain.is_none() || name.scope().map(|scope| &scope[1..]) != plain {
         let message = format!("`scope` says {}, and the name is `{name}`", describe_value(value));
         report

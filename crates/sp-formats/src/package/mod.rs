@@ -3,7 +3,7 @@
 //!
 //! [`read`] parses a file once and verifies it. A [`Package`] exists only if content hash,
 //! composite hash, size and signature are valid; everything else that is wrong is in the report.
-//! The text is kept, so that an imported package is exported byte for byte. [`write`] creates
+//! The text is kept, so that an imported package is exported byte for byte. [`write()`] creates
 //! packages in canonical form, from a [`PackageDraft`].
 //!
 //! Content is either a graph of nodes and edges ([`Graph`]), layers (schema 1), or the documents of
@@ -396,7 +396,7 @@ fn check_graph_summary(
             continue;
         };
         let message = match value.as_u64() {
-            Some(said) => format!("`graph_summary.{key}` says {said}, and there are {count}"),
+            Some(stated) => format!("`graph_summary.{key}` says {stated}, and there are {count}"),
             None => format!(
                 "`graph_summary.{key}` must be a whole number, not {}",
                 manifest::describe_non_number(value)
@@ -405,8 +405,8 @@ fn check_graph_summary(
         report.warning(&PK_04, value.span(), message).help("make the package anew");
     }
     if let Some(types) = summary.get("node_types") {
-        let said: Vec<_> = types.items().filter_map(JsonValue::text).collect();
-        if !said.iter().eq(&graph.node_types) {
+        let stated: Vec<_> = types.items().filter_map(JsonValue::text).collect();
+        if !stated.iter().eq(&graph.node_types) {
             report
                 .warning(
                     &PK_04,

@@ -30,18 +30,18 @@ impl Package {
             .filter(|(path, ..)| path.file_name() == SKILL_FILE)
             .filter_map(|(path, ..)| path.parent().and_then(|parent| RelPath::new(parent).ok()))
             .collect();
-        let all = roots.clone();
+        let candidates = roots.clone();
         let is_inside = |inner: &RelPath, outer: &RelPath| {
             inner.as_str().strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('/'))
         };
-        roots.retain(|root| !all.iter().any(|other| is_inside(root, other)));
-        let left = documents
+        roots.retain(|root| !candidates.iter().any(|other| is_inside(root, other)));
+        let unassigned_files = documents
             .files()
             .filter(|(path, ..)| !roots.iter().any(|root| is_inside(path, root)))
             .count();
         BundledSkills {
             skills: roots.iter().map(|root| (root.to_string(), documents.subtree(root))).collect(),
-            unassigned_files: left,
+            unassigned_files,
         }
     }
 }

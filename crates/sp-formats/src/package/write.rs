@@ -502,15 +502,16 @@ pub fn write_lean_ctx_compatible(
     if let (None, Some(signature)) =
         (key, manifest.get("signature").filter(|signature| !signature.is_null()))
     {
-        let kept: Vec<(String, String)> = signature
+        let signature_members: Vec<(String, String)> = signature
             .members()
             .filter(|(key, _)| !key.eq_str("manifest_value"))
             .map(|(key, value)| {
                 (key.text().unwrap_or_default().into_owned(), value.raw().to_owned())
             })
             .collect();
-        let manifest =
-            json_object(&[members, vec![("signature".into(), json_object(&kept))]].concat());
+        let manifest = json_object(
+            &[members, vec![("signature".into(), json_object(&signature_members))]].concat(),
+        );
         return Ok(format!("{{\"manifest\":{manifest},\"content\":{content}}}"));
     }
     assemble(&json_object(&members), &parts, key, limits).map(|package| package.text().to_string())

@@ -63,15 +63,15 @@ impl LineIndex {
 }
 
 /// The position of a byte, counted from the checkpoint before it.
-fn nearest_checkpoint(steps: &[LineCheckpoint], text: &str, at: usize) -> LineCheckpoint {
-    let known = steps.partition_point(|step| step.offset <= at) - 1;
-    steps[known].advance_to(text, at)
+fn nearest_checkpoint(checkpoints: &[LineCheckpoint], text: &str, at: usize) -> LineCheckpoint {
+    let index = checkpoints.partition_point(|checkpoint| checkpoint.offset <= at) - 1;
+    checkpoints[index].advance_to(text, at)
 }
 
 /// The lines and columns of a text.
 ///
 /// A text may consist of line breaks, or of one long line. So the position of one byte in every
-/// [`STEP_BYTES`] is stored, and other positions are counted from there.
+/// [`CHECKPOINT_BYTES`] is stored, and other positions are counted from there.
 pub(super) struct LineMap<'a> {
     text: &'a str,
     checkpoints: Vec<LineCheckpoint>,
@@ -123,16 +123,17 @@ impl<'a> LineMap<'a> {
     }
 
     pub(super) fn position(&self, at: usize) -> LineColumn {
-        let step = self.checkpoint_at(self.text.floor_char_boundary(at));
-        LineColumn { line: step.line + 1, column: step.characters + 1 }
+        let checkpoint = self.checkpoint_at(self.text.floor_char_boundary(at));
+        LineColumn { line: checkpoint.line + 1, column: checkpoint.characters + 1 }
     }
 
     fn excerpt(&self, span: &Range<usize>) -> Excerpt {
         let text = self.text;
         let line_start = self.checkpoint_at(span.start).line_start;
         // Limits how much of a long line is scanned.
-        let most = text.floor_char_boundary(span.start + 2 * MAX_CONTEXT_BYTES + 8);
-        let line_end = text[span.start..most].find('\n').map_or(most, |length| span.start + length);
+        let scan_end = text.floor_char_boundary(span.start + 2 * MAX_CONTEXT_BYTES + 8);
+        let line_end =
+            text[span.start..scan_end].find('\n').map_or(scan_end, |length| span.start + length);
         let line_end = line_end - usize::from(text[line_start..line_end].ends_with('\r'));
         let start = span.start.min(line_end);
         let end = span.end.clamp(start, line_end);
@@ -165,18 +166,18 @@ pub(super) fn locate_findings(report: &Report) -> Vec<LocatedFinding> {
         return Vec::new();
     }
     let lines = LineMap::new(&report.text);
-    let place = |finding: &Finding| LocatedFinding {
+    let locate = |finding: &Finding| LocatedFinding {
         finding: finding.clone(),
         location: finding.span.as_ref().map(|span| lines.locate(span)),
     };
     let mut findings: Vec<&Finding> = report.findings.iter().collect();
     findings.sort_by_key(|finding| finding.span.as_ref().map_or(0, |span| span.start));
-    let mut placed: Vec<LocatedFinding> = findings.into_iter().map(place).collect();
-    placed.sort_by(compare_findings);
-    placed.extend(
+    let mut located: Vec<LocatedFinding> = findings.into_iter().map(locate).collect();
+    located.sort_by(compare_findings);
+    located.extend(
         report.overflow_finding().map(|finding| LocatedFinding { finding, location: None }),
     );
-    placed
+    located
 }
 
 /// By position, then worst and widest first, then by rule and message, so that the order does not

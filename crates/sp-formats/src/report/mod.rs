@@ -83,8 +83,8 @@ impl FileFindings {
     }
 }
 
-/// The digest of a text with its secrets masked, by which a fix recognizes the text that it was made
-/// for.
+/// The digest of a text with its secrets masked, by which a fix recognizes the text that it was
+/// made for.
 pub fn text_digest(text: &str) -> Digest {
     Digest::of(mask_secrets(text).as_bytes())
 }

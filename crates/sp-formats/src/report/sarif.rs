@@ -141,12 +141,12 @@ fn sarif_result(placed: &LocatedFinding, uri: &str) -> SarifResult {
     }
 }
 
-fn sarif_region(place: &FindingLocation) -> SarifRegion {
+fn sarif_region(location: &FindingLocation) -> SarifRegion {
     SarifRegion {
-        start_line: place.start.line,
-        start_column: place.start.column,
-        end_line: place.end.line,
-        end_column: place.end.column,
+        start_line: location.start.line,
+        start_column: location.start.column,
+        end_line: location.end.line,
+        end_column: location.end.column,
     }
 }
 

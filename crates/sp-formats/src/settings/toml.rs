@@ -186,17 +186,21 @@ fn splice_change(text: &str, changed: &DocumentMut) -> String {
     let end: usize = backwards.take_while(same).map(|(c, _)| c.len_utf8()).sum();
     let middle = new_rest[..new_rest.len() - end].replace('\n', newline(text));
     // In the old text a line ending may be one byte longer.
-    let place = |at: usize| {
+    let original_offset = |at: usize| {
         let mut passed = 0;
-        let bytes = text.bytes().enumerate().find(|(place, byte)| {
-            let dropped = *byte == b'\r' && text.as_bytes().get(place + 1) == Some(&b'\n');
+        let found = text.bytes().enumerate().find(|(offset, byte)| {
+            let dropped = *byte == b'\r' && text.as_bytes().get(offset + 1) == Some(&b'\n');
             let here = passed == at;
             passed += usize::from(!dropped);
             here
         });
-        bytes.map_or(text.len(), |(place, _)| place)
+        found.map_or(text.len(), |(offset, _)| offset)
     };
-    format!("{}{middle}{}", &text[..place(start)], &text[place(old.len() - end)..])
+    format!(
+        "{}{middle}{}",
+        &text[..original_offset(start)],
+        &text[original_offset(old.len() - end)..]
+    )
 }
 
 /// Converts a JSON value to TOML on one line.

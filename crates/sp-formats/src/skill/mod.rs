@@ -1,6 +1,6 @@
 //! `SKILL.md`, read as leniently as agents do.
 //!
-//! [`read`] returns a [`Skill`] for any text, because an agent may use it even if the report has
+//! [`read`] returns a [`SkillMetadata`] for any text, because an agent may use it even if the report has
 //! errors. Frontmatter that is almost YAML is repaired and reported. [`SkillName`] is a valid name;
 //! `body` checks the size of the Markdown and its references to other files.
 

@@ -78,7 +78,9 @@ impl WorkspaceContext {
             prohibitions: self
                 .prohibitions
                 .iter()
-                .map(|one| (one.name.clone(), one.value.clone(), at(one.line)))
+                .map(|prohibition| {
+                    (prohibition.name.clone(), prohibition.value.clone(), at(prohibition.line))
+                })
                 .collect(),
         }
     }

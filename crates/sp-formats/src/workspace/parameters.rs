@@ -238,11 +238,11 @@ fn resolve_parameter(
     file: &str,
     layers: &[ParameterLayer; 4],
 ) -> ResolvedParameter {
-    let mut said: Vec<(Json, SettingLocation)> = Vec::new();
+    let mut values: Vec<(Json, SettingLocation)> = Vec::new();
     let mut blocked = Vec::new();
-    let mut forbidden: Vec<(&Option<Json>, SettingLocation)> = Vec::new();
+    let mut prohibitions: Vec<(&Option<Json>, SettingLocation)> = Vec::new();
     for (level, layer) in ParameterLevel::ALL.into_iter().zip(layers) {
-        let origin = |(file, line): &SettingFileLine| SettingLocation {
+        let locate = |(file, line): &SettingFileLine| SettingLocation {
             level,
             file: file.clone(),
             line: *line,
@@ -251,33 +251,33 @@ fn resolve_parameter(
         for (_, value, at) in
             layer.settings.iter().rev().filter(|(name, ..)| *name == parameter.name)
         {
-            admit_value(value, origin(at), &forbidden, &mut said, &mut blocked);
+            admit_value(value, locate(at), &prohibitions, &mut values, &mut blocked);
         }
         let here = layer.prohibitions.iter().filter(|(name, ..)| *name == parameter.name);
-        forbidden.extend(here.map(|(_, value, at)| (value, origin(at))));
+        prohibitions.extend(here.map(|(_, value, at)| (value, locate(at))));
     }
     if let Some(default) = &parameter.default {
-        let origin = SettingLocation {
+        let location = SettingLocation {
             level: ParameterLevel::Skill,
             file: file.into(),
             line: Some(parameter.line),
         };
-        admit_value(default, origin, &forbidden, &mut said, &mut blocked);
+        admit_value(default, location, &prohibitions, &mut values, &mut blocked);
     }
-    let mut said = said.into_iter();
+    let mut values = values.into_iter();
     ResolvedParameter {
         parameter: parameter.clone(),
-        value: said.next(),
-        overridden: said.collect(),
+        value: values.next(),
+        overridden: values.collect(),
         blocked,
     }
 }
 
 fn admit_value(
     value: &Json,
-    origin: SettingLocation,
-    forbidden: &[(&Option<Json>, SettingLocation)],
-    said: &mut Vec<(Json, SettingLocation)>,
+    location: SettingLocation,
+    prohibitions: &[(&Option<Json>, SettingLocation)],
+    values: &mut Vec<(Json, SettingLocation)>,
     blocked: &mut Vec<BlockedValue>,
 ) {
     // Quotes do not make a different value.
@@ -285,12 +285,10 @@ fn admit_value(
     let prohibits = |(only, _): &&(&Option<Json>, SettingLocation)| {
         only.as_ref().is_none_or(|only| text(only) == text(value))
     };
-    match forbidden.iter().find(prohibits) {
-        Some((_, by)) => blocked.push(BlockedValue {
-            value: value.clone(),
-            location: origin,
-            blocked_by: by.clone(),
-        }),
-        None => said.push((value.clone(), origin)),
+    match prohibitions.iter().find(prohibits) {
+        Some((_, by)) => {
+            blocked.push(BlockedValue { value: value.clone(), location, blocked_by: by.clone() })
+        }
+        None => values.push((value.clone(), location)),
     }
 }

@@ -88,10 +88,10 @@ impl SourceRef {
     }
 
     /// Allows these query parameters to be displayed.
-    pub fn with_query_allowlist(mut self, kept: &QueryAllowlist) -> Self {
+    pub fn with_query_allowlist(mut self, allowed: &QueryAllowlist) -> Self {
         match &mut self {
-            Self::Web(web) => web.query_allowlist.extend(kept),
-            Self::Git(repo) => repo.keep_query(kept),
+            Self::Web(web) => web.query_allowlist.extend(allowed),
+            Self::Git(repo) => repo.keep_query(allowed),
             _ => {}
         }
         self

@@ -11,7 +11,7 @@
 //!          to be removed if empty are removed; the journal is removed
 //! ```
 //!
-//! After a crash, [`recover`] compares the generation in the journal with that of the state: an
+//! After a crash, [`recover()`] compares the generation in the journal with that of the state: an
 //! older state means that the commit was not reached, and everything is rolled back; otherwise the
 //! finish is repeated. A folder is moved or removed only if its inode is the one in the journal, so
 //! what someone else put in its place is never touched.
@@ -43,8 +43,8 @@ use crate::pinned_dir::PinnedDir;
 use journal::{Journal, JournalChange, JournalPhase, JournalRoot};
 use recover::{OpenRoot, Rollback};
 
-/// Why a transaction failed. Nothing has changed, except for [`TransactionError::Unfinished`] and
-/// [`TransactionError::Incomplete`].
+/// Why a transaction failed. Nothing has changed, except for [`TransactionError::RollbackFailed`]
+/// and [`TransactionError::CleanupFailed`].
 #[derive(Debug, Error)]
 pub enum TransactionError {
     #[error(transparent)]

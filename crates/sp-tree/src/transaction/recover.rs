@@ -61,13 +61,13 @@ pub fn recover(
             .map_err(TransactionError::RollbackFailed)?;
         return Ok(Some(Recovery { outcome: RecoveryOutcome::RolledBack, trashed: Vec::new() }));
     }
-    let finished = dispose_all(home, &journal, &roots, limits).and_then(|kept| {
+    let finished = dispose_all(home, &journal, &roots, limits).and_then(|trashed| {
         // Best effort: an empty directory must not make every later command fail.
         let _ = remove_empty_dirs(&journal.remove_if_empty);
-        Journal::clear(home).map(|()| kept)
+        Journal::clear(home).map(|()| trashed)
     });
-    let kept = finished.map_err(|error| TransactionError::CleanupFailed(Box::new(error)))?;
-    Ok(Some(Recovery { outcome: RecoveryOutcome::Finished, trashed: kept }))
+    let trashed = finished.map_err(|error| TransactionError::CleanupFailed(Box::new(error)))?;
+    Ok(Some(Recovery { outcome: RecoveryOutcome::Finished, trashed }))
 }
 
 /// Reverts a transaction.
@@ -114,10 +114,10 @@ pub(super) fn finish(
     roots: &[Option<&OpenRoot>],
     limits: &Limits,
 ) -> Result<Vec<TrashedEntry>, FileError> {
-    let kept = dispose_all(home, journal, roots, limits)?;
+    let trashed = dispose_all(home, journal, roots, limits)?;
     remove_empty_dirs(&journal.remove_if_empty)?;
     Journal::clear(home)?;
-    Ok(kept)
+    Ok(trashed)
 }
 
 /// Disposes of replaced folders and removes the stages.
@@ -129,7 +129,7 @@ fn dispose_all(
 ) -> Result<Vec<TrashedEntry>, FileError> {
     let replaced: Vec<(usize, &JournalChange)> =
         journal.changes.iter().enumerate().filter(|(_, change)| change.goes.is_some()).collect();
-    let kept: Result<Vec<Option<TrashedEntry>>, FileError> = replaced
+    let trashed: Result<Vec<Option<TrashedEntry>>, FileError> = replaced
         .par_iter()
         .map(|(index, change)| match roots[change.root] {
             Some(OpenRoot { dir, stage }) => {
@@ -138,7 +138,7 @@ fn dispose_all(
             None => Ok(None),
         })
         .collect();
-    let kept = kept?.into_iter().flatten().collect();
+    let trashed = trashed?.into_iter().flatten().collect();
     // From here on, everything in the stages may be deleted, and a crash does no harm.
     if !replaced.is_empty() {
         roots.iter().flatten().try_for_each(|root| root.stage.sync())?;
@@ -152,7 +152,7 @@ fn dispose_all(
             remove_stage(root, &open.dir)?;
         }
     }
-    Ok(kept)
+    Ok(trashed)
 }
 
 /// Moves a folder back. Our folder is recognized by its inode; anything else in its place stays.

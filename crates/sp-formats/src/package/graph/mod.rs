@@ -147,17 +147,17 @@ impl<'a> CappedFindings<'a> {
 
     pub(in crate::package) fn add_at_value(
         &mut self,
-        sort: &'static str,
+        help: &'static str,
         check: &'static crate::checks::CheckRule,
-        at: JsonValue<'_>,
+        value: JsonValue<'_>,
         message: impl FnOnce() -> String,
     ) {
-        let told = self.counts.entry(sort).or_default();
-        *told += 1;
-        if *told <= MAX_FINDINGS_PER_HELP {
+        let count = self.counts.entry(help).or_default();
+        *count += 1;
+        if *count <= MAX_FINDINGS_PER_HELP {
             match self.severity {
-                Severity::Error => self.report.error(check, at.span(), message()).help(sort),
-                _ => self.report.warning(check, at.span(), message()).help(sort),
+                Severity::Error => self.report.error(check, value.span(), message()).help(help),
+                _ => self.report.warning(check, value.span(), message()).help(help),
             };
         }
     }
@@ -165,7 +165,7 @@ impl<'a> CappedFindings<'a> {
     /// Reports how many findings were left out.
     pub(in crate::package) fn finish(self, check: &'static crate::checks::CheckRule) {
         let more: usize =
-            self.counts.values().map(|told| told.saturating_sub(MAX_FINDINGS_PER_HELP)).sum();
+            self.counts.values().map(|count| count.saturating_sub(MAX_FINDINGS_PER_HELP)).sum();
         if more > 0 {
             self.report
                 .whole_file(
@@ -192,16 +192,16 @@ pub(in crate::package) fn check<'j>(
     strictness: PackageStrictness,
     report: &mut Report,
 ) -> GraphCounts<'j> {
-    let mut figures = GraphCounts::default();
+    let mut counts = GraphCounts::default();
     let Some(graph) = content.get("context_graph").filter(|graph| !graph.is_null()) else {
-        return figures;
+        return counts;
     };
     if graph.kind() != JsonKind::Object {
         let message = format!("`context_graph` must be an object, not {}", graph.kind().describe());
         report
             .error(&PK_15, graph.span(), message)
             .help("write `{\"format\": …, \"nodes\": […], \"edges\": […]}`");
-        return figures;
+        return counts;
     }
     match graph.get("format") {
         None => {
@@ -235,11 +235,11 @@ pub(in crate::package) fn check<'j>(
             }
         }
     }
-    let mut few = CappedFindings::new(report, strictness.severity());
-    let ids = check_nodes(graph, &mut figures, &mut few);
-    check_edges(graph, &ids, &mut figures, &mut few);
-    few.finish(&PK_15);
-    figures
+    let mut findings = CappedFindings::new(report, strictness.severity());
+    let ids = check_nodes(graph, &mut counts, &mut findings);
+    check_edges(graph, &ids, &mut counts, &mut findings);
+    findings.finish(&PK_15);
+    counts
 }
 
 /// The numbers of a node and their maximum; the minimum is 0.
@@ -255,15 +255,15 @@ type NodeIdSet<'j> = HashSet<Cow<'j, str>, RandomState>;
 
 fn check_nodes<'j>(
     graph: JsonValue<'j>,
-    figures: &mut GraphCounts<'j>,
-    few: &mut CappedFindings<'_>,
+    counts: &mut GraphCounts<'j>,
+    findings: &mut CappedFindings<'_>,
 ) -> NodeIdSet<'j> {
     let count = graph.get("nodes").into_iter().flat_map(JsonValue::items).count();
     let mut ids = NodeIdSet::with_capacity_and_hasher(count, RandomState::default());
     for value in graph.get("nodes").into_iter().flat_map(JsonValue::items) {
         let [id, kind, content, found @ ..] = value.get_many(CHECKED_NODE_MEMBERS);
         let Some(node) = node_from_members(value, [id, kind, content]) else {
-            few.add_at_value(
+            findings.add_at_value(
                 "a node has `id`, `type` and `content`, each a text",
                 &PK_15,
                 value,
@@ -271,14 +271,14 @@ fn check_nodes<'j>(
             );
             continue;
         };
-        figures.node_count += 1;
-        if !figures.node_types.contains(&node.kind) {
-            figures.node_types.insert(node.kind.clone());
+        counts.node_count += 1;
+        if !counts.node_types.contains(&node.kind) {
+            counts.node_types.insert(node.kind.clone());
         }
-        for ((key, most), member) in MAX_NODE_NUMBERS.iter().zip(found) {
+        for ((key, max), member) in MAX_NODE_NUMBERS.iter().zip(found) {
             let Some(member) = member.filter(|member| !member.is_null()) else { continue };
-            if !member.as_f64().is_some_and(|number| (0.0..=*most).contains(&number)) {
-                let sort = "activation and confidence lie between 0 and 1, and a half-life is no less than 0";
+            if !member.as_f64().is_some_and(|number| (0.0..=*max).contains(&number)) {
+                let help = "activation and confidence lie between 0 and 1, and a half-life is no less than 0";
                 let message = || {
                     format!(
                         "`{key}` of the node `{}` is {}",
@@ -286,12 +286,12 @@ fn check_nodes<'j>(
                         describe_value(member)
                     )
                 };
-                few.add_at_value(sort, &PK_15, member, message);
+                findings.add_at_value(help, &PK_15, member, message);
             }
         }
         if ids.contains(&node.id) {
             let at = value.get("id").unwrap_or(value);
-            few.add_at_value("every id belongs to one node", &PK_15, at, || {
+            findings.add_at_value("every id belongs to one node", &PK_15, at, || {
                 format!("the id `{}` belongs to two nodes", printable_id(&node.id))
             });
         } else {
@@ -304,13 +304,13 @@ fn check_nodes<'j>(
 fn check_edges(
     graph: JsonValue<'_>,
     ids: &NodeIdSet<'_>,
-    figures: &mut GraphCounts<'_>,
-    few: &mut CappedFindings<'_>,
+    counts: &mut GraphCounts<'_>,
+    findings: &mut CappedFindings<'_>,
 ) {
     for value in graph.get("edges").into_iter().flat_map(JsonValue::items) {
         let [from, to, kind, weight] = value.get_many(["from", "to", "type", "weight"]);
         let Some(edge) = edge_from_members(value, [from, to, kind]) else {
-            few.add_at_value(
+            findings.add_at_value(
                 "an edge has `from`, `to` and `type`, each a text",
                 &PK_15,
                 value,
@@ -318,11 +318,11 @@ fn check_edges(
             );
             continue;
         };
-        figures.edge_count += 1;
+        counts.edge_count += 1;
         for (key, end) in [("from", &edge.from), ("to", &edge.to)] {
             if !ids.contains(end.as_ref()) {
                 let at = value.get(key).unwrap_or(value);
-                few.add_at_value("an edge leads from a node to a node", &PK_15, at, || {
+                findings.add_at_value("an edge leads from a node to a node", &PK_15, at, || {
                     format!("an edge names the node `{}`, which is not there", printable_id(end))
                 });
             }
@@ -330,7 +330,7 @@ fn check_edges(
         if let Some(weight) = weight.filter(|weight| !weight.is_null())
             && !weight.as_f64().is_some_and(f64::is_finite)
         {
-            few.add_at_value("a weight is a number", &PK_15, weight, || {
+            findings.add_at_value("a weight is a number", &PK_15, weight, || {
                 let (from, to) = (printable_id(&edge.from), printable_id(&edge.to));
                 format!(
                     "the weight of the edge from `{from}` to `{to}` is {}",
@@ -350,14 +350,14 @@ fn describe_missing(what: &str, value: JsonValue<'_>, keys: &[&str]) -> String {
     let wrong = keys.iter().filter(|key| {
         value.get(key).and_then(JsonValue::text).is_none_or(|text| text.is_empty() && **key == "id")
     });
-    let told: Vec<String> = wrong
+    let problems: Vec<String> = wrong
         .map(|key| match value.get(key) {
             None => format!("has no `{key}`"),
             Some(member) if member.kind() == JsonKind::Text => format!("has an empty `{key}`"),
             Some(member) => format!("has {} for its `{key}`", member.kind().describe()),
         })
         .collect();
-    format!("{article} {what} {}", told.join(" and "))
+    format!("{article} {what} {}", problems.join(" and "))
 }
 
 fn printable_id(id: &str) -> String {
