@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
-    fn every_way_of_touching_a_folder_is_noticed() {
+    fn every_kind_of_change_to_a_directory_is_detected() {
         type Touch = fn(&std::path::Path);
         let touches: [(&str, Touch); 5] = [
             ("content", |a| std::fs::write(a.join("b/f"), "2").unwrap()),
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
-    fn a_walk_that_saw_a_directory_change_forgets_the_folder() {
+    fn walk_with_a_changed_directory_removes_its_snapshot() {
         let temp = folder();
         let mut index = indexed(temp.path());
         std::thread::sleep(std::time::Duration::from_millis(12));

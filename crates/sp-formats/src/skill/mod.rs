@@ -1,8 +1,8 @@
 //! `SKILL.md`, read as leniently as agents do.
 //!
-//! [`read`] returns a [`SkillMetadata`] for any text, because an agent may use it even if the report has
-//! errors. Frontmatter that is almost YAML is repaired and reported. [`SkillName`] is a valid name;
-//! `body` checks the size of the Markdown and its references to other files.
+//! [`read`] returns [`SkillMetadata`] for any text, because an agent may use it even if the report
+//! has errors. Frontmatter that is almost YAML is repaired and reported. [`SkillName`] is a valid
+//! name; `body` checks the size of the Markdown and its references to other files.
 
 mod body;
 mod fields;
