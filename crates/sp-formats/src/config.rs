@@ -1,4 +1,6 @@
-//! `config.yaml`: where the sinks are, limits that a user has raised, which packages are trusted, and registries.
+//! The configuration `config.yaml`: sinks, raised limits, the package policy, and registries.
+//!
+//! Doc comments on fields are descriptions in the published JSON Schema.
 
 use schemars::JsonSchema;
 use sp_tree::{LIMIT_NAMES, Limits, PublicKey};
@@ -33,12 +35,12 @@ pub struct Config {
     pub registries: Vec<RegistryConfig>,
 }
 
-/// A registry where packages are looked for.
+/// A registry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RegistryConfig {
-    /// Its address.
     pub url: String,
-    /// The namespaces that are looked for here and nowhere else; none means all that are bound to no other.
+    /// The namespaces that are resolved only here. Empty for all that are not bound to another
+    /// registry.
     pub namespaces: Vec<String>,
 }
 
@@ -54,7 +56,7 @@ pub struct PackagePolicy {
     pub trusted_keys: Vec<PublicKey>,
 }
 
-/// Reads a config from the bytes of its file.
+/// Reads a configuration from the bytes of its file.
 pub fn read_bytes(file: &str, bytes: &[u8], limits: &Limits) -> (Option<Config>, Report) {
     match std::str::from_utf8(bytes) {
         Ok(text) => read(file, text, limits),
@@ -69,7 +71,7 @@ pub fn read_bytes(file: &str, bytes: &[u8], limits: &Limits) -> (Option<Config>,
     }
 }
 
-/// Reads a config. It is `Some` exactly if the report has no error.
+/// Reads a configuration. It is `Some` exactly if the report has no error.
 pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Config>, Report) {
     let mut report = Report::new(file, text);
     let root = match yaml::parse(text, limits) {
@@ -165,7 +167,7 @@ fn read_registries(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<Registr
     items.iter().filter_map(|item| read_registry(item, report)).collect()
 }
 
-/// An address alone, or an address with the namespaces that are bound to it.
+/// Reads a URL, or a URL with the namespaces that are bound to it.
 fn read_registry(item: &YamlNode, report: &mut Report) -> Option<RegistryConfig> {
     if let Some(url) = item.text() {
         return read_registry_url(url, item, report)
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_13_the_config_says_which_packages_are_taken() {
+    fn pk_13_config_sets_the_package_policy() {
         let key = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c";
         let text = format!("packages:\n  require-signed: true\n  trusted-keys: [{key}]\n");
         let policy = read("config.yaml", &text, &Limits::default()).0.unwrap().packages;
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_config_says_where_packages_are_looked_for() {
+    fn config_lists_registries() {
         let text = "registries:\n  - https://a.example/\n  - url: http://localhost:1\n    namespaces: [acme, '@tools']\n";
         let registries = read("config.yaml", text, &Limits::default()).0.unwrap().registries;
         assert_eq!(
@@ -334,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_28_mistakes_in_the_config_are_shown_where_they_stand() {
+    fn sp_28_mistakes_in_the_config_are_reported_at_their_position() {
         let text = "sink: {}\nlimits: {skill-entires: 1, depth: many}\nsinks: {x: [1]}\n";
         let (config, report) = read("config.yaml", text, &Limits::default());
         assert_eq!(config, None);

@@ -1,7 +1,8 @@
-//! Skills that a server offers under `/.well-known/`: the index of the discovery format, and the older one.
+//! Skill discovery under `/.well-known/`: the current index format and the legacy one.
 //!
-//! A name in an index becomes a folder at whoever installs from it, so it is always a skill's name, and names
-//! one skill. A name that several packages claim is nobody's: otherwise whoever publishes later could take it.
+//! A name in an index becomes a directory name wherever the skill is installed, so it is always a
+//! valid skill name and refers to one skill. A name that several packages claim is given to none of
+//! them: otherwise a later publisher could take over a name.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use sp_tree::{Digest, Limits, LoadedTree, zip_tree};
 use crate::registry::RegistryPackageName;
 use crate::skill::{self, SKILL_FILE, SkillName};
 
-/// What an index says that it is.
+/// The value of `$schema`.
 const SCHEMA_URL: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 const MAX_DESCRIPTION_LEN: usize = 1024;
 const MAX_NAME_LEN: usize = 64;
@@ -19,36 +20,32 @@ const MAX_NAME_LEN: usize = 64;
 /// `/.well-known/agent-skills/index.json`, version 0.2.0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiscoveryIndex {
-    /// The version of the format, as an address.
+    /// The URL of the format version.
     #[serde(rename = "$schema")]
     pub schema: String,
-    /// The skills, by name.
+    /// Sorted by name.
     pub skills: Vec<DiscoveredSkill>,
 }
 
-/// A skill in an index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiscoveredSkill {
-    /// What it is called.
     pub name: String,
-    /// Whether it is one file, or an archive.
     #[serde(rename = "type")]
     pub sort: SkillArtifact,
-    /// What it does, and when it helps.
     pub description: String,
-    /// Where it is, from the address of the index.
+    /// The URL of the artifact, relative to the index.
     pub url: String,
-    /// The hash of what is there: `sha256:…`.
+    /// The digest of the artifact, `sha256:…`.
     pub digest: String,
 }
 
-/// What is fetched of a skill.
+/// What is downloaded for a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SkillArtifact {
-    /// Its `SKILL.md`, if it is nothing but that.
+    /// The `SKILL.md`, if the skill has no other files.
     #[serde(rename = "skill-md")]
     SkillMd,
-    /// A zip of its files, without a folder around them.
+    /// A zip of its files without a top-level directory.
     #[serde(rename = "archive")]
     Archive,
 }
@@ -56,39 +53,34 @@ pub enum SkillArtifact {
 /// `/.well-known/skills/index.json`, version 0.1.0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LegacyDiscoveryIndex {
-    /// The skills, by name.
+    /// Sorted by name.
     pub skills: Vec<LegacyDiscoveredSkill>,
 }
 
-/// A skill in an older index.
+/// A skill in the legacy index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LegacyDiscoveredSkill {
-    /// What it is called.
     pub name: String,
-    /// What it does, and when it helps.
     pub description: String,
-    /// Its files, each below the name of the skill.
+    /// Its files, relative to the skill's directory.
     pub files: Vec<String>,
 }
 
-/// A skill that a package offers.
+/// A skill in a package that can be listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoverableSkill {
-    /// Where it is in its package.
+    /// The path in the package.
     pub path: String,
-    /// What it would be called.
+    /// The preferred name.
     pub name: SkillName,
-    /// What it does, and when it helps.
     pub description: String,
-    /// What is fetched of it.
     pub artifact: SkillArtifact,
-    /// The hash of that.
+    /// The digest of the artifact.
     pub digest: Digest,
-    /// Its files.
     pub files: Vec<String>,
 }
 
-/// Those of a package's skills, by path, that can be offered. One that does not say what it does cannot.
+/// Returns the skills of a package that can be listed. A description is required.
 pub fn discoverable_skills(
     skills: &[(String, LoadedTree)],
     limits: &Limits,
@@ -118,7 +110,7 @@ fn discoverable_skill(
     })
 }
 
-/// What is fetched of a skill: the same skill gives the same bytes.
+/// Builds the artifact of a skill. The same skill gives the same bytes.
 pub fn build_artifact(content: &LoadedTree) -> Option<(SkillArtifact, Vec<u8>)> {
     let skill = content.get(SKILL_FILE)?;
     match content.files().count() {
@@ -127,20 +119,21 @@ pub fn build_artifact(content: &LoadedTree) -> Option<(SkillArtifact, Vec<u8>)> 
     }
 }
 
-/// A description that is no longer than may be, where whoever reads it counts in UTF-16.
+/// Shortens a description to the limit of the format, which counts UTF-16 code units.
 fn truncate_description(text: &str) -> String {
     let mut units = 0;
     let fits = |c: &char| {
         units += c.len_utf16();
         units < MAX_DESCRIPTION_LEN
     };
-    match text.encode_utf16().count() > MAX_DESCRIPTION_LEN {
-        true => text.chars().take_while(fits).chain(['…']).collect(),
-        false => text.into(),
+    if text.encode_utf16().count() > MAX_DESCRIPTION_LEN {
+        text.chars().take_while(fits).chain(['…']).collect()
+    } else {
+        text.into()
     }
 }
 
-/// A name made of texts; none if nothing is left of them.
+/// Builds a skill name from texts; `None` if no valid character is left.
 fn slug(parts: &[&str]) -> Option<SkillName> {
     let lower = parts.join("-").to_lowercase();
     let words = lower
@@ -151,7 +144,8 @@ fn slug(parts: &[&str]) -> Option<SkillName> {
     SkillName::new(short.trim_end_matches('-')).ok()
 }
 
-/// How far a name is told apart from others: by itself, its namespace, its package, and at last by a hash.
+/// The candidates for a name: the name itself, with the namespace, with the package, and with a
+/// hash.
 const NAME_LEVELS: usize = 4;
 
 fn candidate_name(
@@ -165,7 +159,7 @@ fn candidate_name(
         1 => slug(&[place.namespace(), name]),
         2 => slug(&[place.namespace(), place.name(), name]),
         _ => {
-            // What is cut off a long name still counts here.
+            // Includes the part that is cut off a long name.
             let hash = Digest::of(format!("{place}\n{}", skill.path).as_bytes()).hex();
             let short = name.get(..40).unwrap_or(name);
             slug(&[short, &hash[..16]])
@@ -173,7 +167,7 @@ fn candidate_name(
     }
 }
 
-/// A name for each skill, unlike that of every other. What several claim goes to none of them.
+/// Assigns a unique name to each skill. A name that several skills claim is given to none of them.
 pub fn assign_names(
     skills: &[(&RegistryPackageName, &DiscoverableSkill)],
 ) -> Vec<Option<SkillName>> {
@@ -198,7 +192,7 @@ pub fn assign_names(
     }
 }
 
-/// The index of skills with their names, and the older one.
+/// Builds both indexes.
 pub fn build_indexes(
     skills: &[(SkillName, &DiscoverableSkill)],
 ) -> (DiscoveryIndex, LegacyDiscoveryIndex) {
@@ -219,7 +213,8 @@ pub fn build_indexes(
         description: skill.description.clone(),
         files: skill.files.clone(),
     };
-    // There names are put into addresses as they are: a skill that would arrive in part is left out.
+    // Legacy clients insert names into URLs without escaping, so skills with other file names are
+    // left out.
     let arrives = |(_, skill): &&&(SkillName, &DiscoverableSkill)| {
         skill.files.iter().all(|path| is_url_safe(path))
     };
@@ -266,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn mc_09_a_name_that_several_claim_is_nobodys() {
+    fn mc_09_name_claimed_by_several_packages_is_given_to_none() {
         assert_eq!(named(&[("acme/tools", "review", "review")]), ["review"]);
         assert_eq!(
             named(&[
@@ -280,7 +275,7 @@ mod tests {
             named(&[("acme/a", "review", "review"), ("acme/b", "review", "review")]),
             ["acme-a-review", "acme-b-review"]
         );
-        // Who is called as another would be takes nothing from it.
+        // A package that is named like another one's fallback takes nothing from it.
         let taken = named(&[
             ("acme/a", "r", "review"),
             ("evil/x", "r", "review"),
@@ -295,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn mc_09_a_name_is_always_a_skills_name() {
+    fn mc_09_name_is_always_a_valid_skill_name() {
         for (text, expected) in [
             ("../../etc", Some("etc")),
             ("A B_c", Some("a-b-c")),
@@ -318,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn mc_09_a_description_is_cut_where_the_format_ends() {
+    fn mc_09_description_is_truncated_to_the_limit() {
         assert_eq!(truncate_description(&"x".repeat(1024)).len(), 1024);
         assert_eq!(truncate_description(&"👩".repeat(600)).encode_utf16().count(), 1023);
         assert_eq!(truncate_description(&"x".repeat(1025)).encode_utf16().count(), 1024);

@@ -1,7 +1,8 @@
-//! Where a pack imports from: a git URL, a shorthand, or a local path; and the ref in it.
+//! Git repositories that packs import from: a URL, a shorthand or a local path, and a ref.
 //!
-//! A string becomes a [`Repo`] or a [`GitRef`] here or is refused here, before git is started.
-//! Credentials in a URL are taken out at once: the rest of the project never sees them in text.
+//! A string becomes a [`GitRepo`] or a [`GitRef`] here or is rejected here, before git is started:
+//! options, remote helpers and unsafe transports never reach git. Credentials in a URL are
+//! separated at once, so no other code sees them in text. Fetching is part of `sp-engine`.
 
 use std::fmt;
 
@@ -9,40 +10,35 @@ use thiserror::Error;
 
 use crate::redact::{QueryAllowlist, redact_url};
 
-/// Why a repository or a ref is not taken.
+/// Why a repository or a ref is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum GitRepoError {
-    /// It is empty.
     #[error("it is empty")]
     Empty,
-    /// It could be read as an option by git.
+    /// Git could read it as an option.
     #[error("it starts with `-`")]
     LeadingDash,
-    /// It has a control character.
     #[error("it has the control character {}", .0.escape_unicode())]
     ControlCharacter(char),
-    /// It names a helper program of git's.
+    /// It names a remote helper of git.
     #[error("it asks git to run a helper program (`{0}::`)")]
     Helper(String),
-    /// Its transport is not allowed.
     #[error("the transport `{0}://` is not allowed")]
     Transport(String),
-    /// It has a password where none can be.
+    /// A password in an SSH URL.
     #[error("it has a password, and ssh takes none from a URL")]
     Password,
-    /// It has no host.
     #[error("it has no host")]
     NoHost,
-    /// It has a fragment.
     #[error("it has a fragment (`#…`), which git does not use")]
     Fragment,
-    /// A short form has a query.
+    /// A query in a shorthand.
     #[error("a short form has no query (`?…`)")]
     Query,
-    /// It is neither a URL nor clearly a path.
+    /// Neither a URL nor clearly a path.
     #[error("it is neither a URL nor a path")]
     Ambiguous,
-    /// Git does not allow such a ref.
+    /// Git does not allow it in a ref.
     #[error("git allows no `{0}` in a ref")]
     RefSyntax(String),
 }
@@ -61,25 +57,22 @@ impl GitRepoError {
     }
 }
 
-/// How a repository is reached.
+/// How a repository is accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitTransport {
-    /// `https://`
     Https,
-    /// `http://`, to this machine only.
+    /// `http://`, only to this machine.
     Http,
-    /// `ssh://` or `user@host:path`
+    /// `ssh://` or `user@host:path`.
     Ssh,
-    /// `git://`
     Git,
-    /// `file://`
     File,
-    /// A path on this machine, perhaps relative to the repository that imports.
+    /// A local path, possibly relative to the importing repository.
     Path,
 }
 
 impl GitTransport {
-    /// The name that git's allow-list has for it.
+    /// The protocol name in git's allowlist.
     pub fn protocol(self) -> &'static str {
         match self {
             Self::Https => "https",
@@ -91,12 +84,11 @@ impl GitTransport {
     }
 }
 
-/// A user name and a password, which never appear in any text.
+/// A user name and password. They are never displayed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct GitCredentials {
-    /// The user name.
     pub user: String,
-    /// The password or token; may be empty.
+    /// A password or token; may be empty.
     pub password: String,
 }
 
@@ -109,22 +101,21 @@ impl fmt::Debug for GitCredentials {
 /// A repository that may be fetched from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitRepo {
-    /// How it is reached.
     pub transport: GitTransport,
     /// The full URL or path, without credentials.
     pub url: String,
-    /// As its author wrote it, without credentials and without its query.
+    /// As written, without credentials and query.
     pub display_url: String,
-    /// What its author put before the `@`.
+    /// What was before the `@`.
     pub credentials: Option<GitCredentials>,
-    /// The parameters of its query that are shown.
+    /// The query parameters that may be displayed.
     kept_query: QueryAllowlist,
 }
 
 const SHORTHAND_HOSTS: [&str; 3] = ["github.com/", "gitlab.com/", "bitbucket.org/"];
 
 impl GitRepo {
-    /// Checks and expands what an author wrote.
+    /// Checks and expands a repository as written.
     pub fn new(text: &str) -> Result<Self, GitRepoError> {
         check_text(text)?;
         if let Some((helper, _)) = text.split_once("::")
@@ -167,7 +158,7 @@ impl GitRepo {
 
     fn from_url(scheme: &str, rest: &str) -> Result<Self, GitRepoError> {
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        // The user goes first: a password may contain what otherwise begins a fragment.
+        // The user is split off first, because a password may contain `#`.
         let after_user = authority.rfind('@').map_or(0, |at| at + 1);
         if matches!(scheme, "https" | "http") && rest[after_user..].contains('#') {
             return Err(GitRepoError::Fragment);
@@ -187,7 +178,7 @@ impl GitRepo {
         }
         let credentials = user.map(parse_credentials);
         let url = match (&credentials, transport) {
-            // The user of an ssh URL is no secret, and git needs it there.
+            // The user of an SSH URL is not secret, and git needs it.
             (Some(credentials), GitTransport::Ssh) => {
                 check_text(&credentials.user)?;
                 format!("{scheme}://{}@{host}{path}", credentials.user)
@@ -206,7 +197,8 @@ impl GitRepo {
         let Some((authority, path)) = text.split_once(':') else {
             return Err(GitRepoError::Ambiguous);
         };
-        // `user:password@host:path` would have ssh call a host `user`, and show the rest to everybody.
+        // With `user:password@host:path`, ssh would connect to a host named `user` and display the
+        // rest.
         if !authority.contains('@')
             && path.split_once('@').is_some_and(|(_, rest)| rest.contains(':'))
         {
@@ -223,7 +215,7 @@ impl GitRepo {
         let (user, host) =
             authority.rsplit_once('@').map_or(("", authority), |(user, host)| (user, host));
         check_host(host)?;
-        // A password has no place in this form; what looks like one is dropped.
+        // This form does not support passwords; what looks like one is dropped.
         let user = user.split(':').next().unwrap_or_default();
         let url = if user.is_empty() {
             format!("{host}:{path}")
@@ -235,26 +227,26 @@ impl GitRepo {
         Ok(repo)
     }
 
-    /// Shows these parameters of its query too.
-    pub fn keep_query(&mut self, kept: &QueryAllowlist) {
-        self.kept_query.extend(kept);
+    /// Allows these query parameters to be displayed.
+    pub fn keep_query(&mut self, allowed: &QueryAllowlist) {
+        self.kept_query.extend(allowed);
         if self.has_query() {
             self.display_url = redact_url(&self.url, &self.kept_query);
         }
     }
 
-    /// Whether it is shown without something that fetching it may need.
+    /// Whether it is displayed without something that may be needed to fetch it.
     pub fn omits_query(&self) -> bool {
         self.has_query() && self.display_url != self.url
     }
 
-    /// A path on this machine has no query: a question mark is a part of a name there.
+    /// A local path has no query: `?` is part of a name.
     fn has_query(&self) -> bool {
         !matches!(self.transport, GitTransport::File | GitTransport::Path)
             && self.url.contains(['?', '#'])
     }
 
-    /// The host part of the URL with its scheme, for keys of git's config.
+    /// Scheme and host of the URL, for keys in git's configuration.
     pub fn origin(&self) -> Option<String> {
         let (scheme, rest) = self.url.split_once("://")?;
         Some(format!("{scheme}://{}", rest.split('/').next()?))
@@ -323,12 +315,11 @@ fn percent_decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A tag, a branch or a commit, as an author wrote it.
+/// A tag, branch or commit as written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GitRef(String);
 
 impl GitRef {
-    /// Checks what an author wrote.
     pub fn new(text: &str) -> Result<Self, GitRepoError> {
         check_text(text)?;
         let refused = ["..", "@{", "//", " ", "~", "^", ":", "?", "*", "[", "\\"];
@@ -341,17 +332,16 @@ impl GitRef {
         Ok(Self(text.into()))
     }
 
-    /// The ref as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is a whole commit id, SHA-1 or SHA-256.
+    /// Whether it is a full commit hash, SHA-1 or SHA-256.
     pub fn is_commit(&self) -> bool {
         matches!(self.0.len(), 40 | 64) && self.is_hex()
     }
 
-    /// Whether it could be the start of a commit id.
+    /// Whether it could be an abbreviated commit hash.
     pub fn is_short_commit(&self) -> bool {
         (4..64).contains(&self.0.len()) && self.is_hex() && !self.is_commit()
     }
@@ -392,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_08_what_could_run_code_is_refused_before_git_starts() {
+    fn sp_08_urls_that_could_run_code_are_rejected_before_git_starts() {
         for (written, why) in [
             ("", GitRepoError::Empty),
             ("--upload-pack=x", GitRepoError::LeadingDash),
@@ -413,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn se_07_credentials_are_taken_out_of_every_text() {
+    fn se_07_credentials_are_removed_from_every_text() {
         let repo = GitRepo::new("https://bob:s3%2Fcret@host/x").unwrap();
         assert_eq!(
             repo.credentials,
@@ -442,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn se_05_refs_that_git_could_misread_are_refused() {
+    fn se_05_refs_that_git_could_misread_are_rejected() {
         for text in ["", "-x", "a..b", "a b", "a:b", "x^", "a\u{7}", "a.lock", "@{1}", "a/"] {
             assert!(GitRef::new(text).is_err(), "{text:?}");
         }

@@ -1,8 +1,15 @@
-//! Every byte layout that Skillpack promises: what a pack file, a `SKILL.md`, the config and
-//! the state say, and what `--format json` prints.
+//! Every byte layout that Skillpack promises: skills, packs, workspaces, context packs, packages,
+//! lockfile, configuration, state, wire formats, and what `--format json` prints.
 //!
-//! Reading is pure: text in, a value and a [`Report`] of *every* problem out. Nothing here
-//! touches disk or network, reads the clock, or prints, so all of it can be fuzzed.
+//! Reading is pure: text in, a value and a [`Report`] of *every* problem out. Each problem is a
+//! [`Finding`] with a rule from [`checks`], a severity and a span. Nothing here touches disk or
+//! network, reads the clock or prints, so all of it can be fuzzed.
+//!
+//! - Formats: [`skill`], [`pack`], [`workspace`], [`context_pack`], [`package`].
+//! - Syntax with spans: [`json`], [`yaml`], [`markdown`].
+//! - Diagnostics: [`report`], [`checks`], [`rules`].
+//! - Files of `sp` itself: [`config`], [`state`], [`settings`].
+//! - Output and wire formats: [`output`], [`registry`], [`mcp`], [`schema`].
 
 pub mod checks;
 pub mod config;

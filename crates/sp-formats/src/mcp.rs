@@ -1,5 +1,8 @@
-//! Skills over MCP, the extension `io.modelcontextprotocol/skills`: entries, addresses, and what a skill must
-//! be to be served. Hosts hold an entry against the bytes that they read, so both come from the same bytes.
+//! Skills over MCP, the extension `io.modelcontextprotocol/skills`: entries, URIs, and the
+//! requirements on a skill.
+//!
+//! Hosts compare an entry with the bytes they read, so both must be made from the same bytes. The
+//! protocol itself is part of `sp-serve`.
 
 use std::fmt::Write as _;
 
@@ -11,77 +14,63 @@ use thiserror::Error;
 use crate::printable::printable;
 use crate::skill::{self, SKILL_FILE, SkillName, SkillNameError};
 
-/// What the extension is called.
+/// The name of the extension.
 pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
-/// So many files every host takes in a skill.
+/// The number of files per skill that every host must accept.
 pub const MAX_SKILL_FILES: usize = 512;
-/// So many bytes every host takes in a skill.
+/// The number of bytes per skill that every host must accept.
 pub const MAX_SKILL_BYTES: u64 = 16 * 1024 * 1024;
-/// So many characters a description has at the most.
 const MAX_DESCRIPTION_LEN: usize = 1024;
-/// How the addresses of skills start.
 pub const SKILL_URI_SCHEME: &str = "skill://";
 
-/// A file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpSkillResource {
-    /// Where it is read.
     pub uri: String,
-    /// The hash of its bytes: `sha256:…`.
+    /// The digest of its bytes, `sha256:…`.
     pub digest: String,
-    /// How many bytes it has.
+    /// The number of bytes.
     pub size: u64,
 }
 
-/// A skill with all that belongs to it.
+/// The entry of a skill.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct McpSkillEntry {
-    /// Where its `SKILL.md` is read.
+    /// The URI of its `SKILL.md`.
     pub uri: String,
-    /// What the `SKILL.md` says of itself, every field.
+    /// Every field of the frontmatter.
     pub frontmatter: Map<String, Json>,
-    /// All files, each once.
+    /// Every file once.
     pub resources: Vec<McpSkillResource>,
 }
 
-/// What the top of a `SKILL.md` says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpSkillFrontmatter {
-    /// The skill's name.
     pub name: SkillName,
-    /// What it does, and when it helps.
     pub description: String,
-    /// All fields, as they stand.
+    /// Every field as written.
     pub fields: Map<String, Json>,
 }
 
-/// Why a skill cannot be served: no host would take it.
+/// Why a skill cannot be served: hosts would reject it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum McpSkillError {
-    /// Its frontmatter cannot be read as it stands.
     #[error("its `{SKILL_FILE}` {0}")]
     Frontmatter(String),
-    /// Its name is none.
     #[error("its name {0}")]
     InvalidName(#[from] SkillNameError),
-    /// It does not say what it does.
     #[error("it has no description")]
     MissingDescription,
-    /// It says too much of what it does.
     #[error("its description has {0} characters, and hosts take {MAX_DESCRIPTION_LEN}")]
     DescriptionTooLong(usize),
-    /// Too many files.
     #[error("it has {0} files, and hosts take {MAX_SKILL_FILES}")]
     TooManyFiles(usize),
-    /// Too many bytes.
     #[error("it has {0} bytes, and hosts take {MAX_SKILL_BYTES}")]
     TooManyBytes(u64),
-    /// Its files cannot be read.
     #[error("{0}")]
     Unreadable(String),
 }
 
-/// Reads the top of a `SKILL.md`.
+/// Reads the frontmatter of a `SKILL.md`.
 pub fn read_frontmatter(
     bytes: &[u8],
     limits: &Limits,
@@ -99,17 +88,18 @@ pub fn read_frontmatter(
     Ok(McpSkillFrontmatter { name, description: description.into(), fields })
 }
 
-/// Where a skill stands among those that are served: its last part is its name.
+/// The path of a skill among those that are served. Its last segment is the name.
 ///
-/// A folder that is called otherwise, as prefixes make them, has the name below it.
+/// If the folder has another name, for example because of a prefix, the name is added below it.
 pub fn skill_path(folder: &str, name: &SkillName) -> String {
-    match folder.rsplit('/').next() == Some(name.as_str()) {
-        true => folder.into(),
-        false => format!("{folder}/{name}"),
+    if folder.rsplit('/').next() == Some(name.as_str()) {
+        folder.into()
+    } else {
+        format!("{folder}/{name}")
     }
 }
 
-/// Refuses a skill that is larger than hosts take.
+/// Rejects a skill that is larger than hosts must accept.
 pub fn check_size(files: usize, bytes: u64) -> Result<(), McpSkillError> {
     match (files, bytes) {
         (files, _) if files > MAX_SKILL_FILES => Err(McpSkillError::TooManyFiles(files)),
@@ -118,7 +108,7 @@ pub fn check_size(files: usize, bytes: u64) -> Result<(), McpSkillError> {
     }
 }
 
-/// The entry of a skill, whose files are given with their digests and sizes.
+/// Builds the entry of a skill from its files with their digests and sizes.
 pub fn skill_entry<'a>(
     path: &str,
     front: McpSkillFrontmatter,
@@ -130,23 +120,23 @@ pub fn skill_entry<'a>(
         size,
     };
     let resources: Vec<McpSkillResource> = files.map(resource).collect();
-    check_size(resources.len(), resources.iter().map(|one| one.size).sum())?;
+    check_size(resources.len(), resources.iter().map(|resource| resource.size).sum())?;
     Ok(McpSkillEntry { uri: skill_uri(path, SKILL_FILE), frontmatter: front.fields, resources })
 }
 
-/// The address of a file of a skill; that of the skill's folder where no file is named.
+/// The URI of a file of a skill, or of its folder if `file` is empty.
 pub fn skill_uri(path: &str, file: &str) -> String {
     let file = if file.is_empty() { String::new() } else { format!("/{}", percent_encode(file)) };
     format!("{SKILL_URI_SCHEME}{}{file}", percent_encode(path))
 }
 
-/// What an address below `skill://` means: a path without escapes, or nothing.
+/// Parses a URI below `skill://` to a path without escapes.
 pub fn parse_skill_uri(uri: &str) -> Option<RelPath> {
     let path = uri.strip_prefix(SKILL_URI_SCHEME)?;
     RelPath::new(&percent_decode(path)?).ok()
 }
 
-/// A path as it stands in an address.
+/// Percent-encodes a path.
 pub fn percent_encode(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     for byte in path.bytes() {
@@ -164,7 +154,7 @@ pub fn percent_encode(path: &str) -> String {
                 text.push(byte.into());
             }
             _ => {
-                // Writing into a text cannot fail.
+                // Writing to a `String` cannot fail.
                 let _ = write!(text, "%{byte:02X}");
             }
         }
@@ -172,7 +162,7 @@ pub fn percent_encode(path: &str) -> String {
     text
 }
 
-/// A path without the escapes of an address; none if it has a query or is not text.
+/// Percent-decodes a path; `None` if it has a query or is not UTF-8.
 pub fn percent_decode(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.bytes();
@@ -190,7 +180,7 @@ pub fn percent_decode(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The media type of a file, by its name.
+/// Guesses the media type of a file from its name.
 pub fn media_type(path: &str) -> &'static str {
     let leaf = path.rsplit('/').next().unwrap_or(path);
     match leaf.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).as_deref() {
@@ -214,7 +204,7 @@ pub fn media_type(path: &str) -> &'static str {
     }
 }
 
-/// What a reader is told of a place that is not served.
+/// The error message for a URI that is not served.
 pub fn not_served_message(uri: &str) -> String {
     format!("nothing is served at `{}`", printable(uri))
 }
@@ -228,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn mc_02_every_field_of_the_frontmatter_stands_in_the_entry() {
+    fn mc_02_entry_has_every_frontmatter_field() {
         let text = "---\nname: a-b\ndescription: x\nversion: 1.10\nhex: 0x1F\nok: true\nnothing:\nlist: [1, two]\n\
                     metadata:\n  deep: {er: \"1\"}\n---\n# Body\n";
         let fields = of(text).unwrap().fields;
@@ -240,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn mc_02_a_skill_that_no_host_would_take_is_not_served() {
+    fn mc_02_skill_that_hosts_would_reject_is_not_served() {
         for (text, why) in [
             (
                 "# No frontmatter\n",
@@ -271,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn mc_02_the_last_part_of_a_path_is_the_name() {
+    fn mc_02_last_path_segment_is_the_name() {
         let name = SkillName::new("review").unwrap();
         assert_eq!(skill_path("repo/team/review", &name), "repo/team/review");
         assert_eq!(
@@ -281,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn mc_02_an_address_means_one_path_and_back() {
+    fn mc_02_uri_round_trips_to_one_path() {
         for path in ["a/SKILL.md", "a/with space.md", "a/100%.md", "a/ä#.md"] {
             let uri = skill_uri("repo/x", path);
             assert!(uri.bytes().all(|byte| byte.is_ascii_graphic()), "{uri}");

@@ -1,4 +1,4 @@
-//! The name under which a skill stands in a sink.
+//! The names of installed skills' folders in a sink.
 
 use schemars::JsonSchema;
 use sp_tree::{Name, PathError};
@@ -19,27 +19,19 @@ pub struct FolderNaming {
     pub flatten: bool,
 }
 
-/// Why a folder name cannot be used.
+/// Why a folder name is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FolderNameError {
-    /// It is not one safe segment.
+    /// Not a single safe path segment.
     #[error("the folder name `{name}` cannot be used: {why}")]
-    InvalidPath {
-        /// The name.
-        name: String,
-        /// What is wrong with it.
-        why: PathError,
-    },
-    /// It starts with a dot or a space.
+    InvalidPath { name: String, why: PathError },
+    /// Starts with a dot or a space.
     #[error("the folder name `{name}` cannot be used: it starts with a dot or a space")]
-    LeadingDotOrSpace {
-        /// The name.
-        name: String,
-    },
+    LeadingDotOrSpace { name: String },
 }
 
 impl FolderNaming {
-    /// The folder for the skill `id`.
+    /// The folder name for the skill `id`.
     pub fn folder_name(&self, id: &str) -> Result<Name, FolderNameError> {
         let flat = if self.flatten {
             id.rsplit('/').next().unwrap_or(id).to_owned()
@@ -67,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_20_folder_is_prefix_sep_and_flattened_id() {
+    fn sp_20_folder_name_is_prefix_sep_and_flattened_id() {
         let id = "coding/dotnet/efcore-migrations";
         for (naming, folder) in [
             (naming("group-x", "__", false), "group-x__coding__dotnet__efcore-migrations"),
@@ -82,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_13_a_folder_name_is_one_safe_segment() {
+    fn sp_13_folder_name_is_one_safe_segment() {
         for (prefix, sep, id) in [
             ("..", "/", "a"),
             ("a", "/", "b"),

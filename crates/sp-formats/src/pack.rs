@@ -1,4 +1,9 @@
-//! Pack files: `packs/<name>.yaml`, which select skills and say how they are named in a sink.
+//! Pack files, `packs/<name>.yaml`: which skills to select, and how their folders are named in a
+//! sink.
+//!
+//! [`read`] returns a [`Pack`] only if there is no error; [`read_partial`] returns what could be
+//! read, so that a check can continue. Selecting skills from a repository is part of `sp-engine`.
+//! Doc comments on fields are descriptions in the published JSON Schema.
 
 use std::ops::Range;
 
@@ -13,7 +18,7 @@ use crate::report::Report;
 use crate::suggest::nearest;
 use crate::yaml::{self, YamlNode, YamlValue};
 
-/// The separator where a pack names none.
+/// The default separator.
 pub const DEFAULT_SEP: &str = "__";
 
 const PACK_KEYS: &[&str] = &["name", "include", "exclude", "imports", "install"];
@@ -27,7 +32,6 @@ pub struct Pack {
     /// The pack's name.
     #[schemars(with = "crate::schema::TextSchema")]
     pub name: String,
-    /// Where the name stands in the file.
     #[schemars(skip)]
     pub name_span: Range<usize>,
     /// The local skills that it picks, by patterns over their ids.
@@ -44,12 +48,9 @@ pub struct Pack {
     pub naming: FolderNaming,
 }
 
-/// A pattern and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpannedPattern {
-    /// The pattern.
     pub pattern: Pattern,
-    /// Its bytes in the file.
     pub span: Range<usize>,
 }
 
@@ -59,7 +60,6 @@ pub struct SpannedPattern {
 pub struct PackImport {
     /// The repository.
     pub repo: GitRepo,
-    /// Where the repository stands in the file.
     #[schemars(skip)]
     pub span: Range<usize>,
     /// The tag, branch or commit; without one it is the repository's HEAD.
@@ -79,7 +79,7 @@ pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<Pack>, Report) {
     (pack.filter(|_| report.is_usable()), report)
 }
 
-/// Reads as much of a pack file as can be read, so that the rest of it can be checked too.
+/// Reads as much of a pack file as possible, so that the rest can be checked.
 pub fn read_partial(file: &str, text: &str, limits: &Limits) -> (Option<Pack>, Report) {
     let mut report = Report::new(file, text);
     let root = match yaml::parse(text, limits) {
@@ -118,7 +118,7 @@ fn read_pack(root: &YamlNode, report: &mut Report) -> Option<Pack> {
             .error(&SP_11, 0..0, "the pack selects nothing")
             .help("add `include:` with a list of patterns, or `imports:`");
     }
-    // Mistakes in `install` are told even where there is no name.
+    // Mistakes in `install` are reported even without a name.
     let (text, span) = name.clone().unwrap_or_default();
     let naming = read_naming(&fields, &text, &span, report);
     let ((name, name_span), naming) = (name?, naming?);
@@ -174,7 +174,7 @@ fn read_import(node: &YamlNode, report: &mut Report) -> Option<PackImport> {
         );
     }
     let exclude = fields.patterns("exclude", report);
-    // An import with a bad ref is none, so that nobody says that it has no ref.
+    // An import with an invalid ref is dropped, so that a missing ref is not reported as well.
     let ((repo, span), git_ref) = (repo?, git_ref?);
     Some(PackImport { repo, span, git_ref, include, exclude })
 }
@@ -214,7 +214,7 @@ fn read_naming(
 }
 
 fn report_invalid_flatten(node: &YamlNode, report: &mut Report) {
-    let meant = match node.text().unwrap_or_default().to_ascii_lowercase().as_str() {
+    let intended = match node.text().unwrap_or_default().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "y" => Some("true"),
         "false" | "no" | "off" | "n" => Some("false"),
         _ => None,
@@ -222,12 +222,12 @@ fn report_invalid_flatten(node: &YamlNode, report: &mut Report) {
     let finding = report
         .error(&SP_13, node.span.clone(), "`flatten` must be `true` or `false`")
         .help("write `flatten: true` or `flatten: false`, without quotes");
-    if let Some(meant) = meant {
-        finding.fix(node.span.clone(), meant);
+    if let Some(intended) = intended {
+        finding.fix(node.span.clone(), intended);
     }
 }
 
-/// A prefix or separator may hold nothing that ends a folder's name.
+/// Checks that a prefix or separator contains nothing that ends a file name.
 fn check_folder_part(what: &str, text: &str, span: &Range<usize>, report: &mut Report) {
     let bad = text.chars().find(|c| {
         matches!(c, '/' | '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*') || c.is_control()
@@ -240,7 +240,7 @@ fn check_folder_part(what: &str, text: &str, span: &Range<usize>, report: &mut R
     }
 }
 
-/// What a mapping is, and the rule that says what may be in it.
+/// A kind of mapping, and the rule for its members.
 #[derive(Clone, Copy)]
 pub(crate) struct YamlMappingSpec {
     pub name: &'static str,
@@ -251,7 +251,7 @@ const fn pack_mapping(name: &'static str) -> YamlMappingSpec {
     YamlMappingSpec { name, check: &SP_11 }
 }
 
-/// The members of a mapping, and what is said of those that are wrong.
+/// The members of a mapping, with reporting of invalid ones.
 pub(crate) struct YamlMapping<'a> {
     node: &'a YamlNode,
     pairs: &'a [(YamlNode, YamlNode)],
@@ -298,7 +298,7 @@ impl<'a> YamlMapping<'a> {
         report.error(&SP_11, at..at, format!("`{key}` is missing")).help(help);
     }
 
-    /// The text of a member; null counts as absent.
+    /// The text of a member; null counts as missing.
     fn text(&self, key: &str, report: &mut Report) -> Option<(String, Range<usize>)> {
         let node = self.get(key).filter(|node| !node.is_null())?;
         match node.text() {
@@ -379,7 +379,7 @@ fn read_pattern(key: &str, node: &YamlNode, report: &mut Report) -> Option<Spann
     }
 }
 
-/// The `/` or `./` at the start of a pattern, where it is written as it reads.
+/// The span of the `/` or `./` at the start of a pattern, if it is written literally.
 fn leading_slash_span(node: &YamlNode, text: &str, report: &Report) -> Option<Range<usize>> {
     let rest = text.trim_start_matches('/');
     let rest = if rest.len() < text.len() { rest } else { text.trim_start_matches("./") };
@@ -387,7 +387,7 @@ fn leading_slash_span(node: &YamlNode, text: &str, report: &Report) -> Option<Ra
     let written = report.text.get(node.span.clone())?;
     let start = node.span.start + written.len() - written.trim_start_matches(['"', '\'']).len();
     let found = report.text.get(start..start + too_much.len()) == Some(too_much);
-    // Without quotes, what is left must still be read as the text that it is.
+    // Without quotes, the rest must still be read as text.
     let quoted = start > node.span.start;
     let reads_so =
         quoted || yaml::parse(rest, &Limits::default()).is_ok_and(|node| node.text() == Some(rest));
@@ -395,7 +395,7 @@ fn leading_slash_span(node: &YamlNode, text: &str, report: &Report) -> Option<Ra
         .then(|| start..start + too_much.len())
 }
 
-/// Reports what a pack may do but hardly should: it is not wrong, so installing says nothing of it.
+/// Reports what is valid but not recommended. Installing does not report it.
 pub fn report_advisories(pack: &Pack, report: &mut Report) {
     for import in pack.imports.iter().filter(|import| import.git_ref.is_none()) {
         report
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_11_the_complete_example_is_read() {
+    fn sp_11_complete_example_is_read() {
         let pack = good(concat!(
             "name: group-x\ninclude:\n  - general/**\n  - coding/dotnet/**\n\nexclude:\n  - \"**/experimental/**\"\n\n",
             "imports:\n  - repo: github.com/acme/shared-skills\n    ref: v1.3.0\n    include:\n      - \"**/pr-review\"\n",
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_13_naming_has_its_defaults_and_a_prefix_may_be_empty() {
+    fn sp_13_naming_has_defaults_and_prefix_may_be_empty() {
         let naming = good("name: p\ninclude: [a]\n").naming;
         assert_eq!(naming, FolderNaming { prefix: "p".into(), sep: "__".into(), flatten: false });
         let naming = good("name: p\ninclude: [a]\ninstall: {prefix: \"\", flatten: true}\n").naming;
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_11_every_problem_is_found_at_once_with_its_place() {
+    fn sp_11_every_problem_is_reported_at_once_with_its_position() {
         assert_eq!(
             bad(
                 "nam: x\ninclde:\n  - a/\nimports:\n  - ref: -x\n    include: []\n  - repo: ext::x\n    include: [/a]\n"
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_11_a_pack_that_selects_nothing_is_an_error() {
+    fn sp_11_pack_that_selects_nothing_is_an_error() {
         assert!(bad("name: x\n")[0].contains("the pack selects nothing"));
         assert!(bad("name: x\ninclude: []\n")[0].contains("the pack selects nothing"));
         assert!(bad("")[0].contains("a pack must be a mapping, not nothing"));
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_13_separators_in_prefix_and_sep_are_refused_where_they_stand() {
+    fn sp_13_path_separators_in_prefix_and_sep_are_rejected() {
         assert!(
             bad("name: x\ninclude: [a]\ninstall: {prefix: ../x}\n")[0].starts_with("3:19 SP-13")
         );

@@ -1,31 +1,26 @@
-//! Patterns that pick skills by id: `*` within a segment, `**` across segments.
+//! Patterns that select skills by ID: `*` within a segment, `**` across segments.
 //!
-//! Matching simulates all ways at once, a bit each, so a pattern made to backtrack costs no
-//! more than any other: length of the id times length of the pattern over 64.
+//! Matching simulates all alternatives at once, one bit each, so there is no backtracking: the cost
+//! is the length of the ID times the length of the pattern divided by 64.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// The longest pattern that is taken.
+/// The maximum length of a pattern.
 const MAX_PATTERN_BYTES: usize = 4096;
 
 /// Why a text is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PatternError {
-    /// It is empty.
     #[error("the pattern is empty")]
     Empty,
-    /// It starts with `/`.
     #[error("a pattern must not start with `/`")]
     LeadingSlash,
-    /// It starts with `./`.
     #[error("a pattern must not start with `./`")]
     LeadingDot,
-    /// It ends with `/`.
     #[error("a pattern must not end with `/`")]
     TrailingSlash,
-    /// It is too long.
     #[error("a pattern must not be longer than {MAX_PATTERN_BYTES} bytes")]
     TooLong,
 }
@@ -52,17 +47,17 @@ impl PatternError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PatternToken {
-    /// This byte.
+    /// A literal byte.
     Byte(u8),
-    /// `*`: any bytes but `/`.
+    /// `*`: any bytes except `/`.
     Star,
     /// `**`: any bytes.
     DoubleStar,
-    /// `**/` at the start of a segment: nothing, or any bytes up to and with a `/`.
+    /// `**/` at the start of a segment: nothing, or any bytes up to and including a `/`.
     DoubleStarSlash,
 }
 
-/// A checked pattern.
+/// A valid pattern.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pattern {
     text: Box<str>,
@@ -70,7 +65,6 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Checks and prepares a pattern.
     pub fn new(text: &str) -> Result<Self, PatternError> {
         match text {
             "" => Err(PatternError::Empty),
@@ -82,12 +76,11 @@ impl Pattern {
         }
     }
 
-    /// The pattern as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether the whole of `id` matches.
+    /// Whether the whole ID matches.
     pub fn matches(&self, id: &str) -> bool {
         let mut states = StateSet::new(self.tokens.len() + 1);
         let mut next = StateSet::new(self.tokens.len() + 1);
@@ -102,7 +95,7 @@ impl Pattern {
         states.contains(self.tokens.len())
     }
 
-    /// Makes `next` the states after one more byte.
+    /// Sets `next` to the states after one more byte.
     fn step(&self, states: &StateSet, byte: u8, next: &mut StateSet) {
         next.0.fill(0);
         for at in states.iter().take_while(|&at| at < self.tokens.len()) {
@@ -114,7 +107,7 @@ impl Pattern {
                 PatternToken::DoubleStar => self.add_reachable(next, at),
                 PatternToken::Byte(_) | PatternToken::Star => {}
                 PatternToken::DoubleStarSlash => {
-                    // Once begun, it ends only behind a `/`.
+                    // Once started, it ends only after a `/`.
                     next.insert(at);
                     if byte == b'/' {
                         self.add_reachable(next, at + 1);
@@ -124,7 +117,7 @@ impl Pattern {
         }
     }
 
-    /// Adds a state, and those behind it that wildcards reach by matching nothing.
+    /// Adds a state and those that follow it if wildcards match nothing.
     fn add_reachable(&self, states: &mut StateSet, mut at: usize) {
         states.insert(at);
         while !matches!(self.tokens.get(at), None | Some(PatternToken::Byte(_))) {
@@ -145,7 +138,7 @@ fn tokenize(text: &[u8]) -> Vec<PatternToken> {
             0 => tokens.push(PatternToken::Byte(text[at - 1])),
             1 => tokens.push(PatternToken::Star),
             _ if starts_segment && text.get(at) == Some(&b'/') => {
-                // `**/**/` says no more than `**/`, and runs of wildcards stay short.
+                // `**/**/` is equivalent to `**/`, and this keeps runs of wildcards short.
                 if tokens.last() != Some(&PatternToken::DoubleStarSlash) {
                     tokens.push(PatternToken::DoubleStarSlash);
                 }
@@ -157,7 +150,7 @@ fn tokenize(text: &[u8]) -> Vec<PatternToken> {
     tokens
 }
 
-/// A set of small numbers.
+/// A set of small integers.
 struct StateSet(Vec<u64>);
 
 impl StateSet {
@@ -208,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_14_only_the_two_stars_are_special() {
+    fn sp_14_only_stars_are_special() {
         for (pattern, id, expected) in [
             ("coding/dotnet/*", "coding/dotnet/ef", true),
             ("coding/dotnet/*", "coding/dotnet/ef/x", false),
@@ -233,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_33_patterns_by_the_letter() {
+    fn sp_33_pattern_syntax() {
         for (pattern, id, expected) in [
             ("general/**", "general", false),
             ("**/x", "x", true),
@@ -261,15 +254,15 @@ mod tests {
     }
 
     #[test]
-    fn sp_15_a_hostile_pattern_costs_no_more_than_another() {
+    fn sp_15_hostile_pattern_takes_linear_time() {
         let pattern = Pattern::new(&format!("{}b", "*a".repeat(2000))).unwrap();
         let steps = std::time::Instant::now();
         assert!(!pattern.matches(&"a".repeat(4000)));
-        // Backtracking would need more than the age of the universe.
+        // Backtracking would take longer than the age of the universe.
         assert!(steps.elapsed().as_secs() < 5);
     }
 
-    /// The definition, as directly as it can be written.
+    /// The definition of matching, written as directly as possible.
     fn oracle(pattern: &[u8], id: &[u8], starts_segment: bool) -> bool {
         match pattern {
             [] => id.is_empty(),
@@ -295,7 +288,7 @@ mod tests {
         }
 
         #[test]
-        fn sp_14_matching_agrees_with_globset_where_both_mean_the_same(
+        fn sp_14_matching_agrees_with_globset_where_both_are_defined(
             pattern in "(\\*\\*/)?([ab]{1,2}|\\*[ab]|[ab]\\*)(/[ab]{1,2}\\*?){0,2}",
             id in "[ab]{1,3}(/[ab]{1,3}){0,3}",
         ) {

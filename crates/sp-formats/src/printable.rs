@@ -1,12 +1,12 @@
-//! Text from outside, made safe to show on a terminal.
+//! Untrusted text, escaped for display in a terminal.
 
 use std::borrow::Cow;
 
 pub use crate::redact::mask_secrets;
 
-/// The text with every control, bidi and invisible formatting character escaped.
+/// Escapes every control, bidirectional and invisible formatting character.
 ///
-/// A line feed or a tab is escaped too: what is shown here stands inside a line.
+/// Line feeds and tabs are escaped too, because the result is part of a line.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
@@ -22,27 +22,27 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Text of several lines: as [`printable`], but line feeds stay.
+/// Like [`printable`], but keeps line feeds.
 pub fn printable_lines(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(printable).collect();
     lines.join("\n")
 }
 
-/// A line of somebody's text: as [`printable`], but tabs stay, since they are no secret there.
+/// Like [`printable`], but keeps tabs: for a line of a file.
 pub fn printable_tabs(line: &str) -> String {
     line.split('\t').map(printable).collect::<Vec<_>>().join("\t")
 }
 
-/// Somebody's text of several lines: line feeds and tabs stay.
+/// Like [`printable`], but keeps line feeds and tabs.
 pub fn printable_text(text: &str) -> String {
     text.lines().map(printable_tabs).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a character shows nothing of itself, or changes how others are shown.
+/// Whether a character is invisible or changes how others are displayed.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            // Bidi marks, embeddings, overrides and isolates.
+            // Bidirectional marks, embeddings, overrides and isolates.
             '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
             // Line and paragraph separators, zero-width characters, the byte-order mark.
             | '\u{2028}' | '\u{2029}' | '\u{200B}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}'
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_08_escapes_bidi_and_controls_are_shown_escaped() {
+    fn se_08_control_and_bidirectional_characters_are_escaped() {
         for (text, shown) in [
             ("plain é 日本 👩\u{200d}🚀", "plain é 日本 👩\u{200d}🚀"),
             ("\u{1b}[31mred", "\\u{1b}[31mred"),

@@ -1,46 +1,45 @@
-//! Addresses from outside, as they are printed, recorded and locked.
+//! URLs as they are printed, recorded and locked: without secrets.
 //!
-//! A URL can contain a secret before the `@` of its host, in its query, in its fragment and, if it opens a context
-//! pack, in its path (`/s/{kid}.{exp}.{sig}/`). The name of a query parameter does not show whether its value is a
-//! secret (`sig`, `Policy`, `key`, `jwt`, `X-Amz-Signature`), so all parameters are left out except for those that the
-//! user declared harmless: see [`KeptQuery`].
+//! A URL can contain a secret before the `@` of its host, in its query, in its fragment and, if it
+//! grants access to a context pack, in its path (`/s/{kid}.{exp}.{sig}/`). The name of a query
+//! parameter does not show whether its value is a secret (`sig`, `Policy`, `key`, `jwt`,
+//! `X-Amz-Signature`), so all parameters are removed except for those that the user declared
+//! harmless: see [`QueryAllowlist`].
 //!
-//! - [`shown_url`] is for a value that is a URL.
-//! - [`without_secrets`] is for prose that may contain URLs, such as the error of another program.
-//! - [`masked`] is for text whose places must stay where they are, such as a line of a file.
+//! - [`redact_url`] is for a value that is a URL.
+//! - [`redact_secrets`] is for prose that may contain URLs, such as the error of another program.
+//! - [`mask_secrets`] is for text whose spans must stay valid, such as a line of a file.
 //!
 //! ```
-//! use sp_formats::address::{KeptQuery, shown_url, without_secrets};
+//! use sp_formats::redact::{QueryAllowlist, redact_secrets, redact_url};
 //!
 //! let url = "https://me:token@example.com/x.zip?ref=v1&sig=abc#top";
-//! assert_eq!(shown_url(url, &KeptQuery::default()), "https://example.com/x.zip");
-//! assert_eq!(shown_url(url, &KeptQuery::new(["ref"])), "https://example.com/x.zip?ref=v1");
-//! assert_eq!(without_secrets("cannot open 'https://h/x?sig=abc'"), "cannot open 'https://h/x'");
+//! assert_eq!(redact_url(url, &QueryAllowlist::default()), "https://example.com/x.zip");
+//! assert_eq!(redact_url(url, &QueryAllowlist::new(["ref"])), "https://example.com/x.zip?ref=v1");
+//! assert_eq!(redact_secrets("cannot open 'https://h/x?sig=abc'"), "cannot open 'https://h/x'");
 //! ```
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// What stands for a secret in a path.
+/// Replaces a secret in a path.
 const REDACTED: &str = "…";
 
-/// The names of query parameters whose values are no secrets.
+/// The names of query parameters whose values are not secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryAllowlist(BTreeSet<String>);
 
 impl QueryAllowlist {
-    /// Keeps the parameters with these names.
     pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self(names.into_iter().map(Into::into).collect())
     }
 
-    /// Keeps every parameter that a URL has: for one that was written down without its secrets.
+    /// Allows every parameter that a URL has: for a URL that was recorded without its secrets.
     pub fn from_url(url: &str) -> Self {
         Self::new(query_params(url).map(parameter_name))
     }
 
-    /// Keeps these parameters too.
     pub fn extend(&mut self, other: &Self) {
         self.0.extend(other.0.iter().cloned());
     }
@@ -54,36 +53,36 @@ fn parameter_name(parameter: &str) -> &str {
     parameter.split_once('=').map_or(parameter, |(name, _)| name)
 }
 
-/// The parameters of a URL's query, in their order.
+/// The query parameters of a URL in order.
 fn query_params(url: &str) -> impl Iterator<Item = &str> {
     let url = url.split('#').next().unwrap_or_default();
     let query = url.split_once('?').map(|(_, query)| query);
     query.into_iter().flat_map(|query| query.split('&')).filter(|parameter| !parameter.is_empty())
 }
 
-/// A URL as it may be printed and recorded: without user, query, fragment and signature, but with the parameters that
-/// are kept.
-pub fn redact_url(url: &str, kept: &QueryAllowlist) -> String {
+/// Returns a URL without user, query, fragment and signature, but with the allowed parameters.
+pub fn redact_url(url: &str, allowed: &QueryAllowlist) -> String {
     let (scheme, rest) =
         url.split_once("://").map_or((None, url), |(scheme, rest)| (Some(scheme), rest));
-    // A password may contain any character but a slash, so the user is looked for before a query is.
+    // A password may contain any character but a slash, so the user is searched before the query.
     let authority = rest.split('/').next().unwrap_or_default();
     let user = scheme.and(authority.rfind('@')).map_or(0, |at| at + 1);
     let rest = &rest[user..];
     let path = rest.split(['?', '#']).next().unwrap_or_default();
-    let query: Vec<&str> = query_params(rest).filter(|parameter| kept.allows(parameter)).collect();
+    let query: Vec<&str> =
+        query_params(rest).filter(|parameter| allowed.allows(parameter)).collect();
     let mark = if query.is_empty() { "" } else { "?" };
     let scheme = scheme.map(|scheme| format!("{scheme}://")).unwrap_or_default();
     format!("{scheme}{}{mark}{}", redact_signature(path), query.join("&"))
 }
 
-/// Whether [`shown_url`] leaves out something that fetching the URL may need.
-pub fn omits_query(url: &str, kept: &QueryAllowlist) -> bool {
+/// Whether [`redact_url`] removes something that may be needed to fetch the URL.
+pub fn omits_query(url: &str, allowed: &QueryAllowlist) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or_default();
-    redact_signature(path) != path || query_params(url).any(|parameter| !kept.allows(parameter))
+    redact_signature(path) != path || query_params(url).any(|parameter| !allowed.allows(parameter))
 }
 
-/// A path without the signature in `/s/{kid}.{exp}.{sig}/`.
+/// Returns a path without the signature in `/s/{kid}.{exp}.{sig}/`.
 fn redact_signature(path: &str) -> Cow<'_, str> {
     match find_signature(path) {
         Some(span) => Cow::Owned(format!("{}{REDACTED}{}", &path[..span.start], &path[span.end..])),
@@ -91,7 +90,6 @@ fn redact_signature(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where the signature of a path is.
 fn find_signature(path: &str) -> Option<Range<usize>> {
     let mut from = 0;
     while let Some(at) = path[from..].find("/s/").map(|at| from + at + "/s/".len()) {
@@ -104,18 +102,18 @@ fn find_signature(path: &str) -> Option<Range<usize>> {
     None
 }
 
-/// What a part of a text is that may be a secret.
+/// What kind of secret a part of a URL may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UrlSecretKind {
-    /// What stands before the `@` of a host.
+    /// Before the `@` of the host.
     UserInfo,
-    /// A part of a path.
+    /// In the path.
     Signature,
-    /// A query or a fragment, with its mark.
+    /// A query or fragment, including its `?` or `#`.
     Query,
 }
 
-/// A text that may contain URLs, without what may be a secret in them.
+/// Removes everything that may be a secret from the URLs in a text.
 pub fn redact_secrets(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut done = 0;
@@ -123,7 +121,7 @@ pub fn redact_secrets(text: &str) -> String {
         shown.push_str(&text[done..span.start]);
         done = span.end;
         match secret {
-            // The `@` goes with it.
+            // The `@` is removed too.
             UrlSecretKind::UserInfo => done += 1,
             UrlSecretKind::Signature => shown.push_str(REDACTED),
             UrlSecretKind::Query => {}
@@ -133,7 +131,8 @@ pub fn redact_secrets(text: &str) -> String {
     shown
 }
 
-/// The text with what may be a secret in a URL covered byte by byte. The length stays, so that places in it stay too.
+/// Overwrites everything that may be a secret in the URLs of a text. The length does not change, so
+/// spans stay valid.
 pub fn mask_secrets(text: &str) -> Cow<'_, str> {
     let mut bytes = Cow::Borrowed(text.as_bytes());
     for (span, secret) in find_secrets(text) {
@@ -146,8 +145,7 @@ pub fn mask_secrets(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Everything in a text that may be a secret of a URL, in its order; no two overlap. It takes time in proportion to the
-/// text, whatever the text is.
+/// Finds everything that may be a secret, in order and without overlaps, in linear time.
 fn find_secrets(text: &str) -> Vec<(Range<usize>, UrlSecretKind)> {
     let users = find_userinfo(text);
     let user_at = |start: usize| {
@@ -157,7 +155,7 @@ fn find_secrets(text: &str) -> Vec<(Range<usize>, UrlSecretKind)> {
     for word in url_candidates(text) {
         let part = &text[word.clone()];
         let host = part.find("://").map(|at| at + "://".len());
-        // A password may contain what otherwise begins a query.
+        // A password may contain `?` and `#`.
         let from = host.map(|host| user_at(word.start + host).map_or(host, |end| end - word.start));
         let inside = |span: Range<usize>| word.start + span.start..word.start + span.end;
         queries.extend(query_in_word(part, from).map(inside));
@@ -170,20 +168,21 @@ fn find_secrets(text: &str) -> Vec<(Range<usize>, UrlSecretKind)> {
     found
 }
 
-/// Whether one of these spans, which are in order and apart from each other, has a part of another.
+/// Whether `other` overlaps one of these spans, which are sorted and disjoint.
 fn overlaps(spans: &[Range<usize>], other: &Range<usize>) -> bool {
     let first = spans.partition_point(|span| span.end <= other.start);
     spans.get(first).is_some_and(|span| span.start < other.end)
 }
 
-/// What stands before the `@` of a URL, or looks like a password there.
+/// Finds what is before the `@` of a URL, or looks like a password there.
 fn find_userinfo(text: &str) -> Vec<Range<usize>> {
     let is_end =
         |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'\'' | b'"' | b'`' | b'/');
     let mut found = Vec::new();
     let mut done = 0;
     while let Some(at) = text[done..].find('@').map(|at| done + at) {
-        // One run without spaces, quotes and slashes: an authority, a scp-like address, or a plain word.
+        // A run without spaces, quotes and slashes: an authority, an scp-like address, or a plain
+        // word.
         let start =
             text.as_bytes()[done..at].iter().rposition(is_end).map_or(done, |at| done + at + 1);
         let end =
@@ -199,7 +198,8 @@ fn find_userinfo(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The runs of a text without white space, quotes and angle brackets, of those lines that can have a URL with secrets.
+/// The runs without white space, quotes and angle brackets, on lines that can contain a URL with
+/// secrets.
 fn url_candidates(text: &str) -> impl Iterator<Item = Range<usize>> {
     let is_end = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | '<' | '>');
     let has_marks = |line: &&str| {
@@ -211,8 +211,8 @@ fn url_candidates(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The query and the fragment of the URL in a word, whose host starts at `from`. Where there is no scheme, there must be
-/// a path and a parameter.
+/// The query and fragment of the URL in a word, whose host starts at `from`. Without a scheme,
+/// there must be a path and a parameter.
 fn query_in_word(word: &str, from: Option<usize>) -> Option<Range<usize>> {
     let start = match from {
         Some(from) => from + word[from..].find(['?', '#'])?,
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_07_a_url_is_shown_without_user_query_and_fragment() {
+    fn se_07_url_is_redacted_to_host_and_path() {
         let kept = QueryAllowlist::new(["ref", "v"]);
         for (url, shown, with_kept) in [
             ("https://h/x.zip", "https://h/x.zip", "https://h/x.zip"),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_known() {
+    fn omitted_query_is_detected() {
         let kept = QueryAllowlist::new(["ref"]);
         for (url, omits) in [
             ("https://h/x.zip", false),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn se_07_prose_keeps_its_words_and_loses_what_urls_hide() {
+    fn se_07_prose_keeps_everything_but_secrets() {
         for (text, shown) in [
             (
                 "unable to access 'https://me:s@h/x?sig=s/': no",
@@ -299,14 +299,14 @@ mod tests {
     }
 
     #[test]
-    fn se_04_a_text_of_nothing_but_urls_costs_little() {
-        // Pair by pair this would take hours.
+    fn se_04_many_urls_take_linear_time() {
+        // A quadratic search would take hours.
         let text = "https://me:s@h/x?sig=s ".repeat(200_000);
         assert_eq!(redact_secrets(&text), "https://h/x ".repeat(200_000));
     }
 
     #[test]
-    fn se_07_masked_text_keeps_its_length() {
+    fn se_07_masking_keeps_the_length() {
         for (text, shown) in [
             ("  - repo: https://me:s@h/x?sig=s#é", "  - repo: https://****@h/x?********"),
             ("see `http://h/s/k1.17.x/p`", "see `http://h/s/*******/p`"),

@@ -1,4 +1,7 @@
-//! What a registry says and is told, over HTTP: names, indexes, reports and errors.
+//! The HTTP API of a registry: names, indexes, reports and errors.
+//!
+//! Types that derive `JsonSchema` are part of the OpenAPI document, and their doc comments are its
+//! descriptions. [`RegistryPackageName`] is a package name that a registry accepts.
 
 use std::fmt;
 
@@ -8,34 +11,31 @@ use thiserror::Error;
 
 use crate::package::{PackageName, PackageVersion};
 
-/// Under which path the first version of the surface is.
+/// The path prefix of version 1 of the API.
 pub const API_PREFIX: &str = "/api/v1";
-/// The hash of the bytes that are downloaded.
+/// The digest of the downloaded bytes.
 pub const SHA256_HEADER: &str = "x-ctxpkg-sha256";
-/// Whether they were yanked.
+/// Whether the downloaded version was yanked.
 pub const YANKED_HEADER: &str = "x-ctxpkg-yanked";
-/// How a token begins that may publish, and one that may read.
+/// The prefix of tokens that may publish.
 pub const PUBLISH_TOKEN_PREFIX: &str = "ctxp_";
-/// See [`PUBLISH_PREFIX`].
+/// The prefix of tokens that may only read.
 pub const READ_TOKEN_PREFIX: &str = "ctxr_";
 
-/// Why a package cannot be in a registry under its name.
+/// Why a registry does not accept a package name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RegistryNameError {
-    /// It has no namespace.
     #[error("a package in a registry has a namespace: `@namespace/name`")]
     NoNamespace,
-    /// The namespace is not one.
     #[error("a namespace has 2 to 32 of a-z, 0-9 and `-`, and neither begins nor ends with `-`")]
     InvalidNamespace,
-    /// The name is not one.
     #[error(
         "a name in a registry has 1 to 64 of a-z, 0-9, `.`, `_` and `-`, and begins with a letter or a digit"
     )]
     InvalidName,
 }
 
-/// Where a package is in a registry: its namespace and its name.
+/// A package name in a registry: a namespace and a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegistryPackageName {
     namespace: Box<str>,
@@ -43,7 +43,6 @@ pub struct RegistryPackageName {
 }
 
 impl RegistryPackageName {
-    /// Checks a namespace and a name.
     pub fn new(namespace: &str, name: &str) -> Result<Self, RegistryNameError> {
         let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let is_namespace = (2..=32).contains(&namespace.len())
@@ -61,19 +60,17 @@ impl RegistryPackageName {
         }
     }
 
-    /// The place that the name of a package claims.
     pub fn from_package_name(name: &PackageName) -> Result<Self, RegistryNameError> {
         let scoped = name.as_str().strip_prefix('@').and_then(|rest| rest.split_once('/'));
         let (namespace, name) = scoped.ok_or(RegistryNameError::NoNamespace)?;
         Self::new(namespace, name)
     }
 
-    /// The namespace.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// The name within it.
+    /// The name within the namespace.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -139,7 +136,7 @@ pub struct PackageIndex {
     pub versions: Vec<PackageVersionItem>,
 }
 
-/// The version of the layout of [`PublishedIndex`].
+/// The version of the format of [`PublishedPackageIndex`].
 const INDEX_SCHEMA_VERSION: u32 = 1;
 
 /// [`PackageIndex`] as a registry returns it: with the members that other clients of the same API read.
@@ -276,7 +273,7 @@ pub struct RegistryErrorResponse {
     pub findings: Vec<TrustFinding>,
 }
 
-/// The newest of some versions that were not yanked. One that is no release is the newest only if there is none.
+/// Returns the newest version that is not yanked. Pre-releases count only if there is no release.
 pub fn latest_version<'v>(
     versions: impl Iterator<Item = &'v PackageVersion>,
 ) -> Option<&'v PackageVersion> {
@@ -288,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pk_25_a_place_has_a_namespace_and_a_name() {
+    fn pk_25_registry_name_has_a_namespace_and_a_name() {
         for (namespace, name) in [("acme", "tools"), ("a1", "x"), ("a-b", "x.y_z-1")] {
             assert!(RegistryPackageName::new(namespace, name).is_ok(), "{namespace}/{name}");
         }
@@ -322,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_25_the_latest_is_the_newest_release() {
+    fn pk_25_latest_version_is_the_newest_release() {
         let versions: Vec<PackageVersion> = ["1.0.0", "2.0.0-beta", "1.10.0", "1.9.0"]
             .iter()
             .map(|text| PackageVersion::new(text).unwrap())

@@ -1,29 +1,28 @@
-//! The numbered rules that Skillpack keeps, each in a line of its own words.
+//! The numbered rules that Skillpack follows, each in one line.
 //!
-//! A test that proves a rule carries its id in its name (`sp_17_…`); `docs/conformance.md`
-//! is made from this list and from those names.
+//! A test that proves a rule has its ID in its name (`sp_17_…`). `docs/conformance.md` is generated
+//! from this list and those names. Rules that `sp` can report to a user are in
+//! [`checks`](crate::checks).
 
-/// A rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
-    /// Its id, such as `SP-17`.
+    /// Such as `SP-17`.
     pub id: &'static str,
-    /// What it asks, in a line.
+    /// The requirement in one line.
     pub title: &'static str,
 }
 
-/// A set of rules with one prefix.
+/// Rules with the same prefix.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleSet {
-    /// What the rules are about.
+    /// The topic.
     pub name: &'static str,
-    /// The rules, in order.
     pub rules: &'static [Rule],
 }
 
 macro_rules! rules {
     ($($name:literal: { $($id:literal $title:literal)+ })+) => {
-        /// Every rule, by what it is about.
+        /// Every rule by topic.
         pub const RULE_SETS: &[RuleSet] = &[$(
             RuleSet { name: $name, rules: &[$(Rule { id: $id, title: $title }),+] },
         )+];

@@ -1,6 +1,7 @@
-//! JSON Schemas for editors: what a pack file and the config may hold, from the types that hold it.
+//! JSON Schemas of pack files and the configuration for editors, generated from the types.
 //!
-//! A schema cannot say everything that `sp check` does; what it refuses, `sp check` refuses too.
+//! A schema cannot express everything that `sp check` verifies, but what it rejects, `sp check`
+//! rejects too. Doc comments on fields are the descriptions in the schema.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -13,7 +14,7 @@ use crate::pack::{Pack, SpannedPattern};
 /// The files that have a schema.
 pub const SCHEMA_FILES: &[&str] = &["pack", "config"];
 
-/// The schema of a file.
+/// Returns the schema of a file.
 pub fn file_schema(file: &str) -> Option<Schema> {
     match file {
         "pack" => Some(draft07_schema::<Pack>()),
@@ -22,12 +23,12 @@ pub fn file_schema(file: &str) -> Option<Schema> {
     }
 }
 
-/// Editors read this draft best.
+/// Draft 7 has the best editor support.
 fn draft07_schema<T: JsonSchema>() -> Schema {
     SchemaSettings::draft07().into_generator().into_root_schema_for::<T>()
 }
 
-/// The schema of a type whose form in a file is not that of its fields.
+/// Implements `JsonSchema` for a type whose form in a file differs from its fields.
 macro_rules! impl_json_schema {
     ($type:ty, $name:literal, $schema:expr) => {
         impl JsonSchema for $type {
@@ -73,7 +74,7 @@ impl_json_schema!(
     })
 );
 
-/// Text, which YAML may take for a number or a truth value; `sp` takes it as it is written.
+/// Text. YAML may read it as a number or boolean, but `sp` takes it as written.
 pub(crate) struct TextSchema;
 
 impl_json_schema!(
@@ -82,7 +83,7 @@ impl_json_schema!(
     json_schema!({ "type": ["string", "number", "boolean"], "minLength": 1 })
 );
 
-/// Text that is part of a folder's name.
+/// Text that becomes part of a folder name.
 pub(crate) struct FolderPartSchema;
 
 impl_json_schema!(
@@ -91,7 +92,7 @@ impl_json_schema!(
     json_schema!({ "type": ["string", "number", "boolean"], "pattern": "^[^/\\\\:<>\"|?*\\x00-\\x1f]*$" })
 );
 
-/// Where sinks are, by name.
+/// Paths of sinks by name.
 pub(crate) struct SinkPathsSchema;
 
 impl_json_schema!(
@@ -103,7 +104,7 @@ impl_json_schema!(
     })
 );
 
-/// A registry: its address, or its address with the namespaces that are bound to it.
+/// A registry: a URL, or a URL with the namespaces that are bound to it.
 pub(crate) struct RegistryEntrySchema;
 
 impl_json_schema!(RegistryEntrySchema, "Registry", {
@@ -134,7 +135,6 @@ impl_json_schema!(LimitsSchema, "Limits", {
     json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
 });
 
-/// A public key.
 pub(crate) struct PublicKeySchema;
 
 impl_json_schema!(

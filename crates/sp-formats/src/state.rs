@@ -1,7 +1,8 @@
-//! `state.json`: which packs are installed where, version 1.
+//! `state.json`, version 1: which packs are installed where.
 //!
-//! The fields of the format's own sketch are written as it has them; ours stand beside them
-//! (`generation`, and in a record `sink_id`, `flatten` and `skills`), and what others wrote survives.
+//! The fields of the Skillpacks specification are written as it defines them. Fields of `sp` are
+//! next to them (`generation`, and in a record `sink_id`, `flatten` and `skills`), and unknown
+//! members survive a rewrite byte for byte.
 
 use std::borrow::Cow;
 
@@ -15,102 +16,84 @@ use crate::json::JsonMembers;
 
 const VERSION: u64 = 1;
 
-/// Why a text is not a state that we can use.
+/// Why a text is not a usable state.
 #[derive(Debug, Error)]
 pub enum InstallStateError {
-    /// It is not JSON of the right form.
     #[error("it cannot be read as state")]
     Parse(#[from] serde_json::Error),
-    /// A newer program wrote it.
+    /// Written by a newer version of `sp`.
     #[error("it has version {0}, and this `sp` knows versions up to {VERSION}")]
     NewerVersion(u64),
-    /// Two records for one pack in one sink.
+    /// Two records of one pack in one sink.
     #[error("it has two records of `{pack}` in `{sink_path}`")]
-    DuplicateInstall {
-        /// The pack.
-        pack: String,
-        /// The sink.
-        sink_path: String,
-    },
+    DuplicateInstall { pack: String, sink_path: String },
 }
 
-/// All that is installed.
+/// Everything that is installed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InstallState {
-    /// Grows by one with every change.
+    /// Incremented by every change.
     pub generation: u64,
-    /// The records.
     pub installs: Vec<InstallRecord>,
     extra: JsonMembers,
 }
 
-/// One pack in one sink.
+/// A pack in a sink.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InstallRecord {
-    /// The sink's name.
     pub sink: String,
-    /// The sink's real path.
+    /// The resolved path of the sink.
     pub sink_path: String,
-    /// The device and inode of the sink, as text; none in a record that another tool wrote.
+    /// Device and inode of the sink; `None` in a record written by another tool.
     pub sink_id: Option<String>,
-    /// The pack's name.
     pub pack: String,
-    /// Where the pack file was.
     pub pack_file: String,
-    /// The prefix of the folder names.
     pub prefix: String,
-    /// The separator in the folder names.
     pub sep: String,
-    /// Whether only the last segment of ids was used.
+    /// Whether only the last segment of IDs was used for folder names.
     pub flatten: bool,
-    /// What was imported, at which commit.
     pub imports: Vec<ImportRecord>,
-    /// The folders, by full path.
+    /// The absolute paths of the installed folders.
     pub installed_paths: Vec<String>,
-    /// What each folder holds; empty in a record that another tool wrote.
+    /// The content of each folder; empty in a record written by another tool.
     pub skills: Vec<SkillRecord>,
-    /// When, in RFC 3339.
+    /// RFC 3339.
     pub installed_at: String,
-    /// Members that we do not know.
     pub extra: UnknownRecordMembers,
 }
 
-/// Members of a record that we do not know, kept to the letter.
+/// Members that are not known to `sp`, kept as raw text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UnknownRecordMembers(JsonMembers);
 
-/// One import of a pack.
+/// An import of a pack.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportRecord {
-    /// The repository, as the pack names it, without credentials.
+    /// The repository as in the pack, without credentials.
     pub repo: String,
-    /// The ref that the pack asks for.
+    /// The requested ref.
     pub git_ref: Option<String>,
-    /// The commit that it was.
+    /// The resolved commit.
     pub commit: String,
-    /// Members that we do not know.
     pub extra: UnknownRecordMembers,
 }
 
-/// What one installed folder holds.
+/// An installed folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillRecord {
-    /// The folder's name in the sink.
+    /// The name of the folder in the sink.
     pub folder: String,
-    /// The skill's id.
     pub id: String,
-    /// Which of the imports it came from; none for a local skill.
+    /// An index into the imports; `None` for a local skill.
     pub import: Option<usize>,
-    /// The digest of its tree as it was installed.
+    /// The digest of its tree when it was installed.
     pub digest: Digest,
-    /// The git tree that it was, where that alone decides what it holds.
+    /// The git tree, if it alone determines the content.
     pub git_tree: Option<String>,
-    /// Members that we do not know.
     pub extra: UnknownRecordMembers,
 }
 
 impl InstallState {
-    /// Reads a state.
     pub fn parse(text: &[u8]) -> Result<Self, InstallStateError> {
         let mut members: JsonMembers = serde_json::from_slice(text)?;
         let version = members.take_required("version")?;
@@ -131,18 +114,17 @@ impl InstallState {
         Ok(state)
     }
 
-    /// The generation of the state that follows this one. None if there is no greater number: a change could then
-    /// not be told from the state before it, and recovery depends on that.
+    /// The generation after this one. `None` at the maximum: recovery depends on every change
+    /// having a greater generation.
     pub fn next_generation(&self) -> Option<u64> {
         self.generation.checked_add(1)
     }
 
-    /// The state of a later generation, with these records.
+    /// Returns the state of a later generation with these records.
     pub fn with_installs(&self, generation: u64, installs: Vec<InstallRecord>) -> Self {
         Self { generation, installs, extra: self.extra.clone() }
     }
 
-    /// Writes the state.
     pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
@@ -262,7 +244,7 @@ impl Serialize for SkillRecord {
     }
 }
 
-/// There may be thousands of these, so they are read without a detour through raw text.
+/// There may be thousands of these, so unknown members are not collected through raw text.
 impl<'de> Deserialize<'de> for SkillRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(SkillRecordVisitor)
@@ -308,7 +290,7 @@ impl<'de> Visitor<'de> for SkillRecordVisitor {
 mod tests {
     use super::*;
 
-    /// The sketch of the format's own text.
+    /// The example in the specification.
     const SKETCH: &str = r#"{
       "version": 1,
       "installs": [{
@@ -321,7 +303,7 @@ mod tests {
     }"#;
 
     #[test]
-    fn sp_29_the_sketch_is_read_and_written_without_loss() {
+    fn sp_29_example_of_the_specification_round_trips() {
         let state = InstallState::parse(SKETCH.as_bytes()).unwrap();
         assert_eq!(state.generation, 0);
         assert_eq!(state.installs[0].imports[0].commit, "9f2c1d3");
@@ -331,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_29_unknown_members_survive_to_the_letter() {
+    fn sp_29_unknown_members_survive_byte_for_byte() {
         let text = SKETCH
             .replace(
                 r#""version": 1,"#,
@@ -351,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_29_what_is_not_our_state_is_refused() {
+    fn sp_29_invalid_state_is_rejected() {
         for text in [
             "",
             "{",

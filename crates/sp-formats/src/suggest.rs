@@ -1,17 +1,17 @@
-//! The nearest known word to one that is not known.
+//! Suggestions for misspelled words.
 
-/// The nearest of `known` to `word`, if it is near enough to be what was meant.
+/// Returns the closest of `known` to `word`, if it is similar enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     nearest_few(word, known, 1).pop()
 }
 
-/// The `count` nearest of `known` to `word`, nearest first, as far as they are near enough.
+/// Returns up to `count` of `known` that are similar to `word`, closest first.
 pub fn nearest_few<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,
     count: usize,
 ) -> Vec<&'a str> {
-    // What is longer was not typed by hand, and would cost its length squared.
+    // Longer words were not typed by hand, and the distance takes quadratic time.
     if word.len() > 200 {
         return Vec::new();
     }
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_understood_and_another_word_is_not() {
+    fn typos_get_a_suggestion_and_other_words_do_not() {
         let known = ["name", "include", "exclude", "imports", "install"];
         assert_eq!(nearest("inclde", known), Some("include"));
         assert_eq!(nearest("import", known), Some("imports"));

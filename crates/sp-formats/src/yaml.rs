@@ -1,8 +1,9 @@
-//! YAML as a tree of nodes that know where they stand.
+//! YAML as a tree of nodes with spans.
 //!
-//! The parser gives events; this module makes nodes of them, under a budget, so that a bomb
-//! of aliases or brackets is refused long before it costs memory. Nothing else in the project
-//! reads YAML.
+//! [`parse`] builds [`YamlNode`]s from the events of a YAML parser and enforces the [`Limits`] on
+//! depth, nodes and aliases, so that an alias bomb is rejected before it costs memory. Duplicate
+//! keys are errors. Scalars stay text: what YAML would make of `1.0` or `yes` is only computed on
+//! request, by [`YamlNode::implicit_type`]. Nothing else in the workspace parses YAML.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,18 +15,17 @@ use thiserror::Error;
 
 const MAX_DEPTH: usize = 64;
 
-/// Why a text is not YAML that we take.
+/// The text is not valid YAML, or exceeds a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct YamlError {
-    /// Which bytes are to blame.
+    /// The bytes that caused the error.
     pub span: Range<usize>,
-    /// What is wrong.
     pub message: String,
 }
 
 impl YamlError {
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
         let says = |word: &str| self.message.contains(word);
         if says("tab") {
@@ -44,7 +44,7 @@ impl YamlError {
     }
 }
 
-/// Text as a YAML value that reads as just this text; for text of one line without odd characters.
+/// Returns a YAML scalar that reads as this text. For text of one line without special characters.
 pub(crate) fn to_yaml_scalar(text: &str) -> String {
     let node = YamlNode::scalar(0..0, text.into(), true);
     if node.is_null() || node.implicit_type().is_some() {
@@ -54,30 +54,24 @@ pub(crate) fn to_yaml_scalar(text: &str) -> String {
     }
 }
 
-/// A node and the bytes it stands on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlNode {
-    /// The bytes of the node; for an alias, of the place where it is used.
+    /// For an alias, the bytes where it is used.
     pub span: Range<usize>,
-    /// What it is.
     pub value: YamlValue,
     /// Whether it is a collection in brackets or braces.
     pub is_flow: bool,
 }
 
-/// What a node is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum YamlValue {
-    /// A piece of text; `plain` if it was written without quotes.
     Scalar {
-        /// The text.
         text: String,
-        /// Whether it had no quotes.
+        /// Whether it is written without quotes.
         plain: bool,
     },
-    /// A list.
     Seq(Vec<YamlNode>),
-    /// Keys and values, in the order in which they stand; no key twice.
+    /// Keys and values in order, without duplicates.
     Map(Vec<(YamlNode, YamlNode)>),
 }
 
@@ -86,20 +80,19 @@ impl YamlNode {
         Self { span, value: YamlValue::Scalar { text, plain }, is_flow: false }
     }
 
-    /// The items of a list; none of anything else.
+    /// The items of a list; empty for other kinds.
     pub fn items(&self) -> impl Iterator<Item = &Self> {
         let items = if let YamlValue::Seq(items) = &self.value { items.as_slice() } else { &[] };
         items.iter()
     }
 
-    /// The keys that are text, with their values; none of anything but a map.
+    /// The string keys of a map with their values; empty for other kinds.
     pub fn members(&self) -> impl Iterator<Item = (&str, &Self)> {
         let members =
             if let YamlValue::Map(members) = &self.value { members.as_slice() } else { &[] };
         members.iter().filter_map(|(key, value)| Some((key.text()?, value)))
     }
 
-    /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.members().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
@@ -119,7 +112,7 @@ impl YamlNode {
             if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
 
-    /// The truth value of an unquoted `true` or `false`.
+    /// The value of an unquoted `true` or `false`.
     pub fn as_bool(&self) -> Option<bool> {
         match &self.value {
             YamlValue::Scalar { text, plain: true } => match text.as_str() {
@@ -131,7 +124,7 @@ impl YamlNode {
         }
     }
 
-    /// What YAML takes unquoted text for where it does not take it for text: `1.0`, `yes`, `0x1F`.
+    /// How YAML interprets unquoted text other than as a string: `1.0`, `yes`, `0x1F`.
     pub fn implicit_type(&self) -> Option<&'static str> {
         let YamlValue::Scalar { text, plain: true } = &self.value else {
             return None;
@@ -153,13 +146,13 @@ impl YamlNode {
             .then_some("a number")
     }
 
-    /// The node as a JSON value: unquoted text as what YAML takes it for.
+    /// Converts the node to JSON, with unquoted text interpreted as YAML does.
     pub fn to_json(&self) -> serde_json::Value {
         match &self.value {
             YamlValue::Scalar { .. } if self.is_null() => serde_json::Value::Null,
             YamlValue::Scalar { text, plain } => match self.as_bool() {
                 Some(truth) => truth.into(),
-                // A number stays as it is written only if JSON writes it so too.
+                // A number stays a number only if JSON writes it the same way.
                 None => Some(text)
                     .filter(|_| *plain && self.implicit_type() == Some("a number"))
                     .and_then(|text| serde_json::from_str::<serde_json::Number>(text).ok())
@@ -175,8 +168,8 @@ impl YamlNode {
         }
     }
 
-    /// The node as JSON, where numbers are what the core schema of YAML takes them for, however they are written.
-    /// None if JSON has nothing for it.
+    /// Converts the node to JSON, with numbers as in the YAML core schema, in any notation. `None`
+    /// for a value that JSON cannot represent.
     pub fn to_core_json(&self) -> Option<serde_json::Value> {
         match &self.value {
             YamlValue::Scalar { text, .. } if self.implicit_type() == Some("a number") => {
@@ -193,7 +186,7 @@ impl YamlNode {
         }
     }
 
-    /// Moves every span of the node and what is in it.
+    /// Maps every span in the tree.
     pub(crate) fn map_spans(&mut self, to: &impl Fn(&Range<usize>) -> Range<usize>) {
         self.span = to(&self.span);
         match &mut self.value {
@@ -206,7 +199,7 @@ impl YamlNode {
         }
     }
 
-    /// What kind of node it is, in a word.
+    /// The kind as a noun phrase, for messages.
     pub fn kind(&self) -> &'static str {
         match &self.value {
             _ if self.is_null() => "nothing",
@@ -217,7 +210,8 @@ impl YamlNode {
     }
 }
 
-/// A number, also one that JSON writes otherwise: `0x1F`, `+1`, `.5`; none if it is none in JSON.
+/// Parses a number, including notations that JSON does not have: `0x1F`, `+1`, `.5`. `None` for a
+/// number that JSON cannot represent.
 fn parse_core_number(text: &str) -> Option<serde_json::Value> {
     let whole = match (text.strip_prefix("0x"), text.strip_prefix("0o")) {
         (Some(digits), _) => i64::from_str_radix(digits, 16).ok(),
@@ -229,7 +223,7 @@ fn parse_core_number(text: &str) -> Option<serde_json::Value> {
     whole.map(Into::into).or_else(number)
 }
 
-/// Reads the one document of `text`. An empty text is a null node.
+/// Parses a text with one document. An empty text is a null node.
 pub fn parse(text: &str, limits: &Limits) -> Result<YamlNode, YamlError> {
     if text.len() as u64 > limits.yaml_bytes {
         return Err(YamlError {
@@ -241,7 +235,7 @@ pub fn parse(text: &str, limits: &Limits) -> Result<YamlNode, YamlError> {
             ),
         });
     }
-    // A byte-order mark is no part of the text; spans still count it.
+    // The byte-order mark is not part of the text, but spans count it.
     let skipped = text.len() - text.trim_start_matches('\u{feff}').len();
     let mut builder = YamlBuilder::new(&text[skipped..], limits);
     let options = granit_parser::options! {
@@ -275,14 +269,13 @@ fn shift(span: &Range<usize>, by: usize) -> Range<usize> {
     span.start + by..span.end + by
 }
 
-/// What a collection is when it starts.
 #[derive(Clone, Copy)]
 struct CollectionStart {
     is_map: bool,
     style: StructureStyle,
 }
 
-/// A collection whose end has not come yet.
+/// A collection whose end has not been reached.
 struct OpenCollection {
     start: usize,
     anchor: usize,
@@ -325,7 +318,7 @@ impl<'a> YamlBuilder<'a> {
                     ScalarStyle::Literal | ScalarStyle::Folded => self.block_scalar_span(range),
                     _ => range,
                 };
-                // A tag says what it is, as quotes do.
+                // An explicit tag determines the type, as quotes do.
                 let plain = style == ScalarStyle::Plain && tag.is_none();
                 let node = YamlNode::scalar(range, text.into_owned(), plain);
                 self.store_anchor(anchor, &node, 1);
@@ -387,8 +380,8 @@ impl<'a> YamlBuilder<'a> {
         self.attach(node)
     }
 
-    /// From the first to the last character of a collection. The events of one without brackets
-    /// start behind its first `-` and end behind the blank lines that follow it.
+    /// From the first to the last character of a collection. The parser's events for a block
+    /// collection start after the first `-` and end after the following blank lines.
     fn collection_span(&self, open: &OpenCollection, end: usize) -> Range<usize> {
         let items = || {
             open.items.first().zip(open.items.last()).map(|(first, last)| (&first.span, &last.span))
@@ -410,7 +403,8 @@ impl<'a> YamlBuilder<'a> {
         }
     }
 
-    /// A block scalar from its `|` or `>` to its last character.
+    /// A block scalar from its `
+    /// ` or `>` to its last character.
     fn block_scalar_span(&self, content: Range<usize>) -> Range<usize> {
         let before = self.text[..content.start].trim_end_matches([' ', '\t']);
         let line_end = before.trim_end_matches(['\n', '\r']).len();
@@ -486,7 +480,7 @@ impl<'a> YamlBuilder<'a> {
     }
 }
 
-/// How many nodes a node is made of.
+/// The number of nodes in a tree.
 pub(crate) fn count_nodes(node: &YamlNode) -> u64 {
     1 + match &node.value {
         YamlValue::Scalar { .. } => 0,
@@ -529,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_cut_from_the_text_is_the_node() {
+    fn spans_cover_the_node() {
         for text in [
             "a: x # comment\nb: [y, 'z']\n",
             "\u{feff}a: x\n",
@@ -553,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn collections_and_block_scalars_are_cut_from_their_first_to_their_last_character() {
+    fn spans_of_collections_and_block_scalars_cover_first_to_last_character() {
         for (text, cut) in [
             ("a:\n  - x\n  - y\n\nb: c\n", "- x\n  - y"),
             ("a:\n- x\n- y\n\n", "- x\n- y"),
@@ -574,14 +568,14 @@ mod tests {
     }
 
     #[test]
-    fn sp_11_a_duplicate_key_is_an_error() {
+    fn sp_11_duplicate_key_is_an_error() {
         let error = fails("name: a\nname: b\n");
         assert_eq!(error.message, "the key `name` stands here a second time");
         assert_eq!(error.span, 8..12);
     }
 
     #[test]
-    fn se_04_yaml_bombs_are_refused_at_once() {
+    fn se_04_yaml_bombs_are_rejected_quickly() {
         let mut aliases = String::from("a: &a [x, x, x, x, x, x, x, x, x, x]\n");
         for (last, next) in ('a'..'i').zip('b'..='i') {
             aliases += &format!(
@@ -602,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn se_14_nodes_and_aliases_hold_at_the_limit_and_break_one_past_it() {
+    fn se_14_node_and_alias_limits_accept_the_maximum_and_reject_one_more() {
         let limits = Limits { yaml_nodes: 3, yaml_aliases: 1, ..Limits::default() };
         assert!(parse("[x, y]", &limits).is_ok());
         assert!(parse("[x, y, z]", &limits).is_err());
@@ -615,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_one_document_is_refused() {
+    fn text_that_is_not_one_document_is_rejected() {
         assert!(fails("a: b\n---\nc: d\n").message.contains("second document"));
         assert!(fails("[a]: b").message.contains("a key must be text"));
         assert!(fails("a: &x [*x]").message.contains("alias"));

@@ -1,7 +1,7 @@
-//! Zip archives from strangers: listed and judged before a byte of them is unpacked.
+//! Untrusted zip archives, which are listed and checked before anything is unpacked.
 //!
-//! Names are judged as they are written, never mended. What escapes, links, collides, is
-//! encrypted, lies about its size or unpacks to more than it should is refused. So is every archive
+//! Names are checked as written and never repaired. An entry that escapes, is a link, collides with
+//! another, is encrypted, has a wrong size or unpacks to too much is rejected. So is every archive
 //! that two programs could read differently: see [`crate::zip_layout`].
 
 use std::ffi::OsStr;
@@ -18,63 +18,57 @@ use rawzip::{
 };
 use thiserror::Error;
 
-use crate::dir::{Dir, DirEntry, EntryKind, Follow, escape_non_utf8, stamp_of};
+use crate::dir::{Dir, DirEntry, Follow, escape_non_utf8};
 use crate::file_error::FileError;
+use crate::file_stamp::{EntryKind, stamp_of};
 use crate::limits::Limits;
 use crate::listing::{Listing, ListingBuilder, ListingError};
 use crate::path::RelPath;
 use crate::zip_error::ZipMemberError;
 use crate::zip_layout::{ZipEndRecord, ZipMemberExtent, check_record_disk, record_len};
 
-/// An archive that unpacks to less than this may be packed as tightly as it likes.
+/// The compression ratio of an archive that unpacks to less than this is not checked.
 const RATIO_CHECK_MIN_BYTES: u64 = 1024 * 1024;
-/// An empty folder may be compressed like an empty file: into two bytes, or into five by some programs.
+/// An empty directory may be compressed like an empty file: to two bytes, or to five by some
+/// programs.
 const MAX_EMPTY_STREAM_LEN: u64 = 5;
 
-/// What a Unix mode says of the kind of a file.
+/// The file type bits of a Unix mode.
 const S_IFMT: u32 = 0o170_000;
 const S_IFLNK: u32 = 0o120_000;
 const S_IFREG: u32 = 0o100_000;
 const S_IFDIR: u32 = 0o040_000;
-/// What the attributes of MS-DOS call a directory.
+/// The directory attribute of MS-DOS.
 const DOS_DIRECTORY: u32 = 0x10;
 
 /// Why an archive cannot be used.
 #[derive(Debug, Error)]
 pub enum ArchiveError {
-    /// The system refused.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It is not a zip archive, or a damaged one.
+    /// Not a zip archive, or a damaged one.
     #[error("`{}` is not a zip archive that can be read: {why}", path.display())]
-    Broken {
-        /// The archive.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A member that cannot be taken.
+    Broken { path: PathBuf, why: String },
+    /// An entry that is rejected.
     #[error("the member `{member}` cannot be taken: {why}")]
     Member {
-        /// Its name, what is not UTF-8 escaped.
+        /// Its name, with bytes that are not UTF-8 escaped.
         member: String,
-        /// Why.
         why: ZipMemberError,
     },
-    /// More than a ceiling allows.
+    /// A limit is exceeded.
     #[error("{what}, more than the limit of {limit}")]
     LimitExceeded {
         /// What there is too much of.
         what: String,
-        /// The limit that was passed.
         limit: u64,
-        /// Its name.
+        /// The name of the limit.
         name: &'static str,
     },
 }
 
 impl ArchiveError {
-    /// The name of the limit that would have to be raised, if it was a limit.
+    /// The name of the limit to raise, if the error is about a limit.
     pub fn limit_name(&self) -> Option<&'static str> {
         match self {
             Self::LimitExceeded { name, .. } => Some(name),
@@ -84,7 +78,7 @@ impl ArchiveError {
     }
 }
 
-/// How a member is found again.
+/// How an entry is found again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZipMemberHandle {
     wayfinder: ZipArchiveEntryWayfinder,
@@ -108,22 +102,21 @@ impl ReaderAt for ArchiveBytes {
     }
 }
 
-/// A zip archive that was looked through.
+/// A zip archive whose entries have been checked.
 #[derive(Debug)]
 pub struct Archive {
     zip: ZipArchive<ArchiveBytes>,
-    /// What it holds.
     pub listing: Listing<ZipMemberHandle>,
 }
 
 impl Archive {
-    /// Opens an archive and looks at every member.
+    /// Opens an archive and checks every entry.
     pub fn open(path: &Path, limits: &Limits) -> Result<Self, ArchiveError> {
         let (file, size) = open_file(path)?;
         Self::parse(path, (ArchiveBytes::File(FileReader::from(file)), size), limits)
     }
 
-    /// An archive that is in memory; messages call it by this name.
+    /// Opens an archive in memory. `name` is used in messages.
     pub fn from_bytes(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Self, ArchiveError> {
         let size = bytes.len() as u64;
         Self::parse(Path::new(name), (ArchiveBytes::Memory(bytes), size), limits)
@@ -180,31 +173,31 @@ impl Archive {
         Ok(Self { listing: build_listing(members, limits)?, zip })
     }
 
-    /// The bytes of a member, checked against what its header says.
+    /// Unpacks an entry and verifies size and checksum.
     pub fn read(&self, path: &RelPath, packed: &ZipMemberHandle) -> Result<Vec<u8>, ArchiveError> {
-        let lies = || ArchiveError::Member {
+        let mismatch = || ArchiveError::Member {
             member: path.to_string(),
             why: ZipMemberError::ContentMismatch,
         };
-        let entry = self.zip.get_entry(packed.wayfinder).map_err(|_| lies())?;
+        let entry = self.zip.get_entry(packed.wayfinder).map_err(|_| mismatch())?;
         let size = packed.wayfinder.uncompressed_size_hint();
         let mut raw = entry.reader();
         let mut bytes =
             Vec::with_capacity(usize::try_from(size).unwrap_or(0).min(RECOMMENDED_BUFFER_SIZE));
-        let compressed = match packed.deflated {
-            true => {
-                let mut decoder = DeflateDecoder::new(raw);
-                let read = (&mut decoder).take(size + 1).read_to_end(&mut bytes);
-                read.map(|_| decoder.total_in())
-            }
-            false => (&mut raw).take(size + 1).read_to_end(&mut bytes).map(|read| read as u64),
+        let compressed = if packed.deflated {
+            let mut decoder = DeflateDecoder::new(raw);
+            let read = (&mut decoder).take(size + 1).read_to_end(&mut bytes);
+            read.map(|_| decoder.total_in())
+        } else {
+            (&mut raw).take(size + 1).read_to_end(&mut bytes).map(|read| read as u64)
         };
-        // A compressed stream that ends early would leave bytes that nobody looks at.
+        // A compressed stream that ends early would hide the bytes after it.
         let is_whole = compressed
             .is_ok_and(|compressed| compressed == packed.wayfinder.compressed_size_hint());
-        match is_whole && bytes.len() as u64 == size && checksum(&bytes) == packed.crc {
-            true => Ok(bytes),
-            false => Err(lies()),
+        if is_whole && bytes.len() as u64 == size && checksum(&bytes) == packed.crc {
+            Ok(bytes)
+        } else {
+            Err(mismatch())
         }
     }
 }
@@ -244,13 +237,13 @@ fn member_error(name: &[u8], why: ZipMemberError) -> ArchiveError {
     ArchiveError::Member { member: escape_non_utf8(OsStr::from_bytes(name)), why }
 }
 
-/// A member whose headers were read.
+/// An entry whose headers were read.
 struct ZipMember {
     path: RelPath,
     is_dir: bool,
     executable: bool,
     packed: ZipMemberHandle,
-    /// Which bytes of the archive are its own.
+    /// The bytes of the archive that belong to it.
     extent: ZipMemberExtent,
 }
 
@@ -296,9 +289,9 @@ impl ZipMember {
     }
 }
 
-/// The kind that a member's attributes give it, as bits of a Unix mode; 0 if they give none.
+/// The file type bits in the attributes of an entry; 0 if there are none.
 ///
-/// Whatever system made the archive: some programs heed a Unix mode in every one.
+/// The originating system is ignored, because some programs honor a Unix mode from any system.
 fn unix_file_type(record: &ZipFileHeaderRecord<'_>) -> u32 {
     let attributes = record.external_attributes();
     match (attributes >> 16) & S_IFMT {
@@ -307,7 +300,7 @@ fn unix_file_type(record: &ZipFileHeaderRecord<'_>) -> u32 {
     }
 }
 
-/// Refuses what would unpack to far more than it is.
+/// Rejects archives that unpack to far more than their size.
 fn check_unpacked_size(
     members: &[ZipMember],
     packed: u64,
@@ -333,7 +326,7 @@ fn check_unpacked_size(
     Ok(())
 }
 
-/// Members that share bytes make a small archive large without end.
+/// Rejects overlapping entries, which would make a small archive arbitrarily large.
 fn check_no_overlap(members: &[ZipMember]) -> Result<(), ArchiveError> {
     let mut ordered: Vec<&ZipMember> = members.iter().collect();
     ordered.sort_by_key(|member| (member.extent.start, member.extent.end));
@@ -343,7 +336,8 @@ fn check_no_overlap(members: &[ZipMember]) -> Result<(), ArchiveError> {
     }
 }
 
-/// Refuses bytes that belong to no member: a program that reads from the front would see members in them.
+/// Rejects bytes that belong to no entry: a program that reads from the front would find entries in
+/// them.
 fn check_no_hidden_bytes(
     bytes: &ArchiveBytes,
     members: &[ZipMember],
@@ -368,19 +362,19 @@ fn check_no_hidden_bytes(
     }
 }
 
-/// The members with every folder that they lie in, whether it has a member of its own or not.
+/// Builds the listing, including directories that have no entry of their own.
 fn build_listing(
     members: Vec<ZipMember>,
     limits: &Limits,
 ) -> Result<Listing<ZipMemberHandle>, ArchiveError> {
-    // The ceilings of a skill are those of a whole archive here.
+    // The limits for a skill are replaced by those for an archive.
     let limits =
         Limits { skill_entries: u64::MAX, skill_bytes: limits.zip_bytes, ..limits.clone() };
     let mut builder = ListingBuilder::new(&limits);
     let mut folders = 0;
     for member in members {
         let refuse = |why: ListingError| member_error(member.path.as_str().as_bytes(), why.into());
-        // A folder that no member is for counts too: deep names would make millions of them.
+        // Implicit directories count too: deep names would create millions of them.
         folders += builder.add_parents(&member.path).map_err(refuse)?;
         check_member_count(folders, &limits)?;
         if !member.is_dir {

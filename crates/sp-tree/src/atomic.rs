@@ -1,31 +1,34 @@
-//! Replacing one file so that a reader, and a power cut, see the old bytes or the new.
+//! Atomic replacement of a file: readers see the old bytes or the new ones, even after a power
+//! failure.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::dir::{Dir, DirEntry, EntryKind, FileStamp, Follow, Segment, StaticName};
+use crate::dir::{Dir, DirEntry, Follow, Segment, StaticName};
 use crate::file_error::FileError;
+use crate::file_stamp::{EntryKind, FileStamp};
 use crate::path::Name;
 
-/// Whether the new bytes must survive a power cut.
+/// Whether the new bytes must survive a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// They must: sync the file, rename, sync the directory.
+    /// Syncs the file, renames it, and syncs the directory.
     Durable,
-    /// They are a cache, and worth nothing that cannot be made again.
+    /// For caches, which can be regenerated.
     Cache,
 }
 
-/// The file that is written and then renamed, and the directory in which it is.
+/// The temporary file that is written and then renamed.
 #[derive(Debug, Clone, Copy)]
 pub struct TempFile<'a> {
-    /// The directory, on the same file system as the target.
+    /// A directory on the same file system as the target.
     pub dir: &'a Dir,
-    /// The name. Callers hold the lock of the directory, so a file that has it was left by a death.
+    /// The caller holds the lock of the directory, so an existing file with this name is left over
+    /// from a crash.
     pub name: StaticName,
 }
 
-/// Replaces `name` in `dir` by `bytes`.
+/// Replaces `name` in `dir` with `bytes`.
 pub fn replace(
     dir: &Dir,
     name: &(impl Segment + ?Sized),
@@ -43,7 +46,7 @@ pub fn replace(
         temp.dir.rename_replace(&temp.name, dir, name)
     };
     if let Err(error) = write() {
-        // Best effort: the next replacement removes what stays.
+        // Best effort: the next replacement removes it.
         let _ = temp.dir.remove_tree(&temp.name);
         return Err(error);
     }
@@ -53,8 +56,8 @@ pub fn replace(
     }
 }
 
-/// Replaces the bytes of a user's own file, which keeps its permissions, if it still looks like
-/// `like`. Whether it did, is told.
+/// Replaces the bytes of a user's file, keeping its permissions, if it still has the stamp `like`.
+/// Returns whether it was replaced.
 pub fn replace_if_unchanged(
     dir: &Dir,
     name: &Name,
@@ -63,16 +66,17 @@ pub fn replace_if_unchanged(
     bytes: &[u8],
 ) -> Result<bool, FileError> {
     let write = || {
-        // Callers hold a lock, so a file that has this name was left by a death.
+        // The caller holds a lock, so an existing file with this name is left over from a crash.
         dir.remove_tree(temp)?;
         let mut file = dir.create_file(temp, false)?;
         file.copy_permissions(like)?;
         file.write(bytes)?;
         file.sync()?;
         let unchanged = dir.stat(name, Follow::Never)?.as_ref() == Some(like);
-        match unchanged {
-            true => dir.rename_replace(temp, dir, name)?,
-            false => dir.remove_file(temp)?,
+        if unchanged {
+            dir.rename_replace(temp, dir, name)?
+        } else {
+            dir.remove_file(temp)?
         }
         Ok(unchanged)
     };
@@ -83,36 +87,32 @@ pub fn replace_if_unchanged(
     Ok(written)
 }
 
-/// A file that is given to somebody, whole or not at all.
+/// A file to write completely or not at all.
 #[derive(Debug, Clone, Copy)]
 pub struct OutputFile<'a> {
-    /// What it holds.
     pub bytes: &'a [u8],
-    /// Who may read it.
     pub access: FileAccess,
-    /// What becomes of a file that is there already.
     pub if_exists: ExistingFilePolicy,
 }
 
-/// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileAccess {
-    /// Whoever the user's own mask allows.
+    /// As the user's umask allows.
     Ordinary,
-    /// Its owner alone.
+    /// Only the owner.
     Private,
 }
 
-/// What becomes of a file that is there already.
+/// What to do if the file exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExistingFilePolicy {
-    /// It stays, and the new one is refused.
+    /// Fail.
     Refuse,
-    /// The new one takes its place, and keeps its permissions if anybody may read it.
+    /// Replace it. Its permissions are kept unless the new file is private.
     Replace,
 }
 
-/// Writes a file where a user wants it; `temp` is a name that nobody else has.
+/// Writes a file to a path that the user chose. `temp` is a unique name.
 pub fn write_output(path: &Path, temp: &Name, delivery: OutputFile<'_>) -> Result<(), FileError> {
     let name = DirEntry::from_path(path)
         .ok_or_else(|| FileError::new("write", path, ErrorKind::IsADirectory))?;
@@ -152,7 +152,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_rewritten_file_keeps_its_permissions_and_what_changed_meanwhile_is_left_alone() {
+    fn rewrite_keeps_permissions_and_skips_changed_files() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("SKILL.md");
         std::fs::write(&path, "old").unwrap();

@@ -1,11 +1,11 @@
-//! The store: bytes by their digest, whatever they are.
+//! The store: blobs by digest.
 //!
 //! ```text
 //! store/ab/cdef…   the bytes whose SHA-256 is abcdef…
 //! ```
 //!
-//! A name from outside never becomes a path here, and what is got is held against its digest. What
-//! is put and removed goes through a transaction, together with the records that speak of it.
+//! Untrusted names never become paths here, and bytes are verified when they are read. Blobs are
+//! added and removed by a transaction, together with the records that refer to them.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -18,29 +18,27 @@ use crate::read::read_open;
 
 const STORE_DIR: StaticName = StaticName("store");
 
-/// Bytes by their digest.
 pub struct BlobStore {
     path: PathBuf,
 }
 
 impl BlobStore {
-    /// The store of a home, whether it is there or not.
+    /// The store in a home directory, whether it exists or not.
     pub fn of(home: &Path) -> Self {
         Self { path: home.join(STORE_DIR.0) }
     }
 
-    /// The directory itself.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where the bytes with this digest are: the directory, and the name in it.
+    /// The directory and the file name of a blob.
     pub fn location(&self, digest: &Digest) -> Result<(PathBuf, Name), PathError> {
         let hex = digest.hex();
         Ok((self.path.join(&hex[..2]), Name::new(&hex[2..])?))
     }
 
-    /// The bytes with this digest; none if they are not there. Other bytes in their place are an error.
+    /// Reads a blob; `None` if it does not exist. Wrong bytes are an error.
     pub fn get(&self, digest: &Digest, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
         let invalid = |e: PathError| FileError::new("name", &self.path, std::io::Error::other(e));
         let (dir, name) = self.location(digest).map_err(invalid)?;
@@ -52,13 +50,11 @@ impl BlobStore {
         let mut bytes = Vec::new();
         let path = dir.join(name.as_str());
         read_open(&file, limit, &mut bytes).map_err(|e| FileError::new("read", &path, e))?;
-        match Digest::of(&bytes) == *digest {
-            true => Ok(Some(bytes)),
-            false => {
-                let why = std::io::Error::other("its bytes are not those that were stored");
-                Err(FileError::new("trust", path, why))
-            }
+        if Digest::of(&bytes) == *digest {
+            return Ok(Some(bytes));
         }
+        let why = std::io::Error::other("its bytes are not those that were stored");
+        Err(FileError::new("trust", path, why))
     }
 }
 
@@ -71,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_got_by_their_digest_and_held_against_it() {
+    fn blob_is_read_by_digest_and_verified() {
         let temp = tempfile::tempdir().unwrap();
         let store = BlobStore::of(temp.path());
         let digest = Digest::of(b"some bytes");

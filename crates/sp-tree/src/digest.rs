@@ -12,48 +12,42 @@ use crate::hex::{from_hex, to_hex};
 
 const PREFIX: &str = "sha256:";
 
-/// The SHA-256 of some bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
-/// A string that is not a digest.
+/// The text is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is not a digest of the form `sha256:<64 hex digits>`")]
 pub struct DigestError(String);
 
 impl Digest {
-    /// The digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest that these 32 bytes are.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The 64 hex digits, without the prefix.
+    /// The 64 hexadecimal digits without the prefix.
     pub fn hex(&self) -> String {
         to_hex(&self.0)
     }
 }
 
-/// A digest that grows as bytes come in.
+/// An incremental SHA-256 hasher.
 #[derive(Default)]
 pub struct Hasher(Sha256);
 
 impl Hasher {
-    /// Adds `bytes`.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The digest of all that was added.
     pub fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
     }
@@ -98,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_is_the_known_answer_and_round_trips() {
+    fn digest_matches_known_answer_and_round_trips() {
         let digest = Digest::of(b"abc");
         let text = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(digest.to_string(), text);
@@ -106,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_refused() {
+    fn other_notations_are_rejected() {
         for text in ["", "sha256:", "md5:00", "sha256:BA", &format!("sha256:{}", "G".repeat(64))] {
             assert!(text.parse::<Digest>().is_err(), "{text}");
         }

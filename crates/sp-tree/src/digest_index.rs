@@ -1,8 +1,8 @@
-//! What directories looked like when their digests were last known.
+//! A cache of directory digests.
 //!
-//! A directory whose every file and folder still looks the same (inode, size, times, mode)
-//! has the same digest, so a second run need not read it. The index is only ever a cache: a
-//! lost, old or broken one costs time and nothing else.
+//! A directory in which every file and subdirectory still has the same stamp (inode, size, times,
+//! mode) has the same digest, so it need not be read again. A lost, old or broken index costs time
+//! and nothing else.
 
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -11,30 +11,29 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::digest::Digest;
-use crate::dir::{Dir, EntryKind, FileStamp, Follow};
-use crate::file_stamp::PathStamps;
+use crate::dir::{Dir, Follow};
+use crate::file_stamp::{EntryKind, FileStamp, PathStamps};
 use crate::walk::{MatchedDir, WalkReport};
 
 const MAGIC: &[u8; 8] = b"sp-idx-1";
 
-/// File systems tell time in ticks of up to ten milliseconds: a change in the tick of the
-/// last look cannot be seen. What changed that recently is not remembered.
+/// The resolution of file system timestamps is up to ten milliseconds, and a second change within
+/// that time cannot be detected. What changed that recently is not cached.
 const CLOCK_TICK_NANOS: i64 = 10_000_000;
-/// Some tell it in seconds only.
+/// Some file systems have a resolution of seconds.
 const COARSE_CLOCK_TICK_NANOS: i64 = 2_000_000_000;
 
-/// What one folder looked like, each path from the index's root, and the digest it had.
+/// The stamps of a directory and the digest it had. Paths are relative to the root of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirSnapshot {
-    /// The digest of the folder's tree.
+    /// The digest of the directory's tree.
     pub digest: Digest,
-    /// Each file and folder with its stamp.
     pub stamps: PathStamps,
 }
 
 impl DirSnapshot {
-    /// A snapshot of the folder `name`, whose stamps have paths from the folder itself.
-    /// `None` if something in it changed so recently that a later change could go unseen.
+    /// A snapshot of the directory `name`, with stamps relative to the directory itself. `None` if
+    /// something in it changed so recently that a later change could go unnoticed.
     pub fn from_settled(name: &str, digest: Digest, stamps: PathStamps, now: i64) -> Option<Self> {
         let settled = stamps.iter().all(|(_, stamp)| is_settled(stamp, now));
         let stamps = stamps.into_iter().map(|(path, stamp)| match &*path {
@@ -52,22 +51,21 @@ impl DirSnapshot {
 
 fn is_settled(stamp: &FileStamp, now: i64) -> bool {
     let coarse = stamp.changed % 1_000_000_000 == 0 && stamp.modified % 1_000_000_000 == 0;
-    // What is put into a directory or taken out shows in the time of its content; its own
-    // move, by which we put it into its place, does not.
+    // Adding or removing an entry changes the modification time of a directory. Moving the
+    // directory itself, as installing does, only changes its status change time.
     let last = if stamp.kind() == EntryKind::Dir { stamp.modified } else { stamp.changed };
     last < now - if coarse { COARSE_CLOCK_TICK_NANOS } else { CLOCK_TICK_NANOS }
 }
 
-/// Which of a folder's entries are looked at.
+/// Which entries of a directory are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StampScope {
-    /// All of them.
     All,
-    /// Only files: [`Index::outline`] has just found that no directory changed.
+    /// Only files: [`DigestIndex::cached_walk`] has just verified the directories.
     Files,
 }
 
-/// What is remembered of the directories beneath one root.
+/// The cached snapshots of the directories below a root.
 #[derive(Debug, Default)]
 pub struct DigestIndex {
     bytes: Vec<u8>,
@@ -77,7 +75,7 @@ pub struct DigestIndex {
 }
 
 impl DigestIndex {
-    /// Reads an index; anything that is not one is an empty one.
+    /// Decodes an index. Anything invalid becomes an empty index.
     pub fn decode(bytes: Vec<u8>) -> Self {
         match Self::parse(&bytes) {
             Some((outline, snapshots)) => {
@@ -107,14 +105,13 @@ impl DigestIndex {
         Some(((!outline.is_empty()).then_some(outline), snapshots))
     }
 
-    /// The index as bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         put_block(self.walk_range.clone().map_or(&[], |range| &self.bytes[range]), &mut out);
-        let mut kept: Vec<_> = self.snapshots.iter().collect();
-        kept.sort_unstable_by(|a, b| a.0.cmp(b.0));
-        put_u32(kept.len(), &mut out);
-        for (name, range) in kept {
+        let mut snapshots: Vec<_> = self.snapshots.iter().collect();
+        snapshots.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        put_u32(snapshots.len(), &mut out);
+        for (name, range) in snapshots {
             put_text(name, &mut out);
             put_block(&self.bytes[range.clone()], &mut out);
         }
@@ -122,12 +119,12 @@ impl DigestIndex {
         out
     }
 
-    /// Whether anything was added or dropped since it was read.
+    /// Whether anything was added or removed since it was decoded.
     pub fn is_changed(&self) -> bool {
         self.changed
     }
 
-    /// The walk of `root`, without its directories, if none of them has changed.
+    /// Returns the cached walk of `root`, without its directories, if none of them has changed.
     pub fn cached_walk(&self, root: &Dir) -> Option<WalkReport> {
         let mut reader = DigestIndexReader { bytes: &self.bytes[self.walk_range.clone()?], at: 0 };
         let dirs: Option<Vec<(&CStr, FileStamp)>> =
@@ -153,9 +150,9 @@ impl DigestIndex {
         Some(found)
     }
 
-    /// Remembers a walk, unless a directory in it changed just now, and forgets every folder
-    /// with a directory that the walk saw otherwise: as long as the outline holds, the
-    /// directories of the folders that are remembered do.
+    /// Caches a walk, unless a directory in it has just changed, and removes every snapshot with a
+    /// directory that differs in the walk: as long as the cached walk is valid, the directories of
+    /// all snapshots are.
     pub fn set_cached_walk(&mut self, found: &WalkReport, now: i64) {
         self.changed = true;
         let dirs: HashMap<&[u8], &FileStamp> =
@@ -167,7 +164,7 @@ impl DigestIndex {
                 stamp.kind() != EntryKind::Dir || dirs.get(path.to_bytes()) == Some(&&stamp)
             })
         });
-        // What was not walked is told anew each time.
+        // Directories that were not walked must be reported each time.
         let walked = found.invalid_names.is_empty() && found.too_deep.is_empty();
         let settled = walked && found.dirs.iter().all(|(_, stamp)| is_settled(stamp, now));
         let start = self.bytes.len();
@@ -184,7 +181,7 @@ impl DigestIndex {
         self.walk_range = settled.then_some(start..self.bytes.len());
     }
 
-    /// The digest of the folder `name`, if what is checked of it still looks the same.
+    /// Returns the digest of the directory `name`, if the stamps in `scope` are unchanged.
     pub fn digest(
         &self,
         root: &Dir,
@@ -201,7 +198,7 @@ impl DigestIndex {
         unchanged.then_some(digest)
     }
 
-    /// Remembers a folder; `None` forgets it.
+    /// Caches a snapshot; `None` removes it.
     pub fn set_snapshot(&mut self, name: &str, snapshot: Option<&DirSnapshot>) {
         self.changed = true;
         match snapshot {
@@ -217,8 +214,8 @@ impl DigestIndex {
     }
 }
 
-/// Tells a whole index from one that a power cut tore; nobody is kept from forging one by it,
-/// and who can write here can write the sinks themselves.
+/// Detects an index that a power failure truncated. It does not prevent forgery: whoever can write
+/// here can write to the sinks as well.
 fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
@@ -229,7 +226,7 @@ fn checksum(bytes: &[u8]) -> u64 {
     words.iter().chain([&last]).fold(bytes.len() as u64, step)
 }
 
-/// The stamps of an encoded snapshot. The bytes are our own, and their sum was checked.
+/// Decodes the stamps of a snapshot. The checksum was verified, so the bytes are our own.
 fn decode_stamps(snapshot: &[u8]) -> impl Iterator<Item = (&CStr, FileStamp)> {
     let mut reader = DigestIndexReader { bytes: snapshot, at: 32 };
     let count = reader.u32().unwrap_or(0);
@@ -252,7 +249,7 @@ fn put_u32(value: usize, out: &mut Vec<u8>) {
     out.extend(u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes());
 }
 
-/// Text is stored with its NUL, so that it goes to the system as it is.
+/// Text is stored with a trailing NUL, so that it can be passed to system calls directly.
 fn put_text(text: &str, out: &mut Vec<u8>) {
     put_u32(text.len() + 1, out);
     out.extend(text.as_bytes());
@@ -334,7 +331,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
-    fn every_way_of_touching_a_folder_is_noticed() {
+    fn every_kind_of_change_to_a_directory_is_detected() {
         type Touch = fn(&std::path::Path);
         let touches: [(&str, Touch); 5] = [
             ("content", |a| std::fs::write(a.join("b/f"), "2").unwrap()),
@@ -354,7 +351,7 @@ mod tests {
                 index.digest(&root, "a", Follow::Never, StampScope::All).is_some(),
                 "{name}: before"
             );
-            // Past the tick of the file system's clock.
+            // Longer than the resolution of file system timestamps.
             std::thread::sleep(std::time::Duration::from_millis(12));
             touch(&temp.path().join("a"));
             assert_eq!(
@@ -366,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_just_now_is_not_remembered() {
+    fn recent_changes_are_not_cached() {
         let temp = folder();
         let dir = Dir::open(&temp.path().join("a")).unwrap();
         let crate::HashedDir { tree, stamps } =
@@ -376,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn se_14_a_broken_index_is_an_empty_one() {
+    fn se_14_broken_index_is_an_empty_index() {
         let temp = folder();
         let good = indexed(temp.path()).encode();
         let root = Dir::open(temp.path()).unwrap();
@@ -394,13 +391,13 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
-    fn a_walk_that_saw_a_directory_change_forgets_the_folder() {
+    fn walk_with_a_changed_directory_removes_its_snapshot() {
         let temp = folder();
         let mut index = indexed(temp.path());
         std::thread::sleep(std::time::Duration::from_millis(12));
         std::fs::write(temp.path().join("a/b/added"), "").unwrap();
         let root = Dir::open(temp.path()).unwrap();
-        // Files alone do not show it; the walk does.
+        // Comparing only files does not detect it; the walk does.
         assert!(index.digest(&root, "a", Follow::Links, StampScope::Files).is_some());
         let name = crate::Name::new("f").unwrap();
         let found = crate::find_dirs_with_file(

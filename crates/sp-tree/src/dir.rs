@@ -1,12 +1,12 @@
-//! A handle on a directory, and everything that may be done beneath it.
+//! A handle on a directory, and every operation below it.
 //!
-//! Every call goes through the handle with a checked name ([`Name`], an entry that the kernel
-//! itself listed, or a [`Fixed`] name of our own), so nothing here can be talked into another
-//! directory. Links are followed only where the caller says [`Follow::Links`]. Every call that
-//! changes something passes [`fault::point`].
+//! Every call uses the handle and a checked name ([`Name`], an entry that the kernel listed, or a
+//! [`StaticName`]), so nothing here can be redirected to another directory. Links are followed only
+//! if the caller passes [`Follow::Links`]. Every call that changes something passes
+//! [`fault::point`].
 //!
-//! A [`Dir`] is ordinary or private. What is created beneath a private one, at any depth, is private
-//! too and belongs to its owner alone, whatever the process's umask is.
+//! A [`Dir`] is ordinary or private. Everything created below a private one, at any depth, is
+//! private too and accessible only to its owner, regardless of the umask.
 
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
@@ -21,20 +21,17 @@ use rustix::io::Errno;
 
 use crate::fault::{self, FileOp};
 use crate::file_error::FileError;
-use crate::file_stamp::entry_kind;
-pub use crate::file_stamp::{EntryKind, FileStamp};
-pub(crate) use crate::file_stamp::{stamp_link, stamp_of};
+use crate::file_stamp::{EntryKind, FileStamp, entry_kind, stamp_of};
 use crate::new_file::NewFile;
 use crate::path::{Name, RelPath};
 
 type Result<T, E = FileError> = std::result::Result<T, E>;
 
-/// Whether a symbolic link is followed or looked at.
+/// Whether symbolic links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follow {
-    /// Follow links, as for a local author's own files.
+    /// Follow links, as for an author's own files.
     Links,
-    /// Never follow a link.
     Never,
 }
 
@@ -47,9 +44,8 @@ impl Follow {
     }
 }
 
-/// A name that is surely one path segment.
+/// A name that is a single path segment.
 pub trait Segment {
-    /// The segment.
     fn segment(&self) -> &OsStr;
 }
 
@@ -59,7 +55,7 @@ impl Segment for Name {
     }
 }
 
-/// A name that stands in our own source.
+/// A constant name in the source code.
 #[derive(Debug, Clone, Copy)]
 pub struct StaticName(pub &'static str);
 
@@ -69,26 +65,24 @@ impl Segment for StaticName {
     }
 }
 
-/// An entry of a directory as the system listed it; its name is one segment but need not be UTF-8.
+/// An entry as listed by the system. Its name is one segment, but it need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirEntry {
     name: OsString,
-    /// What it is.
     pub kind: EntryKind,
 }
 
 impl DirEntry {
-    /// The last segment of a path that the user gave.
+    /// The last segment of a path given by the user.
     pub(crate) fn from_path(path: &Path) -> Option<Self> {
         path.file_name().map(Self::named)
     }
 
-    /// A directory by a name that is one segment of a path that the user gave.
+    /// A directory entry for one segment of a path given by the user.
     pub(crate) fn named(name: &OsStr) -> Self {
         Self { name: name.into(), kind: EntryKind::Dir }
     }
 
-    /// The name's bytes.
     pub fn name(&self) -> &OsStr {
         &self.name
     }
@@ -100,17 +94,17 @@ impl Segment for DirEntry {
     }
 }
 
-/// Who may use what is created in a directory.
+/// Who may access what is created in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DirAccess {
-    /// Whoever the process's umask allows.
+    /// As the umask allows.
     Ordinary,
-    /// The owner alone.
+    /// Only the owner.
     Private,
 }
 
 impl DirAccess {
-    /// The part of a mode that it leaves.
+    /// The permission bits of `mode` that are allowed.
     fn mask_mode(self, mode: u32) -> Mode {
         Mode::from_raw_mode(
             (match self {
@@ -137,7 +131,7 @@ pub struct Dir {
 const DIR_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 impl Dir {
-    /// Opens a directory by a path that the user, not a package, gave.
+    /// Opens a directory by a path given by the user, not by a package.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_with_access(path, DirAccess::Ordinary)
     }
@@ -148,7 +142,8 @@ impl Dir {
         Ok(Self { fd, path: path.into(), access, listed: AtomicBool::new(false) })
     }
 
-    /// Opens a directory by its real path. A link anywhere in it is an error (`ELOOP` or `ENOTDIR`).
+    /// Opens a directory by its resolved path. A link anywhere in it is an error (`ELOOP` or
+    /// `ENOTDIR`).
     pub fn open_without_links(path: &Path) -> Result<Self> {
         let fd = open_without_links(path).map_err(|e| FileError::new("open directory", path, e))?;
         Ok(Self {
@@ -166,18 +161,19 @@ impl Dir {
         Ok(Self { fd, path: self.path.clone(), access, listed: AtomicBool::new(false) })
     }
 
-    /// Opens a directory by a path that the user gave, and makes it and its parents first where missing.
+    /// Opens a directory by a path given by the user, creating it and its parents if necessary.
     pub fn create_all(path: &Path) -> Result<Self> {
         Self::create_with_access(path, DirAccess::Ordinary)
     }
 
-    /// Opens a directory as [`create_all`](Self::create_all) does, as a private one. Directories that it makes on the
-    /// way are private too.
+    /// Like [`create_all`](Self::create_all), but the directory is private, and so are the
+    /// directories that are created.
     pub fn create_all_private(path: &Path) -> Result<Self> {
         Self::create_with_access(path, DirAccess::Private)
     }
 
-    /// Who may use what is created at `path`: it is private if it lies beneath this directory and this one is private.
+    /// The access for what is created at `path`: private if it is below this directory and this one
+    /// is private.
     pub(crate) fn access_of(&self, path: &Path) -> Result<DirAccess> {
         let own = self.identity()?;
         let is_own = |above: &Path| {
@@ -202,7 +198,7 @@ impl Dir {
         }
     }
 
-    /// Takes the permissions of everybody but the owner away from the directory itself.
+    /// Removes the permissions of everyone except the owner.
     pub fn restrict_to_owner(&self) -> Result<()> {
         let others = self.stamp()?.mode & 0o077;
         if others == 0 {
@@ -213,7 +209,7 @@ impl Dir {
             .map_err(|e| FileError::new("change the mode of", &self.path, e))
     }
 
-    /// Where the directory is, for messages.
+    /// The path, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -223,7 +219,7 @@ impl Dir {
         self.path.join(name.segment())
     }
 
-    /// Opens a subdirectory, following a link only where that is asked for.
+    /// Opens a subdirectory.
     pub fn open_dir(&self, name: &(impl Segment + ?Sized), follow: Follow) -> Result<Self> {
         let flags = match follow {
             Follow::Links => DIR_FLAGS,
@@ -239,7 +235,7 @@ impl Dir {
         })
     }
 
-    /// Opens a file for reading. Never blocks on a FIFO; the caller looks at what it is first.
+    /// Opens a file for reading. Does not block on a FIFO; the caller checks the file type first.
     pub fn open_file(&self, name: &(impl Segment + ?Sized), follow: Follow) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let flags = match follow {
@@ -251,8 +247,8 @@ impl Dir {
             .map_err(|e| FileError::new("open", self.path_of(name), e))
     }
 
-    /// Opens a file deeper down for reading; with [`Follow::Never`] no directory on the way
-    /// may be a link either.
+    /// Opens a file in a subdirectory for reading. With [`Follow::Never`], no directory on the way
+    /// may be a link.
     pub fn open_beneath(&self, path: &RelPath, follow: Follow) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = match follow {
@@ -272,7 +268,7 @@ impl Dir {
             use rustix::fs::ResolveFlags;
             let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
             match rustix::fs::openat2(&self.fd, path.as_str(), flags, Mode::empty(), beneath) {
-                // Kernels before 5.6, and sandboxes that hide the call.
+                // Kernels before 5.6, and sandboxes that block the call.
                 Err(Errno::NOSYS | Errno::PERM) => {}
                 other => return other,
             }
@@ -288,7 +284,7 @@ impl Dir {
         rustix::fs::openat(&dir, path.file_name(), flags, Mode::empty())
     }
 
-    /// Looks at an entry; `None` where there is none.
+    /// Returns the stamp of an entry, or `None` if it does not exist.
     pub fn stat(
         &self,
         name: &(impl Segment + ?Sized),
@@ -297,16 +293,17 @@ impl Dir {
         self.stat_at(name.segment(), follow)
     }
 
-    /// Looks at something deeper down, through directories only as far as the caller knows them.
+    /// Returns the stamp of a path. Only safe if the caller knows the directories on the way.
     pub fn stat_beneath(&self, path: &RelPath, follow: Follow) -> Result<Option<FileStamp>> {
         self.stat_at(OsStr::new(path.as_str()), follow)
     }
 
-    /// Whether what stands at a path that the index remembers still looks the same.
+    /// Whether a path in the index still has the same stamp.
     pub(crate) fn is_unchanged(&self, path: &CStr, follow: Follow, stamp: &FileStamp) -> bool {
-        let now = match path.is_empty() {
-            true => rustix::fs::fstat(&self.fd),
-            false => rustix::fs::statat(&self.fd, path, follow.flags()),
+        let now = if path.is_empty() {
+            rustix::fs::fstat(&self.fd)
+        } else {
+            rustix::fs::statat(&self.fd, path, follow.flags())
         };
         now.is_ok_and(|now| FileStamp::from_stat(&now) == *stamp)
     }
@@ -319,12 +316,12 @@ impl Dir {
         }
     }
 
-    /// Looks at the directory itself.
+    /// The stamp of the directory itself.
     pub fn stamp(&self) -> Result<FileStamp> {
         stamp_of(&self.fd).map_err(|e| FileError::new("look at", &self.path, e))
     }
 
-    /// The device and inode, which no other directory has at the same time.
+    /// Device and inode, which are unique at any time.
     pub fn identity(&self) -> Result<(u64, u64)> {
         #[allow(clippy::unnecessary_cast, reason = "the fields' types differ between platforms")]
         rustix::fs::fstat(&self.fd)
@@ -332,13 +329,13 @@ impl Dir {
             .map_err(|e| FileError::new("look at", &self.path, e))
     }
 
-    /// The entries, in no order, without `.` and `..`.
+    /// The entries in no particular order, without `.` and `..`.
     pub fn entries(&self) -> Result<Vec<DirEntry>> {
         self.raw_entries()
             .map_err(|e| FileError::new("list", &self.path, e))?
             .into_iter()
             .filter_map(|(name, kind)| match kind {
-                // Some file systems do not tell the type with the name.
+                // Some file systems do not return the type together with the name.
                 FileType::Unknown => match self.stat_at(&name, Follow::Never) {
                     Ok(stamp) => stamp.map(|stamp| Ok(DirEntry { name, kind: stamp.kind() })),
                     Err(e) => Some(Err(e)),
@@ -350,7 +347,7 @@ impl Dir {
 
     #[cfg(target_os = "linux")]
     fn raw_entries(&self) -> rustix::io::Result<Vec<(OsString, FileType)>> {
-        // A second listing through one handle would start where the first ended.
+        // A second listing with the same handle would continue where the first ended.
         if self.listed.swap(true, Ordering::Relaxed) {
             rustix::fs::seek(&self.fd, rustix::fs::SeekFrom::Start(0))?;
         }
@@ -374,40 +371,40 @@ impl Dir {
         Ok(entries)
     }
 
-    /// Where a link points, as written in it.
+    /// The target of a link as written.
     pub fn read_link(&self, name: &(impl Segment + ?Sized)) -> Result<OsString> {
         rustix::fs::readlinkat(&self.fd, name.segment(), Vec::new())
             .map(|target| OsString::from_vec(target.into_bytes()))
             .map_err(|e| FileError::new("read the link", self.path_of(name), e))
     }
 
-    /// Bytes that a user may still write to the file system.
+    /// The free space available to the user.
     pub fn free_bytes(&self) -> Result<u64> {
         rustix::fs::fstatvfs(&self.fd)
             .map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize))
             .map_err(|e| FileError::new("look at the file system of", &self.path, e))
     }
 
-    /// Makes a directory, which must not exist.
+    /// Creates a directory that must not exist.
     pub fn create_dir(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
         self.mutate(FileOp::CreateDir, "create directory", name, || {
             rustix::fs::mkdirat(&self.fd, name.segment(), self.access.mask_mode(0o777))
         })
     }
 
-    /// Makes a link with this target; only for keeping what a user had.
+    /// Creates a link; only used to preserve a user's links.
     pub fn create_link(&self, name: &(impl Segment + ?Sized), target: &OsStr) -> Result<()> {
         self.mutate(FileOp::CreateFile, "create the link", name, || {
             rustix::fs::symlinkat(target, &self.fd, name.segment())
         })
     }
 
-    /// Creates a file, which must not exist, for writing.
+    /// Creates a file that must not exist.
     pub fn create_file(&self, name: &(impl Segment + ?Sized), executable: bool) -> Result<NewFile> {
         self.create_with_mode(name, if executable { 0o777 } else { 0o666 })
     }
 
-    /// Creates a file that nobody else may read, which must not exist, for writing.
+    /// Creates a file that must not exist and that only the owner can read.
     pub fn create_private_file(&self, name: &(impl Segment + ?Sized)) -> Result<NewFile> {
         self.create_with_mode(name, 0o600)
     }
@@ -426,7 +423,7 @@ impl Dir {
         }
     }
 
-    /// Moves an entry to where nothing is.
+    /// Renames an entry; fails if the target exists.
     pub fn rename_noreplace(
         &self,
         from: &(impl Segment + ?Sized),
@@ -438,7 +435,7 @@ impl Dir {
                 rustix::fs::renameat_with(&self.fd, from.segment(), &to.fd, name.segment(), flags)
             };
             match with(RenameFlags::NOREPLACE) {
-                // The file system cannot promise it: look, then move.
+                // The file system does not support it: check, then rename.
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                     match rustix::fs::statat(&to.fd, name.segment(), AtFlags::SYMLINK_NOFOLLOW) {
                         Err(Errno::NOENT) => with(RenameFlags::empty()),
@@ -451,7 +448,7 @@ impl Dir {
         })
     }
 
-    /// Moves an entry over whatever file is there.
+    /// Renames an entry, replacing an existing file.
     pub fn rename_replace(
         &self,
         from: &(impl Segment + ?Sized),
@@ -463,7 +460,7 @@ impl Dir {
         })
     }
 
-    /// Exchanges two entries at one instant. `Ok(false)` where the file system cannot.
+    /// Exchanges two entries atomically. `Ok(false)` if the file system does not support it.
     pub fn exchange(
         &self,
         a: &(impl Segment + ?Sized),
@@ -490,21 +487,19 @@ impl Dir {
         Ok(supported)
     }
 
-    /// Removes a file or link.
     pub fn remove_file(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
         self.mutate(FileOp::Remove, "remove", name, || {
             rustix::fs::unlinkat(&self.fd, name.segment(), AtFlags::empty())
         })
     }
 
-    /// Removes an empty directory.
     pub fn remove_dir(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
         self.mutate(FileOp::Remove, "remove directory", name, || {
             rustix::fs::unlinkat(&self.fd, name.segment(), AtFlags::REMOVEDIR)
         })
     }
 
-    /// Removes an entry with all that is beneath it, following no link. Nothing there is fine.
+    /// Removes an entry recursively without following links. A missing entry is not an error.
     pub fn remove_tree(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
         match self.stat(name, Follow::Never)?.map(|stamp| stamp.kind()) {
             None => Ok(()),
@@ -522,13 +517,13 @@ impl Dir {
         }
     }
 
-    /// Opens a directory so that it can be emptied even where its owner took away the right to.
+    /// Opens a directory and makes it writable first if necessary.
     fn open_for_removal(&self, name: &(impl Segment + ?Sized)) -> Result<Dir> {
         let writable = Mode::from_raw_mode(0o700);
         if let Some(stamp) = self.stat(name, Follow::Never)?
             && stamp.mode & 0o700 != 0o700
         {
-            // Refused for a directory of another user: then the removal says so.
+            // This fails for another user's directory; then removing fails and is reported.
             let _ = self.mutate(FileOp::Mode, "change the mode of", name, || {
                 rustix::fs::chmodat(&self.fd, name.segment(), writable, AtFlags::empty())
             });
@@ -536,12 +531,12 @@ impl Dir {
         self.open_dir(name, Follow::Never)
     }
 
-    /// Makes the directory's own entries durable.
+    /// Makes changes to the directory's entries durable.
     pub fn sync(&self) -> Result<()> {
         self.sync_with("sync", || rustix::fs::fsync(&self.fd))
     }
 
-    /// Makes all that was written to this file system durable, at once.
+    /// Makes everything written to this file system durable.
     pub fn sync_filesystem(&self) -> Result<()> {
         self.sync_with("sync the file system of", || {
             #[cfg(target_os = "linux")]
@@ -582,13 +577,13 @@ fn push_entry(entries: &mut Vec<(OsString, FileType)>, name: &CStr, kind: FileTy
     }
 }
 
-/// Opens a directory without following a link in any part of the path.
+/// Opens a directory without following a link anywhere in the path.
 fn open_without_links(path: &Path) -> rustix::io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{CWD, ResolveFlags};
         match rustix::fs::openat2(CWD, path, DIR_FLAGS, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-            // Kernels before 5.6, and sandboxes that hide the call.
+            // Kernels before 5.6, and sandboxes that block the call.
             Err(Errno::NOSYS | Errno::PERM) => {}
             other => return other,
         }
@@ -608,7 +603,7 @@ fn open_without_links(path: &Path) -> rustix::io::Result<OwnedFd> {
     Ok(dir)
 }
 
-/// A name's bytes as text, what is not UTF-8 escaped.
+/// A name as text, with bytes that are not UTF-8 escaped.
 pub fn escape_non_utf8(name: &OsStr) -> String {
     name.as_bytes().utf8_chunks().fold(String::new(), |mut text, chunk| {
         text.push_str(chunk.valid());

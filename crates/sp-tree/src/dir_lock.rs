@@ -1,4 +1,4 @@
-//! One writer at a time: an advisory lock on a file, which dies with its holder.
+//! An advisory lock on a directory, released when its process ends.
 
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
@@ -8,14 +8,14 @@ use crate::file_error::FileError;
 
 const LOCK_FILE: StaticName = StaticName("lock");
 
-/// The lock on a directory, held until dropped.
+/// The lock of a directory, held until dropped.
 #[derive(Debug)]
 pub struct DirLock {
     _file: File,
 }
 
 impl DirLock {
-    /// Takes the lock of `dir` if nobody has it.
+    /// Acquires the lock of `dir` if no other process holds it.
     pub fn try_acquire(dir: &Dir) -> Result<Option<Self>, FileError> {
         let file = open_lock_file(dir)?;
         Ok(try_lock(dir, &file)?.then_some(Self { _file: file }))
@@ -26,7 +26,7 @@ fn open_lock_file(dir: &Dir) -> Result<File, FileError> {
     match dir.open_file(&LOCK_FILE, Follow::Never) {
         Err(e) if e.kind() == ErrorKind::NotFound => {
             match dir.create_file(&LOCK_FILE, false) {
-                // Another process may have made it since we looked.
+                // Another process may have created it in the meantime.
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(e),
                 _ => dir.open_file(&LOCK_FILE, Follow::Never),
             }

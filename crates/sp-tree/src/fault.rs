@@ -1,47 +1,40 @@
-//! The one seam at which every mutating file-system call of `sp` can be made to fail.
+//! Fault injection for every mutating file system call.
 //!
-//! A test arms a [`Plan`] in a debug build of `sp`; the call that it names is then refused
-//! with an error number, or kills the process before it is made. Release builds have only the
-//! empty function that the compiler removes.
+//! A test arms a [`FaultPlan`] in a debug build of `sp`; the selected call then fails with an error
+//! number or kills the process before it is made. In release builds the functions are empty.
 
 use std::io;
 
-/// The kinds of mutating call.
+/// The kinds of mutating calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileOp {
-    /// Making a directory.
     CreateDir,
-    /// Creating a file.
     CreateFile,
-    /// Writing a file's bytes.
     Write,
     /// Renaming or exchanging.
     Rename,
     /// Removing a file, link or empty directory.
     Remove,
-    /// Changing what may be done with a file or directory.
+    /// Changing permissions.
     Mode,
-    /// Making something durable.
+    /// Syncing to disk.
     Sync,
 }
 
-/// What an armed seam does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// Kill the process as if by `kill -9`.
+    /// Kills the process as `kill -9` does.
     Kill,
-    /// Refuse the call with this error number.
+    /// Fails with this error number.
     Errno(i32),
 }
 
-/// Which calls are struck, counted from 1 over the life of the process.
+/// Which calls fail, counted from 1 since the process started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FaultPlan {
-    /// What happens.
     pub kind: FaultKind,
-    /// The first call that is struck.
     pub first_call: u64,
-    /// Whether every later call is struck too.
+    /// Whether every later call fails too.
     pub is_repeated: bool,
 }
 
@@ -57,12 +50,12 @@ mod armed {
     static TRACE: OnceLock<Mutex<std::fs::File>> = OnceLock::new();
     static CALLS: AtomicU64 = AtomicU64::new(0);
 
-    /// Arms the seam, once in the life of the process.
+    /// Arms a plan. Only the first call has an effect.
     pub fn arm(plan: FaultPlan) {
         let _ = PLAN.set(plan);
     }
 
-    /// Writes a line to `path` for each call, so that a test can count and order them.
+    /// Appends a line to `path` for each call, so that a test can count them.
     pub fn trace(path: &PathBuf) -> io::Result<()> {
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
         let _ = TRACE.set(Mutex::new(file));
@@ -83,7 +76,7 @@ mod armed {
         }
     }
 
-    /// Whether the next call is the one that kills, so that a write can be torn first.
+    /// Whether the next call kills the process, so that a write can be made incomplete first.
     pub(crate) fn kills_next() -> bool {
         PLAN.get().is_some_and(|plan| {
             plan.kind == FaultKind::Kill && CALLS.load(Ordering::SeqCst) + 1 == plan.first_call
@@ -121,13 +114,13 @@ pub(crate) fn point(_: FileOp, _: impl Fn() -> String) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the next call is the one that kills the process.
+/// Whether the next call kills the process.
 #[cfg(debug_assertions)]
 pub(crate) fn kills_next() -> bool {
     armed::kills_next()
 }
 
-/// Whether the next call is the one that kills the process.
+/// Whether the next call kills the process.
 #[cfg(not(debug_assertions))]
 #[inline(always)]
 pub(crate) fn kills_next() -> bool {

@@ -1,4 +1,4 @@
-//! A file-system call that failed.
+//! The error of a file system call.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,20 +6,17 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// A file-system call that failed, and where.
+/// A file system call that failed.
 #[derive(Debug, Error)]
 #[error("cannot {action} `{}`", path.display())]
 pub struct FileError {
-    /// What was tried: a verb.
+    /// A verb, such as "open".
     pub action: &'static str,
-    /// On what.
     pub path: PathBuf,
-    /// What the system said.
     pub source: io::Error,
 }
 
 impl FileError {
-    /// Makes the error.
     pub fn new(
         action: &'static str,
         path: impl Into<PathBuf>,
@@ -28,7 +25,6 @@ impl FileError {
         Self { action, path: path.into(), source: source.into() }
     }
 
-    /// What kind of failure it was.
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }
@@ -37,7 +33,7 @@ impl FileError {
         self.source.raw_os_error() == Some(errno.raw_os_error())
     }
 
-    /// Whether a path could not be opened because it no longer leads to a directory, or leads there over a link.
+    /// Whether opening failed because the path is not a directory or contains a link.
     pub(crate) fn is_not_real_dir(&self) -> bool {
         [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].iter().any(|errno| self.is_errno(*errno))
     }

@@ -1,4 +1,4 @@
-//! What one look at a file or directory tells.
+//! File stamps: metadata that changes whenever a file or directory changes.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -6,29 +6,24 @@ use std::path::Path;
 
 use rustix::fs::FileType;
 
-/// What an entry of a directory is.
+/// The type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A directory.
     Dir,
-    /// A regular file.
     File,
-    /// A symbolic link.
     Link,
     /// A FIFO, socket or device.
     Special,
 }
 
-/// What one look at a file or directory tells: if the next look tells the same, nothing changed.
+/// The metadata of a file or directory. If it is unchanged, so is the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
-    /// The inode number.
     pub inode: u64,
-    /// The size in bytes.
     pub size: u64,
-    /// When the content last changed, in nanoseconds.
+    /// The modification time (`mtime`) in nanoseconds.
     pub modified: i64,
-    /// When anything last changed, in nanoseconds.
+    /// The status change time (`ctime`) in nanoseconds.
     pub changed: i64,
     /// The type and permission bits.
     pub mode: u32,
@@ -46,7 +41,6 @@ impl FileStamp {
         }
     }
 
-    /// What kind of entry it is.
     pub fn kind(&self) -> EntryKind {
         entry_kind(FileType::from_raw_mode(self.mode as _))
     }
@@ -66,16 +60,15 @@ pub(crate) fn entry_kind(kind: FileType) -> EntryKind {
     }
 }
 
-/// Looks at an open file.
 pub(crate) fn stamp_of(file: impl AsFd) -> io::Result<FileStamp> {
     Ok(FileStamp::from_stat(&rustix::fs::fstat(file)?))
 }
 
-/// What a symbolic link looks like; `None` where there is none at this path.
+/// The stamp of a symbolic link, or `None` if there is none at this path.
 pub(crate) fn stamp_link(path: &Path) -> Option<FileStamp> {
     let stat = rustix::fs::lstat(path).ok()?;
     Some(FileStamp::from_stat(&stat)).filter(|stamp| stamp.kind() == EntryKind::Link)
 }
 
-/// What each file and folder looked like, by path; the top has the path "".
+/// The stamps of files and directories by path; the root has the path "".
 pub type PathStamps = Vec<(Box<str>, FileStamp)>;

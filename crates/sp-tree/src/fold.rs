@@ -1,8 +1,9 @@
-//! Names that a file system may take for one.
+//! Names that some file systems consider equal.
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// The form in which two names are one on a file system that folds case or normalizes Unicode.
+/// Returns the same text for names that are equal on a file system that ignores case or normalizes
+/// Unicode.
 pub fn fold_name(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -20,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sp_19_folding_joins_case_and_normalization_twins() {
+    fn sp_19_names_that_differ_in_case_or_normalization_fold_to_one() {
         assert_eq!(fold_name("README"), fold_name("readme"));
         assert_eq!(fold_name("caf\u{e9}"), fold_name("CAFE\u{301}"));
         assert_eq!(fold_name("stra\u{df}e"), fold_name("STRASSE"));

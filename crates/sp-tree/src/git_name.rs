@@ -1,18 +1,19 @@
-//! Names that git reads as its own directory `.git`.
+//! Names that git reads as its directory `.git`.
 //!
-//! Git starts the programs that `.git/config` names, so a file of a stranger below such a name runs code at the next
-//! `git status`. Which names these are depends on the file system: case may not count, Windows drops trailing dots and
-//! spaces and knows short names and streams, and several file systems ignore code points that nobody sees.
-//! [`is_git_dir`] accepts the union of all of them, on every platform: a tree is read on one machine and written on
-//! another. It is deliberately wider than git's own protection, because no honest file has such a name.
+//! Git runs programs named in `.git/config`, so an untrusted file below such a name would run code
+//! at the next `git status`. Which names these are depends on the file system: case may be ignored,
+//! Windows drops trailing dots and spaces and has short names and streams, and several file systems
+//! ignore invisible code points. [`is_git_dir`] accepts the union of all of them on every platform,
+//! because a tree is read on one machine and written on another. It is deliberately wider than
+//! git's own protection; no legitimate file has such a name.
 
 use unicode_normalization::UnicodeNormalization;
 
 use crate::fold::fold_name;
 
-/// Returns whether some file system opens `.git` for this segment of a path.
+/// Whether any file system opens `.git` for this path segment.
 pub(crate) fn is_git_dir(segment: &str) -> bool {
-    // On Windows, what follows a colon is a stream of the file, and a backslash ends the segment.
+    // On Windows, a colon starts a stream name and a backslash ends the segment.
     let name = segment.split([':', '\\']).next().unwrap_or(segment);
     if name.is_ascii() {
         return is_ascii_git_dir(name);
@@ -26,15 +27,15 @@ fn is_ascii_git_dir(name: &str) -> bool {
     if name.eq_ignore_ascii_case(".git") {
         return true;
     }
-    // The short name that NTFS gives to `.git`; the number depends on what else is in the directory.
+    // The NTFS short name of `.git`; the number depends on the other entries of the directory.
     let short = name.split_at_checked(4).filter(|(stem, _)| stem.eq_ignore_ascii_case("git~"));
     short.is_some_and(|(_, number)| {
         !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     })
 }
 
-/// The code points that Unicode calls Default_Ignorable_Code_Point. HFS+ ignores some of them in names, and ext4 and
-/// F2FS all of them in directories that fold case.
+/// The code points with the property Default_Ignorable_Code_Point. HFS+ ignores some of them in
+/// names, and ext4 and F2FS ignore all of them in case-insensitive directories.
 fn is_ignorable(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'

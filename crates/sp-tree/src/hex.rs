@@ -1,6 +1,5 @@
-//! Bytes as lower-case hex digits. Nothing else is taken for hex: one value has one spelling.
+//! Lowercase hexadecimal. Uppercase is rejected, so that each value has one spelling.
 
-/// The bytes as lower-case hex digits.
 pub fn to_hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes
@@ -10,7 +9,7 @@ pub fn to_hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The bytes that exactly this many lower-case hex digits stand for.
+/// Parses exactly `2 * N` lowercase hexadecimal digits.
 pub fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digits = text.as_bytes();
     let mut bytes = [0; N];

@@ -1,12 +1,16 @@
-//! Trees of files: name them, hash them, write them, replace them. Never interpret them.
+//! Trees of files: naming, hashing, writing and replacing them, without interpreting them.
 //!
-//! A directory, a commit, a zip and a download all become a [`Listing`] of safe paths, and
-//! when their bytes have been read a [`Tree`] with digests. Nothing above this crate walks a
-//! directory, joins an untrusted path, or changes the file system by itself: all of that goes
-//! through a [`Dir`], which only takes names that were checked when they were made, and whose
-//! every mutating call passes the one seam where [`fault`] can strike.
+//! A directory, a commit, a zip and a download all become a [`Listing`] of safe paths and, after
+//! their bytes are read, a [`Tree`] with digests. Nothing above this crate walks a directory, joins
+//! an untrusted path, or changes the file system by itself: all of that goes through a [`Dir`],
+//! which only accepts names that were checked when they were created. Every mutating call passes
+//! one function, where tests can inject a [`fault`].
 //!
-//! This crate knows no format, reads neither environment nor clock, and uses no network.
+//! Changes to many directories at once are a [`transaction`]; replacing a single file is
+//! [`atomic`].
+//!
+//! This crate knows no format, reads neither the environment nor the clock, and does not use the
+//! network.
 
 mod archive;
 pub mod atomic;
@@ -42,10 +46,10 @@ pub use archive::{Archive, ArchiveError, ZipMemberHandle};
 pub use blob_store::BlobStore;
 pub use digest::{Digest, DigestError, Hasher};
 pub use digest_index::{DigestIndex, DirSnapshot, StampScope};
-pub use dir::{Dir, DirEntry, EntryKind, FileStamp, Follow, Segment, StaticName, escape_non_utf8};
+pub use dir::{Dir, DirEntry, Follow, Segment, StaticName, escape_non_utf8};
 pub use dir_lock::DirLock;
 pub use file_error::FileError;
-pub use file_stamp::PathStamps;
+pub use file_stamp::{EntryKind, FileStamp, PathStamps};
 pub use fold::fold_name;
 pub use hex::{from_hex, to_hex};
 pub use limits::{LIMIT_NAMES, LimitError, Limits};

@@ -1,64 +1,63 @@
-//! The ceilings on what comes from outside, all in one place.
+//! The limits on untrusted input.
 //!
-//! A source that is larger than these is refused before it costs memory or time. A user who
-//! means it raises one by name, by flag or in the config.
+//! Input that exceeds a limit is rejected before it costs memory or time. The user can raise each
+//! limit by name, with a flag or in the configuration.
 
 use thiserror::Error;
 
-/// How much of anything is taken from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Files and folders in one skill.
+    /// Files and directories in a skill.
     pub skill_entries: u64,
-    /// Levels of folders below the top of a skill or of a walk.
+    /// Nested directories in a skill or a walk.
     pub depth: u64,
-    /// Bytes of all the files of one skill.
+    /// Total bytes of the files of a skill.
     pub skill_bytes: u64,
-    /// Bytes of one file.
+    /// Bytes of a file.
     pub file_bytes: u64,
-    /// Files and folders that a walk over a whole repository may meet.
+    /// Files and directories in a walk over a repository.
     pub repo_entries: u64,
     /// Bytes of the frontmatter of a Markdown file.
     pub frontmatter_bytes: u64,
     /// Bytes of a YAML file.
     pub yaml_bytes: u64,
-    /// Nodes of a YAML document, aliases counted each time they are used.
+    /// Nodes of a YAML document; aliases count each time they are used.
     pub yaml_nodes: u64,
     /// Aliases in a YAML document.
     pub yaml_aliases: u64,
     /// Bytes of a Markdown file.
     pub markdown_bytes: u64,
-    /// Bytes that one fetch from a git repository may bring.
+    /// Bytes of one fetch from a git repository.
     pub git_pack_bytes: u64,
-    /// Members of a zip archive.
+    /// Entries of a zip archive.
     pub zip_entries: u64,
-    /// Bytes of a zip archive, packed as well as unpacked.
+    /// Bytes of a zip archive, compressed and uncompressed.
     pub zip_bytes: u64,
-    /// How many times its size a zip archive may unpack to.
+    /// Compression ratio of a zip archive.
     pub zip_ratio: u64,
-    /// Seconds that a download may take.
+    /// Seconds for a download.
     pub download_seconds: u64,
-    /// Seconds that a server may send nothing before it is given up.
+    /// Seconds without data before a download is aborted.
     pub stall_seconds: u64,
     /// Bytes of memory that each git process may use.
     pub git_memory_bytes: u64,
-    /// Levels of objects and lists in a JSON file.
+    /// Nesting depth of a JSON file.
     pub json_depth: u64,
-    /// Keys of one object in a JSON file.
+    /// Keys of an object in a JSON file.
     pub json_keys: u64,
-    /// Values in a JSON file, keys counted too.
+    /// Values and keys in a JSON file.
     pub json_values: u64,
     /// Bytes of a package.
     pub package_bytes: u64,
-    /// Files that a package of skills carries.
+    /// Files in a package of skills.
     pub package_files: u64,
-    /// Bytes of one file that a package of skills carries.
+    /// Bytes of a file in a package of skills.
     pub package_file_bytes: u64,
-    /// Bytes of all the files that a package of skills carries.
+    /// Total bytes of the files in a package of skills.
     pub package_files_bytes: u64,
-    /// Bytes of an envelope in which a package is sent.
+    /// Bytes of an envelope.
     pub envelope_bytes: u64,
-    /// Seconds for which an envelope is fresh.
+    /// Seconds after which an envelope expires.
     pub envelope_seconds: u64,
 }
 
@@ -97,18 +96,17 @@ impl Default for Limits {
     }
 }
 
-/// A limit that has no such name.
+/// There is no limit with this name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there is no limit called `{0}`")]
 pub struct LimitError(pub String);
 
 macro_rules! named_limits {
     ($($name:literal => $field:ident),+ $(,)?) => {
-        /// The names by which the limits are raised, in the order of the fields.
+        /// The names of the limits in field order.
         pub const LIMIT_NAMES: &[&str] = &[$($name),+];
 
         impl Limits {
-            /// Sets the limit called `name`.
             pub fn set(&mut self, name: &str, value: u64) -> Result<(), LimitError> {
                 match name {
                     $($name => self.$field = value,)+
@@ -117,7 +115,6 @@ macro_rules! named_limits {
                 Ok(())
             }
 
-            /// Every limit with its name.
             pub fn all(&self) -> Vec<(&'static str, u64)> {
                 vec![$(($name, self.$field)),+]
             }

@@ -1,7 +1,6 @@
-//! What a source holds, before any of its bytes are read: safe paths, sizes, modes.
+//! Listings: the content of a source before its bytes are read.
 //!
-//! Every source fills a [`ListingBuilder`], so the ceilings and the search for colliding
-//! names stand here once.
+//! Every source uses [`ListingBuilder`], so limits and name collisions are checked in one place.
 
 use std::collections::HashMap;
 
@@ -11,46 +10,24 @@ use crate::fold::fold_name;
 use crate::limits::Limits;
 use crate::path::RelPath;
 
-/// Why a set of files cannot become a listing.
+/// Why files cannot become a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ListingError {
-    /// Too many files and folders.
     #[error("it has more than {limit} files and folders")]
-    TooManyEntries {
-        /// The limit that was passed.
-        limit: u64,
-    },
-    /// Too many levels.
+    TooManyEntries { limit: u64 },
     #[error("`{path}` lies more than {limit} folders deep")]
-    TooDeep {
-        /// Where.
-        path: RelPath,
-        /// The limit that was passed.
-        limit: u64,
-    },
-    /// Too many bytes in all.
+    TooDeep { path: RelPath, limit: u64 },
     #[error("its files have more than {limit} bytes together")]
-    TooLarge {
-        /// The limit that was passed.
-        limit: u64,
-    },
-    /// Too many bytes in one file.
+    TooLarge { limit: u64 },
     #[error("`{path}` has {size} bytes, more than the limit of {limit}")]
-    FileTooLarge {
-        /// Which file.
-        path: RelPath,
-        /// Its size.
-        size: u64,
-        /// The limit that was passed.
-        limit: u64,
-    },
-    /// Two names that are one name on some file systems.
+    FileTooLarge { path: RelPath, size: u64, limit: u64 },
+    /// Two names that are equal on some file systems.
     #[error("`{0}` and `{1}` are one name where case or Unicode form does not count")]
     Collision(RelPath, RelPath),
 }
 
 impl ListingError {
-    /// The name of the limit that would have to be raised, if it was a limit.
+    /// The name of the limit to raise, if the error is about a limit.
     pub fn limit_name(&self) -> Option<&'static str> {
         match self {
             Self::TooManyEntries { .. } => Some("skill-entries"),
@@ -62,41 +39,35 @@ impl ListingError {
     }
 }
 
-/// A folder or a file, with what its source needs to read it.
+/// A directory or a file, with what its source needs to read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListingKind<H> {
-    /// A folder.
     Dir,
-    /// A file.
     File {
-        /// Whether it may be executed.
         executable: bool,
-        /// Its size in bytes, as far as the source can tell before reading.
+        /// In bytes, as far as the source knows before reading.
         size: u64,
-        /// How its source finds it again.
+        /// How the source finds the file again.
         handle: H,
     },
 }
 
-/// One entry of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListingEntry<H> {
-    /// Where it is, from the top of the listing.
+    /// Relative to the root of the listing.
     pub path: RelPath,
-    /// What it is.
     pub kind: ListingKind<H>,
 }
 
-/// What a source holds, sorted by path; a folder stands before what is in it.
+/// The content of a source, sorted by path. A directory comes before its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing<H> {
-    /// The entries.
     pub entries: Vec<ListingEntry<H>>,
-    /// The bytes of all files together.
+    /// The total size of all files.
     pub bytes: u64,
 }
 
-/// Gathers a listing, and refuses what is too much or collides.
+/// Builds a listing and enforces limits and unique names.
 pub struct ListingBuilder<'a, H> {
     limits: &'a Limits,
     entries: Vec<ListingEntry<H>>,
@@ -105,17 +76,14 @@ pub struct ListingBuilder<'a, H> {
 }
 
 impl<'a, H> ListingBuilder<'a, H> {
-    /// Starts an empty listing under these limits.
     pub fn new(limits: &'a Limits) -> Self {
         Self { limits, entries: Vec::new(), bytes: 0, folded: HashMap::new() }
     }
 
-    /// Adds a folder.
     pub fn add_dir(&mut self, path: RelPath) -> Result<(), ListingError> {
         self.push(path, ListingKind::Dir)
     }
 
-    /// Adds a file.
     pub fn add_file(
         &mut self,
         path: RelPath,
@@ -134,12 +102,12 @@ impl<'a, H> ListingBuilder<'a, H> {
         self.push(path, ListingKind::File { executable, size, handle })
     }
 
-    /// Adds the folders that a path lies in, outermost first, as far as they are not there. How many, is told.
+    /// Adds the missing parent directories of a path, outermost first, and returns how many.
     pub fn add_parents(&mut self, path: &RelPath) -> Result<u64, ListingError> {
         let mut added = 0;
         for (at, _) in path.as_str().match_indices('/') {
             let folder = &path.as_str()[..at];
-            // A part of a safe path, cut at a separator, is a safe path.
+            // A prefix of a safe path that ends at a separator is a safe path.
             let Ok(folder) = RelPath::new(folder) else { continue };
             if !self.has_dir(&folder) {
                 self.add_dir(folder)?;
@@ -149,7 +117,6 @@ impl<'a, H> ListingBuilder<'a, H> {
         Ok(added)
     }
 
-    /// Whether this very folder is there.
     pub(crate) fn has_dir(&self, path: &RelPath) -> bool {
         let there = self.folded.get(&fold_name(path.as_str())).map(|&at| &self.entries[at]);
         there.is_some_and(|entry| entry.path == *path && matches!(entry.kind, ListingKind::Dir))
@@ -170,7 +137,7 @@ impl<'a, H> ListingBuilder<'a, H> {
         Ok(())
     }
 
-    /// The listing, sorted.
+    /// Returns the sorted listing.
     pub fn finish(mut self) -> Listing<H> {
         self.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Listing { entries: self.entries, bytes: self.bytes }
@@ -186,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn se_03_twins_by_case_or_normalization_collide() {
+    fn se_03_names_that_differ_in_case_or_normalization_collide() {
         let limits = Limits::default();
         for (a, b) in [("README.md", "readme.md"), ("caf\u{e9}", "cafe\u{301}")] {
             let mut builder = ListingBuilder::new(&limits);
@@ -197,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn se_14_each_ceiling_holds_at_the_limit_and_breaks_one_past_it() {
+    fn se_14_limits_accept_the_maximum_and_reject_one_more() {
         let limits = Limits {
             skill_entries: 2,
             depth: 2,

@@ -1,4 +1,4 @@
-//! A file while it is being written.
+//! A file that is being written.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use crate::fault::{self, FileOp};
 use crate::file_error::FileError;
 use crate::file_stamp::{FileStamp, stamp_of};
 
-/// A file that was just created and is being written.
+/// A newly created file.
 #[derive(Debug)]
 pub struct NewFile {
     pub(crate) file: File,
@@ -18,10 +18,9 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), FileError> {
         if fault::kills_next() {
-            // A death in the middle of a write leaves half of it behind.
+            // Simulates a crash in the middle of a write.
             let _ = self.file.write_all(&bytes[..bytes.len() / 2]);
         }
         fault::point(FileOp::Write, || self.path.display().to_string())
@@ -29,7 +28,7 @@ impl NewFile {
             .map_err(|e| FileError::new("write", &self.path, e))
     }
 
-    /// Appends all that `file` still has.
+    /// Appends the rest of `file`.
     pub fn write_from(&mut self, file: &mut File) -> Result<(), FileError> {
         fault::point(FileOp::Write, || self.path.display().to_string())
             .and_then(|()| io::copy(file, &mut self.file))
@@ -37,14 +36,12 @@ impl NewFile {
             .map_err(|e| FileError::new("write", &self.path, e))
     }
 
-    /// Makes the file's bytes durable.
     pub fn sync(&self) -> Result<(), FileError> {
         fault::point(FileOp::Sync, || self.path.display().to_string())
             .and_then(|()| self.file.sync_all())
             .map_err(|e| FileError::new("sync", &self.path, e))
     }
 
-    /// Gives it the permissions of another file.
     pub(crate) fn copy_permissions(&self, like: &FileStamp) -> Result<(), FileError> {
         if self.stamp()?.mode & 0o777 == like.mode & 0o777 {
             return Ok(());
@@ -59,7 +56,6 @@ impl NewFile {
             .map_err(|e| FileError::new("set the permissions of", &self.path, e))
     }
 
-    /// Looks at the file.
     pub fn stamp(&self) -> Result<FileStamp, FileError> {
         stamp_of(&self.file).map_err(|e| FileError::new("look at", &self.path, e))
     }

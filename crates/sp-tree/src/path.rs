@@ -1,7 +1,7 @@
-//! Names and relative paths that cannot escape, hide or collide by construction.
+//! Names and relative paths that cannot escape, hide or collide, by construction.
 //!
-//! A string from outside becomes a [`Name`] (one segment) or a [`RelPath`] (segments joined
-//! by `/`) here or is refused here; nothing further in checks again.
+//! An untrusted string becomes a [`Name`] (one segment) or a [`RelPath`] (segments joined by `/`)
+//! here or is rejected here; no other code checks again.
 
 use std::fmt;
 
@@ -10,84 +10,72 @@ use thiserror::Error;
 
 use crate::git_name::is_git_dir;
 
-/// The most bytes that one segment may have: what every common file system can store.
+/// The maximum length of a segment, which every common file system supports.
 const MAX_SEGMENT_LEN: usize = 255;
-/// The most bytes that a whole relative path may have.
 const MAX_PATH_LEN: usize = 4096;
 
 /// Why a string is not a safe name or path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PathError {
-    /// The string, or one of its segments, is empty.
     #[error("it has an empty segment")]
     Empty,
-    /// It starts at the root of a file system.
     #[error("it is absolute")]
     Absolute,
-    /// It has a `.` or `..` segment.
     #[error("it has a `{0}` segment")]
     DotSegment(&'static str),
-    /// It has a separator where one segment is wanted, or a backslash anywhere.
+    /// A separator in a single segment, or a backslash anywhere.
     #[error("it has a `{0}`")]
     Separator(char),
-    /// It has a NUL or another control character.
     #[error("it has the control character {}", .0.escape_unicode())]
     Control(char),
-    /// It has a character that some file systems give a meaning to.
+    /// A character that is special on some file systems.
     #[error("it has a `{0}`, which Windows does not allow")]
     Reserved(char),
-    /// A segment is a device name on Windows.
     #[error("`{0}` is a device name on Windows")]
     Device(String),
-    /// A segment ends in a dot or a space, which Windows drops.
     #[error("a segment ends in a dot or a space, which Windows drops")]
     TrailingDotOrSpace,
-    /// A segment that git reads as its own directory, on this or on another platform.
+    /// A segment that git reads as its own directory on any platform.
     #[error("git treats the name `{}` as its own directory", .0.escape_default())]
     GitDir(String),
-    /// It is not UTF-8.
     #[error("it is not UTF-8")]
     NotUtf8,
-    /// A segment or the whole is too long.
     #[error("it is longer than {0} bytes")]
     TooLong(usize),
 }
 
-/// One path segment: the name of a file or folder, never a path.
+/// A single path segment: the name of a file or directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Name(Box<str>);
 
 impl Name {
-    /// Checks `text` and makes it a name.
     pub fn new(text: &str) -> Result<Self, PathError> {
         check_segment(text)?;
         Ok(Self(text.into()))
     }
 
-    /// A name made of a number and an ending of our own.
+    /// A name made of a number and a constant suffix.
     pub(crate) fn from_number(number: usize, ending: &'static str) -> Self {
         Self(format!("{number}{ending}").into())
     }
 
-    /// A name with a beginning of our own.
+    /// A name with a constant prefix.
     pub(crate) fn with_prefix(prefix: &'static str, name: &Self) -> Self {
         Self(format!("{prefix}{name}").into())
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A relative path of safe segments, joined by `/`.
+/// A relative path of safe segments joined by `/`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RelPath(Box<str>);
 
 impl RelPath {
-    /// Checks `text` and makes it a path.
     pub fn new(text: &str) -> Result<Self, PathError> {
         if text.starts_with('/') {
             return Err(PathError::Absolute);
@@ -99,17 +87,15 @@ impl RelPath {
         Ok(Self(text.into()))
     }
 
-    /// Checks bytes, such as a name that a file system or an archive gave, and makes them a path.
+    /// Checks the bytes of a path from a file system or an archive.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PathError> {
         std::str::from_utf8(bytes).map_err(|_| PathError::NotUtf8).and_then(Self::new)
     }
 
-    /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// This path with one more segment.
     pub fn join(&self, name: &Name) -> Result<Self, PathError> {
         Self::new(&format!("{}/{}", self.0, name.0))
     }
@@ -119,17 +105,16 @@ impl RelPath {
         self.0.split('/')
     }
 
-    /// How many segments there are.
+    /// The number of segments.
     pub fn depth(&self) -> usize {
         self.segments().count()
     }
 
-    /// The path without its last segment, or `None` at the top.
+    /// The path without its last segment; `None` for a single segment.
     pub fn parent(&self) -> Option<&str> {
         self.0.rsplit_once('/').map(|(parent, _)| parent)
     }
 
-    /// The last segment.
     pub fn file_name(&self) -> &str {
         self.0.rsplit_once('/').map_or(&*self.0, |(_, leaf)| leaf)
     }
@@ -163,7 +148,7 @@ fn check_segment(segment: &str) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Refuses a name that git reads as its own directory `.git`.
+/// Rejects a name that git reads as its directory `.git`.
 pub(crate) fn check_not_git(segment: &str) -> Result<(), PathError> {
     if is_git_dir(segment) {
         return Err(PathError::GitDir(segment.into()));
@@ -219,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_03_paths_that_escape_are_refused() {
+    fn se_03_paths_that_escape_are_rejected() {
         for (text, why) in [
             ("", PathError::Empty),
             ("/etc", PathError::Absolute),
@@ -244,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn se_03_names_that_git_reads_as_its_own_directory_are_refused_in_every_segment() {
+    fn se_03_git_directory_names_are_rejected_in_every_segment() {
         for name in [
             ".git",
             ".GIT",
@@ -270,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn se_03_ordinary_paths_are_taken_as_they_are() {
+    fn se_03_ordinary_paths_are_accepted_unchanged() {
         for text in [
             "SKILL.md",
             ".env",
@@ -288,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn se_14_a_segment_at_the_limit_passes_and_one_past_it_does_not() {
+    fn se_14_segment_limit_accepts_the_maximum_and_rejects_one_more() {
         assert!(Name::new(&"a".repeat(MAX_SEGMENT_LEN)).is_ok());
         assert_eq!(
             Name::new(&"a".repeat(MAX_SEGMENT_LEN + 1)),
@@ -297,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_one_segment() {
+    fn name_is_one_segment() {
         assert_eq!(Name::new("a/b"), Err(PathError::Separator('/')));
     }
 }

@@ -1,41 +1,42 @@
-//! A directory that a user named, resolved and opened once.
+//! A directory that the user named, resolved and opened once.
 //!
-//! Between the moment a path is resolved and the moment a change is made there, somebody else
-//! may swap the directory for a symbolic link to a directory of their choice. A [`PinnedDir`]
-//! keeps a handle on the directory that the path led to, so every later step happens there and
-//! nowhere else. [`PinnedDir::verify`] reports whether the path still leads to it.
+//! Between resolving a path and changing something there, another process may replace the directory
+//! with a symbolic link to a directory of its choice. A [`PinnedDir`] keeps a handle on the
+//! directory that the path led to, so every later step happens there. `PinnedDir::verify` checks
+//! whether the path still leads to it.
 //!
-//! Links on the way to the directory are allowed: people link their dotfiles. They are followed
-//! once, and must be the same links, not renamed or replaced, when [`PinnedDir::verify`] runs.
+//! Links on the way to the directory are allowed, because people link their dotfiles. They are
+//! followed once, and must be the same links, not renamed or replaced, when the path is verified.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::dir::{Dir, DirAccess, DirEntry, FileStamp, Follow, stamp_link};
+use crate::dir::{Dir, DirAccess, DirEntry, Follow};
 use crate::file_error::FileError;
+use crate::file_stamp::{FileStamp, stamp_link};
 
-/// A directory by its real path, with a handle on the part of it that exists.
+/// A directory by its resolved path, with a handle on the part of it that exists.
 #[derive(Debug)]
 pub struct PinnedDir {
     path: PathBuf,
-    /// The directory itself, or its nearest parent that exists.
+    /// The directory itself, or its nearest existing parent.
     base: Dir,
-    /// What does not exist yet, outermost first.
+    /// The missing segments, outermost first.
     missing: Vec<OsString>,
-    /// The links that were followed, and what each looked like.
+    /// The links that were followed, with their stamps.
     links: Vec<(PathBuf, FileStamp)>,
-    /// The directory, once it was created.
+    /// The directory, after it was created.
     created: OnceLock<Dir>,
 }
 
 impl PinnedDir {
-    /// Resolves a path and opens the directory, or its nearest parent that exists.
+    /// Resolves a path and opens the directory, or its nearest existing parent.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let resolved =
             PathResolution::resolve(path).map_err(|e| FileError::new("open directory", path, e))?;
-        // A link that took the place of a directory since then is not followed.
+        // A link that replaced a directory in the meantime is not followed.
         let base = Dir::open_without_links(&resolved.real)?;
         let path = resolved.missing.iter().fold(resolved.real, |path, name| path.join(name));
         Ok(Self {
@@ -47,7 +48,7 @@ impl PinnedDir {
         })
     }
 
-    /// The real path: absolute, and without links in the part that exists.
+    /// The resolved path: absolute, and without links in the part that exists.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -57,12 +58,12 @@ impl PinnedDir {
         if self.missing.is_empty() { Some(&self.base) } else { self.created.get() }
     }
 
-    /// The directory, or its nearest parent that exists.
+    /// The directory, or its nearest existing parent.
     pub fn nearest_existing(&self) -> &Dir {
         &self.base
     }
 
-    /// The paths of the directories that do not exist yet, outermost first.
+    /// The paths of the missing directories, outermost first.
     pub(crate) fn missing_paths(&self) -> Vec<PathBuf> {
         let mut path = self.base.path().to_path_buf();
         let next = |name| {
@@ -72,8 +73,8 @@ impl PinnedDir {
         self.missing.iter().map(next).collect()
     }
 
-    /// A second handle on the directory; missing directories are created, and no link is followed. What is
-    /// created beneath `home` is private if `home` is.
+    /// Returns a second handle on the directory after creating missing directories, without
+    /// following links. Directories created below `home` are private if `home` is.
     pub fn create(&self, home: &Dir) -> Result<Dir, FileError> {
         self.create_with(home.access_of(&self.path)?)
     }
@@ -92,7 +93,7 @@ impl PinnedDir {
         Ok(dir)
     }
 
-    /// Whether the path still leads to `dir`, over the same links as at the start.
+    /// Whether the path still leads to `dir` through the same links.
     pub(crate) fn verify(&self, dir: &Dir) -> Result<bool, FileError> {
         let there = match Dir::open_without_links(&self.path) {
             Ok(there) => there.identity()? == dir.identity()?,
@@ -103,10 +104,10 @@ impl PinnedDir {
     }
 }
 
-/// As many links as the kernel follows in one path.
+/// The kernel's own limit.
 const MAX_LINKS: usize = 40;
 
-/// A path with its links followed, one by one, so that each of them is on record.
+/// Resolves a path one link at a time and records each link.
 struct PathResolution {
     /// The part that exists.
     real: PathBuf,
@@ -130,7 +131,7 @@ impl PathResolution {
                 Component::RootDir | Component::Prefix(_) => {
                     self.real = Component::RootDir.as_os_str().into()
                 }
-                // The parent of a directory that does not exist is not known to be where it seems to be.
+                // `..` after a directory that does not exist is ambiguous.
                 Component::ParentDir if !self.missing.is_empty() => {
                     return Err(ErrorKind::NotFound.into());
                 }
@@ -153,7 +154,7 @@ impl PathResolution {
             let target = path.read_link()?;
             self.links.push((path, stamp));
             self.follow(&target)?;
-            // Creating a directory through a dangling link would surprise.
+            // Creating a directory through a dangling link would be surprising.
             return if self.missing.is_empty() { Ok(()) } else { Err(ErrorKind::NotFound.into()) };
         }
         match path.symlink_metadata() {
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_swapped_for_a_link_stays_open_and_is_noticed() {
+    fn directory_swapped_for_a_link_stays_open_and_is_detected() {
         let world = swapped();
         let pinned = PinnedDir::open(&world.root.join("sink")).unwrap();
         let dir = pinned.create_with(DirAccess::Ordinary).unwrap();
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_on_the_way_is_followed_once_and_a_renamed_one_is_noticed() {
+    fn link_on_the_way_is_followed_once_and_renaming_it_is_detected() {
         let world = swapped();
         let pinned = PinnedDir::open(&world.root.join("link/deep/er")).unwrap();
         assert_eq!(pinned.path(), world.root.join("foreign/deep/er"));
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dangling_link_and_a_file_are_errors() {
+    fn dangling_link_and_file_are_errors() {
         let world = swapped();
         symlink(world.root.join("nowhere"), world.root.join("dangling")).unwrap();
         std::fs::write(world.root.join("file"), "").unwrap();

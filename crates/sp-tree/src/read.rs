@@ -1,15 +1,16 @@
-//! Reading a file into memory, never more of it than a limit allows.
+//! Reading files into memory, up to a limit.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use crate::digest::{Digest, Hasher};
-use crate::dir::{Dir, DirEntry, EntryKind, Follow, stamp_of};
+use crate::dir::{Dir, DirEntry, Follow};
 use crate::file_error::FileError;
+use crate::file_stamp::{EntryKind, stamp_of};
 use crate::path::RelPath;
 
-/// Reads a regular file that a user or a package gave, `limit` bytes at the most.
+/// Reads a regular file of at most `limit` bytes.
 pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entry = DirEntry::from_path(path)
@@ -20,7 +21,7 @@ pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-/// Reads a file as [`read_limited`] does; none if it is not there.
+/// Like [`read_limited`], but returns `None` if the file does not exist.
 pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
     match read_limited(path, limit) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -31,7 +32,8 @@ pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileErr
     }
 }
 
-/// Reads a file below a stranger's directory, through no link; none if it is not there, or is no file.
+/// Reads a file in an untrusted directory without following links. Returns `None` if it does not
+/// exist or is not a file.
 pub fn read_beneath(dir: &Dir, path: &RelPath, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
     let mut bytes = Vec::new();
     let read = dir.open_beneath(path, Follow::Never).and_then(|file| {
@@ -52,9 +54,9 @@ fn is_not_a_file(kind: io::ErrorKind) -> bool {
     )
 }
 
-/// Reads a file below a directory as text; `None` if it is none: it holds a NUL or is not UTF-8.
+/// Reads a file as text. Returns `None` if it is binary: if it contains a NUL or is not UTF-8.
 ///
-/// Of a file that is no text only the first block is read.
+/// Only the first block of a binary file is read.
 pub fn read_text(dir: &Dir, path: &RelPath, limit: u64) -> Result<Option<String>, FileError> {
     const FIRST_BLOCK_LEN: usize = 8192;
     let failed = |e: io::Error| FileError::new("read", dir.path().join(path.as_str()), e);
@@ -74,7 +76,7 @@ pub fn read_text(dir: &Dir, path: &RelPath, limit: u64) -> Result<Option<String>
     Ok(String::from_utf8(bytes).ok().filter(|_| is_text))
 }
 
-/// Looks at an open file; a special one, or one that is too large, is refused unread.
+/// Returns the stamp of an open file, or fails if it is not a regular file or too large.
 fn check_regular_file(file: &File, limit: u64) -> io::Result<crate::FileStamp> {
     let stamp = stamp_of(file)?;
     match stamp.kind() {
@@ -85,7 +87,7 @@ fn check_regular_file(file: &File, limit: u64) -> io::Result<crate::FileStamp> {
     }
 }
 
-/// The digest of an open file, however large it is. A special file is refused unread.
+/// The digest of an open file of any size. Fails if it is not a regular file.
 pub(crate) fn digest_open(mut file: &File) -> io::Result<Digest> {
     check_regular_file(file, u64::MAX)?;
     let (mut hasher, mut buffer) = (Hasher::default(), vec![0; 256 * 1024]);
@@ -99,7 +101,7 @@ pub(crate) fn digest_open(mut file: &File) -> io::Result<Digest> {
     }
 }
 
-/// Reads an open file into `buffer`, which is emptied first. A special file is refused unread.
+/// Reads an open file into `buffer`, which is cleared first. Fails if it is not a regular file.
 pub(crate) fn read_open(
     mut file: &File,
     limit: u64,
@@ -107,7 +109,7 @@ pub(crate) fn read_open(
 ) -> io::Result<crate::FileStamp> {
     let stamp = check_regular_file(file, limit)?;
     buffer.clear();
-    // One byte more than expected, so that a file that did not grow is read in one call.
+    // One byte more than expected, so that a file that did not grow is read with one call.
     buffer.resize(usize::try_from(stamp.size).unwrap_or(usize::MAX).saturating_add(1), 0);
     let mut filled = 0;
     loop {

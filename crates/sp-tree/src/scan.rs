@@ -1,4 +1,7 @@
-//! Reading a directory of the local disk: what is in it, then its bytes.
+//! Scanning directories on the local disk: first their entries, then their bytes.
+//!
+//! An author's directory, a sink and an untrusted directory follow different rules for links and
+//! `.git`; there is a function for each.
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,9 +11,9 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::digest::Digest;
-use crate::dir::{Dir, DirEntry, EntryKind, FileStamp, Follow, escape_non_utf8};
+use crate::dir::{Dir, DirEntry, Follow, escape_non_utf8};
 use crate::file_error::FileError;
-use crate::file_stamp::PathStamps;
+use crate::file_stamp::{EntryKind, FileStamp, PathStamps};
 use crate::limits::Limits;
 use crate::listing::{Listing, ListingBuilder, ListingError, ListingKind};
 use crate::path::{PathError, RelPath};
@@ -18,72 +21,65 @@ use crate::read::read_open;
 use crate::tree::{LoadedTree, Tree, TreeEntry, TreeKind};
 use crate::tree_writer::TreeWriter;
 
-/// Why a directory cannot be taken as a tree.
+/// Why a directory cannot become a tree.
 #[derive(Debug, Error)]
 pub enum ScanError {
-    /// The system refused.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A name that no tree can hold.
     #[error("`{path}` cannot be installed: {why}")]
     Name {
-        /// The path, what is not UTF-8 escaped.
+        /// The path, with bytes that are not UTF-8 escaped.
         path: String,
-        /// What is wrong with it.
         why: PathError,
     },
-    /// Too much, or two that collide.
+    /// A limit is exceeded, or names collide.
     #[error("`{}` cannot be installed: {why}", path.display())]
     Listing {
-        /// The top of the directory.
+        /// The root of the scan.
         path: PathBuf,
-        /// What is wrong.
         why: ListingError,
     },
-    /// A link that points to nothing.
     #[error("the link `{}` points to nothing", .0.display())]
     Dangling(PathBuf),
-    /// A link back to a directory that it lies in.
+    /// A link to one of its own parent directories.
     #[error("the link `{}` leads back to a folder that it lies in", .0.display())]
     Cycle(PathBuf),
     /// A FIFO, socket or device.
     #[error("`{}` is neither a file nor a folder", .0.display())]
     Special(PathBuf),
-    /// A link in a place where `sp` writes none.
+    /// A link where links are not allowed.
     #[error("`{}` is a link", .0.display())]
     Link(PathBuf),
 }
 
-/// A directory of the disk, looked at but not yet read.
+/// A directory that was scanned, but not read.
 #[derive(Debug, Clone)]
 pub struct ScannedDir {
-    /// Its entries.
     pub listing: Listing<FileStamp>,
-    /// What each directory in it looked like before it was listed; the top has the path "".
+    /// The stamp of each directory before it was listed; the root has the path "".
     dirs: PathStamps,
 }
 
-/// A directory of the disk that was read.
+/// A directory that was read and hashed.
 #[derive(Debug, Clone)]
 pub struct HashedDir {
-    /// What it holds.
     pub tree: Tree,
-    /// What it looked like when it was read.
+    /// The stamps when it was read.
     pub stamps: PathStamps,
 }
 
-/// Whose directory is scanned.
+/// Which rules apply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScanMode {
-    /// An author's own: links are followed, `.git` is passed over.
+    /// An author's directory: links are followed, `.git` is skipped.
     Author,
-    /// A sink's: a link there is not ours.
+    /// A sink: links are not ours.
     Sink,
-    /// A stranger's: links are refused, `.git` is passed over.
+    /// An untrusted directory: links are rejected, `.git` is skipped.
     Untrusted,
 }
 
-/// Looks at everything in an author's directory, following links and passing over `.git`.
+/// Scans an author's directory, following links and skipping `.git`.
 pub fn scan_dir(dir: &Dir, limits: &Limits) -> Result<ScannedDir, ScanError> {
     scan_with_mode(dir, limits, ScanMode::Author)
 }
@@ -106,7 +102,7 @@ struct DirScanner<'a> {
     dirs: PathStamps,
 }
 
-/// A directory on the way down, so that a link can be held against all that it lies in.
+/// A directory on the way down, for detecting link cycles.
 struct ScanLevel<'a> {
     dir: &'a Dir,
     parent: Option<&'a ScanLevel<'a>>,
@@ -121,7 +117,7 @@ impl DirScanner<'_> {
     ) -> Result<(), ScanError> {
         self.dirs.push((path.map_or("", RelPath::as_str).into(), level.dir.stamp()?));
         let mut entries = level.dir.entries()?;
-        // Whatever the file system's order, the same problem is met first.
+        // Sorting makes the first reported problem independent of the file system.
         entries.sort_unstable_by(|a, b| a.name().cmp(b.name()));
         for entry in entries {
             if self.mode != ScanMode::Sink && entry.name() == OsStr::new(".git") {
@@ -208,7 +204,7 @@ impl DirScanner<'_> {
     }
 }
 
-/// Whether a directory is one of those on the way down to `level`.
+/// Whether a directory is one of the parents of `level`.
 fn has_ancestor(level: &ScanLevel<'_>, identity: (u64, u64)) -> Result<bool, FileError> {
     let mut current = Some(level);
     while let Some(level) = current {
@@ -220,7 +216,7 @@ fn has_ancestor(level: &ScanLevel<'_>, identity: (u64, u64)) -> Result<bool, Fil
     Ok(false)
 }
 
-/// Reads an author's directory once, writes it to each of `writers`, and tells what was read.
+/// Reads an author's directory once, writes it to each of `writers`, and returns its hashes.
 pub fn copy_scanned(
     dir: &Dir,
     scanned: &ScannedDir,
@@ -244,7 +240,7 @@ pub fn copy_scanned(
     })
 }
 
-/// Reads an author's directory and tells what was read.
+/// Reads and hashes an author's directory.
 pub fn hash_scanned(
     dir: &Dir,
     scanned: &ScannedDir,
@@ -254,7 +250,7 @@ pub fn hash_scanned(
 }
 
 type ScanEntry = crate::listing::ListingEntry<FileStamp>;
-/// Takes an entry and, for a file, its bytes.
+/// Receives an entry and, for a file, its bytes.
 type ScanEntryCallback<'a> = &'a mut dyn FnMut(&ScanEntry, Option<&[u8]>) -> Result<(), FileError>;
 
 fn read_scanned(
@@ -291,7 +287,7 @@ fn read_scanned(
     Ok(HashedDir { tree, stamps })
 }
 
-/// Reads a stranger's directory into memory.
+/// Reads an untrusted directory into memory.
 pub fn load_untrusted(dir: &Dir, limits: &Limits) -> Result<LoadedTree, ScanError> {
     let scanned = scan_with_mode(dir, limits, ScanMode::Untrusted)?;
     let mut content = LoadedTree::default();
@@ -307,7 +303,8 @@ pub fn load_untrusted(dir: &Dir, limits: &Limits) -> Result<LoadedTree, ScanErro
     Ok(content)
 }
 
-/// Looks at a stranger's directory and reads nothing: how many files there are, and how many bytes they have.
+/// Returns the number of files in an untrusted directory and their total size, without reading
+/// them.
 pub fn count_untrusted(dir: &Dir, limits: &Limits) -> Result<(usize, u64), ScanError> {
     let scanned = scan_with_mode(dir, limits, ScanMode::Untrusted)?;
     let sizes = scanned.listing.entries.iter().filter_map(|entry| match entry.kind {
@@ -317,7 +314,7 @@ pub fn count_untrusted(dir: &Dir, limits: &Limits) -> Result<(usize, u64), ScanE
     Ok(sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size)))
 }
 
-/// Looks through a stranger's directory: every file is given to `look`, and what was read is told.
+/// Calls `look` for every file in an untrusted directory.
 pub fn visit_untrusted(
     dir: &Dir,
     limits: &Limits,
@@ -333,12 +330,12 @@ pub fn visit_untrusted(
     Ok(measured?)
 }
 
-/// What stands in a sink's folder: its tree, or `None` where it holds what `sp` never writes.
+/// Hashes an installed folder. Returns `None` if it contains anything that `sp` never writes.
 pub fn hash_installed(dir: &Dir, limits: &Limits) -> Result<Option<HashedDir>, FileError> {
     let scanned = match scan_with_mode(dir, limits, ScanMode::Sink) {
         Ok(scanned) => scanned,
         Err(ScanError::File(e)) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-        // A link, a FIFO, a name or a size that was never installed: somebody else's hand.
+        // A link, FIFO, name or size that was never installed: someone else changed it.
         Err(_) => return Ok(None),
     };
     read_scanned(dir, &scanned, Follow::Never, limits, &mut |_, _| Ok(())).map(Some)

@@ -1,8 +1,8 @@
-//! Who made something, and that it is as they made it: Ed25519 signatures and HMAC-SHA256.
+//! Ed25519 signatures and HMAC-SHA256.
 //!
-//! Verification is strict: a key or a signature that has a second spelling, or that fits more
-//! than one message, is refused. Private keys are wiped from memory when they are dropped, and
-//! nothing here shows one.
+//! Verification is strict: a key or signature with a second encoding, or one that is valid for more
+//! than one message, is rejected. Private keys are erased from memory when they are dropped and are
+//! never displayed.
 
 use std::fmt;
 
@@ -20,38 +20,37 @@ use crate::hex::{from_hex, to_hex};
 /// Why a key cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum KeyError {
-    /// It is not 64 lower-case hex digits.
+    /// Not 64 lowercase hexadecimal digits.
     #[error("a public key has 64 lower-case hex digits")]
     InvalidHex,
-    /// It is no point of the curve, or written in a second way.
+    /// Not a point on the curve, or not in canonical encoding.
     #[error("it is no Ed25519 key")]
     InvalidKey,
-    /// Signatures by it would fit many messages.
+    /// A weak key, whose signatures are valid for many messages.
     #[error("it is a weak key: it would accept signatures that nobody made")]
     Weak,
-    /// It is no private key in PKCS #8 PEM.
+    /// Not a private key in PKCS #8 PEM.
     #[error("it is no Ed25519 private key in PEM (PKCS #8)")]
     Pem,
 }
 
-/// Why a signature does not count.
+/// Why a signature is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SignatureError {
-    /// It is not 128 lower-case hex digits.
+    /// Not 128 lowercase hexadecimal digits.
     #[error("a signature has 128 lower-case hex digits")]
     InvalidHex,
-    /// It does not fit.
     #[error("the signature does not fit")]
     Mismatch,
 }
 
-/// A public key that can be verified with.
+/// A valid public key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
-    /// The key that 64 hex digits are.
+    /// Parses 64 hexadecimal digits.
     pub fn from_hex(text: &str) -> Result<Self, KeyError> {
         let bytes = from_hex(text).ok_or(KeyError::InvalidHex)?;
         let key = VerifyingKey::from_bytes(&bytes).map_err(|_| KeyError::InvalidKey)?;
@@ -64,17 +63,16 @@ impl PublicKey {
         Ok(Self(bytes))
     }
 
-    /// The 64 hex digits.
     pub fn hex(&self) -> String {
         to_hex(&self.0)
     }
 
-    /// The first digits, by which people tell keys apart.
+    /// The first digits, for display.
     pub fn short_hex(&self) -> String {
         to_hex(&self.0[..8])
     }
 
-    /// Whether the signature of these bytes was made with the key.
+    /// Verifies a signature of `message`.
     pub fn verify(&self, message: &[u8], signature: &Signature) -> Result<(), SignatureError> {
         let key = VerifyingKey::from_bytes(&self.0).map_err(|_| SignatureError::Mismatch)?;
         let signature = ed25519_dalek::Signature::from_bytes(&signature.0);
@@ -82,84 +80,75 @@ impl PublicKey {
     }
 }
 
-/// A signature.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Signature([u8; 64]);
 
 impl Signature {
-    /// The signature that 128 hex digits are.
+    /// Parses 128 hexadecimal digits.
     pub fn from_hex(text: &str) -> Result<Self, SignatureError> {
         from_hex(text).map(Self).ok_or(SignatureError::InvalidHex)
     }
 
-    /// The 128 hex digits.
     pub fn hex(&self) -> String {
         to_hex(&self.0)
     }
 }
 
-/// A private key. It is never shown.
+/// A private key. It is never displayed.
 pub struct PrivateKey(SigningKey);
 
 impl PrivateKey {
-    /// The key that grows from 32 random bytes.
+    /// Derives a key from 32 random bytes.
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(seed))
     }
 
-    /// Reads a key as `openssl genpkey -algorithm ed25519` writes it.
+    /// Parses a key as `openssl genpkey -algorithm ed25519` writes it.
     pub fn from_pem(text: &str) -> Result<Self, KeyError> {
         SigningKey::from_pkcs8_pem(text).map(Self).map_err(|_| KeyError::Pem)
     }
 
-    /// The key in PEM (PKCS #8), wiped when it is dropped.
+    /// The key in PEM (PKCS #8), erased when dropped.
     pub fn to_pem(&self) -> Result<Zeroizing<String>, KeyError> {
         self.0.to_pkcs8_pem(LineEnding::LF).map_err(|_| KeyError::Pem)
     }
 
-    /// The public half.
     pub fn public(&self) -> PublicKey {
         PublicKey(self.0.verifying_key().to_bytes())
     }
 
-    /// Signs some bytes.
     pub fn sign(&self, message: &[u8]) -> Signature {
         Signature(self.0.sign(message).to_bytes())
     }
 }
 
-/// The HMAC-SHA256 of bytes that come in pieces.
+/// An incremental HMAC-SHA256.
 pub struct HmacSha256(Hmac<Sha256>);
 
 impl HmacSha256 {
-    /// Starts one with a secret of any length.
     pub fn new(secret: &[u8]) -> Self {
-        // HMAC is defined for a key of any length.
         #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
         Self(Hmac::new_from_slice(secret).expect("any length is right"))
     }
 
-    /// Adds bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The 64 hex digits.
     pub fn finish_hex(self) -> String {
         to_hex(&self.0.finalize().into_bytes())
     }
 
-    /// The 32 bytes.
     pub fn finish(self) -> [u8; 32] {
         self.0.finalize().into_bytes().into()
     }
 
-    /// Whether it is these bytes, compared in constant time.
+    /// Compares with `bytes` in constant time.
     pub fn verify(self, bytes: &[u8]) -> bool {
         self.0.verify_slice(bytes).is_ok()
     }
 
-    /// Whether it is the one that these 64 hex digits are, compared in constant time.
+    /// Compares with 64 hexadecimal digits in constant time.
     pub fn verify_hex(self, hex: &str) -> bool {
         from_hex::<32>(hex).is_some_and(|bytes| self.0.verify_slice(&bytes).is_ok())
     }
@@ -209,7 +198,7 @@ mod tests {
 
     /// RFC 8032, section 7.1, test 1.
     #[test]
-    fn a_signature_is_the_known_answer() {
+    fn signature_matches_known_answer() {
         let seed =
             from_hex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60").unwrap();
         let key = PrivateKey::from_seed(&seed);
@@ -226,7 +215,7 @@ mod tests {
 
     /// RFC 4231, test case 2.
     #[test]
-    fn a_mac_is_the_known_answer() {
+    fn hmac_matches_known_answer() {
         let mac = || {
             let mut mac = HmacSha256::new(b"Jefe");
             mac.update(b"what do ya want ");
@@ -244,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn se_11_weak_and_second_spellings_of_keys_are_refused() {
+    fn se_11_weak_and_noncanonical_keys_are_rejected() {
         let zeros = "0".repeat(64);
         let identity = format!("01{}", "0".repeat(62));
         let order_8 = "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05";
@@ -259,10 +248,10 @@ mod tests {
     }
 
     #[test]
-    fn se_11_a_malleable_signature_is_refused() {
+    fn se_11_malleable_signature_is_rejected() {
         let key = PrivateKey::from_seed(&[7; 32]);
         let good = key.sign(b"message");
-        // S + L signs the same message where only the equation is looked at.
+        // S + L satisfies the verification equation as well.
         const L: [u8; 32] = [
             0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9,
             0xde, 0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
@@ -279,7 +268,7 @@ mod tests {
             key.public().verify(b"message", &Signature(bent)),
             Err(SignatureError::Mismatch)
         );
-        // A signature whose R is of small order fits more than one message.
+        // A signature whose R has small order is valid for more than one message.
         let mut small = good.0;
         small[..32].copy_from_slice(&[
             1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -292,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_survives_pem_and_is_never_shown() {
+    fn key_round_trips_through_pem_and_is_never_displayed() {
         let key = PrivateKey::from_seed(&[9; 32]);
         let pem = key.to_pem().unwrap();
         assert!(pem.starts_with("-----BEGIN PRIVATE KEY-----\n"));

@@ -1,48 +1,37 @@
-//! Files by safe path, each with the digest of its bytes, and one digest over them all.
+//! Trees: files by safe path, each with the digest of its bytes, and one digest of the whole.
 
 use crate::digest::{Digest, Hasher};
 use crate::file_error::FileError;
 use crate::path::RelPath;
 use crate::tree_writer::TreeWriter;
 
-/// A folder, or a file that was read.
+/// A directory, or a file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreeKind {
-    /// A folder.
     Dir,
-    /// A file.
-    File {
-        /// Whether it may be executed.
-        executable: bool,
-        /// How many bytes it has.
-        size: u64,
-        /// The digest of its bytes.
-        digest: Digest,
-    },
+    File { executable: bool, size: u64, digest: Digest },
 }
 
-/// One entry of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
-    /// Where it is, from the top of the tree.
+    /// Relative to the root of the tree.
     pub path: RelPath,
-    /// What it is.
     pub kind: TreeKind,
 }
 
 /// Files that were read, sorted by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tree {
-    /// The entries; a folder stands before what is in it.
+    /// A directory comes before its content.
     pub entries: Vec<TreeEntry>,
 }
 
 impl Tree {
-    /// The digest of the tree: equal if and only if the paths, the executable bits and the bytes are.
+    /// The digest of the tree: equal if and only if paths, executable bits and bytes are.
     ///
-    /// It is the SHA-256 of one line an entry, sorted by path: `d <path>` for a folder,
-    /// `f <hex> <path>` or, where it is executable, `x <hex> <path>` for a file. A path
-    /// cannot hold a line feed, so no two trees give the same lines.
+    /// It is the SHA-256 of one line per entry, sorted by path: `d <path>` for a directory, `f
+    /// <hex> <path>` for a file, and `x <hex> <path>` for an executable file. A path cannot contain
+    /// a line feed, so the encoding is unambiguous.
     pub fn digest(&self) -> Digest {
         let mut hasher = Hasher::default();
         for entry in &self.entries {
@@ -60,22 +49,20 @@ impl Tree {
         hasher.finish()
     }
 }
-/// A tree with the bytes of its files, in memory.
+/// A tree with the bytes of its files in memory.
 #[derive(Debug, Clone, Default)]
 pub struct LoadedTree {
     tree: Tree,
-    /// The bytes of each file, by its place in the tree; empty for a folder.
+    /// By index of the entry; empty for a directory.
     bytes: Vec<Vec<u8>>,
 }
 
 impl LoadedTree {
-    /// Adds a folder.
     pub fn add_dir(&mut self, path: RelPath) {
         self.tree.entries.push(TreeEntry { path, kind: TreeKind::Dir });
         self.bytes.push(Vec::new());
     }
 
-    /// Adds a file.
     pub fn add_file(&mut self, path: RelPath, executable: bool, bytes: Vec<u8>) {
         let kind =
             TreeKind::File { executable, size: bytes.len() as u64, digest: Digest::of(&bytes) };
@@ -83,29 +70,26 @@ impl LoadedTree {
         self.bytes.push(bytes);
     }
 
-    /// The digest of the tree.
     pub fn digest(&self) -> Digest {
         self.tree.digest()
     }
 
-    /// The bytes of a file.
     pub fn get(&self, path: &str) -> Option<&[u8]> {
         let at = self.tree.entries.iter().position(|entry| entry.path.as_str() == path)?;
         matches!(self.tree.entries[at].kind, TreeKind::File { .. })
             .then(|| self.bytes[at].as_slice())
     }
 
-    /// How many files and folders there are.
+    /// The number of files and directories.
     pub fn len(&self) -> usize {
         self.tree.entries.len()
     }
 
-    /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.tree.entries.is_empty()
     }
 
-    /// The files with their digests and sizes, in the order of their paths.
+    /// The files with their digests and sizes, in path order.
     pub fn file_digests(&self) -> impl Iterator<Item = (&RelPath, Digest, u64)> {
         self.tree.entries.iter().filter_map(|entry| match entry.kind {
             TreeKind::Dir => None,
@@ -113,7 +97,7 @@ impl LoadedTree {
         })
     }
 
-    /// The files with their bytes, in the order of their paths.
+    /// The files with their executable bits and bytes, in path order.
     pub fn files(&self) -> impl Iterator<Item = (&RelPath, bool, &[u8])> {
         self.tree.entries.iter().zip(&self.bytes).filter_map(|(entry, bytes)| match entry.kind {
             TreeKind::Dir => None,
@@ -121,7 +105,7 @@ impl LoadedTree {
         })
     }
 
-    /// What lies below a folder, with paths from there.
+    /// The content of a directory, with paths relative to it.
     pub fn subtree(&self, folder: &RelPath) -> Self {
         let mut below = Self::default();
         for (entry, bytes) in self.tree.entries.iter().zip(&self.bytes) {
@@ -130,7 +114,7 @@ impl LoadedTree {
                 .as_str()
                 .strip_prefix(folder.as_str())
                 .and_then(|rest| rest.strip_prefix('/'));
-            // The rest of a safe path, cut at a separator, is a safe path.
+            // A suffix of a safe path that starts after a separator is a safe path.
             let Some(path) = inner.and_then(|inner| RelPath::new(inner).ok()) else { continue };
             below.tree.entries.push(TreeEntry { path, kind: entry.kind.clone() });
             below.bytes.push(bytes.clone());
@@ -138,12 +122,12 @@ impl LoadedTree {
         below
     }
 
-    /// The bytes of all files together.
+    /// The total size of all files.
     pub fn total_bytes(&self) -> u64 {
         self.bytes.iter().map(|bytes| bytes.len() as u64).sum()
     }
 
-    /// Writes it; folders stand before what is in them.
+    /// Writes the tree. Directories are created before their content.
     pub fn write_to(&self, writer: &mut TreeWriter) -> Result<(), FileError> {
         for (entry, bytes) in self.tree.entries.iter().zip(&self.bytes) {
             match entry.kind {

@@ -1,4 +1,4 @@
-//! Writing a tree into a fresh directory, one checked segment at a time.
+//! Writing a tree into an empty directory.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::file_error::FileError;
 use crate::file_stamp::PathStamps;
 use crate::path::{Name, PathError, RelPath};
 
-/// Writes files and folders beneath a directory that holds nothing else.
+/// Writes files and directories below an empty directory.
 pub struct TreeWriter {
     root: Dir,
     dirs: HashMap<Box<str>, Dir>,
@@ -15,12 +15,12 @@ pub struct TreeWriter {
 }
 
 impl TreeWriter {
-    /// Writes into `root`, which must be empty.
+    /// Creates a writer for `root`, which must be empty.
     pub fn new(root: Dir) -> Self {
         Self { root, dirs: HashMap::new(), stamps: Vec::new() }
     }
 
-    /// Makes a folder; its parent was made before.
+    /// Creates a directory whose parent exists.
     pub fn create_dir(&mut self, path: &RelPath) -> Result<(), FileError> {
         let (parent, name) = self.parent_and_name(path)?;
         parent.create_dir(&name)?;
@@ -29,7 +29,7 @@ impl TreeWriter {
         Ok(())
     }
 
-    /// Writes a file; its folder was made before.
+    /// Writes a file whose parent directory exists.
     pub fn write_file(
         &mut self,
         path: &RelPath,
@@ -46,7 +46,7 @@ impl TreeWriter {
         Ok(())
     }
 
-    /// What each file and folder looks like now that all is written; the top has the path "".
+    /// Returns the stamp of each file and directory; the root has the path "".
     pub fn finish(mut self) -> Result<PathStamps, FileError> {
         for (path, dir) in self.dirs {
             self.stamps.push((path, dir.stamp()?));

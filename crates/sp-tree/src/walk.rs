@@ -1,4 +1,4 @@
-//! Finding every directory that holds a file of a given name, in parallel.
+//! A parallel walk that finds every directory with a file of a given name.
 
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,65 +6,58 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
 
-use crate::dir::{Dir, DirEntry, EntryKind, Follow, escape_non_utf8};
+use crate::dir::{Dir, DirEntry, Follow, escape_non_utf8};
 use crate::file_error::FileError;
-use crate::file_stamp::PathStamps;
+use crate::file_stamp::{EntryKind, PathStamps};
 use crate::limits::Limits;
 use crate::path::{Name, PathError, check_not_git};
 
-/// Why a walk ended before its end.
+/// Why a walk was aborted.
 #[derive(Debug, Error)]
 pub enum WalkError {
-    /// The system refused.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Too much to walk.
     #[error("`{path}` has more than {limit} files and folders")]
     TooMany {
-        /// The top of the walk.
+        /// The root of the walk.
         path: String,
-        /// The limit that was passed.
         limit: u64,
     },
 }
 
-/// A directory whose name no id can have.
+/// A directory whose name cannot be part of an ID.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the folder `{path}` cannot be part of a skill's id: {why}")]
 pub struct InvalidDirName {
-    /// The path, what is not UTF-8 escaped.
+    /// The path, with bytes that are not UTF-8 escaped.
     pub path: String,
-    /// What is wrong with it.
     pub why: PathError,
 }
 
-/// A directory that holds the file.
+/// A directory with the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MatchedDir {
-    /// Where the directory is, from the top of the walk; "" is the top itself.
+    /// Relative to the root of the walk; "" for the root itself.
     pub path: Box<str>,
-    /// Whether the directory is a link.
     pub dir_is_link: bool,
-    /// Whether the file is a link.
     pub file_is_link: bool,
 }
 
-/// What a walk found, sorted by path.
+/// The result of a walk, sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WalkReport {
-    /// The directories that hold the file.
     pub matches: Vec<MatchedDir>,
-    /// Directories that were not walked because of their names.
+    /// Directories that were skipped because of their names.
     pub invalid_names: Vec<InvalidDirName>,
-    /// Directories that were not walked because they lie too deep.
+    /// Directories that were skipped because they are nested too deeply.
     pub too_deep: Vec<Box<str>>,
-    /// Links that lead back to a folder that they lie in; they were not followed.
+    /// Links to one of their own parents, which were not followed.
     pub cycles: Vec<Box<str>>,
-    /// Every directory that was read, as it looked just before.
+    /// The stamp of every directory just before it was read.
     pub dirs: PathStamps,
 }
 
-/// Walks `root`, following links to directories and passing over `.git`.
+/// Walks `root`, following links to directories and skipping `.git`.
 pub fn find_dirs_with_file(
     root: Dir,
     file: &Name,
@@ -110,7 +103,8 @@ struct DirWalker<'a> {
 
 struct WalkLevel {
     dir: Dir,
-    /// From the top of the walk. Not a `RelPath`: what could not be installed is only found here.
+    /// Relative to the root of the walk. Not a `RelPath`, because unsafe names are only detected
+    /// here.
     path: Box<str>,
     depth: u64,
     parent: Option<Arc<WalkLevel>>,
@@ -243,14 +237,14 @@ fn child_path(level: &WalkLevel, entry: &DirEntry) -> Result<Box<str>, InvalidDi
     Ok(if level.path.is_empty() { name.into() } else { format!("{}/{name}", level.path).into() })
 }
 
-/// Whether an entry is a directory to walk into, and through a link or not.
+/// Whether an entry is a directory to walk, and whether through a link.
 fn follow_into(dir: &Dir, entry: &DirEntry) -> Result<Option<Follow>, FileError> {
     if entry.name() == OsStr::new(".git") {
         return Ok(None);
     }
     match entry.kind {
         EntryKind::Dir => Ok(Some(Follow::Never)),
-        // A link that loops or leads nowhere is no directory; it matters only inside a skill.
+        // A link that loops or dangles is not a directory; it only matters inside a skill.
         EntryKind::Link => match dir.stat(entry, Follow::Links) {
             Ok(Some(stamp)) if stamp.kind() == EntryKind::Dir => Ok(Some(Follow::Links)),
             _ => Ok(None),

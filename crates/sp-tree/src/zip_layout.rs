@@ -1,16 +1,18 @@
 //! The layout of a zip archive, byte by byte.
 //!
-//! A zip says most things twice: in a local header before the bytes of each member, and in a directory at the end.
-//! Programs differ in which of the two they believe, and most skip bytes that neither mentions, so one archive can
-//! contain different files for different programs. This module accepts only archives that can be read in one way:
+//! A zip states most things twice: in a local header before the bytes of each entry, and in a
+//! central directory at the end. Programs differ in which of the two they trust, and most skip
+//! bytes that neither mentions, so one archive can contain different files for different programs.
+//! This module accepts only archives that can be read in one way:
 //!
 //! ```text
-//! member… directory [zip64 end] end
-//! member: local header, compressed bytes, [data descriptor]
+//! entry… directory [zip64 end] end
+//! entry: local header, compressed bytes, [data descriptor]
 //! ```
 //!
-//! Every byte belongs to exactly one of these parts, and what is said twice agrees. Extra fields, times and versions
-//! may differ between the two headers: common programs write them differently, and they do not change any content.
+//! Every byte belongs to exactly one of these parts, and everything that is stated twice agrees.
+//! Extra fields, times and versions may differ between the two headers: common programs write them
+//! differently, and they do not affect the content.
 
 use std::ops::Range;
 
@@ -32,16 +34,17 @@ const ZIP64_LOCATOR_LEN: usize = 20;
 const ZIP64_END_LEN: usize = 56;
 const MAX_COMMENT_LEN: usize = 65_535;
 
-/// The value of a field of 32 bits whose real value is in the zip64 extra field.
+/// The value of a 32-bit field whose actual value is in the zip64 extra field.
 const ZIP64_MARKER_U32: u64 = 0xffff_ffff;
-/// The same for a field of 16 bits.
+/// The same for a 16-bit field.
 const ZIP64_MARKER_U16: u64 = 0xffff;
-/// The flags that change how a member is read: encryption, descriptor, patch, strong encryption, UTF-8, masked header.
+/// The flags that affect reading: encryption, descriptor, patch, strong encryption, UTF-8, masked
+/// header.
 const RELEVANT_FLAGS: u16 = 1 | DESCRIPTOR_FLAG | 1 << 5 | 1 << 6 | 1 << 11 | 1 << 13;
 const DESCRIPTOR_FLAG: u16 = 1 << 3;
-/// An extra field with another name of the member.
+/// An extra field with an alternative name.
 const UNICODE_PATH_FIELD_ID: u16 = 0x7075;
-/// The version and the checksum that stand before the name in it.
+/// The version and checksum before the name in it.
 const UNICODE_PATH_HEADER_LEN: usize = 5;
 
 fn le_uint<const N: usize>(bytes: &[u8], at: usize) -> u64 {
@@ -52,20 +55,20 @@ fn le_uint<const N: usize>(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(value)
 }
 
-/// What the records at the end of an archive say.
+/// The content of the records at the end of an archive.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ZipEndRecord {
-    /// Where the end record itself is.
+    /// The position of the end record itself.
     pub offset: u64,
-    /// The number of members.
+    /// The number of entries.
     pub entries: u64,
-    /// Where the directory is.
+    /// The span of the central directory.
     pub directory: Range<u64>,
 }
 
 impl ZipEndRecord {
-    /// Finds the end of an archive of `size` bytes. Fails if there is none, if there are two, or if it does not fit the
-    /// archive.
+    /// Finds the end of an archive of `size` bytes. Fails if there is none, if there are two, or if
+    /// it does not match the archive.
     pub(crate) fn find(bytes: &impl ReaderAt, size: u64) -> Result<Self, String> {
         let tail_len = size.min((END_LEN + MAX_COMMENT_LEN + ZIP64_LOCATOR_LEN) as u64);
         let tail =
@@ -101,7 +104,7 @@ impl ZipEndRecord {
 
     /// Reads the zip64 end record of an archive whose end record is at `offset`.
     fn read_zip64(bytes: &impl ReaderAt, locator: &[u8], offset: u64) -> Result<Self, String> {
-        // Some programs count no disks at all, others one.
+        // Some programs write 0 for the number of disks, others 1.
         check_disks(&[le_uint::<4>(locator, 4), le_uint::<4>(locator, 16).saturating_sub(1)])?;
         let at = le_uint::<8>(locator, 8);
         let record = read_range(bytes, at, ZIP64_END_LEN)?;
@@ -122,12 +125,9 @@ impl ZipEndRecord {
         Self { offset, entries, directory: start..end }.ensure_followed_by(at)
     }
 
-    /// Checks that the directory ends where the next record starts.
+    /// Checks that the central directory ends where the next record starts.
     fn ensure_followed_by(self, next: u64) -> Result<Self, String> {
-        match self.directory.end == next {
-            true => Ok(self),
-            false => Err(MISPLACED_DIRECTORY.into()),
-        }
+        if self.directory.end == next { Ok(self) } else { Err(MISPLACED_DIRECTORY.into()) }
     }
 }
 
@@ -135,9 +135,10 @@ const MISPLACED_DIRECTORY: &str = "its directory is not where its end record say
 const SPLIT_ARCHIVE: &str = "it is one part of several";
 
 fn check_disks(numbers: &[u64]) -> Result<(), String> {
-    match numbers.iter().all(|number| *number == 0) {
-        true => Ok(()),
-        false => Err(format!("{SPLIT_ARCHIVE}: a disk number is not 0")),
+    if numbers.iter().all(|number| *number == 0) {
+        Ok(())
+    } else {
+        Err(format!("{SPLIT_ARCHIVE}: a disk number is not 0"))
     }
 }
 
@@ -147,10 +148,10 @@ fn read_range(bytes: &impl ReaderAt, offset: u64, length: usize) -> Result<Vec<u
     Ok(read)
 }
 
-/// Where the end record is in the last bytes of an archive.
+/// Finds the end record in the last bytes of an archive.
 ///
-/// Programs search from the back. Some take the first signature they meet, others the first whose comment reaches
-/// exactly to the end of the file: both must find the same record.
+/// Programs search backward. Some use the first signature they find, others the first whose comment
+/// extends exactly to the end of the file: both must find the same record.
 fn find_end_record(tail: &[u8]) -> Result<usize, String> {
     let is_end = |at: &usize| tail[*at..].starts_with(&END_SIGNATURE);
     let Some(last) = (0..(tail.len() + 1).saturating_sub(END_LEN)).rev().find(is_end) else {
@@ -161,20 +162,16 @@ fn find_end_record(tail: &[u8]) -> Result<usize, String> {
         return Err("it has bytes after its end record, or an end record in its comment".into());
     }
     let mut others = (0..last).filter(is_end);
-    match others.any(reaches_end) {
-        true => Err("it has two end records".into()),
-        false => Ok(last),
-    }
+    if others.any(reaches_end) { Err("it has two end records".into()) } else { Ok(last) }
 }
 
-/// Where one member's bytes are, and what must stand behind them.
+/// The span of an entry's bytes, and whether a descriptor follows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ZipMemberExtent {
     /// Where the local header starts.
     pub start: u64,
     /// Where the compressed bytes end.
     pub end: u64,
-    /// Whether a data descriptor follows.
     has_descriptor: bool,
     pub crc: u32,
     pub compressed: u64,
@@ -182,7 +179,7 @@ pub(crate) struct ZipMemberExtent {
 }
 
 impl ZipMemberExtent {
-    /// Reads the local header of a member and compares it with the record in the directory.
+    /// Reads the local header of an entry and compares it with the record in the central directory.
     pub(crate) fn read(
         bytes: &impl ReaderAt,
         record: &ZipFileHeaderRecord<'_>,
@@ -229,18 +226,18 @@ impl ZipMemberExtent {
         Ok(extent)
     }
 
-    /// Whether a local field has the right value. A member with a descriptor may leave the fields empty.
+    /// Whether a local field has the right value. An entry with a descriptor may leave it empty.
     fn matches_local(&self, local: u64, central: u64) -> bool {
         local == central || (self.has_descriptor && local == 0)
     }
 
-    /// Returns whether exactly the member's data descriptor, if it has one, stands between its end and `next`.
+    /// Whether exactly the entry's data descriptor, if it has one, is between its end and `next`.
     pub(crate) fn is_adjacent_to(&self, bytes: &impl ReaderAt, next: u64) -> bool {
         let Some(gap) = next.checked_sub(self.end) else { return false };
         if !self.has_descriptor {
             return gap == 0;
         }
-        // With or without a signature, with sizes of 32 or of 64 bits.
+        // With or without a signature, with sizes of 32 or 64 bits.
         let (signed, wide) = match gap {
             12 => (false, false),
             16 => (true, false),
@@ -253,9 +250,10 @@ impl ZipMemberExtent {
             return false;
         };
         let fields = if signed { &descriptor[DESCRIPTOR_SIGNATURE.len()..] } else { &descriptor };
-        let sizes = match wide {
-            true => (le_uint::<8>(fields, 4), le_uint::<8>(fields, 12)),
-            false => (le_uint::<4>(fields, 4), le_uint::<4>(fields, 8)),
+        let sizes = if wide {
+            (le_uint::<8>(fields, 4), le_uint::<8>(fields, 12))
+        } else {
+            (le_uint::<4>(fields, 4), le_uint::<4>(fields, 8))
         };
         (!signed || descriptor.starts_with(&DESCRIPTOR_SIGNATURE))
             && le_uint::<4>(fields, 0) == u64::from(self.crc)
@@ -272,13 +270,13 @@ fn read_local_part(
         .map_err(|_| ZipMemberError::HeaderMismatch { field: "position" })
 }
 
-/// The sizes in a local header, of the member and of its compressed bytes.
+/// The uncompressed and compressed size in a local header.
 fn local_sizes(header: &[u8], extra: &[u8]) -> (u64, u64) {
     let (compressed, size) = (le_uint::<4>(header, 18), le_uint::<4>(header, 22));
     let zip64 =
         ExtraFields::new(extra).find(|(id, _)| *id == ExtraFieldId::ZIP64).map(|(_, data)| data);
     let Some(zip64) = zip64 else { return (size, compressed) };
-    // Both belong there; if there is only one, it is the one whose own field does not have it.
+    // Normally both are present; if only one is, it is the one whose own field has the marker.
     let compressed_at = if zip64.len() >= 16 || size == ZIP64_MARKER_U32 { 8 } else { 0 };
     let wide = |short: u64, at: usize| {
         if short == ZIP64_MARKER_U32 { le_uint::<8>(zip64, at) } else { short }
@@ -286,7 +284,7 @@ fn local_sizes(header: &[u8], extra: &[u8]) -> (u64, u64) {
     (wide(size, 0), wide(compressed, compressed_at))
 }
 
-/// Refuses extra fields by which another program would see another name or other sizes.
+/// Rejects extra fields that would give the entry another name or other sizes in another program.
 fn check_extra_fields(fields: ExtraFields<'_>, name: &[u8]) -> Result<(), ZipMemberError> {
     let mut has_zip64 = false;
     for (id, data) in fields {
@@ -301,7 +299,7 @@ fn check_extra_fields(fields: ExtraFields<'_>, name: &[u8]) -> Result<(), ZipMem
     Ok(())
 }
 
-/// The bytes that a record takes in the directory.
+/// The length of a record in the central directory.
 pub(crate) fn record_len(record: &ZipFileHeaderRecord<'_>) -> u64 {
     let variable = record.file_path().as_bytes().len()
         + record.extra_fields().remaining_bytes().len()
@@ -309,7 +307,7 @@ pub(crate) fn record_len(record: &ZipFileHeaderRecord<'_>) -> u64 {
     CENTRAL_HEADER_LEN + variable as u64
 }
 
-/// Refuses a record of the directory that names another disk.
+/// Rejects a record that refers to another disk.
 pub(crate) fn check_record_disk(
     bytes: &impl ReaderAt,
     record: &ZipFileHeaderRecord<'_>,

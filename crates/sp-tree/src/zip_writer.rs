@@ -1,6 +1,7 @@
-//! Zip archives that are written: the same files give the same bytes, on every machine and for ever.
+//! Writing zip archives. The same files give the same bytes on every machine.
 //!
-//! Members are stored and not deflated: what a compressor makes of bytes changes with its version.
+//! Entries are stored without compression, because the output of a compressor depends on its
+//! version.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,18 +11,18 @@ use rawzip::{CompressionMethod, Error, ZipArchiveWriter};
 
 use crate::tree::LoadedTree;
 
-/// The mode of a file, and of one that may be executed.
+/// Unix modes of regular and executable files.
 const FILE_MODE: u32 = 0o644;
 const EXECUTABLE_MODE: u32 = 0o755;
-/// The earliest day that a zip can bear.
+/// The earliest date that a zip can represent.
 const ZIP_EPOCH: (u16, u8, u8) = (1980, 1, 1);
 
-/// A zip of files, sorted by path.
+/// Zips files, sorted by path.
 pub fn zip_files(files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8>, Error> {
     write_stored_zip(files.iter().map(|(path, bytes)| (path.as_str(), FILE_MODE, bytes.as_slice())))
 }
 
-/// A zip of the files of a tree, with their paths as they are: there is no folder around them.
+/// Zips the files of a tree without a top-level directory.
 pub fn zip_tree(content: &LoadedTree) -> Result<Vec<u8>, Error> {
     let mode = |executable: bool| if executable { EXECUTABLE_MODE } else { FILE_MODE };
     write_stored_zip(

@@ -1,4 +1,4 @@
-//! Zstandard frames: bytes made smaller, and back again within a limit.
+//! Zstandard frames: compression, and decompression within a limit.
 
 use std::io::Read;
 
@@ -6,28 +6,25 @@ use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use thiserror::Error;
 
-/// Why a frame cannot be unpacked.
+/// Why a frame cannot be decompressed.
 #[derive(Debug, Error)]
 pub enum ZstdError {
-    /// It is no frame, or a broken one.
     #[error("it is no whole Zstandard frame")]
     Broken,
-    /// There is more in it than is taken.
     #[error("it unpacks to more than {0} bytes")]
     TooLarge(u64),
-    /// Something stands behind the frame.
     #[error("there is something behind the Zstandard frame")]
     Trailing,
 }
 
-/// The bytes as one frame.
+/// Compresses to one frame.
 pub fn compress(bytes: &[u8]) -> Vec<u8> {
     compress_to_vec(bytes, CompressionLevel::Fastest)
 }
 
-/// The bytes of exactly one frame, `limit` at the most.
+/// Decompresses exactly one frame of at most `limit` bytes.
 pub fn decompress(frame: &[u8], limit: u64) -> Result<Vec<u8>, ZstdError> {
-    // A frame may ask for a window of gigabytes, and needs none larger than what it holds.
+    // A frame may request a window of gigabytes, but needs none larger than its content.
     const MIN_WINDOW_BYTES: u64 = 8 * 1024 * 1024;
     let mut rest = frame;
     let mut decoder =
@@ -50,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_14_bytes_come_back_at_the_limit_and_not_past_it() {
+    fn se_14_limit_accepts_the_maximum_and_rejects_one_more() {
         let bytes = "what is repeated is made smaller. ".repeat(100).into_bytes();
         let frame = compress(&bytes);
         assert!(frame.len() < bytes.len() / 4);
@@ -60,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_followed_by_something_is_refused() {
+    fn truncated_frames_and_trailing_bytes_are_rejected() {
         let frame = compress(&[b'x'; 1000]);
         for cut in 0..frame.len() {
             assert!(decompress(&frame[..cut], 1 << 20).is_err(), "{cut}");

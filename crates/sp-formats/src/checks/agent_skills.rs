@@ -1,4 +1,4 @@
-//! Agent Skills: what a `SKILL.md` must be.
+//! Agent Skills: the rules for `SKILL.md`.
 
 use super::CheckRule;
 
@@ -14,7 +14,7 @@ pub const AS_01: CheckRule = CheckRule {
            ---\n# Tidy up\n\nRemove what nobody uses.\n",
 };
 
-/// The fields and their forms.
+/// The fields and their types.
 pub const AS_02: CheckRule = CheckRule {
     id: "AS-02",
     what: "`name` is 1 to 64 characters of a-z, 0-9 and single hyphens, and is the folder's name. `description` is 1 \
@@ -51,7 +51,7 @@ pub const AS_04: CheckRule = CheckRule {
     good: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: 'Use when: code is dead.'\n---\n",
 };
 
-/// Fields that only some agents know.
+/// Fields that only some agents support.
 pub const AS_05: CheckRule = CheckRule {
     id: "AS-05",
     what: "The frontmatter has the fields of the format: `name`, `description`, `license`, `compatibility`, \
@@ -63,7 +63,7 @@ pub const AS_05: CheckRule = CheckRule {
            1.2.0\n---\n",
 };
 
-/// What a skill costs.
+/// The token cost of a skill.
 pub const AS_06: CheckRule = CheckRule {
     id: "AS-06",
     what: "The body of a `SKILL.md` has no more than 5,000 tokens and 500 lines. What is needed only now and then \

@@ -1,4 +1,4 @@
-//! Context Packs: `pack.json` and cited Markdown.
+//! Context packs: the rules for `pack.json` and its Markdown files.
 
 use super::CheckRule;
 
@@ -95,7 +95,7 @@ pub const CP_09: CheckRule = CheckRule {
     good: include_str!("context_pack/cp-09-good.txt"),
 };
 
-/// What makes a pack valid.
+/// Hashes and citations.
 pub const CP_10: CheckRule = CheckRule {
     id: "CP-10",
     what: "Every listed file is there with its hash. Every footnote `[^src_…]` outside of code leads to a section of \

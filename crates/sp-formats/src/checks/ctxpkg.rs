@@ -1,4 +1,4 @@
-//! Packages: `.ctxpkg`.
+//! Packages: the rules for `.ctxpkg` files.
 
 use super::CheckRule;
 
@@ -14,7 +14,7 @@ pub const PK_01: CheckRule = CheckRule {
     good: include_str!("ctxpkg/pk-01-good.txt"),
 };
 
-/// What is stated.
+/// Stated format versions, and nothing besides `manifest` and `content`.
 pub const PK_02: CheckRule = CheckRule {
     id: "PK-02",
     what: "Members that nobody knows are kept. `schema_version` and `context_graph.format` are stated. Nothing \
@@ -36,7 +36,7 @@ pub const PK_03: CheckRule = CheckRule {
     good: include_str!("ctxpkg/pk-03-good.txt"),
 };
 
-/// What schema 2 adds.
+/// Members that schema 2 adds.
 pub const PK_04: CheckRule = CheckRule {
     id: "PK-04",
     what: "A package of schema 2 may state its level (1, 2 or 3), its scope, a summary of its graph, its \
@@ -108,7 +108,7 @@ pub const PK_12: CheckRule = CheckRule {
     good: include_str!("ctxpkg/pk-12-good.txt"),
 };
 
-/// Unsigned.
+/// Unsigned packages.
 pub const PK_13: CheckRule = CheckRule {
     id: "PK-13",
     what: "A package is signed.",

@@ -1,7 +1,8 @@
-//! Every rule that a finding can name, with what it asks, why, a bad and a good example.
+//! Every rule that a finding can report, with a description, the reason, a bad and a good example.
 //!
-//! A finding holds one of these, so nothing can be reported that `sp explain` cannot explain.
-//! `docs/rules.md` is made from the same list, and a test runs `sp check` on every example.
+//! A [`Finding`](crate::Finding) refers to a [`CheckRule`], so nothing can be reported that `sp
+//! explain` cannot explain. `docs/rules.md` is generated from [`CHECKS`], and a test runs `sp
+//! check` on every example.
 
 mod agent_skills;
 mod context_pack;
@@ -22,27 +23,26 @@ use crate::rules::RULE_SETS;
 /// A rule that can be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckRule {
-    /// The id of the rule, such as `SP-17`.
+    /// Such as `SP-17`.
     pub id: &'static str,
-    /// What it asks.
+    /// What the rule requires.
     pub what: &'static str,
-    /// Why it is there.
     pub why: &'static str,
-    /// Files that break it, in the form of [`files`].
+    /// Files that violate the rule, in the format of [`example_files`].
     pub bad: &'static str,
-    /// The same files, mended.
+    /// The same files, corrected.
     pub good: &'static str,
 }
 
 impl CheckRule {
-    /// What it asks, in a line.
+    /// The requirement in one line.
     pub fn title(&self) -> &'static str {
         let rules = RULE_SETS.iter().flat_map(|set| set.rules);
         rules.into_iter().find(|rule| rule.id == self.id).map_or(self.what, |rule| rule.title)
     }
 }
 
-/// Every rule that can be reported, in the order of their ids.
+/// Every rule, sorted by ID.
 pub const CHECKS: &[&CheckRule] = &[
     &AS_01, &AS_02, &AS_03, &AS_04, &AS_05, &AS_06, &AS_07, &CP_01, &CP_02, &CP_03, &CP_04, &CP_05,
     &CP_06, &CP_07, &CP_08, &CP_09, &CP_10, &PK_01, &PK_02, &PK_03, &PK_04, &PK_05, &PK_06, &PK_07,
@@ -51,7 +51,7 @@ pub const CHECKS: &[&CheckRule] = &[
     &SP_08, &SP_10, &SP_11, &SP_12, &SP_13, &SP_17, &SP_19, &SP_21, &SP_27, &SP_28, &SP_33,
 ];
 
-/// The rule with this id, in whatever case it is written.
+/// Finds a rule by ID, ignoring case.
 pub fn find_check(id: &str) -> Option<&'static CheckRule> {
     CHECKS.iter().find(|check| check.id.eq_ignore_ascii_case(id)).copied()
 }
@@ -59,22 +59,18 @@ pub fn find_check(id: &str) -> Option<&'static CheckRule> {
 /// A file of an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExampleFile {
-    /// Its path.
     pub path: &'static str,
-    /// What it is.
     pub content: ExampleContent,
 }
 
-/// What a file of an example is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExampleContent {
-    /// A file with this text.
     Text(String),
-    /// A link with this target.
+    /// A symbolic link with this target.
     Link(&'static str),
 }
 
-/// The files of an example: `==> path` starts one, `==> path -> target` is a link.
+/// Parses an example: `==> path` starts a file, `==> path -> target` is a symbolic link.
 pub fn example_files(example: &'static str) -> Vec<ExampleFile> {
     let mut files: Vec<ExampleFile> = Vec::new();
     for line in example.split_inclusive('\n') {
@@ -95,8 +91,8 @@ pub fn example_files(example: &'static str) -> Vec<ExampleFile> {
     files
 }
 
-/// The first lines of a text of an example, and how many more there are: one that is bad because
-/// it is long need not be shown whole.
+/// Shortens a file of an example to its first lines and returns how many lines were left out. Some
+/// examples are bad because they are long.
 pub fn truncate_example(text: &str) -> (String, usize) {
     const MAX_FULL_LINES: usize = 60;
     const PREVIEW_LINES: usize = 8;
@@ -114,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rule_is_listed_once_explained_and_has_a_title() {
+    fn every_rule_is_listed_once_and_has_title_and_reason() {
         assert!(CHECKS.is_sorted_by_key(|check| check.id));
         for check in CHECKS {
             assert_ne!(check.title(), check.what, "{} has no title in `rules.rs`", check.id);
@@ -134,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_example_is_files_and_links() {
+    fn example_has_files_and_links() {
         let files = example_files("==> a/SKILL.md\none\ntwo\n==> b -> a\n");
         let content: Vec<_> = files.iter().map(|file| (file.path, &file.content)).collect();
         assert_eq!(

@@ -1,10 +1,10 @@
-//! Safety: what can stand on every machine, and how much of it.
+//! Security: names, limits and hidden text, in every format.
 
 use super::{
     CP_03, CP_10, CheckRule, PK_02, PK_08, PK_11, PK_12, PK_13, PK_24, SP_04, SP_08, SP_21,
 };
 
-/// Names that are one name elsewhere.
+/// Names that collide on other file systems.
 pub const SE_03: CheckRule = CheckRule {
     id: "SE-03",
     what: "Every file and folder of a skill has a name that every file system can hold, and no two of them differ \
@@ -17,7 +17,7 @@ pub const SE_03: CheckRule = CheckRule {
            ==> skills/tidy-up/notes.md\nOne.\n==> skills/tidy-up/more-notes.md\nTwo.\n",
 };
 
-/// Ceilings.
+/// Limits.
 pub const SE_04: CheckRule = CheckRule {
     id: "SE-04",
     what: "Size, depth and number of everything that is read have ceilings. `--limit NAME=NUMBER` or `limits:` in \
@@ -42,11 +42,9 @@ pub const SE_09: CheckRule = CheckRule {
     good: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\n\nRemove it.\n",
 };
 
-/// The rules that tell whether something can be trusted, by which `sp audit` chooses.
+/// The rules that `sp audit` checks: paths and links that stay inside, URLs that run nothing,
+/// hashes and signatures, limits, and hidden text.
 pub const SECURITY_CHECKS: &[&CheckRule] = &[
-    // Paths and links that stay inside, and files that are what they seem.
-    &CP_03, &SE_03, &SP_04, &SP_21, &PK_24, // Addresses that run nothing.
-    &SP_08, // Hashes and signatures.
-    &CP_10, &PK_02, &PK_08, &PK_11, &PK_12, &PK_13, // Ceilings, and what is hidden.
+    &CP_03, &SE_03, &SP_04, &SP_21, &PK_24, &SP_08, &CP_10, &PK_02, &PK_08, &PK_11, &PK_12, &PK_13,
     &SE_04, &SE_09,
 ];

@@ -1,4 +1,4 @@
-//! SkillBag: what a workspace with `.skills/`, and a source of skills for one, must be.
+//! SkillBag: the rules for workspaces and for sources of skills.
 
 use super::CheckRule;
 
@@ -30,7 +30,7 @@ pub const SB_02: CheckRule = CheckRule {
            .skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\n",
 };
 
-/// The skills of a bag.
+/// The skills of a workspace.
 pub const SB_04: CheckRule = CheckRule {
     id: "SB-04",
     what: "Every folder below `.skills/` is a skill: its `SKILL.md` has a `name`, which is the folder's, and a \
@@ -109,7 +109,7 @@ pub const SB_12: CheckRule = CheckRule {
            tidy-up\ndescription: Removes dead code.\n---\n",
 };
 
-/// Which skill prevails.
+/// Precedence of skills.
 pub const SB_16: CheckRule = CheckRule {
     id: "SB-16",
     what: "Below the heading `Conflict resolution` of a context file a fenced block of YAML has a list \

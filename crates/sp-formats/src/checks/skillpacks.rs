@@ -1,8 +1,8 @@
-//! Skillpacks: what a repository of skills and its packs must be.
+//! Skillpacks: the rules for repositories and packs.
 
 use super::CheckRule;
 
-/// No skill at the top.
+/// `skills/` itself is not a skill.
 pub const SP_02: CheckRule = CheckRule {
     id: "SP-02",
     what: "`skills/` itself is no skill: there is no `skills/SKILL.md`.",
@@ -12,7 +12,7 @@ pub const SP_02: CheckRule = CheckRule {
     good: "==> skills/everything/SKILL.md\n---\nname: everything\ndescription: All of them.\n---\n",
 };
 
-/// Parents that are no skills.
+/// Directories above a skill are not skills.
 pub const SP_03: CheckRule = CheckRule {
     id: "SP-03",
     what: "A folder with a `SKILL.md` has no other `SKILL.md` below it. If it has, only the innermost are skills.",
@@ -35,7 +35,7 @@ pub const SP_04: CheckRule = CheckRule {
            Removes dead code.\n---\n",
 };
 
-/// Ids.
+/// Skill IDs.
 pub const SP_05: CheckRule = CheckRule {
     id: "SP-05",
     what: "A skill's id is its path below `skills/`, so every folder on the way has a name that an id can hold: \
@@ -79,7 +79,7 @@ pub const SP_11: CheckRule = CheckRule {
            tidy-up\ndescription: Removes dead code.\n---\n",
 };
 
-/// Names of packs.
+/// Pack names.
 pub const SP_12: CheckRule = CheckRule {
     id: "SP-12",
     what: "No two packs of a repository have the same `name`.",
@@ -103,7 +103,7 @@ pub const SP_13: CheckRule = CheckRule {
            name: tidy-up\ndescription: Removes dead code.\n---\n",
 };
 
-/// Patterns that do nothing.
+/// Patterns without effect.
 pub const SP_17: CheckRule = CheckRule {
     id: "SP-17",
     what: "Every `include` pattern matches at least one skill; an `exclude` pattern that takes nothing out is a \
@@ -129,7 +129,7 @@ pub const SP_19: CheckRule = CheckRule {
            Rust.\n---\n",
 };
 
-/// What can be copied.
+/// Files that can be installed.
 pub const SP_21: CheckRule = CheckRule {
     id: "SP-21",
     what: "A skill consists of files, folders, and links to either. A link to nothing, a link that leads back to \
@@ -159,7 +159,7 @@ pub const SP_28: CheckRule = CheckRule {
     good: "==> config.yaml\nsinks:\n  mine: ~/work/skills\n",
 };
 
-/// The letter of patterns.
+/// The syntax of patterns.
 pub const SP_33: CheckRule = CheckRule {
     id: "SP-33",
     what: "A pattern is not empty, does not start with `/` or `./`, and does not end with `/`. `*` matches within a \

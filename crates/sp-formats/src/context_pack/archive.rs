@@ -1,4 +1,4 @@
-//! The zip that a pack travels in: one folder, and in it the files that the manifest lists.
+//! The zip of a context pack: one top-level folder with the files that the manifest lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,21 +7,21 @@ use thiserror::Error;
 
 use super::{ContextPack, ContextPackEntries, ContextPackEntry, MANIFEST_FILE};
 
-/// The folder in every zip.
+/// The top-level folder of every zip that is written.
 const ZIP_FOLDER: &str = "context-pack";
 
-/// Why a zip holds no pack.
+/// Why a zip does not contain a context pack.
 #[derive(Debug, Error)]
 pub enum ContextPackZipError {
-    /// A member cannot be read.
+    /// An entry cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// Its files lie side by side with others.
+    /// There is no single top-level folder.
     #[error("a zip of a pack has one folder at its top, and everything in it")]
     NoFolder,
 }
 
-/// What lies in the one folder of a zip.
+/// Returns the entries of the zip's single top-level folder.
 pub fn unzip_entries(archive: &Archive) -> Result<ContextPackEntries, ContextPackZipError> {
     let mut entries = ContextPackEntries::new();
     for entry in &archive.listing.entries {
@@ -48,7 +48,7 @@ pub fn unzip_entries(archive: &Archive) -> Result<ContextPackEntries, ContextPac
     }
 }
 
-/// The files of a pack with their bytes, and nothing that it does not list.
+/// Returns the files that the manifest lists, with their bytes.
 pub fn listed_files(pack: &ContextPack, entries: &ContextPackEntries) -> BTreeMap<String, Vec<u8>> {
     let names = pack.manifest.files.iter().map(|entry| entry.path.as_str()).chain([MANIFEST_FILE]);
     let bytes = |name: &str| match entries.get(name) {
@@ -58,7 +58,7 @@ pub fn listed_files(pack: &ContextPack, entries: &ContextPackEntries) -> BTreeMa
     names.filter_map(bytes).collect()
 }
 
-/// The zip of these files: the same files give the same bytes.
+/// Zips the files. The same files give the same bytes.
 pub fn zip_files(
     files: &BTreeMap<String, Vec<u8>>,
 ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {

@@ -1,4 +1,4 @@
-//! A Markdown file of a pack: its frontmatter, its footnotes, and what it should look like.
+//! Markdown files of a context pack: frontmatter, footnotes, and the layout checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -7,36 +7,38 @@ use std::sync::Arc;
 use sp_tree::Limits;
 
 use super::footnotes::{SourceFootnote, code_regions, footnotes_outside_code};
+use super::heading_label::heading_label;
 use super::manifest::{ContextPackManifest, is_known_spec_version, is_pack_id, is_source_id};
-use super::{KNOWN_FILES, SOURCES_FILE, decode_text, layout};
+use super::text_file::decode_text;
+use super::{KNOWN_FILES, SOURCES_FILE, layout};
 use crate::checks::{CP_01, CP_04, CP_07};
 use crate::markdown::{MarkdownSection, find_frontmatter, read_sections, report_unread, sections};
 use crate::printable::printable;
 use crate::report::{Report, Severity};
 use crate::yaml::{self, YamlNode, YamlValue};
 
-/// A Markdown file of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextPackDocument {
-    /// Its text.
+    /// The whole text, including the frontmatter.
     pub text: Arc<str>,
-    /// Where the Markdown begins, behind the frontmatter.
+    /// Where the body starts, after the frontmatter.
     pub body_start: usize,
-    /// The footnotes in it.
+    /// References to sources.
     pub footnotes: Vec<SourceFootnote>,
-    /// The sources that it defines: those of `sources.md`.
+    /// The sources defined by headings; only in `sources.md`.
     pub definitions: Vec<SourceFootnote>,
 }
 
-/// The text below each `##`, its heading with it, by the words of the heading. One that comes again has a number.
+/// Returns the `##` sections of a body by title, each including its heading. A repeated title gets
+/// a number.
 pub fn sections_by_title(body: &str) -> BTreeMap<String, &str> {
     let mut chapters = BTreeMap::new();
     let mut times: BTreeMap<&str, usize> = BTreeMap::new();
     for section in sections(body, 0).iter().filter(|section| section.depth() == 2) {
-        // The heading as it is written: to a parser a footnote may be no word.
+        // The heading as written: a Markdown parser may drop footnotes from the title.
         let heading = body[section.heading.clone()].trim_start_matches('#').trim();
         let title = heading.lines().next().unwrap_or_default().trim_end_matches('#').trim_end();
-        // The number goes on from the last, so that many of one name cost little.
+        // Counting continues from the last number, so that many equal titles stay linear.
         let number = times.entry(title).or_insert(1);
         let mut name = title.to_owned();
         while chapters.contains_key(&name) {
@@ -48,11 +50,12 @@ pub fn sections_by_title(body: &str) -> BTreeMap<String, &str> {
     chapters
 }
 
-/// Reads a file of a pack; none if it is no Markdown.
+/// Reads a file of the pack. Returns `None` if it is not readable Markdown.
 pub(super) fn read(
     path: &str,
     bytes: &[u8],
-    (manifest, limits): (&ContextPackManifest, &Limits),
+    manifest: &ContextPackManifest,
+    limits: &Limits,
     report: &mut Report,
 ) -> Option<ContextPackDocument> {
     if !path.ends_with(".md") {
@@ -78,34 +81,37 @@ pub(super) fn read(
         return None;
     }
     let text = decode_text(bytes, report)?;
-    let front = check_frontmatter(path, &text, (manifest, limits), report);
-    let body = front.unwrap_or(0);
-    let ((all, unread_from), code) = (read_sections(&text, body), code_regions(&text, body));
+    let after_frontmatter = check_frontmatter(path, &text, manifest, limits, report);
+    let body_start = after_frontmatter.unwrap_or(0);
+    let (sections, unread_from) = read_sections(&text, body_start);
+    let code = code_regions(&text, body_start);
     report_unread(unread_from, report);
-    let labels = if path == SOURCES_FILE { source_labels(&text, &all) } else { Vec::new() };
-    let own: BTreeSet<usize> = labels.iter().map(|label| label.span.start).collect();
-    let mut refers = footnotes_outside_code(&code, &text, body);
-    refers.retain(|one| !own.contains(&one.span.start));
-    let defines = unique_definitions(labels, report);
-    let page = layout::ParsedContextDocument {
+    let labels = if path == SOURCES_FILE { source_labels(&text, &sections) } else { Vec::new() };
+    let label_starts: BTreeSet<usize> = labels.iter().map(|label| label.span.start).collect();
+    let mut footnotes = footnotes_outside_code(&code, &text, body_start);
+    footnotes.retain(|footnote| !label_starts.contains(&footnote.span.start));
+    let definitions = unique_definitions(labels, report);
+    let parsed = layout::ParsedContextDocument {
         text: &text,
-        body_start: body,
-        sections: &all,
+        body_start,
+        sections: &sections,
         code: &code,
-        footnotes: &refers,
+        footnotes: &footnotes,
     };
-    // Without frontmatter it may be anything; that is told first.
-    if front.is_some() {
-        layout::check_layout(path, &page, manifest, report);
+    // Without frontmatter the file may be anything, and a missing frontmatter is reported already.
+    if after_frontmatter.is_some() {
+        layout::check_layout(path, &parsed, manifest, report);
     }
-    Some(ContextPackDocument { text, body_start: body, footnotes: refers, definitions: defines })
+    Some(ContextPackDocument { text, body_start, footnotes, definitions })
 }
 
-/// Reads the frontmatter, if there is any, and holds it against the manifest; where the Markdown begins.
+/// Checks the frontmatter against the manifest and returns where the body starts, or `None` if
+/// there is no frontmatter.
 fn check_frontmatter(
     path: &str,
     text: &str,
-    (manifest, limits): (&ContextPackManifest, &Limits),
+    manifest: &ContextPackManifest,
+    limits: &Limits,
     report: &mut Report,
 ) -> Option<usize> {
     let Some((block, body)) = find_frontmatter(text) else {
@@ -133,22 +139,23 @@ fn check_frontmatter(
     }
     let first = text.find("---").unwrap_or(0);
     let opening = first..first + "---".len();
-    // What is wrong in the manifest was told there, and is nothing to go by.
+    // An invalid value in the manifest is reported there and not compared.
     let pack_id = Some(manifest.pack_id.as_str()).filter(|id| is_pack_id(id));
     let version =
         Some(manifest.spec_version.as_str()).filter(|version| is_known_spec_version(version));
-    for (key, wanted) in [("file", Some(path)), ("pack_id", pack_id), ("spec_version", version)] {
-        match (root.get(key), wanted) {
+    for (key, expected) in [("file", Some(path)), ("pack_id", pack_id), ("spec_version", version)] {
+        match (root.get(key), expected) {
             (None, _) => {
                 let help = format!(
                     "add `{key}: {}`",
-                    wanted.map_or_else(|| "…".into(), |wanted| frontmatter_value(key, wanted))
+                    expected
+                        .map_or_else(|| "…".into(), |expected| frontmatter_value(key, expected))
                 );
                 report
                     .error(&CP_04, opening.clone(), format!("the frontmatter has no `{key}`"))
                     .help(help);
             }
-            (Some(node), Some(wanted)) => check_frontmatter_field(key, node, wanted, report),
+            (Some(node), Some(expected)) => check_frontmatter_field(key, node, expected, report),
             (Some(_), None) => {}
         }
     }
@@ -166,7 +173,8 @@ fn report_missing_frontmatter(text: &str, report: &mut Report) {
     report.whole_file(Severity::Error, &CP_04, "it has no frontmatter").help(help);
 }
 
-/// A value as the frontmatter has it: in quotes wherever YAML could take it for something else.
+/// Returns a value as it is written in the frontmatter: quoted where YAML could read it as
+/// something other than text.
 pub(super) fn frontmatter_value(key: &str, text: &str) -> String {
     let is_plain = key != "spec_version"
         && text.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -175,81 +183,53 @@ pub(super) fn frontmatter_value(key: &str, text: &str) -> String {
     if is_plain { text.to_owned() } else { crate::json::quoted(text) }
 }
 
-/// Whether a file that no manifest lists says of itself that it is of this pack, by this name.
+/// Whether the frontmatter of an unlisted file claims this path and this pack.
 pub(super) fn claims_membership(
     path: &str,
     bytes: &[u8],
-    (manifest, limits): (&ContextPackManifest, &Limits),
+    manifest: &ContextPackManifest,
+    limits: &Limits,
 ) -> bool {
     let root = std::str::from_utf8(bytes)
         .ok()
         .and_then(|text| yaml::parse(&text[find_frontmatter(text)?.0], limits).ok());
-    let says = |key: &str, wanted: &str| {
+    let has = |key: &str, value: &str| {
         root.as_ref()
             .and_then(|root| root.get(key))
             .and_then(YamlNode::text)
-            .is_some_and(|text| text == wanted)
+            .is_some_and(|text| text == value)
     };
-    path.ends_with(".md") && says("file", path) && says("pack_id", &manifest.pack_id)
+    path.ends_with(".md") && has("file", path) && has("pack_id", &manifest.pack_id)
 }
 
-fn check_frontmatter_field(key: &str, node: &YamlNode, wanted: &str, report: &mut Report) {
-    if let (Some(other), true) = (node.implicit_type(), node.text() == Some(wanted)) {
+fn check_frontmatter_field(key: &str, node: &YamlNode, expected: &str, report: &mut Report) {
+    if let (Some(other), true) = (node.implicit_type(), node.text() == Some(expected)) {
         let message = format!("`{key}` is {other} to whoever reads YAML, and not text");
         report
             .warning(&CP_04, node.span.clone(), message)
-            .help(format!("write it in quotes: `\"{wanted}\"`"));
-    } else if node.text() != Some(wanted) {
+            .help(format!("write it in quotes: `\"{expected}\"`"));
+    } else if node.text() != Some(expected) {
         let found = node
             .text()
             .map_or_else(|| node.kind().to_owned(), |text| format!("`{}`", printable(text)));
         let whose = if key == "file" { "the file is" } else { "`pack.json` says" };
-        let message = format!("`{key}` is {found}, and {whose} `{}`", printable(wanted));
+        let message = format!("`{key}` is {found}, and {whose} `{}`", printable(expected));
         report
             .error(&CP_04, node.span.clone(), message)
             .help("write the same; `sp context seal` does");
     }
 }
 
-/// A footnote at the start of a heading.
-pub(super) struct HeadingLabel<'t> {
-    pub id: &'t str,
-    pub span: Range<usize>,
-    /// What stands behind it.
-    pub rest: &'t str,
-}
-
-/// The footnote that a heading begins with.
-pub(super) fn heading_label<'t>(
-    text: &'t str,
-    section: &MarkdownSection,
-) -> Option<HeadingLabel<'t>> {
-    let heading = text[section.heading.clone()].trim_end();
-    let words = heading.trim_start_matches('#').trim_start();
-    let start = section.heading.start + heading.len() - words.len();
-    let (id, rest) = words.strip_prefix("[^")?.split_once(']')?;
-    let rest = match heading.starts_with('#') {
-        true => rest.trim_end_matches('#'),
-        // The line below the words is no word.
-        false => rest.rsplit_once('\n').map_or("", |(rest, _)| rest),
-    };
-    Some(HeadingLabel {
-        id,
-        span: start..start + "[^".len() + id.len() + "]".len(),
-        rest: rest.trim(),
-    })
-}
-
-/// Every heading that is for a source.
-fn source_labels(text: &str, all: &[MarkdownSection]) -> Vec<SourceFootnote> {
-    let labels = all
+/// Returns the headings that define a source.
+fn source_labels(text: &str, sections: &[MarkdownSection]) -> Vec<SourceFootnote> {
+    let labels = sections
         .iter()
         .filter_map(|section| heading_label(text, section))
         .filter(|label| is_source_id(label.id));
     labels.map(|label| SourceFootnote { id: label.id.to_owned(), span: label.span }).collect()
 }
 
-/// The sources that headings define, each once.
+/// Returns the first definition of each source and reports the others.
 fn unique_definitions(labels: Vec<SourceFootnote>, report: &mut Report) -> Vec<SourceFootnote> {
     let mut seen = BTreeSet::new();
     let (first, again): (Vec<_>, Vec<_>) =

@@ -1,7 +1,7 @@
-//! Footnotes `[^src_…]`, wherever they stand outside of code and of comments.
+//! Footnotes `[^src_…]` outside of code and HTML comments.
 //!
-//! A parser of Markdown sees a footnote only where the same file defines it, and here another file does.
-//! So the text itself is searched, and the parser tells only what is code.
+//! A Markdown parser recognizes a footnote only if the same file defines it, and here another file
+//! does. So the text itself is searched, and the parser only determines what is code.
 
 use std::ops::Range;
 
@@ -10,43 +10,42 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Tag};
 use super::manifest::is_source_id;
 use crate::markdown::events;
 
-/// A footnote.
+/// A reference to a source, or the definition of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFootnote {
-    /// The source that it names.
+    /// The source ID, such as `src_1`.
     pub id: String,
-    /// Where it stands, with its brackets.
+    /// The bytes of the footnote with its brackets.
     pub span: Range<usize>,
 }
 
-/// Something that is code, and whose words mean nothing here.
+/// A part of the text in which footnotes don't count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CodeRegion {
     pub range: Range<usize>,
     pub kind: CodeRegionKind,
 }
 
-/// How code is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CodeRegionKind {
-    /// A fenced block that is called `text`.
+    /// A fenced block with the info string `text`.
     Text,
-    /// Another block, fenced or indented.
+    /// Any other fenced or indented block.
     Block,
-    /// Between backticks in a line.
+    /// An inline code span.
     Inline,
-    /// A comment, which nobody is shown.
+    /// An HTML comment.
     Comment,
 }
 
 const FOOTNOTE_PREFIX: &str = "[^src_";
 
-/// Every footnote of the Markdown from `start` on.
+/// Returns every footnote in the Markdown from `start` on.
 pub fn footnotes(text: &str, start: usize) -> Vec<SourceFootnote> {
     footnotes_outside_code(&code_regions(text, start), text, start)
 }
 
-/// Every footnote from `start` on that stands in none of the code.
+/// Returns every footnote from `start` on that is not inside one of the regions.
 pub(super) fn footnotes_outside_code(
     code: &[CodeRegion],
     text: &str,
@@ -56,7 +55,7 @@ pub(super) fn footnotes_outside_code(
     let mut at = start;
     while let Some(next) = text[at..].find(FOOTNOTE_PREFIX).map(|next| at + next) {
         at = next + FOOTNOTE_PREFIX.len();
-        // No further than an id goes: a bracket at the end of the file would be looked for again and again.
+        // Stop where an ID ends: searching for the bracket would be quadratic if there is none.
         let end = at + text[at..].bytes().take_while(|byte| is_id_byte(*byte)).count();
         let id = &text[next + "[^".len()..end];
         let is_escaped =
@@ -76,13 +75,13 @@ fn is_id_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }
 
-/// The code in which a byte stands.
+/// The region that contains the byte `at`.
 pub(super) fn region_at(code: &[CodeRegion], at: usize) -> Option<&CodeRegion> {
     let after = code.partition_point(|code| code.range.end <= at);
     code.get(after).filter(|code| code.range.contains(&at))
 }
 
-/// The comments in a piece of HTML. What stands behind one is said.
+/// Returns the comments in a piece of HTML; text after a comment is visible.
 fn html_comments(html: &str, offset: usize) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -94,12 +93,12 @@ fn html_comments(html: &str, offset: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// Fenced and indented blocks, what stands between backticks, and comments, in the order of the text.
+/// Returns code blocks, inline code and HTML comments in document order.
 pub(super) fn code_regions(text: &str, start: usize) -> Vec<CodeRegion> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
     let mut found: Vec<CodeRegion> = Vec::new();
     for (event, range) in events(text, start, options) {
-        let sort = match event {
+        let kind = match event {
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info)))
                 if info.split_whitespace().next() == Some("text") =>
             {
@@ -107,7 +106,7 @@ pub(super) fn code_regions(text: &str, start: usize) -> Vec<CodeRegion> {
             }
             Event::Start(Tag::CodeBlock(_)) => CodeRegionKind::Block,
             Event::Code(_) => CodeRegionKind::Inline,
-            // What a comment holds is not said.
+            // Only the comments in the HTML are hidden.
             Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) => {
                 let comments = html_comments(&text[range.clone()], range.start);
                 found.extend(
@@ -119,7 +118,7 @@ pub(super) fn code_regions(text: &str, start: usize) -> Vec<CodeRegion> {
             }
             _ => continue,
         };
-        found.push(CodeRegion { range, kind: sort });
+        found.push(CodeRegion { range, kind });
     }
     found.sort_by_key(|code| code.range.start);
     found
@@ -130,33 +129,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_10_footnotes_in_code_do_not_count() {
+    fn cp_10_footnotes_in_code_and_comments_are_ignored() {
         let text = "a [^src_1] `[^src_2]` \\[^src_3]\n\n```\n[^src_4]\n```\n\n    [^src_5]\n\n[^src_6]: b\n[^src_]x [^other] [^src_7";
-        let ids: Vec<String> = footnotes(text, 0).into_iter().map(|one| one.id).collect();
+        let ids: Vec<String> = footnotes(text, 0).into_iter().map(|footnote| footnote.id).collect();
         assert_eq!(ids, ["src_1", "src_6"]);
         let hidden = "<!-- [^src_1]\n\n## [^src_2]\n-->\n\na <!-- [^src_3] --> [^src_4]\n";
-        let ids: Vec<String> = footnotes(hidden, 0).into_iter().map(|one| one.id).collect();
+        let ids: Vec<String> =
+            footnotes(hidden, 0).into_iter().map(|footnote| footnote.id).collect();
         assert_eq!(ids, ["src_4"]);
     }
 
     #[test]
-    fn cp_10_what_is_no_label_is_no_footnote() {
+    fn cp_10_invalid_labels_are_not_footnotes() {
         let text = "[^src_ä] [^src_a b] [^src_a.b] [^src_-a] [^SRC_a] [^src_a[^src_b] \\\\[^src_c] [src_d] [^src_e\n]";
-        let ids: Vec<String> = footnotes(text, 0).into_iter().map(|one| one.id).collect();
+        let ids: Vec<String> = footnotes(text, 0).into_iter().map(|footnote| footnote.id).collect();
         assert_eq!(ids, ["src_b", "src_c"]);
     }
 
     #[test]
-    fn se_04_brackets_that_never_close_cost_little() {
+    fn se_04_unclosed_brackets_are_linear() {
         let start = std::time::Instant::now();
         assert_eq!(footnotes(&format!("{}]", "[^src_".repeat(100_000)), 0), []);
         assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
     }
 
     #[test]
-    fn a_place_is_that_of_the_footnote() {
+    fn footnote_span_includes_brackets() {
         let text = "ä [^src_a-b_1], [^src_x]";
-        let shown: Vec<&str> = footnotes(text, 0).into_iter().map(|one| &text[one.span]).collect();
+        let shown: Vec<&str> =
+            footnotes(text, 0).into_iter().map(|footnote| &text[footnote.span]).collect();
         assert_eq!(shown, ["[^src_a-b_1]", "[^src_x]"]);
     }
 }

@@ -1,13 +1,16 @@
-//! What the files of a pack should look like. What is not so is still a pack: these are warnings.
+//! The recommended layout of each file in a context pack.
+//!
+//! A pack that deviates from it is still valid, so everything here is a warning.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::document::heading_label;
 use super::footnotes::{CodeRegion, CodeRegionKind, SourceFootnote, region_at};
+use super::heading_label::heading_label;
 use super::manifest::{
     ContextPackManifest, ContextPackSourceEntry, is_day_or_time, is_source_id, is_url,
 };
+use super::sentences::count_sentences;
 use super::{AGENTS_FILE, CURSOR_FILE, PROMPTS_FILE, SKILLS_FILE, SOURCES_FILE, TASKS_FILE};
 use crate::checks::{CP_05, CP_06, CP_07, CP_08, CP_09, CheckRule};
 use crate::markdown::MarkdownSection;
@@ -15,76 +18,50 @@ use crate::package::time;
 use crate::printable::printable;
 use crate::report::{Report, Severity};
 
-/// The sections of `cursor.md` and `AGENTS.md`, in their order.
+/// The sections of `cursor.md` and `AGENTS.md`, in order.
 const RULE_SECTIONS: &[&str] =
     &["Summary", "Stack", "Conventions", "Current focus", "Don't", "Citations"];
-/// Those of them that are lists.
+/// The sections that must be lists.
 const LIST_SECTIONS: &[&str] = &["Stack", "Conventions", "Current focus", "Don't"];
-/// How many skills and prompts there should be.
+/// The recommended number of skills and prompts.
 const SKILL_COUNT: std::ops::RangeInclusive<usize> = 3..=12;
 const PROMPT_COUNT: std::ops::RangeInclusive<usize> = 3..=8;
-/// What each source has in `sources.md`.
+/// The bullets of a source in `sources.md`.
 const SOURCE_BULLETS: &[&str] =
     &["Title", "URL", "Kind", "Published", "Captured", "Summary", "Key claims"];
 
-/// How many sentences a text has, about.
-pub fn count_sentences(text: &str) -> usize {
-    // Where no blank follows the end of a sentence, one is added.
-    let spaced = text.replace(['。', '！', '？'], ". ");
-    let is_note = |word: &&str| word.starts_with("[^") && word.contains(']');
-    let words: Vec<&str> = spaced.split_whitespace().filter(|word| !is_note(word)).collect();
-    let ends = |word: &&&str| {
-        word.trim_end_matches(['"', '\'', ')', '”', '’']).ends_with(['.', '!', '?', '…'])
-    };
-    let inner = words
-        .iter()
-        .take(words.len().saturating_sub(1))
-        .filter(ends)
-        .filter(|word| !is_abbreviation(word))
-        .count();
-    if words.is_empty() { 0 } else { inner + 1 }
-}
-
-/// `e.g.`, `v1.` and single letters do not end a sentence.
-fn is_abbreviation(word: &str) -> bool {
-    let bare = word.trim_end_matches('.');
-    matches!(bare.to_ascii_lowercase().as_str(), "e.g" | "i.e" | "etc" | "vs" | "cf" | "no")
-        || bare.chars().count() == 1 && bare.chars().all(|c| c.is_ascii_alphabetic())
-}
-
-/// A file that is looked at, with what was found in it.
+/// What is known of a document when its layout is checked.
 pub(super) struct ParsedContextDocument<'a> {
     pub text: &'a str,
-    /// Where the Markdown begins.
     pub body_start: usize,
     pub sections: &'a [MarkdownSection],
     pub code: &'a [CodeRegion],
     pub footnotes: &'a [SourceFootnote],
 }
 
-/// Warns of what a file should have and has not.
+/// Reports where a file deviates from the recommended layout.
 pub(super) fn check_layout(
     path: &str,
     page: &ParsedContextDocument<'_>,
     manifest: &ContextPackManifest,
     report: &mut Report,
 ) {
-    let mut look = LayoutChecker { page, report };
+    let mut checker = LayoutChecker { page, report };
     match path {
-        CURSOR_FILE => look.check_rules(manifest),
+        CURSOR_FILE => checker.check_rules(manifest),
         AGENTS_FILE => {
-            look.check_rules(manifest);
-            look.check_agent_neutral();
+            checker.check_rules(manifest);
+            checker.check_agent_neutral();
         }
-        SKILLS_FILE => look.check_skills(),
-        SOURCES_FILE => look.check_sources(&manifest.sources),
-        PROMPTS_FILE => look.check_prompts(),
-        TASKS_FILE => look.check_tasks(),
+        SKILLS_FILE => checker.check_skills(),
+        SOURCES_FILE => checker.check_sources(&manifest.sources),
+        PROMPTS_FILE => checker.check_prompts(),
+        TASKS_FILE => checker.check_tasks(),
         _ => {}
     }
 }
 
-/// A line outside of blocks of code, and where it begins.
+/// A line that is not in a code block.
 struct MarkdownLine<'a> {
     at: usize,
     text: &'a str,
@@ -103,7 +80,7 @@ impl<'a> LayoutChecker<'a, '_> {
         message: impl Into<String>,
         help: &str,
     ) {
-        // A heading ends where its words do.
+        // Section headings include the line break.
         let end = span.start + self.page.text[span.clone()].trim_end().len();
         self.report.warning(check, span.start..end, message).help(help);
     }
@@ -112,12 +89,11 @@ impl<'a> LayoutChecker<'a, '_> {
         self.report.whole_file(Severity::Warning, check, message).help(help);
     }
 
-    /// The sections of the second level.
     fn second_level_sections(&self) -> Vec<&'a MarkdownSection> {
         self.page.sections.iter().filter(|section| section.depth() == 2).collect()
     }
 
-    /// The lines below a heading that are no code.
+    /// The lines of a section that are not in a code block or comment.
     fn text_lines(
         &self,
         section: &MarkdownSection,
@@ -137,7 +113,7 @@ impl<'a> LayoutChecker<'a, '_> {
         self.text_lines(section).any(|line| is_bullet(line.text))
     }
 
-    /// Whether a section has a line that begins with a word and a colon.
+    /// Whether a line of the section starts with `word:`.
     fn has_line(&self, section: &MarkdownSection, word: &str) -> bool {
         self.text_lines(section).any(|line| labeled_value(line.text, word).is_some())
     }
@@ -191,12 +167,12 @@ impl<'a> LayoutChecker<'a, '_> {
             );
             return;
         };
-        // What Markdown makes of the name, and the name as it is written.
+        // The title may be equal after Markdown processing or as written.
         let written = self.page.text[title.heading.clone()].trim_start_matches('#');
-        let wanted = normalize_whitespace(&format!("Project: {name}"));
-        let is_other =
-            normalize_whitespace(&title.title) != wanted && normalize_whitespace(written) != wanted;
-        // A project without a name was told.
+        let expected = normalize_whitespace(&format!("Project: {name}"));
+        let is_other = normalize_whitespace(&title.title) != expected
+            && normalize_whitespace(written) != expected;
+        // A missing project name is reported for the manifest.
         if is_other && !name.trim().is_empty() {
             let message = format!(
                 "the title is `{}`, and not `Project: {}`",
@@ -208,7 +184,7 @@ impl<'a> LayoutChecker<'a, '_> {
         }
     }
 
-    /// What stands in a section of rules.
+    /// Checks the content of a section of `cursor.md` or `AGENTS.md`.
     fn check_rule_section(&mut self, name: &str, section: &MarkdownSection) {
         if LIST_SECTIONS.contains(&name) && !self.has_bullets(section) {
             let message = format!("the section `{name}` has no bullets");
@@ -229,9 +205,9 @@ impl<'a> LayoutChecker<'a, '_> {
         }
     }
 
-    /// What is for every agent names none.
+    /// `AGENTS.md` is for every agent, so it should not mention Cursor.
     fn check_agent_neutral(&mut self) {
-        // A project may be called so, and then its title is.
+        // The project itself may be named Cursor, so its title is exempt.
         let title = self.page.sections.iter().find(|section| section.depth() == 1);
         let title = title.map_or(0..0, |section| section.heading.clone());
         let text = self.page.text;
@@ -257,18 +233,19 @@ impl<'a> LayoutChecker<'a, '_> {
         check: &'static CheckRule,
         what: &str,
         found: usize,
-        wanted: std::ops::RangeInclusive<usize>,
+        recommended: std::ops::RangeInclusive<usize>,
     ) {
-        if !wanted.contains(&found) {
+        if !recommended.contains(&found) {
             let plural = if found == 1 { "" } else { "s" };
             let message = format!(
                 "it has {found} {what}{plural}; {} to {} are useful",
-                wanted.start(),
-                wanted.end()
+                recommended.start(),
+                recommended.end()
             );
-            let help = match found < *wanted.start() {
-                true => "add what is missing, if there is any",
-                false => "more is noise: keep the best",
+            let help = if found < *recommended.start() {
+                "add what is missing, if there is any"
+            } else {
+                "more is noise: keep the best"
             };
             self.warn_whole(check, message, help);
         }
@@ -298,7 +275,7 @@ impl<'a> LayoutChecker<'a, '_> {
         }
     }
 
-    /// Whether a section says where it is from.
+    /// Checks that a section has a `Sources:` line with a footnote.
     fn check_cited(&mut self, check: &'static CheckRule, section: &MarkdownSection) {
         let from = self
             .text_lines(section)
@@ -377,7 +354,7 @@ impl<'a> LayoutChecker<'a, '_> {
         self.check_claims(section);
     }
 
-    /// What stands behind a word in a bullet, with the lines that go on with it.
+    /// The value of the bullet `name:`, including its continuation lines.
     fn bullet_value(&self, section: &MarkdownSection, name: &str) -> Option<Range<usize>> {
         let mut lines = self.text_lines(section);
         let mut found = lines.find_map(|line| {
@@ -390,14 +367,14 @@ impl<'a> LayoutChecker<'a, '_> {
         Some(found)
     }
 
-    /// What stands here and in the manifest is the same.
+    /// Checks that the bullets of a source agree with the manifest.
     fn check_matches_manifest(
         &mut self,
         section: &MarkdownSection,
         source: &ContextPackSourceEntry,
     ) {
         let published = source.published_at.as_deref().unwrap_or_default();
-        for (name, wanted) in [
+        for (name, expected) in [
             ("Title", source.title.as_str()),
             ("URL", &source.url),
             ("Kind", &source.kind),
@@ -406,19 +383,19 @@ impl<'a> LayoutChecker<'a, '_> {
         ] {
             let Some(span) = self.bullet_value(section, name) else { continue };
             let found = &self.page.text[span.clone()];
-            // What the manifest does not say, or says wrongly, was told there.
+            // A missing or invalid value in the manifest is reported there.
             let is_known = match name {
-                "URL" => is_url(wanted),
-                "Published" | "Captured" => is_day_or_time(wanted),
-                _ => !wanted.trim().is_empty(),
+                "URL" => is_url(expected),
+                "Published" | "Captured" => is_day_or_time(expected),
+                _ => !expected.trim().is_empty(),
             };
-            if !is_known || is_same_value(name, found, wanted) {
+            if !is_known || is_same_value(name, found, expected) {
                 continue;
             }
             let message = format!(
                 "`{name}` is `{}`, and `pack.json` says `{}`",
                 printable(found),
-                printable(wanted)
+                printable(expected)
             );
             self.warn(&CP_07, span, message, "write the same");
         }
@@ -435,7 +412,7 @@ impl<'a> LayoutChecker<'a, '_> {
         }
     }
 
-    /// What a source claims, a bullet each, below a bullet.
+    /// Checks that `Key claims:` has nested bullets.
     fn check_claims(&mut self, section: &MarkdownSection) {
         let mut lines = self.text_lines(section);
         let is_claims = |line: &MarkdownLine<'_>| {
@@ -510,7 +487,7 @@ impl<'a> LayoutChecker<'a, '_> {
     }
 }
 
-/// `a`, `b` and `c`.
+/// Joins words as in "a, b and c".
 fn join_with_and(words: &[String]) -> String {
     match words {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
@@ -518,7 +495,7 @@ fn join_with_and(words: &[String]) -> String {
     }
 }
 
-/// The words of a text, with one blank between them.
+/// Collapses each run of white space into one space.
 fn normalize_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -532,7 +509,7 @@ fn is_bullet(line: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
 }
 
-/// Which bytes stand behind a word and a colon at the start of a line, with or without a bullet and marks.
+/// Returns the bytes after `word:` at the start of a line, ignoring bullets and emphasis.
 fn labeled_value(line: &str, word: &str) -> Option<Range<usize>> {
     let rest = line.trim_start().trim_start_matches(['-', '*', '+', ' ', '_']);
     let rest = rest.strip_prefix(word)?.trim_start_matches(['*', '_']);
@@ -541,41 +518,21 @@ fn labeled_value(line: &str, word: &str) -> Option<Range<usize>> {
     Some(start..start + rest.trim_end().len())
 }
 
-/// Whether what `sources.md` says is what the manifest says, in the form that each has.
-fn is_same_value(name: &str, found: &str, wanted: &str) -> bool {
+/// Whether a value in `sources.md` agrees with the manifest, given the notation of each.
+fn is_same_value(name: &str, found: &str, expected: &str) -> bool {
     match name {
-        "URL" => found.trim_start_matches('<').trim_end_matches('>') == wanted,
+        "URL" => found.trim_start_matches('<').trim_end_matches('>') == expected,
         "Published" | "Captured" => {
-            let in_utc = time::parse(wanted).map(time::format_utc).unwrap_or_default();
+            let in_utc = time::parse(expected).map(time::format_utc).unwrap_or_default();
             let is_day_of =
                 |whole: &str| whole.get(..10).is_some_and(|day| found.get(..10) == Some(day));
-            is_day_of(wanted) || is_day_of(&in_utc)
+            is_day_of(expected) || is_day_of(&in_utc)
         }
-        // Marks of Markdown may be escaped here.
+        // Markdown characters may be escaped in `sources.md`.
         _ => {
-            normalize_whitespace(found) == normalize_whitespace(wanted)
+            normalize_whitespace(found) == normalize_whitespace(expected)
                 || normalize_whitespace(&found.replace('\\', ""))
-                    == normalize_whitespace(&wanted.replace('\\', ""))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentences_are_counted_by_their_ends() {
-        for (text, count) in [
-            ("", 0),
-            ("One", 1),
-            ("One. Two.", 2),
-            ("It uses e.g. Rust. Yes!", 2),
-            ("Is it? \"It is.\" Good.", 3),
-            ("One. Two. [^src_a]", 2),
-            ("一。二。", 2),
-        ] {
-            assert_eq!(count_sentences(text), count, "{text}");
+                    == normalize_whitespace(&expected.replace('\\', ""))
         }
     }
 }

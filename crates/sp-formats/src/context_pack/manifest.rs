@@ -1,10 +1,13 @@
-//! `pack.json`: who the pack is, what is in it, and where everything is from.
+//! The manifest `pack.json`: identity of the pack, its files with their hashes, and its sources.
+//!
+//! Every member is checked and every problem is reported; unknown members are kept for rewriting.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use sp_tree::{RelPath, fold_name};
 
+use super::sentences::count_sentences;
 use super::{MANIFEST_FILE, SPEC_VERSION};
 use crate::checks::{CP_02, CP_03, CheckRule};
 use crate::json::{JsonKind, JsonValue};
@@ -12,104 +15,80 @@ use crate::package::time;
 use crate::printable::printable;
 use crate::report::Report;
 
-/// Members that nobody knows: each name, and its value as the JSON that stood there, in the order in which they stood.
+/// Unknown members in order: the name, and the value as raw JSON.
 pub type UnknownMembers = Vec<(String, String)>;
 
-/// A manifest.
+/// A manifest. Members that are missing or invalid are empty, and were reported.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ContextPackManifest {
-    /// The version of the specification.
     pub spec_version: String,
-    /// What tells this pack from every other.
+    /// A ULID or UUID.
     pub pack_id: String,
-    /// When it was made.
     pub generated_at: String,
-    /// What made it.
     pub generator: ContextPackGenerator,
-    /// What it is for.
     pub project: ContextPackProject,
-    /// What was asked for.
+    /// The prompt that the pack was generated from.
     pub user_prompt: Option<String>,
-    /// From when to when the knowledge is.
+    /// The period that the knowledge is from.
     pub window: Option<ContextPackWindow>,
-    /// The files.
     pub files: Vec<ContextPackFileEntry>,
-    /// The sources.
     pub sources: Vec<ContextPackSourceEntry>,
-    /// Members that nobody knows.
     pub unknown_members: UnknownMembers,
 }
 
-/// What made a pack.
+/// The program that generated a pack.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContextPackGenerator {
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: Option<String>,
-    /// Where it is from.
     pub url: Option<String>,
-    /// Members that nobody knows.
     pub unknown_members: UnknownMembers,
 }
 
-/// What a pack is for.
+/// The project that a pack is for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContextPackProject {
-    /// A short label.
     pub name: String,
-    /// What is intended, in a few sentences.
+    /// The intent in one to three sentences.
     pub description: String,
-    /// What it is built with.
+    /// Technologies that the project uses.
     pub stack: Vec<String>,
-    /// Members that nobody knows.
     pub unknown_members: UnknownMembers,
 }
 
-/// From when to when the knowledge is.
+/// The period that the knowledge in a pack is from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContextPackWindow {
-    /// The earliest.
     pub from: Option<String>,
-    /// The latest.
     pub to: Option<String>,
-    /// Members that nobody knows.
     pub unknown_members: UnknownMembers,
 }
 
-/// A file of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextPackFileEntry {
-    /// Its path.
     pub path: RelPath,
-    /// The hash of its bytes.
+    /// In lowercase hexadecimal digits; empty if the manifest has no valid hash.
     pub sha256: String,
-    /// Where the path stands in the manifest.
+    /// The path in the manifest, for findings.
     pub span: Range<usize>,
-    /// Where the hash stands in the manifest.
+    /// The hash in the manifest, for findings.
     pub sha256_span: Range<usize>,
-    /// Members that nobody knows.
     pub unknown_members: UnknownMembers,
 }
 
-/// A source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContextPackSourceEntry {
-    /// By which footnotes name it.
+    /// The ID that footnotes use, such as `src_1`.
     pub id: String,
-    /// Where it is.
     pub url: String,
-    /// What it is called.
     pub title: String,
-    /// What it is: docs, article, video and so on.
+    /// Such as `docs`, `article` or `video`.
     pub kind: String,
-    /// When it was published.
     pub published_at: Option<String>,
-    /// When it was taken.
+    /// When the content was retrieved.
     pub captured_at: String,
-    /// Where its id stands in the manifest.
+    /// The ID in the manifest, for findings.
     pub span: Range<usize>,
-    /// Members that nobody knows.
     pub unknown_members: UnknownMembers,
 }
 
@@ -125,7 +104,7 @@ const MANIFEST_KEYS: &[&str] = &[
     "sources",
 ];
 
-/// Whether a text is a ULID or a UUID, perhaps after `pk_`.
+/// Whether `text` is a ULID or UUID, optionally prefixed with `pk_`.
 pub fn is_pack_id(text: &str) -> bool {
     let id = text.strip_prefix("pk_").unwrap_or(text);
     let is_ulid = id.len() == 26
@@ -137,7 +116,7 @@ pub fn is_pack_id(text: &str) -> bool {
     is_ulid || is_uuid
 }
 
-/// Whether a text is a version of the specification that is known: a patch changes nothing.
+/// Whether `text` is a supported version of the specification. Patch versions are compatible.
 pub(super) fn is_known_spec_version(text: &str) -> bool {
     let patch = text.strip_prefix(SPEC_VERSION).and_then(|rest| rest.strip_prefix('.'));
     text == SPEC_VERSION
@@ -146,7 +125,7 @@ pub(super) fn is_known_spec_version(text: &str) -> bool {
         })
 }
 
-/// Whether a text is the id of a source.
+/// Whether `text` is `src_` followed by letters, digits, `_` and `-`.
 pub fn is_source_id(text: &str) -> bool {
     text.strip_prefix("src_").is_some_and(|rest| {
         rest.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -154,7 +133,7 @@ pub fn is_source_id(text: &str) -> bool {
     })
 }
 
-/// Reads a manifest, whatever is wrong with its members. It is none if there is no object at all.
+/// Reads a manifest, whatever is wrong with its members. Returns `None` if it is not an object.
 pub(super) fn read(root: JsonValue<'_>, report: &mut Report) -> Option<ContextPackManifest> {
     if root.kind() != JsonKind::Object {
         let message = format!("`pack.json` must be an object, not {}", root.kind().describe());
@@ -179,19 +158,18 @@ pub(super) fn read(root: JsonValue<'_>, report: &mut Report) -> Option<ContextPa
     })
 }
 
-/// What sort of time is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TimestampKind {
-    /// A time in UTC.
+    /// RFC 3339, in UTC.
     UtcTime,
-    /// A time, or a day.
+    /// RFC 3339, or a date.
     DayOrTime,
 }
 
 /// An object of the manifest, read member by member.
 struct ManifestObject<'j, 'r> {
     value: JsonValue<'j>,
-    /// Where it stands in the manifest, with a dot; empty for the whole.
+    /// The path of the object in the manifest with a trailing dot; empty for the root.
     path_prefix: &'j str,
     report: &'r mut Report,
 }
@@ -211,7 +189,7 @@ impl<'j> ManifestObject<'j, '_> {
         self.report.error(check, span, message).help(help);
     }
 
-    /// The members that nobody knows. Each is told, and kept.
+    /// Returns the unknown members and reports each one.
     fn read_unknown_members(&mut self, known: &[&str]) -> UnknownMembers {
         let mut more = UnknownMembers::new();
         for (key, value) in self.value.members() {
@@ -223,7 +201,7 @@ impl<'j> ManifestObject<'j, '_> {
                     None => "it means nothing to whoever reads the pack".into(),
                 };
                 self.report.warning(&CP_03, key.span(), message).help(help);
-                // A bare CR stands only between values in JSON, and no file of a pack may have one.
+                // A raw CR can only be white space here, and files of a pack must not contain one.
                 more.push((
                     name.into_owned(),
                     value.raw().replace("\r\n", "\n").replace('\r', "\n"),
@@ -233,7 +211,6 @@ impl<'j> ManifestObject<'j, '_> {
         more
     }
 
-    /// A text that may be missing.
     fn optional_text(&mut self, key: &str) -> Option<String> {
         let value = self.get(key)?;
         let text = value.text();
@@ -253,7 +230,7 @@ impl<'j> ManifestObject<'j, '_> {
         text.map(Into::into)
     }
 
-    /// A text that must be there and say something.
+    /// Reads a text that must be present and not blank.
     fn required_text(&mut self, key: &str) -> String {
         let Some(value) = self.get(key) else {
             let message = format!("`{}{key}` is missing", self.path_prefix);
@@ -299,23 +276,22 @@ impl<'j> ManifestObject<'j, '_> {
         text
     }
 
-    /// A time that must be there.
-    fn required_timestamp(&mut self, key: &str, sort: TimestampKind) -> Option<String> {
-        // What says nothing was told.
+    fn required_timestamp(&mut self, key: &str, kind: TimestampKind) -> Option<String> {
+        // A blank value is reported already.
         let text = Some(self.required_text(key)).filter(|text| !text.trim().is_empty())?;
-        self.check_timestamp(key, &text, sort);
+        self.check_timestamp(key, &text, kind);
         Some(text)
     }
 
-    fn optional_timestamp(&mut self, key: &str, sort: TimestampKind) -> Option<String> {
+    fn optional_timestamp(&mut self, key: &str, kind: TimestampKind) -> Option<String> {
         let text = self.optional_text(key)?;
-        self.check_timestamp(key, &text, sort);
+        self.check_timestamp(key, &text, kind);
         Some(text)
     }
 
-    fn check_timestamp(&mut self, key: &str, text: &str, sort: TimestampKind) {
+    fn check_timestamp(&mut self, key: &str, text: &str, kind: TimestampKind) {
         let is_utc = text.ends_with('Z') || text.ends_with("+00:00");
-        let (is_right, what, help) = match sort {
+        let (is_right, what, help) = match kind {
             TimestampKind::UtcTime => {
                 (is_time(text) && is_utc, "no time in UTC", "write it as `2026-04-24T14:22:03Z`")
             }
@@ -336,7 +312,7 @@ impl<'j> ManifestObject<'j, '_> {
         );
     }
 
-    /// A URL that was given.
+    /// Reports a URL that is not blank and not valid.
     fn check_url(&mut self, text: &str) {
         if text.trim().is_empty() || is_url(text) {
             return;
@@ -346,7 +322,7 @@ impl<'j> ManifestObject<'j, '_> {
         self.report_error(&CP_02, span, message, "write it with its scheme, as `https://…`");
     }
 
-    /// A member that must be an object.
+    /// Returns the member if it is an object, and reports it if it is something else.
     fn optional_object(&mut self, key: &str) -> Option<JsonValue<'j>> {
         let value = self.get(key)?;
         if value.kind() == JsonKind::Object {
@@ -361,7 +337,7 @@ impl<'j> ManifestObject<'j, '_> {
         None
     }
 
-    /// The items of a list that must be there.
+    /// Returns the items of an array that must be present.
     fn required_list(&mut self, key: &str) -> Vec<JsonValue<'j>> {
         match self.get(key) {
             Some(list) if list.kind() == JsonKind::Array => list.items().collect(),
@@ -423,7 +399,7 @@ fn read_project(root: &mut ManifestObject<'_, '_>) -> ContextPackProject {
     let mut object = ManifestObject { value, path_prefix: "project.", report: root.report };
     let more = object.read_unknown_members(&["name", "description", "stack"]);
     let (name, description) = (object.required_text("name"), object.required_text("description"));
-    let sentences = super::layout::count_sentences(&description);
+    let sentences = count_sentences(&description);
     if sentences > 3 {
         let span = object.get("description").map_or(0..0, JsonValue::span);
         let message = format!("`project.description` has {sentences} sentences, more than 3");
@@ -510,7 +486,7 @@ fn read_files(root: &mut ManifestObject<'_, '_>) -> Vec<ContextPackFileEntry> {
     files
 }
 
-/// The hash of a file; empty if it is none, which is told.
+/// Reads the hash of a file. Returns an empty string if it is invalid, which is reported.
 fn read_hash(entry: &mut ManifestObject<'_, '_>) -> String {
     let text = entry.required_text("sha256");
     let is_hash = text.len() == 64
@@ -642,18 +618,18 @@ fn read_sources(root: &mut ManifestObject<'_, '_>) -> Vec<ContextPackSourceEntry
     sources
 }
 
-/// `2026-04-24T14:22:03Z`.
+/// Whether `text` is a timestamp such as `2026-04-24T14:22:03Z`.
 fn is_time(text: &str) -> bool {
     text.as_bytes().get(10) == Some(&b'T') && time::parse(text).is_some()
 }
 
-/// A time, or a day such as `2026-04-24`.
+/// Whether `text` is a timestamp or a date such as `2026-04-24`.
 pub(super) fn is_day_or_time(text: &str) -> bool {
     let is_day = text.len() == "2026-04-24".len() && text.parse::<jiff::civil::Date>().is_ok();
     is_day || is_time(text)
 }
 
-/// `scheme:` and something behind it, which for the web is a host.
+/// Whether `text` is an absolute URL; `http` and `https` need a host.
 pub(super) fn is_url(text: &str) -> bool {
     let is_no_part =
         |c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"' | '\\');
@@ -676,7 +652,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_02_ids_of_packs_are_ulids_and_uuids() {
+    fn cp_02_pack_ids_are_ulids_or_uuids() {
         for good in [
             "pk_01KPZXWZQR5NRHCGNQ4TR480B2",
             "01kpzxwzqr5nrhcgnq4tr480b2",
@@ -698,7 +674,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_02_urls_lead_somewhere() {
+    fn cp_02_urls_are_absolute() {
         for good in [
             "https://example.com",
             "HTTP://[::1]:8080/x?y={z}|^#a",

@@ -1,8 +1,9 @@
-//! A marked block in somebody else's file: it is put in, replaced and taken out, and every other byte stays.
+//! A marked block in a file that belongs to the user.
 //!
-//! The first mark says what was put between the user's text and the block, so that taking it out gives
-//! the file back exactly, and what the block held, so that edits in it are noticed. It also says whether
-//! the file existed and was empty: such a file stays, while one that was created for the block goes with it.
+//! A block is inserted, replaced and removed without changing any other byte. The opening marker
+//! records what was inserted between the user's text and the block, so that removal restores the
+//! file exactly; the hash of the block, so that edits are detected; and whether the file existed
+//! and was empty, because such a file stays, while a file created for the block is deleted with it.
 
 use std::ops::Range;
 
@@ -11,51 +12,50 @@ use sp_tree::Digest;
 const BEGIN_MARK: &str = "<!-- skillpack:begin ";
 const END_MARK: &str = "<!-- skillpack:end -->\n";
 const HASH_HEX_LEN: usize = 16;
-/// The word in the first mark of a block that was put into an empty file.
+/// The flag in the opening marker of a block that was inserted into an empty file.
 const EMPTY_FILE_FLAG: &str = "file=empty";
 
 /// Why a block cannot be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MarkedBlockError {
-    /// Somebody edited it.
+    /// The user edited the block.
     #[error("the block between `skillpack:begin` and `skillpack:end` was edited")]
     Edited,
-    /// The marks are not as we write them.
+    /// The markers are not as `sp` writes them.
     #[error("the marks `skillpack:begin` and `skillpack:end` are broken")]
     Broken,
 }
 
-/// A block that stands in a text.
+/// A block found in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkedBlock {
-    /// The pack that it is from.
+    /// The pack that the block is from.
     pub pack_id: String,
-    /// The block with its marks, and with what joins it to the text before it.
+    /// The block with its markers and the separator before it.
     pub span: Range<usize>,
-    /// What joins it.
+    /// The length of the separator.
     glue: usize,
-    /// Whether the file existed and was empty.
     in_empty_file: bool,
     is_edited: bool,
 }
 
-/// A file without its block.
+/// A file after its block was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextWithoutBlock {
-    /// What the file holds besides the block.
+    /// Everything in the file except the block.
     pub text: String,
-    /// Whether the file existed, without any text, before the block was put into it.
+    /// Whether the file existed and was empty before the block was inserted.
     pub was_empty_file: bool,
 }
 
 impl TextWithoutBlock {
-    /// What the file is to hold; `None` if it was created for the block.
+    /// The new content of the file, or `None` if the file was created for the block.
     pub fn into_content(self) -> Option<String> {
         (self.was_empty_file || !self.text.is_empty()).then_some(self.text)
     }
 }
 
-/// The block that stands in a text, if one does.
+/// Returns the block in a text, if there is one.
 pub fn find_block(text: &str) -> Result<Option<MarkedBlock>, MarkedBlockError> {
     let Some(begin) = text.find(BEGIN_MARK) else { return Ok(None) };
     let after = begin + BEGIN_MARK.len();
@@ -90,8 +90,8 @@ pub fn find_block(text: &str) -> Result<Option<MarkedBlock>, MarkedBlockError> {
     }))
 }
 
-/// The text of a file with this block: in the place of the one that is there, or at the end. `None` is a file
-/// that does not exist.
+/// Returns the file with this block, which replaces the present one or is appended. `None` is a
+/// file that does not exist.
 pub fn put_block(
     file: Option<&str>,
     pack_id: &str,
@@ -116,7 +116,7 @@ pub fn put_block(
     }
 }
 
-/// The file without the block; none if there is none.
+/// Returns the file without the block, or `None` if there is no block.
 pub fn remove_block(text: &str) -> Result<Option<TextWithoutBlock>, MarkedBlockError> {
     match find_block(text)? {
         None => Ok(None),
@@ -129,7 +129,7 @@ pub fn remove_block(text: &str) -> Result<Option<TextWithoutBlock>, MarkedBlockE
 }
 
 fn render_block(pack_id: &str, body: &str, glue: usize, in_empty_file: bool) -> String {
-    // What would end the block early is not our mark.
+    // A marker in the body would end the block early.
     let body = body
         .replace("skillpack:end", "skillpack-end")
         .replace("skillpack:begin", "skillpack-begin");
@@ -150,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cp_14_what_is_put_in_and_taken_out_leaves_every_byte(before in "(?s).{0,80}", first in "(?s).{0,60}", second in "(?s).{0,60}") {
+        fn cp_14_insert_and_remove_preserve_every_byte(before in "(?s).{0,80}", first in "(?s).{0,60}", second in "(?s).{0,60}") {
             prop_assume!(!before.contains("skillpack:"));
             let without = |text: &str| remove_block(text).map(|rest| rest.and_then(TextWithoutBlock::into_content));
             let once = put_block(Some(&before), "pk_1", &first).unwrap_or_default();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_14_a_file_that_was_empty_is_told_from_one_that_did_not_exist() {
+    fn cp_14_empty_file_is_distinguished_from_missing_file() {
         for (file, rest) in [(None, None), (Some(""), Some(String::new()))] {
             let once = put_block(file, "pk_1", "One.").unwrap_or_default();
             let twice = put_block(Some(&once), "pk_2", "Two.").unwrap_or_default();
@@ -176,7 +176,7 @@ mod tests {
                 );
             }
         }
-        // What earlier versions wrote has no such word.
+        // Earlier versions did not write the flag.
         let text = put_block(None, "pk_1", "One.").unwrap_or_default();
         assert!(text.starts_with("<!-- skillpack:begin pk_1 glue=0 sha256="), "{text}");
         assert_eq!(
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_14_edits_in_a_block_are_noticed_and_broken_marks_are_not_guessed_at() {
+    fn cp_14_edited_blocks_and_broken_markers_are_errors() {
         let text = put_block(Some("Mine.\n"), "pk_1", "Theirs.").unwrap_or_default();
         assert_eq!(remove_block(&text.replace("Theirs.", "Ours.")), Err(MarkedBlockError::Edited));
         assert_eq!(

@@ -1,14 +1,14 @@
-//! What tells a pack from every other, and yet is the same for the same inputs at the same time.
+//! Pack IDs: unique per pack, and reproducible from the same inputs at the same time.
 
 use jiff::Timestamp;
 use sp_tree::Digest;
 
-/// Crockford's alphabet: no letter that looks like a digit.
+/// Crockford's base 32.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const TIME_DIGITS: u32 = 10;
 const INPUT_DIGITS: u32 = 16;
 
-/// `pk_` and a ULID: 48 bits of the time, and 80 of the hash of what the pack is made of.
+/// Returns `pk_` and a ULID of 48 bits of the time and 80 bits of the digest of the inputs.
 pub fn derive_pack_id(at: Timestamp, inputs: &Digest) -> String {
     let time = u128::try_from(at.as_millisecond()).unwrap_or(0) & ((1 << 48) - 1);
     let hash =
@@ -16,7 +16,7 @@ pub fn derive_pack_id(at: Timestamp, inputs: &Digest) -> String {
     format!("pk_{}{}", crockford_digits(time, TIME_DIGITS), crockford_digits(hash, INPUT_DIGITS))
 }
 
-/// The last digits of a number in base 32.
+/// Returns the last `count` base-32 digits of a number.
 pub fn crockford_digits(number: u128, count: u32) -> String {
     let digit = |place: u32| char::from(ALPHABET[(number >> (5 * place) & 31) as usize]);
     (0..count).rev().map(digit).collect()
@@ -28,7 +28,7 @@ mod tests {
     use crate::context_pack::is_pack_id;
 
     #[test]
-    fn cp_13_an_id_is_a_ulid_of_the_time_and_the_inputs() {
+    fn cp_13_pack_id_is_a_ulid_of_time_and_inputs() {
         let at: Timestamp = "2026-04-24T14:22:03Z".parse().unwrap_or_default();
         let id = derive_pack_id(at, &Digest::of(b"a"));
         assert!(is_pack_id(&id) && id.starts_with("pk_01KPZXWZQR"), "{id}");

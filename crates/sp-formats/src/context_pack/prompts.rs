@@ -1,19 +1,18 @@
-//! The prompts of a pack, each to be pasted by itself.
+//! The prompts of a context pack.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
 
 use crate::markdown::events;
 
-/// A prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextPackPrompt {
-    /// Its heading.
+    /// The heading.
     pub title: String,
-    /// What is to be pasted.
+    /// The text to paste.
     pub text: String,
 }
 
-/// The prompts in the body of `prompts.md`: below each heading of the second level, its first block of `text`.
+/// Reads the prompts in the body of `prompts.md`: the first `text` block below each `##` heading.
 pub fn read_prompts(body: &str) -> Vec<ContextPackPrompt> {
     let mut prompts: Vec<ContextPackPrompt> = Vec::new();
     let (mut in_title, mut in_block) = (false, false);
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mc_04_a_prompt_is_the_block_below_its_heading() {
+    fn mc_04_prompt_is_the_first_text_block_below_a_heading() {
         let body = "# Prompts\n\n## Set `up`\n\n````text\nDo ```this```.\nThen that.\n````\n\nSources: [^a]\n\n\
                     ```text\nnot this\n```\n\n## Without a block\n\ntext\n\n## Two\n\n```text\nx\n```\n";
         let found = read_prompts(body);

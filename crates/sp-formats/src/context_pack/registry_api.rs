@@ -1,4 +1,4 @@
-//! What a registry says of the context packs that it keeps, over HTTP.
+//! The HTTP API for context packs that a registry hosts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,22 +1,22 @@
-//! What opens a pack that a registry keeps: a signature over its address, with a time at which it ends.
+//! Signed URLs of context packs that a registry hosts.
 //!
-//! A pack is several files with relative names, so what is signed is the folder. It is carried as
-//! `?exp=…&kid=…&sig=…` on every file, or in the path before it, where relative names keep it:
-//! `/s/{kid}.{exp}.{sig}/packs/{id}/…`.
+//! A pack is several files that refer to each other by relative path, so the signature covers the
+//! folder. It is either in the query of every file, `?exp=…&kid=…&sig=…`, or in the path, where
+//! relative references keep it: `/s/{kid}.{exp}.{sig}/packs/{id}/…`.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sp_tree::HmacSha256;
 
-/// For how many seconds an address is good at the most, and if nobody says.
+/// The longest lifetime of a signed URL.
 pub const MAX_URL_LIFETIME_SECS: u64 = 7 * 24 * 60 * 60;
-/// See [`LONGEST`].
+/// The lifetime if the request does not specify one.
 pub const DEFAULT_URL_LIFETIME_SECS: u64 = 60 * 60;
 
 const MAC_BYTES: usize = 32;
 const MAX_KID_LEN: usize = 32;
 
-/// What opens a pack.
+/// A parsed or created signature. It is not verified until [`is_valid_for`](Self::is_valid_for).
 #[derive(Clone, PartialEq, Eq)]
 pub struct UrlSignature {
     kid: String,
@@ -25,7 +25,8 @@ pub struct UrlSignature {
 }
 
 impl UrlSignature {
-    /// Signs the address of a pack until a time in seconds. None if the key has no usable name.
+    /// Signs access to a pack until `exp`, in seconds since the epoch. Returns `None` if `kid` is
+    /// not a valid key ID.
     pub fn sign(kid: &str, key: &[u8], id: &str, exp: u64) -> Option<Self> {
         is_valid_kid(kid).then(|| Self {
             kid: kid.into(),
@@ -34,25 +35,25 @@ impl UrlSignature {
         })
     }
 
-    /// What stands in the query of an address: each of the three once, and nothing else.
+    /// Parses a query that consists of the three parameters, each once.
     pub fn from_query(query: &str) -> Option<Self> {
         let (mut kid, mut exp, mut sig) = (None, None, None);
         for parameter in query.split('&') {
             let (name, value) = parameter.split_once('=')?;
-            let place = match name {
+            let field = match name {
                 "kid" => &mut kid,
                 "exp" => &mut exp,
                 "sig" => &mut sig,
                 _ => return None,
             };
-            if place.replace(value).is_some() {
+            if field.replace(value).is_some() {
                 return None;
             }
         }
         Self::from_parts(kid?, exp?, sig?)
     }
 
-    /// What stands in the path of an address, as `{kid}.{exp}.{sig}`.
+    /// Parses the path segment `{kid}.{exp}.{sig}`.
     pub fn from_path_segment(segment: &str) -> Option<Self> {
         let mut parts = segment.split('.');
         match (parts.next(), parts.next(), parts.next(), parts.next()) {
@@ -61,7 +62,7 @@ impl UrlSignature {
         }
     }
 
-    /// Every part has one spelling: what was signed cannot be written in another way.
+    /// Each part has exactly one valid spelling, so a signed URL cannot be rewritten.
     fn from_parts(kid: &str, exp: &str, sig: &str) -> Option<Self> {
         let is_number = exp.bytes().all(|byte| byte.is_ascii_digit()) && !exp.starts_with('0');
         let exp = exp.parse().ok().filter(|_| is_number)?;
@@ -69,35 +70,32 @@ impl UrlSignature {
         is_valid_kid(kid).then(|| Self { kid: kid.into(), exp, sig })
     }
 
-    /// Which key is said to have signed it.
+    /// The ID of the key that the signature claims.
     pub fn kid(&self) -> &str {
         &self.kid
     }
 
-    /// Until when, in seconds.
+    /// The expiration time in seconds since the epoch.
     pub fn exp(&self) -> u64 {
         self.exp
     }
 
-    /// Whether it opens a pack at this time. The signature is compared first, in constant time, so that nobody
-    /// learns from an answer whether only the time was wrong.
+    /// Whether the signature grants access to a pack at this time. The signature is compared first,
+    /// in constant time, so that the result does not reveal whether only the time was wrong.
     pub fn is_valid_for(&self, key: &[u8], id: &str, now: u64) -> bool {
         let is_signed = compute_mac(key, id, self.exp, &self.kid).verify(&self.sig);
         is_signed && now < self.exp && self.exp - now <= MAX_URL_LIFETIME_SECS
     }
 
-    /// As it stands in a query.
     pub fn to_query(&self) -> String {
         format!("exp={}&kid={}&sig={}", self.exp, self.kid, URL_SAFE_NO_PAD.encode(self.sig))
     }
 
-    /// As it stands in a path.
     pub fn to_path_segment(&self) -> String {
         format!("{}.{}.{}", self.kid, self.exp, URL_SAFE_NO_PAD.encode(self.sig))
     }
 }
 
-/// Whether a text can name a key.
 fn is_valid_kid(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     (1..=MAX_KID_LEN).contains(&text.len()) && text.bytes().all(is_plain)
@@ -126,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_16_a_signature_is_the_known_answer_in_both_forms() {
+    fn cp_16_signature_matches_known_answer_in_query_and_path() {
         assert_eq!(known().to_query(), format!("exp={EXP}&kid=k1&sig={SIG}"));
         assert_eq!(known().to_path_segment(), format!("k1.{EXP}.{SIG}"));
         assert!(UrlSignature::from_query(&known().to_query()).unwrap() == known());
@@ -138,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_16_it_opens_until_its_time_and_for_a_week_at_the_most() {
+    fn cp_16_signature_is_valid_until_expiration_and_for_a_week_at_most() {
         for (now, opens) in [
             (EXP - 1, true),
             (EXP, false),
@@ -151,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_16_another_key_pack_time_or_key_id_does_not_fit() {
+    fn cp_16_other_key_pack_time_or_key_id_is_rejected() {
         let other = |exp: u64, kid: &str| UrlSignature { exp, kid: kid.into(), ..known() };
         assert!(!known().is_valid_for(&[7; 32], ID, EXP - 1));
         assert!(!known().is_valid_for(&key(), "pk_01KPZXWZQR5NRHCGNQ4TR480B3", EXP - 1));
@@ -165,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_16_there_is_one_way_to_write_it() {
+    fn cp_16_signature_has_one_spelling() {
         for query in [
             String::new(),
             format!("exp={EXP}&kid=k1"),

@@ -1,4 +1,4 @@
-//! A pack as it is written: the same values give the same bytes.
+//! Writing context packs. The same values give the same bytes.
 
 use std::collections::BTreeMap;
 
@@ -14,23 +14,23 @@ use crate::json::quoted;
 use crate::markdown::find_frontmatter;
 use crate::yaml;
 
-/// A pack that is to be written: the manifest without its files, and the Markdown without its frontmatter.
+/// A pack to be written: the manifest without its file list, and the Markdown without frontmatter.
 #[derive(Debug, Clone, Default)]
 pub struct ContextPackDraft {
-    /// The manifest. Of its files only the members that nobody knows count: they stay with the file of that path.
+    /// Of `manifest.files` only the unknown members are used: they stay with the file of that path.
     pub manifest: ContextPackManifest,
     /// The Markdown of each file, by path.
     pub documents: BTreeMap<RelPath, String>,
 }
 
 impl ContextPackDraft {
-    /// Every file of the pack with its bytes, `pack.json` among them.
+    /// Returns every file of the pack with its bytes, including `pack.json`.
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
         seal_files(&self.manifest, &self.documents, BTreeMap::new())
     }
 }
 
-/// The files in the order in which a manifest lists them: those that are known first.
+/// Sorts paths in manifest order: known files first.
 pub(super) fn manifest_order<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<&'p str> {
     let mut paths: Vec<&str> = paths.filter(|path| *path != MANIFEST_FILE).collect();
     paths.sort_by_key(|path| {
@@ -39,7 +39,7 @@ pub(super) fn manifest_order<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<&'
     paths
 }
 
-/// The Markdown of a file without its frontmatter, which names the pack.
+/// Returns the Markdown of a file without its frontmatter.
 pub fn without_frontmatter(text: &str) -> &str {
     match find_frontmatter(text) {
         Some((block, body)) if !is_plain_text(&text[block.clone()]) => &text[body..],
@@ -47,7 +47,7 @@ pub fn without_frontmatter(text: &str) -> &str {
     }
 }
 
-/// The Markdown of a file with the frontmatter that it must have, whatever it had before.
+/// Returns the Markdown with the frontmatter that the file must have, which replaces any other.
 pub fn with_frontmatter(path: &str, manifest: &ContextPackManifest, text: &str) -> String {
     let body = without_frontmatter(text).replace("\r\n", "\n").replace('\r', "\n");
     let body = body.trim_start_matches(['\u{feff}', '\n']);
@@ -59,14 +59,15 @@ pub fn with_frontmatter(path: &str, manifest: &ContextPackManifest, text: &str) 
     )
 }
 
-/// Whether what stands between two lines `---` is no frontmatter, but text between two rules.
+/// Whether the block between two `---` lines is not frontmatter but text between two thematic
+/// breaks.
 fn is_plain_text(block: &str) -> bool {
     let parsed = yaml::parse(block, &Limits::default());
     parsed.is_ok_and(|node| !node.is_null() && !matches!(node.value, yaml::YamlValue::Map(_)))
 }
 
-/// A pack whose files were changed by hand, as it must be: Markdown with the right frontmatter, other files as
-/// they are, and all of them listed with the right hashes.
+/// Updates a pack after its files were edited: Markdown gets the right frontmatter, other files
+/// stay as they are, and the manifest lists all of them with their hashes.
 pub fn seal_files(
     manifest: &ContextPackManifest,
     documents: &BTreeMap<RelPath, String>,
@@ -86,7 +87,7 @@ pub fn seal_files(
     files
 }
 
-/// `pack.json`, with these files and their hashes.
+/// Renders `pack.json` with these files and hashes.
 pub fn render_manifest(manifest: &ContextPackManifest, files: &[(&str, String)]) -> String {
     let text = |text: &str| Some(quoted(text));
     let mut members = vec![
@@ -134,7 +135,7 @@ fn render_window(window: &ContextPackWindow) -> String {
     render_object(1, &members, &window.unknown_members)
 }
 
-/// A file stands in one line: there may be many.
+/// A file is one line, because there may be many.
 fn render_file(path: &str, hash: &str, more: &UnknownMembers) -> String {
     let known = [("path", Some(quoted(path))), ("sha256", Some(quoted(hash)))];
     format!("{{ {} }}", render_members(&known, more).join(", "))
@@ -152,14 +153,14 @@ fn render_source(source: &ContextPackSourceEntry) -> String {
     render_object(2, &members, &source.unknown_members)
 }
 
-/// Members as they are written: those that we know first, then the rest as it stood.
+/// Renders members: known ones first, then the unknown ones as they were.
 fn render_members(known: &[(&str, Option<String>)], more: &UnknownMembers) -> Vec<String> {
     let known = known.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?)));
     let more = more.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     known.chain(more).map(|(key, value)| format!("{}: {value}", quoted(key))).collect()
 }
 
-/// An object over several lines, `depth` levels deep.
+/// Renders an object over several lines at this nesting depth.
 fn render_object(depth: usize, known: &[(&str, Option<String>)], more: &UnknownMembers) -> String {
     let indent = "  ".repeat(depth + 1);
     let lines: Vec<String> =

@@ -1,24 +1,27 @@
-//! JSON in which the same content always has the same bytes: keys sorted, no white space.
+//! Canonical JSON: the same content always has the same bytes. Keys are sorted and there is no
+//! white space.
 
 use std::fmt::Write;
 
 use super::number::is_canonical_number;
-use super::parser::plain_prefix_len;
+use super::string_literal::plain_prefix_len;
 use super::{JsonKind, JsonValue};
 
 /// How numbers are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonNumberFormat {
-    /// As short as they can be without becoming others; those that no machine number holds stay as they are.
+    /// The shortest text that reads back as the same `f64`. A number that does not fit into an
+    /// `f64` exactly stays as written.
     Lossless,
-    /// As `serde_json` writes them: whole numbers of up to 64 bits as they are, all others as the shortest text of
-    /// the nearest `f64`. None for a number that is out of range.
+    /// As `serde_json` writes them: integers of up to 64 bits unchanged, everything else as the
+    /// shortest text of the nearest `f64`. Fails for a number that is out of range.
     Rounded,
-    /// As they stand in the text.
+    /// Unchanged.
     AsWritten,
 }
 
-/// Writes a value with its keys sorted by their bytes. Members of the top called `without` are left out.
+/// Writes a value with its keys sorted by bytes and without the top-level member `without` (none if
+/// empty). Returns `None` if `numbers` rejects a number.
 pub fn canonicalize(
     value: JsonValue<'_>,
     without: &str,
@@ -64,7 +67,7 @@ fn write_canonical(
             }
             text.push(']');
         }
-        // Where nothing is escaped, nothing needs to be.
+        // A string without escapes is canonical already.
         JsonKind::Text if !value.raw().as_bytes().contains(&b'\\') => text.push_str(value.raw()),
         JsonKind::Text => push_quoted(&value.text().unwrap_or_default(), text),
         JsonKind::Number
@@ -78,14 +81,14 @@ fn write_canonical(
     Some(())
 }
 
-/// Text in quotes, with the escapes that JSON demands and no others.
+/// Returns `text` as a JSON string literal with only the escapes that JSON requires.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     push_quoted(text, &mut quoted);
     quoted
 }
 
-/// Writes text in quotes.
+/// Appends `written` as a JSON string literal.
 pub fn push_quoted(written: &str, text: &mut String) {
     let special = |text: &str| {
         let passed = plain_prefix_len(text.as_bytes());
@@ -106,7 +109,7 @@ pub fn push_quoted(written: &str, text: &mut String) {
             b'\n' => text.push_str("\\n"),
             b'\r' => text.push_str("\\r"),
             b'\t' => text.push_str("\\t"),
-            // Writing to a string does not fail.
+            // Writing to a `String` cannot fail.
             control => drop(write!(text, "\\u{control:04x}")),
         }
         rest = &rest[at + 1..];
@@ -127,15 +130,16 @@ fn format_number(raw: &str, numbers: JsonNumberFormat) -> Option<String> {
             Some(raw.into())
         }
         JsonNumberFormat::Lossless => {
-            // Seventeen digits are what a machine number can tell apart; more would be lost.
+            // An `f64` distinguishes 17 significant digits; more would be lost.
             let mantissa = raw.split(['e', 'E']).next().unwrap_or(raw);
             let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
-            let held = raw.parse::<f64>().ok().filter(|number| number.is_finite() && digits <= 17);
-            let zero_by_loss =
-                held == Some(0.0) && mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
-            match held {
-                Some(held) if !zero_by_loss => {
-                    serde_json::Number::from_f64(held).map(|number| number.to_string())
+            let parsed =
+                raw.parse::<f64>().ok().filter(|number| number.is_finite() && digits <= 17);
+            let is_underflow =
+                parsed == Some(0.0) && mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+            match parsed {
+                Some(parsed) if !is_underflow => {
+                    serde_json::Number::from_f64(parsed).map(|number| number.to_string())
                 }
                 _ => Some(raw.into()),
             }
@@ -155,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_09_the_same_content_has_the_same_bytes() {
+    fn pk_09_same_content_has_same_bytes() {
         assert_eq!(
             lossless("{ \"b\": 1.50, \"a\": [true, null], \"\\u0041\": \"\\u00e9\\/\" }"),
             "{\"A\":\"é/\",\"a\":[true,null],\"b\":1.5}"
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_09_a_number_that_no_machine_number_holds_stays_as_it_is() {
+    fn pk_09_numbers_that_do_not_fit_f64_stay_as_written() {
         for kept in
             ["12345678901234567890123", "1E400", "1e-400", "0.1234567890123456789", "-0", "1"]
         {
@@ -179,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_12_numbers_are_rounded_as_serde_json_rounds_them() {
+    fn pk_12_numbers_are_rounded_like_serde_json() {
         let rounded = |text: &str| {
             let json = JsonDocument::parse(text, &Limits::default()).unwrap();
             canonicalize(json.root(), "signature", JsonNumberFormat::Rounded)

@@ -1,11 +1,11 @@
-//! JSON as people write it by hand: comments, trailing commas, a byte-order mark.
+//! JSON with comments, trailing commas and a byte-order mark, as people write it by hand.
 
-/// Such a text as JSON: blanks stand for what goes, so that every byte keeps its place.
+/// Returns the text as plain JSON. Removed bytes become spaces, so spans stay valid.
 pub fn without_comments(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     bytes[..at].fill(b' ');
-    // The comma that nothing follows yet, and whether a value stands before what comes next.
+    // The last comma if nothing follows it yet, and whether a value precedes the next token.
     let (mut comma, mut value_before) = (None, false);
     while at < bytes.len() {
         let end = match (bytes[at], bytes.get(at + 1)) {
@@ -28,7 +28,7 @@ pub fn without_comments(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Where a string ends that begins here.
+/// Returns where the string that starts here ends.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < bytes.len() && bytes[at] != b'"' {
@@ -37,7 +37,7 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
     at + 1
 }
 
-/// Puts blanks in the place of a comment; where it ends.
+/// Overwrites a comment with spaces and returns where it ends.
 fn blank_comment(bytes: &mut [u8], start: usize, end: &[u8]) -> usize {
     let found = bytes[start + 2..].windows(end.len()).position(|window| window == end);
     let stop =
@@ -53,7 +53,7 @@ mod tests {
     use sp_tree::Limits;
 
     #[test]
-    fn comments_and_trailing_commas_go_and_every_byte_keeps_its_place() {
+    fn comments_and_trailing_commas_become_spaces_and_spans_stay_valid() {
         let text = "\u{feff}{ // é\n \"a\": \"// no\", /* x\n */ \"b\": [1, 2,], \"c\\\"\": {\"d\": 1,},\n}\n";
         let plain = without_comments(text);
         assert_eq!(plain.len(), text.len());
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_without_comments_is_wrong_with_them() {
+    fn json_that_is_invalid_without_comments_is_invalid_with_them() {
         for text in [
             "{,}",
             "[,]",

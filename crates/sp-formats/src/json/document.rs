@@ -1,27 +1,18 @@
-//! A JSON text that was read, and its values, which know their bytes.
+//! A parsed JSON text and its values, each of which knows its span.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use sp_tree::{Digest, Limits};
-use thiserror::Error;
+use sp_tree::Limits;
 
+use super::compact_digest::CompactDigest;
+use super::error::JsonError;
 use super::parser::JsonParser;
+use super::slots::{JsonContainer, JsonCursor, JsonSlot};
+use super::string_literal::{strip_quotes, unescape};
 
-/// Why a text is not JSON that we take.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{message}")]
-pub struct JsonError {
-    /// Which bytes are to blame.
-    pub span: Range<usize>,
-    /// What is wrong.
-    pub message: String,
-    /// What to do.
-    pub help: &'static str,
-}
-
-/// A text that was read, and where its values are.
+/// A parsed JSON text.
 #[derive(Debug, Clone)]
 pub struct JsonDocument {
     text: Arc<str>,
@@ -29,42 +20,6 @@ pub struct JsonDocument {
     containers: Vec<JsonContainer>,
 }
 
-/// Where a value is. A key is a value before its value.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct JsonSlot {
-    pub start: u32,
-    pub end: u32,
-}
-
-/// An object or a list, by its slot, and what comes after all that is in it. Most values have
-/// nothing in them, so this stands apart: there may be millions of values.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct JsonContainer {
-    pub slot: u32,
-    pub end: JsonCursor,
-}
-
-/// Where something starts: its slot, and the first nest that is there or behind it. With both, a
-/// walk over values never searches, since nests are in the order of their slots.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct JsonCursor {
-    pub slot: u32,
-    pub container: u32,
-}
-
-impl JsonCursor {
-    /// The nest that starts here, if one does.
-    fn container(self, nests: &[JsonContainer]) -> Option<&JsonContainer> {
-        nests.get(self.container as usize).filter(|nest| nest.slot == self.slot)
-    }
-
-    /// What comes after the value that is here and all that is in it.
-    pub(super) fn after(self, nests: &[JsonContainer]) -> Self {
-        self.container(nests).map_or(Self { slot: self.slot + 1, ..self }, |nest| nest.end)
-    }
-}
-
-/// What kind of value it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonKind {
     /// `{…}`
@@ -82,7 +37,7 @@ pub enum JsonKind {
 }
 
 impl JsonKind {
-    /// The kind in words.
+    /// The kind as a noun phrase, for messages.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Object => "an object",
@@ -95,16 +50,7 @@ impl JsonKind {
     }
 }
 
-/// What a value is without the white space outside its strings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CompactDigest {
-    /// The digest of those bytes.
-    pub digest: Digest,
-    /// How many there are.
-    pub size: u64,
-}
-
-/// A value of a text.
+/// A value in a [`JsonDocument`]. Cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct JsonValue<'j> {
     json: &'j JsonDocument,
@@ -112,12 +58,12 @@ pub struct JsonValue<'j> {
 }
 
 impl JsonDocument {
-    /// Reads a text.
     pub fn parse(text: impl Into<Arc<str>>, limits: &Limits) -> Result<Self, JsonError> {
         Self::parse_hashing(text, "", limits).map(|(json, _)| json)
     }
 
-    /// Reads a text and, in the same pass, hashes the value of a member of its top, white space left out.
+    /// Parses a text and, in the same pass, hashes the value of the top-level member `member`
+    /// without insignificant white space. An empty `member` hashes nothing.
     pub fn parse_hashing(
         text: impl Into<Arc<str>>,
         member: &str,
@@ -133,16 +79,14 @@ impl JsonDocument {
         }
         let mut parser = JsonParser::new(&text, member, limits);
         parser.parse_document()?;
-        let (slots, nests, compact) = (parser.slots, parser.containers, parser.compact);
-        Ok((Self { text, slots, containers: nests }, compact))
+        let JsonParser { slots, containers, compact, .. } = parser;
+        Ok((Self { text, slots, containers }, compact))
     }
 
-    /// The value at the top.
     pub fn root(&self) -> JsonValue<'_> {
         JsonValue { json: self, at: JsonCursor { slot: 0, container: 0 } }
     }
 
-    /// The text.
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }
@@ -153,18 +97,17 @@ impl<'j> JsonValue<'j> {
         self.json.slots[self.at.slot as usize]
     }
 
-    /// Its bytes.
+    /// The bytes of the value in the text.
     pub fn span(self) -> Range<usize> {
         let slot = self.slot();
         slot.start as usize..slot.end as usize
     }
 
-    /// Its text, as it stands there.
+    /// The value as it is written.
     pub fn raw(self) -> &'j str {
         &self.json.text[self.span()]
     }
 
-    /// What kind it is.
     pub fn kind(self) -> JsonKind {
         match self.json.text.as_bytes()[self.slot().start as usize] {
             b'{' => JsonKind::Object,
@@ -176,47 +119,45 @@ impl<'j> JsonValue<'j> {
         }
     }
 
-    /// Whether it is `null`.
     pub fn is_null(self) -> bool {
         self.kind() == JsonKind::Null
     }
 
-    /// The text of a string, its escapes resolved.
+    /// The content of a string with its escapes resolved; `None` for other kinds.
     pub fn text(self) -> Option<Cow<'j, str>> {
-        (self.kind() == JsonKind::Text).then(|| unescape(inside(self.raw())))
+        (self.kind() == JsonKind::Text).then(|| unescape(strip_quotes(self.raw())))
     }
 
-    /// The truth of a truth value.
     pub fn as_bool(self) -> Option<bool> {
         (self.kind() == JsonKind::Bool).then(|| self.raw() == "true")
     }
 
-    /// A number, as near as it can be held.
+    /// The `f64` nearest to a number.
     pub fn as_f64(self) -> Option<f64> {
         Some(self.raw())
             .filter(|_| self.kind() == JsonKind::Number)
             .and_then(|raw| raw.parse().ok())
     }
 
-    /// A number that is written as a whole one and is not negative.
+    /// A number that is written as a non-negative integer and fits.
     pub fn as_u64(self) -> Option<u64> {
         Some(self.raw())
             .filter(|_| self.kind() == JsonKind::Number)
             .and_then(|raw| raw.parse().ok())
     }
 
-    /// The keys and values of an object, in the order in which they stand; nothing for anything else.
+    /// The keys and values of an object in document order; empty for other kinds.
     pub fn members(self) -> impl Iterator<Item = (JsonValue<'j>, JsonValue<'j>)> {
-        let mut inside = self.children(JsonKind::Object);
-        std::iter::from_fn(move || Some((inside.next()?, inside.next()?)))
+        let mut children = self.children(JsonKind::Object);
+        std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
 
-    /// The values of a list; nothing for anything else.
+    /// The items of an array; empty for other kinds.
     pub fn items(self) -> impl Iterator<Item = JsonValue<'j>> {
         self.children(JsonKind::Array)
     }
 
-    /// The value of a member.
+    /// The value of a member of an object.
     pub fn get(self, key: &str) -> Option<JsonValue<'j>> {
         self.members().find(|(name, _)| name.eq_str(key)).map(|(_, value)| value)
     }
@@ -225,92 +166,52 @@ impl<'j> JsonValue<'j> {
     pub fn get_many<const N: usize>(self, keys: [&str; N]) -> [Option<JsonValue<'j>>; N] {
         let mut found = [None; N];
         for (key, value) in self.members() {
-            let own = inside(key.raw());
-            let plain = keys.iter().position(|key| *key == own);
-            let at = plain.or_else(|| {
-                let own = Some(own).filter(|own| own.as_bytes().contains(&b'\\')).map(unescape)?;
-                keys.iter().position(|key| *key == own)
+            let name = strip_quotes(key.raw());
+            let index = keys.iter().position(|key| *key == name).or_else(|| {
+                let name =
+                    Some(name).filter(|name| name.as_bytes().contains(&b'\\')).map(unescape)?;
+                keys.iter().position(|key| *key == name)
             });
-            if let Some(at) = at {
-                found[at] = Some(value);
+            if let Some(index) = index {
+                found[index] = Some(value);
             }
         }
         found
     }
 
-    /// Whether it is this text.
+    /// Whether the value is a string with this content.
     pub fn eq_str(self, text: &str) -> bool {
         if self.kind() != JsonKind::Text {
             return false;
         }
-        let own = inside(self.raw());
-        // An escape is longer than what it stands for, so what is no longer has none that could matter.
-        own == text
-            || own.len() > text.len() && own.as_bytes().contains(&b'\\') && unescape(own) == text
+        let raw = strip_quotes(self.raw());
+        // An escape is longer than the character it encodes, so a literal that is not longer than
+        // `text` cannot match through its escapes.
+        raw == text
+            || raw.len() > text.len() && raw.as_bytes().contains(&b'\\') && unescape(raw) == text
     }
 
     fn children(self, kind: JsonKind) -> impl Iterator<Item = JsonValue<'j>> {
-        let nests = &self.json.containers;
-        let end = match self.at.container(nests) {
-            Some(nest) if self.kind() == kind => nest.end.slot,
+        let containers = &self.json.containers;
+        let end = match self.at.container(containers) {
+            Some(container) if self.kind() == kind => container.end.slot,
             _ => 0,
         };
         let mut at = JsonCursor { slot: self.at.slot + 1, container: self.at.container + 1 };
         std::iter::from_fn(move || {
             let value = JsonValue { json: self.json, at };
             (at.slot < end).then(|| {
-                at = at.after(nests);
+                at = at.after(containers);
                 value
             })
         })
     }
 }
 
-/// What stands between the quotes.
-pub(super) fn inside(raw: &str) -> &str {
-    &raw[1..raw.len() - 1]
-}
-
-/// Text with its escapes resolved; it was checked when it was read.
-pub(super) fn unescape(raw: &str) -> Cow<'_, str> {
-    if !raw.as_bytes().contains(&b'\\') {
-        return Cow::Borrowed(raw);
-    }
-    let mut text = String::with_capacity(raw.len());
-    let mut rest = raw;
-    while let Some(at) = rest.find('\\') {
-        text.push_str(&rest[..at]);
-        let escape = rest.as_bytes()[at + 1];
-        let mut length = 2;
-        text.push(match escape {
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => {
-                let unit = |from: usize| {
-                    rest.get(from..from + 4).and_then(|hex| u16::from_str_radix(hex, 16).ok())
-                };
-                let first = unit(at + 2).unwrap_or_default();
-                let pair = (0xd800..0xdc00).contains(&first);
-                length = if pair { 12 } else { 6 };
-                let units = [first, if pair { unit(at + 8).unwrap_or_default() } else { 0 }];
-                let mut chars =
-                    char::decode_utf16(units.into_iter().take(if pair { 2 } else { 1 }));
-                chars.next().and_then(Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER)
-            }
-            other => char::from(other),
-        });
-        rest = &rest[at + length..];
-    }
-    text.push_str(rest);
-    Cow::Owned(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sp_tree::Digest;
 
     fn parse(text: &str) -> Result<JsonDocument, JsonError> {
         JsonDocument::parse(text, &Limits::default())
@@ -346,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_01_what_is_not_json_is_refused_where_it_stands() {
+    fn pk_01_invalid_json_is_rejected_at_its_position() {
         for (text, at, message) in [
             ("", 0, "expected a value, found the end"),
             ("\u{feff}{}", 0, "there is a byte-order mark"),
@@ -373,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn se_14_each_ceiling_holds_at_the_limit_and_breaks_one_past_it() {
+    fn se_14_limits_accept_the_maximum_and_reject_one_more() {
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(parse(&deep(128)).is_ok());
         assert_eq!(
@@ -405,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_08_white_space_outside_strings_is_left_out_of_the_hash_and_nothing_else() {
+    fn pk_08_compact_digest_ignores_only_white_space_outside_strings() {
         let hash = |text: &str| {
             JsonDocument::parse_hashing(text, "content", &Limits::default()).unwrap().1
         };

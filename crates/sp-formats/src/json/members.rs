@@ -1,4 +1,4 @@
-//! JSON objects whose unknown members survive a rewrite, to the letter and in their order.
+//! JSON objects whose unknown members survive a rewrite byte for byte and in order.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// The members of an object in the order in which they stand, each value as its raw text.
+/// The members of an object in order, each value as its raw text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct JsonMembers(Vec<(String, Box<RawValue>)>);
 
@@ -19,13 +19,13 @@ impl PartialEq for JsonMembers {
 }
 
 impl JsonMembers {
-    /// Takes a member out, if it is there.
+    /// Removes a member and deserializes it. A missing member and `null` are both `None`.
     pub(crate) fn take<T: DeserializeOwned>(&mut self, key: &str) -> serde_json::Result<Option<T>> {
         let Some(at) = self.0.iter().position(|(name, _)| name == key) else {
             return Ok(None);
         };
         let (_, raw) = self.0.remove(at);
-        // Some tools write null for what is empty.
+        // Some tools write `null` for an empty field.
         if raw.get() == "null" {
             return Ok(None);
         }
@@ -34,7 +34,7 @@ impl JsonMembers {
             .map_err(|e| serde_json::Error::custom(format_args!("`{key}`: {e}")))
     }
 
-    /// Takes a member out that must be there.
+    /// Removes a member and deserializes it, or fails if it is missing.
     pub(crate) fn take_required<T: DeserializeOwned>(
         &mut self,
         key: &str,
@@ -42,12 +42,11 @@ impl JsonMembers {
         self.take(key)?.ok_or_else(|| serde_json::Error::custom(format_args!("`{key}` is missing")))
     }
 
-    /// Adds a member.
     pub(crate) fn push(&mut self, key: String, value: Box<RawValue>) {
         self.0.push((key, value));
     }
 
-    /// Adds all members to a map that is being written.
+    /// Writes all members to a map that is being serialized.
     pub(crate) fn write<S: SerializeMap>(&self, map: &mut S) -> Result<(), S::Error> {
         self.0.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))
     }

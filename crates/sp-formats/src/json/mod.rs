@@ -1,20 +1,30 @@
-//! JSON that others wrote, and that must survive us to the letter.
+//! JSON that other programs wrote and that must survive a rewrite byte for byte.
 //!
-//! [`Json`] is a text that was read once: every value knows its bytes, nothing was rounded,
-//! reordered or unescaped. [`canonical`] writes a value so that the same content always gives the
-//! same bytes. `Members` are the members of an object that we rewrite in part. [`without_comments`] makes
-//! JSON of what people write by hand.
+//! [`JsonDocument`] is a parsed text: every [`JsonValue`] knows its span, and nothing is rounded,
+//! reordered or unescaped until it is asked for. Parsing is linear, does not recurse, rejects
+//! duplicate keys, and enforces the [`Limits`](sp_tree::Limits) on depth, keys and values, so
+//! hostile input is safe.
+//!
+//! [`canonicalize`] writes a value so that the same content always gives the same bytes, which is
+//! what digests and signatures are computed over. `JsonMembers` are the members of an object that
+//! is rewritten only in part. [`without_comments`] turns JSON with comments into JSON.
 
 mod canonical;
 mod comments;
+mod compact_digest;
 mod document;
+mod error;
 mod members;
 mod number;
 mod parser;
+mod slots;
+mod string_literal;
 
 pub use canonical::push_quoted;
 pub use canonical::{JsonNumberFormat, canonicalize, quoted};
 pub use comments::without_comments;
-pub use document::{CompactDigest, JsonDocument, JsonError, JsonKind, JsonValue};
+pub use compact_digest::CompactDigest;
+pub use document::{JsonDocument, JsonKind, JsonValue};
+pub use error::JsonError;
 pub(crate) use members::JsonMembers;
 pub use number::{is_canonical_number, push_number};

@@ -1,11 +1,12 @@
-//! Numbers as canonical JSON writes them, the frequent ones without the detour over a general algorithm.
+//! Numbers in canonical JSON, with a fast path for the short decimals that are most frequent.
 
-/// A decimal of so few digits is told apart from every other by a machine number.
+/// Two different decimals of up to 15 characters are never the same `f64`.
 const MAX_EXACT_LEN: usize = 15;
-/// What lies between 0 and 1 and has no more than four digits.
+/// Short decimals have up to four decimal places.
 const SHORT_SCALE: f64 = 10_000.0;
 
-/// Writes a number as short as it can be; a whole one has a point.
+/// Appends the shortest text that reads back as the same `f64`. Integers get `.0`; a number that is
+/// not finite becomes `0.0`.
 pub fn push_number(number: f64, text: &mut String) {
     if let Some(digits) = short_decimal(number) {
         return text.push_str(digits.as_str());
@@ -16,7 +17,7 @@ pub fn push_number(number: f64, text: &mut String) {
     }
 }
 
-/// A number between 0 and 1 as text, without memory of its own.
+/// The text of a number between 0 and 1, without an allocation.
 struct ShortDecimal {
     digits: [u8; 6],
     length: usize,
@@ -28,7 +29,7 @@ impl ShortDecimal {
     }
 }
 
-/// The text of a number between 0 and 1 with four digits at the most, as most weights are.
+/// Formats a number between 0 and 1 with up to four decimal places, which most weights are.
 fn short_decimal(number: f64) -> Option<ShortDecimal> {
     if !(0.0..=1.0).contains(&number) || number.is_sign_negative() {
         return None;
@@ -39,7 +40,7 @@ fn short_decimal(number: f64) -> Option<ShortDecimal> {
         reason = "it lies between 0 and 10000"
     )]
     let parts = (number * SHORT_SCALE).round() as u32;
-    // The quotient is the machine number that is nearest to the decimal, so they are the same or another is meant.
+    // The quotient is the `f64` nearest to the decimal. If it differs, the number has more digits.
     if f64::from(parts) / SHORT_SCALE != number {
         return None;
     }
@@ -49,14 +50,15 @@ fn short_decimal(number: f64) -> Option<ShortDecimal> {
     Some(ShortDecimal { digits, length: digits.len() - zeros })
 }
 
-/// Whether a number is written as [`push_number`] would write it, or is a whole one, which stays as it is.
+/// Whether `raw` is an integer, which is never rewritten, or is written as [`push_number`] would
+/// write it.
 pub fn is_canonical_number(raw: &str) -> bool {
     let plain = raw.strip_prefix('-').unwrap_or(raw);
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match plain.split_once('.') {
         None => is_digits(plain),
         Some((whole, parts)) => {
-            // Not so small that it would be written with an exponent.
+            // A smaller number would be written with an exponent.
             let small = whole == "0" && parts.starts_with("0000");
             plain.len() <= MAX_EXACT_LEN
                 && is_digits(whole)
@@ -84,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_09_a_number_is_written_as_ever() {
+    fn pk_09_fast_path_agrees_with_serde_json() {
         for parts in 0..=10_000u32 {
             let number = f64::from(parts) / 10_000.0;
             assert_eq!(pushed(number), plain(number));
@@ -115,7 +117,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pk_09_what_counts_as_canonical_is_what_would_be_written(raw in "-?(0|[1-9][0-9]{0,12})\\.[0-9]{1,8}", number in any::<f64>()) {
+        fn pk_09_is_canonical_number_agrees_with_push_number(raw in "-?(0|[1-9][0-9]{0,12})\\.[0-9]{1,8}", number in any::<f64>()) {
             prop_assert_eq!(pushed(number), plain(number));
             if is_canonical_number(&raw) {
                 prop_assert_eq!(plain(raw.parse().unwrap()), raw);

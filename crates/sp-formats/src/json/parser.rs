@@ -1,26 +1,27 @@
-//! From a text to slots, in one pass and under a budget.
+//! The parser: from text to slots in one pass, without recursion and within [`Limits`].
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-use sp_tree::{Hasher, Limits};
+use sp_tree::Limits;
 
-use super::document::{
-    CompactDigest, JsonContainer, JsonCursor, JsonError, JsonSlot, inside, unescape,
-};
+use super::compact_digest::{CompactDigest, CompactHasher};
+use super::error::JsonError;
+use super::slots::{JsonContainer, JsonCursor, JsonSlot};
+use super::string_literal::{plain_prefix_len, strip_quotes, unescape};
 
-/// More digits than this are no number that anybody means.
+/// Longer numbers are rejected; they are never meant.
 const MAX_NUMBER_LEN: usize = 1024;
-/// Objects with fewer keys than this are compared key by key.
+/// Objects with fewer keys are checked for duplicates pairwise, without a hash set.
 const MAX_LINEAR_KEYS: usize = 16;
 
-/// An object or a list that is being read.
+/// An object or array whose end has not been reached.
 struct OpenJsonContainer {
     slot: usize,
     container: usize,
-    /// How many keys an object has; none for a list.
+    /// The number of keys of an object; `None` for an array.
     keys: Option<u64>,
-    /// Whether a key has an escape in it.
+    /// Whether any key has an escape.
     has_escapes: bool,
 }
 
@@ -32,60 +33,27 @@ pub(super) struct JsonParser<'t> {
     pub(super) containers: Vec<JsonContainer>,
     open: Vec<OpenJsonContainer>,
     limits: &'t Limits,
-    /// The keys of the object that was read last, kept for its memory.
+    /// Key spans of the object that was closed last, kept to reuse the allocation.
     keys: Vec<Range<usize>>,
-    /// The member of the top whose value is hashed.
+    /// The top-level member whose value is hashed; empty for none.
     hashed_member: &'t str,
     hashing: Option<CompactHasher>,
     pub(super) compact: Option<CompactDigest>,
-}
-
-/// A value that is being hashed, without its white space.
-struct CompactHasher {
-    hasher: Hasher,
-    buffer: Vec<u8>,
-    size: u64,
-    /// Where the bytes start that were not taken yet.
-    from: usize,
-}
-
-impl CompactHasher {
-    /// Short runs are gathered, since hashing each by itself would cost more than the hash.
-    const BUFFER_BYTES: usize = 16 * 1024;
-
-    fn update(&mut self, run: &[u8]) {
-        self.size += run.len() as u64;
-        if self.buffer.len() + run.len() > Self::BUFFER_BYTES {
-            self.hasher.update(&self.buffer);
-            self.buffer.clear();
-        }
-        if run.len() > Self::BUFFER_BYTES {
-            self.hasher.update(run);
-        } else {
-            self.buffer.extend_from_slice(run);
-        }
-    }
-
-    fn finish(mut self) -> CompactDigest {
-        self.hasher.update(&self.buffer);
-        CompactDigest { digest: self.hasher.finish(), size: self.size }
-    }
 }
 
 type JsonParseResult<T = ()> = Result<T, JsonError>;
 
 impl<'t> JsonParser<'t> {
     pub(super) fn new(text: &'t str, hashed_member: &'t str, limits: &'t Limits) -> Self {
-        // Room that is not used costs nothing, and room that grows is copied.
-        let (bytes, slots, open) =
-            (text.as_bytes(), Vec::with_capacity(text.len() / 8), Vec::new());
+        // Unused capacity is never touched, while growing would copy.
+        let slots = Vec::with_capacity(text.len() / 8);
         Self {
             text,
-            bytes,
+            bytes: text.as_bytes(),
             at: 0,
             slots,
             containers: Vec::new(),
-            open,
+            open: Vec::new(),
             limits,
             keys: Vec::new(),
             hashed_member,
@@ -111,17 +79,14 @@ impl<'t> JsonParser<'t> {
             }
         }
         self.skip_whitespace();
-        match self.at == self.bytes.len() {
-            true => Ok(()),
-            false => self.fail(
-                self.at..self.bytes.len(),
-                "there is more after the JSON value",
-                "remove it",
-            ),
+        if self.at < self.bytes.len() {
+            let rest = self.at..self.bytes.len();
+            return self.fail(rest, "there is more after the JSON value", "remove it");
         }
+        Ok(())
     }
 
-    /// The next member of the innermost object, or its end.
+    /// Parses the next member of the innermost object, or its end.
     fn member_or_end(&mut self, keys: u64) -> JsonParseResult {
         if self.read_separator(b'}', keys == 0)? {
             return self.close_container();
@@ -153,25 +118,21 @@ impl<'t> JsonParser<'t> {
         }
         if self.open.len() == 1
             && !self.hashed_member.is_empty()
-            && unescape(inside(&self.text[key])) == self.hashed_member
+            && unescape(strip_quotes(&self.text[key])) == self.hashed_member
         {
-            self.hashing = Some(CompactHasher {
-                hasher: Hasher::default(),
-                buffer: Vec::new(),
-                size: 0,
-                from: self.at,
-            });
+            self.hashing = Some(CompactHasher::new(self.at));
         }
         self.parse_value()
     }
 
-    /// The next item of the innermost list, or its end.
+    /// Parses the next item of the innermost array, or its end.
     fn item_or_end(&mut self) -> JsonParseResult {
         let first = self.open.last().is_some_and(|open| open.slot + 1 == self.slots.len());
         if self.read_separator(b']', first)? { self.close_container() } else { self.parse_value() }
     }
 
-    /// Whether the innermost object or list ends here; if not, what stands before its next part is read.
+    /// Returns whether the innermost object or array ends here; otherwise consumes the separator
+    /// before the next element.
     fn read_separator(&mut self, end: u8, first: bool) -> JsonParseResult<bool> {
         self.skip_whitespace();
         match self.peek() {
@@ -189,7 +150,7 @@ impl<'t> JsonParser<'t> {
         }
     }
 
-    /// A value; of an object or a list, its beginning.
+    /// Parses a scalar, or the opening bracket of an object or array.
     fn parse_value(&mut self) -> JsonParseResult {
         let start = self.at;
         match self.peek() {
@@ -246,7 +207,7 @@ impl<'t> JsonParser<'t> {
         Ok(())
     }
 
-    /// A key that stands twice in one object means two things.
+    /// Rejects duplicate keys: different readers would pick different values.
     fn reject_duplicate_keys(&mut self, object: &OpenJsonContainer) -> JsonParseResult {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
@@ -254,18 +215,18 @@ impl<'t> JsonParser<'t> {
             JsonCursor { slot: object.slot as u32 + 1, container: object.container as u32 + 1 };
         while let Some(slot) = self.slots.get(at.slot as usize) {
             keys.push(slot.start as usize + 1..slot.end as usize - 1);
-            // A key has nothing in it, and behind it is its value.
+            // A key is a scalar, and the next slot is its value.
             at = JsonCursor { slot: at.slot + 1, ..at }.after(&self.containers);
         }
         let name = |span: &Range<usize>| unescape(&self.text[span.clone()]);
-        let twin = if keys.len() < MAX_LINEAR_KEYS && !object.has_escapes {
+        let duplicate = if keys.len() < MAX_LINEAR_KEYS && !object.has_escapes {
             let raw = |span: &Range<usize>| &self.bytes[span.clone()];
             (1..keys.len()).find(|&at| keys[..at].iter().any(|other| raw(other) == raw(&keys[at])))
         } else {
             let mut seen = HashSet::with_capacity(keys.len());
             keys.iter().position(|key| !seen.insert(name(key)))
         };
-        let found = twin.map(|at| (keys[at].clone(), name(&keys[at]).into_owned()));
+        let found = duplicate.map(|at| (keys[at].clone(), name(&keys[at]).into_owned()));
         self.keys = keys;
         match found {
             None => Ok(()),
@@ -277,13 +238,12 @@ impl<'t> JsonParser<'t> {
         }
     }
 
-    /// A whole value was read; the hash ends with the member that it is of.
+    /// Called after every complete value. Finishes the digest with the hashed member's value.
     fn finish_value(&mut self) {
         if self.open.len() == 1
-            && let Some(mut hashing) = self.hashing.take()
+            && let Some(hashing) = self.hashing.take()
         {
-            hashing.update(&self.bytes[hashing.from..self.at]);
-            self.compact = Some(hashing.finish());
+            self.compact = Some(hashing.finish(self.bytes, self.at));
         }
     }
 
@@ -314,8 +274,7 @@ impl<'t> JsonParser<'t> {
             self.at += 1;
         }
         if let Some(hashing) = &mut self.hashing {
-            hashing.update(&self.bytes[hashing.from..start]);
-            hashing.from = self.at;
+            hashing.skip(self.bytes, start..self.at);
         }
     }
 
@@ -389,7 +348,7 @@ impl<'t> JsonParser<'t> {
         Ok(())
     }
 
-    /// The number of `\uXXXX`, which starts here.
+    /// Parses `\uXXXX` at `start`.
     fn parse_unicode_escape(&mut self, start: usize) -> JsonParseResult<u16> {
         let digits = self
             .bytes
@@ -482,20 +441,6 @@ impl<'t> JsonParser<'t> {
     ) -> JsonParseResult<T> {
         Err(JsonError { span, message: message.into(), help })
     }
-}
-
-/// How many bytes go by, eight at a time, before one that ends a string or needs a look.
-pub(super) fn plain_prefix_len(bytes: &[u8]) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES * 0x80;
-    // Whether some byte of eight is zero.
-    let zero = |eight: u64| eight.wrapping_sub(ONES) & !eight & HIGH;
-    let special = |eight: u64| {
-        let below = eight.wrapping_sub(ONES * 0x20) & !eight & HIGH;
-        below | zero(eight ^ (ONES * u64::from(b'"'))) | zero(eight ^ (ONES * u64::from(b'\\')))
-    };
-    let eights = bytes.chunks_exact(8).map(|eight| eight.try_into().map_or(0, u64::from_le_bytes));
-    eights.take_while(|eight| special(*eight) == 0).count() * 8
 }
 
 fn truncate_key(key: &str) -> String {

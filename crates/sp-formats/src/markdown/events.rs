@@ -1,21 +1,22 @@
-//! The events of a Markdown text, in time and memory that do not depend on what it holds.
+//! Markdown events, in time and memory that do not depend on the content.
 //!
-//! The parser builds a tree of the whole text that it is given, with a node for every mark and every line
-//! end: 50 bytes or more for one byte of dense Markdown. So a long text is parsed window by window. A window
-//! ends between two top-level blocks: a block counts as closed if anything but white space follows it in
-//! the window, and one that may go on is parsed again at the start of the next window. A block that does not
-//! fit in a window makes it grow.
+//! The parser builds a tree of the whole text that it is given, with a node for every delimiter and
+//! line break: 50 bytes or more per byte of dense Markdown. So a long text is parsed in windows. A
+//! window ends between two top-level blocks: a block is closed if anything but white space follows
+//! it in the window, and a block that may continue is parsed again at the start of the next window.
+//! A block that does not fit into a window makes it grow.
 //!
-//! Three kinds of text are not written by people, and are read no further than to where they begin:
+//! Reading stops before text that no human writes:
 //!
-//! - a block with more than [`MAX_BLOCK_MARKS`] marks and line ends,
+//! - a block with more than [`MAX_BLOCK_MARKS`] delimiters and line breaks,
 //! - a text with more than [`MAX_MARKS`] of them,
-//! - a line that begins with more than [`MAX_DEPTH`] quotes and list items, because the parser compares all of
-//!   them with each following line.
+//! - a line that starts with more than [`MAX_DEPTH`] block quotes and list items, because the
+//!   parser compares all of them with each following line.
 //!
-//! [`Events::unread_from`] returns where that is. A text of at most [`WINDOW_BYTES`] is otherwise parsed
-//! as a whole. In a longer one, a link by reference finds every line of the text that looks like its
-//! definition; a footnote finds its definition only in its own window.
+//! [`MarkdownEvents::unread_from`] returns where reading stopped. A text of at most
+//! [`WINDOW_BYTES`] is otherwise parsed as a whole. In a longer one, a reference link finds every
+//! line of the text that looks like its definition; a footnote finds its definition only in its own
+//! window.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -26,57 +27,56 @@ use pulldown_cmark::{BrokenLink, BrokenLinkCallback, CowStr, Event, OffsetIter, 
 
 /// The usual length of a window.
 const WINDOW_BYTES: usize = 128 * 1024;
-/// How many marks and line ends one block may have. The densest of a thousand files of skills and
-/// programs has one in four bytes, the usual one in ten.
+/// The maximum number of delimiters and line breaks in a block. Of a thousand files of skills and
+/// source code, the densest has one in four bytes, and one in ten is typical.
 const MAX_BLOCK_MARKS: usize = 96 * 1024;
-/// The same for a text: one in five bytes of 16 MiB.
+/// The same for a whole text: one in five bytes of 16 MiB.
 const MAX_MARKS: usize = 3 * 1024 * 1024;
-/// Quotes and list items within each other, at the start of one line.
+/// The maximum nesting of block quotes and list items at the start of a line.
 const MAX_DEPTH: usize = 100;
-/// More blanks than this before a mark make it code.
+/// A delimiter after more spaces than this is code.
 const MAX_BLANKS: usize = 8;
-/// How many link definitions are remembered for other windows.
+/// The maximum number of link definitions that are shared between windows.
 const MAX_DEFINITIONS: usize = 16 * 1024;
 
-/// The events of a text, each with its bytes.
+/// An iterator over the events of a text, each with its span.
 pub struct MarkdownEvents<'a> {
     text: &'a str,
     options: Options,
-    /// How much is parsed at once, unless one block is longer.
+    /// How much is parsed at once, unless a single block is longer.
     window_bytes: usize,
     definitions: Option<LinkDestinations<'a>>,
     window: Option<MarkdownWindow<'a>>,
-    /// Where the next window begins.
     next_start: usize,
     unread_from: Option<usize>,
-    /// How many marks and line ends the windows may still have.
+    /// How many delimiters and line breaks may still be parsed.
     marks_left: usize,
-    /// The link definitions of the windows that were parsed, if somebody wants them.
+    /// The link definitions of the windows parsed so far, if requested.
     found_definitions: Option<Vec<LinkDefinition>>,
 }
 
-/// A link definition: `[label]: destination`.
+/// A link definition, `[label]: destination`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkDefinition {
-    /// All of its bytes.
     pub span: Range<usize>,
-    /// Where it leads.
     pub destination: String,
 }
 
-/// A part of the text that is being parsed.
+/// The part of the text that is being parsed.
 struct MarkdownWindow<'a> {
     range: Range<usize>,
     events: OffsetIter<'a, LinkDestinations<'a>>,
-    /// How many elements are open.
+    /// The number of open elements.
     depth: usize,
-    /// The last byte that is not white space: a block that ends behind it may go on in the next window.
+    /// The last byte that is not white space. A block that ends after it may continue in the next
+    /// window.
     last_byte: Option<usize>,
-    /// The end of the last block that cannot go on.
+    /// The end of the last closed block.
     closed_to: usize,
 }
 
-/// The events of a Markdown text from `start` on; ranges count from the start of `text`.
+/// Returns the events of a Markdown text from `start` on. Spans are relative to the start of
+/// `text`.
 pub fn events(text: &str, start: usize, options: Options) -> MarkdownEvents<'_> {
     let is_long = text.len() - start > WINDOW_BYTES;
     MarkdownEvents {
@@ -93,23 +93,23 @@ pub fn events(text: &str, start: usize, options: Options) -> MarkdownEvents<'_> 
 }
 
 impl<'a> MarkdownEvents<'a> {
-    /// Where the part of the text begins that was not read, once there are no more events.
+    /// Where reading stopped, after the last event; `None` if everything was read.
     pub fn unread_from(&self) -> Option<usize> {
         self.unread_from
     }
 
-    /// The same events, and link definitions for [`Events::take_definitions`].
+    /// Collects link definitions for [`take_definitions`](Self::take_definitions).
     pub fn with_definitions(self) -> Self {
         Self { found_definitions: Some(Vec::new()), ..self }
     }
 
-    /// Takes the link definitions that were found since the last call, in no particular order. They do not
-    /// come with the blocks between which they stand, but some time later.
+    /// Takes the link definitions found since the last call, in no particular order. They become
+    /// available some time after the blocks around them.
     pub fn take_definitions(&mut self) -> Vec<LinkDefinition> {
         self.found_definitions.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Begins the next window; `false` at the end of what is read.
+    /// Starts the next window; `false` at the end.
     fn open_window(&mut self) -> bool {
         let start = self.next_start;
         if start >= self.text.len() || self.unread_from.is_some() {
@@ -142,14 +142,15 @@ impl<'a> MarkdownEvents<'a> {
         }
     }
 
-    /// Leaves a top-level block that may go on behind the window to another window.
+    /// Leaves a top-level block that may continue to the next window.
     fn defer_block(&mut self, block_start: usize) {
         let Some(window) = &self.window else { return };
         let MarkdownWindow { range: Range { start, .. }, closed_to, .. } = *window;
         let line_start = self.text[closed_to..block_start]
             .rfind('\n')
             .map_or(closed_to, |at| closed_to + at + 1);
-        // A definition decides what an indented line behind it is, so it is parsed again too.
+        // A definition determines how an indented line after it is parsed, so it is parsed again
+        // too.
         let is_behind_definition = !self.text[closed_to..line_start].trim().is_empty();
         let next_start = if is_behind_definition { closed_to } else { line_start };
         if next_start == start {
@@ -159,7 +160,8 @@ impl<'a> MarkdownEvents<'a> {
         }
     }
 
-    /// Parses the current window again with more behind it, unless its one block has too many marks.
+    /// Parses the current window again with more text, unless its only block has too many
+    /// delimiters.
     fn grow(&mut self) {
         let Some(window) = &self.window else { return };
         let Range { start, end } = window.range;
@@ -177,7 +179,7 @@ impl<'a> MarkdownEvents<'a> {
         }
     }
 
-    /// Ends a window whose events were all taken.
+    /// Ends a window after its last event.
     fn close_window(&mut self) {
         let Some(window) = &self.window else { return };
         let MarkdownWindow { last_byte, closed_to, .. } = *window;
@@ -185,14 +187,14 @@ impl<'a> MarkdownEvents<'a> {
         if last_byte.is_none() || self.text[closed_to..end].trim().is_empty() {
             self.leave_window(end);
         } else if closed_to > start {
-            // Behind the last block stand link definitions, of which the last may go on.
+            // After the last block there may be link definitions, and the last one may continue.
             self.leave_window(closed_to);
         } else {
             self.grow();
         }
     }
 
-    /// Goes on to the next window, with the definitions of what was taken of this one.
+    /// Moves on to the next window and collects the link definitions of this one.
     fn leave_window(&mut self, next_start: usize) {
         self.next_start = next_start;
         let Some(window) = self.window.take() else { return };
@@ -238,18 +240,19 @@ impl<'a> Iterator for MarkdownEvents<'a> {
     }
 }
 
-/// The end of the window of about `length` bytes from `start` on: the end of a line, unless a line is as long
-/// as the window. It ends before a line that is nested too deep.
+/// Returns the end of a window of about `length` bytes: the end of a line, unless a single line is
+/// longer. It ends before a line that is nested too deeply.
 fn window_end(text: &str, start: usize, length: usize) -> usize {
     let most = text.floor_char_boundary(start.saturating_add(length));
-    let end = match most < text.len() {
-        true => text[start..most].rfind('\n').map_or(most, |at| start + at + 1),
-        false => text.len(),
+    let end = if most < text.len() {
+        text[start..most].rfind('\n').map_or(most, |at| start + at + 1)
+    } else {
+        text.len()
     };
     let bytes = text.as_bytes();
     let mut at = start;
     while at < end {
-        // What begins the window was looked at before.
+        // The start of the window was checked before.
         let may_be_deep =
             matches!(bytes[at], b' ' | b'\t' | b'>' | b'-' | b'*' | b'+' | b'0'..=b'9');
         if may_be_deep && at > start && is_too_deep(&text[at..]) {
@@ -263,7 +266,7 @@ fn window_end(text: &str, start: usize, length: usize) -> usize {
     end
 }
 
-/// How many nodes the parser makes of a text, about.
+/// The approximate number of nodes that the parser would create.
 fn count_marks(text: &str) -> usize {
     text.bytes()
         .map(|byte| match byte {
@@ -280,7 +283,7 @@ fn is_too_deep(text: &str) -> bool {
     behind_deep_marks(text).is_some()
 }
 
-/// Where the text behind the marks of quotes and list items begins, if its first line has too many.
+/// If the first line is nested too deeply, returns where the text after its delimiters starts.
 fn behind_deep_marks(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -301,7 +304,7 @@ fn behind_deep_marks(text: &str) -> Option<usize> {
     (depth > MAX_DEPTH && !is_rule()).then_some(at)
 }
 
-/// The length of the mark of a quote or a list item that a text begins with.
+/// The length of the block quote or list item delimiter at the start of a text.
 fn container_mark(bytes: &[u8]) -> Option<usize> {
     let digits = bytes.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
     let length = match bytes.get(digits)? {
@@ -316,14 +319,15 @@ fn container_mark(bytes: &[u8]) -> Option<usize> {
         .then_some(length)
 }
 
-/// Whether a line is a thematic break: stars or dashes with blanks between them.
+/// Whether a line consists of asterisks or dashes and spaces.
 fn is_thematic_break(line: &str) -> bool {
     let mut marks = line.bytes().filter(|byte| !byte.is_ascii_whitespace());
     let first = marks.next();
     matches!(first, Some(b'-' | b'*')) && marks.all(|byte| Some(byte) == first)
 }
 
-/// The destinations of the link definitions in a whole text, by their labels: a window knows only its own.
+/// The destinations of all link definitions in a text by label, because a window knows only its
+/// own.
 #[derive(Clone)]
 struct LinkDestinations<'a> {
     text: &'a str,
@@ -339,7 +343,7 @@ impl<'a> LinkDestinations<'a> {
             line_start =
                 text[seen..at].rfind('\n').map_or(line_start, |newline| seen + newline + 1);
             seen = at;
-            // The first of a line ends the label.
+            // Only the first `]:` on a line ends a label.
             if last_line.replace(line_start) == Some(line_start) {
                 continue;
             }
@@ -364,7 +368,7 @@ impl<'a> BrokenLinkCallback<'a> for LinkDestinations<'a> {
     }
 }
 
-/// The label of a line `[label]: destination`, and where its destination stands.
+/// Parses `[label]: destination`; returns the label and the span of the destination.
 fn parse_definition(line: &str) -> Option<(&str, Range<usize>)> {
     let inside = line.trim_start_matches([' ', '>']).strip_prefix('[')?;
     let (label, rest) = inside.split_once("]:")?;
@@ -378,7 +382,7 @@ fn parse_definition(line: &str) -> Option<(&str, Range<usize>)> {
     (length > 0 && !label.starts_with('^')).then_some((label, start..start + length))
 }
 
-/// Labels are the same if their words are, in either case.
+/// Labels match regardless of case and white space.
 fn hash_label(label: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     for word in label.split_whitespace() {

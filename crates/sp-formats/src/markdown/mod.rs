@@ -1,6 +1,7 @@
-//! Markdown: its events, its sections by their headings, and the YAML that stands in them.
+//! Markdown: events, sections by heading, frontmatter, and fenced YAML blocks.
 //!
-//! Every file in Markdown is parsed by [`events`], which bounds the time and the memory that it takes.
+//! All Markdown is parsed by [`events()`], which bounds time and memory, so hostile files are safe.
+//! Spans are byte offsets into the original text. Nothing here renders Markdown.
 
 mod events;
 
@@ -14,31 +15,29 @@ use crate::checks::{CheckRule, SE_04};
 use crate::report::Report;
 use crate::yaml::{self, YamlNode};
 
-/// More headings than this are not told apart: those behind them belong to the last section.
+/// Headings beyond this number do not start a section.
 const MAX_SECTIONS: usize = 100_000;
 
-/// A heading and what stands below it, up to the next heading of its level or above.
+/// A heading and the text below it, up to the next heading of the same or a higher level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkdownSection {
-    /// The words of the heading.
+    /// The heading as plain text.
     pub title: String,
-    /// The heading itself.
     pub heading: Range<usize>,
-    /// The text below the heading.
     pub body: Range<usize>,
-    /// The content of each fenced block of YAML in it, at any depth of headings.
+    /// The content of each fenced YAML block, including those in subsections.
     pub yaml_blocks: Vec<Range<usize>>,
     level: HeadingLevel,
 }
 
 impl MarkdownSection {
-    /// How deep its heading is: 1 for the title of a document.
+    /// The heading level, starting at 1.
     pub fn depth(&self) -> usize {
         self.level as usize
     }
 }
 
-/// The frontmatter of a text: the bytes between the two `---` lines, and where the text behind them begins.
+/// Finds the frontmatter: the span between the two `---` lines, and where the text after it starts.
 pub fn find_frontmatter(text: &str) -> Option<(Range<usize>, usize)> {
     let start = text.strip_prefix('\u{feff}').map_or(0, |_| '\u{feff}'.len_utf8());
     let mut at = start;
@@ -58,15 +57,15 @@ pub fn find_frontmatter(text: &str) -> Option<(Range<usize>, usize)> {
     None
 }
 
-/// Every section of the Markdown from `start` on.
+/// Returns every section of the Markdown from `start` on.
 pub fn sections(text: &str, start: usize) -> Vec<MarkdownSection> {
     read_sections(text, start).0
 }
 
-/// Every section of the Markdown from `start` on, and where the part begins that is not read: see [`events`].
+/// Returns every section from `start` on, and where reading stopped: see [`events()`].
 pub(crate) fn read_sections(text: &str, start: usize) -> (Vec<MarkdownSection>, Option<usize>) {
     let mut sections: Vec<MarkdownSection> = Vec::new();
-    // Those that no heading has ended yet, each deeper than the one before.
+    // Open sections, each deeper than the previous one.
     let mut open: Vec<usize> = Vec::new();
     let mut title: Option<String> = None;
     let mut block: Option<Range<usize>> = None;
@@ -114,7 +113,7 @@ pub(crate) fn read_sections(text: &str, start: usize) -> (Vec<MarkdownSection>, 
     (sections, events.unread_from())
 }
 
-/// Reports that the Markdown from a place on is not read.
+/// Reports that the Markdown was only read up to this byte.
 pub(crate) fn report_unread(unread_from: Option<usize>, report: &mut Report) {
     if let Some(at) = unread_from {
         report
@@ -127,7 +126,7 @@ pub(crate) fn report_unread(unread_from: Option<usize>, report: &mut Report) {
     }
 }
 
-/// A heading ends every open section of its level and below; there is one of each level at the most.
+/// Closes the open sections that a heading of this level ends. There is at most one per level.
 fn close_sections(
     sections: &mut [MarkdownSection],
     open: &mut Vec<usize>,
@@ -147,7 +146,7 @@ fn is_yaml(info: &str) -> bool {
     matches!(info.split_whitespace().next(), Some("yaml" | "yml"))
 }
 
-/// The YAML below each heading of this title, in the order of the text. What is no YAML is reported.
+/// Returns the YAML below each heading with this title, in order. Reports what is not YAML.
 pub(crate) fn read_yaml_blocks(
     text: &str,
     start: usize,
@@ -156,20 +155,20 @@ pub(crate) fn read_yaml_blocks(
     report: &mut Report,
 ) -> Vec<YamlNode> {
     let (sections, unread_from) = read_sections(text, start);
-    // Each title is looked for by itself, and it need not be told for each.
+    // The function runs once per title, but this is reported once.
     if !report.findings.iter().any(|finding| finding.check.id == SE_04.id) {
         report_unread(unread_from, report);
     }
-    let wanted = sections.iter().filter(|section| is_same_title(&section.title, title));
+    let matching = sections.iter().filter(|section| is_same_title(&section.title, title));
     let mut nodes = Vec::new();
-    // The limits on one file of YAML are those on all the blocks together.
-    let mut spent = 0;
-    for block in wanted.flat_map(|section| &section.yaml_blocks) {
+    // The limits apply to all blocks of a file together.
+    let mut node_count = 0;
+    for block in matching.flat_map(|section| &section.yaml_blocks) {
         let shift = |span: &Range<usize>| block.start + span.start..block.start + span.end;
         match yaml::parse(&text[block.clone()], limits) {
             Ok(mut node) => {
-                spent += yaml::count_nodes(&node);
-                if spent > limits.yaml_nodes {
+                node_count += yaml::count_nodes(&node);
+                if node_count > limits.yaml_nodes {
                     let message = format!(
                         "the blocks below `{title}` have more than {} nodes",
                         limits.yaml_nodes
@@ -196,8 +195,8 @@ pub(crate) fn read_yaml_blocks(
     nodes
 }
 
-fn is_same_title(title: &str, wanted: &str) -> bool {
-    title.trim_end_matches(':').eq_ignore_ascii_case(wanted)
+fn is_same_title(title: &str, expected: &str) -> bool {
+    title.trim_end_matches(':').eq_ignore_ascii_case(expected)
 }
 
 #[cfg(test)]
@@ -205,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_ends_at_the_next_heading_of_its_level() {
+    fn section_ends_at_next_heading_of_same_or_higher_level() {
         let text = "# A\none\n## B\n```yaml\nx: 1\n```\n# C\nthree\n";
         let found = sections(text, 0);
         let shown: Vec<(&str, &str)> = found

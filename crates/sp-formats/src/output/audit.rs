@@ -1,4 +1,4 @@
-//! What `sp audit` prints.
+//! JSON output of `sp audit`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What `sp check`, `sp cost` and `sp explain` print.
+//! JSON output of `sp check`, `sp cost` and `sp explain`.
 
 use std::path::PathBuf;
 
@@ -182,7 +182,6 @@ pub struct FindingItem {
 }
 
 impl FindingItem {
-    /// A finding in a file.
     pub fn new(file: &str, placed: &LocatedFinding) -> Self {
         let LocatedFinding { finding, location: place } = placed;
         let place = place.as_ref();

@@ -1,4 +1,4 @@
-//! What `sp context` prints.
+//! JSON output of `sp context`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What `sp mcp install` and `sp mcp uninstall` print.
+//! JSON output of `sp mcp install` and `sp mcp uninstall`.
 
 use std::path::PathBuf;
 

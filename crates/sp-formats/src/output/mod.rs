@@ -1,4 +1,8 @@
-//! What `--format json` prints, one type a command. Members are only ever added.
+//! What `--format json` prints, one type per command.
+//!
+//! The format is stable: members are added, but never removed, renamed or changed in type. Doc
+//! comments on the types and their fields are descriptions in the published JSON Schema. Types here
+//! are only serialized; nothing is decided here.
 
 mod audit;
 mod check;
@@ -293,7 +297,7 @@ pub struct ErrorItem {
     pub findings: Vec<FindingItem>,
 }
 
-/// The JSON Schema of what each command prints, by command.
+/// The JSON Schemas of the output by command.
 pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
     vec![
         ("list", schemars::schema_for!(SkillList)),

@@ -1,4 +1,4 @@
-//! What `sp pkg` and `sp key` print.
+//! JSON output of `sp pkg` and `sp key`.
 
 use std::path::PathBuf;
 
@@ -525,7 +525,6 @@ pub enum StaleState {
 }
 
 impl StaleState {
-    /// The state in a word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",

@@ -1,4 +1,4 @@
-//! What `sp serve` prints, and what speaks to a registry.
+//! JSON output of `sp serve` and of the commands that access a registry.
 
 use std::path::PathBuf;
 

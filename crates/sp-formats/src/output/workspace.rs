@@ -1,4 +1,4 @@
-//! What `sp bag` prints.
+//! JSON output of `sp bag`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The documents of a package of skills: files that were packed, each with the hash of its bytes.
+//! The documents of a package of skills: files embedded in the content, each with its hash.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,6 @@ use super::manifest::truncate_for_message;
 
 const DOCUMENT_ENCODING: &str = "zstd+base64";
 
-/// A file that was unpacked.
 struct UnpackedDocument<'j> {
     path: RelPath,
     executable: bool,
@@ -25,7 +24,7 @@ struct UnpackedDocument<'j> {
     value: JsonValue<'j>,
 }
 
-/// Unpacks the documents; none if one of them cannot be taken.
+/// Unpacks the documents. Returns `None` if any of them is invalid.
 pub(super) fn read(
     content: JsonValue<'_>,
     limits: &Limits,
@@ -92,77 +91,75 @@ fn read_file<'j>(
     limits: &Limits,
     report: &mut Report,
 ) -> Option<UnpackedDocument<'j>> {
-    let mut refuse = |at: JsonValue<'_>, message: String, help: &str| {
-        report.error(&PK_24, at.span(), message).help(help);
-    };
     let mut text = |key: &str| {
         let text = value.get(key).and_then(|member| Some((member, member.text()?)));
         if text.is_none() {
-            refuse(value, format!("a document has no `{key}`"), "make the package anew");
+            let message = format!("a document has no `{key}`");
+            reject(report, value, message, "make the package anew");
         }
         text
     };
+    // All four are read before the first missing one ends the function, so that each is reported.
     let (path, sha256, encoding, body) =
         (text("path"), text("sha256"), text("encoding"), text("body"));
-    let ((path_at, path), (sha_at, sha256)) = (path?, sha256?);
-    let ((encoding_at, encoding), (body_at, body)) = (encoding?, body?);
+    let ((path_value, path), (sha256_value, sha256)) = (path?, sha256?);
+    let ((encoding_value, encoding), (body_value, body)) = (encoding?, body?);
     let path = match RelPath::new(&path) {
         Ok(path) => path,
         Err(why) => {
-            let message = format!(
-                "the path `{}` is not safe: {why}",
-                printable(&truncate_for_message(&path))
-            );
-            refuse(
-                path_at,
-                message,
-                "do not use the package: such a path leads out of where it belongs",
-            );
+            let shown = truncate_for_message(&path);
+            let message = format!("the path `{}` is not safe: {why}", printable(&shown));
+            let help = "do not use the package: such a path leads out of where it belongs";
+            reject(report, path_value, message, help);
             return None;
         }
     };
     if encoding != DOCUMENT_ENCODING {
-        let message = format!(
-            "`{}` is no encoding that is known",
-            printable(&truncate_for_message(&encoding))
-        );
-        refuse(encoding_at, message, "the encoding is `zstd+base64`");
+        let shown = truncate_for_message(&encoding);
+        let message = format!("`{}` is no encoding that is known", printable(&shown));
+        reject(report, encoding_value, message, "the encoding is `zstd+base64`");
         return None;
     }
-    let Ok(frame) = STANDARD.decode(body.as_bytes()) else {
-        refuse(body_at, format!("the body of `{path}` is no base64"), "get the package again");
-        return None;
-    };
-    let bytes = match decompress(&frame, limits.package_file_bytes) {
+    let bytes = match unpack_body(&path, &body, limits) {
         Ok(bytes) => bytes,
-        Err(ZstdError::TooLarge(limit)) => {
-            let message = format!("`{path}` unpacks past the limit of {limit} bytes");
-            refuse(
-                body_at,
-                message,
-                "raise it with `--limit package-file-bytes=<bytes>` if you trust it",
-            );
-            return None;
-        }
-        Err(why) => {
-            refuse(
-                body_at,
-                format!("the body of `{path}` cannot be unpacked: {why}"),
-                "get the package again",
-            );
+        Err(UnpackError { message, help }) => {
+            reject(report, body_value, message, help);
             return None;
         }
     };
     if Digest::of(&bytes).hex() != sha256 {
-        refuse(
-            sha_at,
-            format!("`{path}` does not have the bytes that its `sha256` says"),
-            "get the package again",
-        );
+        let message = format!("`{path}` does not have the bytes that its `sha256` says");
+        reject(report, sha256_value, message, "get the package again");
         return None;
     }
     let executable = value.get("executable").and_then(JsonValue::as_bool).unwrap_or(false);
     Some(UnpackedDocument { path, executable, bytes, value })
+}
+
+fn reject(report: &mut Report, value: JsonValue<'_>, message: String, help: &str) {
+    report.error(&PK_24, value.span(), message).help(help);
+}
+
+struct UnpackError {
+    message: String,
+    help: &'static str,
+}
+
+fn unpack_body(path: &RelPath, body: &str, limits: &Limits) -> Result<Vec<u8>, UnpackError> {
+    let frame = STANDARD.decode(body.as_bytes()).map_err(|_| UnpackError {
+        message: format!("the body of `{path}` is no base64"),
+        help: "get the package again",
+    })?;
+    decompress(&frame, limits.package_file_bytes).map_err(|error| match error {
+        ZstdError::TooLarge(limit) => UnpackError {
+            message: format!("`{path}` unpacks past the limit of {limit} bytes"),
+            help: "raise it with `--limit package-file-bytes=<bytes>` if you trust it",
+        },
+        why => UnpackError {
+            message: format!("the body of `{path}` cannot be unpacked: {why}"),
+            help: "get the package again",
+        },
+    })
 }
 
 fn check_sorted(files: &[UnpackedDocument<'_>], report: &mut Report) {
@@ -172,7 +169,7 @@ fn check_sorted(files: &[UnpackedDocument<'_>], report: &mut Report) {
     }
 }
 
-/// The files as a tree, with the folders that they lie in.
+/// Builds a tree from the files, including their directories.
 fn build_content(
     files: Vec<UnpackedDocument<'_>>,
     limits: &Limits,
@@ -217,7 +214,7 @@ fn build_content(
     Some(content)
 }
 
-/// The member `documents` for some files.
+/// Renders the member `documents` for these files.
 pub fn write(files: &[(RelPath, bool, Vec<u8>)]) -> String {
     let mut sorted: Vec<_> = files.iter().collect();
     sorted.sort_by(|a, b| a.0.cmp(&b.0));

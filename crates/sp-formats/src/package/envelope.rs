@@ -1,7 +1,7 @@
-//! The envelope in which a package is sent from machine to machine: `TransportEnvelopeV1`.
+//! `TransportEnvelopeV1`, in which a package is sent from one machine to another.
 //!
-//! Sender and receiver share a secret. Two ways of signing are in use; both are read, and the
-//! third version is written unless an older peer needs the second.
+//! Sender and receiver share a secret. There are two signature schemes: both are accepted, and V3
+//! is written unless an older peer requires V2.
 
 use std::collections::BTreeMap;
 
@@ -17,70 +17,59 @@ const FORMAT_VERSION: u32 = 1;
 const CONTENT_TYPE: &str = "context_package";
 const SIGNATURE_DOMAIN: &[u8] = b"leanctx.a2a.transport.sig.v3\0";
 
-/// The path to which an envelope is posted.
+/// The path to which envelopes are posted.
 pub const HANDOFF_PATH: &str = "/v1/a2a/handoff";
 
-/// How an envelope is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnvelopeSignatureScheme {
-    /// Some fields, with colons between them.
+    /// HMAC over some fields joined with colons.
     V2,
-    /// Every field, each with its length.
+    /// HMAC over every field, each prefixed with its length.
     V3,
 }
 
-/// Who sends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EnvelopeSender {
-    /// By which the receiver knows them.
+    /// The ID under which the receiver knows the sender.
     pub agent_id: String,
-    /// Which program it is.
+    /// The program.
     pub agent_type: String,
-    /// Which machine it is.
+    /// The machine.
     pub daemon_fingerprint: String,
-    /// What they can do.
     pub capabilities: Vec<String>,
 }
 
-/// An envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
-    /// When it was sent.
     pub sent_at: Timestamp,
-    /// Who sends.
     pub sender: EnvelopeSender,
-    /// To whom.
     pub recipient: Option<String>,
-    /// Whatever else is said.
     pub metadata: BTreeMap<String, String>,
     /// The text of the package.
     pub payload: String,
-    /// The HMAC as hex digits.
+    /// The HMAC in hexadecimal.
     pub signature: Option<String>,
 }
 
-/// Why a text is no envelope.
+/// Why a text is not an envelope.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum EnvelopeError {
-    /// It is too large.
     #[error("an envelope has {0} bytes at the most")]
     TooLarge(u64),
-    /// It is no JSON.
     #[error("it is no JSON: {0}")]
     Json(#[from] JsonError),
-    /// A member is missing, or is not what it must be.
+    /// A member is missing or has the wrong type.
     #[error("`{0}` must be {1}")]
     InvalidMember(&'static str, &'static str),
-    /// Another version.
+    /// The format version is not supported.
     #[error("its format version is not {FORMAT_VERSION}")]
     UnsupportedVersion,
-    /// Something else than a package.
+    /// The content is not a package.
     #[error("it does not hold a package: its content type is not `{CONTENT_TYPE}`")]
     ContentType,
 }
 
 impl Envelope {
-    /// Reads an envelope.
     pub fn parse(text: &str, limits: &Limits) -> Result<Self, EnvelopeError> {
         if text.len() as u64 > limits.envelope_bytes {
             return Err(EnvelopeError::TooLarge(limits.envelope_bytes));
@@ -116,7 +105,6 @@ impl Envelope {
         })
     }
 
-    /// The envelope as it is posted.
     pub fn to_json(&self) -> String {
         let text = |text: &Option<String>| text.as_deref().map_or("null".into(), quoted);
         let capabilities: Vec<String> =
@@ -140,12 +128,11 @@ impl Envelope {
         )
     }
 
-    /// Signs it.
     pub fn sign(&mut self, secret: &[u8], form: EnvelopeSignatureScheme) {
         self.signature = Some(self.mac(secret, form).finish_hex());
     }
 
-    /// In which form its signature holds, if it holds in any.
+    /// Returns the scheme with which the signature is valid, if any.
     pub fn verify(&self, secret: &[u8]) -> Option<EnvelopeSignatureScheme> {
         let signature = self.signature.as_deref()?;
         [EnvelopeSignatureScheme::V3, EnvelopeSignatureScheme::V2]
@@ -153,7 +140,8 @@ impl Envelope {
             .find(|form| self.mac(secret, *form).verify_hex(signature))
     }
 
-    /// What tells this package of this sender from every other, however it is wrapped.
+    /// A digest that identifies this package from this sender, regardless of the rest of the
+    /// envelope.
     pub fn payload_digest(&self) -> Digest {
         Digest::of(self.payload.as_bytes())
     }

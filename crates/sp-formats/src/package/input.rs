@@ -1,6 +1,8 @@
-//! What somebody wrote by hand, in JSON or YAML, to be made a package.
+//! Input for `sp pkg create`: JSON or YAML written by hand.
 //!
-//! Either a package without its hashes, or only what is in it: `nodes`, `edges`, and layers.
+//! It is either a package without hashes, or only the content: `nodes`, `edges` and layers.
+
+use std::ops::Range;
 
 use sp_tree::Limits;
 
@@ -17,7 +19,7 @@ use super::manifest::{
 };
 use super::name::{PackageName, PackageVersion};
 
-/// Members of a manifest that are made, and not written.
+/// Manifest members that are generated and must not be written by hand.
 const GENERATED_MEMBERS: &[&str] =
     &["integrity", "signature", "graph_summary", "stats", "layers", "provenance", "schema_version"];
 const MANIFEST_MEMBERS: &[&str] = &[
@@ -35,38 +37,29 @@ const MANIFEST_MEMBERS: &[&str] = &[
     "scope",
 ];
 
-/// What was written.
+/// What a package is created from. Members that the file does not have are `None` or empty.
 #[derive(Debug, Clone, Default)]
 pub struct PackageInput {
-    /// The name, if it is said.
     pub name: Option<PackageName>,
-    /// The version, if it is said.
     pub version: Option<PackageVersion>,
-    /// What it is about.
     pub description: Option<String>,
-    /// Who wrote it.
     pub author: Option<String>,
-    /// The time that it is to bear.
     pub created_at: Option<String>,
-    /// The level that it is to claim.
+    /// The level to claim.
     pub level: Option<u64>,
-    /// What it is for.
     pub kind: Option<PackageKind>,
-    /// Free words.
     pub tags: Vec<String>,
-    /// What it needs.
     pub dependencies: Vec<PackageDependency>,
-    /// What it cannot be together with.
     pub conflicts: Vec<PackageName>,
-    /// Members of the manifest that we do not know, as JSON.
+    /// Manifest members that are not known to `sp`, as raw JSON.
     pub extra_members: Vec<(String, String)>,
-    /// The content, as JSON.
+    /// The content as JSON.
     pub content: String,
-    /// The file that it was read from, for problems that are found later.
+    /// The file, for locating findings in the generated package.
     pub file: Option<PackageInputFile>,
 }
 
-/// Reads what somebody wrote. It is none if the report has an error.
+/// Reads an input file. Returns `None` if the report has an error.
 pub fn read_input(file: &str, bytes: &[u8], limits: &Limits) -> (Option<PackageInput>, Report) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         let mut report = Report::new(file, "");
@@ -111,7 +104,7 @@ fn parse_input(json: &JsonDocument, report: &mut Report) -> Option<PackageInput>
     let content = match (is_package, root.get("content")) {
         (true, Some(content)) => content_json(content, &[]),
         (true, None) => "{}".into(),
-        // Whatever is not said of the package is in it.
+        // Every member that is not about the package is content.
         (false, _) => content_json(root, MANIFEST_MEMBERS),
     };
     let head = if is_package { manifest.unwrap_or(root) } else { root };
@@ -131,7 +124,7 @@ fn parse_input(json: &JsonDocument, report: &mut Report) -> Option<PackageInput>
     Some(input)
 }
 
-/// The content, with nodes and edges in their graph.
+/// Renders the content, with top-level nodes and edges moved into the graph.
 fn content_json(value: JsonValue<'_>, without: &[&str]) -> String {
     let (mut members, mut graph) = (Vec::new(), Vec::new());
     for (key, value) in value.members() {
@@ -173,51 +166,42 @@ fn read_fields(head: JsonValue<'_>, report: &mut Report) -> PackageInput {
             )
             .help("write it as `2026-05-22T00:00:00Z`");
     }
-    if let Some(text) = fields.text("name", report) {
-        match PackageName::new(&text) {
-            Ok(name) => input.name = Some(name),
-            Err(why) => {
-                report
-                    .error(
-                        &PK_03,
-                        span("name"),
-                        format!(
-                            "`{}` is no name of a package: {why}",
-                            printable(&truncate_for_message(&text))
-                        ),
-                    )
-                    .help("write a name such as `my-project`");
-            }
-        }
-    }
-    if let Some(text) = fields.text("version", report) {
-        match PackageVersion::new(&text) {
-            Ok(version) => input.version = Some(version),
-            Err(why) => {
-                report
-                    .error(
-                        &PK_03,
-                        span("version"),
-                        format!(
-                            "`{}` is no version: {why}",
-                            printable(&truncate_for_message(&text))
-                        ),
-                    )
-                    .help("write it as `\"1.2.3\"`");
-            }
-        }
-    }
-    if let Some(text) = fields.text("kind", report) {
-        input.kind = PackageKind::parse(&text);
-        if input.kind.is_none() {
-            let message = format!(
-                "there is no kind of package called `{}`",
-                printable(&truncate_for_message(&text))
-            );
-            report
-                .error(&PK_04, span("kind"), message)
-                .help("the kinds are: context, skills, addon, grammar");
-        }
-    }
+    input.name =
+        fields.text("name", report).and_then(|text| read_name(&text, span("name"), report));
+    input.version = fields
+        .text("version", report)
+        .and_then(|text| read_version(&text, span("version"), report));
+    input.kind =
+        fields.text("kind", report).and_then(|text| read_kind(&text, span("kind"), report));
     input
+}
+
+fn read_name(text: &str, span: Range<usize>, report: &mut Report) -> Option<PackageName> {
+    PackageName::new(text)
+        .inspect_err(|why| {
+            let shown = truncate_for_message(text);
+            let message = format!("`{}` is no name of a package: {why}", printable(&shown));
+            report.error(&PK_03, span, message).help("write a name such as `my-project`");
+        })
+        .ok()
+}
+
+fn read_version(text: &str, span: Range<usize>, report: &mut Report) -> Option<PackageVersion> {
+    PackageVersion::new(text)
+        .inspect_err(|why| {
+            let shown = truncate_for_message(text);
+            let message = format!("`{}` is no version: {why}", printable(&shown));
+            report.error(&PK_03, span, message).help("write it as `\"1.2.3\"`");
+        })
+        .ok()
+}
+
+fn read_kind(text: &str, span: Range<usize>, report: &mut Report) -> Option<PackageKind> {
+    let kind = PackageKind::parse(text);
+    if kind.is_none() {
+        let shown = truncate_for_message(text);
+        let message = format!("there is no kind of package called `{}`", printable(&shown));
+        report.error(&PK_04, span, message).help("the kinds are: context, skills, addon, grammar");
+    }
+    kind
 }

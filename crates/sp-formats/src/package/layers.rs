@@ -1,4 +1,4 @@
-//! The layers of a package of schema 1: what each has, and how it becomes a graph.
+//! The layers of schema 1 packages: what each must contain, and how layers become a graph.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -13,13 +13,13 @@ use crate::report::Report;
 use super::graph::{CappedFindings, PackageStrictness};
 use super::manifest::{PackageManifest, truncate_for_message};
 
-/// A list of a layer, and what each of its entries must have.
+/// A list in a layer, and the required members of its entries.
 struct LayerList {
     key: &'static str,
     fields: &'static [&'static str],
 }
 
-/// A layer, and what must be in it.
+/// A layer and its required members.
 struct PackageLayer {
     name: &'static str,
     fields: &'static [&'static str],
@@ -29,7 +29,7 @@ struct PackageLayer {
 const PATTERN_FIELDS: &[&str] =
     &["pattern_type", "description", "examples", "source_session", "created_at"];
 
-/// Every layer that is known. What its entries must have is what other tools demand.
+/// Every known layer. The requirements are those of other tools.
 const LAYERS: &[PackageLayer] = &[
     PackageLayer {
         name: "knowledge",
@@ -95,15 +95,15 @@ const LAYERS: &[PackageLayer] = &[
     },
 ];
 
-/// The layer that no other tool knows.
+/// The layer that only Skillpack knows.
 pub(super) const POLICIES_LAYER: &str = "policies";
 
-/// Whether a member of a content is a layer.
+/// Whether a member of the content is a layer.
 pub fn is_layer(name: &str) -> bool {
     LAYERS.iter().any(|layer| layer.name == name)
 }
 
-/// Reports everything about the layers of a content.
+/// Reports every problem in the layers of a content.
 pub(super) fn check(
     content: JsonValue<'_>,
     manifest: &PackageManifest,
@@ -136,7 +136,7 @@ pub(super) fn check(
             continue;
         }
         if !manifest.layers.iter().any(|(declared, _)| declared == layer.name) {
-            // Other tools do not take a package that declares this one.
+            // Other tools reject a package that declares it.
             if layer.name != POLICIES_LAYER {
                 few.add_at_span(
                     key.span(),
@@ -203,7 +203,7 @@ fn join_quoted(fields: &[&str]) -> String {
     fields.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Reports what is no object and no list where one must be; nothing could be made of it.
+/// Reports objects and lists that have another type, because converting them would lose data.
 pub(super) fn check_json_kinds(content: JsonValue<'_>, report: &mut Report) {
     for layer in LAYERS {
         let Some(value) = content.get(layer.name).filter(|value| !value.is_null()) else {
@@ -218,7 +218,7 @@ pub(super) fn check_json_kinds(content: JsonValue<'_>, report: &mut Report) {
             let help = format!("write `{{\"{}\": […]}}`", layer.fields[0]);
             report.error(&PK_06, value.span(), message).help(help);
         }
-        // Whatever is no time is a list.
+        // Every other field is a list.
         for key in layer.fields.iter().filter(|key| **key != "exported_at") {
             let Some(list) = value.get(key).filter(|list| list.kind() != JsonKind::Array) else {
                 continue;
@@ -230,32 +230,31 @@ pub(super) fn check_json_kinds(content: JsonValue<'_>, report: &mut Report) {
     }
 }
 
-/// A node that is made of something else.
+/// A node to be written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NewNode {
-    /// Its type.
+    /// The node type.
     pub kind: String,
-    /// What it says.
     pub content: String,
-    /// More members, as JSON.
+    /// Additional members as raw JSON.
     pub members: Vec<(&'static str, String)>,
-    /// Its id, if it is not the one that follows from what it says.
+    /// The ID, if it differs from the derived one.
     id: Option<String>,
 }
 
 impl NewNode {
-    /// A node of this type that says this.
     pub fn new(kind: impl Into<String>, content: impl Into<String>) -> Self {
         Self { kind: kind.into(), content: content.into(), members: Vec::new(), id: None }
     }
 
-    /// Adds a member, if there is one.
+    /// Adds a member unless it is `None`.
     pub fn with_member(mut self, key: &'static str, json: Option<String>) -> Self {
         self.members.extend(json.map(|json| (key, json)));
         self
     }
 
-    /// Its id: it follows from what the node says, so that the same knowledge has the same id everywhere.
+    /// The node ID. It is derived from type and content, so that the same knowledge has the same ID
+    /// everywhere.
     pub fn id(&self) -> String {
         if let Some(id) = &self.id {
             return id.clone();
@@ -269,7 +268,7 @@ impl NewNode {
         format!("{}-{}", self.kind, &digest.hex()[..12])
     }
 
-    /// The node as JSON. Defaults are written too: not every tool knows them.
+    /// Renders the node with its defaults, which not every tool knows.
     pub fn to_json(&self) -> String {
         let mut text = format!(
             "{{\"id\":{},\"type\":{},\"content\":{}",
@@ -287,43 +286,43 @@ impl NewNode {
     }
 }
 
-/// An edge that is made of something else.
+/// An edge to be written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEdge {
-    /// The id of the node that it leads from.
+    /// The source node ID.
     pub from: String,
-    /// The id of the node that it leads to.
+    /// The target node ID.
     pub to: String,
-    /// Its type.
+    /// The edge type.
     pub kind: String,
-    /// How strong it is, from 0 to 1.
+    /// From 0 to 1.
     pub weight: f64,
 }
 
 impl NewEdge {
-    /// The edge as JSON.
     pub fn to_json(&self) -> String {
         let [from, to, kind] = [&self.from, &self.to, &self.kind].map(|text| quoted(text));
         format!("{{\"from\":{from},\"to\":{to},\"type\":{kind},\"weight\":{:?}}}", self.weight)
     }
 }
 
-/// What layers become: nodes without twins, and edges.
+/// Collects nodes and edges without duplicates.
 #[derive(Debug, Clone, Default)]
 pub struct GraphBuilder {
-    /// The nodes, in the order in which they were found.
+    /// In insertion order.
     pub nodes: Vec<NewNode>,
-    /// The edges, in the order in which they were found.
+    /// In insertion order.
     pub edges: Vec<NewEdge>,
-    /// The id of each node, by everything that it says.
+    /// Node IDs by the digest of everything in the node.
     known_nodes: HashMap<Digest, String>,
-    /// How many nodes have the same id but for its number.
+    /// How many nodes have the same derived ID.
     id_counts: HashMap<String, usize>,
     known_edges: HashSet<(String, String, String)>,
 }
 
 impl GraphBuilder {
-    /// Adds a node, unless it is there; its id. Two that say the same and differ otherwise are two.
+    /// Adds a node unless it is present and returns its ID. Nodes with the same content that differ
+    /// otherwise are two nodes.
     pub fn add_node(&mut self, mut node: NewNode) -> String {
         let whole = Digest::of(node.to_json().as_bytes());
         if let Some(id) = self.known_nodes.get(&whole) {
@@ -340,12 +339,12 @@ impl GraphBuilder {
         id
     }
 
-    /// Adds an edge of full weight, unless it is there.
+    /// Adds an edge of weight 1 unless it is present.
     pub fn add_edge(&mut self, from: &str, to: &str, kind: &str) {
         self.add_weighted_edge(from, to, (kind, 1.0));
     }
 
-    /// Adds an edge of a type and a weight, unless one of the type is there.
+    /// Adds an edge unless there is one of the same type between the nodes.
     pub fn add_weighted_edge(&mut self, from: &str, to: &str, (kind, weight): (&str, f64)) {
         if self.known_edges.insert((from.to_owned(), to.to_owned(), kind.to_owned())) {
             self.edges.push(NewEdge {
@@ -357,7 +356,7 @@ impl GraphBuilder {
         }
     }
 
-    /// A content that has this graph and nothing else, as JSON.
+    /// Renders a content that consists of this graph.
     pub fn to_content_json(&self) -> String {
         let nodes: Vec<String> = self.nodes.iter().map(NewNode::to_json).collect();
         let edges: Vec<String> = self.edges.iter().map(NewEdge::to_json).collect();
@@ -369,7 +368,7 @@ impl GraphBuilder {
     }
 }
 
-/// The graph that the layers of a content become.
+/// Converts the layers of a content to a graph.
 pub fn layers_to_graph(content: JsonValue<'_>) -> GraphBuilder {
     let mut graph = GraphBuilder::default();
     let entries = |layer: &str, list: &str| -> Vec<JsonValue<'_>> {
@@ -422,7 +421,7 @@ pub fn layers_to_graph(content: JsonValue<'_>) -> GraphBuilder {
     graph
 }
 
-/// The policies of a content as nodes.
+/// Adds the policies of a content as nodes.
 pub(super) fn add_policies(content: JsonValue<'_>, graph: &mut GraphBuilder) {
     let policies = content.get(POLICIES_LAYER).and_then(|layer| layer.get("policies"));
     for policy in policies.into_iter().flat_map(JsonValue::items) {
@@ -478,7 +477,7 @@ fn add_session(content: JsonValue<'_>, graph: &mut GraphBuilder) {
                 )
             })
             .collect();
-    if task.is_empty() && lists.iter().all(|(_, said)| said.is_empty()) {
+    if task.is_empty() && lists.iter().all(|(_, texts)| texts.is_empty()) {
         return;
     }
     let task = if task.is_empty() { "a session".to_owned() } else { task };
@@ -486,14 +485,14 @@ fn add_session(content: JsonValue<'_>, graph: &mut GraphBuilder) {
         NewNode::new("session", task).with_member("created_at", raw_member(layer, "exported_at")),
     );
     for (kind, texts) in lists {
-        for said in texts {
-            let id = graph.add_node(NewNode::new(kind, said));
+        for text in texts {
+            let id = graph.add_node(NewNode::new(kind, text));
             graph.add_edge(&session, &id, "contains");
         }
     }
 }
 
-/// What an entry of a session says: a text, or an object that has one.
+/// The text of a session entry, which is a string or an object with a text member.
 fn entry_text(entry: JsonValue<'_>) -> Option<Cow<'_, str>> {
     let known = ["summary", "description", "text", "content", "title"];
     entry.text().or_else(|| known.iter().find_map(|key| entry.get(key).and_then(JsonValue::text)))
@@ -503,7 +502,7 @@ fn text_member(value: JsonValue<'_>, key: &str) -> String {
     value.get(key).and_then(JsonValue::text).unwrap_or_default().into_owned()
 }
 
-/// A member as JSON, if it is there and not null.
+/// A member as raw JSON, if it is present and not null.
 fn raw_member(value: JsonValue<'_>, key: &str) -> Option<String> {
     value.get(key).filter(|member| !member.is_null()).map(|member| member.raw().to_owned())
 }

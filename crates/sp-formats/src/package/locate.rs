@@ -1,8 +1,9 @@
-//! Places in a file that somebody wrote by hand, for problems that were found in what was made of it.
+//! Maps findings in a generated package back to the file that a person wrote.
 //!
-//! A file becomes JSON ([`SourceJson`]), then content, then a package with sorted keys and defaults. A problem in any of
-//! them is reported at the value of the file that it came from: its position becomes a path of keys and indexes, and the
-//! path is looked up in the file. A value that is not in the file stands for the nearest one around it that is.
+//! The file becomes JSON ([`SourceJson`]), then content, then a package with sorted keys and
+//! defaults. A finding in any of them is reported at the value in the file that it came from: its
+//! span becomes a path of keys and indexes, and the path is looked up in the file. For a value that
+//! is not in the file, the nearest enclosing value is used.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -14,54 +15,61 @@ use crate::json::{JsonDocument, JsonError, JsonKind, JsonValue, push_quoted};
 use crate::report::Report;
 use crate::yaml::{self, YamlNode};
 
-/// A file in JSON or YAML, as JSON that knows where each value stands in the file.
+/// A JSON or YAML file as JSON whose values can be located in the file.
 pub(super) struct SourceJson {
     pub(super) json: JsonDocument,
-    /// For YAML: bytes of the JSON and the bytes of the file that they came from, outer values first.
-    spans: Option<Vec<(Range<usize>, Range<usize>)>>,
+    /// For a YAML file: where each value came from, sorted so that outer values come first. A JSON
+    /// file needs no mapping.
+    mappings: Option<Vec<SpanMapping>>,
+}
+
+/// A value of the generated JSON, and where it is in the YAML file.
+struct SpanMapping {
+    json: Range<usize>,
+    file: Range<usize>,
 }
 
 impl SourceJson {
-    /// Reads a file. The error has its place in the file.
+    /// Parses a file. The span of an error is in the file.
     pub(super) fn parse(text: &str, limits: &Limits) -> Result<Self, JsonError> {
         if text.trim_start().starts_with(['{', '[']) {
-            return Ok(Self { json: JsonDocument::parse(text, limits)?, spans: None });
+            return Ok(Self { json: JsonDocument::parse(text, limits)?, mappings: None });
         }
         let node = yaml::parse(text, limits).map_err(|error| {
             let help = error.help();
             JsonError { span: error.span, message: error.message, help }
         })?;
-        let (mut written, mut spans) = (String::with_capacity(text.len()), Vec::new());
-        write_node(&node, &mut written, &mut spans);
-        spans.sort_by_key(|(span, _)| (span.start, Reverse(span.end)));
+        let (mut written, mut mappings) = (String::with_capacity(text.len()), Vec::new());
+        write_node(&node, &mut written, &mut mappings);
+        mappings.sort_by_key(|mapping| (mapping.json.start, Reverse(mapping.json.end)));
         let json = JsonDocument::parse(written, limits).map_err(|error| JsonError {
-            span: in_file(&spans, &error.span).unwrap_or_default(),
+            span: innermost_file_span(&mappings, &error.span).unwrap_or_default(),
             ..error
         })?;
-        Ok(Self { json, spans: Some(spans) })
+        Ok(Self { json, mappings: Some(mappings) })
     }
 
-    /// The bytes of the file that some bytes of the JSON came from.
+    /// Returns where a part of the JSON is in the file.
     pub(super) fn file_span(&self, span: &Range<usize>) -> Option<Range<usize>> {
-        match &self.spans {
+        match &self.mappings {
             None => Some(span.clone()),
-            Some(spans) => in_file(spans, span),
+            Some(mappings) => innermost_file_span(mappings, span),
         }
     }
 }
 
-/// The innermost value that holds some bytes of the JSON, as bytes of the file.
-fn in_file(spans: &[(Range<usize>, Range<usize>)], span: &Range<usize>) -> Option<Range<usize>> {
-    let before = spans.partition_point(|(known, _)| known.start <= span.start);
-    spans[..before]
+/// Returns where the innermost value that contains `span` is in the file.
+fn innermost_file_span(mappings: &[SpanMapping], span: &Range<usize>) -> Option<Range<usize>> {
+    let before = mappings.partition_point(|mapping| mapping.json.start <= span.start);
+    mappings[..before]
         .iter()
         .rev()
-        .find(|(known, _)| known.end >= span.end)
-        .map(|(_, file)| file.clone())
+        .find(|mapping| mapping.json.end >= span.end)
+        .map(|mapping| mapping.file.clone())
 }
 
-/// Writes a node as JSON, and keeps account of what stands where.
-fn write_node(node: &YamlNode, json: &mut String, spans: &mut Vec<(Range<usize>, Range<usize>)>) {
+/// Writes a node as JSON and records where each value came from.
+fn write_node(node: &YamlNode, json: &mut String, mappings: &mut Vec<SpanMapping>) {
     let start = json.len();
     match &node.value {
         yaml::YamlValue::Scalar { .. } => json.push_str(&node.to_json().to_string()),
@@ -71,7 +79,7 @@ fn write_node(node: &YamlNode, json: &mut String, spans: &mut Vec<(Range<usize>,
                 if at > 0 {
                     json.push(',');
                 }
-                write_node(item, json, spans);
+                write_node(item, json, mappings);
             }
             json.push(']');
         }
@@ -83,17 +91,17 @@ fn write_node(node: &YamlNode, json: &mut String, spans: &mut Vec<(Range<usize>,
                 }
                 let start = json.len();
                 push_quoted(key.text().unwrap_or_default(), json);
-                spans.push((start..json.len(), key.span.clone()));
+                mappings.push(SpanMapping { json: start..json.len(), file: key.span.clone() });
                 json.push(':');
-                write_node(value, json, spans);
+                write_node(value, json, mappings);
             }
             json.push('}');
         }
     }
-    spans.push((start..json.len(), node.span.clone()));
+    mappings.push(SpanMapping { json: start..json.len(), file: node.span.clone() });
 }
 
-/// A step from a value to one inside it.
+/// A step of a path in a JSON document.
 enum JsonPathStep {
     Key(String),
     Index(usize),
@@ -112,7 +120,7 @@ impl PackageInputFile {
         Self { name: name.into(), text: text.into(), limits: limits.clone() }
     }
 
-    /// A report on the content or the package that was made of this file, as a report on the file.
+    /// Converts a report on the generated content or package to a report on this file.
     pub fn relocate(&self, report: Report) -> Report {
         let made = JsonDocument::parse(Arc::clone(&report.text), &self.limits);
         let source = SourceJson::parse(&self.text, &self.limits);
@@ -130,7 +138,7 @@ impl PackageInputFile {
     }
 }
 
-/// The way from a value to the innermost one that holds some bytes, and whether they are of its key.
+/// Returns the path to the innermost value that contains `span`, and whether `span` is in its key.
 fn path_to(root: JsonValue<'_>, span: &Range<usize>) -> (Vec<JsonPathStep>, bool) {
     let holds =
         |value: JsonValue<'_>| value.span().start <= span.start && span.end <= value.span().end;
@@ -158,13 +166,13 @@ fn path_to(root: JsonValue<'_>, span: &Range<usize>) -> (Vec<JsonPathStep>, bool
     (path, false)
 }
 
-/// A path in a package as a path in the input that it was made of.
+/// Converts a path in a package to a path in the input.
 fn to_input_path(mut path: Vec<JsonPathStep>, input: JsonValue<'_>) -> Vec<JsonPathStep> {
     match path.first() {
         Some(JsonPathStep::Key(first)) if first == "content" => {
             to_content_path(path.split_off(1), input)
         }
-        // Without a manifest, what is said of the package stands at the top.
+        // Without a manifest, its members are at the top level.
         Some(JsonPathStep::Key(first))
             if first == "manifest" && input.get("manifest").is_none() =>
         {
@@ -174,11 +182,11 @@ fn to_input_path(mut path: Vec<JsonPathStep>, input: JsonValue<'_>) -> Vec<JsonP
     }
 }
 
-/// A path in a content as a path in the input that it was made of.
+/// Converts a path in a content to a path in the input.
 fn to_content_path(path: Vec<JsonPathStep>, input: JsonValue<'_>) -> Vec<JsonPathStep> {
     let nested = input.get("content").filter(|content| content.kind() == JsonKind::Object);
     let is_key = |step: Option<&JsonPathStep>, name: &str| matches!(step, Some(JsonPathStep::Key(key)) if key == name);
-    // Nodes and edges may stand beside the layers, and are put into the graph.
+    // Nodes and edges may be next to the layers in the input; the package has them in the graph.
     let lifted = is_key(path.first(), "context_graph")
         && ["nodes", "edges"]
             .iter()
@@ -187,7 +195,7 @@ fn to_content_path(path: Vec<JsonPathStep>, input: JsonValue<'_>) -> Vec<JsonPat
     prefix.into_iter().chain(path.into_iter().skip(usize::from(lifted))).collect()
 }
 
-/// The bytes of the value at a path, or of the nearest one around it that is there.
+/// Returns the span of the value at a path, or of the nearest enclosing value.
 fn span_at_path(root: JsonValue<'_>, path: &[JsonPathStep], is_key: bool) -> Range<usize> {
     let mut here = root;
     for (at, step) in path.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `ctxpkg.lock`: which packages a project has, to the byte.
+//! `ctxpkg.lock`: the exact packages of a project, and the history for rolling back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,60 +8,54 @@ use sp_tree::{Digest, PublicKey};
 use super::manifest::{PackageDependency, PackageKind};
 use super::name::{PackageName, PackageVersion, VersionRange};
 
-/// The name of the file.
 pub const LOCKFILE_NAME: &str = "ctxpkg.lock";
 const VERSION: u32 = 1;
 
-/// Which packages a project has.
+/// The packages of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageLock {
     version: u32,
-    /// What was asked for, by name.
+    /// The requested packages.
     pub requests: BTreeMap<PackageName, VersionRange>,
-    /// What that led to, by name.
+    /// The resolved packages.
     pub packages: BTreeMap<PackageName, LockedPackage>,
-    /// The merged graph of the packages of knowledge, if it is stored.
+    /// The merged graph of the context packages, if it is stored.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub context: Option<LockedContext>,
-    /// What others wrote.
+    /// Members written by other tools.
     #[serde(flatten)]
     extra: BTreeMap<String, serde_json::Value>,
 }
 
-/// The merged graph of a project, to the byte.
+/// The stored merged graph of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockedContext {
     /// The digest of its file.
     pub digest: Digest,
-    /// The digests of the packages that it was made of.
+    /// The digests of the merged packages.
     pub packages: BTreeSet<Digest>,
 }
 
-/// One package, to the byte.
+/// A resolved package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockedPackage {
-    /// Its version.
     pub version: PackageVersion,
-    /// What it is for.
     pub kind: PackageKind,
     /// The digest of its file.
     pub digest: Digest,
-    /// What its manifest says that name, version and content hash to.
+    /// The composite hash in its manifest.
     pub sha256: String,
-    /// What makes it this version: all of its manifest but the signature, and its content.
+    /// See [`Package::identity`](super::Package::identity).
     pub identity: Digest,
-    /// Where it came from: `store`, a file, or later a registry.
+    /// Where it came from: `store`, a file, or a registry.
     pub from: String,
-    /// Who signed it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub signer: Option<PublicKey>,
-    /// What it needs.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub dependencies: Vec<PackageDependency>,
-    /// What it cannot be together with.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub conflicts: Vec<PackageName>,
-    /// What others wrote.
+    /// Members written by other tools.
     #[serde(flatten)]
     pub extra: BTreeMap<String, serde_json::Value>,
 }
@@ -74,7 +68,7 @@ impl Default for PackageLock {
 }
 
 impl PackageLock {
-    /// Reads a lock. What is wrong is told as a fragment.
+    /// Parses a lockfile. The error is a message fragment.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let lock: Self = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
         match lock.version {
@@ -83,13 +77,12 @@ impl PackageLock {
         }
     }
 
-    /// The digests of the packages of knowledge.
+    /// The digests of the context packages.
     pub fn knowledge_digests(&self) -> BTreeSet<Digest> {
         let known = self.packages.values().filter(|package| package.kind == PackageKind::Context);
         known.map(|package| package.digest).collect()
     }
 
-    /// The lock as it is stored.
     pub fn to_json(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
         bytes.push(b'\n');
@@ -97,35 +90,34 @@ impl PackageLock {
     }
 }
 
-/// The locks that a project had, so that it can go back.
+/// Earlier lockfiles of a project, for rolling back.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LockHistory {
-    /// The oldest first.
+    /// Oldest first.
     pub entries: Vec<LockHistoryEntry>,
 }
 
-/// A lock that a project had.
+/// An earlier lockfile of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockHistoryEntry {
-    /// Until when.
+    /// When it was replaced.
     pub until: String,
-    /// The lock.
     pub lock: PackageLock,
-    /// Into which sinks the skills of which package had gone: the name of each sink, and its path.
+    /// The sinks that each package's skills were installed in: the name of each sink, and its path.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub sinks: BTreeMap<PackageName, Vec<(String, String)>>,
 }
 
 impl LockHistory {
-    /// More steps back than this are not remembered.
+    /// Older entries are dropped.
     const MAX_ENTRIES: usize = 20;
 
-    /// Reads a history. What is wrong is told as a fragment.
+    /// Parses a history. The error is a message fragment.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(bytes).map_err(|e| e.to_string())
     }
 
-    /// The history with a lock more.
+    /// Appends a lockfile.
     pub fn with_entry(mut self, past: LockHistoryEntry) -> Self {
         self.entries.push(past);
         let first = self.entries.len().saturating_sub(Self::MAX_ENTRIES);
@@ -133,7 +125,6 @@ impl LockHistory {
         self
     }
 
-    /// The history as it is stored.
     pub fn to_json(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
         bytes.push(b'\n');
@@ -146,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pk_23_a_lock_is_read_as_it_was_written_and_keeps_what_others_wrote() {
+    fn pk_23_lock_round_trips_with_unknown_members() {
         let mut lock = PackageLock::default();
         let name = PackageName::new("@acme/context").unwrap();
         lock.requests.insert(name.clone(), VersionRange::new("^1"));

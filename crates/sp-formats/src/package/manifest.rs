@@ -1,4 +1,4 @@
-//! The manifest: who a package is, what it claims, and what covers it.
+//! The manifest of a package: name, version, dependencies, hashes and provenance.
 
 use std::collections::HashSet;
 use std::ops::Range as Bytes;
@@ -13,15 +13,15 @@ use crate::report::Report;
 use super::name::{PackageName, PackageVersion, VersionRange};
 use super::time::is_timestamp;
 
-/// What a package is for.
+/// What a package contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PackageKind {
-    /// Knowledge.
+    /// Knowledge as a graph or layers.
     Context,
-    /// Skills, as documents.
+    /// Skills as documents.
     Skills,
-    /// An addition to a tool.
+    /// An extension of a tool.
     Addon,
     /// A grammar for a tool.
     Grammar,
@@ -30,7 +30,6 @@ pub enum PackageKind {
 impl PackageKind {
     const ALL: [Self; 4] = [Self::Context, Self::Skills, Self::Addon, Self::Grammar];
 
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Context => "context",
@@ -40,79 +39,64 @@ impl PackageKind {
         }
     }
 
-    /// The kind that a word is for.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// What a package needs.
+/// A package that another package depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageDependency {
-    /// Which package.
     pub name: PackageName,
-    /// Which versions of it.
     pub range: VersionRange,
-    /// Whether it may be missing.
     pub optional: bool,
 }
 
-/// What the content must hash to.
+/// The hashes in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Integrity {
-    /// Of name, version and content hash together.
+    /// The digest over name, version and content hash.
     pub sha256: String,
-    /// Of the content.
+    /// The digest of the content without insignificant white space.
     pub content_hash: String,
-    /// How many bytes the content has.
+    /// The size of the content without insignificant white space.
     pub byte_size: u64,
 }
 
-/// Who made it, with what.
+/// The tool that created a package.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Provenance {
-    /// The tool.
     pub tool: String,
-    /// Its version.
     pub tool_version: String,
 }
 
-/// A manifest that was read.
+/// A parsed manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageManifest {
-    /// 1 or 2.
+    /// The schema version, 1 or 2.
     pub schema: u64,
-    /// What the package is for.
     pub kind: PackageKind,
-    /// Its name.
     pub name: PackageName,
-    /// Its version.
     pub version: PackageVersion,
-    /// What it is about.
     pub description: Option<String>,
-    /// Who wrote it.
     pub author: Option<String>,
-    /// When it was made, as it says.
+    /// As written; not trusted.
     pub created_at: Option<String>,
-    /// When it was changed, as it says.
+    /// As written; not trusted.
     pub updated_at: Option<String>,
-    /// The level that it claims.
+    /// The conformance level that the package claims.
     pub level: Option<u64>,
-    /// The layers that it declares.
+    /// The declared layers, each with its span.
     pub layers: Vec<(String, Bytes<usize>)>,
-    /// Free words.
     pub tags: Vec<String>,
-    /// What it needs.
     pub dependencies: Vec<PackageDependency>,
-    /// What it cannot be together with.
+    /// Packages that cannot be installed together with this one.
     pub conflicts: Vec<PackageName>,
-    /// What the content must hash to.
     pub integrity: Integrity,
-    /// Who made it, with what.
     pub provenance: Option<Provenance>,
 }
 
-/// Reads a manifest. It is none if it cannot be told which package it is of, or what it must hash to.
+/// Reads a manifest. Returns `None` without a valid name, version or integrity block.
 pub(super) fn read(
     value: JsonValue<'_>,
     has_graph: bool,
@@ -132,7 +116,8 @@ pub(super) fn read(
             .error(&PK_04, span, format!("there is no conformance level {claimed}"))
             .help("the levels are 1, 2 and 3");
     }
-    // All of it is read before anything is missed, so that everything is told at once.
+    // Everything is read before a missing member ends the function, so that all problems are
+    // reported at once.
     let description = recommended_text(&fields, "description", report);
     let author = fields.text("author", report);
     let [created_at, updated_at] =
@@ -164,18 +149,17 @@ pub(super) fn read(
     })
 }
 
-/// The members of an object, each read as what it must be.
+/// The members of an object, read with type checks.
 pub(super) struct ManifestFields<'j> {
     pub value: JsonValue<'j>,
 }
 
 impl<'j> ManifestFields<'j> {
-    /// A member that is there and not null.
+    /// A member that is present and not null.
     pub(super) fn get(&self, key: &str) -> Option<JsonValue<'j>> {
         self.value.get(key).filter(|value| !value.is_null())
     }
 
-    /// Text that may be missing.
     pub(super) fn text(&self, key: &str, report: &mut Report) -> Option<String> {
         let value = self.get(key)?;
         let text = value.text().map(Into::into);
@@ -201,7 +185,7 @@ impl<'j> ManifestFields<'j> {
         number
     }
 
-    /// A list of texts with their places.
+    /// The strings of a list with their spans.
     pub(super) fn text_list(&self, key: &str, report: &mut Report) -> Vec<(String, Bytes<usize>)> {
         let Some(value) = self.get(key) else { return Vec::new() };
         if value.kind() != JsonKind::Array {
@@ -218,7 +202,7 @@ impl<'j> ManifestFields<'j> {
     }
 }
 
-/// A value for a message: a text or a number as it is, anything else by its kind.
+/// Describes a value for a message: a string or number as written, anything else by its kind.
 pub(super) fn describe_value(value: JsonValue<'_>) -> String {
     match value.kind() {
         JsonKind::Text => {
@@ -229,7 +213,7 @@ pub(super) fn describe_value(value: JsonValue<'_>) -> String {
     }
 }
 
-/// The same where a number is wanted: `2` in quotes is none.
+/// Like [`describe_value`] where a number is expected: a string such as `"2"` is described as text.
 pub(super) fn describe_non_number(value: JsonValue<'_>) -> String {
     match value.kind() {
         JsonKind::Text => format!("the text {}", describe_value(value)),
@@ -237,8 +221,8 @@ pub(super) fn describe_non_number(value: JsonValue<'_>) -> String {
     }
 }
 
-fn warn_kind(value: JsonValue<'_>, key: &str, wanted: &str, report: &mut Report) {
-    let message = format!("`{key}` must be {wanted}, not {}", value.kind().describe());
+fn warn_kind(value: JsonValue<'_>, key: &str, expected: &str, report: &mut Report) {
+    let message = format!("`{key}` must be {expected}, not {}", value.kind().describe());
     report.warning(&PK_03, value.span(), message).help("it is read as if it were not there");
 }
 
@@ -340,7 +324,6 @@ fn read_version(fields: &ManifestFields<'_>, report: &mut Report) -> Option<Pack
     }
 }
 
-/// Text that must be there.
 fn required_text<'j>(
     fields: &ManifestFields<'j>,
     key: &str,
@@ -362,7 +345,7 @@ fn required_text<'j>(
     }
 }
 
-/// Text that should be there.
+/// Text whose absence is a warning.
 fn recommended_text(fields: &ManifestFields<'_>, key: &str, report: &mut Report) -> Option<String> {
     let text = fields.text(key, report);
     if fields.get(key).is_none() {
@@ -475,7 +458,7 @@ fn read_provenance(fields: &ManifestFields<'_>, report: &mut Report) -> Option<P
     Some(Provenance { tool: tool?, tool_version: tool_version.unwrap_or_default() })
 }
 
-/// Both shapes: a list of objects, and a map from names to ranges.
+/// Reads both forms: a list of objects, and a map from names to ranges.
 pub(super) fn read_dependencies(
     fields: &ManifestFields<'_>,
     report: &mut Report,
@@ -529,7 +512,7 @@ pub(super) fn read_dependencies(
     found.into_iter().map(|(dependency, _)| dependency).collect()
 }
 
-/// Whether a dependency may be missing, if that is said.
+/// Reads the optional flag of a dependency.
 fn read_optional_flag(item: JsonValue<'_>, report: &mut Report) -> Option<bool> {
     let value = item.get("optional").filter(|value| !value.is_null())?;
     let truth = value.as_bool();
@@ -609,8 +592,8 @@ pub(super) fn read_conflicts(fields: &ManifestFields<'_>, report: &mut Report) -
 
 fn check_scope(fields: &ManifestFields<'_>, name: &PackageName, report: &mut Report) {
     let Some(value) = fields.get("scope") else { return };
-    let said = value.text();
-    let plain = said.as_deref().map(|said| said.strip_prefix('@').unwrap_or(said));
+    let stated = value.text();
+    let plain = stated.as_deref().map(|stated| stated.strip_prefix('@').unwrap_or(stated));
     if plain.is_none() || name.scope().map(|scope| &scope[1..]) != plain {
         let message = format!("`scope` says {}, and the name is `{name}`", describe_value(value));
         report
@@ -629,13 +612,13 @@ fn check_visibility(fields: &ManifestFields<'_>, report: &mut Report) {
     }
 }
 
-/// The first byte of an object, for what is missing in it.
+/// The first byte of an object, where missing members are reported.
 pub(super) fn start_span(value: JsonValue<'_>) -> Bytes<usize> {
     let span = value.span();
     span.start..span.start + 1
 }
 
-/// The beginning of a text, for a message.
+/// Shortens a text for a message.
 pub(super) fn truncate_for_message(text: &str) -> String {
     const MAX_CHARS: usize = 80;
     let short: String = text.chars().take(MAX_CHARS).collect();

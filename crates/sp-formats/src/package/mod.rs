@@ -1,13 +1,19 @@
-//! `.ctxpkg`: one JSON document with a manifest and content, hashed and signed.
+//! Packages: a `.ctxpkg` file is one JSON document with a manifest and content, hashed and
+//! optionally signed.
 //!
-//! A package is read once, and its text is kept: what is imported is exported byte for byte. A
-//! [`Package`] exists only if hash, composite hash, size and signature hold; whatever is odd
-//! besides stands in the report.
+//! [`read`] parses a file once and verifies it. A [`Package`] exists only if content hash,
+//! composite hash, size and signature are valid; everything else that is wrong is in the report.
+//! The text is kept, so that an imported package is exported byte for byte. [`write()`] creates
+//! packages in canonical form, from a [`PackageDraft`].
+//!
+//! Content is either a graph of nodes and edges ([`Graph`]), layers (schema 1), or the documents of
+//! skills. Merging and ranking graphs is not part of this module.
 
 mod documents;
 pub mod envelope;
 mod graph;
 mod input;
+mod integrity;
 mod layers;
 mod locate;
 pub mod lock;
@@ -23,7 +29,7 @@ use std::sync::{Arc, OnceLock};
 
 use sp_tree::{Digest, Limits, LoadedTree};
 
-use crate::checks::{PK_01, PK_02, PK_03, PK_04, PK_08};
+use crate::checks::{PK_01, PK_02, PK_03, PK_04};
 use crate::json::{
     CompactDigest, JsonDocument, JsonError, JsonKind, JsonNumberFormat, JsonValue, canonicalize,
 };
@@ -43,24 +49,22 @@ pub use signature::{SignatureCoverage, Signer};
 pub use skills::BundledSkills;
 pub use write::{PackageDraft, PackageWriteError, build, write, write_lean_ctx_compatible};
 
-/// The endings of a package's file name; the second is only read.
+/// The extensions of package files. The second is only read, never written.
 pub const PACKAGE_EXTENSIONS: [&str; 2] = ["ctxpkg", "lctxpkg"];
 
-/// How a step of the verification ended.
+/// The result of a verification step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerificationOutcome {
-    /// It holds.
     Passed,
-    /// It is not what it should be, and the package can be used all the same.
+    /// Not as it should be, but the package can be used.
     Warned,
-    /// It does not hold: the package is refused.
+    /// The package is rejected.
     Failed,
-    /// It was not come to.
+    /// Not run, because an earlier step failed.
     Skipped,
 }
 
 impl VerificationOutcome {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -71,19 +75,16 @@ impl VerificationOutcome {
     }
 }
 
-/// A step of the verification.
+/// A step of the verification, for `sp pkg verify`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerificationStep {
-    /// Which.
     pub name: &'static str,
-    /// How it ended.
     pub outcome: VerificationOutcome,
-    /// The figure that it is about.
+    /// The value that was checked, such as a hash.
     pub detail: String,
 }
 
 impl VerificationStep {
-    /// A step.
     pub fn new(
         name: &'static str,
         outcome: VerificationOutcome,
@@ -93,29 +94,27 @@ impl VerificationStep {
     }
 }
 
-/// A package whose hashes and signatures hold.
+/// A package whose hashes and signatures are valid.
 #[derive(Debug, Clone)]
 pub struct Package {
     json: JsonDocument,
-    /// Its manifest.
     pub manifest: PackageManifest,
-    /// Who signed it, if anybody did.
+    /// Who signed it, if anyone did.
     pub signer: Option<Signer>,
-    /// The files of a package of skills.
+    /// The files, if it is a package of skills.
     pub documents: Option<LoadedTree>,
     node_count: usize,
     edge_count: usize,
-    /// Worked out once, by whoever needs it first.
+    /// Computed on first use.
     digest: OnceLock<Digest>,
 }
 
 impl Package {
-    /// The text, to the letter.
+    /// The text of the file.
     pub fn text(&self) -> &Arc<str> {
         self.json.text()
     }
 
-    /// The content.
     pub fn content(&self) -> JsonValue<'_> {
         self.member("content")
     }
@@ -129,22 +128,20 @@ impl Package {
         self.json.root().get(key).unwrap_or(self.json.root())
     }
 
-    /// The nodes and edges.
     pub fn graph(&self) -> Graph<'_> {
         Graph::from_content(self.content())
     }
 
-    /// How many nodes it has.
     pub fn node_count(&self) -> usize {
         self.node_count
     }
 
-    /// How many edges it has.
     pub fn edge_count(&self) -> usize {
         self.edge_count
     }
 
-    /// What makes a version this version: all of its manifest but the signature, and its content.
+    /// The digest that identifies this version: of the manifest without the signature, and of the
+    /// content.
     pub fn identity(&self) -> Digest {
         let manifest = canonicalize(self.raw_manifest(), "signature", JsonNumberFormat::Lossless)
             .unwrap_or_default();
@@ -157,22 +154,21 @@ impl Package {
     }
 }
 
-/// What was read.
+/// The result of reading a package.
 pub struct PackageReadResult {
-    /// The package, if it can be trusted to be what it says.
+    /// The package, if it passed verification.
     pub package: Option<Package>,
-    /// What is wrong.
     pub report: Report,
-    /// The verification, as far as it came.
+    /// The verification steps; only `form` if the file cannot be parsed.
     pub steps: Vec<VerificationStep>,
-    /// Which package it says that it is, even if it is not.
+    /// The name and version in the manifest, even if verification failed.
     pub claimed_id: Option<(PackageName, PackageVersion)>,
-    /// Whether there is nothing to say of its layers and of its graph.
+    /// Whether layers and graph have no findings.
     content_is_clean: bool,
 }
 
 impl PackageReadResult {
-    /// Whether it was refused because hash or signature do not hold.
+    /// Whether it was rejected because a hash or signature is invalid.
     pub fn is_forged(&self) -> bool {
         self.steps
             .iter()
@@ -198,8 +194,8 @@ pub fn read(file: &str, bytes: Vec<u8>, limits: &Limits) -> PackageReadResult {
     }
 }
 
-/// Reads a package from its text. What its content hashes to is worked out, unless it is known
-/// because the text was just put together from what was hashed.
+/// Reads a package from its text. The content digest is passed in if the text was just assembled
+/// from content that was hashed.
 fn read_text(
     file: &str,
     text: String,
@@ -252,20 +248,20 @@ fn check_document(
     let content = json.root().get("content").unwrap_or(json.root());
     let mut steps =
         vec![VerificationStep::new("form", VerificationOutcome::Passed, describe_form(&manifest))];
-    steps.extend(verify_integrity(&json, &manifest, compact, &mut report));
+    steps.extend(integrity::verify(manifest_value(&json), &manifest, compact, &mut report));
     let (signer, step) = signature::verify(manifest_value(&json), &manifest, &mut report);
     steps.push(step);
     steps.push(verify_provenance(manifest_value(&json), &manifest, &mut report));
     let before = report.findings.len();
     layers::check(content, &manifest, PackageStrictness::Reading, &mut report);
-    let figures = graph::check(content, PackageStrictness::Reading, &mut report);
-    let sound = report.findings.len() == before && before < MAX_FINDINGS;
-    check_graph_summary(manifest_value(&json), &figures, &mut report);
+    let counts = graph::check(content, PackageStrictness::Reading, &mut report);
+    let content_is_clean = report.findings.len() == before && before < MAX_FINDINGS;
+    check_graph_summary(manifest_value(&json), &counts, &mut report);
     let documents = match manifest.kind {
         PackageKind::Skills => documents::read(content, limits, &mut report),
         _ => None,
     };
-    let claims = Some((manifest.name.clone(), manifest.version.clone()));
+    let claimed_id = Some((manifest.name.clone(), manifest.version.clone()));
     let usable = report.is_usable();
     let forged = steps.iter().any(|step| step.outcome == VerificationOutcome::Failed);
     if !usable && !forged {
@@ -275,25 +271,25 @@ fn check_document(
             "it breaks the rules of the format",
         );
     }
-    let graph::GraphCounts { node_count: nodes, edge_count: edges, .. } = figures;
+    let graph::GraphCounts { node_count, edge_count, .. } = counts;
     let digest = OnceLock::new();
     let package = usable.then(|| Package {
         manifest,
         signer,
         documents,
-        node_count: nodes,
-        edge_count: edges,
+        node_count,
+        edge_count,
         digest,
         json,
     });
-    PackageReadResult { package, report, steps, claimed_id: claims, content_is_clean: sound }
+    PackageReadResult { package, report, steps, claimed_id, content_is_clean }
 }
 
 fn manifest_value(json: &JsonDocument) -> JsonValue<'_> {
     json.root().get("manifest").unwrap_or(json.root())
 }
 
-/// Manifest and content, if both are there.
+/// Returns manifest and content, if both are present.
 fn read_manifest_and_content(
     json: &JsonDocument,
     compact: Option<CompactDigest>,
@@ -343,75 +339,6 @@ fn describe_form(manifest: &PackageManifest) -> String {
     format!("{} package, schema {}{level}", manifest.kind.as_str(), manifest.schema)
 }
 
-/// The three parts of the integrity block, in order.
-fn verify_integrity(
-    json: &JsonDocument,
-    manifest: &PackageManifest,
-    compact: CompactDigest,
-    report: &mut Report,
-) -> Vec<VerificationStep> {
-    let said = &manifest.integrity;
-    let block = manifest_value(json).get("integrity");
-    let place = |key: &str| block.and_then(|block| block.get(key)).map_or(0..1, JsonValue::span);
-    let composite =
-        composite_hash(manifest.name.as_str(), manifest.version.as_str(), &said.content_hash);
-    let size = |bytes: u64| if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") };
-    let parts = [
-        (
-            "content hash",
-            "content_hash",
-            &said.content_hash,
-            &compact.digest.hex(),
-            "the content is not what was hashed",
-        ),
-        (
-            "composite hash",
-            "sha256",
-            &said.sha256,
-            &composite,
-            "name, version and content hash do not belong together",
-        ),
-        (
-            "size",
-            "byte_size",
-            &size(said.byte_size),
-            &size(compact.size),
-            "the content does not have the size that is stated",
-        ),
-    ];
-    let mut steps = Vec::new();
-    for (name, key, said, is, message) in parts {
-        if said == is {
-            steps.push(VerificationStep::new(name, VerificationOutcome::Passed, said.as_str()));
-            continue;
-        }
-        // The right digits in another case are another text.
-        let (message, help) = match said.eq_ignore_ascii_case(is) {
-            true => ("a hash has lower-case hex digits", "write it in lower case"),
-            false => (message, "do not use it: get it again from whoever made it"),
-        };
-        let said = crate::printable::printable(&manifest::truncate_for_message(said)).into_owned();
-        report
-            .error(
-                &PK_08,
-                place(key),
-                format!("{message}: it is {is}, and the manifest says {said}"),
-            )
-            .help(help);
-        steps.push(VerificationStep::new(
-            name,
-            VerificationOutcome::Failed,
-            format!("it is {is}, and the manifest says {said}"),
-        ));
-    }
-    steps
-}
-
-/// The hash over name, version and content hash.
-pub(crate) fn composite_hash(name: &str, version: &str, content_hash: &str) -> String {
-    Digest::of(format!("{name}:{version}:{content_hash}").as_bytes()).hex()
-}
-
 fn verify_provenance(
     raw: JsonValue<'_>,
     manifest: &PackageManifest,
@@ -423,7 +350,7 @@ fn verify_provenance(
             VerificationOutcome::Passed,
             format!("made by {tool} {tool_version}").trim_end().to_owned(),
         ),
-        // What is there and cannot be read was told already.
+        // A value that cannot be read is reported already.
         None if raw.get("provenance").is_some_and(|value| !value.is_null()) => {
             VerificationStep::new(
                 "provenance",
@@ -448,7 +375,7 @@ fn verify_provenance(
     }
 }
 
-/// What the manifest says of the graph is held against the graph.
+/// Compares the graph summary in the manifest with the graph.
 fn check_graph_summary(
     manifest: JsonValue<'_>,
     graph: &graph::GraphCounts<'_>,
@@ -469,7 +396,7 @@ fn check_graph_summary(
             continue;
         };
         let message = match value.as_u64() {
-            Some(said) => format!("`graph_summary.{key}` says {said}, and there are {count}"),
+            Some(stated) => format!("`graph_summary.{key}` says {stated}, and there are {count}"),
             None => format!(
                 "`graph_summary.{key}` must be a whole number, not {}",
                 manifest::describe_non_number(value)
@@ -478,8 +405,8 @@ fn check_graph_summary(
         report.warning(&PK_04, value.span(), message).help("make the package anew");
     }
     if let Some(types) = summary.get("node_types") {
-        let said: Vec<_> = types.items().filter_map(JsonValue::text).collect();
-        if !said.iter().eq(&graph.node_types) {
+        let stated: Vec<_> = types.items().filter_map(JsonValue::text).collect();
+        if !stated.iter().eq(&graph.node_types) {
             report
                 .warning(
                     &PK_04,

@@ -1,4 +1,4 @@
-//! What a package is called, and which version of it this is.
+//! Package names, versions and version ranges.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,30 +8,29 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
-/// The most bytes that a name may have, its scope included.
+/// Including the scope.
 const MAX_NAME_LEN: usize = 128;
 const MAX_VERSION_LEN: usize = 64;
 
-/// Why a text is no name of a package.
+/// Why a text is not a package name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PackageNameError {
-    /// Empty, or too long.
+    /// Empty or too long.
     #[error("a name has 1 to {MAX_NAME_LEN} bytes, and this has {0}")]
     Length(usize),
-    /// A character that may not be there.
+    /// Contains an invalid character.
     #[error("a name is made of a-z, A-Z, 0-9, `.`, `_` and `-`, and may start with `@scope/`")]
     InvalidSyntax,
-    /// It would be a path.
+    /// Could be interpreted as a path.
     #[error("`{0}` is a path and no name")]
     RelativePath(&'static str),
 }
 
-/// The name of a package: `security-review` or `@acme/context`. Never a path.
+/// A package name such as `security-review` or `@acme/context`. It is never a path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackageName(Box<str>);
 
 impl PackageName {
-    /// Checks a text and makes it a name.
     pub fn new(text: &str) -> Result<Self, PackageNameError> {
         if text.is_empty() || text.len() > MAX_NAME_LEN {
             return Err(PackageNameError::Length(text.len()));
@@ -58,22 +57,21 @@ impl PackageName {
         Ok(Self(text.into()))
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The scope with its `@`, if there is one.
+    /// The scope including its `@`.
     pub fn scope(&self) -> Option<&str> {
         self.0.starts_with('@').then(|| self.0.split('/').next()).flatten()
     }
 
-    /// Whose name it is: the scope, or the name itself.
+    /// The scope, or the name itself if there is none. Names are owned per namespace.
     pub fn namespace(&self) -> &str {
         self.scope().unwrap_or(&self.0)
     }
 
-    /// The name as the beginning of a file's: `+` stands in no name, so no two names give one.
+    /// The name as the stem of a file name. `+` is not valid in a name, so the result is unique.
     pub fn file_stem(&self) -> String {
         self.0.replace('/', "+")
     }
@@ -85,20 +83,20 @@ impl fmt::Display for PackageName {
     }
 }
 
-/// Why a text is no version.
+/// Why a text is not a version.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PackageVersionError {
-    /// Empty, or too long.
+    /// Empty or too long.
     #[error("a version has 1 to {MAX_VERSION_LEN} bytes, and this has {0}")]
     Length(usize),
-    /// A character that may not be there.
+    /// Contains an invalid character.
     #[error(
         "a version is made of a-z, A-Z, 0-9, `.`, `_`, `+` and `-`, and does not start with `.`"
     )]
     InvalidSyntax,
 }
 
-/// A version: SemVer, or a text that others call one.
+/// A version: SemVer, or any other text that a package uses as its version.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PackageVersion {
     text: Box<str>,
@@ -106,7 +104,6 @@ pub struct PackageVersion {
 }
 
 impl PackageVersion {
-    /// Checks a text and makes it a version.
     pub fn new(text: &str) -> Result<Self, PackageVersionError> {
         if text.is_empty() || text.len() > MAX_VERSION_LEN {
             return Err(PackageVersionError::Length(text.len()));
@@ -119,23 +116,20 @@ impl PackageVersion {
         Ok(Self { semver: Version::parse(text).ok(), text: text.into() })
     }
 
-    /// The version as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The version as SemVer, if it is one.
     pub fn semver(&self) -> Option<&Version> {
         self.semver.as_ref()
     }
 
-    /// Whether it comes before a release.
     pub fn is_pre_release(&self) -> bool {
         self.semver.as_ref().is_some_and(|version| !version.pre.is_empty())
     }
 }
 
-/// What is no SemVer stands below all that is.
+/// Versions that are not SemVer sort before all that are.
 impl Ord for PackageVersion {
     fn cmp(&self, other: &Self) -> Ordering {
         self.semver.cmp(&other.semver).then_with(|| self.text.cmp(&other.text))
@@ -154,7 +148,7 @@ impl fmt::Display for PackageVersion {
     }
 }
 
-/// Which versions fit: `^1.2`, `>=1, <3`, `*`.
+/// A range of versions such as `^1.2`, `>=1, <3` or `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionRange {
     text: Box<str>,
@@ -162,33 +156,30 @@ pub struct VersionRange {
 }
 
 impl VersionRange {
-    /// The range that a text is. One that is no SemVer range fits the version that is written just so.
+    /// Parses a range. A text that is not a SemVer range matches only the version with this text.
     pub fn new(text: &str) -> Self {
         Self { text: text.into(), req: VersionReq::parse(text).ok() }
     }
 
-    /// The range that only this version fits.
     pub fn exactly(version: &PackageVersion) -> Self {
         Self::new(&format!("={version}"))
     }
 
-    /// The range that every release fits.
+    /// The range that matches every release.
     pub fn any() -> Self {
         Self::new("*")
     }
 
-    /// The range as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is a version, written as one.
+    /// Whether the range is this version, written as one.
     pub fn is_exactly(&self, version: &PackageVersion) -> bool {
         let text = self.as_str().trim();
         text.strip_prefix('=').unwrap_or(text).trim() == version.as_str()
     }
 
-    /// Whether it is a SemVer range.
     pub fn is_semver(&self) -> bool {
         self.req.is_some() || self.exact_version().is_some()
     }
@@ -197,7 +188,8 @@ impl VersionRange {
         self.text.strip_prefix('=').map(str::trim)
     }
 
-    /// Whether a version fits. A pre-release fits only a range that names one of the same release.
+    /// Whether a version is in the range. A pre-release matches only a range that names a
+    /// pre-release of the same version.
     pub fn matches(&self, version: &PackageVersion) -> bool {
         let exactly = self.exact_version() == Some(version.as_str())
             || *self.text == *version.as_str() && self.req.is_none();
@@ -240,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pk_03_a_name_is_a_name_and_never_a_path() {
+    fn pk_03_package_name_is_never_a_path() {
         for good in ["a", "Security_Review-2.0", "@acme/context", "...", "a..b", &"x".repeat(128)] {
             assert_eq!(PackageName::new(good).unwrap().as_str(), good);
         }
@@ -278,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_03_a_version_is_read_liberally() {
+    fn pk_03_versions_other_than_semver_are_accepted() {
         for (text, semver) in [
             ("1.2.3", true),
             ("1.0.0-rc.1+b", true),
@@ -300,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_05_ranges_are_semver_and_a_pre_release_must_be_asked_for() {
+    fn pk_05_pre_release_matches_only_if_requested() {
         let fits = |range: &str, version: &str| {
             VersionRange::new(range).matches(&PackageVersion::new(version).unwrap())
         };

@@ -1,10 +1,10 @@
-//! What a package's signatures cover, and whether they hold.
+//! Package signatures: what they cover, creating and verifying them.
 //!
-//! `value` covers name, version and content. `manifest_value` covers the whole manifest besides.
+//! `value` covers name, version and content. `manifest_value` covers the whole manifest as well.
 
 use sp_tree::{Digest, PrivateKey, PublicKey, Signature, SignatureError};
 
-use crate::checks::{PK_11, PK_12, PK_13};
+use crate::checks::{CheckRule, PK_11, PK_12, PK_13};
 use crate::json::{JsonKind, JsonNumberFormat, JsonValue, canonicalize, quoted};
 use crate::report::{Report, Severity};
 
@@ -16,12 +16,11 @@ use super::{VerificationOutcome, VerificationStep};
 pub enum SignatureCoverage {
     /// Name, version and content.
     Content,
-    /// The whole manifest too.
+    /// The whole manifest as well.
     Whole,
 }
 
 impl SignatureCoverage {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Content => "content",
@@ -30,12 +29,9 @@ impl SignatureCoverage {
     }
 }
 
-/// Who signed a package, and how much of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signer {
-    /// The key.
     pub key: PublicKey,
-    /// What it covers.
     pub coverage: SignatureCoverage,
 }
 
@@ -44,13 +40,14 @@ fn content_message(name: &str, version: &str, sha256: &str) -> String {
     Digest::of(format!("ctxpkg-sign-v1:{name}:{version}:{sha256}").as_bytes()).hex()
 }
 
-/// The bytes that `manifest_value` signs; none if the manifest holds a number that cannot be written.
+/// The bytes that `manifest_value` signs, or `None` if the manifest contains a number that cannot
+/// be written.
 fn manifest_message(manifest: JsonValue<'_>, numbers: JsonNumberFormat) -> Option<String> {
     let text = canonicalize(manifest, "signature", numbers)?;
     Some(Digest::of(format!("ctxpkg-sign-manifest-v1:{text}").as_bytes()).hex())
 }
 
-/// The member `signature` of a manifest that has none yet.
+/// Creates the member `signature` of a manifest that has none.
 pub(super) fn sign<'j>(manifest: JsonValue<'j>, key: &PrivateKey) -> Option<String> {
     let text = |value: Option<JsonValue<'j>>| value.and_then(JsonValue::text).unwrap_or_default();
     let sha256 = text(manifest.get("integrity").and_then(|integrity| integrity.get("sha256")));
@@ -110,87 +107,150 @@ fn verify_signature(
     manifest: &PackageManifest,
     report: &mut Report,
 ) -> Option<Signer> {
-    let mut refuse = |check, value: Option<JsonValue<'_>>, message: String| {
-        let span = value.map_or(start_span(signature), JsonValue::span);
-        report.error(check, span, message).help("do not use it: get it again from whoever made it");
-    };
+    let mut verifier = SignatureVerifier { signature, report };
     if signature.kind() != JsonKind::Object {
-        refuse(
-            &PK_11,
-            Some(signature),
-            format!("`signature` must be an object, not {}", signature.kind().describe()),
-        );
-        return None;
+        let message = format!("`signature` must be an object, not {}", signature.kind().describe());
+        return verifier.reject(&PK_11, Some(signature), message);
     }
-    let text = |key: &str| signature.get(key).filter(|value| !value.is_null());
-    if !text("algorithm").is_some_and(|value| value.eq_str("ed25519")) {
-        let message = match text("algorithm") {
+    verifier.check_algorithm()?;
+    let key = verifier.read_key()?;
+    verifier.verify_content(&key, manifest)?;
+    let coverage = verifier.verify_manifest(&key, whole)?;
+    Some(Signer { key, coverage })
+}
+
+/// Verifies the object `signature`. Each step returns `None` if the signature is rejected.
+struct SignatureVerifier<'j, 'r> {
+    signature: JsonValue<'j>,
+    report: &'r mut Report,
+}
+
+impl<'j> SignatureVerifier<'j, '_> {
+    fn member(&self, key: &str) -> Option<JsonValue<'j>> {
+        self.signature.get(key).filter(|value| !value.is_null())
+    }
+
+    /// Reports an error at `value`, or at the start of the signature if there is none.
+    fn reject<T>(
+        &mut self,
+        check: &'static CheckRule,
+        value: Option<JsonValue<'_>>,
+        message: String,
+    ) -> Option<T> {
+        let span = value.map_or(start_span(self.signature), JsonValue::span);
+        self.report
+            .error(check, span, message)
+            .help("do not use it: get it again from whoever made it");
+        None
+    }
+
+    fn check_algorithm(&mut self) -> Option<()> {
+        let algorithm = self.member("algorithm");
+        if algorithm.is_some_and(|value| value.eq_str("ed25519")) {
+            return Some(());
+        }
+        let message = match algorithm {
             Some(other) => {
                 format!("the algorithm must be `ed25519`, not {}", describe_value(other))
             }
             None => "`algorithm` is missing".into(),
         };
-        refuse(&PK_11, text("algorithm"), message);
-        return None;
+        self.reject(&PK_11, algorithm, message)
     }
-    let Some(written) = text("public_key") else {
-        refuse(&PK_11, None, "`public_key` is missing".into());
-        return None;
-    };
-    let key = match PublicKey::from_hex(&written.text().unwrap_or_default()) {
-        Ok(key) => key,
-        Err(why) => {
-            refuse(&PK_11, Some(written), format!("the public key cannot be used: {why}"));
-            return None;
-        }
-    };
-    let holds = |value: JsonValue<'_>, message: &str| {
-        Signature::from_hex(&value.text().unwrap_or_default())
-            .and_then(|signature| key.verify(message.as_bytes(), &signature))
-            .map_err(|why| match why {
-                SignatureError::InvalidHex => Some(why.to_string()),
-                SignatureError::Mismatch => None,
-            })
-    };
-    let Some(value) = text("value") else {
-        refuse(&PK_11, None, "`value` is missing".into());
-        return None;
-    };
-    let message = content_message(
-        manifest.name.as_str(),
-        manifest.version.as_str(),
-        &manifest.integrity.sha256,
-    );
-    if let Err(malformed) = holds(value, &message) {
-        let message = malformed
-            .unwrap_or_else(|| "name, version and content are not what this key signed".into());
-        refuse(&PK_11, Some(value), message);
-        return None;
-    }
-    let Some(value) = text("manifest_value") else {
-        report
-            .warning(&PK_12, signature.span(), "the signature covers name, version and content, and nothing else")
-            .help("description, author, dependencies, tags and times may have been changed since it was signed");
-        return Some(Signer { key, coverage: SignatureCoverage::Content });
-    };
-    let unsigned = || Some("the manifest holds a number that is too large to be signed".to_owned());
-    let rounded = manifest_message(whole, JsonNumberFormat::Rounded).ok_or_else(unsigned);
-    // Writers differ in how they write exponents (`1e22`, `1e+22`), and what is signed is what its writer wrote.
-    let verified = rounded.and_then(|rounded| {
-        holds(value, &rounded).or_else(|why| {
-            match manifest_message(whole, JsonNumberFormat::AsWritten) {
-                Some(written) if written != rounded => holds(value, &written),
-                _ => Err(why),
+
+    fn read_key(&mut self) -> Option<PublicKey> {
+        let Some(written) = self.member("public_key") else {
+            return self.reject(&PK_11, None, "`public_key` is missing".into());
+        };
+        match PublicKey::from_hex(&written.text().unwrap_or_default()) {
+            Ok(key) => Some(key),
+            Err(why) => {
+                let message = format!("the public key cannot be used: {why}");
+                self.reject(&PK_11, Some(written), message)
             }
-        })
-    });
-    if let Err(why) = verified {
-        refuse(
-            &PK_12,
-            Some(value),
-            why.unwrap_or_else(|| "the manifest is not what this key signed".into()),
-        );
-        return None;
+        }
     }
-    Some(Signer { key, coverage: SignatureCoverage::Whole })
+
+    /// Verifies `value`, which covers name, version and content.
+    fn verify_content(&mut self, key: &PublicKey, manifest: &PackageManifest) -> Option<()> {
+        let Some(value) = self.member("value") else {
+            return self.reject(&PK_11, None, "`value` is missing".into());
+        };
+        let message = content_message(
+            manifest.name.as_str(),
+            manifest.version.as_str(),
+            &manifest.integrity.sha256,
+        );
+        match verify_value(key, value, &message) {
+            Ok(()) => Some(()),
+            Err(malformed) => {
+                let message = malformed.unwrap_or_else(|| {
+                    "name, version and content are not what this key signed".into()
+                });
+                self.reject(&PK_11, Some(value), message)
+            }
+        }
+    }
+
+    /// Verifies `manifest_value`, which covers the whole manifest and may be missing.
+    fn verify_manifest(
+        &mut self,
+        key: &PublicKey,
+        manifest: JsonValue<'_>,
+    ) -> Option<SignatureCoverage> {
+        let Some(value) = self.member("manifest_value") else {
+            self.report
+                .warning(
+                    &PK_12,
+                    self.signature.span(),
+                    "the signature covers name, version and content, and nothing else",
+                )
+                .help(
+                    "description, author, dependencies, tags and times may have been changed since \
+                     it was signed",
+                );
+            return Some(SignatureCoverage::Content);
+        };
+        match verify_manifest_value(key, value, manifest) {
+            Ok(()) => Some(SignatureCoverage::Whole),
+            Err(why) => {
+                let message =
+                    why.unwrap_or_else(|| "the manifest is not what this key signed".into());
+                self.reject(&PK_12, Some(value), message)
+            }
+        }
+    }
+}
+
+fn verify_manifest_value(
+    key: &PublicKey,
+    value: JsonValue<'_>,
+    manifest: JsonValue<'_>,
+) -> Result<(), Option<String>> {
+    let Some(rounded) = manifest_message(manifest, JsonNumberFormat::Rounded) else {
+        return Err(Some("the manifest holds a number that is too large to be signed".into()));
+    };
+    // Writers format exponents differently (`1e22`, `1e+22`), and the signature covers the text
+    // that its writer wrote.
+    verify_value(key, value, &rounded).or_else(|why| {
+        match manifest_message(manifest, JsonNumberFormat::AsWritten) {
+            Some(written) if written != rounded => verify_value(key, value, &written),
+            _ => Err(why),
+        }
+    })
+}
+
+/// Verifies a signature in hexadecimal. The error has a message if the signature is malformed, and
+/// none if it is not of this message.
+fn verify_value(
+    key: &PublicKey,
+    value: JsonValue<'_>,
+    message: &str,
+) -> Result<(), Option<String>> {
+    Signature::from_hex(&value.text().unwrap_or_default())
+        .and_then(|signature| key.verify(message.as_bytes(), &signature))
+        .map_err(|why| match why {
+            SignatureError::InvalidHex => Some(why.to_string()),
+            SignatureError::Mismatch => None,
+        })
 }

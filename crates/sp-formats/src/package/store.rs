@@ -1,4 +1,8 @@
-//! What the store holds, whom we trust, and what was received: the records of packages in the home.
+//! The records of packages in the home directory: the store's index, pinned keys, received
+//! envelopes, and what registries had.
+//!
+//! Each record is a versioned JSON file and implements [`StoreRecord`]. Members written by other
+//! tools survive a rewrite.
 
 use std::collections::BTreeMap;
 
@@ -10,86 +14,74 @@ use super::name::{PackageName, PackageVersion};
 
 const VERSION: u32 = 1;
 
-/// Every package of the store.
+/// The index of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageStoreIndex {
     version: u32,
-    /// The packages, sorted by name and version.
+    /// Sorted by name and version.
     pub packages: Vec<StoredPackage>,
-    /// What every version was that ever was here: it never becomes another, even after it was removed.
+    /// Every version that was ever stored. A version never changes its content, even after it was
+    /// removed.
     pub known: BTreeMap<PackageName, BTreeMap<String, KnownVersion>>,
-    /// Packages that were received and wait to be taken.
+    /// Received packages that the user has not accepted.
     pub waiting: Vec<WaitingPackage>,
-    /// What others wrote.
+    /// Members written by other tools.
     #[serde(flatten)]
     extra: BTreeMap<String, serde_json::Value>,
 }
 
-/// What a version was.
+/// What identifies a version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownVersion {
-    /// What its manifest says that name, version and content hash to.
+    /// The composite hash in its manifest.
     pub sha256: String,
-    /// What makes it this version: all of its manifest but the signature, and its content.
+    /// See [`Package::identity`](super::Package::identity).
     pub identity: Digest,
 }
 
-/// A package of the store.
+/// A package in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredPackage {
-    /// Its name.
     pub name: PackageName,
-    /// Its version.
     pub version: PackageVersion,
-    /// What it is for.
     pub kind: PackageKind,
-    /// What it is about.
     pub description: String,
-    /// The digest of its file, by which the store finds it.
+    /// The digest of its file, which is its key in the store.
     pub digest: Digest,
-    /// What its manifest says that name, version and content hash to.
+    /// The composite hash in its manifest.
     pub sha256: String,
-    /// What makes it this version: all of its manifest but the signature, and its content.
+    /// See [`Package::identity`](super::Package::identity).
     pub identity: Digest,
-    /// The bytes of its file.
+    /// The size of its file.
     pub size: u64,
-    /// How many nodes its graph has.
     pub nodes: u64,
-    /// How many edges its graph has.
     pub edges: u64,
-    /// When it was made, as it says.
+    /// As written in the package; not trusted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub created_at: Option<String>,
-    /// When it came here.
     pub stored_at: String,
-    /// Where it came from.
     pub from: String,
-    /// Who signed it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub signer: Option<PublicKey>,
-    /// What it needs.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub dependencies: Vec<PackageDependency>,
-    /// What it cannot be together with.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub conflicts: Vec<PackageName>,
-    /// Whether it was rolled back: it stays, and is chosen only by its exact version.
+    /// Whether it was rolled back. It stays in the store, but is only selected by its exact
+    /// version.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub withdrawn: bool,
 }
 
-/// A package that was received and waits to be taken.
+/// A received package that the user has not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitingPackage {
-    /// Its name.
     pub name: PackageName,
-    /// Its version.
     pub version: PackageVersion,
-    /// The digest of its file, by which the store finds it.
+    /// The digest of its file, which is its key in the store.
     pub digest: Digest,
-    /// Who sent it, as they say.
+    /// The sender according to the envelope.
     pub sender: String,
-    /// When it came here.
     pub received_at: String,
 }
 
@@ -105,27 +97,25 @@ impl Default for PackageStoreIndex {
     }
 }
 
-/// Whom we trust for which names.
+/// The pinned keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustStore {
     version: u32,
-    /// The key of each namespace: a scope, or the name of a package without one.
+    /// By namespace: a scope, or the name of a package without one.
     pub pins: BTreeMap<String, KeyPin>,
-    /// What others wrote.
+    /// Members written by other tools.
     #[serde(flatten)]
     extra: BTreeMap<String, serde_json::Value>,
 }
 
-/// The key of a namespace.
+/// The pinned key of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyPin {
-    /// The key.
     pub key: PublicKey,
-    /// Whether its packages were signed whole, manifest and all.
+    /// Whether its packages are signed including the manifest.
     pub whole: bool,
-    /// Since when.
     pub since: String,
-    /// Why: `first use`, or `you said so`.
+    /// Why it was pinned: `first use`, or `you said so`.
     pub because: String,
 }
 
@@ -135,11 +125,12 @@ impl Default for TrustStore {
     }
 }
 
-/// What was received of late, so that nothing is taken twice.
+/// Recently received envelopes, to reject replays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceivedEnvelopes {
     version: u32,
-    /// The sender and the hash of each envelope, with the second after which it is too old anyway.
+    /// The sender and the digest of each envelope, with the second after which it is rejected as
+    /// too old.
     pub envelopes: Vec<(String, Digest, i64)>,
 }
 
@@ -149,13 +140,13 @@ impl Default for ReceivedEnvelopes {
     }
 }
 
-/// What registries said they have: what one had once, it has for ever, and as it was.
+/// The versions that registries listed. A version must not disappear or change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenRegistryVersions {
     version: u32,
-    /// By the address of the registry: the hash of the bytes of each version of each package.
+    /// By registry URL: the digest of the file of each version of each package.
     pub registries: BTreeMap<String, BTreeMap<PackageName, BTreeMap<String, Digest>>>,
-    /// What others wrote.
+    /// Members written by other tools.
     #[serde(flatten)]
     extra: BTreeMap<String, serde_json::Value>,
 }
@@ -166,12 +157,12 @@ impl Default for SeenRegistryVersions {
     }
 }
 
-/// A record that is kept as a JSON file.
+/// A record that is stored as a JSON file.
 pub trait StoreRecord: Default + Serialize + for<'de> Deserialize<'de> {
-    /// Its version.
+    /// The version of the file format.
     fn version(&self) -> u32;
 
-    /// Reads it. What is wrong is told as a fragment.
+    /// Parses the record. The error is a message fragment.
     fn parse(bytes: &[u8]) -> Result<Self, String> {
         let record: Self = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
         match record.version() {
@@ -180,7 +171,6 @@ pub trait StoreRecord: Default + Serialize + for<'de> Deserialize<'de> {
         }
     }
 
-    /// The record as it is stored.
     fn to_json(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
         bytes.push(b'\n');

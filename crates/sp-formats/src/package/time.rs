@@ -1,13 +1,12 @@
-//! Times as packages and envelopes write them.
+//! RFC 3339 timestamps in packages and envelopes.
 
 use jiff::Timestamp;
 
-/// Whether a text is a time in RFC 3339.
 pub(super) fn is_timestamp(text: &str) -> bool {
     parse(text).is_some()
 }
 
-/// The time that a text in RFC 3339 is. Other forms that say the same are refused.
+/// Parses an RFC 3339 timestamp. Other notations are rejected.
 pub fn parse(text: &str) -> Option<Timestamp> {
     let bytes = text.as_bytes();
     let digits = |range: std::ops::Range<usize>| {
@@ -30,12 +29,13 @@ pub fn parse(text: &str) -> Option<Timestamp> {
     form.then(|| text.parse().ok()).flatten()
 }
 
-/// A time with its offset written as `+00:00`, and 0, 3, 6 or 9 digits of a second: as much as it needs.
+/// Formats a timestamp with the offset `+00:00` and 0, 3, 6 or 9 fractional digits, as many as
+/// needed.
 pub fn format_with_offset(time: Timestamp) -> String {
     format!("{}+00:00", format_without_zone(time))
 }
 
-/// A time that ends in `Z`, and has 0, 3, 6 or 9 digits of a second: as much as it needs.
+/// Formats a timestamp with `Z` and 0, 3, 6 or 9 fractional digits, as many as needed.
 pub fn format_utc(time: Timestamp) -> String {
     format!("{}Z", format_without_zone(time))
 }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_rfc_3339_and_nothing_else() {
+    fn only_rfc_3339_is_parsed() {
         for good in [
             "2026-05-22T00:00:00Z",
             "2026-05-22t00:00:00.5+02:00",
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_14_a_time_has_as_many_digits_as_it_needs() {
+    fn pk_14_timestamp_has_as_many_digits_as_needed() {
         for (text, written) in [
             ("2026-11-15T08:07:08.558883710Z", "2026-11-15T08:07:08.558883710+00:00"),
             ("2026-11-15T10:07:08.5+02:00", "2026-11-15T08:07:08.500+00:00"),

@@ -1,4 +1,4 @@
-//! Writing a package: strictly, canonically, and as widely readable as it can be.
+//! Writing packages: canonical, strictly checked, and readable by as many tools as possible.
 
 use std::sync::Arc;
 
@@ -12,53 +12,45 @@ use crate::json::{
 use crate::report::{Report, Severity};
 
 use super::graph::{self, CanonicalGraph, GRAPH_FORMAT, Graph, PackageStrictness};
+use super::integrity::composite_hash;
 use super::layers::{self, GraphBuilder, NewEdge, POLICIES_LAYER};
 use super::manifest::{PackageDependency, PackageKind};
 use super::name::{PackageName, PackageVersion};
-use super::{Package, composite_hash, read_text, signature};
+use super::{Package, read_text, signature};
 
-/// What a package is to be made of.
+/// What a package is created from.
 #[derive(Debug, Clone)]
 pub struct PackageDraft {
-    /// Its name.
     pub name: PackageName,
-    /// Its version, which must be SemVer.
+    /// Must be SemVer.
     pub version: PackageVersion,
-    /// What it is about.
     pub description: String,
-    /// Who wrote it.
     pub author: Option<String>,
-    /// The time that it bears.
     pub created_at: String,
-    /// What it is for.
     pub kind: PackageKind,
-    /// The level that it is to claim; none leaves a package of layers as it is.
+    /// The level to claim. `None` leaves a package of layers as it is.
     pub level: Option<u64>,
-    /// Free words.
     pub tags: Vec<String>,
-    /// What it needs.
     pub dependencies: Vec<PackageDependency>,
-    /// What it cannot be together with.
     pub conflicts: Vec<PackageName>,
-    /// The version of the tool.
+    /// The version of `sp`.
     pub tool_version: String,
-    /// Members of a manifest that we do not know, as JSON.
+    /// Manifest members that are not known to `sp`, as raw JSON.
     pub extra_members: Vec<(String, String)>,
-    /// The content, as JSON in any form.
+    /// The content as JSON in any formatting.
     pub content: String,
-    /// In place of the content: a graph that was merged, which is canonical and whole as it is.
+    /// A merged graph that replaces `content`. It is canonical and complete.
     pub merged_graph: Option<Arc<CanonicalGraph>>,
 }
 
-/// The content of a package in the parts of which its text is made: what is large is not copied for it.
+/// The content as parts of the text, so that large parts are not copied.
 struct ContentParts<'p> {
     parts: [&'p str; 3],
-    /// What it hashes to, if it is canonical, and so without white space.
+    /// The digest, known if the content is canonical and therefore compact.
     compact: Option<CompactDigest>,
 }
 
 impl<'p> ContentParts<'p> {
-    /// A content that we wrote.
     fn from_canonical(parts: [&'p str; 3]) -> Self {
         let mut hasher = Hasher::default();
         parts.iter().for_each(|part| hasher.update(part.as_bytes()));
@@ -67,11 +59,18 @@ impl<'p> ContentParts<'p> {
     }
 }
 
-/// What the manifest says of the content.
+/// What the manifest states about the content.
 struct ContentSummary {
     layers: Vec<String>,
-    /// Of the graph, if there is one: nodes, edges, and the types of the nodes, sorted.
-    graph: Option<(usize, usize, Vec<String>)>,
+    graph: Option<GraphSummary>,
+}
+
+/// What the manifest states about the graph.
+struct GraphSummary {
+    node_count: usize,
+    edge_count: usize,
+    /// Sorted.
+    node_types: Vec<String>,
 }
 
 impl ContentSummary {
@@ -85,40 +84,45 @@ impl ContentSummary {
             layers,
             graph: has_graph
                 .then(|| Graph::from_content(content))
-                .map(|graph| graph_counts(&graph)),
+                .map(|graph| GraphSummary::of(&graph)),
         }
     }
 }
 
-fn graph_counts(graph: &Graph<'_>) -> (usize, usize, Vec<String>) {
-    let types = graph.node_types().into_iter().map(Into::into).collect();
-    (graph.nodes.len(), graph.edges.len(), types)
+impl GraphSummary {
+    fn of(graph: &Graph<'_>) -> Self {
+        Self {
+            node_count: graph.nodes.len(),
+            edge_count: graph.edges.len(),
+            node_types: graph.node_types().into_iter().map(Into::into).collect(),
+        }
+    }
 }
 
 /// Why a package cannot be written.
 #[derive(Debug, Error)]
 pub enum PackageWriteError {
-    /// What it is made of is no JSON.
+    /// The content is not JSON.
     #[error("the content is no JSON: {0}")]
     Json(#[from] JsonError),
-    /// What it is made of is not as it must be.
+    /// The content is invalid.
     #[error("the content is not as it must be")]
     InvalidContent(Box<Report>),
-    /// The version is no SemVer.
+    /// The version is not SemVer.
     #[error("the version `{0}` is no SemVer")]
     InvalidVersion(PackageVersion),
-    /// There is nothing in it.
+    /// The package would be empty.
     #[error("there is nothing in it: no nodes, no layers and no documents")]
     Empty,
-    /// A member of the manifest cannot be signed.
+    /// The manifest contains a number that cannot be signed.
     #[error("the manifest holds a number that cannot be signed")]
     UnsignableNumber,
-    /// What was written is not what we would read.
+    /// The package could not be read back.
     #[error("the package would not be read again")]
     Unreadable(Box<Report>),
 }
 
-/// Writes a package, signed if there is a key.
+/// Writes a package, signed if a key is given.
 pub fn write(
     draft: &PackageDraft,
     key: Option<&PrivateKey>,
@@ -127,7 +131,7 @@ pub fn write(
     build(draft, key, limits).map(|package| package.text().to_string())
 }
 
-/// Makes a package, signed if there is a key, as whoever reads it has it.
+/// Creates a package, signed if a key is given, and returns it as a reader sees it.
 pub fn build(
     draft: &PackageDraft,
     key: Option<&PrivateKey>,
@@ -139,11 +143,11 @@ pub fn build(
     if let Some(merged) = &draft.merged_graph {
         let summary = ContentSummary {
             layers: Vec::new(),
-            graph: Some((
-                merged.node_count,
-                merged.edge_count,
-                merged.node_types.iter().cloned().collect(),
-            )),
+            graph: Some(GraphSummary {
+                node_count: merged.node_count,
+                edge_count: merged.edge_count,
+                node_types: merged.node_types.iter().cloned().collect(),
+            }),
         };
         let content = ContentParts::from_canonical(["{\"context_graph\":", &merged.json, "}"]);
         return assemble(&manifest_json(draft, &summary, content.compact), &content, key, limits);
@@ -156,7 +160,7 @@ pub fn build(
     assemble(&manifest_json(draft, &summary, content.compact), &content, key, limits)
 }
 
-/// Manifest and content together, signed if there is a key, and read again as anybody would.
+/// Joins manifest and content, signs them if a key is given, and reads the result back.
 fn assemble(
     manifest: &str,
     content: &ContentParts<'_>,
@@ -189,10 +193,10 @@ fn assemble(
     }
 }
 
-/// What is a warning to whoever reads is an error to whoever writes.
+/// Rejects what is only a warning when reading.
 fn check_strictly(package: &Package, sound: bool) -> Result<(), PackageWriteError> {
     let mut report = Report::deferred("the content");
-    // Of what is sound already there is nothing to say again.
+    // Content that was checked already is not checked again.
     if !sound {
         layers::check(
             package.content(),
@@ -203,16 +207,14 @@ fn check_strictly(package: &Package, sound: bool) -> Result<(), PackageWriteErro
         graph::check(package.content(), PackageStrictness::Writing, &mut report);
     }
     graph::check_level(package.raw_manifest(), package.content(), &mut report);
-    match report.is_usable() {
-        true => Ok(()),
-        false => {
-            report.findings.retain(|finding| finding.severity == Severity::Error);
-            Err(PackageWriteError::InvalidContent(Box::new(report.with_text(package.text()))))
-        }
+    if report.is_usable() {
+        return Ok(());
     }
+    report.findings.retain(|finding| finding.severity == Severity::Error);
+    Err(PackageWriteError::InvalidContent(Box::new(report.with_text(package.text()))))
 }
 
-/// The content with all that is demanded: defaults, and the graph where a level is wanted.
+/// Completes the content: defaults, and a graph if a level requires one.
 fn complete_content(draft: &PackageDraft, limits: &Limits) -> Result<String, PackageWriteError> {
     let json = JsonDocument::parse(draft.content.as_str(), limits)?;
     let root = json.root();
@@ -235,7 +237,8 @@ fn complete_content(draft: &PackageDraft, limits: &Limits) -> Result<String, Pac
     if own.is_some() || draft.level.is_some() {
         let mut made = GraphBuilder::default();
         match own {
-            // What the layers say stands in the graph too; where there is one already, only the policies do.
+            // Knowledge in layers is repeated in the graph; if there is a graph already, only
+            // policies are.
             None => made = layers::layers_to_graph(root),
             Some(_) => layers::add_policies(root, &mut made),
         }
@@ -244,15 +247,15 @@ fn complete_content(draft: &PackageDraft, limits: &Limits) -> Result<String, Pac
     Ok(json_object(&members))
 }
 
-/// What is no object or no list where one must be would be lost without a word.
+/// Rejects objects and lists of another type, because converting them would lose data.
 fn check_content_kinds(json: &JsonDocument) -> Result<(), PackageWriteError> {
     let mut report = Report::deferred("the content");
     layers::check_json_kinds(json.root(), &mut report);
     graph::check(json.root(), PackageStrictness::Reading, &mut report);
-    match report.is_usable() {
-        true => Ok(()),
-        false => Err(PackageWriteError::InvalidContent(Box::new(report.with_text(json.text())))),
+    if report.is_usable() {
+        return Ok(());
     }
+    Err(PackageWriteError::InvalidContent(Box::new(report.with_text(json.text()))))
 }
 
 fn json_object(members: &[(String, String)]) -> String {
@@ -261,7 +264,7 @@ fn json_object(members: &[(String, String)]) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// A graph with its defaults written out, and with more nodes and edges.
+/// Renders a graph with its defaults and with additional nodes and edges.
 fn complete_graph(own: Option<JsonValue<'_>>, made: &GraphBuilder) -> String {
     let mut members = vec![("format".to_owned(), quoted(GRAPH_FORMAT))];
     let list =
@@ -287,7 +290,7 @@ fn complete_graph(own: Option<JsonValue<'_>>, made: &GraphBuilder) -> String {
     json_object(&members)
 }
 
-/// An object with a member more, if it is not there.
+/// Adds a member to an object unless it is present.
 fn with_default(value: JsonValue<'_>, key: &str, default: &str) -> String {
     let raw = value.raw();
     match value.get(key) {
@@ -299,7 +302,7 @@ fn with_default(value: JsonValue<'_>, key: &str, default: &str) -> String {
     }
 }
 
-/// A layer with the members that other tools demand; what an author left out has its plainest value.
+/// Adds the members that other tools require to a layer, with neutral values.
 fn complete_layer(name: &str, value: JsonValue<'_>, now: &str) -> String {
     let (empty, now) = ("[]", quoted(now));
     let text = "\"\"";
@@ -349,9 +352,9 @@ fn complete_layer(name: &str, value: JsonValue<'_>, now: &str) -> String {
     complete_entries(&layer, entries)
 }
 
-/// Adds a member to the text of an object, if it is not there.
+/// Adds a member to the text of an object unless it is present.
 fn add_member(text: &str, key: &str, default: &str) -> String {
-    // The text was read before, so it is read again.
+    // The text was parsed before, so parsing cannot fail.
     match JsonDocument::parse(text, &Limits::default()) {
         Ok(json) => with_default(json.root(), key, default),
         Err(_) => text.into(),
@@ -385,7 +388,7 @@ fn complete_entries(layer: &str, entries: &[(&str, &[(&str, &str)])]) -> String 
     json_object(&members)
 }
 
-/// Gotchas and policies have ids; an author may leave counting to us.
+/// Gotchas and policies need an ID. If the author left it out, it is the position in the list.
 fn with_id(entry: &str, list: &str, at: usize) -> String {
     match list {
         "gotchas" => add_member(entry, "id", &quoted(&format!("gotcha-{}", at + 1))),
@@ -439,13 +442,13 @@ fn manifest_json(
     add("kind", (draft.kind != PackageKind::Context).then(|| quoted(draft.kind.as_str())));
     let conflicts: Vec<String> = draft.conflicts.iter().map(ToString::to_string).collect();
     add("conflicts", (!conflicts.is_empty()).then(|| json_text_list(&conflicts)));
-    if let Some((nodes, edges, types)) = &summary.graph {
-        // The third level is claimed only by whoever asks for it.
-        let reached = if *edges == 0 { 1 } else { 2 };
+    if let Some(GraphSummary { node_count, edge_count, node_types }) = &summary.graph {
+        // Level 3 is only claimed on request.
+        let reached = if *edge_count == 0 { 1 } else { 2 };
         add("conformance_level", Some(draft.level.unwrap_or(reached).to_string()));
         let summary = format!(
-            "{{\"node_count\":{nodes},\"edge_count\":{edges},\"node_types\":{}}}",
-            json_text_list(types)
+            "{{\"node_count\":{node_count},\"edge_count\":{edge_count},\"node_types\":{}}}",
+            json_text_list(node_types)
         );
         add("graph_summary", Some(summary));
     }
@@ -470,8 +473,8 @@ fn dependencies_json(list: &[PackageDependency]) -> String {
     format!("[{}]", list.iter().map(one).collect::<Vec<_>>().join(","))
 }
 
-/// The package as lean-ctx takes it: without the layer that it does not know. The content stays,
-/// and with it the first signature; the second is made anew if there is the key for it.
+/// Rewrites a package for lean-ctx, without the layer that it does not know. The content does not
+/// change, so the first signature stays valid; the second is created again if the key is given.
 pub fn write_lean_ctx_compatible(
     package: &Package,
     key: Option<&PrivateKey>,
@@ -499,15 +502,16 @@ pub fn write_lean_ctx_compatible(
     if let (None, Some(signature)) =
         (key, manifest.get("signature").filter(|signature| !signature.is_null()))
     {
-        let kept: Vec<(String, String)> = signature
+        let signature_members: Vec<(String, String)> = signature
             .members()
             .filter(|(key, _)| !key.eq_str("manifest_value"))
             .map(|(key, value)| {
                 (key.text().unwrap_or_default().into_owned(), value.raw().to_owned())
             })
             .collect();
-        let manifest =
-            json_object(&[members, vec![("signature".into(), json_object(&kept))]].concat());
+        let manifest = json_object(
+            &[members, vec![("signature".into(), json_object(&signature_members))]].concat(),
+        );
         return Ok(format!("{{\"manifest\":{manifest},\"content\":{content}}}"));
     }
     assemble(&json_object(&members), &parts, key, limits).map(|package| package.text().to_string())

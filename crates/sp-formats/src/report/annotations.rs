@@ -1,9 +1,10 @@
-//! Findings as GitHub shows them beside a change: workflow commands, one a line.
+//! Findings as GitHub workflow commands, which annotate a pull request.
 
 use super::{FileFindings, LocatedFinding};
 use crate::printable::{printable, printable_lines};
 
-/// One finding as a workflow command, without a line end. `base` is the directory that paths start at.
+/// Formats a finding as a workflow command without a line break. `base` is the directory that paths
+/// are relative to.
 pub fn github_annotation(
     file: &FileFindings,
     placed: &LocatedFinding,
@@ -19,7 +20,7 @@ pub fn github_annotation(
     if let Some(place) = &placed.location {
         command += &format!(",line={},col={}", place.start.line, place.start.column);
         command += &format!(",endLine={}", place.end.line);
-        // A command takes an end column only where it is on the same line.
+        // GitHub ignores an end column on another line.
         if place.end.line == place.start.line {
             command += &format!(",endColumn={}", place.end.column);
         }
@@ -45,7 +46,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn what_would_end_a_command_is_escaped() {
+    fn workflow_command_escapes_special_characters() {
         let mut report = Report::new("x", "name: a\n");
         report.warning(&AS_02, 6..7, "100%: a,b\n::error::x").help("mend it");
         let file = FileFindings {

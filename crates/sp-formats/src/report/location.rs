@@ -1,4 +1,4 @@
-//! From bytes to lines and columns, each file once, whatever the number of findings.
+//! Byte offsets to lines and columns, in one pass per file regardless of the number of findings.
 
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
@@ -6,52 +6,44 @@ use std::sync::Arc;
 
 use super::{Finding, Report};
 
-/// More of a line than this is not shown on either side of the place.
+/// An excerpt shows at most this much of a line on either side.
 const MAX_CONTEXT_BYTES: usize = 160;
 
-/// A line and a column, both from 1; a column counts characters.
+/// A line and a column. Both start at 1; a column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LineColumn {
-    /// The line.
     pub line: usize,
-    /// The column.
     pub column: usize,
 }
 
-/// Where in a file something stands, with the line that shows it.
+/// Where a finding is in a file, with an excerpt of the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindingLocation {
-    /// The bytes.
     pub span: Range<usize>,
-    /// Where it begins.
     pub start: LineColumn,
-    /// Where it ends: the first character behind it.
+    /// The first character after the span.
     pub end: LineColumn,
-    /// The line on which it begins.
     pub excerpt: Excerpt,
 }
 
-/// The line on which a place begins, as much of it as is worth showing, in three parts.
+/// The line on which a span starts, shortened if it is long, in three parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// What stands before the place.
     pub before: String,
-    /// What stands at the place.
+    /// The text of the span.
     pub marked: String,
-    /// What stands behind it.
     pub after: String,
 }
 
-/// A finding with its place, without the text of its file.
+/// A finding with its location, independent of the text of its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocatedFinding {
-    /// The finding.
     pub finding: Finding,
-    /// Its place; none if it is about the file as a whole.
+    /// `None` if the finding is about the whole file.
     pub location: Option<FindingLocation>,
 }
 
-/// The lines of a text that several have.
+/// An index of the lines of a text that is shared.
 pub(crate) struct LineIndex {
     text: Arc<str>,
     checkpoints: Vec<LineCheckpoint>,
@@ -63,23 +55,23 @@ impl LineIndex {
         Self { text, checkpoints }
     }
 
-    /// The number of the line that a byte is on, from 1.
+    /// The line number of a byte, starting at 1.
     pub(crate) fn line_number(&self, at: usize) -> usize {
         let at = self.text.floor_char_boundary(at);
         nearest_checkpoint(&self.checkpoints, &self.text, at).line + 1
     }
 }
 
-/// The position of a byte, by the nearest one before it that is known.
-fn nearest_checkpoint(steps: &[LineCheckpoint], text: &str, at: usize) -> LineCheckpoint {
-    let known = steps.partition_point(|step| step.offset <= at) - 1;
-    steps[known].advance_to(text, at)
+/// The position of a byte, counted from the checkpoint before it.
+fn nearest_checkpoint(checkpoints: &[LineCheckpoint], text: &str, at: usize) -> LineCheckpoint {
+    let index = checkpoints.partition_point(|checkpoint| checkpoint.offset <= at) - 1;
+    checkpoints[index].advance_to(text, at)
 }
 
 /// The lines and columns of a text.
 ///
-/// A text may be all line ends, and a line may be as long as the text: so the position of one byte in every
-/// [`STEP_BYTES`] is known, and every other position is counted from there.
+/// A text may consist of line breaks, or of one long line. So the position of one byte in every
+/// [`CHECKPOINT_BYTES`] is stored, and other positions are counted from there.
 pub(super) struct LineMap<'a> {
     text: &'a str,
     checkpoints: Vec<LineCheckpoint>,
@@ -91,15 +83,15 @@ const CHECKPOINT_BYTES: usize = 16 * 1024;
 #[derive(Clone, Copy)]
 struct LineCheckpoint {
     offset: usize,
-    /// The number of the line, from 0.
+    /// Starting at 0.
     line: usize,
     line_start: usize,
-    /// How many characters of the line stand before the byte.
+    /// The number of characters before the byte on its line.
     characters: usize,
 }
 
 impl LineCheckpoint {
-    /// The position of a byte that is not before this one.
+    /// Moves forward to a later byte.
     fn advance_to(self, text: &str, to: usize) -> Self {
         let passed = &text[self.offset..to];
         match passed.rfind('\n') {
@@ -131,16 +123,17 @@ impl<'a> LineMap<'a> {
     }
 
     pub(super) fn position(&self, at: usize) -> LineColumn {
-        let step = self.checkpoint_at(self.text.floor_char_boundary(at));
-        LineColumn { line: step.line + 1, column: step.characters + 1 }
+        let checkpoint = self.checkpoint_at(self.text.floor_char_boundary(at));
+        LineColumn { line: checkpoint.line + 1, column: checkpoint.characters + 1 }
     }
 
     fn excerpt(&self, span: &Range<usize>) -> Excerpt {
         let text = self.text;
         let line_start = self.checkpoint_at(span.start).line_start;
-        // No more of the line is shown than this.
-        let most = text.floor_char_boundary(span.start + 2 * MAX_CONTEXT_BYTES + 8);
-        let line_end = text[span.start..most].find('\n').map_or(most, |length| span.start + length);
+        // Limits how much of a long line is scanned.
+        let scan_end = text.floor_char_boundary(span.start + 2 * MAX_CONTEXT_BYTES + 8);
+        let line_end =
+            text[span.start..scan_end].find('\n').map_or(scan_end, |length| span.start + length);
         let line_end = line_end - usize::from(text[line_start..line_end].ends_with('\r'));
         let start = span.start.min(line_end);
         let end = span.end.clamp(start, line_end);
@@ -173,21 +166,22 @@ pub(super) fn locate_findings(report: &Report) -> Vec<LocatedFinding> {
         return Vec::new();
     }
     let lines = LineMap::new(&report.text);
-    let place = |finding: &Finding| LocatedFinding {
+    let locate = |finding: &Finding| LocatedFinding {
         finding: finding.clone(),
         location: finding.span.as_ref().map(|span| lines.locate(span)),
     };
     let mut findings: Vec<&Finding> = report.findings.iter().collect();
     findings.sort_by_key(|finding| finding.span.as_ref().map_or(0, |span| span.start));
-    let mut placed: Vec<LocatedFinding> = findings.into_iter().map(place).collect();
-    placed.sort_by(compare_findings);
-    placed.extend(
+    let mut located: Vec<LocatedFinding> = findings.into_iter().map(locate).collect();
+    located.sort_by(compare_findings);
+    located.extend(
         report.overflow_finding().map(|finding| LocatedFinding { finding, location: None }),
     );
-    placed
+    located
 }
 
-/// By place, the worst and then the widest first, and then by what is fixed whatever the order of the search.
+/// By position, then worst and widest first, then by rule and message, so that the order does not
+/// depend on the order of the checks.
 pub(super) fn compare_findings(a: &LocatedFinding, b: &LocatedFinding) -> Ordering {
     let key = |LocatedFinding { finding, location: place }: &LocatedFinding| {
         let span = place.as_ref().map_or(0..0, |place| place.span.clone());
@@ -212,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_is_the_line_and_of_a_long_one_the_middle() {
+    fn excerpt_of_a_long_line_is_its_middle() {
         let lines = LineMap::new("a\r\nb: c\r\n");
         let excerpt = lines.excerpt(&(6..7));
         assert_eq!((&*excerpt.before, &*excerpt.marked, &*excerpt.after), ("b: ", "c", ""));

@@ -1,4 +1,13 @@
-//! What is wrong with a file, all of it at once, each problem with its rule and its place.
+//! Diagnostics: every problem of a file at once, each with its rule, severity and span.
+//!
+//! A check adds [`Finding`]s to a [`Report`] with [`Report::error`], [`Report::warning`] and
+//! [`Report::note`] and continues, so that one run reports everything. A finding may have fixes,
+//! which are [`TextEdit`]s. [`Report::located_findings`] turns spans into lines and columns; after
+//! that the text is no longer needed. Secrets in URLs are masked in the text of a report, because
+//! it is printed.
+//!
+//! The submodules render findings for other programs: [`sarif_log`] and [`github_annotation`].
+//! Rendering for a terminal is part of the `sp` crate.
 
 mod annotations;
 mod location;
@@ -19,19 +28,17 @@ use sp_tree::Digest;
 use crate::checks::CheckRule;
 use crate::printable::mask_secrets;
 
-/// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Worth knowing.
     Note,
-    /// Works, but probably not as its author thinks.
+    /// Valid, but probably not what the author intended.
     Warning,
-    /// Cannot be used.
+    /// Invalid.
     Error,
 }
 
 impl Severity {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -44,81 +51,77 @@ impl Severity {
 /// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule that was broken.
+    /// The violated rule.
     pub check: &'static CheckRule,
-    /// How bad it is.
     pub severity: Severity,
-    /// Which bytes of the file it is about; none if it is about the file as a whole.
+    /// The bytes that the finding is about; `None` for the whole file.
     pub span: Option<Range<usize>>,
-    /// What is wrong: a fragment without a period.
+    /// What is wrong, as a fragment without a period.
     pub message: String,
-    /// What to do.
+    /// How to fix it.
     pub help: Option<String>,
-    /// What mends it without a thought, if anything does: edits that do not overlap.
+    /// Edits that fix it automatically. They do not overlap.
     pub fix: Vec<TextEdit>,
 }
 
-/// A file that was looked at, with what was found in it.
+/// The findings of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileFindings {
-    /// The file, as the user would name it.
+    /// The file as the user would name it.
     pub file: String,
-    /// Where it is.
     pub path: PathBuf,
-    /// What was found, in the order of the places.
+    /// Sorted by location.
     pub findings: Vec<LocatedFinding>,
-    /// Of the text in which it was found, if there is a fix: see [`text_digest`].
+    /// The digest of the text that fixes apply to; only if there is a fix. See [`text_digest`].
     pub digest: Option<Digest>,
 }
 
 impl FileFindings {
-    /// Puts the findings into the order of their places.
+    /// Sorts the findings by location.
     pub fn sort(&mut self) {
         self.findings.sort_by(location::compare_findings);
     }
 }
 
-/// The digest of a text as reports hold it, by which a fix knows the text that it was made for.
+/// The digest of a text with its secrets masked, by which a fix recognizes the text that it was
+/// made for.
 pub fn text_digest(text: &str) -> Digest {
     Digest::of(mask_secrets(text).as_bytes())
 }
 
-/// New text in the place of some bytes of a file.
+/// A replacement of some bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextEdit {
-    /// The bytes that go.
+    /// The bytes to replace.
     pub span: Range<usize>,
-    /// The text that comes.
     pub text: String,
 }
 
-/// A file's text and everything that was found in it.
+/// The text of a file and its findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// The file, as the user would name it.
+    /// The file as the user would name it.
     pub file: String,
-    /// The file's text.
     pub text: Arc<str>,
-    /// The problems, in the order in which they were found; at most [`MOST_FINDINGS`] of them.
+    /// In the order in which they were found; at most [`MAX_FINDINGS`].
     pub findings: Vec<Finding>,
-    /// Those that were too many, and the worst of them.
+    /// Findings beyond the maximum, and the worst of them.
     overflow_count: usize,
     worst_overflow: Option<Severity>,
     last_overflow: Option<Box<Finding>>,
 }
 
-/// More problems than this in one file say nothing new, and cost memory and time.
+/// The maximum number of findings per file. More are not useful, and cost memory and time.
 pub const MAX_FINDINGS: usize = 500;
 
 impl Report {
-    /// An empty report on a file.
     pub fn new(file: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
         let text: Arc<str> = text.into();
-        // The text is there to be shown; whoever reads the file has it from elsewhere.
+        // The text is only printed, so secrets in it are masked.
         let text = match mask_secrets(&text) {
             Cow::Borrowed(_) => text,
             Cow::Owned(masked) => {
-                // Three copies of a large file would be one too many.
+                // Frees the original before `into` copies: files may be large.
                 drop(text);
                 masked.into()
             }
@@ -133,12 +136,12 @@ impl Report {
         }
     }
 
-    /// An empty report on a file whose text is given when all was found: see [`Report::about`].
+    /// Creates a report whose text is set when all checks have run: see [`Report::with_text`].
     pub fn deferred(file: impl Into<String>) -> Self {
         Self::new(file, "")
     }
 
-    /// The report with the text that it is about, if anything was found at some place of it.
+    /// Sets the text, if any finding has a span.
     pub fn with_text(self, text: &Arc<str>) -> Self {
         if self.findings.iter().all(|finding| finding.span.is_none()) {
             return self;
@@ -146,8 +149,8 @@ impl Report {
         Self { text: Self::new("", Arc::clone(text)).text, ..self }
     }
 
-    /// The same findings as a report on another text, each at the place that `locate` returns for it. Fixes are
-    /// dropped, since they are edits of the text that the report was about.
+    /// Converts this to a report on another text. `locate` maps spans. Fixes are dropped, because
+    /// they are edits of the original text.
     pub fn relocated(
         mut self,
         file: impl Into<String>,
@@ -161,7 +164,6 @@ impl Report {
         Self { file: file.into(), text: Self::new("", Arc::clone(text)).text, ..self }
     }
 
-    /// Adds an error.
     pub fn error(
         &mut self,
         check: &'static CheckRule,
@@ -171,7 +173,6 @@ impl Report {
         self.add(Severity::Error, check, Some(span), message.into())
     }
 
-    /// Adds a warning.
     pub fn warning(
         &mut self,
         check: &'static CheckRule,
@@ -181,7 +182,6 @@ impl Report {
         self.add(Severity::Warning, check, Some(span), message.into())
     }
 
-    /// Adds a note.
     pub fn note(
         &mut self,
         check: &'static CheckRule,
@@ -191,7 +191,7 @@ impl Report {
         self.add(Severity::Note, check, Some(span), message.into())
     }
 
-    /// Adds a finding about the file as a whole.
+    /// Adds a finding about the whole file.
     pub fn whole_file(
         &mut self,
         severity: Severity,
@@ -222,7 +222,7 @@ impl Report {
         self.last_overflow.insert(Box::new(finding))
     }
 
-    /// What stands for the problems that are not listed.
+    /// A finding that stands for those beyond the maximum.
     fn overflow_finding(&self) -> Option<Finding> {
         let (check, severity) = (self.findings.last()?.check, self.worst_overflow?);
         let message = format!("{} more problems are not shown", self.overflow_count);
@@ -230,24 +230,24 @@ impl Report {
         Some(Finding { check, severity, span: None, message, help, fix: Vec::new() })
     }
 
-    /// Puts the findings into the order of their places.
+    /// Sorts the findings by location.
     pub fn sort(&mut self) {
         self.findings.sort_by_key(|finding| finding.span.as_ref().map_or(0, |span| span.start));
     }
 
-    /// Whether nothing worse than a warning was found.
+    /// Whether there is no error.
     pub fn is_usable(&self) -> bool {
         let listed = self.findings.iter().map(|finding| finding.severity);
         listed.chain(self.worst_overflow).all(|severity| severity < Severity::Error)
     }
 
-    /// `file:line:column` of a byte.
+    /// Formats the position of a byte as `file:line:column`.
     pub fn format_position(&self, offset: usize) -> String {
         let position = location::LineMap::new(&self.text).position(offset);
         format!("{}:{}:{}", self.file, position.line, position.column)
     }
 
-    /// `file:line:column` of a finding, or the file alone.
+    /// Formats the location of a finding as `file:line:column`, or as the file alone.
     pub fn format_location(&self, finding: &Finding) -> String {
         match &finding.span {
             Some(span) => self.format_position(span.start),
@@ -255,24 +255,23 @@ impl Report {
         }
     }
 
-    /// Where some bytes of the text are.
     pub fn locate(&self, span: &Range<usize>) -> FindingLocation {
         location::LineMap::new(&self.text).locate(span)
     }
 
-    /// The lines of the text, for whoever asks for the lines of many bytes.
+    /// An index for looking up the lines of many bytes.
     pub(crate) fn line_index(&self) -> LineIndex {
         LineIndex::new(Arc::clone(&self.text))
     }
 
-    /// The findings with their places, so that the text is needed no longer.
+    /// The findings with their locations.
     pub fn located_findings(&self) -> Vec<LocatedFinding> {
         location::locate_findings(self)
     }
 }
 
 impl Finding {
-    /// Adds what to do about it.
+    /// Sets how to fix it.
     pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
         let help = help.into();
         self.help = Some(match mask_secrets(&help) {
@@ -282,14 +281,14 @@ impl Finding {
         self
     }
 
-    /// Adds an edit that mends it.
+    /// Adds an edit that fixes it.
     pub fn fix(&mut self, span: Range<usize>, text: impl Into<String>) -> &mut Self {
         self.fix.push(TextEdit { span, text: text.into() });
         self
     }
 }
 
-/// The text with every edit done; an edit that overlaps one before it is left for the next time.
+/// Applies the edits. An edit that overlaps an earlier one is skipped; the next run applies it.
 pub fn apply_edits(text: &str, mut edits: Vec<TextEdit>) -> String {
     edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let mut new = String::with_capacity(text.len() + 64);
@@ -309,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn edits_are_done_in_order_and_never_overlap() {
+    fn overlapping_edits_are_skipped() {
         let edit = |span, text: &str| TextEdit { span, text: text.into() };
         assert_eq!(
             apply_edits("abcdef", vec![edit(4..5, "X"), edit(0..1, ""), edit(2..2, "-")]),

@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0, which code-scanning services read.
+//! Findings as SARIF 2.1.0, which code scanning services read.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::{FileFindings, FindingLocation, LocatedFinding};
 use crate::checks::{CHECKS, CheckRule};
 
-/// A SARIF log.
 #[derive(Debug, Serialize)]
 pub struct SarifLog {
     #[serde(rename = "$schema")]
@@ -89,7 +88,7 @@ struct SarifRegion {
     end_column: usize,
 }
 
-/// The findings of files as a SARIF log. `base` is the directory that paths start at.
+/// Converts findings to a SARIF log. `base` is the directory that paths are relative to.
 pub fn sarif_log(files: &[FileFindings], base: &Path) -> SarifLog {
     let results = files.iter().flat_map(|file| {
         let uri = path_to_uri(&file.path, base);
@@ -142,20 +141,20 @@ fn sarif_result(placed: &LocatedFinding, uri: &str) -> SarifResult {
     }
 }
 
-fn sarif_region(place: &FindingLocation) -> SarifRegion {
+fn sarif_region(location: &FindingLocation) -> SarifRegion {
     SarifRegion {
-        start_line: place.start.line,
-        start_column: place.start.column,
-        end_line: place.end.line,
-        end_column: place.end.column,
+        start_line: location.start.line,
+        start_column: location.start.column,
+        end_line: location.end.line,
+        end_column: location.end.column,
     }
 }
 
-/// A path as a URI: relative below the base, absolute elsewhere.
+/// Converts a path to a URI, relative if it is below `base`.
 fn path_to_uri(path: &Path, base: &Path) -> String {
     let text = path.to_string_lossy();
     if text.starts_with("https://") || text.starts_with("http://") {
-        // An address is a URI already; only what a name in it may have must be covered.
+        // A URL needs no conversion except for spaces.
         return text.replace(' ', "%20");
     }
     let (start, path) = match path.strip_prefix(base) {
@@ -167,7 +166,7 @@ fn path_to_uri(path: &Path, base: &Path) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(byte) {
             uri.push(char::from(*byte));
         } else {
-            // Writing to a string does not fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(uri, "%{byte:02X}");
         }
     }
@@ -179,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_becomes_a_uri() {
+    fn paths_become_uris() {
         let base = Path::new("/w/é");
         assert_eq!(path_to_uri(Path::new("/w/é/a b/SKILL.md"), base), "a%20b/SKILL.md");
         assert_eq!(path_to_uri(Path::new("/x/ü"), base), "file:///x/%C3%BC");

@@ -1,4 +1,4 @@
-//! Settings in JSON, perhaps with comments and trailing commas.
+//! Settings in JSON, possibly with comments and trailing commas.
 
 use std::ops::Range;
 
@@ -10,23 +10,22 @@ use super::{Result, SettingsError, SettingsKey};
 use crate::json::{JsonDocument, JsonError, JsonKind, JsonValue, quoted, without_comments};
 use crate::report::{TextEdit, apply_edits};
 
-/// A text that was read.
 pub(super) struct JsonSettings<'t> {
     text: &'t str,
-    /// The text without comments, each byte in its place; none if nothing but comments is there.
+    /// The text with comments replaced by spaces; `None` if there is nothing else.
     json: Option<JsonDocument>,
 }
 
-/// How what is new is laid out.
+/// How new members are laid out.
 #[derive(Clone, Copy)]
 enum JsonMemberLayout<'a> {
-    /// On lines of its own, behind this indentation.
+    /// On lines of their own with this indentation.
     Lines(&'a str),
-    /// On the line on which the rest is.
+    /// On the same line as the others.
     Inline,
 }
 
-/// Changes of a text, each at its place.
+/// Edits by position.
 #[derive(Default)]
 struct JsonSettingsEdits(Vec<TextEdit>);
 
@@ -45,10 +44,8 @@ impl From<JsonError> for SettingsError {
 impl<'t> JsonSettings<'t> {
     pub(super) fn parse(text: &'t str, limits: &Limits) -> Result<Self> {
         let plain = without_comments(text);
-        let json = match plain.trim().is_empty() {
-            true => None,
-            false => Some(JsonDocument::parse(plain, limits)?),
-        };
+        let json =
+            if plain.trim().is_empty() { None } else { Some(JsonDocument::parse(plain, limits)?) };
         let settings = Self { text, json };
         match settings.root() {
             Some(root) if root.kind() != JsonKind::Object => {
@@ -66,7 +63,6 @@ impl<'t> JsonSettings<'t> {
         self.json.as_ref().map(JsonDocument::root)
     }
 
-    /// All that the text says.
     pub(super) fn read_all(&self) -> Result<Map<String, Plain>> {
         self.root().map_or(Ok(Map::new()), deserialize)
     }
@@ -76,7 +72,7 @@ impl<'t> JsonSettings<'t> {
         found.map(|(_, value)| deserialize(value)).transpose()
     }
 
-    /// The table of this name and its key, if it is there.
+    /// The table of this name with its key, if it is present.
     fn table(&self, name: &str) -> Result<Option<(JsonValue<'_>, JsonValue<'_>)>> {
         let found = self.root().and_then(|root| find_member(root, name));
         match found {
@@ -121,7 +117,7 @@ impl<'t> JsonSettings<'t> {
         Ok(apply_edits(self.text, edits.0))
     }
 
-    /// Puts a member behind all others of an object, which is itself laid out like `layout`.
+    /// Inserts a member after all others of an object that is laid out like `layout`.
     fn insert_member(
         &self,
         edits: &mut JsonSettingsEdits,
@@ -136,7 +132,7 @@ impl<'t> JsonSettings<'t> {
             let JsonMemberLayout::Lines(indent) = layout else {
                 return edits.add(inside, member(JsonMemberLayout::Inline));
             };
-            // Comments may be inside; what is new stands behind them.
+            // The object may contain comments; the new member follows them.
             let kept = self.text[inside.clone()].trim_end().len();
             let blank = &self.text[inside.start + kept..inside.end];
             let deeper = format!("{indent}{}", self.indent_unit());
@@ -153,7 +149,7 @@ impl<'t> JsonSettings<'t> {
         let at = self.comments_end(behind);
         let ending = if comma.is_some() { "," } else { "" };
         let new = match self.layout(last_key) {
-            // What follows a remark on its line may be part of the remark.
+            // Text after a comment on the same line could become part of the comment.
             JsonMemberLayout::Inline if at == behind => {
                 format!(" {}{ending}", member(JsonMemberLayout::Inline))
             }
@@ -180,7 +176,7 @@ impl<'t> JsonSettings<'t> {
         Ok(apply_edits(self.text, edits.0))
     }
 
-    /// Takes a member out, with the comma that would be one too many.
+    /// Removes a member and one comma.
     fn remove_member(
         &self,
         edits: &mut JsonSettingsEdits,
@@ -199,7 +195,7 @@ impl<'t> JsonSettings<'t> {
         }
         match comma {
             Some(comma) if at + 1 < members.len() && self.is_inline(key) => {
-                // The blanks behind the comma were before the next member.
+                // The spaces after the comma belonged to the next member.
                 let blanks =
                     self.text[comma.end..].bytes().take_while(|byte| *byte == b' ').count();
                 edits.add(key.span().start..span.end, "");
@@ -216,12 +212,13 @@ impl<'t> JsonSettings<'t> {
         edits.add(span, "");
     }
 
-    /// Where a member begins, the line break or the blanks before it included.
+    /// Where a member starts, including the line break or spaces before it.
     fn member_start(&self, key: JsonValue<'_>, before_comma: Range<usize>, end: usize) -> usize {
         let rest = self.text[end..].lines().next().unwrap_or_default();
         let left = self.text[before_comma].chars().chain(rest.chars());
         if !self.is_inline(key) && left.into_iter().any(|c| !c.is_whitespace()) {
-            // Without its line break what is left would belong to the line before, perhaps to a remark.
+            // Without the line break, the rest would be joined to the line before, which may end in
+            // a comment.
             return key.span().start;
         }
         let before = self.text[..key.span().start].trim_end_matches([' ', '\t']);
@@ -229,7 +226,7 @@ impl<'t> JsonSettings<'t> {
         before.strip_suffix('\r').unwrap_or(before).len()
     }
 
-    /// The first comma behind a value, if one follows before anything else.
+    /// The comma after a value, if only white space and comments are in between.
     fn find_comma(&self, from: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut at = from;
@@ -243,7 +240,7 @@ impl<'t> JsonSettings<'t> {
         }
     }
 
-    /// Where the remarks end that stand on this line.
+    /// Where the comments on this line end.
     fn comments_end(&self, from: usize) -> usize {
         let (bytes, mut end) = (self.text.as_bytes(), from);
         loop {
@@ -256,7 +253,7 @@ impl<'t> JsonSettings<'t> {
         }
     }
 
-    /// Where a comment ends that begins here, if one does; its line break is not part of it.
+    /// Where a comment that starts here ends, not including its line break.
     fn comment_end(&self, from: usize) -> Option<usize> {
         let rest = &self.text[from..];
         if rest.starts_with("//") {
@@ -267,11 +264,11 @@ impl<'t> JsonSettings<'t> {
         Some(from + 2 + inside.find("*/").map_or(inside.len(), |end| end + 2))
     }
 
-    /// How the member of this key is laid out.
     fn layout(&self, key: JsonValue<'_>) -> JsonMemberLayout<'t> {
-        match self.is_inline(key) {
-            true => JsonMemberLayout::Inline,
-            false => JsonMemberLayout::Lines(self.indent(key.span().start)),
+        if self.is_inline(key) {
+            JsonMemberLayout::Inline
+        } else {
+            JsonMemberLayout::Lines(self.indent(key.span().start))
         }
     }
 
@@ -284,13 +281,13 @@ impl<'t> JsonSettings<'t> {
         self.text[..at].rfind('\n').map_or(0, |line| line + 1)
     }
 
-    /// The blanks at the beginning of the line on which a byte is.
+    /// The white space at the start of the line that contains a byte.
     fn indent(&self, at: usize) -> &'t str {
         let line = &self.text[self.line_start(at)..at];
         &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
     }
 
-    /// One level of indentation, as the file has it.
+    /// One level of indentation, as used in the file.
     fn indent_unit(&self) -> &'t str {
         let mut keys = self.root().into_iter().flat_map(JsonValue::members).map(|(key, _)| key);
         let own = keys.find(|key| !self.is_inline(*key)).map(|key| self.indent(key.span().start));
@@ -308,7 +305,7 @@ impl<'t> JsonSettings<'t> {
         }
     }
 
-    /// A value whose objects have a line for each member.
+    /// Formats a value with one line per member.
     fn format_pretty(&self, value: &Plain, indent: &str) -> String {
         let Plain::Object(members) = value else { return format_inline(value) };
         let (newline, deeper) = (self.newline(), format!("{indent}{}", self.indent_unit()));
@@ -318,20 +315,20 @@ impl<'t> JsonSettings<'t> {
                 format!("{newline}{deeper}{}: {}", quoted(key), self.format_pretty(value, &deeper))
             })
             .collect();
-        match lines.is_empty() {
-            true => "{}".into(),
-            false => format!("{{{}{newline}{indent}}}", lines.join(",")),
+        if lines.is_empty() {
+            "{}".into()
+        } else {
+            format!("{{{}{newline}{indent}}}", lines.join(","))
         }
     }
 }
 
-/// What a value says, without its place.
 fn deserialize<T: DeserializeOwned>(value: JsonValue<'_>) -> Result<T> {
     serde_json::from_str(value.raw())
         .map_err(|e| SettingsError::new(value.span(), e.to_string(), "mend the JSON here"))
 }
 
-/// A value on one line.
+/// Formats a value on one line.
 fn format_inline(value: &Plain) -> String {
     let joined = |parts: Vec<String>| parts.join(", ");
     match value {
@@ -347,7 +344,7 @@ fn format_inline(value: &Plain) -> String {
     }
 }
 
-/// A member of an object, with its key.
+/// A member of an object with its key.
 fn find_member<'j>(object: JsonValue<'j>, name: &str) -> Option<(JsonValue<'j>, JsonValue<'j>)> {
     object.members().find(|(key, _)| key.eq_str(name))
 }

@@ -1,8 +1,9 @@
-//! Settings files that other programs and people wrote: one entry of one table is looked up, set or taken
-//! out, and every other byte stays as it was, comments, order and indentation included.
+//! Edits of settings files that belong to other programs.
 //!
-//! Whatever an edit gives is read again before it is given out: it must say what the old text said, with
-//! that one entry changed. What cannot be changed so is refused.
+//! One entry of one table is looked up, set or removed, and every other byte stays as it was,
+//! including comments, order and indentation. The result of an edit is parsed before it is
+//! returned: it must equal the old content with that one entry changed. Otherwise the edit is
+//! rejected.
 
 mod json;
 mod toml;
@@ -13,33 +14,28 @@ use serde_json::{Map, Value};
 use sp_tree::Limits;
 use thiserror::Error;
 
-/// How a settings file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingsFormat {
-    /// JSON, perhaps with comments and trailing commas.
+    /// JSON, possibly with comments and trailing commas.
     Json,
-    /// TOML.
     Toml,
 }
 
-/// Which entry: its key, in a table at the top of the file.
+/// An entry: a key in a top-level table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettingsKey<'a> {
-    /// The table.
     pub table: &'a str,
-    /// The key in it.
     pub key: &'a str,
 }
 
-/// Why a file cannot be read, or not be changed.
+/// Why a file cannot be read or edited.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct SettingsError {
-    /// Which bytes are to blame.
+    /// The bytes that caused the error.
     pub span: Range<usize>,
-    /// What is wrong.
     pub message: String,
-    /// What to do.
+    /// How to fix it.
     pub help: &'static str,
 }
 
@@ -52,7 +48,7 @@ impl SettingsError {
 type Result<T> = std::result::Result<T, SettingsError>;
 
 impl SettingsFormat {
-    /// What an entry holds; none if it is not there.
+    /// Returns the value of an entry, or `None` if it is missing.
     pub fn get_entry(
         self,
         text: &str,
@@ -65,7 +61,7 @@ impl SettingsFormat {
         }
     }
 
-    /// The text with an entry that holds `value`, new or in the place of the old one.
+    /// Returns the text with the entry set to `value`.
     pub fn with_entry(
         self,
         text: &str,
@@ -90,7 +86,7 @@ impl SettingsFormat {
         self.verify_edit(edited, &wanted, limits)
     }
 
-    /// The text without an entry; none if it is not there.
+    /// Returns the text without an entry, or `None` if it is missing.
     pub fn without_entry(
         self,
         text: &str,
@@ -110,14 +106,13 @@ impl SettingsFormat {
         if let Some(table) = wanted.get_mut(entry.table).and_then(Value::as_object_mut) {
             table.remove(entry.key);
             if table.is_empty() && self == Self::Toml {
-                // A table of TOML that was only there for its entry goes with it.
+                // A TOML table that is empty without the entry is removed with it.
                 wanted.remove(entry.table);
             }
         }
         self.verify_edit(edited, &wanted, limits).map(Some)
     }
 
-    /// All that a text says.
     fn read_all(self, text: &str, limits: &Limits) -> Result<Map<String, Value>> {
         match self {
             Self::Json => json::JsonSettings::parse(text, limits)?.read_all(),
@@ -125,7 +120,7 @@ impl SettingsFormat {
         }
     }
 
-    /// Gives the text out if it says what is wanted.
+    /// Returns the edited text if its content is as expected.
     fn verify_edit(
         self,
         edited: String,
@@ -134,19 +129,20 @@ impl SettingsFormat {
     ) -> Result<String> {
         let says = |text: &str| self.read_all(text, limits).ok();
         let same = says(&edited).is_some_and(|mut said| {
-            // An empty table of TOML may stay, where it was written out.
+            // An empty TOML table may stay if it has a header.
             said.retain(|key, value| {
                 wanted.contains_key(key) || value != &Value::Object(Map::new())
             });
             said == *wanted
         });
-        match same {
-            true => Ok(edited),
-            false => Err(SettingsError::new(
+        if same {
+            Ok(edited)
+        } else {
+            Err(SettingsError::new(
                 0..0,
                 "it cannot be changed without a risk for the rest",
                 "edit it by hand",
-            )),
+            ))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What stays and what changes, by the byte.
+//! Which bytes change and which stay.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -22,7 +22,7 @@ fn wrong(form: SettingsFormat, text: &str) -> (usize, String) {
 }
 
 #[test]
-fn mc_08_json_gets_one_member_in_its_own_style() {
+fn mc_08_json_member_is_inserted_in_the_style_of_the_file() {
     let two = "{\n  \"servers\": {\n    \"sp\": {\n      \"command\": \"sp\",\n      \"args\": [\"mcp\"]\n    }\n  }\n}\n";
     assert_eq!(set(SettingsFormat::Json, ""), two);
     assert_eq!(set(SettingsFormat::Json, "{}"), two.trim_end());
@@ -51,7 +51,7 @@ fn mc_08_json_gets_one_member_in_its_own_style() {
 }
 
 #[test]
-fn mc_08_json_loses_the_one_member_wherever_it_stands() {
+fn mc_08_json_member_is_removed_wherever_it_is() {
     for (before, after) in [
         ("{\"servers\": {\"sp\": 1, \"b\": 2}}", "{\"servers\": {\"b\": 2}}"),
         ("{\"servers\": {\"a\": 0, \"sp\": 1, \"b\": 2}}", "{\"servers\": {\"a\": 0, \"b\": 2}}"),
@@ -81,7 +81,7 @@ fn mc_08_json_loses_the_one_member_wherever_it_stands() {
 }
 
 #[test]
-fn mc_08_an_entry_that_is_there_is_replaced_where_it_stands() {
+fn mc_08_existing_entry_is_replaced_in_place() {
     let before = "{\n  \"servers\": {\n    \"sp\": {\"old\": true}, // x\n    \"b\": 1\n  }\n}";
     let after = "{\n  \"servers\": {\n    \"sp\": {\n      \"command\": \"sp\",\n      \"args\": [\"mcp\"]\n    }, // x\n    \
                  \"b\": 1\n  }\n}";
@@ -94,7 +94,7 @@ fn mc_08_an_entry_that_is_there_is_replaced_where_it_stands() {
 }
 
 #[test]
-fn mc_08_toml_gets_one_table_at_its_end_and_loses_exactly_that() {
+fn mc_08_toml_table_is_appended_and_removed_exactly() {
     const TABLE: &str = "[servers.sp]\ncommand = \"sp\"\nargs = [\"mcp\"]\n";
     assert_eq!(set(SettingsFormat::Toml, ""), TABLE);
     for before in [
@@ -119,7 +119,7 @@ fn mc_08_toml_gets_one_table_at_its_end_and_loses_exactly_that() {
 }
 
 #[test]
-fn mc_08_toml_that_is_written_otherwise_is_changed_in_its_own_way() {
+fn mc_08_toml_in_other_notations_is_edited_in_its_style() {
     for (before, after) in [
         (
             "servers = { b = 1 } # x\r\n",
@@ -143,7 +143,7 @@ fn mc_08_toml_that_is_written_otherwise_is_changed_in_its_own_way() {
 }
 
 #[test]
-fn mc_08_what_cannot_be_read_is_refused_where_it_stands() {
+fn mc_08_invalid_settings_are_rejected_at_their_position() {
     assert_eq!(wrong(SettingsFormat::Json, "{\n  \"a\": 1\n  \"b\": 2\n}").0, 13);
     assert_eq!(
         wrong(SettingsFormat::Json, "[1]"),
@@ -171,7 +171,7 @@ fn mc_08_what_cannot_be_read_is_refused_where_it_stands() {
     );
 }
 
-/// Any value, as settings have them.
+/// Any value that settings can contain.
 fn values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -193,7 +193,7 @@ fn objects() -> impl Strategy<Value = Value> {
         .prop_map(|members| Value::Object(members.into_iter().collect()))
 }
 
-/// Writes a value with whatever may stand between its parts.
+/// Writes a value with arbitrary white space and comments between its parts.
 fn dressed(value: &Value, choices: &mut dyn Iterator<Item = usize>, text: &mut String) {
     const GAPS: [&str; 10] =
         ["", "", " ", "\n", "\n  ", "\r\n\t", " // }\n", "/* , */", " /* \n */ ", "//\r\n"];
@@ -222,7 +222,7 @@ fn dressed(value: &Value, choices: &mut dyn Iterator<Item = usize>, text: &mut S
     text.push(close);
 }
 
-/// A file of settings, with a table or without.
+/// A settings file, with or without a table.
 fn files() -> impl Strategy<Value = (Value, String)> {
     (objects(), prop::option::of(objects()), prop::collection::vec(0..100usize, 0..200)).prop_map(
         |(mut value, table, choices)| {
@@ -236,7 +236,7 @@ fn files() -> impl Strategy<Value = (Value, String)> {
     )
 }
 
-/// Lines of TOML, of which some go together.
+/// TOML lines, some of which are valid together.
 const LINES: [&str; 17] = [
     "",
     "# a remark",
@@ -259,7 +259,7 @@ const LINES: [&str; 17] = [
 
 proptest! {
     #[test]
-    fn mc_08_whatever_the_layout_only_the_one_entry_changes((before, text) in files(), value in objects()) {
+    fn mc_08_json_edit_changes_only_the_entry_in_any_layout((before, text) in files(), value in objects()) {
         let limits = Limits::default();
         let edited = SettingsFormat::Json.with_entry(&text, ENTRY, &value, &limits).unwrap();
         let mut wanted = before.clone();
@@ -272,7 +272,7 @@ proptest! {
     }
 
     #[test]
-    fn mc_08_in_a_file_with_a_line_a_member_removal_gives_back_every_byte(
+    fn mc_08_json_removal_restores_every_byte_in_a_file_with_one_member_per_line(
         others in prop::collection::vec(("[a-c]", values()), 1..4),
         indent in prop::sample::select(vec!["  ", "    ", "\t"]),
         value in objects(),
@@ -287,7 +287,7 @@ proptest! {
     }
 
     #[test]
-    fn mc_08_whatever_the_tables_only_the_one_entry_changes(
+    fn mc_08_toml_edit_changes_only_the_entry_in_any_layout(
         lines in prop::collection::vec(prop::sample::select(LINES.to_vec()), 0..8),
         newline in prop::sample::select(vec!["\n", "\r\n"]),
         value in prop::collection::vec(("[a-c]", "[a-z\"'\\\\# ]{0,5}"), 1..3),
@@ -295,7 +295,7 @@ proptest! {
         let limits = Limits::default();
         let text: String = lines.iter().map(|line| format!("{line}{newline}")).collect();
         let value: Value = value.into_iter().map(|(key, value)| (key, Value::from(value))).collect();
-        // Most lines in any order are no TOML.
+        // Most combinations are not valid TOML.
         if let Ok(old) = SettingsFormat::Toml.get_entry(&text, ENTRY, &limits) {
             let edited = SettingsFormat::Toml.with_entry(&text, ENTRY, &value, &limits).unwrap();
             prop_assert_eq!(SettingsFormat::Toml.get_entry(&edited, ENTRY, &limits).unwrap(), Some(value));

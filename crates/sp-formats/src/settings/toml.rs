@@ -9,7 +9,7 @@ use super::{Result, SettingsError, SettingsKey};
 
 const BOM: char = '\u{feff}';
 
-/// A text without its byte-order mark, and the mark.
+/// Returns the text without its byte-order mark, and the mark.
 fn split_bom(text: &str) -> (&str, &str) {
     let plain = text.strip_prefix(BOM).unwrap_or(text);
     text.split_at(text.len() - plain.len())
@@ -28,7 +28,6 @@ fn parse(text: &str) -> Result<Document<&str>> {
     })
 }
 
-/// All that a text says.
 pub(super) fn read_all(text: &str) -> Result<Map<String, Plain>> {
     Ok(table_to_json(parse(text)?.as_table()))
 }
@@ -39,7 +38,7 @@ pub(super) fn get_entry(text: &str, entry: SettingsKey<'_>) -> Result<Option<Pla
     Ok(document.get(entry.table).and_then(|table| table.get(entry.key)).map(item_to_json))
 }
 
-/// Fails if something else has the name of the table.
+/// Fails if the name of the table is used by another value.
 fn check_is_table(document: &Document<&str>, name: &str, shift: usize) -> Result<()> {
     match document.get(name) {
         Some(item) if !item.is_table_like() => {
@@ -68,7 +67,7 @@ pub(super) fn set_entry(text: &str, entry: SettingsKey<'_>, value: &Plain) -> Re
             let mut changed = document.into_mut();
             if let Some(table) = changed.get_mut(entry.table).and_then(Item::as_table_like_mut) {
                 let mut new = to_toml_value(value);
-                // A remark behind the old value stays.
+                // A comment after the old value stays.
                 if let Some(old) = table.get(entry.key).and_then(Item::as_value) {
                     new.decor_mut().clone_from(old.decor());
                 }
@@ -97,7 +96,6 @@ pub(super) fn remove_entry(text: &str, entry: SettingsKey<'_>) -> Result<String>
     Ok(format!("{mark}{edited}"))
 }
 
-/// Whether a table has a header of its own.
 fn has_header(table: &Table) -> bool {
     !table.is_dotted() && !table.is_implicit()
 }
@@ -106,7 +104,7 @@ fn newline(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// A table with its header, as it stands in a file.
+/// Formats a table with its header.
 fn format_table(entry: SettingsKey<'_>, value: &Plain) -> String {
     let key = |key: &str| Key::new(key).display_repr().into_owned();
     let members = value.as_object().into_iter().flatten();
@@ -116,7 +114,7 @@ fn format_table(entry: SettingsKey<'_>, value: &Plain) -> String {
     format!("[{}.{}]\n{lines}", key(entry.table), key(entry.key))
 }
 
-/// The text with a table at its end, behind one blank line, which goes again with the table.
+/// Appends a table after a blank line, which is removed together with the table.
 fn append_table(text: &str, entry: SettingsKey<'_>, value: &Plain) -> String {
     let gap = match text {
         "" => "",
@@ -127,7 +125,7 @@ fn append_table(text: &str, entry: SettingsKey<'_>, value: &Plain) -> String {
     format!("{text}{}", new.replace('\n', newline(text)))
 }
 
-/// The text with a table and those below it replaced.
+/// Replaces a table and its subtables.
 fn replace_table(text: &str, table: &Table, new: &str) -> String {
     let mut regions = Vec::new();
     find_regions(text, table, &mut regions);
@@ -148,7 +146,7 @@ fn replace_table(text: &str, table: &Table, new: &str) -> String {
     edited + &text[at..]
 }
 
-/// The lines of a table from its header to its last value, and those of the tables below it.
+/// The lines of a table from its header to its last value, and those of its subtables.
 fn find_regions(text: &str, table: &Table, regions: &mut Vec<Range<usize>>) {
     if let Some(header) = table.span().filter(|_| has_header(table)) {
         let end = last_value_end(table).max(header.end);
@@ -166,7 +164,7 @@ fn find_regions(text: &str, table: &Table, regions: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Where the last value of a table ends, those with dots in their keys included.
+/// Where the last value of a table ends, including dotted keys.
 fn last_value_end(table: &Table) -> usize {
     let ends = table.iter().map(|(_, item)| match item {
         Item::Value(value) => value.span().map_or(0, |span| span.end),
@@ -176,7 +174,7 @@ fn last_value_end(table: &Table) -> usize {
     ends.max().unwrap_or(0)
 }
 
-/// The old text with the one stretch in which the new one differs: line ends elsewhere stay as they are.
+/// Applies only the part that differs to the old text, so that line endings elsewhere stay.
 fn splice_change(text: &str, changed: &DocumentMut) -> String {
     let changed = changed.to_string().replace("\r\n", "\n");
     let old = text.replace("\r\n", "\n");
@@ -187,21 +185,25 @@ fn splice_change(text: &str, changed: &DocumentMut) -> String {
     let backwards = old_rest.chars().rev().zip(new_rest.chars().rev());
     let end: usize = backwards.take_while(same).map(|(c, _)| c.len_utf8()).sum();
     let middle = new_rest[..new_rest.len() - end].replace('\n', newline(text));
-    // In the old text a line end may have a byte more.
-    let place = |at: usize| {
+    // In the old text a line ending may be one byte longer.
+    let original_offset = |at: usize| {
         let mut passed = 0;
-        let bytes = text.bytes().enumerate().find(|(place, byte)| {
-            let dropped = *byte == b'\r' && text.as_bytes().get(place + 1) == Some(&b'\n');
+        let found = text.bytes().enumerate().find(|(offset, byte)| {
+            let dropped = *byte == b'\r' && text.as_bytes().get(offset + 1) == Some(&b'\n');
             let here = passed == at;
             passed += usize::from(!dropped);
             here
         });
-        bytes.map_or(text.len(), |(place, _)| place)
+        found.map_or(text.len(), |(offset, _)| offset)
     };
-    format!("{}{middle}{}", &text[..place(start)], &text[place(old.len() - end)..])
+    format!(
+        "{}{middle}{}",
+        &text[..original_offset(start)],
+        &text[original_offset(old.len() - end)..]
+    )
 }
 
-/// A value of JSON as TOML on one line.
+/// Converts a JSON value to TOML on one line.
 fn to_toml_value(value: &Plain) -> Value {
     match value {
         Plain::Null => Value::from(""),
@@ -219,7 +221,7 @@ fn to_toml_value(value: &Plain) -> Value {
     }
 }
 
-/// A table of TOML as JSON; what JSON has no kind for is text.
+/// Converts a TOML table to JSON; types that JSON does not have become text.
 fn table_to_json(table: &Table) -> Map<String, Plain> {
     table.iter().map(|(key, item)| (key.to_owned(), item_to_json(item))).collect()
 }

@@ -1,4 +1,4 @@
-//! The Markdown of a skill: how long it is, and which files it refers to.
+//! The Markdown body of a skill: its size, and the files that it refers to.
 
 use std::ops::Range;
 
@@ -10,34 +10,32 @@ use crate::printable::printable;
 use crate::report::Report;
 use crate::suggest::nearest;
 
-/// A body with more tokens than this costs too much.
+/// The recommended maximum number of tokens in a body.
 pub const MAX_BODY_TOKENS: usize = 5000;
-/// A body with more lines than this costs too much.
+/// The recommended maximum number of lines in a body.
 pub const MAX_BODY_LINES: usize = 500;
 
-/// More references than this of one block are not held at once.
+/// The maximum number of references of a block that are buffered.
 const MAX_PENDING_REFERENCES: usize = 1_000;
 
-/// For more broken references than this in one text nobody guesses what was meant.
+/// Suggestions are only searched for this many broken references per text.
 const MAX_SUGGESTIONS: usize = 32;
 
-/// The folders of a skill whose files are named in its text.
+/// Directories of a skill whose files may be mentioned in its text.
 const RESOURCE_FOLDERS: [&str; 3] = ["scripts/", "references/", "assets/"];
-/// What each of them ends with.
+/// The common suffix of [`RESOURCE_FOLDERS`].
 const RESOURCE_FOLDER_SUFFIX: &str = "s/";
 
-/// What stands before a path that is meant from the skill's own folder.
+/// Prefixes of paths that are relative to the skill's directory.
 const SKILL_DIR_PREFIXES: [&str; 4] =
     ["./", "{baseDir}/", "${CLAUDE_SKILL_DIR}/", "$CLAUDE_SKILL_DIR/"];
 
 /// A file that a text refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFileReference {
-    /// The path, as it is written but decoded.
+    /// The path as written, percent-decoded.
     pub path: String,
-    /// Where it stands.
     pub span: Range<usize>,
-    /// How.
     pub kind: ReferenceKind,
 }
 
@@ -51,13 +49,13 @@ impl SkillFileReference {
 /// How a text refers to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferenceKind {
-    /// By a link or an image, from where the text stands.
+    /// A link or an image, relative to the file with the text.
     Link,
-    /// By name, from the skill's folder.
+    /// A path in the text, relative to the skill's directory.
     Mention,
 }
 
-/// Reports a body that costs too much.
+/// Reports a body that is too large.
 pub fn check_body_size(body: &Range<usize>, tokens: usize, report: &mut Report) {
     let lines = report.text[body.clone()].lines().count();
     let at = first_nonblank_line(&report.text, body);
@@ -79,7 +77,7 @@ pub fn check_body_size(body: &Range<usize>, tokens: usize, report: &mut Report) 
     }
 }
 
-/// The first line of the body that says something.
+/// The first line of the body that is not blank.
 fn first_nonblank_line(text: &str, body: &Range<usize>) -> Range<usize> {
     let blank = text[body.clone()].len() - text[body.clone()].trim_start().len();
     let start = body.start + blank;
@@ -87,7 +85,7 @@ fn first_nonblank_line(text: &str, body: &Range<usize>) -> Range<usize> {
     start..start + line.len()
 }
 
-/// Every file that the Markdown from `start` on refers to.
+/// Returns every file that the Markdown from `start` on refers to.
 pub fn references(text: &str, start: usize) -> Vec<SkillFileReference> {
     let mut found = Vec::new();
     for_each_reference(text, start, &mut |reference| found.push(reference));
@@ -95,8 +93,8 @@ pub fn references(text: &str, start: usize) -> Vec<SkillFileReference> {
     found
 }
 
-/// Passes on every file that the Markdown from `start` on refers to, block by block: a text may have
-/// millions. Returns where the part begins that is not read: see [`events`].
+/// Calls a function for every file that the Markdown from `start` on refers to, block by block,
+/// since a text may have millions. Returns where reading stopped: see [`events`].
 pub fn for_each_reference(
     text: &str,
     start: usize,
@@ -107,7 +105,7 @@ pub fn for_each_reference(
     let mut mentions = find_mentions(text, start).peekable();
     let mut example = false;
     let mut depth = 0usize;
-    // What was found in the block that is read.
+    // References in the current block.
     let mut found: Vec<SkillFileReference> = Vec::new();
     while let Some((event, range)) = events.next() {
         match event {
@@ -119,7 +117,7 @@ pub fn for_each_reference(
             Event::Start(
                 Tag::Link { dest_url, link_type, .. } | Tag::Image { dest_url, link_type, .. },
             ) => {
-                // One that goes by a definition is judged there, once.
+                // A reference link is checked at its definition, once.
                 if matches!(link_type, LinkType::Inline) {
                     found.extend(link_reference(text, range, &dest_url));
                 }
@@ -128,7 +126,7 @@ pub fn for_each_reference(
             Event::End(TagEnd::CodeBlock) => example = false,
             Event::Text(_) | Event::Code(_) | Event::Html(_) | Event::InlineHtml(_) if !example => {
                 while mentions.next_if(|mention| mention.span.start < range.start).is_some() {}
-                // A path with an underscore is several pieces of text, so it is where it starts that counts.
+                // A path with an underscore is several text events, so only the start is compared.
                 while let Some(mention) = mentions.next_if(|mention| mention.span.start < range.end)
                 {
                     found.push(mention);
@@ -156,14 +154,15 @@ pub fn for_each_reference(
     events.unread_from()
 }
 
-/// Passes on the references of one block, each once.
+/// Passes on the references of a block without duplicates.
 fn flush_block(found: &mut Vec<SkillFileReference>, give: &mut dyn FnMut(SkillFileReference)) {
     found.sort_by_key(|reference| (reference.span.start, reference.kind == ReferenceKind::Mention));
     found.dedup_by(is_duplicate);
     found.drain(..).for_each(give);
 }
 
-/// Whether two references are one: the words of a link often say where it leads. The link stays.
+/// Whether two references are the same: the text of a link often is its destination. The link is
+/// kept.
 fn is_duplicate(later: &mut SkillFileReference, earlier: &mut SkillFileReference) -> bool {
     let overlap = later.span.start < earlier.span.end;
     let same = overlap || later.path == earlier.path && later.span.start - earlier.span.end < 4;
@@ -173,13 +172,13 @@ fn is_duplicate(later: &mut SkillFileReference, earlier: &mut SkillFileReference
     same
 }
 
-/// A block that shows what other files look like, or draws a tree of them.
+/// Whether a code block shows other files or a directory tree.
 fn is_example(kind: &CodeBlockKind<'_>, text: &str) -> bool {
     let markdown = matches!(kind, CodeBlockKind::Fenced(info) if matches!(info.split_whitespace().next(), Some("markdown" | "md")));
     markdown || ["├", "└", "│", "|-- ", "+-- ", "`-- "].iter().any(|drawn| text.contains(drawn))
 }
 
-/// A relative link, with the bytes of its destination.
+/// Returns a reference for a relative link, with the span of its destination.
 fn link_reference(
     text: &str,
     range: Range<usize>,
@@ -193,25 +192,22 @@ fn link_reference(
     Some(SkillFileReference { path: percent_decode(path), span, kind: ReferenceKind::Link })
 }
 
-/// The bytes of the destination in a link `[…](…)` or a definition `[…]: …`, as it is written.
+/// The span of the destination in a link `[…](…)` or a definition `[…]: …`.
 fn destination_span(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
     let link = &text[range.clone()];
-    let behind = match link.ends_with(')') {
-        true => link.rfind("](")? + 2,
-        false => link.find("]:")? + 2,
-    };
+    let behind = if link.ends_with(')') { link.rfind("](")? + 2 } else { link.find("]:")? + 2 };
     let start = behind + (link[behind..].len() - link[behind..].trim_start().len());
     let rest = &link[start..];
     let (start, end) = match rest.strip_prefix('<') {
         Some(inner) => (start + 1, start + 1 + inner.find('>')?),
         None => (start, start + rest.find(|c: char| c.is_whitespace()).unwrap_or(rest.len())),
     };
-    // Without a title behind it, what closes the link stands right behind the destination.
+    // Without a title, the closing parenthesis follows the destination.
     let closed = link[start..end].ends_with(')') && end == link.len();
     Some(range.start + start..range.start + end - usize::from(closed))
 }
 
-/// `https:`, `mailto:` and the like.
+/// Whether a path starts with a scheme such as `https:` or `mailto:`.
 fn has_scheme(path: &str) -> bool {
     path.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -239,9 +235,9 @@ fn percent_decode(path: &str) -> String {
     String::from_utf8(decoded).unwrap_or_else(|_| path.into())
 }
 
-/// Paths below `scripts/`, `references/` and `assets/` that the text from `start` on names, in order.
+/// Finds paths below `scripts/`, `references/` and `assets/` in the text from `start` on, in order.
 fn find_mentions(text: &str, start: usize) -> impl Iterator<Item = SkillFileReference> {
-    // What all the folders end with.
+    // Searching for the common suffix finds all folders in one pass.
     let ends = text[start..].match_indices(RESOURCE_FOLDER_SUFFIX);
     ends.filter_map(move |(at, end)| {
         let behind = start + at + end.len();
@@ -257,11 +253,11 @@ fn find_mentions(text: &str, start: usize) -> impl Iterator<Item = SkillFileRefe
     })
 }
 
-/// How long the path is that starts here, if one does.
+/// The length of the path that starts here, if there is one.
 fn mention_len(before: &str, from: &str, folder: &str) -> Option<usize> {
     let own =
         SKILL_DIR_PREFIXES.iter().find_map(|prefix| before.strip_suffix(prefix)).unwrap_or(before);
-    // It is the rest of a longer path, which was looked at where it starts.
+    // The rest of a longer path, which was handled at its start.
     if own.ends_with(|c: char| c.is_alphanumeric() || "_-./\\}*>~".contains(c)) {
         return None;
     }
@@ -269,31 +265,30 @@ fn mention_len(before: &str, from: &str, folder: &str) -> Option<usize> {
         .find(|c: char| !(c.is_ascii_alphanumeric() || "_-./".contains(c)))
         .unwrap_or(from.len());
     let path = from[..end].trim_end_matches(['.', '-', '_', '/']);
-    // `scripts/<name>.py`, `assets/*.png`: a form, not a file.
+    // A placeholder such as `scripts/<name>.py` or `assets/*.png` is not a file.
     let form = from[end..].starts_with(['*', '<', '{', '$', '[', '…']) || path.contains("...");
     let named =
         path.len() > folder.len() && path.rsplit('/').next().is_some_and(|leaf| leaf.contains('.'));
     (!form && named).then_some(path.len())
 }
 
-/// A text of a skill in which references stand.
+/// The text that references are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferencingFile<'a> {
-    /// `SKILL.md`
     SkillMd,
-    /// Another file, in this folder below the skill's; "" is the skill's own.
+    /// Another file, in this directory of the skill; empty for the skill's root.
     OtherFile(&'a str),
 }
 
-/// The files of a skill, to which references should lead.
+/// The files of a skill that references should lead to.
 pub struct SkillFiles<'a> {
-    /// The paths of the files, of which the nearest is suggested.
+    /// Paths that can be suggested.
     pub names: &'a [&'a str],
-    /// Whether there is a file or a folder with this path.
+    /// Whether there is a file or directory with this path.
     pub exists: &'a dyn Fn(&str) -> bool,
 }
 
-/// Reports every reference that leads to nothing inside the skill, whose files and folders `exists` knows.
+/// Reports every reference that does not lead to a file in the skill.
 pub fn check_references(
     found: &[SkillFileReference],
     place: ReferencingFile<'_>,
@@ -307,8 +302,8 @@ pub fn check_references(
     found.iter().for_each(|reference| check.check(reference, report));
 }
 
-/// Reports every reference of the Markdown from `start` on that leads to nothing inside the skill. In
-/// another file than `SKILL.md` only links are references.
+/// Reports every reference in the Markdown from `start` on that does not lead to a file in the
+/// skill. In files other than `SKILL.md` only links are checked.
 pub fn check_markdown(
     text: &str,
     start: usize,
@@ -325,11 +320,10 @@ pub fn check_markdown(
     report_unread(unread_from, report);
 }
 
-/// A check of the references of one text.
+/// Checks the references of one text.
 struct SkillReferenceChecker<'a> {
     file: ReferencingFile<'a>,
     files: &'a SkillFiles<'a>,
-    /// For how many more it is guessed what was meant.
     suggestions_left: usize,
 }
 
@@ -379,12 +373,13 @@ impl SkillReferenceChecker<'_> {
     }
 }
 
-/// A path of the skill as it is written in this folder.
+/// A path of the skill, relative to `folder` if it is inside.
 fn relative_to_folder<'a>(folder: &str, path: &'a str) -> &'a str {
     path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
 }
 
-/// A link that an agent is bound to follow is an error, a name in passing or in another file a warning.
+/// A broken link in `SKILL.md` is an error, because agents follow it. A mention, or a link in
+/// another file, is a warning.
 fn report_broken<'a>(
     reference: &SkillFileReference,
     place: ReferencingFile<'_>,
@@ -398,7 +393,7 @@ fn report_broken<'a>(
     }
 }
 
-/// The path from the skill's folder, or none if it leads out of it.
+/// Resolves a path relative to the skill's directory; `None` if it leads outside.
 fn resolve_path(base: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
@@ -452,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn as_07_what_is_elsewhere_or_only_a_form_is_no_reference() {
+    fn as_07_urls_and_placeholders_are_not_references() {
         for text in [
             "[a](https://x.y/z.md) [b](mailto:a@b.c) [c](#part) [d](/root.md) [e](~/x.md)",
             "my-skill/scripts/x.py and https://x.y/scripts/x.py",
@@ -466,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn as_07_a_path_is_taken_from_where_its_text_stands() {
+    fn as_07_paths_are_relative_to_the_file() {
         assert_eq!(resolve_path("references", "../scripts/x.py").as_deref(), Some("scripts/x.py"));
         assert_eq!(resolve_path("", "./a//b/").as_deref(), Some("a/b"));
         assert_eq!(resolve_path("references", "../../x"), None);

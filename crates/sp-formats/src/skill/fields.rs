@@ -1,4 +1,4 @@
-//! The fields of the frontmatter and the forms that they must have.
+//! The fields of the frontmatter and their types.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::yaml::{YamlNode, YamlValue, to_yaml_scalar};
 pub(super) const STANDARD_FIELDS: &[&str] =
     &["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 
-/// Fields that are not the format's, and who reads them.
+/// Fields that are not part of the specification, and the agents that read them.
 const AGENT_FIELDS: &[(&str, &str)] = &[
     ("agent", "Claude Code"),
     ("alwaysApply", "Cursor, in its rules"),
@@ -36,23 +36,21 @@ const AGENT_FIELDS: &[(&str, &str)] = &[
     ("when_to_use", "Claude Code"),
 ];
 
-/// Fields that people add for themselves; `metadata` is there for them.
+/// Fields that authors add on their own; they belong in `metadata`.
 const CUSTOM_FIELDS: &[&str] = &[
     "author", "authors", "category", "created", "date", "keywords", "tags", "title", "updated",
     "version",
 ];
 
-/// A frontmatter that is a mapping.
+/// Frontmatter that is a mapping.
 pub(super) struct FrontmatterFields<'a> {
     pub pairs: &'a [(YamlNode, YamlNode)],
-    /// Its bytes.
     pub span: Range<usize>,
-    /// All of it.
     pub root: &'a YamlNode,
 }
 
 impl FrontmatterFields<'_> {
-    /// What stands before each field, if a field can be put in on a line of its own.
+    /// The indentation of the fields, if a field can be inserted on a line of its own.
     fn indent(&self, text: &str) -> Option<String> {
         match self.pairs.first() {
             Some((key, _)) if !self.root.is_flow => {
@@ -70,7 +68,7 @@ impl FrontmatterFields<'_> {
     }
 }
 
-/// Reads what the frontmatter says, and reports what is odd about it.
+/// Reads the fields and reports every problem.
 pub(super) fn read_fields(
     front: &FrontmatterFields<'_>,
     folder: &str,
@@ -145,7 +143,7 @@ fn report_missing(field: &str, front: &FrontmatterFields<'_>, folder: &str, repo
     }
 }
 
-/// The text of a field without which a skill is none.
+/// The text of a required field.
 fn required_text(field: &str, node: &YamlNode, report: &mut Report) -> Option<String> {
     match node.text() {
         Some(text) if !text.trim().is_empty() => {
@@ -171,7 +169,7 @@ fn required_text(field: &str, node: &YamlNode, report: &mut Report) -> Option<St
     }
 }
 
-/// A field must be text, and look like text to every reader of YAML.
+/// Checks that a field is text, and that every YAML parser reads it as text.
 fn check_text(field: &str, node: &YamlNode, report: &mut Report) {
     match (node.text(), node.implicit_type()) {
         (None, _) => {
@@ -198,7 +196,7 @@ fn check_text(field: &str, node: &YamlNode, report: &mut Report) {
     }
 }
 
-/// `!important x`: YAML takes the first word for a tag, and it is gone.
+/// YAML reads the first word of `!important x` as a tag and drops it.
 fn report_yaml_tag(key: &YamlNode, node: &YamlNode, report: &mut Report) {
     let between = report.text.get(key.span.end..node.span.start).unwrap_or_default();
     let word = between.trim_start_matches([':', ' ', '\t', '\r', '\n']).trim_end();
@@ -248,8 +246,8 @@ fn check_name(name: &str, node: &YamlNode, folder: &str, report: &mut Report) {
             .help(format!("call both the same: the folder is `{}`", printable(folder))),
         None => return,
     };
-    // The folder's name is what packs and agents go by; where it can be a name, it is the right one.
-    // A value of several lines is not what its author takes it for.
+    // Packs and agents use the name of the directory; if it is a valid name, it is the right one. A
+    // value of several lines is not what its author thinks it is.
     if SkillName::new(folder).is_ok() && !multiline {
         finding.fix(node.span.clone(), to_yaml_scalar(folder));
     }
@@ -293,12 +291,13 @@ fn check_tools(key: &YamlNode, node: &YamlNode, report: &mut Report) {
         }
         YamlValue::Scalar { .. } => return,
     };
-    // The new value stands behind the key, wherever the list stood.
+    // The new value follows the key, wherever the list was.
     let behind = key.span.end..node.span.end;
     let between = report.text.get(key.span.end..node.span.start).unwrap_or_default().trim();
     let plain_place = between == ":";
     let finding = report.warning(&AS_02, node.span.clone(), message);
-    // A tool with a space of its own could not be told from two, and one with a quote needs thought.
+    // A tool with a space could not be distinguished from two tools, and quotes would need
+    // escaping.
     let plain = |tool: &String| {
         !outside_parentheses(tool).contains(' ') && !tool.contains(['"', '\'', '#', '\n'])
     };
@@ -319,7 +318,7 @@ fn check_tools(key: &YamlNode, node: &YamlNode, report: &mut Report) {
     }
 }
 
-/// The tools, however they are written.
+/// The tools, in any notation.
 fn parse_tools(node: &YamlNode) -> Vec<String> {
     match &node.value {
         YamlValue::Seq(items) => items.iter().filter_map(YamlNode::text).map(Into::into).collect(),
@@ -327,7 +326,7 @@ fn parse_tools(node: &YamlNode) -> Vec<String> {
     }
 }
 
-/// The text without what stands in parentheses: `Bash(git add:*), Read` is `Bash, Read`.
+/// Removes everything in parentheses: `Bash(git add:*), Read` becomes `Bash, Read`.
 fn outside_parentheses(text: &str) -> String {
     let mut depth = 0usize;
     let outside = text.chars().filter(|c| {
@@ -373,7 +372,7 @@ fn report_unknown_field(field: &str, key: &YamlNode, report: &mut Report) {
         .help(help);
 }
 
-/// Strict readers know no braces and brackets.
+/// Some strict parsers do not support braces and brackets.
 fn note_flow_style(field: &str, node: &YamlNode, report: &mut Report) {
     if node.is_flow {
         let what = if matches!(node.value, YamlValue::Seq(_)) { "brackets" } else { "braces" };

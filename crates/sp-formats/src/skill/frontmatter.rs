@@ -1,7 +1,7 @@
-//! The YAML between the first two `---` lines, read even where it is not quite YAML.
+//! The YAML between the first two `---` lines, read even if it is not quite YAML.
 //!
-//! People write values that YAML takes for something else. Such a block is read a second time
-//! with quotes put round those values; every place is still a place in the file as it is.
+//! Authors write values that YAML reads as something else. Such a block is parsed a second time
+//! with quotes around those values; spans still refer to the original file.
 
 use std::ops::Range;
 
@@ -13,23 +13,21 @@ use crate::printable::printable;
 use crate::report::Report;
 use crate::yaml::{self, YamlError, YamlNode};
 
-/// More `---` lines than this inside quoted values are no frontmatter.
+/// The maximum number of `---` lines inside quoted values.
 const MAX_CLOSINGS: usize = 8;
 
-/// The frontmatter of a text.
 pub(super) struct SkillFrontmatter {
     /// The bytes between the `---` lines.
     pub block: Range<usize>,
-    /// Where the Markdown behind it starts.
     pub body_start: usize,
-    /// What it says, if it can be read; its spans are places in the whole text.
+    /// The content, if it can be parsed. Its spans refer to the whole text.
     pub root: Option<YamlNode>,
 }
 
-/// Finds and reads the frontmatter.
+/// Finds and parses the frontmatter.
 ///
-/// A `---` line that stands inside a quoted value does not end the block: when the text up to
-/// the first such line is no YAML, the next one is tried.
+/// A `---` line inside a quoted value does not end the block: if the text up to the first such line
+/// is not valid YAML, the next one is tried.
 pub(super) fn read_frontmatter(
     text: &str,
     limits: &Limits,
@@ -77,7 +75,7 @@ pub(super) fn read_frontmatter(
     Some(SkillFrontmatter { block, body_start: body, root: None })
 }
 
-/// Where the text behind the opening `---` line starts.
+/// Returns where the text after the opening `---` line starts.
 fn opening_end(text: &str, report: &mut Report) -> Option<usize> {
     let bom = text.len() - text.trim_start_matches('\u{feff}').len();
     let blank = text[bom..].len() - text[bom..].trim_start().len();
@@ -98,7 +96,8 @@ fn opening_end(text: &str, report: &mut Report) -> Option<usize> {
     Some(bom + blank + 3 + line.len())
 }
 
-/// Every `---` line that could end the block: where it starts, and where the body behind it does.
+/// Returns every `---` line that could end the block: where it starts, and where the body after it
+/// starts.
 fn closing_candidates(text: &str, start: usize, limits: &Limits) -> Vec<(usize, usize)> {
     let limit = usize::try_from(limits.frontmatter_bytes).unwrap_or(usize::MAX);
     let mut found = Vec::new();
@@ -115,7 +114,7 @@ fn closing_candidates(text: &str, start: usize, limits: &Limits) -> Vec<(usize, 
     found
 }
 
-/// Reads a block with patches in it; every span is a place in the file.
+/// Parses a block with patches. Spans refer to the file.
 fn parse(
     text: &str,
     block: &Range<usize>,
@@ -132,7 +131,7 @@ fn parse(
     }
 }
 
-/// Reads a block with quotes where it needs them; tells which values got some.
+/// Parses a block with quotes where they are needed and returns the values that were quoted.
 fn parse_quoted(
     text: &str,
     block: &Range<usize>,
@@ -176,28 +175,27 @@ fn first_line(text: &str) -> String {
     }
 }
 
-/// A character that is put in, so that YAML reads what was meant: where in the file, and which.
+/// An inserted character and its position in the file.
 type FrontmatterPatch = (usize, char);
 
-/// YAML ends a document at a `---` line even inside quotes; one blank before it keeps it text.
+/// YAML ends a document at a `---` line even inside quotes; a space before it prevents that.
 fn inner_dash_patches(text: &str, block: &Range<usize>) -> Vec<FrontmatterPatch> {
     let lines = text[block.clone()].match_indices("\n---");
     lines.map(|(at, _)| (block.start + at + 1, ' ')).collect()
 }
 
-/// Quotes round a value; a quote inside it is doubled.
+/// Quotes a value; quotes inside it are doubled.
 fn quote_patches(text: &str, value: &Range<usize>) -> Vec<FrontmatterPatch> {
     let inner = text[value.clone()].match_indices('\'').map(|(at, _)| value.start + at);
     let places = [value.start].into_iter().chain(inner).chain([value.end]);
     places.map(|at| (at, '\'')).collect()
 }
 
-/// A block with patches in it.
+/// A block with inserted characters.
 struct PatchedFrontmatter {
     text: String,
-    /// Where the block starts in the file.
     start: usize,
-    /// Where in `text` the patches are, in order. Each is one byte.
+    /// The positions of the inserted characters in `text`, sorted. Each is one byte.
     patches: Vec<usize>,
 }
 
@@ -215,19 +213,19 @@ impl PatchedFrontmatter {
         patched
     }
 
-    /// The place in the file of a place in the patched block.
+    /// Maps a span in the patched block to the file.
     fn original_span(&self, span: &Range<usize>) -> Range<usize> {
         let back = |at: usize| self.start + at - self.patches.partition_point(|patch| *patch < at);
         back(span.start)..back(span.end)
     }
 }
 
-/// The values that YAML would not read as the text that they are.
+/// Returns the values that YAML would not read as text.
 fn values_to_quote(text: &str, block: &Range<usize>, limits: &Limits) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = block.start;
     let mut lines = text[block.clone()].split_inclusive('\n').peekable();
-    // Below a key without a value stand keys of their own.
+    // A key without a value may have nested keys.
     let mut nested = false;
     while let Some(line) = lines.next() {
         let indented = line.starts_with([' ', '\t']);
@@ -243,7 +241,7 @@ fn values_to_quote(text: &str, block: &Range<usize>, limits: &Limits) -> Vec<Ran
             continue;
         }
         let indent = line.len() - line.trim_start().len();
-        // What is indented deeper goes on with the value above it, unless it is a field by itself.
+        // A line that is indented deeper continues the value, unless it is a field itself.
         while let Some(more) = lines.next_if(|next| is_continuation(next, indent)) {
             at += more.len();
         }
@@ -258,7 +256,7 @@ fn values_to_quote(text: &str, block: &Range<usize>, limits: &Limits) -> Vec<Ran
     found
 }
 
-/// Where what stands behind a key and its colon starts.
+/// Returns where the value after a key and its colon starts.
 fn key_end(line: &str) -> Option<usize> {
     let indent = line.len() - line.trim_start().len();
     let colon = line.find(':')?;
@@ -276,7 +274,7 @@ fn is_continuation(line: &str, indent: usize) -> bool {
     own > indent && !line.trim().is_empty() && !field
 }
 
-/// A comment ends an unquoted value; inside quotes there are none.
+/// A comment ends an unquoted value; there are none inside quotes.
 fn trim_comment(text: &str, value: Range<usize>) -> Range<usize> {
     let comment =
         text[value.clone()].find(" #").filter(|_| !text[value.clone()].starts_with(['"', '\'']));
@@ -301,7 +299,9 @@ fn needs_quotes(value: &str, limits: &Limits) -> bool {
     !value.starts_with(['&', '!']) && (colon || indicator) || yaml::parse(value, limits).is_err()
 }
 
-/// `|`, `>-`, `|2`: what follows is text as it stands.
+/// Whether a value is a block scalar header such as `
+/// `, `>-` or `
+/// 2`.
 fn is_block_header(value: &str) -> bool {
     let first = value.lines().next().unwrap_or_default();
     first.strip_prefix(['|', '>']).is_some_and(|rest| {
@@ -310,7 +310,7 @@ fn is_block_header(value: &str) -> bool {
     })
 }
 
-/// `[WIP] does x`, `"so called" y`: what is opened is closed again, and is not the whole value.
+/// Whether text follows the closing delimiter, as in `[WIP] does x` or `"so called" y`.
 fn continues_after_close(value: &str, open: char) -> bool {
     let close = match open {
         '[' => ']',

@@ -1,4 +1,8 @@
-//! `SKILL.md`, read as leniently as agents do, with everything that is not to the letter.
+//! `SKILL.md`, read as leniently as agents do.
+//!
+//! [`read`] returns [`SkillMetadata`] for any text, because an agent may use it even if the report
+//! has errors. Frontmatter that is almost YAML is repaired and reported. [`SkillName`] is a valid
+//! name; `body` checks the size of the Markdown and its references to other files.
 
 mod body;
 mod fields;
@@ -22,26 +26,22 @@ use crate::yaml::YamlValue;
 use fields::FrontmatterFields;
 use frontmatter::read_frontmatter;
 
-/// The file that makes a directory a skill. Its case counts.
+/// The file that makes a directory a skill. Case-sensitive.
 pub const SKILL_FILE: &str = "SKILL.md";
 
-/// What a `SKILL.md` says of itself.
+/// The metadata in a `SKILL.md`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillMetadata {
-    /// The name in the frontmatter.
     pub name: Option<String>,
-    /// The description in the frontmatter.
     pub description: Option<String>,
-    /// Where the description stands.
     pub description_span: Range<usize>,
-    /// The tools in the frontmatter that it asks to use without a question.
+    /// The tools that the skill may use without asking.
     pub allowed_tools: Vec<String>,
-    /// Where the Markdown body starts.
     pub body_start: usize,
 }
 
-/// Reads the `SKILL.md` of the directory `folder`. There is a skill wherever there is text: an
-/// agent may make something of it even where the report has errors.
+/// Reads the `SKILL.md` of the directory `folder`. There is a skill for any text, even if the
+/// report has errors, because an agent may still use it.
 pub fn read(
     file: &str,
     folder: &str,
@@ -52,7 +52,7 @@ pub fn read(
         Ok(text) => text,
         Err(error) => {
             let at = error.valid_up_to();
-            // What cannot be text is shown up to where it stops being text.
+            // A file that is not UTF-8 is shown up to the first invalid byte.
             let mut report = Report::new(file, String::from_utf8_lossy(&bytes[..at]));
             report
                 .error(&AS_01, at..at, format!("it is not UTF-8 text from byte {at} on"))
@@ -82,8 +82,8 @@ pub fn read(
     (Some(skill), report)
 }
 
-/// The fields of the frontmatter as they stand, as JSON. Where agents would have to guess there are none; why
-/// is a fragment that goes on after the file.
+/// Returns the fields of the frontmatter as JSON, without repairs. The error is a fragment that
+/// continues a sentence about the file.
 pub fn frontmatter_json(
     bytes: &[u8],
     limits: &Limits,
@@ -116,7 +116,7 @@ fn read_text(text: &str, folder: &str, limits: &Limits, report: &mut Report) -> 
         Some((YamlValue::Map(pairs), root)) => {
             fields::read_fields(&FrontmatterFields { pairs, span: block, root }, folder, report)
         }
-        // Nothing between the lines: both fields are missing.
+        // Empty frontmatter: both required fields are missing.
         Some((_, root)) if root.is_null() => fields::read_fields(
             &FrontmatterFields { pairs: &[], span: block, root },
             folder,
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn as_01_frontmatter_is_what_stands_between_the_dashes() {
+    fn as_01_frontmatter_is_between_the_dashes() {
         let (skill, findings) =
             read_all("---\nname: a\ndescription: b\n---\n# Body\n\n---\nmore\n");
         assert_eq!((skill.name.as_deref(), skill.description.as_deref()), (Some("a"), Some("b")));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn as_03_a_skill_without_frontmatter_is_readable_with_a_warning() {
+    fn as_03_missing_frontmatter_is_a_warning() {
         for (text, finding) in [
             ("# Just text\n", "SKILL.md:1:1 AS-01 it has no frontmatter"),
             ("", "SKILL.md:1:1 AS-01 it has no frontmatter"),
@@ -188,21 +188,21 @@ mod tests {
     }
 
     #[test]
-    fn as_04_an_unquoted_colon_is_read_as_if_quoted_with_a_warning() {
+    fn as_04_unquoted_colon_is_repaired_with_a_warning() {
         let (skill, findings) = read_all("---\nname: a\ndescription: Use when: it's late\n---\n");
         assert_eq!(skill.description.as_deref(), Some("Use when: it's late"));
         assert_eq!(findings, ["SKILL.md:3:14 AS-04 an unquoted value has a `: ` in it"]);
     }
 
     #[test]
-    fn se_14_markdown_at_the_limit_passes_and_one_past_it_does_not() {
+    fn se_14_markdown_limit_accepts_the_maximum_and_rejects_one_more() {
         let limits = Limits { markdown_bytes: 5, ..Limits::default() };
         assert!(read("SKILL.md", "a", b"12345", &limits).0.is_some());
         assert!(read("SKILL.md", "a", b"123456", &limits).0.is_none());
     }
 
     #[test]
-    fn as_02_a_name_or_description_of_another_form_is_a_warning() {
+    fn as_02_invalid_name_or_description_is_a_warning() {
         for (name, message) in [
             ("b", "the name `b` is not that of the folder"),
             ("A", "the name `A` has `A` in it"),

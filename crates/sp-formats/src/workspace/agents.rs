@@ -1,17 +1,16 @@
-//! `AGENTS.md` of a source: it names itself, says where the skills are, and what else must be done.
+//! `AGENTS.md` of a source: its name, where its skills are, and additional installation steps.
 
 use crate::checks::SB_12;
 use crate::markdown::sections;
 use crate::report::Report;
 
-/// What a source says of itself.
+/// The content of a source's `AGENTS.md`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentsFile {
-    /// What must be done besides copying, in the source's own words. Nothing of it is ever run.
+    /// Additional installation steps in the source's own words. They are shown, never run.
     pub install_steps: Option<String>,
 }
 
-/// Reads the `AGENTS.md` of a source.
 pub fn read_agents_file(file: &str, text: &str) -> (AgentsFile, Report) {
     let mut report = Report::new(file, text);
     if !text.contains("SKILLBAG") {
@@ -32,7 +31,7 @@ pub fn read_agents_file(file: &str, text: &str) -> (AgentsFile, Report) {
     (AgentsFile { install_steps: find_install_steps(text) }, report)
 }
 
-/// The text of every section about installing that asks for something, and every line that does.
+/// Returns every section and line about installation that asks for something.
 fn find_install_steps(text: &str) -> Option<String> {
     let text: String =
         text.lines().map(|line| format!("{}\n", to_markdown_heading(line))).collect();
@@ -45,7 +44,7 @@ fn find_install_steps(text: &str) -> Option<String> {
     (!asked.is_empty()).then(|| asked.join("\n\n"))
 }
 
-/// `<h2>Set-up</h2>` as `## Set-up`.
+/// Converts `<h2>Set-up</h2>` to `## Set-up`.
 fn to_markdown_heading(line: &str) -> String {
     let level = line.trim().strip_prefix("<h").and_then(|rest| rest.chars().next()?.to_digit(10));
     match (level, line.find('>'), line.find("</h")) {
@@ -56,7 +55,7 @@ fn to_markdown_heading(line: &str) -> String {
     }
 }
 
-/// `Extra installation steps: run make.`
+/// Parses a line such as `Extra installation steps: run make.`
 fn install_step_line(line: &str) -> Option<String> {
     let (label, rest) = line.split_once(':')?;
     let label = label.to_ascii_lowercase();
@@ -79,7 +78,7 @@ fn asks_for_nothing(body: &str) -> bool {
             && (matches!(first, "none" | "nothing" | "n/a") || is_denial(first))
 }
 
-/// `No extra steps are needed.`
+/// Whether a line denies steps, such as `No extra steps are needed.`
 fn is_denial(line: &str) -> bool {
     let no = line.strip_prefix("there are ").unwrap_or(line).strip_prefix("no ");
     no.is_some_and(|what| {
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sb_12_a_source_names_itself_and_its_skills() {
+    fn sb_12_source_states_its_name_and_skills() {
         let good = "# SKILLBAG\n\nSkills live under `.skills/`; `.skills/SKILLS.md` lists them.\n";
         let (agents, report) = read_agents_file("AGENTS.md", good);
         assert_eq!((agents.install_steps, report.findings.len()), (None, 0));
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_13_extra_steps_are_the_words_of_the_source() {
+    fn sb_13_install_steps_are_quoted_from_the_source() {
         let with = |body: &str| {
             read_agents_file(
                 "f",

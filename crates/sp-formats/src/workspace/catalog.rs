@@ -1,4 +1,4 @@
-//! `.skills/SKILLS.md`: one line a skill, exactly `<name>: <description>`, sorted.
+//! The catalog `.skills/SKILLS.md`: one sorted line per skill, exactly `<name>: <description>`.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,32 +8,26 @@ use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::SkillName;
 
-/// A catalog.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkspaceCatalog {
-    /// Its lines, in the order of the file.
+    /// In file order.
     pub lines: Vec<CatalogLine>,
 }
 
-/// A line of a catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogLine {
-    /// The skill.
     pub name: SkillName,
-    /// What it does.
     pub description: String,
-    /// The line's bytes.
     pub span: Range<usize>,
 }
 
 impl WorkspaceCatalog {
-    /// The line of a skill.
     pub fn get(&self, name: &str) -> Option<&CatalogLine> {
         self.lines.iter().find(|line| line.name.as_str() == name)
     }
 }
 
-/// Reads a catalog; lines that are none are reported and left out.
+/// Parses a catalog. Invalid lines are reported and left out.
 pub fn read_catalog(file: &str, text: &str) -> (WorkspaceCatalog, Report) {
     let mut report = Report::new(file, text);
     let mut catalog = WorkspaceCatalog::default();
@@ -84,7 +78,7 @@ pub fn read_catalog(file: &str, text: &str) -> (WorkspaceCatalog, Report) {
     (catalog, report)
 }
 
-/// Reports every difference between a catalog and the skills that there are, by name and description.
+/// Reports every difference between a catalog and the actual skills.
 pub fn check_catalog(
     catalog: &WorkspaceCatalog,
     skills: &[(SkillName, String)],
@@ -121,15 +115,15 @@ pub fn check_catalog(
     }
 }
 
-/// The catalog of these skills.
+/// Renders the catalog of these skills.
 pub fn write_catalog(skills: &[(SkillName, String)]) -> String {
     let mut sorted: Vec<&(SkillName, String)> = skills.iter().collect();
     sorted.sort();
     sorted.iter().map(|(name, description)| format!("{name}: {description}\n")).collect()
 }
 
-/// A description as a line of the catalog holds it: without the line end that block scalars leave.
-/// None if it still has one inside.
+/// Returns a description without the trailing line break of a block scalar, or `None` if it has
+/// more than one line.
 pub fn one_line(description: &str) -> Option<&str> {
     let line = description.trim_end_matches(['\n', '\r']);
     (!line.contains(['\n', '\r'])).then_some(line)
@@ -155,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_02_a_catalog_in_step_with_its_skills_has_no_findings() {
+    fn sb_02_catalog_that_matches_its_skills_has_no_findings() {
         let longest = "a".repeat(64);
         let skills = [
             skill("b", "Does: it, \"well\", it's said"),
@@ -187,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_02_a_description_is_one_line() {
+    fn sb_02_description_is_one_line() {
         assert_eq!(one_line("folded\n"), Some("folded"));
         assert_eq!(one_line("spaces  "), Some("spaces  "));
         assert_eq!(one_line("two\nlines\n"), None);
@@ -195,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sb_02_any_description_of_one_line_round_trips(descriptions in prop::collection::vec("[^\r\n]{1,40}", 1..6)) {
+        fn sb_02_any_one_line_description_round_trips(descriptions in prop::collection::vec("[^\r\n]{1,40}", 1..6)) {
             let skills: Vec<_> =
                 descriptions.iter().enumerate().map(|(at, text)| skill(&format!("s{at}"), text)).collect();
             let (catalog, report) = read_catalog("f", &write_catalog(&skills));

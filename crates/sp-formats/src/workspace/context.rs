@@ -1,7 +1,7 @@
-//! `CONTEXT.md`, `USER_CONTEXT.md` and what `SKILLBAG.md` may say besides: dependencies, values
-//! for parameters, prohibitions, tags, and which skill prevails.
+//! Context files: `CONTEXT.md`, `USER_CONTEXT.md` and optional parts of `SKILLBAG.md`.
 //!
-//! Each stands below a heading of its own, in a fenced block of YAML:
+//! They contain dependencies, parameter values, prohibitions, tags, and the precedence of skills,
+//! each below its own heading in a fenced YAML block:
 //!
 //! ```yaml
 //! # Dependencies
@@ -28,49 +28,41 @@ use crate::printable::printable;
 use crate::report::{LineIndex, Report};
 use crate::yaml::{YamlNode, YamlValue};
 
-/// A value that a context gives.
+/// A parameter value in a context file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParameterSetting {
-    /// For which skill; none is for every one that asks.
+    /// `None` for every skill that has the parameter.
     pub skill: Option<String>,
-    /// The parameter.
     pub name: String,
-    /// The value.
     pub value: Json,
-    /// On which line.
     pub line: usize,
 }
 
-/// What lower levels must not say.
+/// A parameter or value that lower levels must not set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParameterProhibition {
-    /// The parameter.
     pub name: String,
-    /// Only this value of it; none is any.
+    /// `None` for any value.
     pub value: Option<Json>,
-    /// On which line.
     pub line: usize,
 }
 
-/// What a context says.
+/// A parsed context file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkspaceContext {
-    /// The file, as the user would name it.
+    /// The file as the user would name it.
     pub file: String,
-    /// The skills that are needed.
     pub dependencies: Vec<SkillDependency>,
-    /// Values for parameters, in the order in which they stand.
+    /// In file order.
     pub settings: Vec<ParameterSetting>,
-    /// What lower levels must not say.
     pub prohibitions: Vec<ParameterProhibition>,
-    /// Tags that are added and removed.
     pub tags: Vec<TagChange>,
-    /// Which skill prevails over which, the strongest first.
+    /// The precedence of skills, highest first.
     pub precedence: Vec<String>,
 }
 
 impl WorkspaceContext {
-    /// What it says of the parameters of a skill.
+    /// Returns what the file says about the parameters of a skill.
     pub fn parameter_layer(&self, skill: &str) -> ParameterLayer {
         let at = |line: usize| (self.file.clone(), Some(line));
         let mine = |setting: &&ParameterSetting| {
@@ -86,13 +78,14 @@ impl WorkspaceContext {
             prohibitions: self
                 .prohibitions
                 .iter()
-                .map(|one| (one.name.clone(), one.value.clone(), at(one.line)))
+                .map(|prohibition| {
+                    (prohibition.name.clone(), prohibition.value.clone(), at(prohibition.line))
+                })
                 .collect(),
         }
     }
 }
 
-/// Reads a context file.
 pub fn read_context(file: &str, text: &str, limits: &Limits) -> (WorkspaceContext, Report) {
     let mut report = Report::new(file, text);
     let mut context = WorkspaceContext { file: file.into(), ..WorkspaceContext::default() };
@@ -117,7 +110,7 @@ pub fn read_context(file: &str, text: &str, limits: &Limits) -> (WorkspaceContex
     (context, report)
 }
 
-/// The members of a mapping that may be there; others are reported.
+/// Returns the known members of a mapping and reports the others.
 fn known_members<'a>(
     node: &'a YamlNode,
     check: &'static CheckRule,

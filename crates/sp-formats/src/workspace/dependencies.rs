@@ -1,4 +1,4 @@
-//! `Dependencies`: which other skills a workspace or a skill needs, and where they come from.
+//! The `Dependencies` section: other skills that a workspace or skill needs, and their sources.
 
 use std::ops::Range;
 
@@ -15,31 +15,33 @@ use crate::yaml::{YamlNode, YamlValue};
 
 const DEPENDENCY_KEYS: &[&str] = &["name", "source", "version", "required"];
 
-/// A skill that is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillDependency {
-    /// Its name.
     pub name: SkillName,
-    /// Where it comes from, if that is said.
     pub source: Option<SourceRef>,
-    /// The tag, branch or commit.
+    /// A tag, branch or commit.
     pub version: Option<String>,
-    /// Whether what needs it cannot do without.
     pub required: bool,
-    /// Where the entry stands.
     pub span: Range<usize>,
 }
 
-/// Who declares a dependency, and what must be said of it.
+/// Where a dependency is declared, which determines the required members.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum DependencyDeclarer {
-    /// A context file: name, version and source are all needed.
+    /// In a context file: name, version and source are required.
     Workspace,
-    /// A skill: only the name is.
+    /// In a skill: only the name is required.
     Skill,
 }
 
 impl DependencyDeclarer {
+    fn required_keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Workspace => &["name", "version", "source"],
+            Self::Skill => &["name"],
+        }
+    }
+
     fn check(self) -> &'static CheckRule {
         match self {
             Self::Workspace => &SB_10,
@@ -48,7 +50,7 @@ impl DependencyDeclarer {
     }
 }
 
-/// The dependencies that a `SKILL.md` declares, from the start of its body on.
+/// Reads the dependencies that a `SKILL.md` declares, from the start of its body.
 pub fn read_skill_dependencies(
     text: &str,
     body: usize,
@@ -86,7 +88,7 @@ pub(super) fn read_dependencies(
     found
 }
 
-/// The entries of a block: a list, or one below `dependencies`.
+/// The entries of a block: a list, or a list below `dependencies`.
 fn dependency_entries<'a>(
     block: &'a YamlNode,
     declarer: DependencyDeclarer,
@@ -131,10 +133,42 @@ fn read_entry(
             .help("write `- name: …`");
         return None;
     };
-    for (key, _) in pairs
-        .iter()
-        .filter(|(key, _)| !key.text().is_some_and(|key| DEPENDENCY_KEYS.contains(&key)))
-    {
+    report_unknown_keys(pairs, check, report);
+    let get =
+        |key: &str| pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value);
+    let mut is_complete = true;
+    for key in declarer.required_keys() {
+        if get(key).is_none_or(|value| value.text().is_none()) {
+            is_complete = false;
+            report
+                .error(check, node.span.start..node.span.start, format!("`{key}` is missing"))
+                .help(format!("add `{key}: …`"));
+        }
+    }
+    let name = read_name(get("name")?, check, report);
+    let source = match get("source").and_then(|node| Some((node, node.text()?))) {
+        Some((node, text)) => {
+            let source = read_source(node, text, check, report);
+            is_complete &= source.is_some();
+            source
+        }
+        None => None,
+    };
+    let required = get("required").is_none_or(|node| read_required(node, check, report));
+    let version = get("version").and_then(YamlNode::text).map(Into::into);
+    Some(SkillDependency { name: name?, source, version, required, span: node.span.clone() })
+        .filter(|_| is_complete)
+}
+
+fn report_unknown_keys(
+    pairs: &[(YamlNode, YamlNode)],
+    check: &'static CheckRule,
+    report: &mut Report,
+) {
+    for (key, _) in pairs {
+        if key.text().is_some_and(|key| DEPENDENCY_KEYS.contains(&key)) {
+            continue;
+        }
         let word = key.text().unwrap_or_default();
         let help = match nearest(word, DEPENDENCY_KEYS.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -144,46 +178,32 @@ fn read_entry(
             .error(check, key.span.clone(), format!("unknown key `{}`", printable(word)))
             .help(help);
     }
-    let get =
-        |key: &str| pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value);
-    let needed: &[&str] = if declarer == DependencyDeclarer::Workspace {
-        &["name", "version", "source"]
-    } else {
-        &["name"]
-    };
-    let mut whole = true;
-    for key in needed.iter().filter(|key| get(key).is_none_or(|value| value.text().is_none())) {
-        whole = false;
-        report
-            .error(check, node.span.start..node.span.start, format!("`{key}` is missing"))
-            .help(format!("add `{key}: …`"));
-    }
-    let name = read_name(get("name")?, check, report);
-    let source = match get("source").and_then(|node| Some((node, node.text()?))) {
-        Some((node, text)) => match SourceRef::new(text) {
-            Ok(source) => Some(source),
-            Err(error) => {
-                whole = false;
-                report
-                    .error(check, node.span.clone(), format!("the source cannot be used: {error}"))
-                    .help("write a git URL, the URL of a zip, or a path to a zip or a directory");
-                None
-            }
-        },
-        None => None,
-    };
-    let required = match get("required") {
-        None => true,
-        Some(node) => node.as_bool().unwrap_or_else(|| {
+}
+
+fn read_source(
+    node: &YamlNode,
+    text: &str,
+    check: &'static CheckRule,
+    report: &mut Report,
+) -> Option<SourceRef> {
+    match SourceRef::new(text) {
+        Ok(source) => Some(source),
+        Err(error) => {
             report
-                .error(check, node.span.clone(), "`required` must be `true` or `false`")
-                .help("without it, it is `true`");
-            true
-        }),
-    };
-    let version = get("version").and_then(YamlNode::text).map(Into::into);
-    Some(SkillDependency { name: name?, source, version, required, span: node.span.clone() })
-        .filter(|_| whole)
+                .error(check, node.span.clone(), format!("the source cannot be used: {error}"))
+                .help("write a git URL, the URL of a zip, or a path to a zip or a directory");
+            None
+        }
+    }
+}
+
+fn read_required(node: &YamlNode, check: &'static CheckRule, report: &mut Report) -> bool {
+    node.as_bool().unwrap_or_else(|| {
+        report
+            .error(check, node.span.clone(), "`required` must be `true` or `false`")
+            .help("without it, it is `true`");
+        true
+    })
 }
 
 fn read_name(node: &YamlNode, check: &'static CheckRule, report: &mut Report) -> Option<SkillName> {
@@ -221,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_10_a_workspace_says_name_version_and_source() {
+    fn sb_10_workspace_dependency_needs_name_version_and_source() {
         let text = "# X\n\n## Dependencies\n\n```yaml\ndependencies:\n  - name: a\n    version: v1\n    source: ./a\n  - name: b\n    version: 2\n```\n";
         let (found, findings) = run(text, DependencyDeclarer::Workspace);
         assert_eq!(found.len(), 1);
@@ -230,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_11_a_skill_says_at_least_the_name() {
+    fn sb_11_skill_dependency_needs_a_name() {
         let text = "## Dependencies\n```yaml\n- name: a\n- name: b_c\n- name: d\n  required: false\n  sorce: x\n```\n";
         let (found, findings) = run(text, DependencyDeclarer::Skill);
         let shown: Vec<_> = found.iter().map(|one| (one.name.as_str(), one.required)).collect();

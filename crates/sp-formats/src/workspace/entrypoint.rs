@@ -1,12 +1,12 @@
-//! `SKILLBAG.md`: the entrypoint of a workspace, whose first line states the version.
+//! The entrypoint `SKILLBAG.md`, whose first line states the version of the format.
 
 use crate::checks::SB_01;
 use crate::report::Report;
 
-/// The newest version whose rules we know.
+/// The newest supported version.
 pub const LATEST_VERSION: SkillBagVersion = SkillBagVersion(0, 3, 0);
 
-/// A version of the format.
+/// A version of the SkillBag format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SkillBagVersion(pub u32, pub u32, pub u32);
 
@@ -16,7 +16,7 @@ impl std::fmt::Display for SkillBagVersion {
     }
 }
 
-/// Reads the version that an entrypoint states.
+/// Reads the version in an entrypoint.
 pub fn read_entrypoint(file: &str, text: &str) -> (Option<SkillBagVersion>, Report) {
     let mut report = Report::new(file, text);
     let line = text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default();
@@ -42,7 +42,7 @@ pub fn read_entrypoint(file: &str, text: &str) -> (Option<SkillBagVersion>, Repo
     (Some(version), report)
 }
 
-/// `SkillBag v0.1.0`, as text or as a heading.
+/// Parses `SkillBag v0.1.0`, as text or as a heading.
 fn parse_version(line: &str) -> Option<SkillBagVersion> {
     let rest = line.trim_start_matches(['#', ' ']).strip_prefix("SkillBag v")?;
     let mut numbers = rest.split_whitespace().next()?.split('.').map(|part| part.parse().ok());
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sb_01_the_first_line_states_the_version() {
+    fn sb_01_first_line_states_the_version() {
         let read = |text| read_entrypoint("SKILLBAG.md", text);
         assert_eq!(read("SkillBag v0.1.0\n\nmore").0, Some(SkillBagVersion(0, 1, 0)));
         assert_eq!(read("# SkillBag v0.3.0 draft").0, Some(SkillBagVersion(0, 3, 0)));

@@ -1,4 +1,4 @@
-//! `.skills/.skillbag.lock`: what was installed from where, and what it looked like.
+//! `.skills/.skillbag.lock`: the sources and digests of installed skills.
 
 use std::collections::BTreeMap;
 
@@ -10,55 +10,54 @@ use crate::redact::QueryAllowlist;
 
 const LOCK_VERSION: u32 = 1;
 
-/// What was installed from where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceLock {
     version: u32,
-    /// By skill.
+    /// By skill name.
     pub skills: BTreeMap<String, LockedSkill>,
-    /// What others wrote.
+    /// Members written by other tools.
     #[serde(flatten)]
     extra: BTreeMap<String, serde_json::Value>,
 }
 
-/// Where a skill came from, and what it looked like when it came.
+/// The source of a skill, and its digest when it was installed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockedSkill {
-    /// The source, as it was written, without credentials, and with those parameters of its query that the user
-    /// declared harmless.
+    /// The source as written, without credentials, and with only those query parameters that the
+    /// user declared harmless.
     pub source: String,
     /// Whether the source has a query that is not recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub query: Option<LockedQuery>,
-    /// The digest of the archive, if the source cannot be fetched without what is not recorded.
+    /// The digest of the archive, if the recorded source is not enough to fetch it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub archive: Option<Digest>,
-    /// The version that was asked for.
+    /// The requested version.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub version: Option<String>,
-    /// The full commit, of a git source.
+    /// The full commit of a git source.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub commit: Option<String>,
     /// The digest of the skill's tree.
     pub tree: Digest,
-    /// The digest of the extra steps that were confirmed.
+    /// The digest of the additional installation steps that the user confirmed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub steps: Option<Digest>,
-    /// What others wrote.
+    /// Members written by other tools.
     #[serde(flatten)]
     pub extra: BTreeMap<String, serde_json::Value>,
 }
 
-/// What a lock has of a query.
+/// How much of the query a lockfile records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LockedQuery {
-    /// Not all of it: the rest may be a secret.
+    /// Not all of it, because the rest may be secret.
     Omitted,
 }
 
 impl LockedSkill {
-    /// The source of the entry `name`, if it can be read.
+    /// Returns the source of the entry `name`, if it is valid.
     pub fn source_ref(&self, name: &str) -> Option<SourceRef> {
         let mut source = SourceRef::new(&self.source)
             .ok()?
@@ -77,7 +76,7 @@ impl Default for WorkspaceLock {
 }
 
 impl WorkspaceLock {
-    /// Reads a lock. What is wrong is told as a fragment.
+    /// Parses a lockfile. The error is a message fragment.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let lock: Self = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
         match lock.version {
@@ -86,7 +85,6 @@ impl WorkspaceLock {
         }
     }
 
-    /// The lock as it is stored.
     pub fn to_json(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
         bytes.push(b'\n');
@@ -99,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sb_20_a_lock_is_read_as_it_was_written_and_keeps_what_others_wrote() {
+    fn sb_20_lock_round_trips_with_unknown_members() {
         let mut lock = WorkspaceLock::default();
         let skill = LockedSkill {
             source: "./x".into(),

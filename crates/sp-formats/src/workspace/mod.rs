@@ -1,4 +1,9 @@
-//! SkillBag: what a workspace and a source of skills say, in Markdown that people write.
+//! SkillBag workspaces and sources, which are Markdown files written by people.
+//!
+//! A workspace has an entrypoint `SKILLBAG.md`, a directory `.skills/` with [`WorkspaceSkill`]s, a
+//! catalog, a lockfile and context files. A source has an `AGENTS.md` and skills. Each submodule
+//! reads one file or section and reports every problem. [`resolve_parameters`] decides which
+//! parameter value applies. Fetching and installing skills is part of `sp-engine`.
 
 mod agents;
 mod catalog;
@@ -32,17 +37,17 @@ pub use tags::{SkillTags, TagChange, parse_tags};
 
 /// The entrypoint of a workspace.
 pub const ENTRYPOINT_FILE: &str = "SKILLBAG.md";
-/// The directory that holds the skills.
+/// The directory with the skills.
 pub const SKILLS_DIR: &str = ".skills";
-/// The catalog, in the root.
+/// The catalog in [`SKILLS_DIR`].
 pub const CATALOG_FILE: &str = "SKILLS.md";
-/// What was installed from where, in the root.
+/// The lockfile in [`SKILLS_DIR`].
 pub const LOCK_FILE: &str = ".skillbag.lock";
 /// The project's context.
 pub const CONTEXT_FILE: &str = "CONTEXT.md";
-/// The user's context, which git should not track.
+/// The user's context, which git should ignore.
 pub const USER_CONTEXT_FILE: &str = "USER_CONTEXT.md";
-/// What makes a directory a source.
+/// The file that makes a directory a source.
 pub const AGENTS_FILE: &str = "AGENTS.md";
 /// The reserved skill that every workspace has.
 pub const BOOTSTRAP_SKILL: &str = "skillbag-get-skills";

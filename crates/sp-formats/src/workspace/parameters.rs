@@ -1,4 +1,4 @@
-//! `Parameters`: what a skill wants to know, and which of all that is said counts.
+//! The `Parameters` section of a skill, and the resolution of parameter values.
 
 use std::ops::Range;
 
@@ -11,31 +11,26 @@ use crate::printable::printable;
 use crate::report::{LineIndex, Report};
 use crate::yaml::{YamlNode, YamlValue};
 
-/// What a skill wants to know.
+/// The parameters that a skill declares.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SkillParameters {
-    /// In the order of the file, required ones as well as optional ones.
+    /// Required and optional parameters in file order.
     pub all: Vec<SkillParameter>,
 }
 
-/// One thing that a skill wants to know.
+/// A parameter of a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillParameter {
-    /// Its name.
     pub name: String,
-    /// Whether the skill cannot run without it.
     pub required: bool,
-    /// What it is about, if that is said.
     pub description: Option<String>,
-    /// Its value where nobody says another.
+    /// The value if no level sets another.
     pub default: Option<Json>,
-    /// Where it stands.
     pub span: Range<usize>,
-    /// On which line that is.
     pub line: usize,
 }
 
-/// The parameters that a `SKILL.md` declares, from the start of its body on.
+/// Reads the parameters that a `SKILL.md` declares, from the start of its body.
 pub fn read_parameters(
     text: &str,
     body: usize,
@@ -160,82 +155,76 @@ fn read_parameter(
     })
 }
 
-/// How much a definition counts: the conversation most, the skill's own default least.
+/// The precedence of a value, highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ParameterLevel {
-    /// What the user says now.
+    /// The user's request, `--set`.
     Conversation,
-    /// `USER_CONTEXT.md`
     UserContext,
-    /// `CONTEXT.md`
     Context,
-    /// `SKILLBAG.md`
     Entrypoint,
     /// The skill's default.
     Skill,
 }
 
 impl ParameterLevel {
-    /// Every level, the one that counts most first.
+    /// Every level, highest precedence first.
     pub const ALL: [Self; 5] =
         [Self::Conversation, Self::UserContext, Self::Context, Self::Entrypoint, Self::Skill];
 }
 
-/// Where something was said.
+/// Where a value or prohibition is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingLocation {
-    /// On which level.
     pub level: ParameterLevel,
-    /// In which file; `--set` for the conversation.
+    /// The file; `--set` for the conversation.
     pub file: String,
-    /// On which line, if it was in a file.
+    /// `None` outside of a file.
     pub line: Option<usize>,
 }
 
-/// What one level says of the parameters of one skill.
+/// What one level says about the parameters of one skill.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParameterLayer {
-    /// Values by parameter, in the order in which they stand.
+    /// Values by parameter in file order.
     pub settings: Vec<(String, Json, SettingFileLine)>,
     /// Parameters that lower levels must not set, or not to this value.
     pub prohibitions: Vec<(String, Option<Json>, SettingFileLine)>,
 }
 
-/// An origin that a layer knows but for its level.
+/// A file and line: the location without its level.
 pub type SettingFileLine = (String, Option<usize>);
 
-/// A value that a prohibition kept out.
+/// A value rejected by a prohibition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockedValue {
-    /// The value.
     pub value: Json,
-    /// Where it was said.
     pub location: SettingLocation,
-    /// Where it was prohibited.
+    /// Where it is prohibited.
     pub blocked_by: SettingLocation,
 }
 
-/// What a parameter is, and why.
+/// The value of a parameter, and how it was determined.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedParameter {
-    /// The parameter.
     pub parameter: SkillParameter,
-    /// The value that counts, and where it was said.
+    /// The effective value and its location.
     pub value: Option<(Json, SettingLocation)>,
-    /// What it overrode, the nearest first.
+    /// Overridden values, highest precedence first.
     pub overridden: Vec<(Json, SettingLocation)>,
-    /// What a prohibition kept out.
+    /// Values rejected by a prohibition.
     pub blocked: Vec<BlockedValue>,
 }
 
 impl ResolvedParameter {
-    /// Whether the skill cannot run because of it.
+    /// Whether the parameter is required and has no value.
     pub fn is_missing(&self) -> bool {
         self.parameter.required && self.value.is_none()
     }
 }
 
-/// Decides what each parameter is. `layers` has one entry for each of [`Level::ALL`] but the last.
+/// Determines the value of each parameter. `layers` has one entry for each of
+/// [`ParameterLevel::ALL`] except the last.
 pub fn resolve_parameters(
     parameters: &SkillParameters,
     file: &str,
@@ -249,59 +238,57 @@ fn resolve_parameter(
     file: &str,
     layers: &[ParameterLayer; 4],
 ) -> ResolvedParameter {
-    let mut said: Vec<(Json, SettingLocation)> = Vec::new();
+    let mut values: Vec<(Json, SettingLocation)> = Vec::new();
     let mut blocked = Vec::new();
-    let mut forbidden: Vec<(&Option<Json>, SettingLocation)> = Vec::new();
+    let mut prohibitions: Vec<(&Option<Json>, SettingLocation)> = Vec::new();
     for (level, layer) in ParameterLevel::ALL.into_iter().zip(layers) {
-        let origin = |(file, line): &SettingFileLine| SettingLocation {
+        let locate = |(file, line): &SettingFileLine| SettingLocation {
             level,
             file: file.clone(),
             line: *line,
         };
-        // Within one level the last definition counts, and beats those before it.
+        // Within a level the last definition wins.
         for (_, value, at) in
             layer.settings.iter().rev().filter(|(name, ..)| *name == parameter.name)
         {
-            admit_value(value, origin(at), &forbidden, &mut said, &mut blocked);
+            admit_value(value, locate(at), &prohibitions, &mut values, &mut blocked);
         }
         let here = layer.prohibitions.iter().filter(|(name, ..)| *name == parameter.name);
-        forbidden.extend(here.map(|(_, value, at)| (value, origin(at))));
+        prohibitions.extend(here.map(|(_, value, at)| (value, locate(at))));
     }
     if let Some(default) = &parameter.default {
-        let origin = SettingLocation {
+        let location = SettingLocation {
             level: ParameterLevel::Skill,
             file: file.into(),
             line: Some(parameter.line),
         };
-        admit_value(default, origin, &forbidden, &mut said, &mut blocked);
+        admit_value(default, location, &prohibitions, &mut values, &mut blocked);
     }
-    let mut said = said.into_iter();
+    let mut values = values.into_iter();
     ResolvedParameter {
         parameter: parameter.clone(),
-        value: said.next(),
-        overridden: said.collect(),
+        value: values.next(),
+        overridden: values.collect(),
         blocked,
     }
 }
 
 fn admit_value(
     value: &Json,
-    origin: SettingLocation,
-    forbidden: &[(&Option<Json>, SettingLocation)],
-    said: &mut Vec<(Json, SettingLocation)>,
+    location: SettingLocation,
+    prohibitions: &[(&Option<Json>, SettingLocation)],
+    values: &mut Vec<(Json, SettingLocation)>,
     blocked: &mut Vec<BlockedValue>,
 ) {
-    // Quotes make no other value of it.
+    // Quotes do not make a different value.
     let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), Into::into);
     let prohibits = |(only, _): &&(&Option<Json>, SettingLocation)| {
         only.as_ref().is_none_or(|only| text(only) == text(value))
     };
-    match forbidden.iter().find(prohibits) {
-        Some((_, by)) => blocked.push(BlockedValue {
-            value: value.clone(),
-            location: origin,
-            blocked_by: by.clone(),
-        }),
-        None => said.push((value.clone(), origin)),
+    match prohibitions.iter().find(prohibits) {
+        Some((_, by)) => {
+            blocked.push(BlockedValue { value: value.clone(), location, blocked_by: by.clone() })
+        }
+        None => values.push((value.clone(), location)),
     }
 }

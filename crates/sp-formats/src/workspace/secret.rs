@@ -1,6 +1,6 @@
-//! Whether a value is one that must never be written down: judged by its name and by its shape.
+//! Detection of values that must not be recorded, by name and by shape.
 
-/// Words in the name of a parameter that say it all.
+/// Words in the name of a parameter that mark it as secret.
 const SECRET_NAMES: &[&str] = &[
     "password",
     "passwd",
@@ -22,13 +22,13 @@ const SECRET_NAMES: &[&str] = &[
     "webhook",
 ];
 
-/// The first two letters of [`NAMES`]; `pat` and `auth` begin with them too.
+/// The first two letters of [`SECRET_NAMES`], of `pat` and of `auth`.
 const SECRET_NAME_INITIALS: [[u8; 2]; 13] = [
     *b"pa", *b"se", *b"to", *b"ap", *b"cr", *b"pr", *b"ac", *b"au", *b"si", *b"en", *b"be", *b"co",
     *b"we",
 ];
 
-/// How the secrets of well-known services start, and how long they are at least.
+/// Prefixes of the secrets of well-known services, and their minimum length.
 const KNOWN_SECRET_PREFIXES: &[(&str, usize)] = &[
     ("ghp_", 20),
     ("gho_", 20),
@@ -75,18 +75,20 @@ const KNOWN_SECRET_PREFIXES: &[(&str, usize)] = &[
     ("tfp_", 20),
 ];
 
-/// The least of the lengths in [`PREFIXES`].
+/// The minimum of the lengths in [`KNOWN_SECRET_PREFIXES`].
 const MIN_KNOWN_SECRET_LEN: usize = 16;
 
-/// Text with fewer characters than this is too short to be told from a word.
+/// Shorter text cannot be distinguished from words.
 const MIN_RANDOM_LEN: usize = 20;
-/// Bits a character from which on text looks random; hexadecimal digests and words stay below it.
+/// The entropy in bits per character from which text looks random. Hexadecimal digests and words
+/// are below it.
 const MIN_RANDOM_ENTROPY: f64 = 4.1;
 
-/// Ten times the mean length of the words of a name; what is random falls into shorter pieces.
+/// Ten times the minimum mean length of words in an identifier; random text splits into shorter
+/// pieces.
 const MIN_MEAN_WORD_LEN_TENTHS: usize = 28;
 
-/// Why a value must not be written down; none if it may be.
+/// Returns why a value must not be recorded, or `None` if it may be.
 pub fn detect_secret(name: &str, value: &str) -> Option<&'static str> {
     if is_meaningful_value(value) && is_secret_name(name) {
         return Some("its name says that it is a secret");
@@ -101,7 +103,7 @@ pub fn detect_secret(name: &str, value: &str) -> Option<&'static str> {
         c.is_whitespace() || matches!(c, '"' | '\'' | '=' | ',' | ';' | '(' | ')')
     });
     let (mut is_signed, mut is_random) = (false, false);
-    // What is shorter has none of these shapes, and a text may have millions of such words.
+    // Shorter words match no shape, and a text may have millions of them.
     for word in words.filter(|word| word.len() >= MIN_KNOWN_SECRET_LEN) {
         if has_known_prefix(word) {
             return Some("it starts as the secrets of a well-known service do");
@@ -116,16 +118,16 @@ pub fn detect_secret(name: &str, value: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a value says anything: a secret is never one of these.
+/// Whether a value carries information; a secret does.
 pub fn is_meaningful_value(value: &str) -> bool {
     !matches!(value.trim(), "" | "true" | "false" | "none" | "null")
 }
 
-/// Whether the name of a value says that it is a secret.
+/// Whether the name of a value marks it as secret.
 pub fn is_secret_name(name: &str) -> bool {
     let letters =
         || name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
-    // A text may have millions of names, and most have no two letters with which a telling word begins.
+    // A text may have millions of names, and this check rejects most of them quickly.
     if !letters()
         .zip(letters().skip(1))
         .any(|(first, second)| SECRET_NAME_INITIALS.contains(&[first, second]))
@@ -150,7 +152,7 @@ fn has_known_prefix(word: &str) -> bool {
     })
 }
 
-/// `scheme://user:password@host`
+/// Whether a value has the form `scheme://user:password@host`.
 fn has_password(value: &str) -> bool {
     value.match_indices("://").any(|(at, separator)| {
         let authority =
@@ -159,7 +161,7 @@ fn has_password(value: &str) -> bool {
     })
 }
 
-/// Three parts of base64 with dots between them, the first of which is JSON.
+/// Three base64 parts separated by dots, the first of which is JSON.
 fn is_jwt(word: &str) -> bool {
     let mut parts = word.split('.');
     let is_part = |part: Option<&str>| {
@@ -172,12 +174,12 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
 }
 
-/// A long run without blanks, of letters in both cases and digits, that no language would give.
+/// A long run of digits and letters in both cases that is not made of words.
 fn looks_random(word: &str) -> bool {
     if word.contains("://") || !word.bytes().all(is_base64) {
         return false;
     }
-    // A path or a name of several words is judged piece by piece.
+    // A path or a hyphenated name is judged piece by piece.
     word.split(['/', '-', '_']).any(|piece| {
         let has = |is: fn(&u8) -> bool| piece.as_bytes().iter().any(is);
         piece.len() >= MIN_RANDOM_LEN
@@ -191,8 +193,8 @@ fn looks_random(word: &str) -> bool {
     })
 }
 
-/// Whether a text falls into words where its letters become capitals or digits, as names in code do.
-/// A capital stands for a word of its own unless small letters follow it.
+/// Whether a text splits into words at capitals and digits, as identifiers do. A capital is a word
+/// of its own unless lowercase letters follow it.
 fn has_words(text: &str) -> bool {
     let bytes = text.as_bytes();
     let starts = (0..bytes.len()).filter(|at| {
@@ -204,7 +206,7 @@ fn has_words(text: &str) -> bool {
     text.len() * 10 >= words * MIN_MEAN_WORD_LEN_TENTHS
 }
 
-/// The entropy of a text's characters, in bits.
+/// The entropy of a text's characters in bits.
 fn entropy_bits(text: &str) -> f64 {
     let mut counts = [0u32; 256];
     text.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
@@ -218,14 +220,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sb_09_every_telling_name_is_found_by_its_first_letters() {
+    fn sb_09_every_secret_name_has_its_initials_listed() {
         for name in SECRET_NAMES.iter().chain(&["pat", "auth"]) {
             assert!(is_secret_name(name) && is_secret_name(&name.to_uppercase()), "{name}");
         }
     }
 
     #[test]
-    fn sb_09_forty_secrets_are_refused() {
+    fn sb_09_forty_secrets_are_rejected() {
         let key = "k7Qz9XbR2mVt4LwPs8YcJ3nH";
         let joined = |prefix: &str| format!("{prefix}{key}{key}");
         let by_shape: Vec<String> = [

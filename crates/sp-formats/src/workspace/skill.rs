@@ -1,4 +1,4 @@
-//! A skill of a bag: what any skill is, and what a bag asks besides.
+//! A skill in a workspace, which must meet stricter rules than other skills.
 
 use sp_tree::Limits;
 
@@ -11,41 +11,36 @@ use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::{self, SkillName};
 
-/// A skill of a bag.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkspaceSkill {
-    /// Its name, which is its folder's.
+    /// Equal to the name of its directory.
     pub name: SkillName,
-    /// Its description, as the catalog has it.
+    /// The description as it is in the catalog.
     pub description: String,
     /// The whole text of its `SKILL.md`.
     pub text: String,
-    /// Where the instructions start in it.
     pub body_start: usize,
-    /// The skills that it needs.
     pub dependencies: Vec<SkillDependency>,
-    /// What it wants to know.
     pub parameters: SkillParameters,
 }
 
 impl WorkspaceSkill {
-    /// Its instructions.
+    /// The Markdown body.
     pub fn instructions(&self) -> &str {
         self.text[self.body_start..].trim()
     }
 
-    /// The tags of its description.
+    /// The tags in its description.
     pub fn tags(&self) -> SkillTags {
         parse_tags(&self.description)
     }
 
-    /// Its line in the catalog.
     pub fn catalog_line(&self) -> (SkillName, String) {
         (self.name.clone(), self.description.clone())
     }
 }
 
-/// An unquoted ` #run/always` is a comment to YAML, and no tag.
+/// In an unquoted description, YAML reads ` #run/always` as a comment.
 fn report_commented_tag(text: &str, description: &std::ops::Range<usize>, report: &mut Report) {
     let rest = text[description.end.min(text.len())..].lines().next().unwrap_or_default();
     let start = description.end + (rest.len() - rest.trim_start().len());
@@ -56,7 +51,8 @@ fn report_commented_tag(text: &str, description: &std::ops::Range<usize>, report
     }
 }
 
-/// Reads the `SKILL.md` of the folder `folder` of a bag. It is `Some` exactly if the report has no error.
+/// Reads the `SKILL.md` of a directory in a workspace. It is `Some` exactly if the report has no
+/// error.
 pub fn read_workspace_skill(
     file: &str,
     folder: &str,
@@ -118,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_04_a_skill_has_its_folders_name_and_a_description_of_one_line() {
+    fn sb_04_skill_has_the_name_of_its_directory_and_a_one_line_description() {
         let (skill, findings) =
             read("---\nname: tidy-up\ndescription: >\n  Removes\n  dead code.\n---\n\nSweep.\n");
         let skill = skill.unwrap();
@@ -144,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_23_a_tag_that_yaml_takes_for_a_comment_is_a_warning() {
+    fn sb_23_tag_that_yaml_reads_as_a_comment_is_a_warning() {
         let (skill, findings) = read("---\nname: tidy-up\ndescription: Sweeps. #run/always\n---\n");
         assert!(!skill.unwrap().tags().runs_always());
         assert_eq!(findings, ["SKILL.md:3:22 SB-23 YAML takes the tags for a comment"]);

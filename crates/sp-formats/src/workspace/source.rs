@@ -1,4 +1,4 @@
-//! Where a bag's skills come from: git, a zip on the web, a zip here, a directory here.
+//! Sources of workspace skills: git, a zip on the web, a local zip, or a local directory.
 
 use std::fmt;
 
@@ -9,39 +9,37 @@ use sp_tree::Digest;
 use crate::git_repo::{GitRepo, GitRepoError};
 use crate::redact::{QueryAllowlist, omits_query, redact_url};
 
-/// Why a text names no source.
+/// Why a text is not a source.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SourceRefError {
-    /// It is empty or has control characters in it.
     #[error("it is empty, or has control characters in it")]
     InvalidText,
-    /// It is no address that git may be given.
+    /// Not a valid git repository.
     #[error(transparent)]
     Git(#[from] GitRepoError),
 }
 
-/// A zip archive at an address. It is shown without what may be a secret in the address.
+/// A zip archive on the web. It is displayed without secrets in its URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebSource {
-    /// What is asked for.
+    /// The full URL.
     pub url: String,
-    /// The parameters of the address that may be shown.
+    /// The query parameters that may be displayed.
     pub query_allowlist: QueryAllowlist,
-    /// What a lock recorded in place of a query that it does not have.
+    /// What a lockfile recorded, if its URL is incomplete.
     pub locked: Option<LockedArchive>,
 }
 
-/// A zip archive whose address is not known any more, since a lock was not given its query.
+/// A zip archive whose complete URL is unknown, because the lockfile does not record its query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockedArchive {
-    /// The entry of the lock.
+    /// The lockfile entry.
     pub entry: String,
-    /// What the bytes of the archive hash to, if they may be taken from the cache.
+    /// The digest of the archive, if it may be taken from the cache.
     pub digest: Option<Digest>,
 }
 
 impl WebSource {
-    /// An address as somebody wrote it.
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), query_allowlist: QueryAllowlist::default(), locked: None }
     }
@@ -53,21 +51,19 @@ impl fmt::Display for WebSource {
     }
 }
 
-/// A source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceRef {
-    /// A git repository.
     Git(GitRepo),
-    /// A zip archive at an address.
+    /// A zip archive on the web.
     Web(WebSource),
-    /// A zip archive on this machine; relative paths start at the file that names it.
+    /// A local zip archive, relative to the file that names it.
     Zip(String),
-    /// A directory on this machine.
+    /// A local directory.
     Dir(String),
 }
 
 impl SourceRef {
-    /// Reads a source as people write it.
+    /// Parses a source as people write it.
     pub fn new(text: &str) -> Result<Self, SourceRefError> {
         if text.trim().is_empty() || text.chars().any(char::is_control) {
             return Err(SourceRefError::InvalidText);
@@ -91,17 +87,17 @@ impl SourceRef {
         Ok(Self::Git(GitRepo::new(text)?))
     }
 
-    /// The same source, shown with these parameters of its query too.
-    pub fn with_query_allowlist(mut self, kept: &QueryAllowlist) -> Self {
+    /// Allows these query parameters to be displayed.
+    pub fn with_query_allowlist(mut self, allowed: &QueryAllowlist) -> Self {
         match &mut self {
-            Self::Web(web) => web.query_allowlist.extend(kept),
-            Self::Git(repo) => repo.keep_query(kept),
+            Self::Web(web) => web.query_allowlist.extend(allowed),
+            Self::Git(repo) => repo.keep_query(allowed),
             _ => {}
         }
         self
     }
 
-    /// Whether it is shown without something that fetching it may need.
+    /// Whether it is displayed without something that may be needed to fetch it.
     pub fn omits_query(&self) -> bool {
         match self {
             Self::Web(web) => web.locked.is_some() || omits_query(&web.url, &web.query_allowlist),
@@ -111,7 +107,8 @@ impl SourceRef {
     }
 }
 
-/// `shared/skills`: neither a host with a path, nor `user@host:path`, nor a helper of git's.
+/// Whether a text such as `shared/skills` is neither a host with a path, nor `user@host:path`, nor
+/// a remote helper of git.
 fn is_plain_path(text: &str) -> bool {
     let first = text.split('/').next().unwrap_or_default();
     !text.contains(':') && !first.contains('.') && !text.starts_with('-')
@@ -132,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sb_12_the_four_kinds_of_source_are_told_apart() {
+    fn sb_12_four_kinds_of_source_are_distinguished() {
         let kind = |text: &str| match SourceRef::new(text) {
             Ok(SourceRef::Git(_)) => "git",
             Ok(SourceRef::Web(_)) => "web",

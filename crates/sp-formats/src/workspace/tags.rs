@@ -1,30 +1,27 @@
-//! Tags in descriptions, `#group/name`, and what the user's context makes of them.
+//! Tags in descriptions, `#group/name`, and how the user's context changes them.
 
 use std::collections::BTreeSet;
 
-/// The tag of a skill that runs at workspace entry and before every response.
+/// A skill that runs when the workspace is entered and before every response.
 const RUN_ALWAYS_TAG: &str = "run/always";
-/// The tag of a skill that runs after all others.
+/// A skill that runs after all others.
 const RUN_LAST_TAG: &str = "run/last";
-/// What a companion's tag starts with.
+/// The prefix of a companion's tag.
 const COMPANION_TAG_PREFIX: &str = "use/";
 
-/// The tags of a skill, without their `#`, sorted.
+/// The tags of a skill, sorted and without `#`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillTags(pub BTreeSet<String>);
 
-/// What a context adds to the tags of a skill, and takes away.
+/// How a context changes the tags of a skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TagChange {
-    /// The skill.
     pub skill: String,
-    /// Tags that it has besides.
     pub add: Vec<String>,
-    /// Tags that it has no longer.
     pub remove: Vec<String>,
 }
 
-/// The tags in a description.
+/// Returns the tags in a description.
 pub fn parse_tags(description: &str) -> SkillTags {
     let tag = |word: &str| {
         let word = word.strip_prefix('#')?.trim_end_matches(['.', ',', ';', ':', ')', '!', '?']);
@@ -40,7 +37,7 @@ pub fn parse_tags(description: &str) -> SkillTags {
 }
 
 impl SkillTags {
-    /// The tags after a context had its say.
+    /// Applies the changes of a context.
     #[must_use]
     pub fn with_change(mut self, change: &TagChange) -> Self {
         let bare = |tag: &String| tag.trim_start_matches('#').to_owned();
@@ -51,17 +48,16 @@ impl SkillTags {
         self
     }
 
-    /// Whether the skill runs without being asked for.
+    /// Whether the skill runs without being requested.
     pub fn runs_always(&self) -> bool {
         self.0.contains(RUN_ALWAYS_TAG)
     }
 
-    /// Whether it runs after all others.
     pub fn runs_last(&self) -> bool {
         self.0.contains(RUN_LAST_TAG)
     }
 
-    /// The skills that run with it.
+    /// The skills that run together with it.
     pub fn companions(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|tag| tag.strip_prefix(COMPANION_TAG_PREFIX))
     }
@@ -85,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_23_a_context_adds_and_removes_tags() {
+    fn sb_23_context_adds_and_removes_tags() {
         let change = TagChange {
             skill: "x".into(),
             add: vec!["#run/last".into()],

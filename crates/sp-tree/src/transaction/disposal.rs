@@ -1,9 +1,11 @@
-//! What becomes of a folder that was replaced: deleted if it is as we left it, else kept.
+//! Disposal of replaced folders: deleted if they are unchanged since installation, otherwise moved
+//! to the trash.
 
 use super::journal::{Journal, JournalChange};
 use super::{TRASH_DIR, TrashedEntry, discarded_name, old_name, staged_name};
-use crate::dir::{Dir, EntryKind, Follow, Segment};
+use crate::dir::{Dir, Follow, Segment};
 use crate::file_error::FileError;
+use crate::file_stamp::EntryKind;
 use crate::limits::Limits;
 use crate::path::Name;
 use crate::read::digest_open;
@@ -19,9 +21,11 @@ pub(super) struct Disposal<'a> {
 }
 
 impl Disposal<'_> {
-    /// Moves the old folder of a change to the trash if a person has edited it, else to where it will be deleted.
+    /// Moves the old folder of a change to the trash if the user has edited it, otherwise to where
+    /// it will be deleted.
     ///
-    /// Nothing is deleted here: a folder that a kill left half deleted would look edited in the next run.
+    /// Nothing is deleted here: a folder that a crash left half deleted would look edited in the
+    /// next run.
     pub(super) fn dispose(
         &self,
         index: usize,
@@ -59,19 +63,19 @@ impl Disposal<'_> {
         Ok(TrashedEntry { from: self.dir.path_of(&change.name), to: shelf.path_of(&change.name) })
     }
 
-    /// Copies to another file system, whole or not at all.
+    /// Copies to another file system, completely or not at all.
     fn copy_to_trash(&self, slot: &Name, shelf: &Dir, name: &Name) -> Result<(), FileError> {
         let partial = Name::with_prefix(".partial-", name);
         shelf.remove_tree(&partial)?;
         copy_entry(self.stage, slot, shelf, &partial)?;
         shelf.sync_filesystem()?;
-        // What is there already is a whole copy of the same: a kill came before the original was moved away.
+        // What exists is a complete copy: the process crashed before the original was moved away.
         shelf.remove_tree(name)?;
         shelf.rename_noreplace(&partial, shelf, name)
     }
 
     fn is_unmodified(&self, slot: &Name, change: &JournalChange) -> Result<bool, FileError> {
-        // A link in the place of a folder of ours holds nothing but itself.
+        // A link in place of an installed folder has no content of its own.
         if self.stage.stat(slot, Follow::Never)?.is_none_or(|stamp| stamp.kind() == EntryKind::Link)
         {
             return Ok(true);
@@ -90,13 +94,13 @@ impl Disposal<'_> {
         let Ok(folder) = self.stage.open_dir(slot, Follow::Never) else {
             return Ok(false);
         };
-        // What cannot be read cannot be known to be ours.
+        // A folder that cannot be read cannot be recognized as unchanged.
         let measured = hash_installed(&folder, self.limits).unwrap_or(None);
         Ok(measured.is_some_and(|measured| measured.tree.digest() == digest))
     }
 }
 
-/// Opens a directory of our own, made where it is missing.
+/// Opens a directory, creating it if necessary.
 fn open_or_create_dir(dir: &Dir, name: &(impl Segment + ?Sized)) -> Result<Dir, FileError> {
     match dir.create_dir(name) {
         Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e),
@@ -104,7 +108,7 @@ fn open_or_create_dir(dir: &Dir, name: &(impl Segment + ?Sized)) -> Result<Dir, 
     }
 }
 
-/// Copies anything but special files as it is, links as links, to another file system.
+/// Copies anything but special files to another file system, links as links.
 fn copy_entry(
     from: &Dir,
     name: &(impl Segment + ?Sized),

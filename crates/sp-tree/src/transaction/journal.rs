@@ -1,4 +1,4 @@
-//! The record of what a transaction is about to do, on disk before it does it.
+//! The journal: what a transaction is about to do, written before it is done.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -8,45 +8,35 @@ use thiserror::Error;
 
 use crate::atomic::{self, Durability, TempFile};
 use crate::digest::Digest;
-use crate::dir::{Dir, FileStamp, Follow, StaticName};
+use crate::dir::{Dir, Follow, StaticName};
 use crate::file_error::FileError;
+use crate::file_stamp::FileStamp;
 use crate::path::Name;
 use crate::read::read_open;
 
 const JOURNAL_FILE: StaticName = StaticName("journal.json");
 const JOURNAL_TEMP_FILE: StaticName = StaticName("journal.json.tmp");
 pub(super) const JOURNAL_VERSION: u32 = 1;
-/// Far above what two thousand folders need.
+/// Far more than two thousand folders need.
 const MAX_JOURNAL_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Why the journal of an earlier run cannot be used.
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// The system refused.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It is not what `sp` writes.
+    /// Not a valid journal.
     #[error("the journal `{}` cannot be read", path.display())]
-    Broken {
-        /// Where it is.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// A newer `sp` wrote it.
+    Broken { path: PathBuf, source: serde_json::Error },
+    /// Written by a newer `sp`.
     #[error("the journal `{}` has version {version}, which this `sp` does not know", path.display())]
-    UnsupportedVersion {
-        /// Where it is.
-        path: PathBuf,
-        /// Its version.
-        version: u32,
-    },
+    UnsupportedVersion { path: PathBuf, version: u32 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum JournalPhase {
-    /// Only the stages may have been touched.
+    /// Only the stages may have been changed.
     Staging,
     /// Folders may have been moved.
     Swapping,
@@ -60,7 +50,7 @@ pub(super) struct Journal {
     pub phase: JournalPhase,
     pub roots: Vec<JournalRoot>,
     pub changes: Vec<JournalChange>,
-    /// Directories that are removed in the end if they are empty then, outermost first.
+    /// Directories to remove at the end if they are empty, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remove_if_empty: Vec<PathBuf>,
 }
@@ -71,7 +61,7 @@ pub(super) struct JournalRoot {
     pub stage: Name,
     /// Directories that were missing, outermost first.
     pub made: Vec<PathBuf>,
-    /// The device and inode of the directory, unless it was still to be made.
+    /// Device and inode of the directory, unless it was missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<(u64, u64)>,
 }
@@ -82,16 +72,16 @@ pub(super) struct JournalChange {
     pub name: Name,
     pub puts: bool,
     pub ours: bool,
-    /// The digest that the old folder had when we wrote it.
+    /// The digest of the old folder when it was installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
-    /// The inode of the folder that comes.
+    /// The inode of the new folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comes: Option<u64>,
-    /// The inode of the folder that goes.
+    /// The inode of the old folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goes: Option<u64>,
-    /// What the caller saw there, while its process lives: recovery goes by inodes.
+    /// What the caller expects there. Not stored, because recovery uses inodes.
     #[serde(skip)]
     pub seen: Option<FileStamp>,
 }
@@ -128,7 +118,7 @@ impl Journal {
         Ok(Some(journal))
     }
 
-    /// Where the journal is, for messages.
+    /// The path of the journal, for messages.
     pub(super) fn path(home: &Dir) -> PathBuf {
         home.path_of(&JOURNAL_FILE)
     }
@@ -146,7 +136,7 @@ impl Journal {
 }
 
 impl Name {
-    /// The name of the hidden directory in which a transaction prepares its folders.
+    /// The name of the hidden directory in which a transaction stages folders.
     pub(super) fn for_stage(id: &Name) -> Self {
         Self::with_prefix(".skillpack-", id)
     }

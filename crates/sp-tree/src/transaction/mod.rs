@@ -1,24 +1,24 @@
-//! Replacing many folders in several directories, wholly or not at all.
+//! Journaled transactions: many folders in several directories are replaced, all or none.
 //!
 //! ```text
 //! begin    journal "staging": what will be touched, before anything is
-//!          make the roots and, in each, a hidden stage on the same file system
+//!          create the roots and, in each, a hidden stage on the same file system
 //! stage    the caller writes the new folders into the stage; one sync makes them durable
-//! swap     journal "swapping": the inode of every folder that comes or goes
-//!          per folder one rename: exchange for what exists, no-replace for what is new
+//! swap     journal "swapping": the inode of every new and old folder
+//!          one rename per folder: exchange for existing ones, no-replace for new ones
 //! commit   the caller writes its state with the next generation: the point of no return
-//! finish   what was replaced is deleted, or kept if a person had edited it; directories that
-//!          were to go if empty are removed; journal removed
+//! finish   replaced folders are deleted, or kept if the user edited them; directories that were
+//!          to be removed if empty are removed; the journal is removed
 //! ```
 //!
-//! After a death anywhere, [`recover`] compares the journal's generation with the state's: an
-//! older state means that the commit was not reached, and everything goes back; otherwise the
-//! finish is done again. A folder is moved or removed only if its inode is the one in the
-//! journal, so what somebody else put in its place meanwhile is never touched.
+//! After a crash, [`recover()`] compares the generation in the journal with that of the state: an
+//! older state means that the commit was not reached, and everything is rolled back; otherwise the
+//! finish is repeated. A folder is moved or removed only if its inode is the one in the journal, so
+//! what someone else put in its place is never touched.
 //!
 //! Each root is opened once, as a [`PinnedDir`], and all of this happens through that handle. If
-//! its path leads elsewhere before the swap or before the commit, the change is reverted.
-//! Recovery opens the path again, and goes on only if it finds the same device and inode.
+//! its path leads elsewhere before the swap or the commit, the change is rolled back. Recovery
+//! opens the path again, and continues only if it finds the same device and inode.
 
 mod disposal;
 mod journal;
@@ -34,109 +34,100 @@ pub use recover::{Recovery, RecoveryOutcome, is_pending, recover};
 
 use crate::atomic::FileAccess;
 use crate::digest::Digest;
-use crate::dir::{Dir, EntryKind, FileStamp, Follow, StaticName};
+use crate::dir::{Dir, Follow, StaticName};
 use crate::file_error::FileError;
+use crate::file_stamp::{EntryKind, FileStamp};
 use crate::limits::Limits;
 use crate::path::Name;
 use crate::pinned_dir::PinnedDir;
 use journal::{Journal, JournalChange, JournalPhase, JournalRoot};
 use recover::{OpenRoot, Rollback};
 
-/// Why a transaction could not be done. Nothing changed, unless it is [`TransactionError::Unfinished`] or
-/// [`TransactionError::Incomplete`].
+/// Why a transaction failed. Nothing has changed, except for [`TransactionError::RollbackFailed`]
+/// and [`TransactionError::CleanupFailed`].
 #[derive(Debug, Error)]
 pub enum TransactionError {
-    /// The system refused.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The journal of an earlier run cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Something stands where nothing stood when the plan was made.
+    /// Something exists where nothing did when the plan was made.
     #[error("`{}` appeared while the change was being made", .0.display())]
     Appeared(PathBuf),
-    /// The path of a root leads to another directory than when the plan was made.
+    /// The path of a root leads to a different directory than when the plan was made.
     #[error("`{}` was replaced by another directory or link while the change was being made", .0.display())]
     RootReplaced(PathBuf),
-    /// The root of an interrupted change is not where it was.
+    /// The root of an interrupted change is no longer there.
     #[error("`{}` is not the directory in which an interrupted change was made", path.display())]
     RootMismatch {
-        /// Where the root was.
         path: PathBuf,
         /// The journal of the interrupted change.
         journal: PathBuf,
     },
-    /// A file that belongs to the user changed after it was read.
+    /// A user's file changed after it was read.
     #[error("`{}` changed while the command was running", .0.display())]
     Changed(PathBuf),
-    /// The change could neither be completed nor taken back.
+    /// The change could neither be completed nor rolled back.
     #[error("the change could not be taken back; the next `sp` command will try again")]
     RollbackFailed(#[source] FileError),
-    /// The change was committed, and what remains to be done is cleanup.
+    /// The change was committed, but cleanup failed.
     #[error("the change was made, but cleanup failed; the next `sp` command will finish it")]
     CleanupFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// What is to become of one folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransactionAction {
-    /// A folder from the stage takes this place.
+    /// Put the staged folder in place.
     Put,
-    /// The folder goes.
+    /// Remove the folder.
     Remove,
 }
 
-/// What the plan saw in a folder's place.
+/// What was in the place of a folder when the plan was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PriorState {
-    /// Nothing: nothing may be there when the change is made.
+    /// Nothing, and nothing may be there when the change is made.
     Absent,
-    /// Our own folder, with this digest if it is known. Whatever else it holds by now is kept.
-    /// Of a file it is the digest of its bytes.
+    /// An installed folder, with its digest if it is known. If its content differs, it is kept in
+    /// the trash. For a file it is the digest of its bytes.
     Ours(Option<Digest>),
-    /// A file that belongs to the user, as it looked before it was read, and the digest of what was
-    /// read. If it looks different when the change is made, the change fails.
+    /// A user's file: its stamp before it was read, and the digest of what was read. If the stamp
+    /// differs when the change is made, the change fails.
     UserFile(FileStamp, Digest),
 }
 
-/// One folder that comes, is replaced, or goes.
+/// One folder that is added, replaced or removed.
 #[derive(Debug, Clone)]
 pub struct TransactionChange {
-    /// In which of the transaction's roots.
+    /// An index into [`TransactionPlan::roots`].
     pub root: usize,
-    /// The folder's name.
     pub name: Name,
-    /// What happens to it.
     pub action: TransactionAction,
-    /// What the plan saw there.
     pub prior: PriorState,
 }
 
 /// Everything that a transaction will touch.
 #[derive(Debug, Clone)]
 pub struct TransactionPlan {
-    /// A name for this run, unlike that of any other.
+    /// A unique name for this run.
     pub id: Name,
-    /// The generation that the state will have when this is done.
+    /// The generation of the state after the transaction.
     pub generation: u64,
-    /// The directories in which folders change. Missing ones are made.
+    /// The directories in which folders change. Missing ones are created.
     pub roots: Vec<Arc<PinnedDir>>,
-    /// The changes.
     pub changes: Vec<TransactionChange>,
-    /// Directories that are removed in the end if they are empty then, by real path, outermost first.
+    /// Directories to remove at the end if they are empty, by resolved path, outermost first.
     pub remove_if_empty: Vec<PathBuf>,
 }
 
-/// An old folder that was kept because it was not as we left it.
+/// An old folder that was kept because it was edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrashedEntry {
-    /// Where it stood.
     pub from: PathBuf,
-    /// Where it is now.
     pub to: PathBuf,
 }
 
-/// A transaction between its begin and its end.
+/// A transaction in progress.
 pub struct Transaction<'a> {
     home: &'a Dir,
     limits: &'a Limits,
@@ -147,7 +138,7 @@ pub struct Transaction<'a> {
 }
 
 impl<'a> Transaction<'a> {
-    /// Writes down what will be touched, then makes the roots and their stages.
+    /// Writes the journal, then creates the roots and their stages.
     ///
     /// The caller holds the lock of `home` and has recovered.
     pub fn begin(
@@ -192,8 +183,8 @@ impl<'a> Transaction<'a> {
         stage.open_dir(&name, Follow::Never)
     }
 
-    /// Writes the new file of change `index`, where a file and not a folder changes. It gets the
-    /// permission bits of the file that it replaces; `readers` decides where it replaces none.
+    /// Writes the new file of change `index`, if the change is about a file. It gets the
+    /// permissions of the file that it replaces; if there is none, `readers` decides.
     pub fn stage_file(
         &self,
         index: usize,
@@ -206,14 +197,14 @@ impl<'a> Transaction<'a> {
             dir.stat(&change.name, Follow::Never)?.filter(|old| old.kind() == EntryKind::File);
         let mut file = match (replaced, readers) {
             (None, FileAccess::Ordinary) => stage.create_file(&staged_name(index), false)?,
-            // The staged copy is never readable by more people than the file itself.
+            // The staged copy must not be more accessible than the file itself.
             _ => stage.create_private_file(&staged_name(index))?,
         };
         file.write(bytes)?;
         replaced.map_or(Ok(()), |old| file.copy_permissions(&old))
     }
 
-    /// Ends the transaction because something failed: everything is as it was before.
+    /// Rolls the transaction back.
     pub fn abort(self) -> Result<(), TransactionError> {
         self.roll_back()
     }
@@ -225,7 +216,7 @@ impl<'a> Transaction<'a> {
             .map_err(TransactionError::RollbackFailed)
     }
 
-    /// Puts every folder into its place. On an error everything is as it was before.
+    /// Puts every folder into its place. On an error everything is rolled back.
     pub fn swap(&mut self) -> Result<(), TransactionError> {
         let swapped = self.swap_all();
         self.or_roll_back(swapped)
@@ -289,13 +280,13 @@ impl<'a> Transaction<'a> {
                 },
             )?,
             (None, Some(_)) => dir.rename_noreplace(name, stage, &old_name(index))?,
-            // It was to go, and is gone already.
+            // It was to be removed and is already gone.
             (None, None) => {}
         }
         self.check_unchanged(index, change)
     }
 
-    /// Fails if what was moved out of its place is not what stood there when the journal was written.
+    /// Fails if what was moved away is not what was there when the journal was written.
     fn check_unchanged(
         &self,
         index: usize,
@@ -303,7 +294,7 @@ impl<'a> Transaction<'a> {
     ) -> Result<(), TransactionError> {
         let OpenRoot { dir, stage } = &self.roots[change.root];
         let same = |old: &FileStamp| {
-            // The move itself changed nothing but the time of the last change of status.
+            // The move itself changes only the status change time.
             let is_as_seen = |seen: FileStamp| {
                 (seen.size, seen.modified, seen.mode) == (old.size, old.modified, old.mode)
             };
@@ -319,8 +310,8 @@ impl<'a> Transaction<'a> {
 
     /// Runs `write_state`, which must store the new generation durably, and finishes.
     ///
-    /// `generation` reads the generation that is stored, for when `write_state` fails: it may
-    /// have failed before or after the state was replaced.
+    /// `generation` reads the stored generation in case `write_state` fails, which may happen
+    /// before or after the state was replaced.
     pub fn commit<E: From<TransactionError> + std::error::Error + Send + Sync + 'static>(
         self,
         write_state: impl FnOnce() -> Result<(), E>,
@@ -340,7 +331,7 @@ impl<'a> Transaction<'a> {
             .map_err(|error| TransactionError::CleanupFailed(Box::new(error)).into())
     }
 
-    /// The directory of a root, for looking at what was put there.
+    /// The directory of a root, for inspecting what was put there.
     pub fn root_dir(&self, index: usize) -> &Dir {
         &self.roots[index].dir
     }
@@ -353,17 +344,17 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// Where in the stage the new folder of a change waits, and where an exchange leaves the old one.
+/// The name in the stage of the new folder, and of the old one after an exchange.
 fn staged_name(index: usize) -> Name {
     Name::from_number(index, "")
 }
 
-/// Where in the stage an old folder goes that was moved away by itself.
+/// The name in the stage of an old folder that was moved away without an exchange.
 fn old_name(index: usize) -> Name {
     Name::from_number(index, ".old")
 }
 
-/// Where in the stage an old folder goes that may be deleted: it is ours, or a copy of it was kept.
+/// The name in the stage of an old folder that may be deleted.
 fn discarded_name(index: usize) -> Name {
     Name::from_number(index, ".doomed")
 }
@@ -410,5 +401,5 @@ impl Journal {
     }
 }
 
-/// The name under which the trash keeps old folders, in the home directory.
+/// The directory of the trash in the home directory.
 pub const TRASH_DIR: StaticName = StaticName("trash");

@@ -1,4 +1,4 @@
-//! Ending a transaction, in the run that began it or in the next one.
+//! Ending a transaction, in the run that started it or in the next one.
 
 use std::io::ErrorKind;
 
@@ -12,43 +12,42 @@ use crate::file_error::FileError;
 use crate::limits::Limits;
 use crate::path::Name;
 
-/// What became of a transaction that an earlier run left behind.
+/// How a transaction of an earlier run was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryOutcome {
-    /// It had not been committed: everything is as before it.
+    /// It was not committed and was rolled back.
     RolledBack,
-    /// It had been committed: the rest of it was done.
+    /// It was committed and was finished.
     Finished,
 }
 
-/// A transaction of an earlier run that was ended now.
+/// A transaction of an earlier run that was ended by this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
-    /// Which way it ended.
     pub outcome: RecoveryOutcome,
-    /// Folders that were kept because they were not as we left them.
+    /// Folders that were kept because they were edited.
     pub trashed: Vec<TrashedEntry>,
 }
 
-/// Whether an earlier run left a transaction, or the beginnings of one, behind.
+/// Whether an earlier run left an incomplete transaction behind.
 pub fn is_pending(home: &Dir) -> Result<bool, FileError> {
     Journal::exists(home)
 }
 
-/// A root of a transaction, through which everything in it happens, and its stage.
+/// An open root of a transaction and its stage.
 pub(super) struct OpenRoot {
     pub dir: Dir,
     pub stage: Dir,
 }
 
-/// Ends what an earlier run left behind; the state that is stored has this generation.
+/// Ends an incomplete transaction of an earlier run. `generation` is that of the stored state.
 pub fn recover(
     home: &Dir,
     generation: u64,
     limits: &Limits,
 ) -> Result<Option<Recovery>, TransactionError> {
     let Some(journal) = Journal::load(home)? else {
-        // A death while the first journal was being written: nothing else was touched.
+        // The process crashed while writing the first journal: nothing else was touched.
         Journal::clear(home)?;
         return Ok(None);
     };
@@ -62,20 +61,20 @@ pub fn recover(
             .map_err(TransactionError::RollbackFailed)?;
         return Ok(Some(Recovery { outcome: RecoveryOutcome::RolledBack, trashed: Vec::new() }));
     }
-    let finished = dispose_all(home, &journal, &roots, limits).and_then(|kept| {
+    let finished = dispose_all(home, &journal, &roots, limits).and_then(|trashed| {
         // Best effort: an empty directory must not make every later command fail.
         let _ = remove_empty_dirs(&journal.remove_if_empty);
-        Journal::clear(home).map(|()| kept)
+        Journal::clear(home).map(|()| trashed)
     });
-    let kept = finished.map_err(|error| TransactionError::CleanupFailed(Box::new(error)))?;
-    Ok(Some(Recovery { outcome: RecoveryOutcome::Finished, trashed: kept }))
+    let trashed = finished.map_err(|error| TransactionError::CleanupFailed(Box::new(error)))?;
+    Ok(Some(Recovery { outcome: RecoveryOutcome::Finished, trashed }))
 }
 
-/// A transaction that is reverted: in the end everything is as it was before.
+/// Reverts a transaction.
 pub(super) struct Rollback<'a> {
     pub home: &'a Dir,
     pub journal: &'a Journal,
-    /// In the order of the journal, as far as they were opened.
+    /// In the order of the journal; `None` if it could not be opened.
     pub roots: &'a [Option<&'a OpenRoot>],
 }
 
@@ -91,7 +90,7 @@ impl Rollback<'_> {
         for (number, root) in self.journal.roots.iter().enumerate() {
             match self.root(number) {
                 Some(open) => remove_stage(root, &open.dir)?,
-                // The stage may have been made and not opened.
+                // The stage may have been created, but not opened.
                 None => {
                     if let Some(dir) = ignore_missing(Dir::open_without_links(&root.path))? {
                         remove_stage(root, &dir)?;
@@ -108,20 +107,20 @@ impl Rollback<'_> {
     }
 }
 
-/// Disposes of what was replaced, and removes the stages, the directories that are to go and the journal.
+/// Disposes of replaced folders, and removes the stages, directories to remove, and the journal.
 pub(super) fn finish(
     home: &Dir,
     journal: &Journal,
     roots: &[Option<&OpenRoot>],
     limits: &Limits,
 ) -> Result<Vec<TrashedEntry>, FileError> {
-    let kept = dispose_all(home, journal, roots, limits)?;
+    let trashed = dispose_all(home, journal, roots, limits)?;
     remove_empty_dirs(&journal.remove_if_empty)?;
     Journal::clear(home)?;
-    Ok(kept)
+    Ok(trashed)
 }
 
-/// Disposes of what was replaced and removes the stages.
+/// Disposes of replaced folders and removes the stages.
 fn dispose_all(
     home: &Dir,
     journal: &Journal,
@@ -130,7 +129,7 @@ fn dispose_all(
 ) -> Result<Vec<TrashedEntry>, FileError> {
     let replaced: Vec<(usize, &JournalChange)> =
         journal.changes.iter().enumerate().filter(|(_, change)| change.goes.is_some()).collect();
-    let kept: Result<Vec<Option<TrashedEntry>>, FileError> = replaced
+    let trashed: Result<Vec<Option<TrashedEntry>>, FileError> = replaced
         .par_iter()
         .map(|(index, change)| match roots[change.root] {
             Some(OpenRoot { dir, stage }) => {
@@ -139,8 +138,8 @@ fn dispose_all(
             None => Ok(None),
         })
         .collect();
-    let kept = kept?.into_iter().flatten().collect();
-    // What is in the stages by now may be deleted, and a kill in the middle of that does no harm.
+    let trashed = trashed?.into_iter().flatten().collect();
+    // From here on, everything in the stages may be deleted, and a crash does no harm.
     if !replaced.is_empty() {
         roots.iter().flatten().try_for_each(|root| root.stage.sync())?;
     }
@@ -153,10 +152,10 @@ fn dispose_all(
             remove_stage(root, &open.dir)?;
         }
     }
-    Ok(kept)
+    Ok(trashed)
 }
 
-/// Moves one folder back. Ours is known by its inode, and whatever else stands in its place stays.
+/// Moves a folder back. Our folder is recognized by its inode; anything else in its place stays.
 fn restore_entry(
     index: usize,
     change: &JournalChange,
@@ -166,8 +165,8 @@ fn restore_entry(
     let (coming, going) = (staged_name(index), old_name(index));
     let name = &change.name;
     let placed = change.comes.is_some() && entry_inode(dir, name)? == change.comes;
-    // What is in the stage and was not prepared there stood in the folder's place, even if somebody
-    // replaced it after the journal was written.
+    // What is in the stage and was not staged was in the folder's place, even if someone replaced
+    // it after the journal was written.
     let stood_there = |slot: &Name| {
         Ok(entry_inode(stage, slot)?.is_some_and(|inode| Some(inode) != change.comes))
     };
@@ -187,13 +186,13 @@ fn restore_entry(
     dir.sync()
 }
 
-/// A root and its stage, or `None` where somebody has removed either.
+/// Opens a root and its stage, or returns `None` if either was removed.
 fn open_root(home: &Dir, root: &JournalRoot) -> Result<Option<OpenRoot>, TransactionError> {
     let misplaced =
         || TransactionError::RootMismatch { path: root.path.clone(), journal: Journal::path(home) };
     let dir = match Dir::open_without_links(&root.path) {
         Ok(dir) => dir,
-        // A path in the journal is real, so a link in it was put there later.
+        // Paths in the journal are resolved, so a link in one was created later.
         Err(e) if e.is_not_real_dir() && root.path.is_dir() => return Err(misplaced()),
         Err(e) => return Ok(ignore_missing(Err(e))?),
     };
@@ -217,7 +216,7 @@ fn remove_stage(root: &JournalRoot, dir: &Dir) -> Result<(), FileError> {
     dir.sync()
 }
 
-/// Removes directories, outermost first in the list, as far as nothing is in them by now.
+/// Removes directories that are empty; the list is outermost first.
 fn remove_empty_dirs(dirs: &[std::path::PathBuf]) -> Result<(), FileError> {
     for path in dirs.iter().rev() {
         let (Some(parent), Some(entry)) = (path.parent(), DirEntry::from_path(path)) else {

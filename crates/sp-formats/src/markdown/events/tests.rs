@@ -7,21 +7,24 @@ const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_TASKLISTS)
 
 fn in_windows(text: &str, window_bytes: usize) -> Vec<(String, Range<usize>)> {
     let definitions = Some(LinkDestinations::of(text, 0));
-    MarkdownEvents { window_bytes, definitions, ..events(text, 0, OPTIONS) }.map(shown).collect()
-}
-
-fn as_a_whole(text: &str) -> Vec<(String, Range<usize>)> {
-    // Both find the same definitions, so that only what windows do is compared.
-    let definitions = Some(LinkDestinations::of(text, 0));
-    Parser::new_with_broken_link_callback(text, OPTIONS, definitions)
-        .into_offset_iter()
-        .map(shown)
+    MarkdownEvents { window_bytes, definitions, ..events(text, 0, OPTIONS) }
+        .map(comparable)
         .collect()
 }
 
-/// An event without what a definition in another window cannot tell: its title, and that it is known.
-/// The parser counts blank lines and definitions behind a list as parts of it, until something follows.
-fn shown((event, range): (Event<'_>, Range<usize>)) -> (String, Range<usize>) {
+fn as_a_whole(text: &str) -> Vec<(String, Range<usize>)> {
+    // Both share the link definitions, so that only the windows are compared.
+    let definitions = Some(LinkDestinations::of(text, 0));
+    Parser::new_with_broken_link_callback(text, OPTIONS, definitions)
+        .into_offset_iter()
+        .map(comparable)
+        .collect()
+}
+
+/// An event without what a definition in another window cannot provide: its title, and whether it
+/// is known. The parser counts blank lines and definitions after a list as parts of it until
+/// something follows.
+fn comparable((event, range): (Event<'_>, Range<usize>)) -> (String, Range<usize>) {
     let range = match event {
         Event::Start(Tag::List(_) | Tag::Item) | Event::End(TagEnd::List(_) | TagEnd::Item) => {
             range.start..0
@@ -43,7 +46,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn se_04_windows_give_the_events_of_the_whole(
+    fn se_04_windows_give_the_same_events_as_the_whole_text(
         lines in proptest::collection::vec(
             prop::sample::select(&[
                 "", "", "", "words", "more words", "# head", "===", "---", "***", "- item", "* item", "1. item",
@@ -70,7 +73,7 @@ fn texts(events: &mut MarkdownEvents<'_>) -> Vec<String> {
 }
 
 #[test]
-fn se_04_a_block_with_too_many_marks_is_not_read() {
+fn se_04_block_with_too_many_marks_is_not_read() {
     let text = format!("# Title\n\nbefore\n\n{}\nafter\n", "a\n".repeat(MAX_BLOCK_MARKS));
     let mut events = events(&text, 0, OPTIONS);
     assert_eq!(texts(&mut events), ["Title", "before"]);
@@ -78,7 +81,7 @@ fn se_04_a_block_with_too_many_marks_is_not_read() {
 }
 
 #[test]
-fn se_04_a_text_with_too_many_marks_is_not_read_to_its_end() {
+fn se_04_text_with_too_many_marks_is_not_read_to_the_end() {
     let text = "a\n\n".repeat(200_000);
     let mut whole = events(&text, 0, OPTIONS);
     assert_eq!(texts(&mut whole).len(), 200_000);
@@ -90,7 +93,7 @@ fn se_04_a_text_with_too_many_marks_is_not_read_to_its_end() {
 }
 
 #[test]
-fn se_04_a_line_that_is_nested_too_deep_is_not_read() {
+fn se_04_line_that_is_nested_too_deeply_is_not_read() {
     let text = format!("before\n\n{} inside\nlazy\n\nafter\n", "> ".repeat(MAX_DEPTH + 1));
     let mut events = events(&text, 0, OPTIONS);
     assert_eq!(texts(&mut events), ["before"]);
@@ -102,7 +105,7 @@ fn se_04_a_line_that_is_nested_too_deep_is_not_read() {
 }
 
 #[test]
-fn se_04_a_large_block_of_few_marks_is_one_block() {
+fn se_04_large_block_with_few_marks_is_one_block() {
     let line = "{\"name\": \"a long line of some data, as files have it\"}\n";
     let text = format!("```json\n{}```\n", line.repeat(20_000));
     let mut events = events(&text, 0, OPTIONS);

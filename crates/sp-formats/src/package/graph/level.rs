@@ -1,24 +1,22 @@
-//! The conformance level that a graph really reaches.
+//! The conformance level that a graph actually reaches.
 //!
-//! 1: nodes. 2: typed edges between them, too. 3: the whole state: activation on every node, a weight
-//! on every edge, and something that fades.
+//! Level 1 has nodes. Level 2 has typed edges between them. Level 3 has the complete state:
+//! activation on every node, a weight on every edge, and decay.
 
 use super::{Graph, GraphNode};
 use crate::checks::PK_16;
 use crate::json::JsonValue;
 use crate::report::Report;
 
-/// The level that a graph reaches, and what the next one lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConformanceLevel {
-    /// 1, 2 or 3: a list of nodes, if only an empty one, is the first.
+    /// 1, 2 or 3. A list of nodes, even an empty one, is level 1.
     pub reached: u64,
-    /// What is missing to the next level; nothing at level 3.
+    /// What is missing for the next level; empty at level 3.
     pub missing: Vec<String>,
 }
 
 impl ConformanceLevel {
-    /// The level of a graph.
     pub fn of(graph: &Graph<'_>) -> Self {
         let (second, third) = (missing_for_level_2(graph), missing_for_level_3(graph));
         match (second.is_empty(), third.is_empty()) {
@@ -60,7 +58,7 @@ fn count_with_verb(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what} has") } else { format!("{count} {what}s have") }
 }
 
-/// Reports a claim of more than there is.
+/// Reports a claimed level that is higher than the actual one.
 pub fn check_level(manifest: JsonValue<'_>, content: JsonValue<'_>, report: &mut Report) {
     let Some(value) = manifest.get("conformance_level") else { return };
     let Some(claimed) = value.as_u64().filter(|claimed| *claimed > 1) else { return };

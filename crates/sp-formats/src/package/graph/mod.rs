@@ -1,4 +1,7 @@
-//! The knowledge graph of a package: nodes and edges as they stand in its text.
+//! The knowledge graph of a package, borrowed from its text.
+//!
+//! [`Graph`] reads what is valid and skips the rest; `check` reports the rest. [`CanonicalGraph`]
+//! is a graph that is rendered already. Merging, decay and selection are in `sp-analyze`.
 
 mod level;
 
@@ -16,66 +19,59 @@ use super::manifest::{describe_value, start_span, truncate_for_message};
 
 pub use level::{ConformanceLevel, check_level};
 
-/// The format that a graph states.
+/// The value of `context_graph.format`.
 pub const GRAPH_FORMAT: &str = "ctxpkg-graph-v2";
-/// More findings of one sort than this say nothing new.
+/// The maximum number of findings with the same help; the rest is counted.
 const MAX_FINDINGS_PER_HELP: usize = 20;
 
-/// A node that has what a node must have. What else it has stands in its value.
+/// A node with the required members; `value` has the others.
 #[derive(Debug, Clone)]
 pub struct GraphNode<'j> {
-    /// By which edges name it.
+    /// The ID that edges refer to.
     pub id: Cow<'j, str>,
-    /// What it is: `fact`, `gotcha`, `decision` and so on.
+    /// The node type, such as `fact`, `gotcha` or `decision`.
     pub kind: Cow<'j, str>,
-    /// What it says.
     pub content: Cow<'j, str>,
-    /// All of it.
     pub value: JsonValue<'j>,
 }
 
-/// An edge that has what an edge must have.
+/// An edge with the required members; `value` has the others.
 #[derive(Debug, Clone)]
 pub struct GraphEdge<'j> {
-    /// From which node.
+    /// The source node ID.
     pub from: Cow<'j, str>,
-    /// To which node.
+    /// The target node ID.
     pub to: Cow<'j, str>,
-    /// What it says: `supports`, `contradicts`, `depends_on` and so on.
+    /// The edge type, such as `supports`, `contradicts` or `depends_on`.
     pub kind: Cow<'j, str>,
-    /// All of it.
     pub value: JsonValue<'j>,
 }
 
-/// A graph that is written already.
+/// A graph that is rendered already.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CanonicalGraph {
     /// Canonical JSON.
     pub json: String,
-    /// The number of nodes in it.
     pub node_count: usize,
-    /// The number of edges in it.
     pub edge_count: usize,
-    /// The types of its nodes.
     pub node_types: BTreeSet<String>,
 }
 
-/// A graph.
 #[derive(Debug, Clone, Default)]
 pub struct Graph<'j> {
-    /// The nodes, in the order in which they stand.
+    /// In document order.
     pub nodes: Vec<GraphNode<'j>>,
-    /// The edges, in the order in which they stand.
+    /// In document order.
     pub edges: Vec<GraphEdge<'j>>,
 }
 
 impl<'j> Graph<'j> {
-    /// The graph of a content; an empty one if it has none. What is no node and no edge is passed over.
+    /// Reads the graph of a content; empty if there is none. Invalid nodes and edges are skipped.
     pub fn from_content(content: JsonValue<'j>) -> Self {
         content.get("context_graph").map_or_else(Self::default, Self::from_graph_json)
     }
 
-    /// The nodes and edges of a graph that stands by itself.
+    /// Reads a graph that is not part of a content.
     pub fn from_graph_json(graph: JsonValue<'j>) -> Self {
         let list = |key: &str| graph.get(key).into_iter().flat_map(JsonValue::items);
         Self {
@@ -84,13 +80,11 @@ impl<'j> Graph<'j> {
         }
     }
 
-    /// Whether the graph of a content has an edge.
     pub(in crate::package) fn has_edge(content: JsonValue<'j>) -> bool {
         let edges = content.get("context_graph").and_then(|graph| graph.get("edges"));
         edges.into_iter().flat_map(JsonValue::items).any(|value| parse_edge(value).is_some())
     }
 
-    /// The types of the nodes, sorted.
     pub fn node_types(&self) -> BTreeSet<&str> {
         self.nodes.iter().map(|node| &*node.kind).collect()
     }
@@ -121,12 +115,12 @@ fn edge_from_members<'j>(
     Some(GraphEdge { from: from?.text()?, to: to?.text()?, kind: kind?.text()?, value })
 }
 
-/// Whether what a graph must be is an error: it is for whoever writes one, and not for whoever reads one.
+/// Whether deviations from the format are errors: they are when writing, but not when reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackageStrictness {
-    /// A package that we write.
+    /// A package that `sp` writes.
     Writing,
-    /// A package that somebody wrote.
+    /// A package written by any tool.
     Reading,
 }
 
@@ -139,7 +133,7 @@ impl PackageStrictness {
     }
 }
 
-/// Findings of one sort, the first few told and the rest counted.
+/// Reports the first few findings of a kind and counts the rest.
 pub(in crate::package) struct CappedFindings<'a> {
     pub report: &'a mut Report,
     pub severity: Severity,
@@ -153,25 +147,25 @@ impl<'a> CappedFindings<'a> {
 
     pub(in crate::package) fn add_at_value(
         &mut self,
-        sort: &'static str,
+        help: &'static str,
         check: &'static crate::checks::CheckRule,
-        at: JsonValue<'_>,
+        value: JsonValue<'_>,
         message: impl FnOnce() -> String,
     ) {
-        let told = self.counts.entry(sort).or_default();
-        *told += 1;
-        if *told <= MAX_FINDINGS_PER_HELP {
+        let count = self.counts.entry(help).or_default();
+        *count += 1;
+        if *count <= MAX_FINDINGS_PER_HELP {
             match self.severity {
-                Severity::Error => self.report.error(check, at.span(), message()).help(sort),
-                _ => self.report.warning(check, at.span(), message()).help(sort),
+                Severity::Error => self.report.error(check, value.span(), message()).help(help),
+                _ => self.report.warning(check, value.span(), message()).help(help),
             };
         }
     }
 
-    /// Says how many were not told.
+    /// Reports how many findings were left out.
     pub(in crate::package) fn finish(self, check: &'static crate::checks::CheckRule) {
         let more: usize =
-            self.counts.values().map(|told| told.saturating_sub(MAX_FINDINGS_PER_HELP)).sum();
+            self.counts.values().map(|count| count.saturating_sub(MAX_FINDINGS_PER_HELP)).sum();
         if more > 0 {
             self.report
                 .whole_file(
@@ -184,31 +178,30 @@ impl<'a> CappedFindings<'a> {
     }
 }
 
-/// How much there is in a graph.
+/// The size of a graph.
 #[derive(Debug, Default)]
 pub(in crate::package) struct GraphCounts<'j> {
     pub node_count: usize,
     pub edge_count: usize,
-    /// The types of the nodes, sorted.
     pub node_types: BTreeSet<Cow<'j, str>>,
 }
 
-/// Reports everything about the graph of a content, and tells how much there is in it.
+/// Reports every problem of the graph of a content and returns its size.
 pub(in crate::package) fn check<'j>(
     content: JsonValue<'j>,
     strictness: PackageStrictness,
     report: &mut Report,
 ) -> GraphCounts<'j> {
-    let mut figures = GraphCounts::default();
+    let mut counts = GraphCounts::default();
     let Some(graph) = content.get("context_graph").filter(|graph| !graph.is_null()) else {
-        return figures;
+        return counts;
     };
     if graph.kind() != JsonKind::Object {
         let message = format!("`context_graph` must be an object, not {}", graph.kind().describe());
         report
             .error(&PK_15, graph.span(), message)
             .help("write `{\"format\": …, \"nodes\": […], \"edges\": […]}`");
-        return figures;
+        return counts;
     }
     match graph.get("format") {
         None => {
@@ -242,35 +235,35 @@ pub(in crate::package) fn check<'j>(
             }
         }
     }
-    let mut few = CappedFindings::new(report, strictness.severity());
-    let ids = check_nodes(graph, &mut figures, &mut few);
-    check_edges(graph, &ids, &mut figures, &mut few);
-    few.finish(&PK_15);
-    figures
+    let mut findings = CappedFindings::new(report, strictness.severity());
+    let ids = check_nodes(graph, &mut counts, &mut findings);
+    check_edges(graph, &ids, &mut counts, &mut findings);
+    findings.finish(&PK_15);
+    counts
 }
 
-/// Numbers of a node, and the most that each may be; the least is 0.
+/// The numbers of a node and their maximum; the minimum is 0.
 const MAX_NODE_NUMBERS: [(&str, f64); 3] =
     [("activation", 1.0), ("confidence", 1.0), ("decay_half_life_days", f64::MAX)];
 
-/// The members of a node that are looked at.
+/// The members of a node that are checked.
 const CHECKED_NODE_MEMBERS: [&str; 6] =
     ["id", "type", "content", MAX_NODE_NUMBERS[0].0, MAX_NODE_NUMBERS[1].0, MAX_NODE_NUMBERS[2].0];
 
-/// Hashed with a seed of this process: nobody can write a file whose IDs collide.
+/// Hashed with a random seed, so that no file can provoke collisions.
 type NodeIdSet<'j> = HashSet<Cow<'j, str>, RandomState>;
 
 fn check_nodes<'j>(
     graph: JsonValue<'j>,
-    figures: &mut GraphCounts<'j>,
-    few: &mut CappedFindings<'_>,
+    counts: &mut GraphCounts<'j>,
+    findings: &mut CappedFindings<'_>,
 ) -> NodeIdSet<'j> {
     let count = graph.get("nodes").into_iter().flat_map(JsonValue::items).count();
     let mut ids = NodeIdSet::with_capacity_and_hasher(count, RandomState::default());
     for value in graph.get("nodes").into_iter().flat_map(JsonValue::items) {
         let [id, kind, content, found @ ..] = value.get_many(CHECKED_NODE_MEMBERS);
         let Some(node) = node_from_members(value, [id, kind, content]) else {
-            few.add_at_value(
+            findings.add_at_value(
                 "a node has `id`, `type` and `content`, each a text",
                 &PK_15,
                 value,
@@ -278,14 +271,14 @@ fn check_nodes<'j>(
             );
             continue;
         };
-        figures.node_count += 1;
-        if !figures.node_types.contains(&node.kind) {
-            figures.node_types.insert(node.kind.clone());
+        counts.node_count += 1;
+        if !counts.node_types.contains(&node.kind) {
+            counts.node_types.insert(node.kind.clone());
         }
-        for ((key, most), member) in MAX_NODE_NUMBERS.iter().zip(found) {
+        for ((key, max), member) in MAX_NODE_NUMBERS.iter().zip(found) {
             let Some(member) = member.filter(|member| !member.is_null()) else { continue };
-            if !member.as_f64().is_some_and(|number| (0.0..=*most).contains(&number)) {
-                let sort = "activation and confidence lie between 0 and 1, and a half-life is no less than 0";
+            if !member.as_f64().is_some_and(|number| (0.0..=*max).contains(&number)) {
+                let help = "activation and confidence lie between 0 and 1, and a half-life is no less than 0";
                 let message = || {
                     format!(
                         "`{key}` of the node `{}` is {}",
@@ -293,12 +286,12 @@ fn check_nodes<'j>(
                         describe_value(member)
                     )
                 };
-                few.add_at_value(sort, &PK_15, member, message);
+                findings.add_at_value(help, &PK_15, member, message);
             }
         }
         if ids.contains(&node.id) {
             let at = value.get("id").unwrap_or(value);
-            few.add_at_value("every id belongs to one node", &PK_15, at, || {
+            findings.add_at_value("every id belongs to one node", &PK_15, at, || {
                 format!("the id `{}` belongs to two nodes", printable_id(&node.id))
             });
         } else {
@@ -311,13 +304,13 @@ fn check_nodes<'j>(
 fn check_edges(
     graph: JsonValue<'_>,
     ids: &NodeIdSet<'_>,
-    figures: &mut GraphCounts<'_>,
-    few: &mut CappedFindings<'_>,
+    counts: &mut GraphCounts<'_>,
+    findings: &mut CappedFindings<'_>,
 ) {
     for value in graph.get("edges").into_iter().flat_map(JsonValue::items) {
         let [from, to, kind, weight] = value.get_many(["from", "to", "type", "weight"]);
         let Some(edge) = edge_from_members(value, [from, to, kind]) else {
-            few.add_at_value(
+            findings.add_at_value(
                 "an edge has `from`, `to` and `type`, each a text",
                 &PK_15,
                 value,
@@ -325,11 +318,11 @@ fn check_edges(
             );
             continue;
         };
-        figures.edge_count += 1;
+        counts.edge_count += 1;
         for (key, end) in [("from", &edge.from), ("to", &edge.to)] {
             if !ids.contains(end.as_ref()) {
                 let at = value.get(key).unwrap_or(value);
-                few.add_at_value("an edge leads from a node to a node", &PK_15, at, || {
+                findings.add_at_value("an edge leads from a node to a node", &PK_15, at, || {
                     format!("an edge names the node `{}`, which is not there", printable_id(end))
                 });
             }
@@ -337,7 +330,7 @@ fn check_edges(
         if let Some(weight) = weight.filter(|weight| !weight.is_null())
             && !weight.as_f64().is_some_and(f64::is_finite)
         {
-            few.add_at_value("a weight is a number", &PK_15, weight, || {
+            findings.add_at_value("a weight is a number", &PK_15, weight, || {
                 let (from, to) = (printable_id(&edge.from), printable_id(&edge.to));
                 format!(
                     "the weight of the edge from `{from}` to `{to}` is {}",
@@ -348,7 +341,7 @@ fn check_edges(
     }
 }
 
-/// What a node or an edge lacks, or has in another form.
+/// Describes the required members that a node or edge lacks or that have the wrong type.
 fn describe_missing(what: &str, value: JsonValue<'_>, keys: &[&str]) -> String {
     let article = if what == "edge" { "an" } else { "a" };
     if value.kind() != JsonKind::Object {
@@ -357,14 +350,14 @@ fn describe_missing(what: &str, value: JsonValue<'_>, keys: &[&str]) -> String {
     let wrong = keys.iter().filter(|key| {
         value.get(key).and_then(JsonValue::text).is_none_or(|text| text.is_empty() && **key == "id")
     });
-    let told: Vec<String> = wrong
+    let problems: Vec<String> = wrong
         .map(|key| match value.get(key) {
             None => format!("has no `{key}`"),
             Some(member) if member.kind() == JsonKind::Text => format!("has an empty `{key}`"),
             Some(member) => format!("has {} for its `{key}`", member.kind().describe()),
         })
         .collect();
-    format!("{article} {what} {}", told.join(" and "))
+    format!("{article} {what} {}", problems.join(" and "))
 }
 
 fn printable_id(id: &str) -> String {

@@ -1,0 +1,92 @@
+//! The integrity block of a manifest: content hash, composite hash and size.
+
+use sp_tree::Digest;
+
+use super::manifest::{PackageManifest, truncate_for_message};
+use super::{VerificationOutcome, VerificationStep};
+use crate::checks::PK_08;
+use crate::json::{CompactDigest, JsonValue};
+use crate::printable::printable;
+use crate::report::Report;
+
+/// A member of the integrity block.
+struct IntegrityMember {
+    /// The name of the verification step.
+    name: &'static str,
+    key: &'static str,
+    stated: String,
+    actual: String,
+    mismatch: &'static str,
+}
+
+/// Checks the three members of the integrity block in order. `value` is the manifest as written.
+pub(super) fn verify(
+    value: JsonValue<'_>,
+    manifest: &PackageManifest,
+    compact: CompactDigest,
+    report: &mut Report,
+) -> Vec<VerificationStep> {
+    let members = integrity_members(manifest, compact);
+    members.into_iter().map(|member| verify_member(value, member, report)).collect()
+}
+
+fn integrity_members(manifest: &PackageManifest, compact: CompactDigest) -> [IntegrityMember; 3] {
+    let stated = &manifest.integrity;
+    let composite =
+        composite_hash(manifest.name.as_str(), manifest.version.as_str(), &stated.content_hash);
+    [
+        IntegrityMember {
+            name: "content hash",
+            key: "content_hash",
+            stated: stated.content_hash.clone(),
+            actual: compact.digest.hex(),
+            mismatch: "the content is not what was hashed",
+        },
+        IntegrityMember {
+            name: "composite hash",
+            key: "sha256",
+            stated: stated.sha256.clone(),
+            actual: composite,
+            mismatch: "name, version and content hash do not belong together",
+        },
+        IntegrityMember {
+            name: "size",
+            key: "byte_size",
+            stated: format_size(stated.byte_size),
+            actual: format_size(compact.size),
+            mismatch: "the content does not have the size that is stated",
+        },
+    ]
+}
+
+fn format_size(bytes: u64) -> String {
+    if bytes == 1 { "1 byte".into() } else { format!("{bytes} bytes") }
+}
+
+fn verify_member(
+    manifest: JsonValue<'_>,
+    member: IntegrityMember,
+    report: &mut Report,
+) -> VerificationStep {
+    let IntegrityMember { name, key, stated, actual, mismatch } = member;
+    if stated == actual {
+        return VerificationStep::new(name, VerificationOutcome::Passed, stated);
+    }
+    // A hash with uppercase digits is rejected, but it is not a sign of tampering.
+    let (message, help) = if stated.eq_ignore_ascii_case(&actual) {
+        ("a hash has lower-case hex digits", "write it in lower case")
+    } else {
+        (mismatch, "do not use it: get it again from whoever made it")
+    };
+    let shown = truncate_for_message(&stated);
+    let detail = format!("it is {actual}, and the manifest says {}", printable(&shown));
+    let block = manifest.get("integrity");
+    let span = block.and_then(|block| block.get(key)).map_or(0..1, JsonValue::span);
+    report.error(&PK_08, span, format!("{message}: {detail}")).help(help);
+    VerificationStep::new(name, VerificationOutcome::Failed, detail)
+}
+
+/// The digest over name, version and content hash.
+pub(super) fn composite_hash(name: &str, version: &str, content_hash: &str) -> String {
+    Digest::of(format!("{name}:{version}:{content_hash}").as_bytes()).hex()
+}
