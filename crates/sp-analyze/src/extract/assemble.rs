@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use sp_formats::json::quoted;
 use sp_formats::package::{GraphBuilder, NewNode};
 
-use crate::extract::code::{ParsedCode, Symbol};
-use crate::extract::file_extract::{
-    ExtractedNote, FileExtract, LineRange, collapse_whitespace, truncate_text,
-};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
 use crate::extract::history::CommitHistory;
+use crate::extract::line_range::LineRange;
+use crate::extract::parsed_code::{ParsedCode, Symbol};
 use crate::extract::resolve::{CodeItem, CodeLink, resolve_links};
+use crate::extract::text::{collapse_whitespace, truncate_text};
 
 /// How a graph is made.
 #[derive(Debug, Clone, Copy)]

@@ -3,9 +3,9 @@
 use sp_formats::markdown::{MarkdownSection, sections};
 
 use crate::extract::document::{front_matter_end, rst_to_markdown};
-use crate::extract::file_extract::{
-    ExtractedNote, FileExtract, SourceText, collapse_whitespace, truncate_text,
-};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::source_text::SourceText;
+use crate::extract::text::{collapse_whitespace, truncate_text};
 
 const MAX_DECISION_LEN: usize = 1_200;
 const MAX_CONTEXT_LEN: usize = 500;

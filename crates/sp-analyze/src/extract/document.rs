@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use sp_formats::markdown::{MarkdownSection, sections};
 
-use crate::extract::file_extract::{
-    ExtractedNote, FileExtract, LineRange, SourceText, collapse_whitespace, truncate_text,
-};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
+use crate::extract::text::{collapse_whitespace, truncate_text};
 
 /// A section that is longer becomes several pieces.
 const MAX_PIECE_LEN: usize = 1_400;

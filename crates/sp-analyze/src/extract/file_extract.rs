@@ -1,58 +1,17 @@
 //! What was found in a file, before it is a graph.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 
 use sp_tree::Digest;
 
-use crate::extract::code::ParsedCode;
+use crate::extract::line_range::LineRange;
 use crate::extract::line_status::hash_line_range;
+use crate::extract::parsed_code::ParsedCode;
 use crate::extract::skip_reason::FileSkipReason;
-
-/// A text, and where it is from.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SourceText<'a> {
-    pub path: &'a str,
-    pub text: &'a str,
-    /// Where its lines end.
-    pub line_ends: &'a [usize],
-}
-
-/// Where the lines of a text end.
-pub(crate) fn find_line_ends(text: &str) -> Vec<usize> {
-    text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect()
-}
-
-impl SourceText<'_> {
-    /// The first and the last line of a piece of the text, counted from one.
-    pub(crate) fn line_range(&self, range: &Range<usize>) -> LineRange {
-        let line = |at: usize| self.line_ends.partition_point(|end| *end < at) + 1;
-        let piece = self.text[range.clone()].trim_end();
-        LineRange { first: line(range.start), last: line(range.start + piece.len()) }
-    }
-
-    /// All its lines.
-    pub(crate) fn all_lines(&self) -> LineRange {
-        LineRange { first: 1, last: self.text.lines().count().max(1) }
-    }
-
-    /// The folder that it is in; empty for the project's own.
-    pub(crate) fn folder(&self) -> &str {
-        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
-    }
-}
+use crate::extract::text::truncate_text;
 
 /// Longer than this is nothing that is worth being said at once.
 const MAX_CONTENT_LEN: usize = 12_000;
-
-/// From one line to another, both counted from one and both in it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LineRange {
-    /// The first.
-    pub first: usize,
-    /// The last.
-    pub last: usize,
-}
 
 /// A piece of knowledge.
 #[derive(Debug, Clone, PartialEq)]
@@ -185,24 +144,4 @@ impl FileExtract {
             symbol.lines_hash = hash(symbol.lines);
         }
     }
-}
-
-/// The first so many characters of a text, cut after a sentence or a word. What may be a part of something longer is
-/// not kept in part: half of a secret is one too.
-pub(crate) fn truncate_text(text: &str, most: usize) -> String {
-    let text = text.trim();
-    let Some((end, _)) = text.char_indices().nth(most) else { return text.into() };
-    let piece = &text[..end];
-    let stop = piece.rfind(". ").map(|at| at + 1).filter(|at| *at > end / 2);
-    let after = |is_end: fn(char) -> bool| piece.rfind(is_end).filter(|at| *at > end / 2);
-    let word = || {
-        after(char::is_whitespace)
-            .or_else(|| after(|c| !c.is_alphanumeric() && !"-_.+/=".contains(c)))
-    };
-    format!("{} …", piece[..stop.or_else(word).unwrap_or(end)].trim_end())
-}
-
-/// The text on one line, with one blank between words.
-pub(crate) fn collapse_whitespace(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,8 @@
 //! What a file is for, by its name alone.
 
-use crate::extract::file_extract::{FileExtract, SourceText};
+use crate::extract::file_extract::FileExtract;
+use crate::extract::source_text::SourceText;
+use crate::extract::warning::has_comments;
 use crate::extract::{code, manifest, policy};
 
 /// How a file is read, besides what its code says.
@@ -100,9 +102,7 @@ pub fn is_ignored_dir(folder: &str) -> bool {
 pub fn is_extractable(path: &str) -> bool {
     let mut folders = path.split('/').rev().skip(1);
     !folders.any(|folder| IGNORED_DIRS.contains(&folder) || FIXTURE_DIRS.contains(&folder))
-        && (role_of(path).is_some()
-            || code::grammar_of(path).is_some()
-            || crate::extract::comment::has_comments(path))
+        && (role_of(path).is_some() || code::grammar_of(path).is_some() || has_comments(path))
 }
 
 /// The role of a file.

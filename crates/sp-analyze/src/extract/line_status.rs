@@ -3,9 +3,8 @@
 //! A node remembers its lines by a hash: eight digits for the first line, by which the lines are found
 //! again where they moved, and sixteen for all of them. Blanks at the ends of lines do not count.
 
+use crate::extract::line_range::LineRange;
 use sp_tree::Digest;
-
-use crate::extract::file_extract::LineRange;
 
 const FIRST_LINE_HASH_LEN: usize = 8;
 const ALL_LINES_HASH_LEN: usize = 16;

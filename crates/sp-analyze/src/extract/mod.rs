@@ -14,18 +14,25 @@ mod document;
 mod file_extract;
 mod file_role;
 mod history;
+mod line_range;
 mod line_status;
 mod manifest;
+mod parsed_code;
 mod policy;
+mod readable_text;
 mod redact;
 mod resolve;
 mod skip_reason;
+mod source_text;
+mod text;
 mod toml_file;
+mod warning;
 
 pub use assemble::{AssembleOptions, ExtractedGraph, assemble};
-pub use file_extract::{ExtractedNote, FileExtract, LineRange};
+pub use file_extract::{ExtractedNote, FileExtract};
 pub use file_role::{is_extractable, is_ignored_dir};
 pub use history::{CommitHistory, FileHistory, RevertCommit};
+pub use line_range::LineRange;
 pub use line_status::{LineStatus, hash_line_range, line_status};
 pub use skip_reason::FileSkipReason;
 
@@ -44,7 +51,7 @@ pub struct ExtractInput<'a> {
 /// Everything that one file says.
 pub fn extract_file(file: ExtractInput<'_>) -> FileExtract {
     let mut found = FileExtract::new(file.path);
-    let text = match skip_reason::readable_text(file) {
+    let text = match readable_text::readable_text(file) {
         Ok(text) => text,
         Err(noise) => {
             found.skip_reason = Some(noise);
@@ -52,8 +59,8 @@ pub fn extract_file(file: ExtractInput<'_>) -> FileExtract {
         }
     };
     found.line_count = text.lines().count();
-    let ends = file_extract::find_line_ends(&text);
-    let source = file_extract::SourceText { path: file.path, text: &text, line_ends: &ends };
+    let ends = source_text::find_line_ends(&text);
+    let source = source_text::SourceText { path: file.path, text: &text, line_ends: &ends };
     match file_role::role_of(file.path) {
         Some(FileRole::Document(kind)) => document::read(source, kind, &mut found),
         Some(FileRole::Decision) => decision::read_record(source, &mut found),
@@ -63,7 +70,7 @@ pub fn extract_file(file: ExtractInput<'_>) -> FileExtract {
     }
     match grammar_of(file.path) {
         Some(grammar) => code::read(grammar, source, &mut found),
-        None => comment::add_line_warnings(source, &mut found),
+        None => warning::add_line_warnings(source, &mut found),
     }
     redact::redact_secrets(&mut found);
     found.record_line_hashes(&text);

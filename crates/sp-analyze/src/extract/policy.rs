@@ -4,7 +4,10 @@ use sp_formats::yaml::{self, YamlNode};
 use sp_tree::Limits;
 use toml::de::DeValue;
 
-use crate::extract::file_extract::{ExtractedNote, FileExtract, LineRange, SourceText};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
+use crate::extract::text::collapse_whitespace;
 use crate::extract::toml_file::{TomlFile, format_value};
 
 type PolicyReader = fn(SourceText<'_>, &mut FileExtract);
@@ -183,7 +186,7 @@ fn read_license(source: SourceText<'_>, found: &mut FileExtract) {
         return;
     }
     let head: String = source.text.chars().take(1_500).collect::<String>().to_lowercase();
-    let head = crate::extract::file_extract::collapse_whitespace(&head);
+    let head = collapse_whitespace(&head);
     if let Some((_, name)) = LICENSE_PHRASES.iter().find(|(words, _)| head.contains(words)) {
         found.add_note(ExtractedNote::fact(
             "licence",

@@ -2,8 +2,8 @@
 
 use crate::secrets::{has_secret, is_secret};
 
-use crate::extract::code::Symbol;
 use crate::extract::file_extract::FileExtract;
+use crate::extract::parsed_code::Symbol;
 
 /// Takes out everything that looks like a secret, and remembers where it stood.
 pub(crate) fn redact_secrets(found: &mut FileExtract) {

@@ -4,8 +4,8 @@ mod module_index;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::extract::code::{CallReceiver, CodeCall, ParsedCode, Symbol};
 use crate::extract::file_extract::FileExtract;
+use crate::extract::parsed_code::{CallReceiver, CodeCall, ParsedCode, Symbol};
 use module_index::ModuleIndex;
 
 /// A file or a symbol of it, by its place among what was found.

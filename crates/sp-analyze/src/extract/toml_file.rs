@@ -1,11 +1,11 @@
 //! TOML with the place of everything in it.
 
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-use crate::extract::file_extract::{LineRange, SourceText};
 
 /// A file of TOML.
 pub(crate) struct TomlFile<'s> {

@@ -2,10 +2,9 @@
 
 use tree_sitter::Node;
 
-use super::{
-    CallReceiver, CodeDefinition, CodeImport, LanguageRules, field_text, last_name, node_text,
-};
-use crate::extract::file_extract::SourceText;
+use super::{CodeDefinition, LanguageRules, field_text, last_name, node_text};
+use crate::extract::parsed_code::{CallReceiver, CodeImport};
+use crate::extract::source_text::SourceText;
 
 pub(super) struct JavaRules;
 

@@ -2,11 +2,12 @@
 
 use tree_sitter::{Node, Tree};
 
-use super::{
-    CodeDefinition, LanguageRules, OwnerBlock, ParsedCode, Symbol, is_boilerplate, node_text,
-};
-use crate::extract::comment::{CodeComment, strip_comment_markers};
-use crate::extract::file_extract::{LineRange, SourceText, collapse_whitespace, truncate_text};
+use super::{CodeDefinition, LanguageRules, OwnerBlock, node_text};
+use crate::extract::comment::{CodeComment, is_boilerplate, strip_comment_markers};
+use crate::extract::line_range::LineRange;
+use crate::extract::parsed_code::{CodeCall, ParsedCode, Symbol};
+use crate::extract::source_text::SourceText;
+use crate::extract::text::{collapse_whitespace, truncate_text};
 
 const MAX_SIGNATURE_LEN: usize = 280;
 const MAX_DOC_LEN: usize = 700;
@@ -102,7 +103,7 @@ impl SyntaxWalker<'_> {
             self.add_definition(node, &definition);
         } else if let Some((through, name)) = self.rules.call(node, self.source) {
             let from = self.caller();
-            self.code.calls.push(super::CodeCall { from, name, receiver: through });
+            self.code.calls.push(CodeCall { from, name, receiver: through });
         }
         self.code.imports.extend(self.rules.imports(node, self.source));
         if self.code.package.is_none() {

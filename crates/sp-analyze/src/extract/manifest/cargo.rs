@@ -3,7 +3,8 @@
 use toml::de::DeValue;
 
 use super::{dependency_note, location_suffix};
-use crate::extract::file_extract::{DeclaredPackage, ExtractedNote, FileExtract, SourceText};
+use crate::extract::file_extract::{DeclaredPackage, ExtractedNote, FileExtract};
+use crate::extract::source_text::SourceText;
 use crate::extract::toml_file::{TomlFile, format_value, text};
 
 pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {

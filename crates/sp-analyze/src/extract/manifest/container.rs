@@ -3,7 +3,8 @@
 use sp_formats::yaml::{self, YamlNode};
 use sp_tree::Limits;
 
-use crate::extract::file_extract::{ExtractedNote, FileExtract, SourceText};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::source_text::SourceText;
 
 /// What an image is built from, and what runs in it.
 pub(super) fn read_image(source: SourceText<'_>, found: &mut FileExtract) {

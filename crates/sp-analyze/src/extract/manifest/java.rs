@@ -3,7 +3,9 @@
 use roxmltree::{Document, Node, ParsingOptions};
 
 use super::{dependency_note, location_suffix};
-use crate::extract::file_extract::{ExtractedNote, FileExtract, LineRange, SourceText};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
 
 /// A manifest has some hundreds of elements.
 const MAX_XML_NODES: u32 = 50_000;

@@ -9,7 +9,9 @@ mod python;
 mod tasks;
 mod workflow;
 
-use crate::extract::file_extract::{ExtractedNote, FileExtract, LineRange, SourceText};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
 
 type ManifestReader = fn(SourceText<'_>, &mut FileExtract);
 

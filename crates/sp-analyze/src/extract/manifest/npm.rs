@@ -4,9 +4,10 @@ use sp_formats::json::{JsonDocument, JsonValue, without_comments};
 use sp_tree::Limits;
 
 use super::{dependency_note, location_suffix};
-use crate::extract::file_extract::{
-    DeclaredPackage, ExtractedNote, FileExtract, LineRange, SourceText, truncate_text,
-};
+use crate::extract::file_extract::{DeclaredPackage, ExtractedNote, FileExtract};
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
+use crate::extract::text::truncate_text;
 
 pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {
     let Ok(json) = JsonDocument::parse(source.text, &Limits::default()) else { return };

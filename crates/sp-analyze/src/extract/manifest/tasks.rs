@@ -1,6 +1,8 @@
 //! Makefiles and justfiles.
 
-use crate::extract::file_extract::{ExtractedNote, FileExtract, SourceText, truncate_text};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::source_text::SourceText;
+use crate::extract::text::truncate_text;
 
 const MAX_TASKS: usize = 50;
 

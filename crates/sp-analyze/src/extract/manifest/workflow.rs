@@ -3,7 +3,9 @@
 use sp_formats::yaml::{self, YamlNode};
 use sp_tree::Limits;
 
-use crate::extract::file_extract::{ExtractedNote, FileExtract, SourceText, truncate_text};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::source_text::SourceText;
+use crate::extract::text::truncate_text;
 
 const MAX_COMMANDS: usize = 24;
 

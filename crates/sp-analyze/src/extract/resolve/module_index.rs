@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::extract::code::{CodeImport, ParsedCode};
 use crate::extract::file_extract::FileExtract;
+use crate::extract::parsed_code::{CodeImport, ParsedCode};
 
 /// What an import leads to.
 #[derive(Default)]
