@@ -1,4 +1,8 @@
-//! One graph of what all files say: nodes with their files, lines, dates and activations, and edges.
+//! Builds one graph from the extracts of all files.
+//!
+//! Every note becomes a node with its file, lines, date and activation. Code becomes nodes only
+//! where that is useful ([`select_code`]), within a byte budget, and links between
+//! nodes become edges.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,33 +18,31 @@ use crate::extract::parsed_code::{ParsedCode, Symbol};
 use crate::extract::resolve::{CodeItem, CodeLink, resolve_links};
 use crate::extract::text::{collapse_whitespace, truncate_text};
 
-/// How a graph is made.
 #[derive(Debug, Clone, Copy)]
 pub struct AssembleOptions {
-    /// The level of the package: with edges from 2 on, with decay from 3 on.
+    /// Package level: edges from 2, decay from 3.
     pub level: u64,
-    /// About how many bytes the graph may have. What is least alive of the code is left out first.
+    /// Approximate maximum size of the graph. The least active code is dropped first.
     pub max_bytes: usize,
 }
 
-/// A graph, and what did not get into it.
+/// The assembled graph.
 #[derive(Debug, Clone, Default)]
 pub struct ExtractedGraph {
-    /// The graph.
     pub graph: GraphBuilder,
-    /// How many symbols were left out because there were too many.
+    /// Number of symbols dropped to stay within the size limit.
     pub omitted_symbols: usize,
 }
 
-/// What every node has besides what it says, in bytes.
+/// Approximate size of a node without its content.
 const NODE_OVERHEAD_BYTES: usize = 420;
-/// An edge, in bytes.
+/// Approximate size of an edge.
 const EDGE_BYTES: usize = 130;
 const MAX_LISTED_SYMBOLS: usize = 24;
 const MAX_MENTIONS: usize = 8;
 const MAX_REVERTS: usize = 40;
 
-/// How lively something is at the least, and after how many days it is half as much, by its kind.
+/// Minimum activation and half-life in days, by node kind.
 const KIND_DEFAULTS: &[(&str, f64, u32)] = &[
     ("fact", 0.70, 180),
     ("convention", 0.75, 365),
@@ -54,12 +56,12 @@ const KIND_DEFAULTS: &[(&str, f64, u32)] = &[
     ("code_method", 0.40, 90),
 ];
 const FALLBACK_DEFAULTS: (f64, u32) = (0.50, 90);
-/// What the liveliest file adds.
+/// Activation added for the most active file.
 const ACTIVITY_BONUS: f64 = 0.25;
-/// What is not meant for others is worth less to them.
+/// Activation subtracted from symbols that are not visible.
 const HIDDEN_PENALTY: f64 = 0.10;
 
-/// Ties what was found in the files of a project together.
+/// Assembles the extracts of a project into a graph.
 pub fn assemble(
     mut found: Vec<FileExtract>,
     history: &CommitHistory,
@@ -95,13 +97,13 @@ struct GraphAssembler<'f> {
     history: &'f CommitHistory,
     options: AssembleOptions,
     graph: GraphBuilder,
-    /// The ids of files and symbols.
+    /// Node IDs of files and symbols.
     ids: HashMap<CodeItem, String>,
-    /// The ids of notes: the file, the note of it, and the id.
+    /// Node IDs of notes, as `(file, note, ID)`.
     notes: Vec<(usize, usize, String)>,
 }
 
-/// Where something is from, and how alive it is.
+/// Provenance and activation of a node.
 struct NodeSource<'a> {
     path: &'a str,
     lines: Option<LineRange>,
@@ -139,7 +141,7 @@ impl<'f> GraphAssembler<'f> {
         kind_defaults(kind).0 + ACTIVITY_BONUS * self.history.activity(path) - example_penalty(path)
     }
 
-    /// What lies where, at the top of the project.
+    /// Adds a node that describes the top-level directories.
     fn add_layout(&mut self) {
         let mut folders: BTreeMap<&str, (usize, BTreeMap<&str, usize>)> = BTreeMap::new();
         for file in self.found {
@@ -194,7 +196,7 @@ impl<'f> GraphAssembler<'f> {
         }
     }
 
-    /// What was tried and taken back.
+    /// Adds a node for each reverted change.
     fn add_reverts(&mut self) {
         let history = self.history;
         for commit in history.reverts.iter().take(MAX_REVERTS) {
@@ -280,7 +282,7 @@ impl<'f> GraphAssembler<'f> {
         }
     }
 
-    /// A document holds its sections, and a file or a symbol its warnings.
+    /// Links documents to their sections, and files and symbols to their warnings.
     fn add_documents(&mut self) {
         let mut by_file: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
         for (at, place, id) in std::mem::take(&mut self.notes) {
@@ -290,7 +292,7 @@ impl<'f> GraphAssembler<'f> {
             let file = &self.found[at];
             let parent = match (self.ids.get(&CodeItem::File(at)).cloned(), notes.len()) {
                 (Some(id), _) => Some(id),
-                // A manifest that says one thing is that thing.
+                // A manifest with a single note needs no node of its own.
                 (None, 0 | 1) if !is_prose(&file.path) => None,
                 (None, _) => {
                     let activation = self.activation("document", &file.path);
@@ -337,7 +339,7 @@ impl<'f> GraphAssembler<'f> {
         }
     }
 
-    /// A text that names a file or a symbol is about it.
+    /// Links a text to the files and symbols that it names.
     fn add_mentions(&mut self) {
         let mut named: HashMap<String, Vec<&CodeItem>> = HashMap::new();
         let mut places: Vec<&CodeItem> = self.ids.keys().collect();
@@ -376,7 +378,7 @@ impl<'f> GraphAssembler<'f> {
             .for_each(|(from, to)| self.graph.add_weighted_edge(from, to, ("mentions", 0.4)));
     }
 
-    /// A decision that took the place of another.
+    /// Links a decision to the one that it supersedes.
     fn add_superseded(&mut self) {
         let decisions: Vec<(&str, &ExtractedNote, &str)> = self
             .notes
@@ -418,7 +420,7 @@ impl<'f> GraphAssembler<'f> {
     }
 }
 
-/// What of the code is worth a node: what is meant for others, what is explained, and what others call.
+/// Selects the code that gets nodes: what is visible, documented, or called from elsewhere.
 fn select_code(
     found: &[FileExtract],
     links: &[CodeLink],
@@ -457,7 +459,7 @@ fn select_code(
             }
         }
     }
-    // A test is worth a node for what it tests.
+    // A test gets a node if it tests something that has one.
     let tests: Vec<CodeItem> = links
         .iter()
         .filter(|link| link.kind == "tested_by" && wanted.contains(&link.from))
@@ -467,7 +469,7 @@ fn select_code(
     fit_budget(found, wanted, history, options)
 }
 
-/// The liveliest that fit.
+/// Keeps the most active items that fit into the size limit.
 fn fit_budget(
     found: &[FileExtract],
     wanted: HashSet<CodeItem>,
@@ -483,7 +485,7 @@ fn fit_budget(
         .into_iter()
         .filter_map(|place| {
             let (activation, bytes) = match place {
-                // Without its file a symbol has no place.
+                // A symbol without its file would have no parent.
                 CodeItem::File(at) => {
                     (f64::MAX, file_content(&found[at], found[at].code.as_ref()?).len())
                 }
@@ -495,7 +497,7 @@ fn fit_budget(
                     )
                 }
             };
-            // A symbol has some three edges.
+            // A symbol has about three edges.
             Some((activation, place, bytes + NODE_OVERHEAD_BYTES + 3 * EDGE_BYTES))
         })
         .collect();
@@ -519,7 +521,7 @@ fn kind_defaults(kind: &str) -> (f64, u32) {
         .map_or(FALLBACK_DEFAULTS, |(_, base, days)| (*base, *days))
 }
 
-/// Examples are beside the point.
+/// Examples rank below the code they illustrate.
 fn example_penalty(path: &str) -> f64 {
     let is_example = path
         .split('/')
@@ -568,7 +570,7 @@ fn file_content(file: &FileExtract, code: &ParsedCode) -> String {
     content
 }
 
-/// The names of symbols after a word, each once; nothing if there are none.
+/// Formats the distinct names of symbols after a label; empty if there are none.
 fn list_names<'s>(word: &str, symbols: impl Iterator<Item = &'s Symbol>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for symbol in symbols {
@@ -606,7 +608,7 @@ fn is_prose(path: &str) -> bool {
     [".md", ".mdx", ".mdc", ".rst"].iter().any(|ending| path.ends_with(ending))
 }
 
-/// What a document is about: the titles of its sections.
+/// The section titles of a document, as its summary.
 fn section_titles(notes: &[ExtractedNote]) -> String {
     let mut titles: Vec<&str> = Vec::new();
     for note in notes {

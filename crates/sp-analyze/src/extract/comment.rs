@@ -1,18 +1,18 @@
-//! Comments as text: without their markers.
+//! Comments of source code, as text without markers.
 
-/// A comment of a file of code, with its marks.
+/// A comment with its markers.
 #[derive(Debug, Clone)]
 pub(crate) struct CodeComment {
     pub text: String,
     pub line: usize,
 }
 
-/// The words of a comment, without what makes it one.
+/// Removes the comment markers.
 pub(crate) fn strip_comment_markers(comment: &str) -> String {
     strip_line_markers(comment).join("\n").trim().to_owned()
 }
 
-/// The same for each of its lines, from the first to the last.
+/// Removes the comment markers from each line, keeping the number of lines.
 pub(crate) fn strip_line_markers(comment: &str) -> Vec<String> {
     let comment = comment.trim();
     let inside = comment.strip_prefix("/*").map(|rest| {
@@ -32,7 +32,7 @@ pub(crate) fn strip_line_markers(comment: &str) -> Vec<String> {
     inside.unwrap_or(comment).lines().map(clean).collect()
 }
 
-/// Whether a comment says whose the file is, or speaks to a tool, and nothing of what is in it.
+/// Whether a comment is a license header or a directive for a tool.
 pub(crate) fn is_boilerplate(text: &str) -> bool {
     const BOILERPLATE_MARKERS: &[&str] = &[
         "copyright",

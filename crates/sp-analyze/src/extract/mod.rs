@@ -1,10 +1,12 @@
-//! What a project says of itself, as nodes. Text in, a graph out: no disk, no network, no clock, no guess.
+//! Extracts a knowledge graph from the files of a project.
 //!
-//! Every file is [read](read()) for itself, so that files can be read side by side; what was found in
-//! each is small. [`assemble`] then ties it together: who imports and calls whom, what a test tests,
-//! which document speaks of what, and, from the history, how alive each of it is.
+//! [`extract_file`] turns one file into a [`FileExtract`]. It needs nothing but that file, so files
+//! can be processed in parallel, and the result is small. [`assemble()`] then links the extracts:
+//! imports and calls, tests and what they test, documents and what they mention. With the commit
+//! history, it also sets how active each node is.
 //!
-//! What is found has its file and its lines. What looks like a secret never leaves [`read()`].
+//! Every note has a file and a line range. Text that looks like a secret never leaves
+//! [`extract_file`]. Nothing is inferred: a reference that could mean two things is dropped.
 
 mod assemble;
 mod code;
@@ -39,16 +41,14 @@ pub use skip_reason::FileSkipReason;
 use code::grammar_of;
 use file_role::FileRole;
 
-/// A file of a project.
 #[derive(Debug, Clone, Copy)]
 pub struct ExtractInput<'a> {
-    /// Its path below the project, with `/`.
+    /// Path relative to the project root, with `/` separators.
     pub path: &'a str,
-    /// What is in it.
     pub bytes: &'a [u8],
 }
 
-/// Everything that one file says.
+/// Extracts everything from one file.
 pub fn extract_file(file: ExtractInput<'_>) -> FileExtract {
     let mut found = FileExtract::new(file.path);
     let text = match readable_text::readable_text(file) {

@@ -1,49 +1,52 @@
-//! What a source file defines, calls and imports, independent of its language.
+//! The content of a source file, independent of its language.
+//!
+//! [`ParsedCode`] is what the language parsers produce and what link resolution consumes. Symbols
+//! refer to each other by their index in [`ParsedCode::symbols`].
 
 use std::collections::BTreeSet;
 
 use crate::extract::line_range::LineRange;
 
-/// What a file of code says.
+/// What a source file defines, calls and imports.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ParsedCode {
     pub language: &'static str,
-    /// What it says of itself at its top.
+    /// The module documentation at the top of the file.
     pub doc: String,
     pub symbols: Vec<Symbol>,
     pub calls: Vec<CodeCall>,
     pub imports: Vec<CodeImport>,
-    /// The types that it speaks of.
+    /// Names of the types that the file mentions.
     pub types: BTreeSet<String>,
-    /// The package that it says it belongs to.
+    /// The package that the file declares, in languages that have such a declaration.
     pub package: Option<String>,
-    /// Whether it is there to test others.
+    /// Whether the file contains only tests.
     pub is_test: bool,
 }
 
-/// Something that is defined.
+/// A definition: a function, a type, a method.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Symbol {
     /// `function`, `method`, `struct` and so on.
     pub kind: &'static str,
     pub name: String,
-    /// The type that it belongs to, by name: it need not be defined in this file.
+    /// Name of the type it belongs to. The type may be defined in another file.
     pub owner: Option<String>,
-    /// The symbol of this file that it stands in.
+    /// Index of the enclosing symbol in the same file.
     pub parent: Option<usize>,
     pub signature: String,
     pub doc: String,
-    /// Fields, variants and the like, by name.
+    /// Names of fields, variants and the like.
     pub members: Vec<String>,
     pub lines: LineRange,
-    /// Whether it is meant for others.
+    /// Whether it is visible outside its file or module.
     pub is_visible: bool,
     pub is_test: bool,
     pub lines_hash: String,
 }
 
 impl Symbol {
-    /// Its name with the type that it belongs to.
+    /// `Owner.name` for members of a type, otherwise the name.
     pub(crate) fn full_name(&self) -> String {
         match &self.owner {
             Some(owner) => format!("{owner}.{}", self.name),
@@ -56,38 +59,38 @@ impl Symbol {
     }
 }
 
-/// Something is called.
+/// A call expression.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CodeCall {
-    /// The symbol that calls; none is the file itself.
+    /// Index of the calling symbol; `None` for code at the top level of the file.
     pub from: Option<usize>,
     pub name: String,
     pub receiver: CallReceiver,
 }
 
-/// What stands before the name of what is called.
+/// The expression in front of the called name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CallReceiver {
-    /// Nothing.
+    /// No receiver: `f()`.
     Bare,
-    /// The object itself: `self`, `this`.
+    /// `self` or `this`.
     SelfRef,
-    /// A name: of a type, a module, a package, or of a variable.
+    /// An identifier: a type, a module, a package or a variable.
     Name(String),
-    /// Something that is worked out.
+    /// Any other expression.
     Expression,
 }
 
-/// Something is imported.
+/// An import statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CodeImport {
-    /// The path as its language writes it.
+    /// The path in the syntax of the language.
     pub path: String,
-    /// The names that are taken from it.
+    /// The imported names.
     pub names: Vec<String>,
-    /// Names that are called otherwise here: as they are called here, and where they come from. All of it is `*`.
+    /// Renamed imports as `(local name, original name)`. The original is `*` for the whole module.
     pub aliases: Vec<(String, String)>,
-    /// Whether the path is a part of this file, and not a neighbour.
+    /// Whether the import declares a child module (`mod x;`), not a sibling.
     pub is_submodule: bool,
 }
 
@@ -96,12 +99,12 @@ impl CodeImport {
         Self { path: path.into(), names: Vec::new(), aliases: Vec::new(), is_submodule: false }
     }
 
-    /// How something that is imported is called here.
+    /// The local name of an imported item.
     pub(crate) fn local_name<'n>(&'n self, name: &'n str) -> &'n str {
         self.aliases.iter().find(|(_, original)| original == name).map_or(name, |(here, _)| here)
     }
 
-    /// How all that is imported is called here, if it has another name than usual.
+    /// The local name of the module itself, if it is renamed.
     pub(crate) fn module_alias(&self) -> Option<&str> {
         self.aliases.iter().find(|(_, original)| original == "*").map(|(here, _)| here.as_str())
     }

@@ -1,4 +1,4 @@
-//! What must hold: owners, lints, formats, licences.
+//! Project policies: code owners, lints, formatting, licenses.
 
 use sp_formats::yaml::{self, YamlNode};
 use sp_tree::Limits;
@@ -66,12 +66,12 @@ const LICENSE_PHRASES: &[(&str, &str)] = &[
     ("business source license", "Business Source License"),
 ];
 
-/// Who reads a file, by its name.
+/// Returns the reader for a file name.
 pub(crate) fn reader_of(_folder: &str, name: &str) -> Option<PolicyReader> {
     READERS.iter().find(|(names, _)| names.contains(&name)).map(|(_, reader)| *reader)
 }
 
-/// Who must agree to a change of what.
+/// Adds the owners of each path.
 fn read_codeowners(source: SourceText<'_>, found: &mut FileExtract) {
     let rules = source
         .text
@@ -98,7 +98,7 @@ fn read_codeowners(source: SourceText<'_>, found: &mut FileExtract) {
     }
 }
 
-/// What may not be called, and what to call instead.
+/// Adds disallowed methods and types, with their replacements.
 fn read_clippy_config(source: SourceText<'_>, found: &mut FileExtract) {
     let Some(toml) = TomlFile::parse(source) else { return };
     for (key, what) in [
@@ -150,7 +150,7 @@ fn read_toml_settings(source: SourceText<'_>, found: &mut FileExtract) {
     add_settings(source, &list.join(", "), found);
 }
 
-/// Settings as they stand, without comments and blank lines.
+/// Adds the settings of a file, without comments and blank lines.
 fn read_plain_settings(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source
         .text
@@ -168,7 +168,7 @@ fn add_settings(source: SourceText<'_>, settings: &str, found: &mut FileExtract)
     }
 }
 
-/// What is run before a commit.
+/// Adds the hooks that run before a commit.
 fn read_pre_commit(source: SourceText<'_>, found: &mut FileExtract) {
     let Ok(root) = yaml::parse(source.text, &Limits::default()) else { return };
     let repos = root.get("repos").into_iter().flat_map(YamlNode::items);
@@ -181,7 +181,7 @@ fn read_pre_commit(source: SourceText<'_>, found: &mut FileExtract) {
 }
 
 fn read_license(source: SourceText<'_>, found: &mut FileExtract) {
-    // What lies deeper has come from elsewhere, or says the same.
+    // Licenses in subdirectories belong to vendored code or repeat the main one.
     if !source.folder().is_empty() {
         return;
     }

@@ -1,4 +1,4 @@
-//! The text of one file, with its path and its line index.
+//! The text of one file, with its path and a line index.
 
 use std::ops::Range;
 

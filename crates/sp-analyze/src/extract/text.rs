@@ -1,4 +1,4 @@
-//! Text helpers.
+//! Truncating text and normalizing whitespace.
 
 /// Truncates `text` to `max_chars` characters, after a sentence or a word if possible. A token such
 /// as `a-b/c=` is never cut in the middle, because half of a secret is still a secret.

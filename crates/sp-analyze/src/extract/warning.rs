@@ -1,4 +1,7 @@
-//! Comments in which somebody warns whoever comes next.
+//! Warnings in comments: `FIXME`, `SAFETY`, `NOTE` and the like.
+//!
+//! Comments of parsed languages come from the syntax tree ([`add_code_warnings`]). In other files
+//! they are recognized line by line from their prefix ([`add_line_warnings`]).
 
 use crate::extract::comment::{
     CodeComment, is_boilerplate, strip_comment_markers, strip_line_markers,
@@ -9,7 +12,7 @@ use crate::extract::parsed_code::ParsedCode;
 use crate::extract::source_text::SourceText;
 use crate::extract::text::truncate_text;
 
-/// Words with which a warning begins, what it is about, and how sure it is that it is one.
+/// The marker that starts a warning, its category, and the confidence that it is one.
 const WARNING_MARKERS: &[(&str, &str, f64)] = &[
     ("FIXME", "defect", 0.9),
     ("BUG", "defect", 0.9),
@@ -29,12 +32,12 @@ const WARNING_MARKERS: &[(&str, &str, f64)] = &[
     ("NB", "note", 0.6),
 ];
 const MAX_WARNING_LEN: usize = 900;
-/// Fewer words do not say anything.
+/// Shorter warnings carry no information.
 const MIN_WARNING_WORDS: usize = 3;
-/// A remark that is no warning must say more.
+/// A plain note has to be longer than a warning.
 const MIN_NOTE_WORDS: usize = 8;
 
-/// How comments begin in languages without a grammar here.
+/// Comment prefixes by file extension, for languages without a grammar.
 const COMMENT_STYLES: &[(&[&str], &[&str])] = &[
     (
         &[
@@ -54,7 +57,7 @@ const COMMENT_STYLES: &[(&[&str], &[&str])] = &[
     (&["sql", "lua", "hs", "elm", "ada", "adb"], &["--"]),
     (&["ini", "el", "clj", "lisp", "asm"], &[";"]),
 ];
-/// Files without an ending that have comments.
+/// Files with `#` comments that have no extension.
 const HASH_COMMENT_FILES: &[&str] = &[
     "Dockerfile",
     "Containerfile",
@@ -68,10 +71,11 @@ const HASH_COMMENT_FILES: &[&str] = &[
     "Jenkinsfile",
 ];
 
-/// Whether a file, by its name, has comments that are found line by line.
+/// Whether a file may have comments that [`add_line_warnings`] recognizes.
 pub(crate) fn has_comments(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    // A script is known by its first line only; those that matter lie high up.
+    // Only the first line identifies a script, so files without an extension are read near the
+    // root.
     comment_prefixes(path).is_some()
         || (!name.contains('.') && path.matches('/').count() <= 2)
         || path == ".ci/run"
@@ -86,7 +90,7 @@ fn comment_prefixes(path: &str) -> Option<&'static [&'static str]> {
     COMMENT_STYLES.iter().find(|(endings, _)| endings.contains(&ending)).map(|(_, marks)| *marks)
 }
 
-/// Warnings in the comments of a file of code.
+/// Adds the warnings in the comments of a parsed source file.
 pub(crate) fn add_code_warnings(
     comments: &[CodeComment],
     code: &ParsedCode,
@@ -107,7 +111,8 @@ pub(crate) fn add_code_warnings(
     }
 }
 
-/// The symbol in which a line stands: symbols are in the order in which they begin, and what holds one is its parent.
+/// Returns the innermost symbol around a line. Symbols are sorted by their first line, so it is the
+/// last one that starts before the line, or one of its parents.
 fn innermost_symbol(code: &ParsedCode, line: usize) -> Option<usize> {
     let begun = code.symbols.partition_point(|symbol| symbol.lines.first <= line);
     let mut at = begun.checked_sub(1);
@@ -119,7 +124,7 @@ fn innermost_symbol(code: &ParsedCode, line: usize) -> Option<usize> {
     at
 }
 
-/// Warnings in the comments of any other file; and what a script says that it does.
+/// Adds the warnings in the comments of a file without a grammar, and the summary of a script.
 pub(crate) fn add_line_warnings(source: SourceText<'_>, found: &mut FileExtract) {
     let is_script = source.text.starts_with("#!");
     let Some(marks) = comment_prefixes(source.path).or_else(|| is_script.then_some(&["#"][..]))
@@ -149,7 +154,7 @@ pub(crate) fn add_line_warnings(source: SourceText<'_>, found: &mut FileExtract)
     }
 }
 
-/// The comment at the top of a script.
+/// Adds the comment at the top of a script.
 fn add_script_summary(source: SourceText<'_>, lines: &[(usize, String)], found: &mut FileExtract) {
     let top: Vec<&str> = lines
         .iter()
@@ -169,7 +174,8 @@ fn add_script_summary(source: SourceText<'_>, lines: &[(usize, String)], found: 
     }
 }
 
-/// The warnings of lines of comments: each from its mark to where the comment, its paragraph or the next mark ends.
+/// Finds the warnings in comment lines. A warning ends with its comment, its paragraph, or at the
+/// next marker.
 fn find_warnings(lines: &[(usize, String)]) -> Vec<ExtractedNote> {
     let mut notes = Vec::new();
     let mut at = 0;
@@ -205,7 +211,7 @@ fn find_warnings(lines: &[(usize, String)]) -> Vec<ExtractedNote> {
     notes
 }
 
-/// The mark with which a comment begins.
+/// The marker that a comment starts with.
 fn warning_marker(text: &str) -> Option<(&'static str, &'static str, f64)> {
     let found = WARNING_MARKERS.iter().find(|(mark, ..)| {
         text.strip_prefix(mark).is_some_and(|rest| {

@@ -1,6 +1,6 @@
-//! How active a node is at a time: what is known fades, by half in each half-life.
+//! Decay: the activation of a node halves with each half-life.
 //!
-//! Reading changes nothing: what is stored is what somebody said, and this is worked out from it.
+//! Decay is computed on read. The stored activation never changes.
 
 use jiff::Timestamp;
 
@@ -9,10 +9,10 @@ use sp_formats::package::time;
 
 const NANOSECONDS_PER_DAY: f64 = 86_400e9;
 
-/// The activation that a node has at a time.
+/// Returns the activation of a node at a time.
 ///
-/// A node that does not say since when it is known, or how fast it fades, does not fade; and before
-/// it was known nothing was stronger than it is.
+/// A node without a half-life or a timestamp does not decay, and times before its timestamp do not
+/// increase its activation.
 pub fn activation_at(node: JsonValue<'_>, at: Timestamp) -> f64 {
     let [activation, half_life, since] =
         node.get_many(["activation", "decay_half_life_days", "created_at"]);
@@ -20,13 +20,13 @@ pub fn activation_at(node: JsonValue<'_>, at: Timestamp) -> f64 {
         value.and_then(JsonValue::as_f64).filter(|number| number.is_finite())
     };
     let stored = number(activation).unwrap_or(1.0).clamp(0.0, 1.0);
-    // Reading a time takes longer than all else, and most nodes do not fade.
+    // Parsing a timestamp is the expensive part, and most nodes do not decay.
     let Some(half_life) = number(half_life).filter(|days| *days > 0.0) else { return stored };
     let since = since.and_then(JsonValue::text).and_then(|text| time::parse(&text));
     since.map_or(stored, |since| stored * decay_factor(since, at, half_life))
 }
 
-/// What is left of something after some time.
+/// The fraction that is left at `at`.
 fn decay_factor(since: Timestamp, at: Timestamp, half_life: f64) -> f64 {
     #[expect(
         clippy::cast_precision_loss,

@@ -1,4 +1,4 @@
-//! What a merged graph has that the one before it had not.
+//! Differences between two versions of a merged graph.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -8,32 +8,30 @@ use crate::interner::FastMap;
 use sp_formats::json::JsonValue;
 use sp_formats::package::{Graph, GraphEdge, GraphNode};
 
-/// What a change of the packages of a graph brought.
+/// What changed between two graphs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GraphDiff {
-    /// Nodes that are new.
     pub added: Vec<String>,
-    /// Nodes of which something else is said: another content, other members, or another activation.
+    /// Nodes whose content, members or activation changed.
     pub updated: Vec<String>,
-    /// Nodes that are there no more, by the ids that they had.
+    /// Removed nodes, by their old IDs.
     pub removed: Vec<String>,
-    /// Nodes that another supersedes now: the old id, and the new one.
+    /// Newly superseded nodes, as `(old ID, new ID)`.
     pub superseded: Vec<(String, String)>,
-    /// Nodes that contradict each other now.
+    /// New contradictions.
     pub contradictions: Vec<Contradiction>,
 }
 
 impl GraphDiff {
-    /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What makes a node the same in two graphs, whatever id it has there: id, type and content as it was said.
+/// Identifies a node across graphs, whatever ID each graph assigned: original ID, type, content.
 type DiffNodeKey<'n> = (Cow<'n, str>, &'n str, &'n str);
 
-/// A graph by what its nodes say.
+/// The nodes of a graph by key.
 struct DiffGraphIndex<'n, 'j> {
     by_key: FastMap<DiffNodeKey<'n>, &'n GraphNode<'j>>,
     by_id: FastMap<&'n str, &'n GraphNode<'j>>,
@@ -51,7 +49,7 @@ impl<'n, 'j> DiffGraphIndex<'n, 'j> {
         Self { by_key, by_id: graph.nodes.iter().map(|node| (&*node.id, node)).collect(), graph }
     }
 
-    /// The edges of a type between two nodes that are there.
+    /// The edges of a type whose ends both exist.
     fn edges_of_kind(
         &self,
         kind: &str,
@@ -63,7 +61,7 @@ impl<'n, 'j> DiffGraphIndex<'n, 'j> {
         })
     }
 
-    /// Which node takes the place of which: the old one, and the new one.
+    /// Pairs of superseded and superseding node.
     fn supersessions(&self) -> Vec<(&'n GraphNode<'j>, &'n GraphNode<'j>)> {
         let by_edge = self.edges_of_kind("supersedes").map(|(_, new, old)| (old, new));
         let mut all: Vec<_> = by_edge.collect();
@@ -80,7 +78,7 @@ impl<'n, 'j> DiffGraphIndex<'n, 'j> {
     }
 }
 
-/// Holds a merged graph against the one before it.
+/// Compares a merged graph with its previous version.
 pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
     let (old, new) = (DiffGraphIndex::of(before), DiffGraphIndex::of(after));
     let mut brought = GraphDiff::default();
@@ -89,7 +87,7 @@ pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
     for node in &after.nodes {
         let id = || node.id.clone().into_owned();
         match old.by_key.get(&node_key(node)) {
-            // What it says took the place of what it said.
+            // The node kept its ID but has different content.
             None if gone.remove(&*node.id) => brought.updated.push(id()),
             None => brought.added.push(id()),
             Some(known) if !nodes_equal_ignoring_ids(known.value, node.value) => {
@@ -111,7 +109,7 @@ pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
     let before: BTreeSet<_> =
         old.edges_of_kind("contradicts").map(|(_, one, other)| pair((one, other))).collect();
     for (edge, from, to) in new.edges_of_kind("contradicts") {
-        // Which of two keeps the id may change, and they are the same two.
+        // Which of the two nodes keeps the shared ID may change; the contradiction is the same.
         if !before.contains(&pair((from, to))) && !before.contains(&pair((to, from))) {
             brought.contradictions.push(Contradiction {
                 from: from.id.clone().into_owned(),
@@ -125,7 +123,7 @@ pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
     brought
 }
 
-/// What a node says, apart from the graph that it is of.
+/// An owned copy of a key, for comparing across graphs.
 fn owned_key((id, kind, content): DiffNodeKey<'_>) -> [String; 3] {
     [id.into_owned(), kind.to_owned(), content.to_owned()]
 }

@@ -1,9 +1,9 @@
-//! The best of a graph within a number of tokens.
+//! Selects the best nodes of a graph within a token budget.
 //!
-//! A node is worth what it is active now, times how certain it is, times how near it is to what is
-//! asked for; some of that worth flows along edges to its neighbours. Nodes that contradict each other
-//! are shown together or not at all, what was superseded is left out, and a node is whole or absent.
-//! What is left out is told, and why.
+//! A node's score is its current activation × confidence × relevance to the query. Part of the
+//! score spreads along edges to neighbors. Nodes that contradict each other are selected together
+//! or not at all, superseded nodes are omitted, and a node is never truncated. Omitted nodes are
+//! returned with a reason.
 
 use jiff::Timestamp;
 
@@ -13,42 +13,39 @@ use crate::interner::StringInterner;
 use sp_formats::json::JsonValue;
 use sp_formats::package::Graph;
 
-/// How much of a neighbour's worth a full edge carries over.
+/// The fraction of a neighbor's score that an edge of weight 1 carries over.
 const SPREAD_FACTOR: f64 = 0.4;
-/// Over how many edges worth flows.
+/// Number of edges over which scores spread.
 const SPREAD_STEPS: usize = 2;
-/// How much less is chosen first for each tenfold of its length: much that is short is better than little
-/// that is long.
+/// Penalty per factor of ten in length: many short nodes are better than a few long ones.
 const LENGTH_PENALTY: f64 = 0.3;
-/// What is written around a node, in bytes.
+/// Bytes that rendering adds to a node.
 const NODE_OVERHEAD_BYTES: usize = 40;
-/// So many that do not fit, one after the other, and the rest is not tried.
+/// After this many consecutive nodes that do not fit, the rest is not tried.
 const MAX_CONSECUTIVE_MISSES: usize = 400;
 
-/// What is asked for.
 #[derive(Debug, Clone)]
 pub struct SelectionQuery<'a> {
-    /// The most tokens.
+    /// Maximum number of tokens.
     pub budget: usize,
-    /// Words that what is chosen should be about; none means everything.
+    /// Words that the selection should be about; empty for everything.
     pub focus: &'a str,
-    /// When it is asked: what is known fades.
+    /// The time at which activations are computed.
     pub at: Timestamp,
 }
 
-/// Why a node is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OmitReason {
-    /// Another took its place.
+    /// Another node supersedes it.
     Superseded,
-    /// It is worth nothing any more, or nothing to what is asked for.
+    /// Its score is zero.
     Irrelevant,
-    /// It does not fit into what is left.
+    /// It does not fit into the remaining budget.
     OverBudget,
 }
 
 impl OmitReason {
-    /// The reason in words.
+    /// A short explanation for people.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Superseded => "superseded",
@@ -58,27 +55,26 @@ impl OmitReason {
     }
 }
 
-/// A node that was chosen, by its place in the graph, and what it is worth.
+/// A node with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankedNode {
-    /// Its place among the nodes of the graph.
+    /// Index in the graph.
     pub node_index: usize,
-    /// What it is worth.
     pub score: f64,
-    /// Nodes that contradict each other have one number, and every other has its own.
+    /// Nodes that contradict each other share a group; every other node has its own.
     pub group: usize,
 }
 
-/// What was chosen, and what was not.
+/// Selected and omitted nodes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NodeSelection {
-    /// The best first; those that contradict each other stand together.
+    /// Best first; contradicting nodes are adjacent.
     pub selected: Vec<RankedNode>,
-    /// The others, the best first, each with the reason.
+    /// Best first, with reasons.
     pub omitted: Vec<(RankedNode, OmitReason)>,
 }
 
-/// Chooses nodes. `tokens` counts what a node costs where it is shown.
+/// Selects nodes. `tokens` returns the cost of a node as rendered.
 pub fn select(
     graph: &Graph<'_>,
     question: &SelectionQuery<'_>,
@@ -101,7 +97,7 @@ pub fn select(
     };
     let mut ranked: Vec<(f64, &[usize])> =
         groups.iter().map(|group| (rank(group), group)).collect();
-    // Of equals, the one that stands first in the graph comes first.
+    // Stable: ties keep the order of the graph.
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (mut room, mut misses) = (question.budget, 0);
     for (best, group) in ranked {
@@ -133,7 +129,7 @@ pub fn select(
     selection
 }
 
-/// Which ids are which nodes, and which nodes an edge leads from and to, all by their places in the graph.
+/// Edges with their nodes, by index.
 struct GraphEdgeIndex {
     ids: StringInterner,
     nodes: Vec<u32>,
@@ -145,7 +141,7 @@ impl GraphEdgeIndex {
         let mut ids = StringInterner::with_capacity(graph.nodes.len());
         let mut places: Vec<u32> = Vec::with_capacity(graph.nodes.len());
         for (at, node) in graph.nodes.iter().enumerate() {
-            // Of two that have one id, the second has it.
+            // If two nodes have the same ID, the second one gets it.
             match ids.intern(&node.id) {
                 (_, true) => places.push(at as u32),
                 (number, false) => places[number as usize] = at as u32,
@@ -164,7 +160,7 @@ impl GraphEdgeIndex {
         self.ids.find(id).map(|number| self.nodes[number as usize])
     }
 
-    /// The edges of some types whose two nodes are there: their numbers, and the two.
+    /// Edges of some types whose ends both exist, as `(edge, from, to)`.
     fn edges_of_kinds<'g>(
         &'g self,
         graph: &'g Graph<'_>,
@@ -183,7 +179,7 @@ impl GraphEdgeIndex {
     }
 }
 
-/// Of each node whether another took its place.
+/// Whether each node is superseded by another.
 pub(super) fn superseded_nodes(graph: &Graph<'_>) -> Vec<bool> {
     find_superseded(graph, &GraphEdgeIndex::of(graph))
 }
@@ -204,7 +200,7 @@ fn find_superseded(graph: &Graph<'_>, ties: &GraphEdgeIndex) -> Vec<bool> {
     gone
 }
 
-/// What each node is worth to the question.
+/// Scores each node for a query.
 fn score_nodes(
     graph: &Graph<'_>,
     ties: &GraphEdgeIndex,
@@ -231,7 +227,8 @@ fn score_nodes(
     for _ in 0..SPREAD_STEPS {
         let before = worth.clone();
         for (from, to, weight) in &ties {
-            // What flows to a node is never more than its neighbour has, nor more than it is active itself.
+            // A node never receives more than its neighbor's score, or more than its own
+            // activation.
             for (giver, taker) in [(*from, *to), (*to, *from)] {
                 worth[taker] =
                     worth[taker].max(before[giver] * weight * SPREAD_FACTOR * active[taker]);
@@ -246,11 +243,12 @@ fn to_f64(count: usize) -> f64 {
     count as f64
 }
 
-/// Nodes that contradict each other, together; every other one alone. What was superseded is in none.
+/// Groups of contradicting nodes; every other node is a group of its own. Superseded nodes are in
+/// none.
 struct ContradictionGroups {
-    /// The nodes, those of a group side by side.
+    /// Nodes, adjacent within a group.
     nodes: Vec<usize>,
-    /// Of each node the first of its group.
+    /// First node of each node's group.
     root: Vec<usize>,
 }
 
@@ -270,7 +268,7 @@ impl ContradictionGroups {
         Self { nodes, root }
     }
 
-    /// The groups, in the order of their first nodes.
+    /// The groups, ordered by their first node.
     fn iter(&self) -> impl Iterator<Item = &[usize]> {
         self.nodes.chunk_by(|a, b| self.root[*a] == self.root[*b])
     }

@@ -1,6 +1,7 @@
-//! A graph as a still picture: the most active nodes and what is between them, as SVG that stands in a page.
+//! Renders the most active nodes of a graph as a static SVG for embedding in a page.
 //!
-//! It brings no colours and no script: kinds are classes (`kind-0`, `kind-1`, …) that the page's style paints.
+//! The SVG contains no colors and no script. Node kinds are classes (`kind-0`, `kind-1`, …) that
+//! the page styles.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -12,30 +13,28 @@ use sp_formats::printable::printable;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 420.0;
-/// So far from the edge of the picture, so that circles and names are whole.
+/// Distance to the border, so that circles and labels are not clipped.
 const MARGIN: f64 = 34.0;
-/// So often the nodes are moved before they stand.
+/// Number of layout iterations.
 const LAYOUT_ROUNDS: u32 = 160;
-/// How long a text below the pointer, and a name beside a node, may be.
+/// Maximum length of tooltips and labels.
 const MAX_TITLE_CHARS: usize = 160;
 const MAX_LABEL_CHARS: usize = 26;
-/// So many nodes have their name beside them, if there is room.
+/// Maximum number of nodes with a label.
 const MAX_LABELED_NODES: usize = 14;
-/// Kinds beyond these share the last class.
+/// Further kinds share the last class.
 const MAX_KIND_CLASSES: usize = 8;
 
-/// A picture of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GraphSvg {
-    /// The SVG.
     pub svg: String,
-    /// How many nodes are in it.
+    /// Number of nodes shown.
     pub shown: usize,
-    /// What each class of nodes is, and how many of them there are in the whole graph; most first.
+    /// The kind behind each class with its node count in the whole graph, most frequent first.
     pub kinds: Vec<(String, usize)>,
 }
 
-/// Draws the most active nodes of a graph, so many at the most; nothing if it has none.
+/// Draws at most `most` nodes, most active first; `None` if the graph has no nodes.
 pub fn render_svg(graph: &Graph<'_>, most: usize) -> Option<GraphSvg> {
     if graph.nodes.is_empty() {
         return None;
@@ -61,7 +60,7 @@ pub fn render_svg(graph: &Graph<'_>, most: usize) -> Option<GraphSvg> {
     Some(GraphSvg { svg, shown: chosen.len(), kinds })
 }
 
-/// An edge between two of the nodes that are shown.
+/// An edge between two shown nodes.
 struct SvgEdge<'a> {
     from: usize,
     to: usize,
@@ -84,7 +83,7 @@ fn most_active<'g, 'j>(graph: &'g Graph<'j>, most: usize) -> Vec<&'g GraphNode<'
     nodes
 }
 
-/// The kinds of all nodes with their number, the most frequent first.
+/// The kinds of all nodes with their counts, most frequent first.
 fn count_kinds(graph: &Graph<'_>) -> Vec<(String, usize)> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for node in &graph.nodes {
@@ -96,8 +95,8 @@ fn count_kinds(graph: &Graph<'_>) -> Vec<(String, usize)> {
     kinds
 }
 
-/// Where nodes stand: they push one another apart, edges pull, and all are drawn to the middle. The same graph
-/// always gives the same picture.
+/// Force-directed layout: nodes repel each other, edges attract, and everything is pulled to the
+/// center. The result is deterministic.
 fn layout_points(count: usize, lines: &[SvgEdge<'_>]) -> Vec<SvgPoint> {
     let room = (WIDTH * HEIGHT / count.max(1) as f64).sqrt() * 0.75;
     let mut points: Vec<SvgPoint> = (0..count).map(|at| spiral_point(at, count)).collect();
@@ -112,7 +111,7 @@ fn layout_points(count: usize, lines: &[SvgEdge<'_>]) -> Vec<SvgPoint> {
             moves[line.to] =
                 SvgPoint { x: moves[line.to].x + dx * pull, y: moves[line.to].y + dy * pull };
         }
-        // Less and less, so that everything comes to rest.
+        // The step size shrinks so that the layout converges.
         let step = 40.0 * f64::from(LAYOUT_ROUNDS - round) / f64::from(LAYOUT_ROUNDS);
         for (point, by) in points.iter_mut().zip(moves) {
             let (x, y) = (by.x - point.x * 0.16, by.y - point.y * 0.28);
@@ -140,13 +139,13 @@ fn push_apart(points: &[SvgPoint], room: f64, moves: &mut [SvgPoint]) {
     }
 }
 
-/// The way from the second to the first, and its length.
+/// The vector from `b` to `a`, and its length.
 fn offset_and_distance(a: SvgPoint, b: SvgPoint) -> (f64, f64, f64) {
     let (dx, dy) = (a.x - b.x, a.y - b.y);
     (dx, dy, dx.hypot(dy).max(1.0))
 }
 
-/// The same, as large as the picture.
+/// Scales the points to the canvas.
 fn fit_to_canvas(mut points: Vec<SvgPoint>) -> Vec<SvgPoint> {
     let range = |value: fn(&SvgPoint) -> f64| {
         points
@@ -156,7 +155,7 @@ fn fit_to_canvas(mut points: Vec<SvgPoint>) -> Vec<SvgPoint> {
     };
     let ((left, right), (top, bottom)) = (range(|point| point.x), range(|point| point.y));
     let scaled = |value: f64, (least, most): (f64, f64), length: f64| match most - least {
-        // One alone stands in the middle.
+        // A single node is centered.
         width if width < 1.0 => length / 2.0,
         width => MARGIN + (value - least) / width * (length - 2.0 * MARGIN),
     };
@@ -214,7 +213,7 @@ fn write_svg(
     svg + "</svg>"
 }
 
-/// Puts names beside the nodes with the most edges, where they cover neither a name nor a node.
+/// Labels the nodes with the most edges, where the label overlaps no other label or node.
 fn write_labels(svg: &mut String, nodes: &[&GraphNode<'_>], points: &[SvgPoint], degree: &[u32]) {
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(degree[*at]));
@@ -239,7 +238,7 @@ fn write_labels(svg: &mut String, nodes: &[&GraphNode<'_>], points: &[SvgPoint],
     }
 }
 
-/// The beginning of a text, on one line.
+/// The start of a text, on one line.
 fn truncate_line(text: &str, most: usize) -> String {
     let line = printable(text.lines().next().unwrap_or_default()).into_owned();
     match line.char_indices().nth(most) {

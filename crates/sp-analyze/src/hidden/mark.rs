@@ -1,26 +1,26 @@
-//! A text with what is hidden in it made visible.
+//! Replaces hidden characters with visible marks.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::{HiddenRun, decode, hidden_runs, kind::kind_of};
 
-/// Code points that are listed before the rest is counted.
+/// Maximum number of code points listed in a mark.
 const MAX_LISTED_CODE_POINTS: usize = 8;
-/// More of what was hidden is not shown in a mark.
+/// Maximum length of decoded text in a mark.
 const MAX_SHOWN_CHARS: usize = 200;
 
 const OPEN: char = '⟦';
 const CLOSE: char = '⟧';
 
-/// The text with each run of hidden characters replaced by a mark that can be seen:
-/// `⟦hidden tag characters: "ignore all"⟧` where they say something, `⟦U+202E⟧` where not.
+/// Replaces each run of hidden characters with a visible mark: `⟦hidden tag characters: "ignore
+/// all"⟧` if it can be decoded, `⟦U+202E⟧` otherwise.
 ///
-/// Every `⟦` of the result begins a mark and every `⟧` ends one: a bracket that the text has of its
-/// own becomes a mark too, `⟦U+27E6⟧` or `⟦U+27E7⟧`. What is a mark already stays as it is, so
-/// marking twice is marking once; a text that writes out a mark accuses only itself, since what it
-/// says there was visible. What was hidden is escaped and cut, so a mark holds neither a line end
-/// nor a hidden character nor another bracket, and nothing in it can end it early.
+/// In the result, every `⟦` starts a mark and every `⟧` ends one. Brackets in the input become
+/// marks too, `⟦U+27E6⟧` and `⟦U+27E7⟧`, except those of an existing mark, so marking is
+/// idempotent. A text that contains a literal mark harms only itself, since the mark was visible.
+/// Decoded text is escaped and truncated: a mark contains no line end, hidden character or bracket,
+/// and nothing in it can end it early.
 pub fn mark(text: &str) -> Cow<'_, str> {
     let mut shown = String::new();
     let mut done = 0;
@@ -49,7 +49,7 @@ fn push_mark(shown: &mut String, text: &str, run: &HiddenRun) {
     shown.push(CLOSE);
 }
 
-/// Adds what was hidden, in quotes, escaped and cut.
+/// Appends decoded text in quotes, escaped and truncated.
 pub(super) fn push_decoded(shown: &mut String, said: &str) {
     shown.push('"');
     for (count, c) in said.chars().enumerate() {
@@ -68,11 +68,11 @@ pub(super) fn push_decoded(shown: &mut String, said: &str) {
     shown.push('"');
 }
 
-/// Adds the first of some characters by their numbers, and how many more there are.
+/// Appends the first code points, and the number of the others.
 pub(super) fn push_code_points(shown: &mut String, hidden: &str) {
     for (count, c) in hidden.chars().take(MAX_LISTED_CODE_POINTS).enumerate() {
         let space = if count > 0 { " " } else { "" };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(shown, "{space}U+{:04X}", u32::from(c));
     }
     let more = hidden.chars().count().saturating_sub(MAX_LISTED_CODE_POINTS);
@@ -81,7 +81,7 @@ pub(super) fn push_code_points(shown: &mut String, hidden: &str) {
     }
 }
 
-/// Adds a text without hidden characters; its brackets become marks, unless they are those of one.
+/// Appends text without hidden characters. Brackets become marks unless they belong to one.
 fn push_with_marked_brackets(shown: &mut String, mut text: &str) {
     while let Some(at) = text.find([OPEN, CLOSE]) {
         shown.push_str(&text[..at]);
@@ -102,7 +102,7 @@ fn push_bracket_mark(shown: &mut String, text: &str) {
     shown.push(CLOSE);
 }
 
-/// How long the mark is with which a text begins; none if it begins with none.
+/// The length of the mark at the start of a text, if there is one.
 fn mark_length(text: &str) -> Option<usize> {
     let inside = text.strip_prefix(OPEN)?;
     if !inside.starts_with("U+") && !inside.starts_with("hidden ") {

@@ -4,19 +4,19 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Text in the invisible twins of ASCII.
+/// Encodes text as tag characters.
 fn tagged(text: &str) -> String {
     text.chars().map(|c| char::from_u32(u32::from(c) + 0xE0000).unwrap()).collect()
 }
 
-/// Text as variation selectors, a byte each.
+/// Encodes text as variation selectors, one per byte.
 fn selected(text: &str) -> String {
     let selector =
         |byte| if byte < 16 { 0xFE00 + u32::from(byte) } else { 0xE0100 + u32::from(byte) - 16 };
     text.bytes().map(|byte| char::from_u32(selector(byte)).unwrap()).collect()
 }
 
-/// Text as bits of zero-width characters.
+/// Encodes text as bits of zero-width characters.
 fn bitten(text: &str) -> String {
     let bits = text.bytes().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
     bits.map(|bit| if bit == 0 { '\u{200B}' } else { '\u{200C}' }).collect()
@@ -206,7 +206,7 @@ fn se_09_commands_that_look_like_others_are_found() {
     }
 }
 
-/// Texts in which characters that may be hidden meet those that may justify them.
+/// Generates texts that combine invisible characters with characters that may justify them.
 fn tricky() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         prop::sample::select(vec![
@@ -268,14 +268,14 @@ proptest! {
         let marked = mark(&text).into_owned();
         prop_assert_eq!(find(&marked), []);
         prop_assert_eq!(mark(&marked), marked.as_str());
-        // Every bracket of the result is one of a mark: they alternate.
+        // Brackets alternate, because each belongs to a mark.
         let brackets: String = marked.chars().filter(|c| "⟦⟧".contains(*c)).collect();
         prop_assert_eq!(brackets.replace("⟦⟧", ""), "");
     }
 
     #[test]
     fn se_09_places_are_those_of_reports(text in tricky()) {
-        // What looks like a password is covered byte by byte in a report.
+        // Reports mask what looks like a password byte by byte.
         let text = text.replace('@', "");
         let report = sp_formats::report::Report::new("f", text.as_str());
         for hidden in find(&text) {

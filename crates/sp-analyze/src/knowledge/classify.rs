@@ -1,4 +1,4 @@
-//! Sentences that can stand alone, what each is good for, and how near it is to what is asked for.
+//! Decides which sentences can stand alone, classifies them, and scores them against a query.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,28 +12,28 @@ use crate::knowledge::phrases::{
 };
 use crate::knowledge::sentence::to_plain_text;
 
-/// A sentence with fewer words says too little, and one with more says too much at once.
+/// Shorter sentences say too little, longer ones too much at once.
 const MIN_WORDS: usize = 4;
 const MAX_WORDS: usize = 60;
 const MAX_CHARS: usize = 450;
-/// So many of the most valuable words make a sentence fully relevant.
+/// A sentence with this many of the heaviest query words gets the full score.
 const FULL_SCORE_WORDS: usize = 4;
 
-/// Why a sentence cannot stand alone that may stand below a heading.
+/// Reason to reject a sentence that is still acceptable below a heading.
 pub(crate) const TOO_SHORT: &str = "it is too short to stand alone";
 
-/// What a sentence is good for.
+/// What a sentence is useful for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SentenceRole {
     /// It says what to avoid.
     Dont,
     /// It says what to do.
     Convention,
-    /// It says what is so.
+    /// It states a fact.
     Fact,
 }
 
-/// Why a sentence cannot stand alone.
+/// Returns why a sentence cannot stand alone.
 pub(crate) fn rejection_reason(sentence: &str) -> Option<&'static str> {
     let text = to_plain_text(sentence).to_lowercase();
     let words = text.split_whitespace().count();
@@ -53,20 +53,20 @@ pub(crate) fn rejection_reason(sentence: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a text speaks to whoever reads the pack as if it were the user.
+/// Whether a text addresses the agent as if it came from the user.
 pub(crate) fn is_prompt_injection(text: &str) -> bool {
     let text = to_plain_text(text).to_lowercase();
     INJECTION_PHRASES.iter().any(|part| text.contains(part))
 }
 
-/// What a sentence is good for, and how clearly it says so, in percent.
+/// Classifies a sentence and returns how clear the role is, in percent.
 pub(crate) fn classify_sentence(sentence: &str, sort: KnowledgeBlockKind) -> (SentenceRole, u64) {
     let text = to_plain_text(sentence).to_lowercase();
     let text = text.replace("as always", "");
     let has = |list: &[&str]| list.iter().any(|part| contains_words(&text, part));
     let begins = is_imperative(sentence);
     match sort {
-        // What somebody means to do is no rule for others.
+        // A to-do of the author is not a rule for others.
         KnowledgeBlockKind::Todo => (SentenceRole::Fact, 100),
         _ if has(WARNING_PHRASES) || is_prohibition(&text) => {
             (SentenceRole::Dont, if sort == KnowledgeBlockKind::Warning { 130 } else { 110 })
@@ -83,7 +83,7 @@ pub(crate) fn classify_sentence(sentence: &str, sort: KnowledgeBlockKind) -> (Se
     }
 }
 
-/// Whether a sentence begins by telling what to do.
+/// Whether a sentence starts with an instruction.
 pub(crate) fn is_imperative(sentence: &str) -> bool {
     let mut words = sentence.split_whitespace();
     let first = words.next().unwrap_or_default().trim_end_matches([',', ':']).to_lowercase();
@@ -94,7 +94,7 @@ pub(crate) fn is_imperative(sentence: &str) -> bool {
         || AMBIGUOUS_VERBS.contains(&first.as_str()) && has_object
 }
 
-/// Whether a clause of a text begins by forbidding something.
+/// Whether a clause of a text starts with a prohibition.
 fn is_prohibition(text: &str) -> bool {
     let begins_clause =
         |at: usize| at == 0 || CLAUSE_SEPARATORS.iter().any(|before| text[..at].ends_with(before));
@@ -104,7 +104,7 @@ fn is_prohibition(text: &str) -> bool {
     })
 }
 
-/// Whether one sees by a sentence that something is done.
+/// Whether a sentence describes how to recognize success.
 pub(crate) fn shows_success(sentence: &str) -> bool {
     let text = to_plain_text(sentence).to_lowercase();
     SUCCESS_PHRASES.iter().any(|part| contains_words(&text, part))
@@ -119,7 +119,7 @@ pub(crate) fn standalone_percent(sentence: &str) -> u64 {
     if DEPENDENT_OPENERS.iter().any(|part| leans(&part)) { 45 } else { 100 }
 }
 
-/// Whether words stand in a text, and not just as parts of others.
+/// Whether `part` occurs in `text` at word boundaries.
 fn contains_words(text: &str, part: &str) -> bool {
     text.match_indices(part).any(|(at, _)| {
         !text[..at].ends_with(char::is_alphanumeric)
@@ -127,7 +127,7 @@ fn contains_words(text: &str, part: &str) -> bool {
     })
 }
 
-/// How near texts are to what is asked for.
+/// Scores texts against weighted query words.
 #[derive(Debug, Clone)]
 pub(crate) struct RelevanceScorer {
     word_weights: HashMap<u64, f64>,
@@ -142,7 +142,7 @@ impl RelevanceScorer {
         Self { word_weights, full_score }
     }
 
-    /// From 0 to 1000.
+    /// Returns a score from 0 to 1000.
     pub(crate) fn score(&self, text: &str) -> u64 {
         let mut seen: HashSet<u64> = HashSet::new();
         let mut found: Vec<f64> = Vec::new();
@@ -151,7 +151,7 @@ impl RelevanceScorer {
                 found.push(*worth);
             }
         });
-        // In one order, so that the sum is the same everywhere.
+        // A fixed order makes the floating-point sum deterministic.
         found.sort_by(f64::total_cmp);
         let share = (found.iter().sum::<f64>() / self.full_score).min(1.0);
         #[expect(
@@ -164,7 +164,7 @@ impl RelevanceScorer {
     }
 }
 
-/// The sentence of a document that is nearest to what is asked for, as plain words.
+/// Returns the sentence of a document that scores best, as plain text.
 pub fn best_sentence(document: &KnowledgeDocument, worth: &HashMap<u64, f64>) -> Option<String> {
     let relevance = RelevanceScorer::new(worth.clone());
     let sentences = document.sentences().map(to_plain_text).enumerate();
@@ -172,14 +172,13 @@ pub fn best_sentence(document: &KnowledgeDocument, worth: &HashMap<u64, f64>) ->
     scored.max_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1))).map(|(.., text)| text)
 }
 
-/// Whether two sentences say nearly the same: eight in ten words of the shorter are in the longer.
+/// Whether 80% of the words of the shorter sentence occur in the longer one.
 pub(crate) fn is_near_duplicate(a: &HashSet<u64>, b: &HashSet<u64>) -> bool {
     let both = a.intersection(b).count();
     let fewer = a.len().min(b.len());
     fewer > 0 && both * 10 >= fewer * 8
 }
 
-/// The words of a sentence.
 pub(crate) fn word_set(sentence: &str) -> HashSet<u64> {
     let mut words = HashSet::new();
     for_each_word(&to_plain_text(sentence), &mut |word| {

@@ -32,7 +32,7 @@ impl LanguageRules for JavaRules {
             owner: None,
             body: node.child_by_field_name("body"),
             outer: node,
-            // What overrides something is known from what it overrides.
+            // An overriding method is documented by the method it overrides.
             is_visible: (modifiers
                 .split_whitespace()
                 .any(|word| word == "public" || word == "protected")

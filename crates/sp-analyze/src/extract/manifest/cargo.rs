@@ -99,7 +99,7 @@ fn format_dependency(name: &str, value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// What the compiler must not see is a policy.
+/// Adds the configured lint levels.
 fn add_lints(source: SourceText<'_>, toml: &TomlFile<'_>, found: &mut FileExtract) {
     for path in [&["lints"][..], &["workspace", "lints"][..]] {
         for (tool, table) in toml.entries(path) {

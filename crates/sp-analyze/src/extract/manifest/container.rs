@@ -1,4 +1,4 @@
-//! Images and services.
+//! Container images and compose files.
 
 use sp_formats::yaml::{self, YamlNode};
 use sp_tree::Limits;
@@ -6,7 +6,7 @@ use sp_tree::Limits;
 use crate::extract::file_extract::{ExtractedNote, FileExtract};
 use crate::extract::source_text::SourceText;
 
-/// What an image is built from, and what runs in it.
+/// Adds base image and command of a container file.
 pub(super) fn read_image(source: SourceText<'_>, found: &mut FileExtract) {
     let said = |word: &str| -> Vec<String> {
         let lines = source.text.lines().map(str::trim);
@@ -31,7 +31,7 @@ pub(super) fn read_image(source: SourceText<'_>, found: &mut FileExtract) {
     found.add_note(ExtractedNote::fact("stack", content + ".", source.all_lines()));
 }
 
-/// The services that run together.
+/// Adds the services of a compose file.
 pub(super) fn read_services(source: SourceText<'_>, found: &mut FileExtract) {
     let Ok(root) = yaml::parse(source.text, &Limits::default()) else { return };
     let Some(services) = root.get("services") else { return };

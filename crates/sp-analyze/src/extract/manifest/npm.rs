@@ -99,7 +99,7 @@ fn add_scripts(
     }
 }
 
-/// What the compiler of TypeScript insists on.
+/// Adds the strictness options of the TypeScript compiler.
 pub(super) fn read_tsconfig(source: SourceText<'_>, found: &mut FileExtract) {
     let plain = without_comments(source.text);
     let Ok(json) = JsonDocument::parse(plain, &Limits::default()) else { return };

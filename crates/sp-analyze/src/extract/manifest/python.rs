@@ -81,7 +81,7 @@ fn add_dependencies(
     }
 }
 
-/// How linters, formatters and tests are set.
+/// Adds the settings of linters, formatters and test runners.
 fn add_tool_settings(toml: &TomlFile<'_>, found: &mut FileExtract) {
     for tool in
         ["ruff", "black", "isort", "mypy", "pyright", "pytest", "pylint", "flake8", "coverage"]

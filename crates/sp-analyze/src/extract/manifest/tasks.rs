@@ -6,7 +6,7 @@ use crate::extract::text::truncate_text;
 
 const MAX_TASKS: usize = 50;
 
-/// The targets that people call, with what is said of them.
+/// Adds the targets of a makefile with their descriptions.
 pub(super) fn read_makefile(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
     let mut list = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn read_makefile(source: SourceText<'_>, found: &mut FileExtract) {
     add_commands(source, list, found);
 }
 
-/// The recipes of a justfile.
+/// Adds the recipes of a justfile.
 pub(super) fn read_justfile(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
     let mut list = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn read_justfile(source: SourceText<'_>, found: &mut FileExtract) {
     add_commands(source, list, found);
 }
 
-/// The comment right above a line.
+/// The comment on the line above.
 fn comment_above<'t>(lines: &[&'t str], at: usize) -> Option<&'t str> {
     let line = lines.get(at.checked_sub(1)?)?.strip_prefix('#')?.trim_start_matches('#').trim();
     Some(line).filter(|line| !line.is_empty())

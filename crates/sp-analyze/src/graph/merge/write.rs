@@ -1,4 +1,4 @@
-//! A merged graph as canonical JSON, in one text and in the order of its ids.
+//! Writes a merged graph as canonical JSON, sorted by ID.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -7,11 +7,11 @@ use super::parts::{MergeFields, collect_edge_fields, collect_node_fields, finite
 use super::{AssignedNodeIds, EdgeStatement, GraphMerger};
 use sp_formats::json::{push_number, push_quoted, quoted};
 
-/// A value that is about to be written.
+/// A value to write.
 enum MergedValue<'m> {
-    /// As it is.
+    /// Written as is.
     Json(&'m str),
-    /// In quotes.
+    /// Written as a JSON string.
     Text(&'m str),
     Number(f64),
     Contributions(&'m EdgeContributions<'m>),
@@ -30,30 +30,30 @@ impl MergedValue<'_> {
     }
 }
 
-/// Members, in the order of their keys.
+/// Members sorted by key.
 type MergedMembers<'m> = Vec<(&'m str, MergedValue<'m>)>;
 
-/// What the sources of an edge say of it: weight, and how often its ends were used together.
+/// Weight and co-activation count per source.
 type EdgeContributions<'m> = Vec<(Cow<'m, str>, f64, f64)>;
 
-/// An edge of the merged graph; its two nodes are counted in the order of their ids.
+/// An edge of the merged graph. Its nodes are positions in ID order.
 pub(super) struct MergedEdge<'m, 'j> {
     pub from: u32,
     pub to: u32,
-    /// Its type, in quotes.
+    /// The edge type as a JSON string.
     pub kind: &'m str,
-    /// Those who say it, in the order in which they were heard; nobody says what was derived.
+    /// The statements in input order; empty for a derived edge.
     pub statements: &'m [&'m EdgeStatement<'j>],
 }
 
-/// Writes nodes and edges, with memory that is used again for each.
+/// Writes nodes and edges, reusing its buffers.
 pub(super) struct MergedGraphWriter<'m, 'j> {
     merger: &'m GraphMerger<'m, 'j>,
     pub assigned_ids: &'m AssignedNodeIds<'j>,
     pub text: String,
     fields: MergeFields<'j>,
     contributions: EdgeContributions<'m>,
-    /// The ids in quotes, in their order: edges name them more often than nodes do.
+    /// All IDs as JSON strings, in order: edges write them more often than nodes do.
     quoted_ids: String,
     quoted_id_ends: Vec<usize>,
 }
@@ -63,7 +63,7 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
         merger: &'m GraphMerger<'m, 'j>,
         assigned_ids: &'m AssignedNodeIds<'j>,
     ) -> Self {
-        // Room that is not used costs nothing, and room that grows is copied.
+        // Reserving too much costs nothing; growing the buffer copies it.
         let room: usize = merger.inputs.iter().map(|voice| voice.content.raw().len()).sum();
         let (mut quoted_ids, mut quoted_id_ends) = (String::new(), vec![0]);
         for at in &assigned_ids.order {
@@ -183,8 +183,8 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
 }
 
 impl<'j> GraphMerger<'_, 'j> {
-    /// What the sources of an edge say, in the order of the sources, so that their sum is the same
-    /// whoever was heard first.
+    /// Collects contributions sorted by source, so that floating-point sums do not depend on input
+    /// order.
     fn collect_contributions<'m>(
         &'m self,
         claims: &[&EdgeStatement<'j>],
@@ -210,7 +210,7 @@ impl<'j> GraphMerger<'_, 'j> {
             }
         }
         said.sort_by(|a, b| a.0.cmp(&b.0));
-        // What a package says twice counts with the heavier of the two.
+        // If a source states an edge twice, the greater weight counts.
         said.dedup_by(|again, first| {
             again.0 == first.0 && {
                 (first.1, first.2) = (first.1.max(again.1), first.2.max(again.2));
@@ -235,7 +235,7 @@ fn write_contributions(said: &EdgeContributions<'_>, text: &mut String) {
     text.push_str(if said.is_empty() { "{}" } else { "}" });
 }
 
-/// Of every field the greatest value, in the order of the keys, and what else was said aside.
+/// Keeps the greatest value of each field, sorted by key, and sets the other values aside.
 fn resolve_fields<'f>(
     fields: &'f mut MergeFields<'_>,
 ) -> (Vec<(&'f str, &'f str)>, Option<String>) {
@@ -258,12 +258,12 @@ fn resolve_fields<'f>(
     (greatest, also)
 }
 
-/// Texts as a list in JSON.
+/// Formats texts as a JSON array.
 fn json_text_list<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     format!("[{}]", texts.map(quoted).collect::<Vec<_>>().join(","))
 }
 
-/// Writes an object of members and fields; both are in the order of their keys, and share none.
+/// Writes an object from members and fields. Both are sorted by key and share no key.
 fn write_object(members: &MergedMembers<'_>, fields: &[(&str, &str)], text: &mut String) {
     let (mut members, mut fields) = (members.iter().peekable(), fields.iter().peekable());
     let mut separator = '{';

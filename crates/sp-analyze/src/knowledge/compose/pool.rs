@@ -1,4 +1,4 @@
-//! Everything that the chosen documents say and that can be quoted, ranked.
+//! The quotable sentences of the selected documents, ranked.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashSet;
@@ -11,35 +11,35 @@ use crate::knowledge::classify::{
 use crate::knowledge::document::{KnowledgeBlock, KnowledgeBlockKind};
 use crate::knowledge::sentence::{escape_line_start, is_clean_excerpt, to_plain_text};
 
-/// So many sentences are offered for a list to whoever chooses.
+/// Maximum number of candidates offered per list.
 const MAX_CANDIDATES_PER_LIST: usize = 40;
-/// Of one source so many sentences are looked at, from its beginning.
+/// Maximum number of sentences read per source, from its start.
 const MAX_CLAIMS_PER_SOURCE: usize = 5_000;
-/// So many reasons why a sentence was left out are kept.
+/// Maximum number of omitted sentences recorded.
 const MAX_OMITTED: usize = 500;
 
-/// What is so much farther from what is asked for than the nearest is not said.
+/// Sentences that score lower than the best one by more than this factor are left out.
 pub(super) const MAX_SCORE_RATIO: u64 = 4;
 
-/// A sentence that may be quoted.
+/// A quotable sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SourceClaim {
-    /// Which source says it.
+    /// Index of the source.
     pub source: usize,
-    /// Where in it: the section, the block, the sentence.
+    /// Position in the source: section, block, sentence.
     pub position: (usize, usize, usize),
-    /// What is quoted: the sentence, or the part of it that was chosen.
+    /// The quote: the sentence, or the selected part of it.
     pub text: String,
-    /// The whole sentence, where a part of it is quoted.
+    /// The whole sentence, if only a part is quoted.
     pub full_sentence: Option<String>,
     pub role: SentenceRole,
     pub score: u64,
-    /// If somebody chose it, as which.
+    /// Position in the caller's selection, if selected.
     pub selection_rank: Option<usize>,
 }
 
 impl SourceClaim {
-    /// What was chosen stands first, as it was chosen; then what is nearest to what is asked for.
+    /// Orders selected claims first, in the order of the selection, then by score.
     pub(super) fn cmp_by_rank(&self, other: &Self) -> Ordering {
         let key = |claim: &Self| {
             (
@@ -52,46 +52,44 @@ impl SourceClaim {
         key(self).cmp(&key(other))
     }
 
-    /// The words of the whole sentence: by a part of it one could not tell what says the same.
+    /// The words of the whole sentence. A part would not suffice to detect duplicates.
     fn words(&self) -> HashSet<u64> {
         word_set(self.full_sentence.as_deref().unwrap_or(&self.text))
     }
 }
 
-/// A list for which sentences may be chosen.
+/// A list that sentences can be selected for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateList {
-    /// The list: `conventions`, `dont`.
+    /// `conventions` or `dont`.
     pub name: &'static str,
-    /// How many may be chosen.
+    /// Maximum number of selected sentences.
     pub limit: usize,
-    /// The best sentences for it, none that says what another says.
+    /// The best sentences, without near duplicates.
     pub sentences: Vec<CandidateSentence>,
 }
 
-/// A sentence that is offered to whoever chooses.
+/// A sentence offered for selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateSentence {
-    /// Its number.
     pub number: usize,
-    /// The sentence.
     pub text: String,
 }
 
-/// A span that was chosen, perhaps shortened.
+/// A selected sentence, possibly shortened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectedQuote {
-    /// Its number.
+    /// Number of the candidate.
     pub number: usize,
-    /// What of it is to be quoted.
+    /// The part to quote.
     pub quote: String,
 }
 
-/// Everything that may be quoted.
+/// All quotable sentences of the sources.
 #[derive(Debug, Clone)]
 pub struct ClaimPool {
     pub(super) sources: Vec<RankedSource>,
-    /// The best first.
+    /// Best first.
     pub(super) claims: Vec<SourceClaim>,
     pub(super) omitted: Vec<OmittedItem>,
     pub(super) relevance: RelevanceScorer,
@@ -109,7 +107,8 @@ impl ClaimPool {
         pool
     }
 
-    /// Takes what a source says. One of which nothing can be quoted twice is none: its summary would be empty.
+    /// Adds the sentences of a source. A source with fewer than two distinct ones is dropped: it has
+    /// not enough for a summary and a key claim.
     fn add_source(&mut self, source: RankedSource, best: u64) {
         let number = self.sources.len();
         let share = 400 + 600 * source.score / best;
@@ -154,7 +153,7 @@ impl ClaimPool {
                 continue;
             }
             let (role, clarity) = classify_sentence(text, block.sort);
-            // What stands in a text on the subject is on the subject, and more so if it says it itself.
+            // A sentence inherits the relevance of its document, plus its own.
             let near =
                 150 + self.relevance.score(&to_plain_text(text)) * 6 / 10 + heading * 25 / 100;
             let marked = if block.sort == KnowledgeBlockKind::Highlight { 125 } else { 100 };
@@ -183,8 +182,8 @@ impl ClaimPool {
         }
     }
 
-    /// The best sentences of a list of the first sources: none that says what another says, and not all of one
-    /// source, unless they were chosen.
+    /// The best claims for a list from the first `sources` sources, without near duplicates. Unless
+    /// selected explicitly, they do not all come from one source.
     pub(super) fn best_claims(&mut self, list: &ClaimList, sources: usize) -> Vec<SourceClaim> {
         let each = list.limit.div_ceil(sources.max(1)).max(3);
         let of_role = |claim: &&SourceClaim| claim.role == list.role && claim.source < sources;
@@ -222,7 +221,7 @@ impl ClaimPool {
         taken
     }
 
-    /// What may be chosen from.
+    /// Returns the candidates for each list.
     pub fn candidate_lists(&self) -> Vec<CandidateList> {
         let offer = |list: &ClaimList| CandidateList {
             name: list.name,
@@ -250,8 +249,9 @@ impl ClaimPool {
         spans
     }
 
-    /// Takes what was chosen before all else of its list, in this order, and shortened where it was. What is no
-    /// part of its sentence is never taken, and where a part would not do as a sentence, the whole stands.
+    /// Moves the selected sentences to the front of their lists, in this order, shortened as
+    /// requested. A quote that is not part of its sentence is ignored; if the part cannot stand
+    /// alone, the whole sentence is used.
     pub fn apply_selection(&mut self, picks: &[SelectedQuote]) {
         for (at, pick) in picks.iter().enumerate() {
             let fits =
@@ -268,7 +268,7 @@ impl ClaimPool {
         self.claims.sort_by(SourceClaim::cmp_by_rank);
     }
 
-    /// Whether a part of a sentence is a sentence that may stand in the same list.
+    /// Whether a part of a sentence can stand alone in the same list.
     fn is_usable_excerpt(&self, claim: &SourceClaim, part: &str) -> bool {
         let (section, block, _) = claim.position;
         let sort = self.sources[claim.source].document.sections[section].blocks[block].sort;
@@ -279,18 +279,16 @@ impl ClaimPool {
     }
 }
 
-/// A list of sentences that all have one role.
+/// A list of claims with the same role.
 pub(super) struct ClaimList {
     name: &'static str,
     role: SentenceRole,
-    /// How many stand in it at the most.
+    /// Maximum number of entries.
     limit: usize,
 }
 
-/// What to do.
 pub(super) const CONVENTIONS: ClaimList =
     ClaimList { name: "conventions", role: SentenceRole::Convention, limit: 12 };
-/// What to avoid.
 pub(super) const DONTS: ClaimList = ClaimList { name: "dont", role: SentenceRole::Dont, limit: 8 };
 
 #[cfg(test)]
@@ -300,7 +298,7 @@ mod tests {
     use crate::knowledge::rank::{IndexedDocument, rank};
     use crate::knowledge::{Brief, index_words};
 
-    /// Documents, each with its sentences, in an order that tells how near they are.
+    /// Builds a pool from documents given as sentences, most relevant first.
     fn pool(documents: &[&[&str]]) -> ClaimPool {
         let document = |(at, sentences): (usize, &&[&str])| KnowledgeDocument {
             url: format!("https://example.com/{at}"),

@@ -1,4 +1,4 @@
-//! `cursor.md` and `AGENTS.md`: what an agent must know before it begins.
+//! `cursor.md` and `AGENTS.md`: what an agent must know before it starts.
 
 use sp_formats::context_pack::{AGENTS_FILE, CURSOR_FILE};
 
@@ -11,11 +11,10 @@ use crate::knowledge::sentence::{
     escape_line_start, escape_markdown, split_sentences, to_plain_text,
 };
 
-/// How many things to do stand there at the most, and how many sentences of what was asked for.
+/// Maximum number of to-dos, and of sentences from the request.
 const MAX_TODOS: usize = 5;
 const MAX_PROMPT_SENTENCES: usize = 5;
 
-/// The two files.
 pub(super) struct RuleFiles {
     pub cursor: String,
     pub agents: String,
@@ -48,7 +47,7 @@ impl RuleFiles {
     }
 }
 
-/// Where a sentence stands.
+/// The section of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RuleSection {
     Conventions,
@@ -56,19 +55,19 @@ enum RuleSection {
     Dont,
 }
 
-/// Whether a text speaks of the editor: `AGENTS.md` is for every agent.
+/// Whether a text mentions the Cursor editor. `AGENTS.md` is for every agent.
 fn mentions_cursor(text: &str) -> bool {
     ["Cursor", ".cursor/", "cursor.md"].iter().any(|name| text.contains(name))
 }
 
-/// What people noted that is still to be done.
+/// To-dos that the sources mention.
 fn todos(pool: &ClaimPool, sources: usize) -> Vec<SourceClaim> {
     let is_todo = |claim: &&SourceClaim| {
         let (section, block, _) = claim.position;
         pool.sources[claim.source].document.sections[section].blocks[block].sort
             == KnowledgeBlockKind::Todo
     };
-    // Advice among them stands where advice does.
+    // Advice among the to-dos goes into the lists of advice.
     let todos = pool
         .claims
         .iter()
@@ -77,7 +76,7 @@ fn todos(pool: &ClaimPool, sources: usize) -> Vec<SourceClaim> {
     todos.take(MAX_TODOS).cloned().collect()
 }
 
-/// One of the files, with as many sentences as fit.
+/// Renders a file with as many sentences as fit.
 fn fit_page(
     brief: &Brief,
     pool: &mut ClaimPool,
@@ -142,7 +141,7 @@ fn render_page(
     )
 }
 
-/// What the user wants, in the user's words.
+/// The request in the user's own words.
 fn focus_lines(brief: &Brief) -> String {
     let asked = brief.prompt.as_deref().unwrap_or(&brief.description);
     let lines = split_sentences(&escape_markdown(asked));

@@ -1,4 +1,5 @@
-//! `skills.md`, `prompts.md` and `tasks.md`: what sections of sources teach, ask and tell to do.
+//! `skills.md`, `prompts.md` and `tasks.md`: techniques, prompts and tasks from sections of the
+//! sources.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,24 +13,25 @@ use crate::knowledge::classify::{
 use crate::knowledge::document::{KnowledgeBlockKind, KnowledgeSection};
 use crate::knowledge::sentence::{escape_markdown, to_plain_text};
 
-/// How many there are at the most.
+/// Maximum number of entries per file.
 const MAX_SKILLS: usize = 10;
 const MAX_PROMPTS: usize = 8;
 const MAX_TASKS: usize = 10;
-/// Of one source.
+/// Maximum number of entries from one source.
 const MAX_PER_SOURCE: usize = 3;
-/// How many bullets a skill and a task have.
+/// Maximum number of bullets per skill and per task.
 const MAX_PATTERN_LINES: usize = 5;
 const MAX_STEPS: usize = 8;
-/// Headings that say nothing without the title above them.
+/// Headings that mean nothing without the title above them.
 #[rustfmt::skip]
 const GENERIC_HEADINGS: &[&str] = &[
-    "introduction", "overview", "usage", "example", "examples", "notes", "summary", "background", "details", "steps",
-    "setup", "conclusion", "tips", "how to", "why", "basics", "tl;dr", "takeaways", "key points", "checklist", "todo",
-    "to do", "next steps", "what to do", "do", "rules", "the fix", "solution", "problem", "what", "how",
-    "in practice", "fact", "decision", "gotcha", "convention", "pattern", "insight",
+    "introduction", "overview", "usage", "example", "examples", "notes", "summary", "background",
+    "details", "steps", "setup", "conclusion", "tips", "how to", "why", "basics", "tl;dr",
+    "takeaways", "key points", "checklist", "todo", "to do", "next steps", "what to do", "do",
+    "rules", "the fix", "solution", "problem", "what", "how", "in practice", "fact", "decision",
+    "gotcha", "convention", "pattern", "insight",
 ];
-/// In which order things are done, by the words of a heading.
+/// Order of tasks, by words in the heading.
 #[rustfmt::skip]
 const PHASES: &[(usize, &[&str])] = &[
     (0, &["install", "setup", "set up", "prerequisite", "getting started", "create", "init", "scaffold", "prepare"]),
@@ -38,7 +40,7 @@ const PHASES: &[(usize, &[&str])] = &[
     (4, &["deploy", "release", "roll", "monitor", "production", "publish", "migrate", "operate", "backup"]),
 ];
 
-/// The three files; none where there is nothing to say.
+/// The three files; `None` for those without content.
 #[derive(Default)]
 pub(super) struct SectionFiles {
     pub skills: Option<String>,
@@ -61,7 +63,7 @@ impl SectionFiles {
     }
 }
 
-/// The sentences of each section of each source that has any, in their order.
+/// Claims by source and section, in order.
 type ClaimsBySection<'p> = BTreeMap<(usize, usize), Vec<&'p SourceClaim>>;
 
 fn claims_by_section(pool: &ClaimPool, sources: usize) -> ClaimsBySection<'_> {
@@ -73,14 +75,14 @@ fn claims_by_section(pool: &ClaimPool, sources: usize) -> ClaimsBySection<'_> {
     sections
 }
 
-/// A file of sections, as many as fit; none without any.
+/// Renders a file with as many sections as fit; `None` if there are none.
 fn render_file(title: &str, sections: &[String], budget: usize) -> Option<String> {
     let text = |count: usize| format!("# {title}\n\n{}", sections[..count].join("\n"));
     let count = max_fitting(sections.len(), budget, text).filter(|count| *count > 0)?;
     Some(text(count))
 }
 
-/// A technique: a heading of a source, and what stands below it.
+/// A technique: a heading of a source and the sentences below it.
 struct SkillSection {
     source: usize,
     title: String,
@@ -127,7 +129,7 @@ fn collect_skills(pool: &ClaimPool, claims: &ClaimsBySection<'_>) -> Vec<SkillSe
     chosen.into_iter().map(|(skill, _)| skill).collect()
 }
 
-/// What a section teaches: when it helps, and at least two things that are done.
+/// Turns a section into a skill if it says when to use it and has at least two instructions.
 fn skill_from_section(
     pool: &ClaimPool,
     (source, place): (usize, usize),
@@ -183,7 +185,7 @@ fn skill_from_section(
     })
 }
 
-/// The heading of a section; with the title of the document where it says nothing alone.
+/// The heading of a section, with the document title if it means nothing alone.
 fn section_title(document: &str, section: &KnowledgeSection) -> String {
     let heading = section.title.trim_end_matches([':', '.']);
     let bare = to_plain_text(heading).to_lowercase();
@@ -196,7 +198,7 @@ fn section_title(document: &str, section: &KnowledgeSection) -> String {
     }
 }
 
-/// A heading without the number before it.
+/// The heading without a leading number.
 fn strip_number(heading: &str) -> &str {
     let rest = heading.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = if rest.len() < heading.len() {
@@ -207,7 +209,7 @@ fn strip_number(heading: &str) -> &str {
     if rest.is_empty() { heading } else { rest }
 }
 
-/// A thing to do: steps that a source numbers, or what somebody noted for later.
+/// A task: numbered steps of a source, or a to-do.
 struct TaskSection {
     source: usize,
     title: String,
@@ -248,14 +250,14 @@ fn task_from_section(
         matches!(sort, KnowledgeBlockKind::Step | KnowledgeBlockKind::Todo)
     };
     let blocks = section.blocks.iter().filter(|block| is_step(block.sort));
-    // What follows the first sentence of a step explains it.
+    // The sentences after the first one of a step explain it.
     let sentences =
         blocks.filter_map(|block| block.sentences.first().map(|first| (block.sort, first)));
-    // A step may be short: the heading says what it is about.
+    // A step may be short, because the heading gives its context.
     let is_fine = |text: &str| !matches!(rejection_reason(text), Some(why) if why != TOO_SHORT);
     let steps: Vec<(KnowledgeBlockKind, &String)> =
         sentences.filter(|(_, text)| is_fine(text)).take(MAX_STEPS).collect();
-    // Numbers stand before things that are counted, too: then they are nothing to do.
+    // Numbered lists also enumerate things; without instructions they are not tasks.
     let commanding = steps
         .iter()
         .filter(|(sort, text)| *sort == KnowledgeBlockKind::Todo || is_imperative(text))
@@ -294,7 +296,7 @@ fn render_tasks(tasks: &[TaskSection], pool: &ClaimPool) -> Vec<String> {
     (1..).zip(tasks).map(one).collect()
 }
 
-/// Prompts to be pasted: what the user asked for, and one for each technique.
+/// Renders prompts to paste: the user's request, and one per technique.
 fn render_prompts(
     brief: &Brief,
     pool: &ClaimPool,
@@ -334,14 +336,14 @@ fn render_prompts(
     prompts
 }
 
-/// A prompt in a block of text that nothing in it can end.
+/// Renders a prompt as a code block with a fence that its text cannot close.
 fn render_prompt(title: &str, text: &str, sources: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
     format!("## {title}\n\n{fence}text\n{text}\n{fence}\n\nSources: {sources}\n")
 }
 
-/// A sentence as it is shown where Markdown means nothing: without the marks of escaping, with those of code.
+/// Removes Markdown escapes outside code spans.
 fn unescape_outside_code(sentence: &str) -> String {
     let pieces: Vec<&str> = sentence.split('`').collect();
     let piece = |(at, piece): (usize, &&str)| {

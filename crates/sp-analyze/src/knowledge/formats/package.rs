@@ -1,4 +1,4 @@
-//! `.ctxpkg` packages: what the nodes and the skills of one say is what one document says.
+//! `.ctxpkg` packages: the nodes and skills of a package become one document.
 
 use sp_formats::markdown::find_frontmatter;
 use sp_formats::package::{self, Graph, Package};
@@ -10,7 +10,7 @@ use crate::knowledge::markdown::{self, MarkdownContent, is_too_deep};
 use crate::knowledge::meta::{DocumentMeta, to_single_line};
 use crate::knowledge::sentence::escape_markdown;
 
-/// Code is no knowledge in words.
+/// Node kinds that describe code and contain no prose.
 const CODE_KINDS: &[&str] =
     &["function", "class", "method", "struct", "enum", "trait", "interface", "module", "symbol"];
 
@@ -18,7 +18,7 @@ fn is_code(kind: &str) -> bool {
     kind.starts_with("code_") || CODE_KINDS.contains(&kind)
 }
 
-/// The nodes of a package, each with its kind: those of its graph, or what its layers say.
+/// The nodes of a package as `(kind, content)`, from its graph or its layers.
 fn nodes(package: &Package) -> Vec<(String, String)> {
     let content = package.content();
     match content.get("context_graph").is_some_and(|graph| !graph.is_null()) {
@@ -35,7 +35,7 @@ fn nodes(package: &Package) -> Vec<(String, String)> {
     }
 }
 
-/// The Markdown of the skills in a package, without frontmatter, each with its path.
+/// The Markdown of the skills in a package without frontmatter, as `(path, text)`.
 fn skills(package: &Package) -> impl Iterator<Item = (&str, &str)> {
     let files = package.documents.iter().flat_map(sp_tree::LoadedTree::files);
     files.filter(|(path, ..)| path.as_str().ends_with(".md")).filter_map(|(path, _, bytes)| {
