@@ -99,8 +99,16 @@ struct GraphAssembler<'f> {
     graph: GraphBuilder,
     /// Node IDs of files and symbols.
     ids: HashMap<CodeItem, String>,
-    /// Node IDs of notes, as `(file, note, ID)`.
-    notes: Vec<(usize, usize, String)>,
+    notes: Vec<NoteNode>,
+}
+
+/// The node of a note.
+struct NoteNode {
+    /// Index of the file.
+    file: usize,
+    /// Index of the note in its file.
+    note: usize,
+    id: String,
 }
 
 /// Provenance and activation of a node.
@@ -191,7 +199,7 @@ impl<'f> GraphAssembler<'f> {
                     date: note.date.as_ref().map(|date| format!("{date}T00:00:00Z")),
                 };
                 let id = self.add_node(note_node(note), &origin);
-                self.notes.push((at, place, id));
+                self.notes.push(NoteNode { file: at, note: place, id });
             }
         }
     }
@@ -285,8 +293,8 @@ impl<'f> GraphAssembler<'f> {
     /// Links documents to their sections, and files and symbols to their warnings.
     fn add_documents(&mut self) {
         let mut by_file: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
-        for (at, place, id) in std::mem::take(&mut self.notes) {
-            by_file.entry(at).or_default().push((place, id));
+        for NoteNode { file, note, id } in std::mem::take(&mut self.notes) {
+            by_file.entry(file).or_default().push((note, id));
         }
         for (at, notes) in by_file {
             let file = &self.found[at];
@@ -320,7 +328,7 @@ impl<'f> GraphAssembler<'f> {
                 if let Some(parent) = inside.or_else(|| parent.clone()) {
                     self.graph.add_weighted_edge(&parent, &id, ("contains", 0.8));
                 }
-                self.notes.push((at, place, id));
+                self.notes.push(NoteNode { file: at, note: place, id });
             }
         }
     }
@@ -363,8 +371,9 @@ impl<'f> GraphAssembler<'f> {
             }
         }
         let mut edges = Vec::new();
-        for (at, place, id) in &self.notes {
-            let words = self.found[*at].notes[*place].mentions.iter().filter(|word| word.len() > 3);
+        for NoteNode { file, note, id } in &self.notes {
+            let words =
+                self.found[*file].notes[*note].mentions.iter().filter(|word| word.len() > 3);
             let targets = words.filter_map(|word| {
                 match named.get(&word.replace("::", ".")).map(Vec::as_slice) {
                     Some([only]) => self.ids.get(only).cloned(),
@@ -380,13 +389,19 @@ impl<'f> GraphAssembler<'f> {
 
     /// Links a decision to the one that it supersedes.
     fn add_superseded(&mut self) {
-        let decisions: Vec<(&str, &ExtractedNote, &str)> = self
+        struct Decision<'f> {
+            path: &'f str,
+            note: &'f ExtractedNote,
+            id: &'f str,
+        }
+        let decisions: Vec<Decision<'_>> = self
             .notes
             .iter()
-            .map(|(at, place, id)| {
-                (self.found[*at].path.as_str(), &self.found[*at].notes[*place], id.as_str())
+            .map(|NoteNode { file, note, id }| {
+                let extract = &self.found[*file];
+                Decision { path: &extract.path, note: &extract.notes[*note], id }
             })
-            .filter(|(_, note, _)| note.category == "record")
+            .filter(|decision| decision.note.category == "record")
             .collect();
         let called = |name: &str| {
             let number = name.trim_start_matches('0');
@@ -403,10 +418,10 @@ impl<'f> GraphAssembler<'f> {
                             .strip_prefix(number)
                             .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())))
             };
-            decisions.iter().find(|(path, ..)| fits(path)).map(|(.., id)| (*id).to_owned())
+            decisions.iter().find(|other| fits(other.path)).map(|other| other.id.to_owned())
         };
         let mut edges = Vec::new();
-        for (_, note, id) in &decisions {
+        for Decision { note, id, .. } in &decisions {
             if let Some(old) = note.supersedes.as_deref().and_then(called) {
                 edges.push(((*id).to_owned(), old));
             }

@@ -135,11 +135,12 @@ impl<'f> SymbolIndex<'f> {
             let is_test = caller.is_some_and(|caller| caller.is_test)
                 || (code.is_test && call.from.is_none());
             let from = call.from.map_or(CodeItem::File(at), |from| CodeItem::Symbol(at, from));
-            let to_place = CodeItem::Symbol(to.0, to.1);
-            match is_test {
-                true => links.insert(CodeLink { from: to_place, to: from, kind: "tested_by" }),
-                false => links.insert(CodeLink { from, to: to_place, kind: "calls" }),
-            };
+            let callee = CodeItem::Symbol(to.0, to.1);
+            links.insert(if is_test {
+                CodeLink { from: callee, to: from, kind: "tested_by" }
+            } else {
+                CodeLink { from, to: callee, kind: "calls" }
+            });
             if to.0 != at && code.language == "Go" && scope.files.contains(&to.0) {
                 links.insert(CodeLink {
                     from: CodeItem::File(at),
@@ -250,7 +251,11 @@ impl<'f> SymbolIndex<'f> {
                     return nearest(at, of_type);
                 }
                 if through.starts_with(char::is_uppercase) {
-                    return self.resolve_constructor_call(at, code, scope, (through, name));
+                    // `new Type(…)` in Java calls the type itself.
+                    let is_constructor = through == name;
+                    return is_constructor
+                        .then(|| self.resolve_bare_call(at, code, scope, name))
+                        .flatten();
                 }
                 let files = scope
                     .modules
@@ -262,17 +267,6 @@ impl<'f> SymbolIndex<'f> {
             }
             CallReceiver::Expression => self.resolve_value_call(code, name),
         }
-    }
-
-    /// `new Type(…)` in Java calls the type itself.
-    fn resolve_constructor_call(
-        &self,
-        at: usize,
-        code: &ParsedCode,
-        scope: &ImportScope<'f>,
-        (through, name): (&str, &str),
-    ) -> Option<SymbolRef> {
-        (through == name).then(|| self.resolve_bare_call(at, code, scope, name)).flatten()
     }
 
     /// Resolves an unqualified call: in the same file, among the imports, in the package.

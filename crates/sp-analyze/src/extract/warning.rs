@@ -12,25 +12,36 @@ use crate::extract::parsed_code::ParsedCode;
 use crate::extract::source_text::SourceText;
 use crate::extract::text::truncate_text;
 
-/// The marker that starts a warning, its category, and the confidence that it is one.
-const WARNING_MARKERS: &[(&str, &str, f64)] = &[
-    ("FIXME", "defect", 0.9),
-    ("BUG", "defect", 0.9),
-    ("HACK", "workaround", 0.9),
-    ("WORKAROUND", "workaround", 0.9),
-    ("XXX", "defect", 0.8),
-    ("WARNING", "warning", 0.9),
-    ("WARN", "warning", 0.8),
-    ("CAUTION", "warning", 0.9),
-    ("DANGER", "warning", 0.9),
-    ("GOTCHA", "warning", 1.0),
-    ("PITFALL", "warning", 1.0),
-    ("IMPORTANT", "warning", 0.9),
-    ("INVARIANT", "invariant", 0.9),
-    ("SAFETY", "invariant", 0.9),
-    ("NOTE", "note", 0.6),
-    ("NB", "note", 0.6),
+/// A word that starts a warning.
+struct WarningMarker {
+    word: &'static str,
+    category: &'static str,
+    confidence: f64,
+}
+
+const WARNING_MARKERS: &[WarningMarker] = &[
+    marker("FIXME", "defect", 0.9),
+    marker("BUG", "defect", 0.9),
+    marker("HACK", "workaround", 0.9),
+    marker("WORKAROUND", "workaround", 0.9),
+    marker("XXX", "defect", 0.8),
+    marker("WARNING", "warning", 0.9),
+    marker("WARN", "warning", 0.8),
+    marker("CAUTION", "warning", 0.9),
+    marker("DANGER", "warning", 0.9),
+    marker("GOTCHA", "warning", 1.0),
+    marker("PITFALL", "warning", 1.0),
+    marker("IMPORTANT", "warning", 0.9),
+    marker("INVARIANT", "invariant", 0.9),
+    marker("SAFETY", "invariant", 0.9),
+    marker("NOTE", "note", 0.6),
+    marker("NB", "note", 0.6),
 ];
+
+const fn marker(word: &'static str, category: &'static str, confidence: f64) -> WarningMarker {
+    WarningMarker { word, category, confidence }
+}
+
 const MAX_WARNING_LEN: usize = 900;
 /// Shorter warnings carry no information.
 const MIN_WARNING_WORDS: usize = 3;
@@ -98,12 +109,8 @@ pub(crate) fn add_code_warnings(
 ) {
     let mut lines: Vec<(usize, String)> = Vec::new();
     for comment in comments {
-        let said = strip_line_markers(&comment.text);
-        lines.extend(
-            said.into_iter()
-                .enumerate()
-                .map(|(at, line)| (comment.line + at, line.trim().to_owned())),
-        );
+        let numbered = (comment.line..).zip(strip_line_markers(&comment.text));
+        lines.extend(numbered.map(|(number, line)| (number, line.trim().to_owned())));
     }
     for mut note in find_warnings(&lines) {
         note.enclosing_symbol = innermost_symbol(code, note.lines.first);
@@ -115,13 +122,13 @@ pub(crate) fn add_code_warnings(
 /// last one that starts before the line, or one of its parents.
 fn innermost_symbol(code: &ParsedCode, line: usize) -> Option<usize> {
     let begun = code.symbols.partition_point(|symbol| symbol.lines.first <= line);
-    let mut at = begun.checked_sub(1);
-    while let Some(place) = at
-        && code.symbols[place].lines.last < line
+    let mut candidate = begun.checked_sub(1);
+    while let Some(index) = candidate
+        && code.symbols[index].lines.last < line
     {
-        at = code.symbols[place].parent;
+        candidate = code.symbols[index].parent;
     }
-    at
+    candidate
 }
 
 /// Adds the warnings in the comments of a file without a grammar, and the summary of a script.
@@ -178,46 +185,49 @@ fn add_script_summary(source: SourceText<'_>, lines: &[(usize, String)], found: 
 /// next marker.
 fn find_warnings(lines: &[(usize, String)]) -> Vec<ExtractedNote> {
     let mut notes = Vec::new();
-    let mut at = 0;
-    while at < lines.len() {
-        let (first, text) = &lines[at];
-        at += 1;
-        let Some((mark, category, confidence)) = warning_marker(text) else { continue };
-        let (mut said, mut last) = (vec![text.as_str()], *first);
-        while let Some((line, more)) = lines.get(at)
+    let mut index = 0;
+    while index < lines.len() {
+        let (first, text) = &lines[index];
+        index += 1;
+        let Some(marker) = warning_marker(text) else { continue };
+        let (mut texts, mut last) = (vec![text.as_str()], *first);
+        while let Some((line, more)) = lines.get(index)
             && *line == last + 1
             && !more.is_empty()
             && warning_marker(more).is_none()
         {
-            said.push(more);
+            texts.push(more);
             last = *line;
-            at += 1;
+            index += 1;
         }
-        let words = said.iter().flat_map(|line| line.split_whitespace()).count();
-        let fewest = if category == "note" { MIN_NOTE_WORDS } else { MIN_WARNING_WORDS } + 1;
-        let text = said.join(" ");
-        if words >= fewest && !is_boilerplate(&text) {
-            let rest = &text[mark.len()..];
-            let named = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-            let rest =
-                named.map_or(rest, |(_, rest)| rest).trim_start_matches(['!', ':', '-', ' ']);
-            let content = format!("{mark}: {}", truncate_text(rest, MAX_WARNING_LEN));
-            let lines = LineRange { first: *first, last };
-            notes.push(
-                ExtractedNote::new("gotcha", category, content, lines).with_confidence(confidence),
-            );
-        }
+        notes.extend(warning_note(marker, &texts.join(" "), LineRange { first: *first, last }));
     }
     notes
 }
 
+/// The note for a warning; `None` if it is too short or boilerplate.
+fn warning_note(marker: &WarningMarker, text: &str, lines: LineRange) -> Option<ExtractedNote> {
+    // The marker is a word too.
+    let min_words = if marker.category == "note" { MIN_NOTE_WORDS } else { MIN_WARNING_WORDS } + 1;
+    if text.split_whitespace().count() < min_words || is_boilerplate(text) {
+        return None;
+    }
+    let rest = &text[marker.word.len()..];
+    // `FIXME(name): …`
+    let assigned = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+    let rest = assigned.map_or(rest, |(_, rest)| rest).trim_start_matches(['!', ':', '-', ' ']);
+    let content = format!("{}: {}", marker.word, truncate_text(rest, MAX_WARNING_LEN));
+    let note = ExtractedNote::new("gotcha", marker.category, content, lines);
+    Some(note.with_confidence(marker.confidence))
+}
+
 /// The marker that a comment starts with.
-fn warning_marker(text: &str) -> Option<(&'static str, &'static str, f64)> {
-    let found = WARNING_MARKERS.iter().find(|(mark, ..)| {
-        text.strip_prefix(mark).is_some_and(|rest| {
-            let is_bare = matches!(*mark, "FIXME" | "HACK" | "XXX") && rest.starts_with([' ', '!']);
+fn warning_marker(text: &str) -> Option<&'static WarningMarker> {
+    WARNING_MARKERS.iter().find(|marker| {
+        text.strip_prefix(marker.word).is_some_and(|rest| {
+            let is_bare =
+                matches!(marker.word, "FIXME" | "HACK" | "XXX") && rest.starts_with([' ', '!']);
             rest.starts_with(':') || (rest.starts_with('(') && rest.contains(')')) || is_bare
         })
-    })?;
-    Some(*found)
+    })
 }

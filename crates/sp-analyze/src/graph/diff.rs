@@ -38,6 +38,13 @@ struct DiffGraphIndex<'n, 'j> {
     graph: &'n Graph<'j>,
 }
 
+/// An edge with its nodes.
+struct ResolvedEdge<'n, 'j> {
+    edge: &'n GraphEdge<'j>,
+    from: &'n GraphNode<'j>,
+    to: &'n GraphNode<'j>,
+}
+
 fn node_key<'n>(node: &'n GraphNode<'_>) -> DiffNodeKey<'n> {
     let of = node.value.get("variant_of").and_then(JsonValue::text);
     (of.unwrap_or(Cow::Borrowed(&*node.id)), &node.kind, &node.content)
@@ -50,53 +57,51 @@ impl<'n, 'j> DiffGraphIndex<'n, 'j> {
     }
 
     /// The edges of a type whose ends both exist.
-    fn edges_of_kind(
-        &self,
-        kind: &str,
-    ) -> impl Iterator<Item = (&'n GraphEdge<'j>, &'n GraphNode<'j>, &'n GraphNode<'j>)> {
+    fn edges_of_kind(&self, kind: &str) -> impl Iterator<Item = ResolvedEdge<'n, 'j>> {
         let edges =
             self.graph.edges.iter().filter(move |edge| edge.kind == kind && edge.from != edge.to);
         edges.filter_map(|edge| {
-            Some((edge, *self.by_id.get(&*edge.from)?, *self.by_id.get(&*edge.to)?))
+            let (from, to) = (*self.by_id.get(&*edge.from)?, *self.by_id.get(&*edge.to)?);
+            Some(ResolvedEdge { edge, from, to })
         })
     }
 
     /// Pairs of superseded and superseding node.
     fn supersessions(&self) -> Vec<(&'n GraphNode<'j>, &'n GraphNode<'j>)> {
-        let by_edge = self.edges_of_kind("supersedes").map(|(_, new, old)| (old, new));
-        let mut all: Vec<_> = by_edge.collect();
+        let mut pairs: Vec<_> =
+            self.edges_of_kind("supersedes").map(|edge| (edge.to, edge.from)).collect();
         for node in &self.graph.nodes {
             let Some(value) = node.value.get("supersedes") else { continue };
             let ids = value.text().into_iter().chain(value.items().filter_map(JsonValue::text));
-            all.extend(
+            pairs.extend(
                 ids.filter_map(|id| self.by_id.get(&*id))
                     .filter(|old| old.id != node.id)
                     .map(|old| (*old, node)),
             );
         }
-        all
+        pairs
     }
 }
 
 /// Compares a merged graph with its previous version.
 pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
     let (old, new) = (DiffGraphIndex::of(before), DiffGraphIndex::of(after));
-    let mut brought = GraphDiff::default();
+    let mut diff = GraphDiff::default();
     let gone = before.nodes.iter().filter(|node| !new.by_key.contains_key(&node_key(node)));
     let mut gone: BTreeSet<&str> = gone.map(|node| &*node.id).collect();
     for node in &after.nodes {
         let id = || node.id.clone().into_owned();
         match old.by_key.get(&node_key(node)) {
             // The node kept its ID but has different content.
-            None if gone.remove(&*node.id) => brought.updated.push(id()),
-            None => brought.added.push(id()),
+            None if gone.remove(&*node.id) => diff.updated.push(id()),
+            None => diff.added.push(id()),
             Some(known) if !nodes_equal_ignoring_ids(known.value, node.value) => {
-                brought.updated.push(id())
+                diff.updated.push(id())
             }
             Some(_) => {}
         }
     }
-    brought.removed.extend(gone.into_iter().map(Into::into));
+    diff.removed.extend(gone.into_iter().map(Into::into));
     let pair = |(one, other): (&'_ GraphNode<'_>, &'_ GraphNode<'_>)| {
         [node_key(one), node_key(other)].map(owned_key)
     };
@@ -105,13 +110,13 @@ pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
     let ids: BTreeSet<(String, String)> = fresh
         .map(|(old, new)| (old.id.clone().into_owned(), new.id.clone().into_owned()))
         .collect();
-    brought.superseded.extend(ids);
+    diff.superseded.extend(ids);
     let before: BTreeSet<_> =
-        old.edges_of_kind("contradicts").map(|(_, one, other)| pair((one, other))).collect();
-    for (edge, from, to) in new.edges_of_kind("contradicts") {
+        old.edges_of_kind("contradicts").map(|edge| pair((edge.from, edge.to))).collect();
+    for ResolvedEdge { edge, from, to } in new.edges_of_kind("contradicts") {
         // Which of the two nodes keeps the shared ID may change; the contradiction is the same.
         if !before.contains(&pair((from, to))) && !before.contains(&pair((to, from))) {
-            brought.contradictions.push(Contradiction {
+            diff.contradictions.push(Contradiction {
                 from: from.id.clone().into_owned(),
                 from_content: from.content.clone().into_owned(),
                 to: to.id.clone().into_owned(),
@@ -120,7 +125,7 @@ pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
             });
         }
     }
-    brought
+    diff
 }
 
 /// An owned copy of a key, for comparing across graphs.

@@ -35,7 +35,7 @@ pub fn evolve(
     at: Timestamp,
 ) -> (String, usize) {
     let graph = Graph::from_content(content);
-    let gone: HashSet<&str> = match evolution {
+    let pruned: HashSet<&str> = match evolution {
         GraphEvolution::Prune(least) => graph
             .nodes
             .iter()
@@ -48,40 +48,42 @@ pub fn evolve(
         GraphEvolution::Touch(ids) | GraphEvolution::Reinforce(ids) => ids,
         GraphEvolution::Prune(_) => &[],
     };
-    let is_used = |id: &str| used.iter().any(|one| one == id);
-    let kept = graph.nodes.iter().filter(|node| !gone.contains(&*node.id));
-    let nodes: Vec<String> = kept
-        .map(|node| match is_used(&node.id) {
-            true => with_members(
-                node.value,
-                &[
-                    ("activation", "1.0"),
-                    ("created_at", &quoted(&format_utc(truncate_to_second(at)))),
-                ],
-            ),
-            false => node.value.raw().to_owned(),
+    let is_used = |id: &str| used.iter().any(|used_id| used_id == id);
+    let created_at = quoted(&format_utc(truncate_to_second(at)));
+    let nodes: Vec<String> = graph
+        .nodes
+        .iter()
+        .filter(|node| !pruned.contains(&*node.id))
+        .map(|node| {
+            if is_used(&node.id) {
+                with_members(node.value, &[("activation", "1.0"), ("created_at", &created_at)])
+            } else {
+                node.value.raw().to_owned()
+            }
         })
         .collect();
-    let stays = |edge: &&GraphEdge<'_>| !gone.contains(&*edge.from) && !gone.contains(&*edge.to);
-    let together = matches!(evolution, GraphEvolution::Reinforce(_));
+    let stays =
+        |edge: &&GraphEdge<'_>| !pruned.contains(&*edge.from) && !pruned.contains(&*edge.to);
+    let reinforce = matches!(evolution, GraphEvolution::Reinforce(_));
     let mut edges: Vec<String> = graph
         .edges
         .iter()
         .filter(stays)
         .map(|edge| {
-            match together && is_used(&edge.from) && is_used(&edge.to) && edge.from != edge.to {
-                true => reinforce_edge(edge.value),
-                false => edge.value.raw().to_owned(),
+            if reinforce && is_used(&edge.from) && is_used(&edge.to) && edge.from != edge.to {
+                reinforce_edge(edge.value)
+            } else {
+                edge.value.raw().to_owned()
             }
         })
         .collect();
-    if together {
+    if reinforce {
         edges.extend(new_edges(&graph, used));
     }
-    let count = if gone.is_empty() {
+    let count = if pruned.is_empty() {
         graph.nodes.iter().filter(|node| is_used(&node.id)).count()
     } else {
-        gone.len()
+        pruned.len()
     };
     (replace_graph(content, &nodes, &edges), count)
 }

@@ -70,17 +70,14 @@ impl ContextFormat {
 }
 
 fn render_markdown(graph: &Graph<'_>, chosen: &[RankedNode]) -> String {
-    let at_odds = contradicting_ids(graph, chosen);
+    let contradicting = contradicting_ids(graph, chosen);
     let mut sections: BTreeMap<(usize, &str), String> = BTreeMap::new();
-    for one in chosen {
-        let node = &graph.nodes[one.node_index];
-        let key = match at_odds.contains(&*node.id) {
-            true => (usize::MAX, "These contradict each other"),
-            false => match SECTION_ORDER.iter().position(|(kind, _)| *kind == node.kind) {
-                Some(at) => (at, SECTION_ORDER[at].1),
-                None if node.kind.starts_with("code_") => CODE_SECTION,
-                None => (SECTION_ORDER.len() + 1, &*node.kind),
-            },
+    for ranked in chosen {
+        let node = &graph.nodes[ranked.node_index];
+        let key = if contradicting.contains(&*node.id) {
+            (usize::MAX, "These contradict each other")
+        } else {
+            section_of(node)
         };
         *sections.entry(key).or_default() += &ContextFormat::Markdown.render_node(node);
     }
@@ -88,6 +85,15 @@ fn render_markdown(graph: &Graph<'_>, chosen: &[RankedNode]) -> String {
         format!("## {}\n\n{nodes}", printable(title))
     };
     sections.iter().map(section).collect::<Vec<_>>().join("\n")
+}
+
+/// Position and title of the section that a node belongs to.
+fn section_of<'n>(node: &'n GraphNode<'_>) -> (usize, &'n str) {
+    match SECTION_ORDER.iter().position(|(kind, _)| *kind == node.kind) {
+        Some(index) => (index, SECTION_ORDER[index].1),
+        None if node.kind.starts_with("code_") => CODE_SECTION,
+        None => (SECTION_ORDER.len() + 1, &*node.kind),
+    }
 }
 
 /// IDs of selected nodes that contradict another selected node.

@@ -160,23 +160,33 @@ impl GraphEdgeIndex {
         self.ids.find(id).map(|number| self.nodes[number as usize])
     }
 
-    /// Edges of some types whose ends both exist, as `(edge, from, to)`.
+    /// Edges of some types whose ends both exist.
     fn edges_of_kinds<'g>(
         &'g self,
         graph: &'g Graph<'_>,
         kinds: impl Fn(&str) -> bool + 'g,
-    ) -> impl Iterator<Item = (usize, usize, usize)> + 'g {
+    ) -> impl Iterator<Item = IndexedEdge> + 'g {
         let edges = graph
             .edges
             .iter()
             .zip(&self.ends)
             .enumerate()
             .filter(move |(_, (edge, _))| kinds(&edge.kind));
-        edges.filter_map(|(number, (_, ends))| match *ends {
-            [Some(from), Some(to)] => Some((number, from as usize, to as usize)),
+        edges.filter_map(|(index, (_, ends))| match *ends {
+            [Some(from), Some(to)] => {
+                Some(IndexedEdge { index, from: from as usize, to: to as usize })
+            }
             _ => None,
         })
     }
+}
+
+/// An edge with its nodes, all by index.
+#[derive(Debug, Clone, Copy)]
+struct IndexedEdge {
+    index: usize,
+    from: usize,
+    to: usize,
 }
 
 /// Whether each node is superseded by another.
@@ -216,26 +226,27 @@ fn score_nodes(
         .map(|node| activation_at(node.value, question.at) * certain(node.value))
         .collect();
     let own = active.iter().zip(&near).map(|(active, near)| active * near);
-    let ties: Vec<(usize, usize, f64)> = ties
+    let weight_of = |edge: IndexedEdge| {
+        let weight = graph.edges[edge.index].value.get("weight").and_then(JsonValue::as_f64);
+        weight.unwrap_or(1.0).clamp(0.0, 1.0)
+    };
+    let weighted: Vec<(IndexedEdge, f64)> = ties
         .edges_of_kinds(graph, |kind| kind != "contradicts" && kind != "supersedes")
-        .map(|(number, from, to)| {
-            let weight = graph.edges[number].value.get("weight").and_then(JsonValue::as_f64);
-            (from, to, weight.unwrap_or(1.0).clamp(0.0, 1.0))
-        })
+        .map(|edge| (edge, weight_of(edge)))
         .collect();
-    let mut worth: Vec<f64> = own.collect();
+    let mut scores: Vec<f64> = own.collect();
     for _ in 0..SPREAD_STEPS {
-        let before = worth.clone();
-        for (from, to, weight) in &ties {
+        let before = scores.clone();
+        for (edge, weight) in &weighted {
             // A node never receives more than its neighbor's score, or more than its own
             // activation.
-            for (giver, taker) in [(*from, *to), (*to, *from)] {
-                worth[taker] =
-                    worth[taker].max(before[giver] * weight * SPREAD_FACTOR * active[taker]);
+            for (giver, taker) in [(edge.from, edge.to), (edge.to, edge.from)] {
+                scores[taker] =
+                    scores[taker].max(before[giver] * weight * SPREAD_FACTOR * active[taker]);
             }
         }
     }
-    worth
+    scores
 }
 
 #[expect(clippy::cast_precision_loss, reason = "lengths of texts are far below 2^52")]
@@ -255,9 +266,10 @@ struct ContradictionGroups {
 impl ContradictionGroups {
     fn of(graph: &Graph<'_>, ties: &GraphEdgeIndex, gone: &[bool]) -> Self {
         let mut parent: Vec<usize> = (0..graph.nodes.len()).collect();
-        for (_, a, b) in ties.edges_of_kinds(graph, |kind| kind == "contradicts") {
-            if !gone[a] && !gone[b] {
-                let (a, b) = (find_root(&mut parent, a), find_root(&mut parent, b));
+        for IndexedEdge { from, to, .. } in ties.edges_of_kinds(graph, |kind| kind == "contradicts")
+        {
+            if !gone[from] && !gone[to] {
+                let (a, b) = (find_root(&mut parent, from), find_root(&mut parent, to));
                 parent[a.max(b)] = a.min(b);
             }
         }

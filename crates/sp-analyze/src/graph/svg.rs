@@ -104,12 +104,12 @@ fn layout_points(count: usize, lines: &[SvgEdge<'_>]) -> Vec<SvgPoint> {
         let mut moves = vec![SvgPoint::default(); count];
         push_apart(&points, room, &mut moves);
         for line in lines {
-            let (dx, dy, distance) = offset_and_distance(points[line.from], points[line.to]);
-            let pull = distance / room;
-            moves[line.from] =
-                SvgPoint { x: moves[line.from].x - dx * pull, y: moves[line.from].y - dy * pull };
-            moves[line.to] =
-                SvgPoint { x: moves[line.to].x + dx * pull, y: moves[line.to].y + dy * pull };
+            let offset = SvgOffset::between(points[line.from], points[line.to]);
+            let pull = offset.distance / room;
+            moves[line.from].x -= offset.dx * pull;
+            moves[line.from].y -= offset.dy * pull;
+            moves[line.to].x += offset.dx * pull;
+            moves[line.to].y += offset.dy * pull;
         }
         // The step size shrinks so that the layout converges.
         let step = 40.0 * f64::from(LAYOUT_ROUNDS - round) / f64::from(LAYOUT_ROUNDS);
@@ -131,18 +131,30 @@ fn spiral_point(at: usize, count: usize) -> SvgPoint {
 fn push_apart(points: &[SvgPoint], room: f64, moves: &mut [SvgPoint]) {
     for a in 0..points.len() {
         for b in a + 1..points.len() {
-            let (dx, dy, distance) = offset_and_distance(points[a], points[b]);
-            let push = 1.6 * room * room / (distance * distance);
-            moves[a] = SvgPoint { x: moves[a].x + dx * push, y: moves[a].y + dy * push };
-            moves[b] = SvgPoint { x: moves[b].x - dx * push, y: moves[b].y - dy * push };
+            let offset = SvgOffset::between(points[a], points[b]);
+            let push = 1.6 * room * room / (offset.distance * offset.distance);
+            moves[a].x += offset.dx * push;
+            moves[a].y += offset.dy * push;
+            moves[b].x -= offset.dx * push;
+            moves[b].y -= offset.dy * push;
         }
     }
 }
 
-/// The vector from `b` to `a`, and its length.
-fn offset_and_distance(a: SvgPoint, b: SvgPoint) -> (f64, f64, f64) {
-    let (dx, dy) = (a.x - b.x, a.y - b.y);
-    (dx, dy, dx.hypot(dy).max(1.0))
+/// A vector between two points, with its length.
+struct SvgOffset {
+    dx: f64,
+    dy: f64,
+    /// At least 1, so that it can be divided by.
+    distance: f64,
+}
+
+impl SvgOffset {
+    /// The vector from `b` to `a`.
+    fn between(a: SvgPoint, b: SvgPoint) -> Self {
+        let (dx, dy) = (a.x - b.x, a.y - b.y);
+        Self { dx, dy, distance: dx.hypot(dy).max(1.0) }
+    }
 }
 
 /// Scales the points to the canvas.
@@ -213,18 +225,26 @@ fn write_svg(
     svg + "</svg>"
 }
 
+/// Position and width of a label; `x` is its center.
+struct SvgLabel {
+    x: f64,
+    y: f64,
+    width: f64,
+}
+
 /// Labels the nodes with the most edges, where the label overlaps no other label or node.
 fn write_labels(svg: &mut String, nodes: &[&GraphNode<'_>], points: &[SvgPoint], degree: &[u32]) {
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(degree[*at]));
-    let mut taken: Vec<(f64, f64, f64)> = Vec::new();
+    let mut labels: Vec<SvgLabel> = Vec::new();
     for at in order.into_iter().take(MAX_LABELED_NODES) {
         let text = truncate_line(&nodes[at].content, MAX_LABEL_CHARS);
         let width = text.chars().count() as f64 * 6.0;
         let (x, y) =
             (points[at].x.clamp(width / 2.0 + 4.0, WIDTH - width / 2.0 - 4.0), points[at].y - 15.0);
-        let is_free = taken.iter().all(|(other_x, other_y, other)| {
-            (x - other_x).abs() > f64::midpoint(width, *other) + 8.0 || (y - other_y).abs() > 15.0
+        let is_free = labels.iter().all(|other| {
+            (x - other.x).abs() > f64::midpoint(width, other.width) + 8.0
+                || (y - other.y).abs() > 15.0
         });
         let covers = |(other, point): (usize, &SvgPoint)| {
             other != at
@@ -233,7 +253,7 @@ fn write_labels(svg: &mut String, nodes: &[&GraphNode<'_>], points: &[SvgPoint],
         };
         if is_free && !text.is_empty() && !points.iter().enumerate().any(covers) {
             let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escape_html(&text));
-            taken.push((x, y, width));
+            labels.push(SvgLabel { x, y, width });
         }
     }
 }

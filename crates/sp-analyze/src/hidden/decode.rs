@@ -6,21 +6,21 @@ use super::HiddenKind;
 const MAX_DECODED_CHARS: usize = 400;
 
 /// Decodes a run of hidden characters; `None` if it contains no readable text.
-pub(super) fn decode(run: &str, sort: HiddenKind) -> Option<String> {
-    let said = match sort {
+pub(super) fn decode(run: &str, kind: HiddenKind) -> Option<String> {
+    let decoded = match kind {
         HiddenKind::Tag => decode_tags(run),
         HiddenKind::VariationSelector => decode_selectors(run)?,
         HiddenKind::ZeroWidth => decode_bits(run)?,
         _ => return None,
     };
-    let can_be_read = said.chars().any(|c| !c.is_control() && !c.is_whitespace());
-    can_be_read.then(|| truncate(said))
+    let is_readable = decoded.chars().any(|c| !c.is_control() && !c.is_whitespace());
+    is_readable.then(|| truncate(decoded))
 }
 
-fn truncate(said: String) -> String {
-    match said.char_indices().nth(MAX_DECODED_CHARS) {
-        Some((end, _)) => format!("{}…", &said[..end]),
-        None => said,
+fn truncate(text: String) -> String {
+    match text.char_indices().nth(MAX_DECODED_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
 }
 

@@ -7,7 +7,7 @@ use super::HiddenKind;
 
 /// Whether a run of one kind belongs to the text directly before or after it.
 pub(super) fn is_legitimate(
-    sort: HiddenKind,
+    kind: HiddenKind,
     run: &str,
     before: &str,
     after: &str,
@@ -16,7 +16,7 @@ pub(super) fn is_legitimate(
     let (last, next) = (before.chars().next_back(), after.chars().next());
     let mut characters = run.chars();
     let (Some(c), None) = (characters.next(), characters.next()) else {
-        return match sort {
+        return match kind {
             HiddenKind::Tag => is_flag(last, run),
             HiddenKind::Blank => {
                 run.chars().all(|c| c == BLANK_BRAILLE) && is_adjacent(is_braille, last, next)
@@ -24,7 +24,7 @@ pub(super) fn is_legitimate(
             _ => false,
         };
     };
-    match sort {
+    match kind {
         HiddenKind::VariationSelector => last.is_some_and(|base| takes_selector(base, c, next)),
         HiddenKind::Bidi => is_bidi_mark(c) && is_near_right_to_left(before, after),
         HiddenKind::ZeroWidth if c == '\u{FEFF}' => at == 0,

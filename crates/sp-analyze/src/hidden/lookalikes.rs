@@ -41,33 +41,35 @@ pub fn find_lookalikes(text: &str) -> Vec<Lookalike> {
     if !has_confusable(text) {
         return Vec::new();
     }
-    let disguised = host_ranges(text).filter(|range| is_confusable_host(&text[range.clone()]));
-    let hosts = disguised.take(MAX_HIDDEN_RUNS).map(|range| (range, LookalikeContext::Host));
+    let hosts = host_ranges(text)
+        .filter(|range| is_confusable_host(&text[range.clone()]))
+        .take(MAX_HIDDEN_RUNS)
+        .map(|range| (range, LookalikeContext::Host));
     let words = confusable_words(text).into_iter().map(|range| (range, LookalikeContext::Command));
-    let mut found: Vec<(Range<usize>, LookalikeContext)> = hosts.chain(words).collect();
-    found.sort_by_key(|(range, pretence)| (range.start, *pretence == LookalikeContext::Command));
+    let mut ranges: Vec<(Range<usize>, LookalikeContext)> = hosts.chain(words).collect();
+    ranges.sort_by_key(|(range, context)| (range.start, *context == LookalikeContext::Command));
     let mut position = PositionCounter::default();
-    let mut told: Vec<Lookalike> = Vec::new();
-    for (range, pretence) in found {
+    let mut found: Vec<Lookalike> = Vec::new();
+    for (range, context) in ranges {
         // A host inside code is reported as a host only.
-        if told.last().is_some_and(|last| range.start < last.range.end) {
+        if found.last().is_some_and(|last| range.start < last.range.end) {
             continue;
         }
-        if told.len() == MAX_HIDDEN_RUNS {
+        if found.len() == MAX_HIDDEN_RUNS {
             break;
         }
         position.advance(text, range.start);
         let looks_like =
             text[range.clone()].chars().map(|c| latin_lookalike(c).unwrap_or(c)).collect();
-        told.push(Lookalike {
+        found.push(Lookalike {
             range,
             line: position.line(),
             column: position.column(),
-            context: pretence,
+            context,
             looks_like,
         });
     }
-    told
+    found
 }
 
 /// Whether a text contains a letter that looks Latin. Most texts contain none, so this has to be

@@ -112,22 +112,20 @@ impl Iterator for HiddenRuns<'_> {
                 self.text.as_bytes()[self.at..].iter().position(|byte| may_start_hidden(*byte))?;
             let rest = &self.text[self.at..];
             let first = rest.chars().next()?;
-            let Some(sort) = kind_of(first) else {
+            let Some(kind) = kind_of(first) else {
                 self.at += first.len_utf8();
                 continue;
             };
-            let length = rest.find(|c| kind_of(c) != Some(sort)).unwrap_or(rest.len());
+            let length = rest.find(|c| kind_of(c) != Some(kind)).unwrap_or(rest.len());
             let range = self.at..self.at + length;
             self.at = range.end;
-            let before = match self.last_run_end == Some(range.start) {
-                true => "",
-                false => &self.text[..range.start],
-            };
-            if is_legitimate(sort, &rest[..length], before, &rest[length..], range.start) {
+            let before =
+                if self.last_run_end == Some(range.start) { "" } else { &self.text[..range.start] };
+            if is_legitimate(kind, &rest[..length], before, &rest[length..], range.start) {
                 continue;
             }
             self.last_run_end = Some(range.end);
-            return Some(HiddenRun { range, kind: sort });
+            return Some(HiddenRun { range, kind });
         }
     }
 }

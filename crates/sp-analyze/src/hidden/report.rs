@@ -88,18 +88,18 @@ fn severity(hidden: &HiddenText, text: &str) -> Severity {
 
 /// Describes a run: its message, or its code points.
 fn describe_hidden(hidden: &HiddenText, text: &str) -> String {
-    let mut told = String::from(hidden.kind.name());
+    let mut description = String::from(hidden.kind.name());
     match &hidden.decoded {
-        Some(said) => {
-            told += " that say ";
-            push_decoded(&mut told, said);
+        Some(decoded) => {
+            description += " that say ";
+            push_decoded(&mut description, decoded);
         }
         None => {
-            told += ": ";
-            push_code_points(&mut told, &text[hidden.range.clone()]);
+            description += ": ";
+            push_code_points(&mut description, &text[hidden.range.clone()]);
         }
     }
-    told
+    description
 }
 
 fn describe_lookalike(word: &Lookalike, text: &str) -> (String, String) {

@@ -40,16 +40,22 @@ pub(crate) fn rejection_reason(sentence: &str) -> Option<&'static str> {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let chars = text.chars().count();
     let is_long_enough = words >= MIN_WORDS || letters >= 10 && !text.is_ascii();
-    let has = |list: &[&str]| list.iter().any(|part| text.contains(part));
-    match () {
-        () if is_prompt_injection(sentence) => Some("it speaks to the agent"),
-        () if !is_long_enough => Some(TOO_SHORT),
-        () if words > MAX_WORDS || chars > MAX_CHARS => Some("it is too long"),
-        () if letters * 2 < chars => Some("it is hardly words"),
-        () if text.ends_with('?') => Some("it is a question"),
-        () if text.ends_with([':', ',', ';', '-']) => Some("it is not finished"),
-        () if has(BOILERPLATE_PHRASES) => Some("it is about the site"),
-        () => None,
+    if is_prompt_injection(sentence) {
+        Some("it speaks to the agent")
+    } else if !is_long_enough {
+        Some(TOO_SHORT)
+    } else if words > MAX_WORDS || chars > MAX_CHARS {
+        Some("it is too long")
+    } else if letters * 2 < chars {
+        Some("it is hardly words")
+    } else if text.ends_with('?') {
+        Some("it is a question")
+    } else if text.ends_with([':', ',', ';', '-']) {
+        Some("it is not finished")
+    } else if BOILERPLATE_PHRASES.iter().any(|phrase| text.contains(phrase)) {
+        Some("it is about the site")
+    } else {
+        None
     }
 }
 

@@ -192,9 +192,10 @@ impl OpenElements {
             self.close(name);
         }
         *self.counts.entry(name.to_owned()).or_default() += 1;
-        match FORMATTING_ELEMENTS.contains(&name) {
-            true => self.formatting += 1,
-            false => self.names.push(name.to_owned()),
+        if FORMATTING_ELEMENTS.contains(&name) {
+            self.formatting += 1;
+        } else {
+            self.names.push(name.to_owned());
         }
     }
 

@@ -282,10 +282,10 @@ impl MarkdownReader {
             let is_tag = mark.starts_with('#') && word.starts_with(char::is_alphabetic);
             let is_block_id = mark.starts_with('^') && !word.is_empty() && end == mark.len();
             self.buffer.push_str(&escape_markdown(before));
-            match stands_alone && (is_tag || is_block_id) {
-                true if is_tag => self.content.tags.extend(normalize_tag(word)),
-                true => {}
-                false => self.buffer.push_str(&escape_markdown(&mark[..end])),
+            if stands_alone && is_tag {
+                self.content.tags.extend(normalize_tag(word));
+            } else if !(stands_alone && is_block_id) {
+                self.buffer.push_str(&escape_markdown(&mark[..end]));
             }
             rest = &mark[end..];
         }

@@ -22,19 +22,20 @@ pub(crate) fn split_sentences(text: &str) -> Vec<String> {
             _ if in_code => {}
             // An escaped character is not a marker.
             '\\' => drop(chars.next_if(|(_, next)| next.is_ascii_punctuation())),
-            '。' | '！' | '？' => push_sentence(&mut found, &text, (&mut start, end)),
+            '。' | '！' | '？' => push_sentence(&mut found, &text, &mut start, end),
             ' ' if ends_sentence(&text[start..at], &text[end..]) => {
-                push_sentence(&mut found, &text, (&mut start, end))
+                push_sentence(&mut found, &text, &mut start, end)
             }
             _ => {}
         }
     }
     let length = text.len();
-    push_sentence(&mut found, &text, (&mut start, length));
+    push_sentence(&mut found, &text, &mut start, length);
     found
 }
 
-fn push_sentence(found: &mut Vec<String>, text: &str, (start, end): (&mut usize, usize)) {
+/// Adds the sentence up to `end` and moves `start` there.
+fn push_sentence(found: &mut Vec<String>, text: &str, start: &mut usize, end: usize) {
     let sentence = text[*start..end].trim();
     *start = end;
     if !sentence.is_empty() {

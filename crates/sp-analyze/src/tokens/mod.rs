@@ -103,16 +103,19 @@ pub fn count(text: &str) -> usize {
         // Unreachable, because the tables are compiled in. Four bytes per token is typical.
         return text.len().div_ceil(4);
     };
-    COUNT_CACHE.with_borrow_mut(|counted| {
+    COUNT_CACHE.with_borrow_mut(|cache| {
         // ASCII text is split into words directly.
         if text.is_ascii() {
-            return counted.count_ascii(encoding, text);
+            return cache.count_ascii(encoding, text);
         }
-        let count_part = |part: &str| match part.is_ascii() {
-            true => counted.count_ascii(encoding, part),
-            false => split_at_spaces(part).map(|word| counted.count(encoding, word)).sum(),
+        let count_line = |line: &str| {
+            if line.is_ascii() {
+                cache.count_ascii(encoding, line)
+            } else {
+                split_at_spaces(line).map(|word| cache.count(encoding, word)).sum()
+            }
         };
-        split_lines(text).map(count_part).sum()
+        split_lines(text).map(count_line).sum()
     })
 }
 

@@ -49,14 +49,15 @@ pub enum NodeIdScheme {
 impl NodeIdScheme {
     /// Detects the scheme of a graph.
     pub fn of(graph: &Graph<'_>) -> Self {
-        let counted = |id: &str| {
+        let is_sequential = |id: &str| {
             id.strip_prefix('N').is_some_and(|rest| {
                 !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
             })
         };
-        match !graph.nodes.is_empty() && graph.nodes.iter().all(|node| counted(&node.id)) {
-            true => Self::Sequential,
-            false => Self::Global,
+        if !graph.nodes.is_empty() && graph.nodes.iter().all(|node| is_sequential(&node.id)) {
+            Self::Sequential
+        } else {
+            Self::Global
         }
     }
 }

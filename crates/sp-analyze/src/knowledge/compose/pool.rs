@@ -21,13 +21,33 @@ const MAX_OMITTED: usize = 500;
 /// Sentences that score lower than the best one by more than this factor are left out.
 pub(super) const MAX_SCORE_RATIO: u64 = 4;
 
+/// Where a sentence is in its document, by index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ClaimPosition {
+    pub section: usize,
+    pub block: usize,
+    pub sentence: usize,
+}
+
+/// A block with everything that the scores of its sentences depend on.
+struct ScoredBlock<'d> {
+    block: &'d KnowledgeBlock,
+    url: &'d str,
+    source: usize,
+    section: usize,
+    index: usize,
+    /// Score of the document relative to the best one, from 400 to 1000.
+    document_score: u64,
+    /// Score of the heading or the title, whichever is greater.
+    heading_score: u64,
+}
+
 /// A quotable sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SourceClaim {
     /// Index of the source.
     pub source: usize,
-    /// Position in the source: section, block, sentence.
-    pub position: (usize, usize, usize),
+    pub position: ClaimPosition,
     /// The quote: the sentence, or the selected part of it.
     pub text: String,
     /// The whole sentence, if only a part is quoted.
@@ -110,23 +130,23 @@ impl ClaimPool {
     /// Adds the sentences of a source. A source with fewer than two distinct ones is dropped: it has
     /// not enough for a summary and a key claim.
     fn add_source(&mut self, source: RankedSource, best: u64) {
-        let number = self.sources.len();
-        let share = 400 + 600 * source.score / best;
         let mut claims: Vec<SourceClaim> = Vec::new();
-        let title = self.relevance.score(&source.document.title);
-        for (section, part) in source.document.sections.iter().enumerate() {
-            let heading = self.relevance.score(&part.title).max(title);
-            for (at, block) in part.blocks.iter().enumerate() {
-                let place = (section, at);
+        let title_score = self.relevance.score(&source.document.title);
+        for (section_index, section) in source.document.sections.iter().enumerate() {
+            let heading_score = self.relevance.score(&section.title).max(title_score);
+            for (index, block) in section.blocks.iter().enumerate() {
                 if claims.len() >= MAX_CLAIMS_PER_SOURCE {
                     break;
                 }
-                claims.extend(self.extract_claims(
-                    &source,
-                    (number, share),
-                    (place, heading),
+                claims.extend(self.extract_claims(&ScoredBlock {
                     block,
-                ));
+                    url: &source.document.url,
+                    source: self.sources.len(),
+                    section: section_index,
+                    index,
+                    document_score: 400 + 600 * source.score / best,
+                    heading_score,
+                }));
             }
         }
         let distinct: HashSet<&str> = claims.iter().map(|claim| claim.text.as_str()).collect();
@@ -139,30 +159,27 @@ impl ClaimPool {
         self.sources.push(source);
     }
 
-    fn extract_claims(
-        &mut self,
-        source: &RankedSource,
-        (number, share): (usize, u64),
-        ((section, at), heading): ((usize, usize), u64),
-        block: &KnowledgeBlock,
-    ) -> Vec<SourceClaim> {
+    fn extract_claims(&mut self, scored: &ScoredBlock<'_>) -> Vec<SourceClaim> {
+        let kind = scored.block.sort;
         let mut claims = Vec::new();
-        for (sentence, text) in block.sentences.iter().enumerate() {
-            if let Some(why) = rejection_reason(text) {
-                self.omit(&source.document.url, text, why);
+        for (sentence, text) in scored.block.sentences.iter().enumerate() {
+            if let Some(reason) = rejection_reason(text) {
+                self.omit(scored.url, text, reason);
                 continue;
             }
-            let (role, clarity) = classify_sentence(text, block.sort);
+            let (role, clarity) = classify_sentence(text, kind);
             // A sentence inherits the relevance of its document, plus its own.
-            let near =
-                150 + self.relevance.score(&to_plain_text(text)) * 6 / 10 + heading * 25 / 100;
-            let marked = if block.sort == KnowledgeBlockKind::Highlight { 125 } else { 100 };
-            let score = near * share * clarity * standalone_percent(text) * marked / 1_000_000;
-            let (place, text) = ((section, at, sentence), text.clone());
+            let relevance = 150
+                + self.relevance.score(&to_plain_text(text)) * 6 / 10
+                + scored.heading_score * 25 / 100;
+            let highlight = if kind == KnowledgeBlockKind::Highlight { 125 } else { 100 };
+            let score =
+                relevance * scored.document_score * clarity * standalone_percent(text) * highlight
+                    / 1_000_000;
             claims.push(SourceClaim {
-                source: number,
-                position: place,
-                text,
+                source: scored.source,
+                position: ClaimPosition { section: scored.section, block: scored.index, sentence },
+                text: text.clone(),
                 full_sentence: None,
                 role,
                 score,
@@ -185,39 +202,37 @@ impl ClaimPool {
     /// The best claims for a list from the first `sources` sources, without near duplicates. Unless
     /// selected explicitly, they do not all come from one source.
     pub(super) fn best_claims(&mut self, list: &ClaimList, sources: usize) -> Vec<SourceClaim> {
-        let each = list.limit.div_ceil(sources.max(1)).max(3);
+        let max_per_source = list.limit.div_ceil(sources.max(1)).max(3);
         let of_role = |claim: &&SourceClaim| claim.role == list.role && claim.source < sources;
         let best =
             self.claims.iter().filter(of_role).map(|claim| claim.score).max().unwrap_or_default();
         let mut taken: Vec<(&SourceClaim, HashSet<u64>)> = Vec::new();
-        let mut reasons: Vec<(usize, String, &str)> = Vec::new();
+        let mut omitted: Vec<OmittedItem> = Vec::new();
         for claim in self.claims.iter().filter(of_role) {
             let words = claim.words();
             let is_far = claim.selection_rank.is_none() && claim.score * MAX_SCORE_RATIO < best;
             let of_source =
                 || taken.iter().filter(|(known, _)| known.source == claim.source).count();
-            let why = match () {
-                () if taken.iter().any(|(_, known)| is_near_duplicate(known, &words)) => {
-                    "it says what another says"
-                }
-                () if taken.len() >= list.limit || is_far => {
-                    "others are nearer to what is asked for"
-                }
-                () if claim.selection_rank.is_none() && of_source() >= each => {
-                    "its source is quoted often enough"
-                }
-                () => {
-                    taken.push((claim, words));
-                    continue;
-                }
+            let reason = if taken.iter().any(|(_, known)| is_near_duplicate(known, &words)) {
+                "it says what another says"
+            } else if taken.len() >= list.limit || is_far {
+                "others are nearer to what is asked for"
+            } else if claim.selection_rank.is_none() && of_source() >= max_per_source {
+                "its source is quoted often enough"
+            } else {
+                taken.push((claim, words));
+                continue;
             };
-            reasons.push((claim.source, claim.text.clone(), why));
+            let url = &self.sources[claim.source].document.url;
+            omitted.push(OmittedItem {
+                url: url.clone(),
+                text: Some(claim.text.clone()),
+                reason: reason.into(),
+            });
         }
         let taken: Vec<SourceClaim> = taken.into_iter().map(|(claim, _)| claim.clone()).collect();
-        for (source, text, why) in reasons {
-            let url = self.sources[source].document.url.clone();
-            self.omit(&url, &text, why);
-        }
+        let room = MAX_OMITTED.saturating_sub(self.omitted.len());
+        self.omitted.extend(omitted.into_iter().take(room));
         taken
     }
 
@@ -268,14 +283,19 @@ impl ClaimPool {
         self.claims.sort_by(SourceClaim::cmp_by_rank);
     }
 
+    /// The kind of the block that contains a claim.
+    pub(super) fn block_kind(&self, claim: &SourceClaim) -> KnowledgeBlockKind {
+        let ClaimPosition { section, block, .. } = claim.position;
+        self.sources[claim.source].document.sections[section].blocks[block].sort
+    }
+
     /// Whether a part of a sentence can stand alone in the same list.
     fn is_usable_excerpt(&self, claim: &SourceClaim, part: &str) -> bool {
-        let (section, block, _) = claim.position;
-        let sort = self.sources[claim.source].document.sections[section].blocks[block].sort;
+        let kind = self.block_kind(claim);
         let is_sentence = rejection_reason(part).is_none() && escape_line_start(part) == part;
         is_sentence
             && is_clean_excerpt(&claim.text, part)
-            && classify_sentence(part, sort).0 == claim.role
+            && classify_sentence(part, kind).0 == claim.role
     }
 }
 

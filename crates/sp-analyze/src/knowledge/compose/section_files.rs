@@ -63,13 +63,21 @@ impl SectionFiles {
     }
 }
 
-/// Claims by source and section, in order.
-type ClaimsBySection<'p> = BTreeMap<(usize, usize), Vec<&'p SourceClaim>>;
+/// A section of a source, by index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SectionKey {
+    source: usize,
+    section: usize,
+}
+
+/// The claims of each section, in document order.
+type ClaimsBySection<'p> = BTreeMap<SectionKey, Vec<&'p SourceClaim>>;
 
 fn claims_by_section(pool: &ClaimPool, sources: usize) -> ClaimsBySection<'_> {
     let mut sections = ClaimsBySection::new();
     for claim in pool.claims.iter().filter(|claim| claim.source < sources) {
-        sections.entry((claim.source, claim.position.0)).or_default().push(claim);
+        let key = SectionKey { source: claim.source, section: claim.position.section };
+        sections.entry(key).or_default().push(claim);
     }
     sections.values_mut().for_each(|claims| claims.sort_by_key(|claim| claim.position));
     sections
@@ -106,7 +114,7 @@ impl SkillSection {
 
 fn collect_skills(pool: &ClaimPool, claims: &ClaimsBySection<'_>) -> Vec<SkillSection> {
     let mut found: Vec<SkillSection> =
-        claims.iter().filter_map(|(place, here)| skill_from_section(pool, *place, here)).collect();
+        claims.iter().filter_map(|(key, claims)| skill_from_section(pool, *key, claims)).collect();
     found.sort_by(|a, b| {
         b.score
             .cmp(&a.score)
@@ -132,16 +140,16 @@ fn collect_skills(pool: &ClaimPool, claims: &ClaimsBySection<'_>) -> Vec<SkillSe
 /// Turns a section into a skill if it says when to use it and has at least two instructions.
 fn skill_from_section(
     pool: &ClaimPool,
-    (source, place): (usize, usize),
-    here: &[&SourceClaim],
+    SectionKey { source, section: section_index }: SectionKey,
+    claims: &[&SourceClaim],
 ) -> Option<SkillSection> {
     let document = &pool.sources[source].document;
-    let section = &document.sections[place];
-    let sort = |claim: &SourceClaim| section.blocks[claim.position.1].sort;
+    let section = &document.sections[section_index];
+    let sort = |claim: &SourceClaim| section.blocks[claim.position.block].sort;
     let is_text = |claim: &SourceClaim| {
         matches!(sort(claim), KnowledgeBlockKind::Text | KnowledgeBlockKind::Highlight)
     };
-    let texts = || here.iter().filter(|claim| is_text(claim));
+    let texts = || claims.iter().filter(|claim| is_text(claim));
     let is_clear = |claim: &&&SourceClaim| {
         claim.role == SentenceRole::Fact && standalone_percent(&claim.text) == 100
     };
@@ -157,7 +165,7 @@ fn skill_from_section(
             )
     };
     let mut seen = HashSet::new();
-    let pattern: Vec<&&SourceClaim> = here
+    let pattern: Vec<&&SourceClaim> = claims
         .iter()
         .filter(|claim| {
             claim.text != context.text
@@ -181,7 +189,7 @@ fn skill_from_section(
         context: context.text.clone(),
         pattern: pattern.iter().map(|claim| claim.text.clone()).collect(),
         score: best * near,
-        section_index: place,
+        section_index,
     })
 }
 
@@ -191,10 +199,12 @@ fn section_title(document: &str, section: &KnowledgeSection) -> String {
     let bare = to_plain_text(heading).to_lowercase();
     let bare = bare.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ' ');
     let document = escape_markdown(document);
-    match () {
-        () if bare.is_empty() || to_plain_text(heading) == to_plain_text(&document) => document,
-        () if GENERIC_HEADINGS.contains(&bare) => format!("{document}: {heading}"),
-        () => strip_number(heading).to_owned(),
+    if bare.is_empty() || to_plain_text(heading) == to_plain_text(&document) {
+        document
+    } else if GENERIC_HEADINGS.contains(&bare) {
+        format!("{document}: {heading}")
+    } else {
+        strip_number(heading).to_owned()
     }
 }
 
@@ -222,10 +232,10 @@ struct TaskSection {
 
 fn collect_tasks(pool: &ClaimPool, claims: &ClaimsBySection<'_>) -> Vec<TaskSection> {
     let mut found: Vec<TaskSection> = Vec::new();
-    for (place, here) in claims {
-        let of_source = found.iter().rev().take_while(|known| known.source == place.0).count();
+    for (key, claims) in claims {
+        let of_source = found.iter().rev().take_while(|known| known.source == key.source).count();
         if of_source < MAX_PER_SOURCE {
-            found.extend(task_from_section(pool, *place, here));
+            found.extend(task_from_section(pool, *key, claims));
         }
     }
     found.sort_by(|a, b| {
@@ -241,11 +251,11 @@ fn collect_tasks(pool: &ClaimPool, claims: &ClaimsBySection<'_>) -> Vec<TaskSect
 
 fn task_from_section(
     pool: &ClaimPool,
-    (source, place): (usize, usize),
-    here: &[&SourceClaim],
+    SectionKey { source, section: section_index }: SectionKey,
+    claims: &[&SourceClaim],
 ) -> Option<TaskSection> {
     let document = &pool.sources[source].document;
-    let section = &document.sections[place];
+    let section = &document.sections[section_index];
     let is_step = |sort: KnowledgeBlockKind| {
         matches!(sort, KnowledgeBlockKind::Step | KnowledgeBlockKind::Todo)
     };
@@ -276,13 +286,13 @@ fn task_from_section(
         .find(|text| shows_success(text))
         .cloned();
     let title = section_title(&document.title, section);
-    let score = here.iter().map(|claim| claim.score).max()? + pool.relevance.score(&title);
+    let score = claims.iter().map(|claim| claim.score).max()? + pool.relevance.score(&title);
     let lower = title.to_lowercase();
     let phase = PHASES
         .iter()
         .find(|(_, words)| words.iter().any(|word| lower.contains(word)))
         .map_or(2, |(phase, _)| *phase);
-    Some(TaskSection { source, title, steps, acceptance, phase, score, section_index: place })
+    Some(TaskSection { source, title, steps, acceptance, phase, score, section_index })
 }
 
 fn render_tasks(tasks: &[TaskSection], pool: &ClaimPool) -> Vec<String> {

@@ -3,7 +3,7 @@
 use sp_formats::context_pack::{ContextPackSourceEntry, SOURCES_FILE, count_sentences};
 
 use super::budget::{BudgetError, max_fitting, token_cost};
-use super::pool::{ClaimPool, MAX_SCORE_RATIO, SourceClaim};
+use super::pool::{ClaimPool, ClaimPosition, MAX_SCORE_RATIO, SourceClaim};
 use super::{OmittedItem, RankedSource};
 use crate::knowledge::classify::SentenceRole;
 use crate::knowledge::sentence::escape_markdown;
@@ -80,14 +80,15 @@ fn render_source(pool: &ClaimPool, number: usize) -> String {
 
 /// Joins sentences, adding a period where the end mark is missing.
 fn join_sentences(sentences: &[&str]) -> String {
-    let end = |sentence: &&str| match sentence
-        .trim_end_matches(['"', ')', '”', '’', '`'])
-        .ends_with(['.', '!', '?', '…', '。'])
-    {
-        true => (*sentence).to_owned(),
-        false => format!("{sentence}."),
+    let with_end_mark = |sentence: &&str| {
+        let bare = sentence.trim_end_matches(['"', ')', '”', '’', '`']);
+        if bare.ends_with(['.', '!', '?', '…', '。']) {
+            (*sentence).to_owned()
+        } else {
+            format!("{sentence}.")
+        }
     };
-    sentences.iter().map(end).collect::<Vec<_>>().join(" ")
+    sentences.iter().map(with_end_mark).collect::<Vec<_>>().join(" ")
 }
 
 /// Selects the claims of a summary, preferring facts, in document order.
@@ -95,11 +96,8 @@ fn summary_claims<'c>(claims: &[&'c SourceClaim]) -> Vec<&'c SourceClaim> {
     let mut ranked: Vec<&SourceClaim> = claims.to_vec();
     // The beginning of a text tells what it is about.
     let lead = |claim: &SourceClaim| {
-        if claim.position.0 == 0 {
-            100 + 60 / (1 + claim.position.1 as u64 + claim.position.2 as u64)
-        } else {
-            100
-        }
+        let ClaimPosition { section, block, sentence } = claim.position;
+        if section == 0 { 100 + 60 / (1 + block as u64 + sentence as u64) } else { 100 }
     };
     let fact = |claim: &SourceClaim| if claim.role == SentenceRole::Fact { 130 } else { 100 };
     ranked.sort_by_key(|claim| {

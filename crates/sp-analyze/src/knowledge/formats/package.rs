@@ -21,17 +21,18 @@ fn is_code(kind: &str) -> bool {
 /// The nodes of a package as `(kind, content)`, from its graph or its layers.
 fn nodes(package: &Package) -> Vec<(String, String)> {
     let content = package.content();
-    match content.get("context_graph").is_some_and(|graph| !graph.is_null()) {
-        true => Graph::from_content(content)
+    if content.get("context_graph").is_some_and(|graph| !graph.is_null()) {
+        Graph::from_content(content)
             .nodes
             .into_iter()
             .map(|node| (node.kind.into_owned(), node.content.into_owned()))
-            .collect(),
-        false => package::layers_to_graph(content)
+            .collect()
+    } else {
+        package::layers_to_graph(content)
             .nodes
             .into_iter()
             .map(|node| (node.kind, node.content))
-            .collect(),
+            .collect()
     }
 }
 
@@ -73,11 +74,12 @@ pub(super) fn read(give: &mut DocumentCollector<'_>) {
     for (path, body) in skills(&package) {
         let said = markdown::parse(body);
         text.code.push_str(&said.code);
-        let titled = |section: KnowledgeSection| match section.title.is_empty() {
-            true => {
+        let titled = |section: KnowledgeSection| {
+            if section.title.is_empty() {
                 KnowledgeSection { title: escape_markdown(&to_single_line(path, 120)), ..section }
+            } else {
+                section
             }
-            false => section,
         };
         text.sections.extend(said.sections.into_iter().map(titled));
     }
