@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_09_scripts_hosts_and_secrets_are_gathered_and_bounded() {
+    fn se_09_scripts_hosts_and_secrets_are_collected_and_bounded() {
         let mut facts = SkillFacts::default();
         facts.add_file(
             "SKILL.md",

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_09_a_host_is_what_stands_between_the_slashes_without_user_and_port() {
+    fn se_09_host_excludes_user_and_port() {
         let text = "<https://a.example/x> git+ssh://me:pw@B.example:22/r, `http://c.example` (http://$HOST/) http://[::1]/";
         let found: Vec<&str> = host_ranges(text).map(|range| &text[range]).collect();
         assert_eq!(found, ["a.example", "B.example", "c.example", "", ""]);

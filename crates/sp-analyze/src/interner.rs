@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_found_by_what_they_say_however_many_there_are() {
+    fn interner_finds_strings_after_growing() {
         let mut texts = StringInterner::with_capacity(0);
         for turn in [true, false] {
             for at in 0..5000u32 {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_with_one_hash_are_told_apart() {
+    fn equal_hashes_are_distinguished() {
         let mut table = HashIndex::with_capacity(2);
         (0..100).for_each(|number| table.insert(7, number));
         assert_eq!(table.find(7, |number| number == 99), Some(99));

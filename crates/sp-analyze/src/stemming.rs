@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_the_same_in_all_its_forms() {
+    fn all_forms_of_a_word_have_the_same_hash() {
         for forms in [
             &["install", "installs", "installed", "installing", "installer"][..],
             &["policy", "policies"],
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_in_code_is_its_words_too() {
+    fn identifier_includes_the_words_of_its_parts() {
         let words = |text: &str| {
             let mut found = HashSet::new();
             for_each_word(text, &mut |word| {

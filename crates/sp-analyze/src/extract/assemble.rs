@@ -70,7 +70,7 @@ pub fn assemble(
     found.retain(|file| !has_secret(&file.path));
     found.sort_by(|a, b| a.path.cmp(&b.path));
     let links = resolve_links(&found);
-    let (kept, left_out) = select_code(&found, &links, history, options);
+    let selected = select_code(&found, &links, history, options);
     let mut assembly = GraphAssembler {
         found: &found,
         history,
@@ -82,14 +82,14 @@ pub fn assemble(
     assembly.add_layout();
     assembly.add_notes();
     assembly.add_reverts();
-    assembly.add_code(&kept);
+    assembly.add_code(&selected.items);
     if options.level >= 2 {
         assembly.add_documents();
         assembly.add_links(&links);
         assembly.add_mentions();
         assembly.add_superseded();
     }
-    ExtractedGraph { graph: assembly.graph, omitted_symbols: left_out }
+    ExtractedGraph { graph: assembly.graph, omitted_symbols: selected.omitted }
 }
 
 struct GraphAssembler<'f> {
@@ -241,11 +241,11 @@ impl<'f> GraphAssembler<'f> {
         }
     }
 
-    fn add_code(&mut self, kept: &HashSet<CodeItem>) {
+    fn add_code(&mut self, selected: &HashSet<CodeItem>) {
         let found = self.found;
         for (at, file) in found.iter().enumerate() {
             let Some(code) = &file.code else { continue };
-            if !kept.contains(&CodeItem::File(at)) {
+            if !selected.contains(&CodeItem::File(at)) {
                 continue;
             }
             let lines = LineRange { first: 1, last: file.line_count.max(1) };
@@ -264,11 +264,11 @@ impl<'f> GraphAssembler<'f> {
                 },
             );
             self.ids.insert(CodeItem::File(at), id);
-            for (place, symbol) in code
+            for (index, symbol) in code
                 .symbols
                 .iter()
                 .enumerate()
-                .filter(|(place, _)| kept.contains(&CodeItem::Symbol(at, *place)))
+                .filter(|(index, _)| selected.contains(&CodeItem::Symbol(at, *index)))
             {
                 let kind = node_kind(symbol);
                 let activation = symbol_activation(self.history, &file.path, symbol);
@@ -285,7 +285,7 @@ impl<'f> GraphAssembler<'f> {
                         date: None,
                     },
                 );
-                self.ids.insert(CodeItem::Symbol(at, place), id);
+                self.ids.insert(CodeItem::Symbol(at, index), id);
             }
         }
     }
@@ -435,30 +435,45 @@ impl<'f> GraphAssembler<'f> {
     }
 }
 
+/// The code that gets nodes.
+struct SelectedCode {
+    items: HashSet<CodeItem>,
+    /// Number of items that did not fit into the size limit.
+    omitted: usize,
+}
+
+/// An item with its sort key and its approximate size.
+struct RankedItem {
+    item: CodeItem,
+    activation: f64,
+    bytes: usize,
+}
+
 /// Selects the code that gets nodes: what is visible, documented, or called from elsewhere.
 fn select_code(
     found: &[FileExtract],
     links: &[CodeLink],
     history: &CommitHistory,
     options: AssembleOptions,
-) -> (HashSet<CodeItem>, usize) {
-    let mut wanted: HashSet<CodeItem> = HashSet::new();
+) -> SelectedCode {
+    let mut candidates: HashSet<CodeItem> = HashSet::new();
     for (at, file) in found.iter().enumerate() {
         let Some(code) = &file.code else { continue };
-        wanted.insert(CodeItem::File(at));
-        let is_told = |symbol: &Symbol| {
+        candidates.insert(CodeItem::File(at));
+        let is_documented_or_visible = |symbol: &Symbol| {
             symbol.is_visible || (!symbol.doc.is_empty() && symbol.kind != "constant")
         };
-        let is_wanted = |symbol: &Symbol| !symbol.is_test && !code.is_test && is_told(symbol);
-        wanted.extend(
+        let is_candidate =
+            |symbol: &Symbol| !symbol.is_test && !code.is_test && is_documented_or_visible(symbol);
+        candidates.extend(
             code.symbols
                 .iter()
                 .enumerate()
-                .filter(|(_, symbol)| is_wanted(symbol))
-                .map(|(place, _)| CodeItem::Symbol(at, place)),
+                .filter(|(_, symbol)| is_candidate(symbol))
+                .map(|(index, _)| CodeItem::Symbol(at, index)),
         );
     }
-    let is_test = |place: CodeItem| match place {
+    let is_test = |item: CodeItem| match item {
         CodeItem::Symbol(at, symbol) => {
             found[at].code.as_ref().is_some_and(|code| code.is_test || code.symbols[symbol].is_test)
         }
@@ -470,36 +485,36 @@ fn select_code(
                 CodeItem::File(at) | CodeItem::Symbol(at, _) => at,
             };
             if from_file != to_file && !is_test(link.to) {
-                wanted.insert(link.to);
+                candidates.insert(link.to);
             }
         }
     }
     // A test gets a node if it tests something that has one.
     let tests: Vec<CodeItem> = links
         .iter()
-        .filter(|link| link.kind == "tested_by" && wanted.contains(&link.from))
+        .filter(|link| link.kind == "tested_by" && candidates.contains(&link.from))
         .map(|link| link.to)
         .collect();
-    wanted.extend(tests);
-    fit_budget(found, wanted, history, options)
+    candidates.extend(tests);
+    fit_budget(found, candidates, history, options)
 }
 
 /// Keeps the most active items that fit into the size limit.
 fn fit_budget(
     found: &[FileExtract],
-    wanted: HashSet<CodeItem>,
+    candidates: HashSet<CodeItem>,
     history: &CommitHistory,
     options: AssembleOptions,
-) -> (HashSet<CodeItem>, usize) {
+) -> SelectedCode {
     let notes: usize = found
         .iter()
         .flat_map(|file| &file.notes)
         .map(|note| note.content.len() + NODE_OVERHEAD_BYTES + EDGE_BYTES)
         .sum();
-    let mut ranked: Vec<(f64, CodeItem, usize)> = wanted
+    let mut ranked: Vec<RankedItem> = candidates
         .into_iter()
-        .filter_map(|place| {
-            let (activation, bytes) = match place {
+        .filter_map(|item| {
+            let (activation, bytes) = match item {
                 // A symbol without its file would have no parent.
                 CodeItem::File(at) => {
                     (f64::MAX, file_content(&found[at], found[at].code.as_ref()?).len())
@@ -513,20 +528,21 @@ fn fit_budget(
                 }
             };
             // A symbol has about three edges.
-            Some((activation, place, bytes + NODE_OVERHEAD_BYTES + 3 * EDGE_BYTES))
+            let bytes = bytes + NODE_OVERHEAD_BYTES + 3 * EDGE_BYTES;
+            Some(RankedItem { item, activation, bytes })
         })
         .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    ranked.sort_by(|a, b| b.activation.total_cmp(&a.activation).then(a.item.cmp(&b.item)));
     let mut room = options.max_bytes.saturating_sub(notes);
     let total = ranked.len();
-    let fitting = ranked.into_iter().take_while(|(_, _, bytes)| {
-        let fits = *bytes <= room;
-        room = room.saturating_sub(*bytes);
+    let fitting = ranked.into_iter().take_while(|ranked| {
+        let fits = ranked.bytes <= room;
+        room = room.saturating_sub(ranked.bytes);
         fits
     });
-    let kept: HashSet<CodeItem> = fitting.map(|(_, place, _)| place).collect();
-    let left_out = total - kept.len();
-    (kept, left_out)
+    let items: HashSet<CodeItem> = fitting.map(|ranked| ranked.item).collect();
+    let omitted = total - items.len();
+    SelectedCode { items, omitted }
 }
 
 fn kind_defaults(kind: &str) -> (f64, u32) {

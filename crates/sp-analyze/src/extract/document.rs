@@ -345,7 +345,7 @@ fn split_lines(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
 
 /// Removes badges, comments and markup that only affects rendering.
 fn clean_text(text: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
+    let mut output: Vec<&str> = Vec::new();
     let (mut fenced, mut hidden) = (false, false);
     for line in text.lines() {
         let trimmed = line.trim();
@@ -360,12 +360,12 @@ fn clean_text(text: &str) -> String {
                 continue;
             }
         }
-        if trimmed.is_empty() && kept.last().is_none_or(|last| last.trim().is_empty()) {
+        if trimmed.is_empty() && output.last().is_none_or(|last| last.trim().is_empty()) {
             continue;
         }
-        kept.push(line.trim_end());
+        output.push(line.trim_end());
     }
-    truncate_text(&kept.join("\n"), 2 * MAX_PIECE_LEN)
+    truncate_text(&output.join("\n"), 2 * MAX_PIECE_LEN)
 }
 
 /// Whether a line is a badge, an image, a horizontal rule or layout HTML.

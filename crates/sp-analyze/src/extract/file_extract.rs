@@ -118,8 +118,8 @@ impl FileExtract {
         if note.content.len() > MAX_CONTENT_LEN {
             note.content = truncate_text(&note.content, MAX_CONTENT_LEN);
         }
-        let said = Digest::of(format!("{}\0{}", note.kind, note.content).as_bytes());
-        if !note.content.trim().is_empty() && self.note_digests.insert(said) {
+        let digest = Digest::of(format!("{}\0{}", note.kind, note.content).as_bytes());
+        if !note.content.trim().is_empty() && self.note_digests.insert(digest) {
             self.notes.push(note);
         }
     }

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_the_same_moved_or_changed() {
+    fn lines_are_unchanged_moved_or_changed() {
         let old = ["a", "fn x() {", "    1", "}", "b"];
         let range = LineRange { first: 2, last: 4 };
         let remembered = hash_line_range(&old, range);

@@ -111,18 +111,18 @@ impl<'f> SymbolIndex<'f> {
         index
     }
 
-    fn symbol(&self, (file, place): SymbolRef) -> Option<&'f Symbol> {
-        self.found[file].code.as_ref()?.symbols.get(place)
+    fn symbol(&self, (file, index): SymbolRef) -> Option<&'f Symbol> {
+        self.found[file].code.as_ref()?.symbols.get(index)
     }
 
     fn link_file(&self, at: usize, code: &'f ParsedCode, links: &mut BTreeSet<CodeLink>) {
         let scope = self.build_scope(at, code, links);
-        for (place, symbol) in code.symbols.iter().enumerate() {
+        for (index, symbol) in code.symbols.iter().enumerate() {
             let parent = symbol.parent.or_else(|| self.owner_in_file(at, symbol));
             let from = parent
-                .filter(|parent| *parent != place)
+                .filter(|parent| *parent != index)
                 .map_or(CodeItem::File(at), |parent| CodeItem::Symbol(at, parent));
-            links.insert(CodeLink { from, to: CodeItem::Symbol(at, place), kind: "contains" });
+            links.insert(CodeLink { from, to: CodeItem::Symbol(at, index), kind: "contains" });
         }
         for call in &code.calls {
             let Some(to) = self

@@ -87,13 +87,17 @@ impl<'n, 'j> DiffGraphIndex<'n, 'j> {
 pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
     let (old, new) = (DiffGraphIndex::of(before), DiffGraphIndex::of(after));
     let mut diff = GraphDiff::default();
-    let gone = before.nodes.iter().filter(|node| !new.by_key.contains_key(&node_key(node)));
-    let mut gone: BTreeSet<&str> = gone.map(|node| &*node.id).collect();
+    let mut removed: BTreeSet<&str> = before
+        .nodes
+        .iter()
+        .filter(|node| !new.by_key.contains_key(&node_key(node)))
+        .map(|node| &*node.id)
+        .collect();
     for node in &after.nodes {
         let id = || node.id.clone().into_owned();
         match old.by_key.get(&node_key(node)) {
             // The node kept its ID but has different content.
-            None if gone.remove(&*node.id) => diff.updated.push(id()),
+            None if removed.remove(&*node.id) => diff.updated.push(id()),
             None => diff.added.push(id()),
             Some(known) if !nodes_equal_ignoring_ids(known.value, node.value) => {
                 diff.updated.push(id())
@@ -101,7 +105,7 @@ pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
             Some(_) => {}
         }
     }
-    diff.removed.extend(gone.into_iter().map(Into::into));
+    diff.removed.extend(removed.into_iter().map(Into::into));
     let pair = |(one, other): (&'_ GraphNode<'_>, &'_ GraphNode<'_>)| {
         [node_key(one), node_key(other)].map(owned_key)
     };

@@ -112,11 +112,11 @@ fn new_edges(graph: &Graph<'_>, used: &[String]) -> Vec<String> {
         .iter()
         .flat_map(|edge| [(&*edge.from, &*edge.to), (&*edge.to, &*edge.from)])
         .collect();
-    let mut ties = Vec::new();
+    let mut edges = Vec::new();
     for (at, from) in used.iter().enumerate() {
         for to in used[at + 1..].iter().filter(|to| *to != from) {
             if !tied.contains(&(from.as_str(), to.as_str())) {
-                ties.push(format!(
+                edges.push(format!(
                     "{{\"from\":{},\"to\":{},\"type\":{},\"weight\":{LEARNING_RATE:?},\"coactivations\":1}}",
                     quoted(from),
                     quoted(to),
@@ -125,7 +125,7 @@ fn new_edges(graph: &Graph<'_>, used: &[String]) -> Vec<String> {
             }
         }
     }
-    ties
+    edges
 }
 
 /// The object with some members replaced or added.

@@ -17,12 +17,12 @@ pub struct LoadedContext {
 /// Selects and renders the best nodes within the budget, as counted by the tokenizer.
 pub fn load_context(
     graph: &Graph<'_>,
-    question: &SelectionQuery<'_>,
+    query: &SelectionQuery<'_>,
     shape: ContextFormat,
 ) -> LoadedContext {
     let mut cost = |at: usize| tokens::count(&shape.render_node(&graph.nodes[at]));
-    let mut selection = select(graph, question, &mut cost);
-    let (text, tokens) = fit_to_budget(graph, shape, question.budget, &mut selection);
+    let mut selection = select(graph, query, &mut cost);
+    let (text, tokens) = fit_to_budget(graph, shape, query.budget, &mut selection);
     LoadedContext { text, tokens, selection }
 }
 

@@ -59,9 +59,9 @@ struct WordBloomFilter([u64; 64]);
 
 impl WordBloomFilter {
     fn of(words: impl Iterator<Item = u64>) -> Self {
-        let mut sieve = Self([0; 64]);
-        words.for_each(|word| sieve.0[(word >> 6 & 63) as usize] |= 1 << (word & 63));
-        sieve
+        let mut filter = Self([0; 64]);
+        words.for_each(|word| filter.0[(word >> 6 & 63) as usize] |= 1 << (word & 63));
+        filter
     }
 
     fn may_contain(&self, word: u64) -> bool {
@@ -102,12 +102,12 @@ impl NodeWords {
         starts.zip(&self.ends).map(|(start, end)| &self.words[start..*end])
     }
 
-    fn scores(&self, sought: &[(u64, f64)]) -> Vec<f64> {
-        let mut counts = vec![0_u32; self.ends.len() * sought.len()];
-        let sieve = WordBloomFilter::of(sought.iter().map(|(word, _)| *word));
-        for (words, counts) in self.nodes().zip(counts.chunks_mut(sought.len())) {
-            for word in words.iter().filter(|word| sieve.may_contain(**word)) {
-                if let Some(at) = sought.iter().position(|(known, _)| known == word) {
+    fn scores(&self, terms: &[(u64, f64)]) -> Vec<f64> {
+        let mut counts = vec![0_u32; self.ends.len() * terms.len()];
+        let filter = WordBloomFilter::of(terms.iter().map(|(word, _)| *word));
+        for (words, counts) in self.nodes().zip(counts.chunks_mut(terms.len())) {
+            for word in words.iter().filter(|word| filter.may_contain(**word)) {
+                if let Some(at) = terms.iter().position(|(known, _)| known == word) {
                     counts[at] += 1;
                 }
             }
@@ -115,11 +115,11 @@ impl NodeWords {
         let total = to_f64(self.ends.len());
         let mean = (to_f64(self.words.len()) / total.max(1.0)).max(1.0);
         let rarity = |at: usize| {
-            let holders =
-                to_f64(counts.chunks(sought.len()).filter(|counts| counts[at] > 0).count());
-            sought[at].1 * (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln()
+            let frequency =
+                to_f64(counts.chunks(terms.len()).filter(|counts| counts[at] > 0).count());
+            terms[at].1 * (1.0 + (total - frequency + 0.5) / (frequency + 0.5)).ln()
         };
-        let rarity: Vec<f64> = (0..sought.len()).map(rarity).collect();
+        let rarity: Vec<f64> = (0..terms.len()).map(rarity).collect();
         let score = |(counts, words): (&[u32], &[u64])| {
             let length = 1.0 - BM25_B + BM25_B * to_f64(words.len()) / mean;
             let one = |(often, rarity): (&u32, &f64)| {
@@ -128,7 +128,7 @@ impl NodeWords {
             };
             counts.iter().zip(&rarity).map(one).sum()
         };
-        counts.chunks(sought.len()).zip(self.nodes()).map(score).collect()
+        counts.chunks(terms.len()).zip(self.nodes()).map(score).collect()
     }
 
     /// The terms that distinguish the best nodes, with weights.
@@ -153,25 +153,25 @@ impl NodeWords {
     /// Weights terms by how few nodes have them.
     fn weigh_terms(&self, mut words: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
         words.sort_unstable_by_key(|(word, _)| *word);
-        let mut holders = vec![(0_usize, usize::MAX); words.len()];
-        let sieve = WordBloomFilter::of(words.iter().map(|(word, _)| *word));
+        let mut frequencies = vec![(0_usize, usize::MAX); words.len()];
+        let filter = WordBloomFilter::of(words.iter().map(|(word, _)| *word));
         for (node, text) in self.nodes().enumerate() {
-            for word in text.iter().filter(|word| sieve.may_contain(**word)) {
+            for word in text.iter().filter(|word| filter.may_contain(**word)) {
                 if let Ok(at) = words.binary_search_by_key(word, |(known, _)| *known)
-                    && holders[at].1 != node
+                    && frequencies[at].1 != node
                 {
-                    holders[at] = (holders[at].0 + 1, node);
+                    frequencies[at] = (frequencies[at].0 + 1, node);
                 }
             }
         }
         let total = to_f64(self.ends.len());
-        for ((_, weight), (holders, _)) in words.iter_mut().zip(holders) {
-            *weight *= (1.0 + total / (1.0 + to_f64(holders))).ln();
+        for ((_, weight), (frequency, _)) in words.iter_mut().zip(frequencies) {
+            *weight *= (1.0 + total / (1.0 + to_f64(frequency))).ln();
         }
         words.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         words.truncate(FEEDBACK_TERMS);
-        let most = words.first().map_or(1.0, |(_, weight)| *weight);
-        words.iter_mut().for_each(|(_, weight)| *weight *= MAX_FEEDBACK_WEIGHT / most);
+        let max_weight = words.first().map_or(1.0, |(_, weight)| *weight);
+        words.iter_mut().for_each(|(_, weight)| *weight *= MAX_FEEDBACK_WEIGHT / max_weight);
         words
     }
 }

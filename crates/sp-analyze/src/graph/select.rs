@@ -77,20 +77,20 @@ pub struct NodeSelection {
 /// Selects nodes. `tokens` returns the cost of a node as rendered.
 pub fn select(
     graph: &Graph<'_>,
-    question: &SelectionQuery<'_>,
+    query: &SelectionQuery<'_>,
     tokens: &mut dyn FnMut(usize) -> usize,
 ) -> NodeSelection {
-    let ties = GraphEdgeIndex::of(graph);
-    let gone = find_superseded(graph, &ties);
-    let worth = score_nodes(graph, &ties, question);
-    let groups = ContradictionGroups::of(graph, &ties, &gone);
+    let edges = GraphEdgeIndex::of(graph);
+    let superseded = find_superseded(graph, &edges);
+    let scores = score_nodes(graph, &edges, query);
+    let groups = ContradictionGroups::of(graph, &edges, &superseded);
     let mut selection = NodeSelection::default();
     let chosen =
-        |node: usize, group: usize| RankedNode { node_index: node, score: worth[node], group };
-    let old = (0..graph.nodes.len()).filter(|at| gone[*at]);
+        |node: usize, group: usize| RankedNode { node_index: node, score: scores[node], group };
+    let old = (0..graph.nodes.len()).filter(|at| superseded[*at]);
     selection.omitted.extend(old.map(|at| (chosen(at, at), OmitReason::Superseded)));
     let rank = |group: &'_ [usize]| {
-        let best = group.iter().map(|at| worth[*at]).fold(0.0, f64::max);
+        let best = group.iter().map(|at| scores[*at]).fold(0.0, f64::max);
         let bytes: usize =
             group.iter().map(|at| graph.nodes[*at].content.len() + NODE_OVERHEAD_BYTES).sum();
         best / to_f64(bytes).powf(LENGTH_PENALTY)
@@ -99,7 +99,7 @@ pub fn select(
         groups.iter().map(|group| (rank(group), group)).collect();
     // Stable: ties keep the order of the graph.
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let (mut room, mut misses) = (question.budget, 0);
+    let (mut room, mut misses) = (query.budget, 0);
     for (best, group) in ranked {
         let chosen = |at: usize| chosen(at, group[0]);
         let mut refuse = |reason: OmitReason| {
@@ -147,13 +147,13 @@ impl GraphEdgeIndex {
                 (number, false) => places[number as usize] = at as u32,
             }
         }
-        let mut ties = Self { ids, nodes: places, ends: Vec::new() };
-        ties.ends = graph
+        let mut index = Self { ids, nodes: places, ends: Vec::new() };
+        index.ends = graph
             .edges
             .iter()
-            .map(|edge| [&edge.from, &edge.to].map(|id| ties.node_index(id)))
+            .map(|edge| [&edge.from, &edge.to].map(|id| index.node_index(id)))
             .collect();
-        ties
+        index
     }
 
     fn node_index(&self, id: &str) -> Option<u32> {
@@ -194,43 +194,39 @@ pub(super) fn superseded_nodes(graph: &Graph<'_>) -> Vec<bool> {
     find_superseded(graph, &GraphEdgeIndex::of(graph))
 }
 
-fn find_superseded(graph: &Graph<'_>, ties: &GraphEdgeIndex) -> Vec<bool> {
-    let mut gone = vec![false; graph.nodes.len()];
+fn find_superseded(graph: &Graph<'_>, edges: &GraphEdgeIndex) -> Vec<bool> {
+    let mut superseded = vec![false; graph.nodes.len()];
     for (at, node) in graph.nodes.iter().enumerate() {
         let Some(value) = node.value.get("supersedes") else { continue };
         let ids = value.text().into_iter().chain(value.items().filter_map(JsonValue::text));
-        let old = ids.filter_map(|id| ties.node_index(&id)).map(|old| old as usize);
-        old.filter(|old| *old != at).for_each(|old| gone[old] = true);
+        let old = ids.filter_map(|id| edges.node_index(&id)).map(|old| old as usize);
+        old.filter(|old| *old != at).for_each(|old| superseded[old] = true);
     }
-    for (edge, ends) in graph.edges.iter().zip(&ties.ends) {
+    for (edge, ends) in graph.edges.iter().zip(&edges.ends) {
         if edge.kind == "supersedes" && edge.from != edge.to {
-            ends[1].into_iter().for_each(|old| gone[old as usize] = true);
+            ends[1].into_iter().for_each(|old| superseded[old as usize] = true);
         }
     }
-    gone
+    superseded
 }
 
 /// Scores each node for a query.
-fn score_nodes(
-    graph: &Graph<'_>,
-    ties: &GraphEdgeIndex,
-    question: &SelectionQuery<'_>,
-) -> Vec<f64> {
-    let near = relevance(graph, question.focus);
+fn score_nodes(graph: &Graph<'_>, edges: &GraphEdgeIndex, query: &SelectionQuery<'_>) -> Vec<f64> {
+    let relevance_scores = relevance(graph, query.focus);
     let certain = |value: JsonValue<'_>| {
         value.get("confidence").and_then(JsonValue::as_f64).unwrap_or(1.0).clamp(0.0, 1.0)
     };
     let active: Vec<f64> = graph
         .nodes
         .iter()
-        .map(|node| activation_at(node.value, question.at) * certain(node.value))
+        .map(|node| activation_at(node.value, query.at) * certain(node.value))
         .collect();
-    let own = active.iter().zip(&near).map(|(active, near)| active * near);
+    let own = active.iter().zip(&relevance_scores).map(|(active, relevance)| active * relevance);
     let weight_of = |edge: IndexedEdge| {
         let weight = graph.edges[edge.index].value.get("weight").and_then(JsonValue::as_f64);
         weight.unwrap_or(1.0).clamp(0.0, 1.0)
     };
-    let weighted: Vec<(IndexedEdge, f64)> = ties
+    let weighted: Vec<(IndexedEdge, f64)> = edges
         .edges_of_kinds(graph, |kind| kind != "contradicts" && kind != "supersedes")
         .map(|edge| (edge, weight_of(edge)))
         .collect();
@@ -264,18 +260,19 @@ struct ContradictionGroups {
 }
 
 impl ContradictionGroups {
-    fn of(graph: &Graph<'_>, ties: &GraphEdgeIndex, gone: &[bool]) -> Self {
+    fn of(graph: &Graph<'_>, edges: &GraphEdgeIndex, superseded: &[bool]) -> Self {
         let mut parent: Vec<usize> = (0..graph.nodes.len()).collect();
-        for IndexedEdge { from, to, .. } in ties.edges_of_kinds(graph, |kind| kind == "contradicts")
+        for IndexedEdge { from, to, .. } in
+            edges.edges_of_kinds(graph, |kind| kind == "contradicts")
         {
-            if !gone[from] && !gone[to] {
+            if !superseded[from] && !superseded[to] {
                 let (a, b) = (find_root(&mut parent, from), find_root(&mut parent, to));
                 parent[a.max(b)] = a.min(b);
             }
         }
         let root: Vec<usize> =
             (0..graph.nodes.len()).map(|at| find_root(&mut parent, at)).collect();
-        let mut nodes: Vec<usize> = (0..graph.nodes.len()).filter(|at| !gone[*at]).collect();
+        let mut nodes: Vec<usize> = (0..graph.nodes.len()).filter(|at| !superseded[*at]).collect();
         nodes.sort_by_key(|at| root[*at]);
         Self { nodes, root }
     }

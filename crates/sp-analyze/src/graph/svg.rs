@@ -34,12 +34,12 @@ pub struct GraphSvg {
     pub kinds: Vec<(String, usize)>,
 }
 
-/// Draws at most `most` nodes, most active first; `None` if the graph has no nodes.
-pub fn render_svg(graph: &Graph<'_>, most: usize) -> Option<GraphSvg> {
+/// Draws at most `max_nodes` nodes, most active first; `None` if the graph has no nodes.
+pub fn render_svg(graph: &Graph<'_>, max_nodes: usize) -> Option<GraphSvg> {
     if graph.nodes.is_empty() {
         return None;
     }
-    let chosen = most_active(graph, most);
+    let chosen = most_active(graph, max_nodes);
     let places: HashMap<&str, usize> =
         chosen.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();
     let lines: Vec<SvgEdge<'_>> = graph
@@ -73,13 +73,13 @@ struct SvgPoint {
     y: f64,
 }
 
-fn most_active<'g, 'j>(graph: &'g Graph<'j>, most: usize) -> Vec<&'g GraphNode<'j>> {
+fn most_active<'g, 'j>(graph: &'g Graph<'j>, max_nodes: usize) -> Vec<&'g GraphNode<'j>> {
     let activation = |node: &GraphNode<'_>| {
         node.value.get("activation").and_then(JsonValue::as_f64).unwrap_or(1.0)
     };
     let mut nodes: Vec<&GraphNode<'_>> = graph.nodes.iter().collect();
     nodes.sort_by(|a, b| activation(b).total_cmp(&activation(a)));
-    nodes.truncate(most);
+    nodes.truncate(max_nodes);
     nodes
 }
 
@@ -97,13 +97,13 @@ fn count_kinds(graph: &Graph<'_>) -> Vec<(String, usize)> {
 
 /// Force-directed layout: nodes repel each other, edges attract, and everything is pulled to the
 /// center. The result is deterministic.
-fn layout_points(count: usize, lines: &[SvgEdge<'_>]) -> Vec<SvgPoint> {
+fn layout_points(count: usize, edges: &[SvgEdge<'_>]) -> Vec<SvgPoint> {
     let room = (WIDTH * HEIGHT / count.max(1) as f64).sqrt() * 0.75;
     let mut points: Vec<SvgPoint> = (0..count).map(|at| spiral_point(at, count)).collect();
     for round in 0..LAYOUT_ROUNDS {
         let mut moves = vec![SvgPoint::default(); count];
         push_apart(&points, room, &mut moves);
-        for line in lines {
+        for line in edges {
             let offset = SvgOffset::between(points[line.from], points[line.to]);
             let pull = offset.distance / room;
             moves[line.from].x -= offset.dx * pull;
@@ -182,16 +182,16 @@ fn fit_to_canvas(mut points: Vec<SvgPoint>) -> Vec<SvgPoint> {
 
 fn write_svg(
     nodes: &[&GraphNode<'_>],
-    lines: &[SvgEdge<'_>],
+    edges: &[SvgEdge<'_>],
     points: &[SvgPoint],
     kinds: &[(String, usize)],
 ) -> String {
     let mut svg = format!(
         "<svg class=\"graph\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{} nodes and {} edges between them\">",
         nodes.len(),
-        lines.len()
+        edges.len()
     );
-    for line in lines {
+    for line in edges {
         let class = if line.kind == "contradicts" { "edge against" } else { "edge" };
         let (from, to) = (points[line.from], points[line.to]);
         let _ = write!(
@@ -201,7 +201,7 @@ fn write_svg(
         );
     }
     let mut degree = vec![0_u32; nodes.len()];
-    for line in lines {
+    for line in edges {
         degree[line.from] += 1;
         degree[line.to] += 1;
     }
@@ -213,11 +213,11 @@ fn write_svg(
             .unwrap_or_default()
             .min(MAX_KIND_CLASSES - 1);
         let radius = 5.0 + f64::from(degree[at].min(9)) * 0.8;
-        let said =
+        let title =
             escape_html(&format!("{kind}: {}", truncate_line(&node.content, MAX_TITLE_CHARS)));
         let _ = write!(
             svg,
-            "<circle class=\"kind-{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"><title>{said}</title></circle>",
+            "<circle class=\"kind-{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"><title>{title}</title></circle>",
             points[at].x, points[at].y
         );
     }
@@ -259,9 +259,9 @@ fn write_labels(svg: &mut String, nodes: &[&GraphNode<'_>], points: &[SvgPoint],
 }
 
 /// The start of a text, on one line.
-fn truncate_line(text: &str, most: usize) -> String {
+fn truncate_line(text: &str, max_chars: usize) -> String {
     let line = printable(text.lines().next().unwrap_or_default()).into_owned();
-    match line.char_indices().nth(most) {
+    match line.char_indices().nth(max_chars) {
         Some((at, _)) => format!("{}…", line[..at].trim_end()),
         None => line,
     }
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_15_a_picture_has_the_most_active_nodes_and_what_is_between_them() {
+    fn pk_15_svg_shows_most_active_nodes_and_their_edges() {
         let graph = r#"{"nodes":[
             {"id":"a","type":"fact","content":"one","activation":0.1},{"id":"b","type":"fact","content":"two","activation":0.9},
             {"id":"c","type":"gotcha","content":"three","activation":0.8}],
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_of_one_node_and_of_many_stays_within_its_frame() {
+    fn svg_nodes_stay_within_the_canvas() {
         let nodes: Vec<String> = (0..120)
             .map(|at| format!(r#"{{"id":"n{at}","type":"fact","content":"Statement {at}"}}"#))
             .collect();
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_package_says_is_markup_in_a_picture() {
+    fn package_content_is_escaped_in_svg() {
         let hostile = "</title></svg><script>alert(1)</script>\\\" onload=\\\"alert(1)";
         let svg = drawing(
             &format!(

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_09_no_hidden_character_begins_with_a_byte_that_is_passed_over() {
+    fn se_09_every_hidden_character_starts_with_a_candidate_byte() {
         for c in '\0'..=char::MAX {
             let lead = c.to_string().as_bytes()[0];
             assert!(kind_of(c).is_none() || may_start_hidden(lead), "{}", c.escape_unicode());
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn se_09_what_is_shown_escaped_is_of_some_sort() {
+    fn se_09_every_escaped_character_has_a_kind() {
         let escaped = |c: &char| sp_formats::printable::is_hidden(*c) && !"\t\n\r".contains(*c);
         for c in ('\0'..=char::MAX).filter(escaped) {
             assert!(kind_of(c).is_some(), "{}", c.escape_unicode());

@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_09_no_lookalike_begins_with_a_byte_that_is_passed_over() {
+    fn se_09_every_lookalike_starts_with_a_candidate_byte() {
         for c in ('\u{80}'..=char::MAX).filter(|c| latin_lookalike(*c).is_some()) {
             assert!(may_start_confusable(c.to_string().as_bytes()[0]), "{}", c.escape_unicode());
             assert!(latin_lookalike(c).is_some_and(|latin| latin.is_ascii_alphabetic()));

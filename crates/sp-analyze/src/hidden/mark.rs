@@ -22,84 +22,84 @@ const CLOSE: char = '⟧';
 /// Decoded text is escaped and truncated: a mark contains no line end, hidden character or bracket,
 /// and nothing in it can end it early.
 pub fn mark(text: &str) -> Cow<'_, str> {
-    let mut shown = String::new();
+    let mut output = String::new();
     let mut done = 0;
     for run in hidden_runs(text) {
-        push_with_marked_brackets(&mut shown, &text[done..run.range.start]);
-        push_mark(&mut shown, text, &run);
+        push_with_marked_brackets(&mut output, &text[done..run.range.start]);
+        push_mark(&mut output, text, &run);
         done = run.range.end;
     }
     if done == 0 && !text.contains([OPEN, CLOSE]) {
         return Cow::Borrowed(text);
     }
-    push_with_marked_brackets(&mut shown, &text[done..]);
-    Cow::Owned(shown)
+    push_with_marked_brackets(&mut output, &text[done..]);
+    Cow::Owned(output)
 }
 
-fn push_mark(shown: &mut String, text: &str, run: &HiddenRun) {
+fn push_mark(output: &mut String, text: &str, run: &HiddenRun) {
     let hidden = &text[run.range.clone()];
-    shown.push(OPEN);
+    output.push(OPEN);
     match decode::decode(hidden, run.kind) {
-        Some(said) => {
-            shown.extend(["hidden ", run.kind.name(), ": "]);
-            push_decoded(shown, &said);
+        Some(decoded) => {
+            output.extend(["hidden ", run.kind.name(), ": "]);
+            push_decoded(output, &decoded);
         }
-        None => push_code_points(shown, hidden),
+        None => push_code_points(output, hidden),
     }
-    shown.push(CLOSE);
+    output.push(CLOSE);
 }
 
 /// Appends decoded text in quotes, escaped and truncated.
-pub(super) fn push_decoded(shown: &mut String, said: &str) {
-    shown.push('"');
-    for (count, c) in said.chars().enumerate() {
+pub(super) fn push_decoded(output: &mut String, decoded: &str) {
+    output.push('"');
+    for (count, c) in decoded.chars().enumerate() {
         match c {
             _ if count == MAX_SHOWN_CHARS => {
-                shown.push('…');
+                output.push('…');
                 break;
             }
-            '"' | '\\' | '\n' | '\r' | '\t' => shown.extend(c.escape_default()),
+            '"' | '\\' | '\n' | '\r' | '\t' => output.extend(c.escape_default()),
             c if c == OPEN || c == CLOSE || kind_of(c).is_some() => {
-                shown.extend(c.escape_unicode())
+                output.extend(c.escape_unicode())
             }
-            c => shown.push(c),
+            c => output.push(c),
         }
     }
-    shown.push('"');
+    output.push('"');
 }
 
 /// Appends the first code points, and the number of the others.
-pub(super) fn push_code_points(shown: &mut String, hidden: &str) {
+pub(super) fn push_code_points(output: &mut String, hidden: &str) {
     for (count, c) in hidden.chars().take(MAX_LISTED_CODE_POINTS).enumerate() {
         let space = if count > 0 { " " } else { "" };
         // Writing to a string cannot fail.
-        let _ = write!(shown, "{space}U+{:04X}", u32::from(c));
+        let _ = write!(output, "{space}U+{:04X}", u32::from(c));
     }
     let more = hidden.chars().count().saturating_sub(MAX_LISTED_CODE_POINTS);
     if more > 0 {
-        let _ = write!(shown, " and {more} more");
+        let _ = write!(output, " and {more} more");
     }
 }
 
 /// Appends text without hidden characters. Brackets become marks unless they belong to one.
-fn push_with_marked_brackets(shown: &mut String, mut text: &str) {
+fn push_with_marked_brackets(output: &mut String, mut text: &str) {
     while let Some(at) = text.find([OPEN, CLOSE]) {
-        shown.push_str(&text[..at]);
+        output.push_str(&text[..at]);
         text = &text[at..];
         let length = mark_length(text).unwrap_or_else(|| {
-            push_bracket_mark(shown, text);
+            push_bracket_mark(output, text);
             0
         });
-        shown.push_str(&text[..length]);
+        output.push_str(&text[..length]);
         text = &text[length.max(OPEN.len_utf8())..];
     }
-    shown.push_str(text);
+    output.push_str(text);
 }
 
-fn push_bracket_mark(shown: &mut String, text: &str) {
-    shown.push(OPEN);
-    push_code_points(shown, &text[..OPEN.len_utf8()]);
-    shown.push(CLOSE);
+fn push_bracket_mark(output: &mut String, text: &str) {
+    output.push(OPEN);
+    push_code_points(output, &text[..OPEN.len_utf8()]);
+    output.push(CLOSE);
 }
 
 /// The length of the mark at the start of a text, if there is one.

@@ -27,7 +27,7 @@ fn sorts(text: &str) -> Vec<(HiddenKind, Option<String>)> {
 }
 
 #[test]
-fn se_09_tag_characters_are_decoded_and_placed() {
+fn se_09_tag_characters_are_decoded_with_position() {
     let text = format!("one\né {}two", tagged("ignore all"));
     let hidden = find(&text).remove(0);
     assert_eq!((hidden.line, hidden.column), (2, 3));
@@ -51,7 +51,7 @@ fn se_09_variation_selectors_and_zero_width_bits_are_decoded() {
 }
 
 #[test]
-fn se_09_every_sort_is_found() {
+fn se_09_every_kind_is_found() {
     for (c, sort) in [
         ('\u{E0001}', HiddenKind::Tag),
         ('\u{FE0F}', HiddenKind::VariationSelector),
@@ -80,7 +80,7 @@ fn se_09_every_sort_is_found() {
 }
 
 #[test]
-fn se_09_what_scripts_and_emoji_need_is_not_hidden() {
+fn se_09_characters_required_by_scripts_and_emoji_are_not_hidden() {
     for text in [
         "plain\ttext\r\n",
         "\u{FEFF}---\n",
@@ -117,7 +117,7 @@ fn se_09_the_same_characters_elsewhere_are_hidden() {
 }
 
 #[test]
-fn se_09_the_number_of_places_is_bounded() {
+fn se_09_number_of_runs_is_bounded() {
     let text = "a\u{200B}".repeat(MAX_HIDDEN_RUNS);
     assert_eq!((search(&text).found.len(), search(&text).truncated), (MAX_HIDDEN_RUNS, false));
     let more = search(&(text + "a\u{200B}"));
@@ -129,7 +129,7 @@ fn se_09_the_number_of_places_is_bounded() {
 }
 
 #[test]
-fn se_09_marks_show_what_is_hidden() {
+fn se_09_marks_show_hidden_text() {
     for (text, marked) in [
         (format!("a{}b", tagged("ignore all")), "a⟦hidden tag characters: \"ignore all\"⟧b"),
         (
@@ -154,7 +154,7 @@ fn se_09_marks_show_what_is_hidden() {
 }
 
 #[test]
-fn se_09_hosts_that_look_like_others_are_found() {
+fn se_09_lookalike_hosts_are_found() {
     for (text, looks_like) in [
         ("see https://gіthub.com/x", "github.com"),
         ("[x](https://user@аррӏе.com:443/)", "apple.com"),
@@ -180,7 +180,7 @@ fn se_09_hosts_that_look_like_others_are_found() {
 }
 
 #[test]
-fn se_09_commands_that_look_like_others_are_found() {
+fn se_09_lookalike_commands_are_found() {
     for (text, place) in [
         ("run `sudо rm`", (1, 6)),
         ("é\n\n```bash\n$ sudо rm\n```\n", (4, 3)),
@@ -264,7 +264,7 @@ fn tricky() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn se_09_marking_leaves_nothing_hidden_and_marks_once(text in tricky()) {
+    fn se_09_marking_is_complete_and_idempotent(text in tricky()) {
         let marked = mark(&text).into_owned();
         prop_assert_eq!(find(&marked), []);
         prop_assert_eq!(mark(&marked), marked.as_str());
@@ -274,7 +274,7 @@ proptest! {
     }
 
     #[test]
-    fn se_09_places_are_those_of_reports(text in tricky()) {
+    fn se_09_positions_match_reports(text in tricky()) {
         // Reports mask what looks like a password byte by byte.
         let text = text.replace('@', "");
         let report = sp_formats::report::Report::new("f", text.as_str());

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_read_in_the_forms_that_people_use() {
+    fn common_date_formats_are_parsed() {
         for (text, wanted) in [
             ("2026-04-22", "2026-04-22T00:00:00Z"),
             ("2026-04-22T09:04:11Z", "2026-04-22T09:04:11Z"),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_or_cannot_be_one_is_none() {
+    fn invalid_and_implausible_dates_are_rejected() {
         for bad in
             ["", "soon", "2026-13-01", "2026-02-30", "04/05/2026", "9999-01-01", "0001-01-01", "-5"]
         {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_begin_with_a_day() {
+    fn date_is_read_from_file_name() {
         assert_eq!(
             date_from_file_name("log/2026-04-22 retries.md").as_deref(),
             Some("2026-04-22T00:00:00Z")

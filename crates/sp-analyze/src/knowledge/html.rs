@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_are_found_in_broken_pages_too() {
+    fn malformed_html_is_tokenized() {
         let html = "<a href=\"x>y\" B='2'>t < 3</a><script>if (a<b) '</p>'</script><!-- c --><p>";
         let all: Vec<_> = tokenize(html).collect();
         assert_eq!(
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_deep_is_known() {
+    fn depth_is_counted_like_a_browser() {
         assert_eq!(depth_and_count(&"<div>".repeat(1000)).0, 1000);
         assert_eq!(depth_and_count(&"<p>text".repeat(1000)).0, 0);
         assert_eq!(depth_and_count("<div><p>a</div><div></div>").0, 1);

@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_a_vault_is_read_with_links_tags_boxes_and_todos() {
+    fn cp_12_obsidian_links_tags_callouts_and_todos_are_parsed() {
         let text = "# Retries\n\nUse [[Backoff|back-off]] and [[Jitter]] #net/http here. %%not this%%Then stop. ^abc\n\n\
                     > [!warning] Careful\n> Never retry a `POST`.\n\n- [ ] Add a limit\n- [x] Read it\n\n1. First step\n2. Second\n\n![[image.png]]\n\n==Marked words== stay.\n";
         let read = parse(text);
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_scripts_comments_and_footnotes_are_no_words_of_a_document() {
+    fn cp_12_scripts_comments_and_footnotes_are_not_content() {
         let text = "Good <script>evil()</script><span style='display:none'>un<span>shown</span> words</span> text [^src_x].\n\n<div>raw</div>\n\n<!-- hidden -->\n\n[^src_x]: note\n\n```js\nlet code = 1;\n```\n";
         let read = parse(text);
         let all: Vec<String> =
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_without_end_is_known_before_it_is_read() {
+    fn excessive_nesting_is_detected_before_parsing() {
         assert!(is_too_deep(&">".repeat(1000)));
         assert!(is_too_deep(&format!("{}x", "- ".repeat(500))));
         assert!(is_too_deep(&format!("{}- x", " ".repeat(5000))));

@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_12_what_tools_know_is_found_under_the_names_that_they_use() {
+    fn cp_12_metadata_is_found_under_the_keys_of_common_tools() {
         let meta = DocumentMeta::from_json(&serde_json::json!({
             "Source": "https://example.com/a", "title": "A\n title", "date-added": "2026-04-22",
             "published": 1_776_848_651, "tags": "Rust, #CLI", "type": "Docs",
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_book_is_no_address_and_a_bad_date_is_told() {
+    fn book_title_is_not_a_url_and_bad_date_is_reported() {
         let meta = DocumentMeta::from_json(
             &serde_json::json!({"source": "A Book", "link": "https://example.com/b", "created": "soon"}),
         );

@@ -112,17 +112,17 @@ pub struct DocumentRanking {
 }
 
 /// Ranks documents.
-pub fn rank(candidates: &[IndexedDocument], question: &KnowledgeQuery) -> DocumentRanking {
+pub fn rank(candidates: &[IndexedDocument], query: &KnowledgeQuery) -> DocumentRanking {
     let texts = Bm25Corpus::of(candidates);
     let idle = stop_words();
-    let first = texts.score(&question.words);
+    let first = texts.score(&query.words);
     let taken = texts.expansion_words(&first.scores, |word| {
-        idle.contains(&word) || question.words.iter().any(|(known, _)| *known == word)
+        idle.contains(&word) || query.words.iter().any(|(known, _)| *known == word)
     });
     let all = if taken.is_empty() {
         first
     } else {
-        texts.score(&[question.words.as_slice(), &taken].concat())
+        texts.score(&[query.words.as_slice(), &taken].concat())
     };
     let newest = candidates.iter().map(|candidate| candidate.day).max().unwrap_or_default();
     let newer = |day: i32| {
@@ -175,26 +175,33 @@ impl<'a> Bm25Corpus<'a> {
     }
 
     /// Computes the BM25 score of each document.
-    fn score(&self, sought: &[(u64, f64)]) -> Bm25Scores {
+    fn score(&self, terms: &[(u64, f64)]) -> Bm25Scores {
         let places: HashMap<u64, usize> =
-            sought.iter().enumerate().map(|(at, (word, _))| (*word, at)).collect();
-        let mut holders = vec![0_usize; sought.len()];
+            terms.iter().enumerate().map(|(at, (word, _))| (*word, at)).collect();
+        let mut frequencies = vec![0_usize; terms.len()];
         let mut found: Vec<Vec<(usize, WordCounts)>> = Vec::with_capacity(self.candidates.len());
         for candidate in self.candidates {
             let here = decode_words(&candidate.words)
                 .filter_map(|(word, counts)| Some((*places.get(&word)?, counts)));
             let here: Vec<(usize, WordCounts)> = here.collect();
-            here.iter().for_each(|(at, _)| holders[*at] += 1);
+            here.iter().for_each(|(at, _)| frequencies[*at] += 1);
             found.push(here);
         }
         let total = to_f64(self.candidates.len());
-        let rarity = |holders: &usize| {
-            (1.0 + (total - to_f64(*holders) + 0.5) / (to_f64(*holders) + 0.5)).ln()
+        let rarity = |frequencies: &usize| {
+            (1.0 + (total - to_f64(*frequencies) + 0.5) / (to_f64(*frequencies) + 0.5)).ln()
         };
-        let worth: Vec<f64> =
-            sought.iter().zip(&holders).map(|((_, weight), held)| weight * rarity(held)).collect();
-        let whole: f64 =
-            worth.iter().zip(&holders).filter(|(_, held)| **held > 0).map(|(worth, _)| worth).sum();
+        let weights: Vec<f64> = terms
+            .iter()
+            .zip(&frequencies)
+            .map(|((_, weight), frequency)| weight * rarity(frequency))
+            .collect();
+        let whole: f64 = weights
+            .iter()
+            .zip(&frequencies)
+            .filter(|(_, frequency)| **frequency > 0)
+            .map(|(weights, _)| weights)
+            .sum();
         let score = |(here, length): (&Vec<(usize, WordCounts)>, &f64)| {
             let norm = 1.0 - BM25_B + BM25_B * length / self.mean_length;
             let (mut score, mut covered) = (0.0, 0.0);
@@ -202,8 +209,8 @@ impl<'a> Bm25Corpus<'a> {
                 let often = (f64::from(counts.text) + MARKED_WEIGHT * f64::from(counts.marked))
                     / norm
                     + TITLE_WEIGHT * f64::from(counts.title).min(2.0);
-                score += worth[*at] * often * (BM25_K1 + 1.0) / (often + BM25_K1);
-                covered += worth[*at];
+                score += weights[*at] * often * (BM25_K1 + 1.0) / (often + BM25_K1);
+                covered += weights[*at];
             }
             score
                 * (1.0 - COVERAGE_WEIGHT + COVERAGE_WEIGHT * covered / whole.max(f64::MIN_POSITIVE))
@@ -211,7 +218,7 @@ impl<'a> Bm25Corpus<'a> {
         let scores = found.iter().zip(&self.lengths).map(score).collect();
         Bm25Scores {
             scores,
-            word_weights: sought.iter().map(|(word, _)| *word).zip(worth).collect(),
+            word_weights: terms.iter().map(|(word, _)| *word).zip(weights).collect(),
         }
     }
 
@@ -246,8 +253,8 @@ impl<'a> Bm25Corpus<'a> {
         self.apply_idf(&mut words);
         words.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         words.truncate(MAX_EXPANSION_WORDS);
-        let most = words.first().map_or(1.0, |(_, weight)| *weight);
-        words.iter_mut().for_each(|(_, weight)| *weight *= MAX_EXPANSION_WEIGHT / most);
+        let max_weight = words.first().map_or(1.0, |(_, weight)| *weight);
+        words.iter_mut().for_each(|(_, weight)| *weight *= MAX_EXPANSION_WEIGHT / max_weight);
         words
     }
 
@@ -255,15 +262,15 @@ impl<'a> Bm25Corpus<'a> {
     fn apply_idf(&self, words: &mut [(u64, f64)]) {
         let places: HashMap<u64, usize> =
             words.iter().enumerate().map(|(at, (word, _))| (*word, at)).collect();
-        let mut holders = vec![0_usize; words.len()];
+        let mut frequencies = vec![0_usize; words.len()];
         for candidate in self.candidates {
             decode_words(&candidate.words)
                 .filter_map(|(word, _)| places.get(&word))
-                .for_each(|at| holders[*at] += 1);
+                .for_each(|at| frequencies[*at] += 1);
         }
         let total = to_f64(self.candidates.len());
-        for ((_, weight), holders) in words.iter_mut().zip(holders) {
-            *weight *= (1.0 + total / (1.0 + to_f64(holders))).ln();
+        for ((_, weight), frequency) in words.iter_mut().zip(frequencies) {
+            *weight *= (1.0 + total / (1.0 + to_f64(frequency))).ln();
         }
     }
 }

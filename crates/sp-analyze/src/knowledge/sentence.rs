@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_12_a_part_is_never_cut_through_its_marks() {
+    fn cp_12_excerpt_never_splits_code_or_escapes() {
         let sentence = r"Call `a b` with \[x\] or `c` now";
         for (part, wanted) in [
             ("Call `a b` with", true),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_where_sentences_end_and_nowhere_else() {
+    fn text_is_split_at_sentence_ends_only() {
         for (text, wanted) in [
             ("One. Two! Three? Four", &["One.", "Two!", "Three?", "Four"][..]),
             ("Use e.g. Rust. It is fast.", &["Use e.g. Rust.", "It is fast."]),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_text_means_nothing_but_its_words() {
+    fn cp_12_escaped_text_has_no_markdown_meaning() {
         for (text, wanted) in [
             ("a [^src_x] b", r"a \[^src_x\] b"),
             ("<!-- x -->", r"\<!-- x -->"),

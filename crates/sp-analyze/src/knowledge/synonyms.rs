@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thing_is_found_by_its_other_names() {
+    fn synonyms_are_found() {
         let hash = |text: &str| {
             let mut found = 0;
             for_each_word(text, &mut |word| found = word);

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_13_one_page_has_one_address_and_one_id() {
+    fn cp_13_equivalent_urls_have_one_form_and_one_id() {
         let page = "https://docs.example.com/a/b?page=2";
         for same in [
             "https://docs.example.com/a/b?page=2",
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_of_the_web_is_none() {
+    fn invalid_urls_are_rejected() {
         for bad in [
             "",
             "example.com",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_docs_has_the_address_of_its_page() {
+    fn documentation_file_maps_to_page_url() {
         for (path, wanted) in [
             ("guide/intro.md", "https://example.com/docs/guide/intro"),
             ("guide/index.md", "https://example.com/docs/guide"),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_tells_what_is_there() {
+    fn kind_is_guessed_from_url() {
         for (address, kind) in [
             ("https://github.com/o/r", "repo"),
             ("https://github.com/o/r/issues/1", "discussion"),

@@ -88,7 +88,7 @@ mod tests {
     use crate::knowledge::document::{KnowledgeBlock, KnowledgeSection};
 
     #[test]
-    fn words_are_counted_where_they_stand() {
+    fn words_are_counted_by_part() {
         let document = KnowledgeDocument {
             url: "https://example.com/retry".into(),
             title: "Retries".into(),

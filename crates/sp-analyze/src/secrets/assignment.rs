@@ -185,7 +185,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn se_09_a_quoted_value_behind_a_telling_name_is_a_secret() {
+    fn se_09_literal_value_assigned_to_secret_name_is_a_secret() {
         for line in [
             r#"password = "hunter2!""#,
             "api_key: 'abc def ghi'",
@@ -220,7 +220,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
 
         #[test]
-        fn se_09_answers_that_signs_share_are_those_of_each_sign(
+        fn se_09_shared_searches_match_independent_searches(
             line in "(token|password|a|:|=|==| |\"|'|`|,|;|\\(|\\$|hunter2|123456|your|x9|é){0,24}",
         ) {
             prop_assert_eq!(assigns_secret(&line), assigns_secret_sign_by_sign(&line));

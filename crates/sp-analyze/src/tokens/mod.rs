@@ -193,14 +193,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_06_any_short_text_has_no_more_tokens_than_bytes(text in "(\\PC|\\s){0,60}") {
+        fn as_06_token_count_is_at_most_byte_count(text in "(\\PC|\\s){0,60}") {
             let count = count(&text);
             prop_assert!(count <= text.len() && (count == 0) == text.is_empty());
         }
     }
 
     #[test]
-    fn as_06_counts_are_those_of_the_named_tokenizer() {
+    fn as_06_counts_match_the_reference_tokenizer() {
         // Computed with the reference implementation of o200k_base.
         assert_eq!(count(""), 0);
         assert_eq!(count("hello world"), 2);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn se_04_runs_without_end_are_counted_and_not_a_crash() {
+    fn se_04_very_long_runs_are_counted() {
         for text in [
             " ".repeat(1_000_000),
             "a".repeat(1_000_000),
@@ -233,7 +233,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
 
         #[test]
-        fn as_06_counting_word_by_word_is_counting_the_whole(
+        fn as_06_word_by_word_count_equals_whole_count(
             text in "([a-z]{1,6}|[A-Z]{1,3}|[0-9]{1,5}|[ \\t]{1,3}|\\r|\\n|[/.,!#*`'-]{1,3}|é|日本|\u{301}|🙂|'[sStTdD]|'re|'LL|[\\x00-\\x7f]){0,40}",
         ) {
             let encoding = ENCODING.as_ref().unwrap();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn as_06_the_words_of_this_very_file_are_those_of_the_tokenizer() {
+    fn as_06_source_files_are_counted_exactly() {
         let encoding = ENCODING.as_ref().unwrap();
         for text in [include_str!("mod.rs"), include_str!("split.rs"), include_str!("../audit.rs")]
         {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_the_text() {
+    fn split_pieces_concatenate_to_the_text() {
         let text = format!("a b {} {}", "x".repeat(10_000), " ".repeat(9_000));
         assert_eq!(split_long_runs(&text).collect::<String>(), text);
         assert_eq!(split_long_runs("a b\nc").count(), 1);

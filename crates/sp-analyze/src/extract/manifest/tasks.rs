@@ -18,15 +18,15 @@ pub(super) fn read_makefile(source: SourceText<'_>, found: &mut FileExtract) {
         if !is_target {
             continue;
         }
-        let said = rest
+        let description = rest
             .split_once("##")
-            .map(|(_, said)| said.trim())
+            .map(|(_, description)| description.trim())
             .or_else(|| comment_above(&lines, at));
         let first = lines
             .get(at + 1)
             .and_then(|line| line.strip_prefix('\t'))
             .map(|line| line.trim_start_matches(['@', '-']));
-        list.push(format_task("make", target, said, first));
+        list.push(format_task("make", target, description, first));
     }
     add_commands(source, list, found);
 }
@@ -59,9 +59,9 @@ fn comment_above<'t>(lines: &[&'t str], at: usize) -> Option<&'t str> {
     Some(line).filter(|line| !line.is_empty())
 }
 
-fn format_task(tool: &str, name: &str, said: Option<&str>, first: Option<&str>) -> String {
-    match (said, first) {
-        (Some(said), _) => format!("- `{tool} {name}`: {}", truncate_text(said, 160)),
+fn format_task(tool: &str, name: &str, description: Option<&str>, first: Option<&str>) -> String {
+    match (description, first) {
+        (Some(description), _) => format!("- `{tool} {name}`: {}", truncate_text(description, 160)),
         (None, Some(first)) if !first.is_empty() => {
             format!("- `{tool} {name}`: `{}`", truncate_text(first, 120))
         }

@@ -187,9 +187,9 @@ struct AssignedNodeIds<'j> {
 }
 
 /// Merges graphs.
-pub fn merge(voices: &[MergeInput<'_>]) -> MergedGraph {
-    let mut merger = GraphMerger::new(voices);
-    for number in 0..voices.len() {
+pub fn merge(inputs: &[MergeInput<'_>]) -> MergedGraph {
+    let mut merger = GraphMerger::new(inputs);
+    for number in 0..inputs.len() {
         merger.add_input(number);
     }
     merger.finish()
@@ -223,8 +223,8 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
     }
 
     fn add_input(&mut self, number: usize) {
-        let voice = &self.inputs[number];
-        let sources = voice.content.get("context_graph").and_then(|graph| graph.get("sources"));
+        let input = &self.inputs[number];
+        let sources = input.content.get("context_graph").and_then(|graph| graph.get("sources"));
         match sources {
             // A merged graph stands for the sources it was merged from.
             Some(sources) => {
@@ -234,30 +234,30 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
                 }
             }
             None => {
-                self.sources.insert(voice.source.clone(), voice.label.clone());
+                self.sources.insert(input.source.clone(), input.label.clone());
             }
         }
         // A merged graph has assigned its IDs itself.
-        let ids = if sources.is_some() { NodeIdScheme::Global } else { voice.id_scheme };
+        let ids = if sources.is_some() { NodeIdScheme::Global } else { input.id_scheme };
         let local = self.add_nodes(number, ids);
-        for value in graph_items(voice.content, "edges") {
+        for value in graph_items(input.content, "edges") {
             self.add_edge(number, &local, value);
         }
-        let loose = graph_items(voice.content, "loose");
+        let loose = graph_items(input.content, "loose");
         self.dangling_edges
             .extend(loose.filter_map(|edge| canonicalize(edge, "", JsonNumberFormat::Lossless)));
     }
 
     /// Adds the nodes of an input and returns its ID mapping.
     fn add_nodes(&mut self, number: usize, ids: NodeIdScheme) -> LocalNodeIds {
-        let voice = &self.inputs[number];
-        let count = graph_items(voice.content, "nodes").count();
+        let input = &self.inputs[number];
+        let count = graph_items(input.content, "nodes").count();
         let mut local = LocalNodeIds {
             ids: StringInterner::with_capacity(count),
             nodes: Vec::with_capacity(count),
         };
         let mut replacing: Vec<NodeParts<'j>> = Vec::new();
-        for value in graph_items(voice.content, "nodes") {
+        for value in graph_items(input.content, "nodes") {
             let Some(mut node) = NodeParts::of(value) else { continue };
             let at = self.add_node(number, ids, &mut node, value);
             local.insert(&node.id, at);
@@ -265,13 +265,13 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
                 replacing.push(node);
             }
         }
-        replacing.iter().for_each(|node| self.supersede(voice, &local, node));
+        replacing.iter().for_each(|node| self.supersede(input, &local, node));
         local
     }
 
     fn add_node(
         &mut self,
-        voice: usize,
+        input: usize,
         ids: NodeIdScheme,
         node: &mut NodeParts<'j>,
         value: JsonValue<'j>,
@@ -282,23 +282,23 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
             (NodeIdScheme::Global, None) => node.id.clone(),
         };
         let settled = node.verbatim && ids == NodeIdScheme::Global;
-        let said = (id, std::mem::take(&mut node.kind), std::mem::take(&mut node.content));
-        let hash = hash_of(&self.hasher, &said);
-        let (this, voice) = (self.node_statements.len() as u32, voice as u32);
+        let key = (id, std::mem::take(&mut node.kind), std::mem::take(&mut node.content));
+        let hash = hash_of(&self.hasher, &key);
+        let (this, input) = (self.node_statements.len() as u32, input as u32);
         let at =
-            self.key_index.find(hash, |at| self.keys[at as usize] == said).unwrap_or_else(|| {
+            self.key_index.find(hash, |at| self.keys[at as usize] == key).unwrap_or_else(|| {
                 let at = self.keys.len() as u32;
                 self.key_index.insert(hash, at);
-                if !self.types.contains(&said.1) {
-                    self.types.insert(said.1.clone());
+                if !self.types.contains(&key.1) {
+                    self.types.insert(key.1.clone());
                 }
-                self.keys.push(said);
+                self.keys.push(key);
                 let (activation, confidence) = (0.0, None);
                 self.states.push(MergedNodeState {
                     activation,
                     confidence,
                     last_statement: this,
-                    first_input: voice,
+                    first_input: input,
                     shared: false,
                     verbatim: settled,
                     superseded: false,
@@ -306,18 +306,18 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
                 at
             });
         let state = &mut self.states[at as usize];
-        state.shared |= state.first_input != voice;
+        state.shared |= state.first_input != input;
         state.activation = state.activation.max(node.activation);
         state.confidence = max_option(state.confidence, node.confidence);
         let before = std::mem::replace(&mut state.last_statement, this);
         if before != this {
             state.verbatim &= self.node_statements[before as usize].value.raw() == value.raw();
         }
-        self.node_statements.push(NodeStatement { value, input: voice, previous: before });
+        self.node_statements.push(NodeStatement { value, input, previous: before });
         at
     }
 
-    fn supersede(&mut self, voice: &MergeInput<'j>, local: &LocalNodeIds, node: &NodeParts<'j>) {
+    fn supersede(&mut self, input: &MergeInput<'j>, local: &LocalNodeIds, node: &NodeParts<'j>) {
         let Some(own) = local.find(&node.id) else { return };
         let replaces = self.supersedes.entry(own).or_default();
         let elsewhere = node
@@ -329,19 +329,19 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         let Some(value) = node.supersedes else { return };
         // `supersedes` is one ID or a list.
         for id in value.text().into_iter().chain(value.items().filter_map(JsonValue::text)) {
-            match (local.find(&id), voice.id_scheme) {
+            match (local.find(&id), input.id_scheme) {
                 (Some(old), _) if old != own => drop(replaces.local.insert(old)),
                 (Some(_), _) => {}
                 (None, NodeIdScheme::Global) => drop(replaces.external_ids.insert(id)),
                 // A sequence number has no meaning outside its package.
                 (None, NodeIdScheme::Sequential) => {
-                    replaces.external_ids.insert(format!("{}/{id}", voice.source).into());
+                    replaces.external_ids.insert(format!("{}/{id}", input.source).into());
                 }
             }
         }
     }
 
-    fn add_edge(&mut self, voice: usize, local: &LocalNodeIds, value: JsonValue<'j>) {
+    fn add_edge(&mut self, input: usize, local: &LocalNodeIds, value: JsonValue<'j>) {
         let Some(edge) = EdgeParts::of(value) else { return };
         let (Some(from), Some(to)) = (local.find(&edge.from), local.find(&edge.to)) else {
             self.dangling_edges.extend(canonicalize(value, "", JsonNumberFormat::Lossless));
@@ -355,12 +355,12 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
                 has_extra_fields: more,
                 ..
             } = edge;
-            let (kind, voice) = (self.intern_kind(edge.kind), voice as u32);
+            let (kind, input) = (self.intern_kind(edge.kind), input as u32);
             self.edge_statements.push(EdgeStatement {
                 from,
                 to,
                 kind,
-                input: voice,
+                input,
                 weight,
                 coactivations: count,
                 contributions,
@@ -540,24 +540,33 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         const DERIVED: u32 = u32::MAX;
         let named = writer.assigned_ids;
         let mut rank = vec![0u32; self.keys.len()];
-        named.order.iter().enumerate().for_each(|(place, at)| rank[*at as usize] = place as u32);
+        named
+            .order
+            .iter()
+            .enumerate()
+            .for_each(|(position, at)| rank[*at as usize] = position as u32);
         let mut kinds: Vec<u32> = (0..self.kinds.len() as u32).collect();
         kinds.sort_by_key(|kind| &self.kinds[*kind as usize]);
         let mut kind_rank = vec![0u32; kinds.len()];
-        kinds.iter().enumerate().for_each(|(place, kind)| kind_rank[*kind as usize] = place as u32);
+        kinds
+            .iter()
+            .enumerate()
+            .for_each(|(position, kind)| kind_rank[*kind as usize] = position as u32);
         let key = |from: u32, to: u32, kind: u32| {
             let ends = u64::from(rank[from as usize]) << 32 | u64::from(rank[to as usize]);
             (ends, kind_rank[kind as usize])
         };
-        let said = self
+        let stated = self
             .edge_statements
             .iter()
             .enumerate()
             .map(|(at, one)| (key(one.from, one.to, one.kind), at as u32));
         // Stated edges precede derived ones.
-        let derived =
-            named.variants.iter().map(|(kept, other)| (key(*kept, *other, contradicts), DERIVED));
-        let mut edges: Vec<((u64, u32), u32)> = said.chain(derived).collect();
+        let derived = named
+            .variants
+            .iter()
+            .map(|(keeper, other)| (key(*keeper, *other, contradicts), DERIVED));
+        let mut edges: Vec<((u64, u32), u32)> = stated.chain(derived).collect();
         edges.sort_unstable();
         let quoted: Vec<String> =
             kinds.iter().map(|kind| quoted(&self.kinds[*kind as usize])).collect();

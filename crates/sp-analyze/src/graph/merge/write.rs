@@ -14,7 +14,7 @@ enum MergedValue<'m> {
     /// Written as a JSON string.
     Text(&'m str),
     Number(f64),
-    Contributions(&'m EdgeContributions<'m>),
+    Contributions(&'m [EdgeContribution<'m>]),
     OwnedJson(String),
 }
 
@@ -24,7 +24,7 @@ impl MergedValue<'_> {
             Self::Json(json) => text.push_str(json),
             Self::Text(plain) => push_quoted(plain, text),
             Self::Number(number) => push_number(*number, text),
-            Self::Contributions(said) => write_contributions(said, text),
+            Self::Contributions(contributions) => write_contributions(contributions, text),
             Self::OwnedJson(json) => text.push_str(json),
         }
     }
@@ -33,8 +33,12 @@ impl MergedValue<'_> {
 /// Members sorted by key.
 type MergedMembers<'m> = Vec<(&'m str, MergedValue<'m>)>;
 
-/// Weight and co-activation count per source.
-type EdgeContributions<'m> = Vec<(Cow<'m, str>, f64, f64)>;
+/// What one source states about an edge.
+pub(super) struct EdgeContribution<'m> {
+    source: Cow<'m, str>,
+    weight: f64,
+    coactivations: f64,
+}
 
 /// An edge of the merged graph. Its nodes are positions in ID order.
 pub(super) struct MergedEdge<'m, 'j> {
@@ -52,7 +56,7 @@ pub(super) struct MergedGraphWriter<'m, 'j> {
     pub assigned_ids: &'m AssignedNodeIds<'j>,
     pub text: String,
     fields: MergeFields<'j>,
-    contributions: EdgeContributions<'m>,
+    contributions: Vec<EdgeContribution<'m>>,
     /// All IDs as JSON strings, in order: edges write them more often than nodes do.
     quoted_ids: String,
     quoted_id_ends: Vec<usize>,
@@ -76,14 +80,8 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
     }
 
     pub(super) fn write_edge(&mut self, edge: &MergedEdge<'_, 'j>) {
-        let Self {
-            text,
-            fields,
-            contributions: said,
-            quoted_ids: quoted,
-            quoted_id_ends: ends,
-            ..
-        } = self;
+        let Self { text, fields, contributions, quoted_ids: quoted, quoted_id_ends: ends, .. } =
+            self;
         let id = |rank: u32| &quoted[ends[rank as usize]..ends[rank as usize + 1]];
         let ends = [
             ("from", MergedValue::Json(id(edge.from))),
@@ -97,11 +95,13 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
             members.push(("weight", MergedValue::Number(1.0)));
             return write_object(&members, &[], text);
         }
-        self.merger.collect_contributions(edge.statements, said);
+        self.merger.collect_contributions(edge.statements, contributions);
         #[expect(clippy::cast_precision_loss, reason = "nobody merges 2^52 packages")]
-        let count = said.len() as f64;
+        let count = contributions.len() as f64;
         let (weights, counts) =
-            said.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.1, sum.1 + one.2));
+            contributions.iter().fold((0.0, 0.0), |(weights, counts), contribution| {
+                (weights + contribution.weight, counts + contribution.coactivations)
+            });
         let [from, to, kind] = [id(edge.from), id(edge.to), edge.kind];
         if !edge.statements.iter().any(|claim| claim.has_extra_fields) {
             text.push('{');
@@ -111,7 +111,7 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
                 text.push(',');
             }
             text.push_str("\"contributions\":");
-            write_contributions(said, text);
+            write_contributions(contributions, text);
             for part in [",\"from\":", from, ",\"to\":", to, ",\"type\":", kind, ",\"weight\":"] {
                 text.push_str(part);
             }
@@ -128,7 +128,7 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
         if counts != 0.0 {
             members.push(("coactivations", MergedValue::Number(counts)));
         }
-        members.push(("contributions", MergedValue::Contributions(said)));
+        members.push(("contributions", MergedValue::Contributions(contributions)));
         members.extend(ends);
         members.push(("weight", MergedValue::Number(weights / count)));
         write_object(&members, &fields, text);
@@ -188,51 +188,59 @@ impl<'j> GraphMerger<'_, 'j> {
     fn collect_contributions<'m>(
         &'m self,
         claims: &[&EdgeStatement<'j>],
-        said: &mut EdgeContributions<'m>,
+        contributions: &mut Vec<EdgeContribution<'m>>,
     ) where
         'j: 'm,
     {
-        said.clear();
+        contributions.clear();
         for claim in claims {
             match claim.contributions {
                 None => {
                     let source = &self.inputs[claim.input as usize].source;
-                    said.push((Cow::Borrowed(source), claim.weight, claim.coactivations));
+                    contributions.push(EdgeContribution {
+                        source: Cow::Borrowed(source),
+                        weight: claim.weight,
+                        coactivations: claim.coactivations,
+                    });
                 }
-                Some(contributions) => {
-                    said.extend(contributions.members().map(|(source, pair)| {
-                        let mut pair = pair.items();
-                        let mut next =
-                            |default: f64| pair.next().and_then(finite_number).unwrap_or(default);
-                        (source.text().unwrap_or_default(), next(1.0), next(0.0))
-                    }))
-                }
+                Some(merged) => contributions.extend(merged.members().map(|(source, pair)| {
+                    let mut pair = pair.items();
+                    let mut next =
+                        |default: f64| pair.next().and_then(finite_number).unwrap_or(default);
+                    EdgeContribution {
+                        source: source.text().unwrap_or_default(),
+                        weight: next(1.0),
+                        coactivations: next(0.0),
+                    }
+                })),
             }
         }
-        said.sort_by(|a, b| a.0.cmp(&b.0));
+        contributions.sort_by(|a, b| a.source.cmp(&b.source));
         // If a source states an edge twice, the greater weight counts.
-        said.dedup_by(|again, first| {
-            again.0 == first.0 && {
-                (first.1, first.2) = (first.1.max(again.1), first.2.max(again.2));
-                true
+        contributions.dedup_by(|again, first| {
+            let is_repeated = again.source == first.source;
+            if is_repeated {
+                first.weight = first.weight.max(again.weight);
+                first.coactivations = first.coactivations.max(again.coactivations);
             }
+            is_repeated
         });
     }
 }
 
-fn write_contributions(said: &EdgeContributions<'_>, text: &mut String) {
+fn write_contributions(contributions: &[EdgeContribution<'_>], text: &mut String) {
     let mut separator = '{';
-    for (source, weight, count) in said {
+    for EdgeContribution { source, weight, coactivations } in contributions {
         text.push(separator);
         separator = ',';
         push_quoted(source, text);
         text.push_str(":[");
         push_number(*weight, text);
         text.push(',');
-        push_number(*count, text);
+        push_number(*coactivations, text);
         text.push(']');
     }
-    text.push_str(if said.is_empty() { "{}" } else { "}" });
+    text.push_str(if contributions.is_empty() { "{}" } else { "}" });
 }
 
 /// Keeps the greatest value of each field, sorted by key, and sets the other values aside.

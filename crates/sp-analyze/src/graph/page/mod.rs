@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_15_a_page_holds_every_node_and_every_edge_between_nodes() {
+    fn pk_15_page_contains_all_nodes_and_edges() {
         let page = drawn(
             r#"{"nodes":[{"id":"a","type":"fact","content":"one\n\ttwo","file_path":"src/a.rs","line_start":3,"line_end":9},
                 {"id":"b","type":"fact","content":"x"}],
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_17_a_page_shows_how_active_a_node_is_at_the_time_and_how_active_it_was_stored() {
+    fn pk_17_page_shows_current_and_stored_activation() {
         let page = drawn(
             r#"{"nodes":[{"id":"a","type":"fact","content":"","activation":0.8,"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":10}],"edges":[]}"#,
             "",
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_package_says_leaves_the_data_of_a_page() {
+    fn package_content_cannot_escape_the_page_data() {
         let hostile = "</script><script>alert(1)</script><!--&amp;\\u2028]]>{{script}}";
         let node = serde_json::json!({"id": hostile, "type": hostile, "content": hostile, "file_path": hostile});
         let page = drawn(&format!("{{\"nodes\":[{node}],\"edges\":[]}}"), hostile);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_names_the_style_and_the_script_as_they_stand_in_the_page() {
+    fn policy_contains_hashes_of_embedded_style_and_script() {
         let page = drawn("{}", "");
         for (start, end) in [("<style>", "</style>"), ("<script type=\"module\">", "</script>")] {
             let text = page.split_once(start).unwrap().1.split_once(end).unwrap().0;

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_as_fit_are_taken() {
+    fn max_fitting_returns_the_greatest_count_that_fits() {
         let text = |count: usize| "word ".repeat(count);
         for budget in [64, 65, 70, 100, 163] {
             let most = max_fitting(100, budget, text).unwrap_or_default();

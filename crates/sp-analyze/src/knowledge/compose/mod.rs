@@ -90,8 +90,8 @@ pub struct ComposedFiles {
 
 /// Collects and ranks the quotable sentences of the sources. The caller may select among them with
 /// [`ClaimPool::apply_selection`] before composing.
-pub fn collect_claims(sources: Vec<RankedSource>, worth: HashMap<u64, f64>) -> ClaimPool {
-    ClaimPool::new(sources, RelevanceScorer::new(worth))
+pub fn collect_claims(sources: Vec<RankedSource>, word_weights: HashMap<u64, f64>) -> ClaimPool {
+    ClaimPool::new(sources, RelevanceScorer::new(word_weights))
 }
 
 /// Composes the files, each within `budget` tokens.

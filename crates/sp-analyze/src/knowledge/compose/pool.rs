@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_what_was_chosen_stands_first_as_it_was_chosen() {
+    fn cp_12_selected_claims_come_first_in_selection_order() {
         let mut pool =
             pool(&[RULES, &["The server keeps a key for a day.", "The client sends a key."]]);
         let plain = best(&mut pool.clone());
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_whatever_was_chosen_stays_however_far_and_of_however_few_sources() {
+    fn cp_12_selected_claims_are_kept_regardless_of_score_and_source() {
         let far = &["Use green paint on the wooden fence.", "The fence is old."][..];
         let mut pool =
             pool(&[RULES, &["The server keeps a key for a day.", "The client sends a key."], far]);
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_choosing_one_drops_no_other() {
+    fn cp_12_selecting_one_claim_drops_no_other() {
         let mut pool = pool(&[RULES, &["Never paint at night.", "The fence is very old."]]);
         let plain: HashSet<String> = best(&mut pool.clone()).into_iter().collect();
         pool.apply_selection(&[pick(&pool, RULES[0], "Use a limit for every retry")]);
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_a_part_that_would_not_do_as_a_sentence_is_no_reason_to_cut_it() {
+    fn cp_12_unusable_excerpt_keeps_the_whole_sentence() {
         let text = "Set the limit - use a queue, when servers should wait: never drop a job.";
         let mut pool = pool(&[RULES, &[text, "The server keeps a key for a day."]]);
         for part in [
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_the_same_is_offered_once() {
+    fn near_duplicates_are_offered_once() {
         let pool = pool(&[RULES, RULES]);
         let offers = pool.candidate_lists();
         assert_eq!((offers[0].name, offers[0].sentences.len()), ("conventions", RULES.len()));

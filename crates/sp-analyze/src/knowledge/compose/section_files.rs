@@ -145,9 +145,9 @@ fn skill_from_section(
 ) -> Option<SkillSection> {
     let document = &pool.sources[source].document;
     let section = &document.sections[section_index];
-    let sort = |claim: &SourceClaim| section.blocks[claim.position.block].sort;
+    let kind_of = |claim: &SourceClaim| section.blocks[claim.position.block].sort;
     let is_text = |claim: &SourceClaim| {
-        matches!(sort(claim), KnowledgeBlockKind::Text | KnowledgeBlockKind::Highlight)
+        matches!(kind_of(claim), KnowledgeBlockKind::Text | KnowledgeBlockKind::Highlight)
     };
     let texts = || claims.iter().filter(|claim| is_text(claim));
     let is_clear = |claim: &&&SourceClaim| {
@@ -160,7 +160,7 @@ fn skill_from_section(
     let is_step = |claim: &SourceClaim| {
         claim.role != SentenceRole::Fact
             || matches!(
-                sort(claim),
+                kind_of(claim),
                 KnowledgeBlockKind::Item | KnowledgeBlockKind::Step | KnowledgeBlockKind::Tip
             )
     };
@@ -170,7 +170,7 @@ fn skill_from_section(
         .filter(|claim| {
             claim.text != context.text
                 && is_step(claim)
-                && sort(claim) != KnowledgeBlockKind::Todo
+                && kind_of(claim) != KnowledgeBlockKind::Todo
                 && seen.insert(claim.text.as_str())
         })
         .take(MAX_PATTERN_LINES)
@@ -181,14 +181,14 @@ fn skill_from_section(
     let best: u64 = pattern.iter().map(|claim| claim.score).sum::<u64>() / pattern.len() as u64;
     let all: Vec<&str> =
         pattern.iter().chain([&context]).map(|claim| claim.text.as_str()).collect();
-    let near =
+    let relevance =
         pool.relevance.score(&to_plain_text(&format!("{} {}", section.title, all.join(" "))));
     Some(SkillSection {
         source,
         title: section_title(&document.title, section),
         context: context.text.clone(),
         pattern: pattern.iter().map(|claim| claim.text.clone()).collect(),
-        score: best * near,
+        score: best * relevance,
         section_index,
     })
 }
@@ -256,8 +256,8 @@ fn task_from_section(
 ) -> Option<TaskSection> {
     let document = &pool.sources[source].document;
     let section = &document.sections[section_index];
-    let is_step = |sort: KnowledgeBlockKind| {
-        matches!(sort, KnowledgeBlockKind::Step | KnowledgeBlockKind::Todo)
+    let is_step = |kind: KnowledgeBlockKind| {
+        matches!(kind, KnowledgeBlockKind::Step | KnowledgeBlockKind::Todo)
     };
     let blocks = section.blocks.iter().filter(|block| is_step(block.sort));
     // The sentences after the first one of a step explain it.
@@ -270,7 +270,7 @@ fn task_from_section(
     // Numbered lists also enumerate things; without instructions they are not tasks.
     let commanding = steps
         .iter()
-        .filter(|(sort, text)| *sort == KnowledgeBlockKind::Todo || is_imperative(text))
+        .filter(|(kind, text)| *kind == KnowledgeBlockKind::Todo || is_imperative(text))
         .count();
     if steps.len() < 2 || commanding * 2 < steps.len() {
         return None;
@@ -296,14 +296,14 @@ fn task_from_section(
 }
 
 fn render_tasks(tasks: &[TaskSection], pool: &ClaimPool) -> Vec<String> {
-    let one = |(number, task): (usize, &TaskSection)| {
+    let render = |(number, task): (usize, &TaskSection)| {
         let id = &pool.sources[task.source].id;
         let steps: String = task.steps.iter().map(|step| format!("- {step} [^{id}]\n")).collect();
         let acceptance =
             task.acceptance.as_deref().unwrap_or("Every step above is done as the source says.");
         format!("## {number}. {}\n\n{steps}- Acceptance: {acceptance} [^{id}]\n", task.title)
     };
-    (1..).zip(tasks).map(one).collect()
+    (1..).zip(tasks).map(render).collect()
 }
 
 /// Renders prompts to paste: the user's request, and one per technique.
