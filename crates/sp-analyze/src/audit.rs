@@ -1,7 +1,8 @@
-//! What somebody should know of a skill before trusting it: what it brings, asks for, and names.
+//! Collects facts about a skill that matter before trusting it: its scripts, the tools it requests,
+//! the hosts it mentions, and files with secrets.
 //!
-//! Facts, not judgements: a script may be just what a skill is for. Everything is bounded, however
-//! large the skill is.
+//! These are facts, not verdicts: a script may be exactly what a skill is for. All lists are
+//! bounded, however large the skill is.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,18 +12,18 @@ use crate::secrets::has_secret;
 use sp_formats::output::{AuditedSkill, FactList};
 use sp_formats::skill::SkillMetadata;
 
-/// So many of a sort are listed.
+/// Maximum number of entries listed per category.
 const MAX_LISTED: usize = 50;
-/// So many of a sort are told apart; then counting ends.
+/// Maximum number of distinct entries counted per category.
 const MAX_COUNTED: usize = 1_000;
 
-/// Endings of files that are made to be run.
+/// Extensions of executable files.
 const SCRIPT_EXTENSIONS: &[&str] = &[
     "bash", "bat", "cjs", "cmd", "com", "dll", "dylib", "exe", "fish", "jar", "js", "ksh", "lua",
     "mjs", "php", "pl", "ps1", "psm1", "py", "pyc", "rb", "sh", "so", "ts", "vbs", "wasm", "zsh",
 ];
 
-/// The facts of a skill, gathered file by file.
+/// The facts about one skill, collected file by file.
 #[derive(Debug, Default)]
 pub struct SkillFacts {
     name: Option<String>,
@@ -33,12 +34,12 @@ pub struct SkillFacts {
 }
 
 impl SkillFacts {
-    /// What the `SKILL.md` says.
+    /// Starts with the facts from `SKILL.md`.
     pub fn of(skill: &SkillMetadata) -> Self {
         Self { name: skill.name.clone(), tools: skill.allowed_tools.clone(), ..Self::default() }
     }
 
-    /// Adds a file, by its path in the skill; the text only of one that is text.
+    /// Adds a file by its path in the skill. `text` is `None` for binary files.
     pub fn add_file(&mut self, path: &str, executable: bool, text: Option<&str>) {
         if executable || is_script(path) || text.is_some_and(|text| text.starts_with("#!")) {
             insert_bounded(&mut self.scripts, path.into());
@@ -52,7 +53,6 @@ impl SkillFacts {
         }
     }
 
-    /// The facts of the skill at a place.
     pub fn into_audited_skill(self, path: PathBuf) -> AuditedSkill {
         AuditedSkill {
             path,
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_09_scripts_hosts_and_secrets_are_gathered_and_bounded() {
+    fn se_09_scripts_hosts_and_secrets_are_collected_and_bounded() {
         let mut facts = SkillFacts::default();
         facts.add_file(
             "SKILL.md",

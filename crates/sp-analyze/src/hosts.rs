@@ -1,8 +1,8 @@
-//! The hosts of the addresses in a text.
+//! Hosts of the URLs in a text.
 
 use std::ops::Range;
 
-/// Where the host of each `scheme://…` of a text stands; one that is a placeholder may be empty.
+/// Returns the byte range of the host in each `scheme://…`. The range is empty for a placeholder.
 pub(crate) fn host_ranges(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     text.match_indices("://").map(|(at, separator)| {
         let start = at + separator.len();
@@ -15,7 +15,7 @@ pub(crate) fn host_ranges(text: &str) -> impl Iterator<Item = Range<usize>> + '_
     })
 }
 
-/// The host as it is compared, if it is one outside of this machine: it has a dot, and is not `127.0.0.1`.
+/// Normalizes a host; `None` if it has no dot or names the local machine.
 pub(crate) fn external_host(host: &str) -> Option<String> {
     let host = host.trim_end_matches(['.', '-', '_']).to_lowercase();
     let is_here = host.starts_with("127.") || host == "0.0.0.0" || host.ends_with(".localhost");
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_09_a_host_is_what_stands_between_the_slashes_without_user_and_port() {
+    fn se_09_host_excludes_user_and_port() {
         let text = "<https://a.example/x> git+ssh://me:pw@B.example:22/r, `http://c.example` (http://$HOST/) http://[::1]/";
         let found: Vec<&str> = host_ranges(text).map(|range| &text[range]).collect();
         assert_eq!(found, ["a.example", "B.example", "c.example", "", ""]);

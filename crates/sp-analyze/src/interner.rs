@@ -1,27 +1,27 @@
-//! Finding texts that come by the hundred thousand. The hash is seeded anew in every process, so
-//! nobody can write a file whose keys all fall into one place.
+//! Hash tables for hundreds of thousands of strings.
+//!
+//! The hash is seeded per process, so an input cannot be crafted to make all keys collide.
 
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
-/// A map with the fast hash.
+/// A map with a fast hash.
 pub(crate) type FastMap<K, V> = std::collections::HashMap<K, V, RandomState>;
 
-/// Numbers by hashes. What a number stands for is known to whoever asks.
+/// A hash table of numbers. The caller supplies the hash and decides equality.
 pub(crate) struct HashIndex {
-    /// A hash, and the number that has it and one more; a zero is an empty place.
+    /// A hash and the number plus one; zero marks an empty slot.
     slots: Vec<(u32, u32)>,
     used: usize,
 }
 
 impl HashIndex {
-    /// A table with room for so many.
     pub(crate) fn with_capacity(room: usize) -> Self {
         Self { slots: vec![(0, 0); (room * 2).next_power_of_two().max(16)], used: 0 }
     }
 
-    /// The number with this hash that is the one.
+    /// Finds the number with this hash for which `is` returns true.
     pub(crate) fn find(&self, hash: u32, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
         let mut at = hash as usize & (self.slots.len() - 1);
         loop {
@@ -33,7 +33,7 @@ impl HashIndex {
         }
     }
 
-    /// Adds a number that is not there.
+    /// Inserts a number, which must not be present.
     pub(crate) fn insert(&mut self, hash: u32, number: u32) {
         if (self.used + 1) * 2 > self.slots.len() {
             let room = self.slots.len();
@@ -56,13 +56,13 @@ impl HashIndex {
     }
 }
 
-/// The hash of something, as a [`Table`] takes it.
+/// Hashes a value for a [`HashIndex`].
 pub(crate) fn hash_of(hasher: &RandomState, value: impl std::hash::Hash) -> u32 {
     let hash = hasher.hash_one(value);
     (hash ^ hash >> 32) as u32
 }
 
-/// Texts with numbers, close together in memory.
+/// Assigns consecutive numbers to strings, stored in one buffer.
 pub(crate) struct StringInterner {
     hasher: RandomState,
     table: HashIndex,
@@ -71,7 +71,6 @@ pub(crate) struct StringInterner {
 }
 
 impl StringInterner {
-    /// Room for so many.
     pub(crate) fn with_capacity(room: usize) -> Self {
         Self {
             hasher: RandomState::default(),
@@ -81,19 +80,18 @@ impl StringInterner {
         }
     }
 
-    /// Whether a text has this number.
     fn has_text(&self, number: u32, text: &str) -> bool {
         let number = number as usize;
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
         self.joined[start..self.ends[number]] == *text.as_bytes()
     }
 
-    /// The number of a text.
+    /// Returns the number of a string, if it has one.
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
         self.table.find(hash_of(&self.hasher, text), |number| self.has_text(number, text))
     }
 
-    /// The number of a text, which it has or gets; and whether it is new.
+    /// Returns the number of a string, assigning one if necessary, and whether it is new.
     pub(crate) fn intern(&mut self, text: &str) -> (u32, bool) {
         let hash = hash_of(&self.hasher, text);
         if let Some(number) = self.table.find(hash, |number| self.has_text(number, text)) {
@@ -112,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_found_by_what_they_say_however_many_there_are() {
+    fn interner_finds_strings_after_growing() {
         let mut texts = StringInterner::with_capacity(0);
         for turn in [true, false] {
             for at in 0..5000u32 {
@@ -126,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_with_one_hash_are_told_apart() {
+    fn equal_hashes_are_distinguished() {
         let mut table = HashIndex::with_capacity(2);
         (0..100).for_each(|number| table.insert(7, number));
         assert_eq!(table.find(7, |number| number == 99), Some(99));

@@ -1,13 +1,13 @@
 //! Text and graphs in, knowledge out.
 //!
-//! - [`extract`] reads a project's files into the nodes and edges of a knowledge graph;
-//! - [`knowledge`] reads notes, pages and bookmarks into documents, and selects what a context pack
-//!   says from them;
-//! - [`graph`] merges, ages, searches, selects and draws knowledge graphs;
+//! - [`extract`] extracts a knowledge graph from the files of a project;
+//! - [`knowledge`] parses notes, web pages and bookmarks into documents, and composes context packs
+//!   from them;
+//! - [`graph`] merges, decays, queries, selects and renders knowledge graphs;
 //! - [`tokens`] counts tokens, [`hidden`] finds text that people do not see, [`secrets`] finds
-//!   credentials, and [`audit`] collects what a skill brings and refers to.
+//!   credentials, and [`audit`] collects facts about a skill.
 //!
-//! All of it is pure: nothing here touches disk or network, reads the clock, or prints. The same
+//! Everything here is pure: nothing touches disk or network, reads the clock, or prints. The same
 //! input gives the same output on every machine.
 
 pub mod audit;

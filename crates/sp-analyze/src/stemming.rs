@@ -1,8 +1,10 @@
-//! The words of a text as hashes: the same for all forms of a word, and nothing is allocated for each.
+//! Word stems as hashes, without an allocation per word.
+//!
+//! All forms of a word have the same hash, which never changes: it is stored in indexes.
 
 use std::collections::HashSet;
 
-/// Words that say nothing of what is asked for.
+/// Words that carry no meaning in a query.
 const STOP_WORDS: &[&str] = &[
     "the", "an", "of", "to", "in", "is", "it", "and", "or", "for", "on", "with", "by", "my", "do",
     "does", "how", "what", "why", "which", "who", "where", "when", "that", "this", "be", "are",
@@ -10,7 +12,7 @@ const STOP_WORDS: &[&str] = &[
     "so", "use", "used", "using", "get", "its", "if", "there", "has", "have", "will", "would",
     "we", "our", "all", "any",
 ];
-/// Endings that do not change what a word is about, by their last letters; the longer before the shorter.
+/// Suffixes that do not change the topic of a word, by last letter; longer ones first.
 const SUFFIXES: &[(u8, &[&str])] = &[
     (b's', &["izations", "ations", "ments", "ings", "ions", "ers", "es", "s"]),
     (b'n', &["ization", "ation", "ion"]),
@@ -21,17 +23,18 @@ const SUFFIXES: &[(u8, &[&str])] = &[
     (b'r', &["er"]),
     (b'e', &["able", "e"]),
 ];
-/// What is left of a word without its ending has at least so many letters.
+/// Minimum length of a stem.
 const MIN_STEM_LEN: usize = 4;
-/// Of a longer word the first so many bytes count.
+/// Longer words are truncated to this many bytes.
 const MAX_WORD_LEN: usize = 48;
 
-/// The words that say nothing.
+/// Returns the hashes of the stop words.
 pub fn stop_words() -> HashSet<u64> {
     STOP_WORDS.iter().map(|word| hash_stem(word.as_bytes())).collect()
 }
 
-/// Gives the hash of every word of a text, and of the parts of a name in code such as `ReadWriteLock`.
+/// Calls `give` with the hash of every word, and of the parts of identifiers such as
+/// `ReadWriteLock`.
 pub fn for_each_word(text: &str, give: &mut impl FnMut(u64)) {
     for word in text.split(|c: char| !c.is_alphanumeric()) {
         if word.len() < 2 {
@@ -42,14 +45,14 @@ pub fn for_each_word(text: &str, give: &mut impl FnMut(u64)) {
             continue;
         }
         give(hash_stem(word.as_bytes()));
-        // Most words are of one sort of letters.
+        // Fast path: most words are lowercase.
         if word.bytes().skip(1).any(|byte| !byte.is_ascii_lowercase()) {
             for_each_name_part(word.as_bytes(), give);
         }
     }
 }
 
-/// Words outside of ASCII. Where no blanks stand between words, every two characters are one.
+/// Hashes a non-ASCII word. In scripts without spaces, every pair of characters is a word.
 fn for_each_non_ascii_word(word: &str, give: &mut impl FnMut(u64)) {
     let lower = word.to_lowercase();
     if !lower.contains(is_unspaced_script) {
@@ -62,12 +65,12 @@ fn for_each_non_ascii_word(word: &str, give: &mut impl FnMut(u64)) {
     }
 }
 
-/// Characters of scripts that put no blanks between words.
+/// Characters of scripts without spaces between words.
 fn is_unspaced_script(c: char) -> bool {
     matches!(c, '\u{0E00}'..='\u{0E7F}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}')
 }
 
-/// The parts of a name, where its letters become capitals or digits; nothing if there is one only.
+/// Hashes the parts of a camel-case identifier; nothing if there is only one.
 fn for_each_name_part(word: &[u8], give: &mut impl FnMut(u64)) {
     let is_start = |at: usize| {
         let (before, here) = (word[at - 1], word[at]);
@@ -85,14 +88,14 @@ fn for_each_name_part(word: &[u8], give: &mut impl FnMut(u64)) {
     }
 }
 
-/// The hash of a word, in lower case and without its ending. It is the same everywhere and for ever.
+/// Hashes a word, in lowercase and without its suffix. The result must never change.
 pub fn hash_stem(word: &[u8]) -> u64 {
     let mut buffer = [0_u8; MAX_WORD_LEN];
     let length = word.len().min(MAX_WORD_LEN);
     buffer[..length].copy_from_slice(&word[..length]);
     buffer[..length].make_ascii_lowercase();
     let stem = stem(&buffer[..length]);
-    // FNV-1a: words are short, and nobody's table can be filled with them.
+    // FNV-1a: stable across processes, and fast for short words.
     stem.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
@@ -101,7 +104,7 @@ pub fn hash_stem(word: &[u8]) -> u64 {
 fn stem(word: &[u8]) -> &[u8] {
     let without =
         |end: &&str| word.strip_suffix(end.as_bytes()).filter(|stem| stem.len() >= MIN_STEM_LEN);
-    // `keys` is short, and more than one key all the same.
+    // The plural of a word that is too short for [`SUFFIXES`], such as `keys`.
     let plural = || match word {
         [rest @ .., last, b's'] if rest.len() > 1 && !b"sui".contains(last) => {
             Some(&word[..word.len() - 1])
@@ -128,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_the_same_in_all_its_forms() {
+    fn all_forms_of_a_word_have_the_same_hash() {
         for forms in [
             &["install", "installs", "installed", "installing", "installer"][..],
             &["policy", "policies"],
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_in_code_is_its_words_too() {
+    fn identifier_includes_the_words_of_its_parts() {
         let words = |text: &str| {
             let mut found = HashSet::new();
             for_each_word(text, &mut |word| {

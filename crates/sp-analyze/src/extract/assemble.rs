@@ -1,4 +1,8 @@
-//! One graph of what all files say: nodes with their files, lines, dates and activations, and edges.
+//! Builds one graph from the extracts of all files.
+//!
+//! Every note becomes a node with its file, lines, date and activation. Code becomes nodes only
+//! where that is useful ([`select_code`]), within a byte budget, and links between
+//! nodes become edges.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,40 +11,38 @@ use jiff::Timestamp;
 use sp_formats::json::quoted;
 use sp_formats::package::{GraphBuilder, NewNode};
 
-use crate::extract::code::{ParsedCode, Symbol};
-use crate::extract::file_extract::{
-    ExtractedNote, FileExtract, LineRange, collapse_whitespace, truncate_text,
-};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
 use crate::extract::history::CommitHistory;
+use crate::extract::line_range::LineRange;
+use crate::extract::parsed_code::{ParsedCode, Symbol};
 use crate::extract::resolve::{CodeItem, CodeLink, resolve_links};
+use crate::extract::text::{collapse_whitespace, truncate_text};
 
-/// How a graph is made.
 #[derive(Debug, Clone, Copy)]
 pub struct AssembleOptions {
-    /// The level of the package: with edges from 2 on, with decay from 3 on.
+    /// Package level: edges from 2, decay from 3.
     pub level: u64,
-    /// About how many bytes the graph may have. What is least alive of the code is left out first.
+    /// Approximate maximum size of the graph. The least active code is dropped first.
     pub max_bytes: usize,
 }
 
-/// A graph, and what did not get into it.
+/// The assembled graph.
 #[derive(Debug, Clone, Default)]
 pub struct ExtractedGraph {
-    /// The graph.
     pub graph: GraphBuilder,
-    /// How many symbols were left out because there were too many.
+    /// Number of symbols dropped to stay within the size limit.
     pub omitted_symbols: usize,
 }
 
-/// What every node has besides what it says, in bytes.
+/// Approximate size of a node without its content.
 const NODE_OVERHEAD_BYTES: usize = 420;
-/// An edge, in bytes.
+/// Approximate size of an edge.
 const EDGE_BYTES: usize = 130;
 const MAX_LISTED_SYMBOLS: usize = 24;
 const MAX_MENTIONS: usize = 8;
 const MAX_REVERTS: usize = 40;
 
-/// How lively something is at the least, and after how many days it is half as much, by its kind.
+/// Minimum activation and half-life in days, by node kind.
 const KIND_DEFAULTS: &[(&str, f64, u32)] = &[
     ("fact", 0.70, 180),
     ("convention", 0.75, 365),
@@ -54,12 +56,12 @@ const KIND_DEFAULTS: &[(&str, f64, u32)] = &[
     ("code_method", 0.40, 90),
 ];
 const FALLBACK_DEFAULTS: (f64, u32) = (0.50, 90);
-/// What the liveliest file adds.
+/// Activation added for the most active file.
 const ACTIVITY_BONUS: f64 = 0.25;
-/// What is not meant for others is worth less to them.
+/// Activation subtracted from symbols that are not visible.
 const HIDDEN_PENALTY: f64 = 0.10;
 
-/// Ties what was found in the files of a project together.
+/// Assembles the extracts of a project into a graph.
 pub fn assemble(
     mut found: Vec<FileExtract>,
     history: &CommitHistory,
@@ -68,7 +70,7 @@ pub fn assemble(
     found.retain(|file| !has_secret(&file.path));
     found.sort_by(|a, b| a.path.cmp(&b.path));
     let links = resolve_links(&found);
-    let (kept, left_out) = select_code(&found, &links, history, options);
+    let selected = select_code(&found, &links, history, options);
     let mut assembly = GraphAssembler {
         found: &found,
         history,
@@ -80,14 +82,14 @@ pub fn assemble(
     assembly.add_layout();
     assembly.add_notes();
     assembly.add_reverts();
-    assembly.add_code(&kept);
+    assembly.add_code(&selected.items);
     if options.level >= 2 {
         assembly.add_documents();
         assembly.add_links(&links);
         assembly.add_mentions();
         assembly.add_superseded();
     }
-    ExtractedGraph { graph: assembly.graph, omitted_symbols: left_out }
+    ExtractedGraph { graph: assembly.graph, omitted_symbols: selected.omitted }
 }
 
 struct GraphAssembler<'f> {
@@ -95,13 +97,21 @@ struct GraphAssembler<'f> {
     history: &'f CommitHistory,
     options: AssembleOptions,
     graph: GraphBuilder,
-    /// The ids of files and symbols.
+    /// Node IDs of files and symbols.
     ids: HashMap<CodeItem, String>,
-    /// The ids of notes: the file, the note of it, and the id.
-    notes: Vec<(usize, usize, String)>,
+    notes: Vec<NoteNode>,
 }
 
-/// Where something is from, and how alive it is.
+/// The node of a note.
+struct NoteNode {
+    /// Index of the file.
+    file: usize,
+    /// Index of the note in its file.
+    note: usize,
+    id: String,
+}
+
+/// Provenance and activation of a node.
 struct NodeSource<'a> {
     path: &'a str,
     lines: Option<LineRange>,
@@ -139,7 +149,7 @@ impl<'f> GraphAssembler<'f> {
         kind_defaults(kind).0 + ACTIVITY_BONUS * self.history.activity(path) - example_penalty(path)
     }
 
-    /// What lies where, at the top of the project.
+    /// Adds a node that describes the top-level directories.
     fn add_layout(&mut self) {
         let mut folders: BTreeMap<&str, (usize, BTreeMap<&str, usize>)> = BTreeMap::new();
         for file in self.found {
@@ -189,12 +199,12 @@ impl<'f> GraphAssembler<'f> {
                     date: note.date.as_ref().map(|date| format!("{date}T00:00:00Z")),
                 };
                 let id = self.add_node(note_node(note), &origin);
-                self.notes.push((at, place, id));
+                self.notes.push(NoteNode { file: at, note: place, id });
             }
         }
     }
 
-    /// What was tried and taken back.
+    /// Adds a node for each reverted change.
     fn add_reverts(&mut self) {
         let history = self.history;
         for commit in history.reverts.iter().take(MAX_REVERTS) {
@@ -231,11 +241,11 @@ impl<'f> GraphAssembler<'f> {
         }
     }
 
-    fn add_code(&mut self, kept: &HashSet<CodeItem>) {
+    fn add_code(&mut self, selected: &HashSet<CodeItem>) {
         let found = self.found;
         for (at, file) in found.iter().enumerate() {
             let Some(code) = &file.code else { continue };
-            if !kept.contains(&CodeItem::File(at)) {
+            if !selected.contains(&CodeItem::File(at)) {
                 continue;
             }
             let lines = LineRange { first: 1, last: file.line_count.max(1) };
@@ -254,11 +264,11 @@ impl<'f> GraphAssembler<'f> {
                 },
             );
             self.ids.insert(CodeItem::File(at), id);
-            for (place, symbol) in code
+            for (index, symbol) in code
                 .symbols
                 .iter()
                 .enumerate()
-                .filter(|(place, _)| kept.contains(&CodeItem::Symbol(at, *place)))
+                .filter(|(index, _)| selected.contains(&CodeItem::Symbol(at, *index)))
             {
                 let kind = node_kind(symbol);
                 let activation = symbol_activation(self.history, &file.path, symbol);
@@ -275,22 +285,22 @@ impl<'f> GraphAssembler<'f> {
                         date: None,
                     },
                 );
-                self.ids.insert(CodeItem::Symbol(at, place), id);
+                self.ids.insert(CodeItem::Symbol(at, index), id);
             }
         }
     }
 
-    /// A document holds its sections, and a file or a symbol its warnings.
+    /// Links documents to their sections, and files and symbols to their warnings.
     fn add_documents(&mut self) {
         let mut by_file: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
-        for (at, place, id) in std::mem::take(&mut self.notes) {
-            by_file.entry(at).or_default().push((place, id));
+        for NoteNode { file, note, id } in std::mem::take(&mut self.notes) {
+            by_file.entry(file).or_default().push((note, id));
         }
         for (at, notes) in by_file {
             let file = &self.found[at];
             let parent = match (self.ids.get(&CodeItem::File(at)).cloned(), notes.len()) {
                 (Some(id), _) => Some(id),
-                // A manifest that says one thing is that thing.
+                // A manifest with a single note needs no node of its own.
                 (None, 0 | 1) if !is_prose(&file.path) => None,
                 (None, _) => {
                     let activation = self.activation("document", &file.path);
@@ -318,7 +328,7 @@ impl<'f> GraphAssembler<'f> {
                 if let Some(parent) = inside.or_else(|| parent.clone()) {
                     self.graph.add_weighted_edge(&parent, &id, ("contains", 0.8));
                 }
-                self.notes.push((at, place, id));
+                self.notes.push(NoteNode { file: at, note: place, id });
             }
         }
     }
@@ -337,7 +347,7 @@ impl<'f> GraphAssembler<'f> {
         }
     }
 
-    /// A text that names a file or a symbol is about it.
+    /// Links a text to the files and symbols that it names.
     fn add_mentions(&mut self) {
         let mut named: HashMap<String, Vec<&CodeItem>> = HashMap::new();
         let mut places: Vec<&CodeItem> = self.ids.keys().collect();
@@ -361,8 +371,9 @@ impl<'f> GraphAssembler<'f> {
             }
         }
         let mut edges = Vec::new();
-        for (at, place, id) in &self.notes {
-            let words = self.found[*at].notes[*place].mentions.iter().filter(|word| word.len() > 3);
+        for NoteNode { file, note, id } in &self.notes {
+            let words =
+                self.found[*file].notes[*note].mentions.iter().filter(|word| word.len() > 3);
             let targets = words.filter_map(|word| {
                 match named.get(&word.replace("::", ".")).map(Vec::as_slice) {
                     Some([only]) => self.ids.get(only).cloned(),
@@ -376,15 +387,21 @@ impl<'f> GraphAssembler<'f> {
             .for_each(|(from, to)| self.graph.add_weighted_edge(from, to, ("mentions", 0.4)));
     }
 
-    /// A decision that took the place of another.
+    /// Links a decision to the one that it supersedes.
     fn add_superseded(&mut self) {
-        let decisions: Vec<(&str, &ExtractedNote, &str)> = self
+        struct Decision<'f> {
+            path: &'f str,
+            note: &'f ExtractedNote,
+            id: &'f str,
+        }
+        let decisions: Vec<Decision<'_>> = self
             .notes
             .iter()
-            .map(|(at, place, id)| {
-                (self.found[*at].path.as_str(), &self.found[*at].notes[*place], id.as_str())
+            .map(|NoteNode { file, note, id }| {
+                let extract = &self.found[*file];
+                Decision { path: &extract.path, note: &extract.notes[*note], id }
             })
-            .filter(|(_, note, _)| note.category == "record")
+            .filter(|decision| decision.note.category == "record")
             .collect();
         let called = |name: &str| {
             let number = name.trim_start_matches('0');
@@ -401,10 +418,10 @@ impl<'f> GraphAssembler<'f> {
                             .strip_prefix(number)
                             .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())))
             };
-            decisions.iter().find(|(path, ..)| fits(path)).map(|(.., id)| (*id).to_owned())
+            decisions.iter().find(|other| fits(other.path)).map(|other| other.id.to_owned())
         };
         let mut edges = Vec::new();
-        for (_, note, id) in &decisions {
+        for Decision { note, id, .. } in &decisions {
             if let Some(old) = note.supersedes.as_deref().and_then(called) {
                 edges.push(((*id).to_owned(), old));
             }
@@ -418,30 +435,45 @@ impl<'f> GraphAssembler<'f> {
     }
 }
 
-/// What of the code is worth a node: what is meant for others, what is explained, and what others call.
+/// The code that gets nodes.
+struct SelectedCode {
+    items: HashSet<CodeItem>,
+    /// Number of items that did not fit into the size limit.
+    omitted: usize,
+}
+
+/// An item with its sort key and its approximate size.
+struct RankedItem {
+    item: CodeItem,
+    activation: f64,
+    bytes: usize,
+}
+
+/// Selects the code that gets nodes: what is visible, documented, or called from elsewhere.
 fn select_code(
     found: &[FileExtract],
     links: &[CodeLink],
     history: &CommitHistory,
     options: AssembleOptions,
-) -> (HashSet<CodeItem>, usize) {
-    let mut wanted: HashSet<CodeItem> = HashSet::new();
+) -> SelectedCode {
+    let mut candidates: HashSet<CodeItem> = HashSet::new();
     for (at, file) in found.iter().enumerate() {
         let Some(code) = &file.code else { continue };
-        wanted.insert(CodeItem::File(at));
-        let is_told = |symbol: &Symbol| {
+        candidates.insert(CodeItem::File(at));
+        let is_documented_or_visible = |symbol: &Symbol| {
             symbol.is_visible || (!symbol.doc.is_empty() && symbol.kind != "constant")
         };
-        let is_wanted = |symbol: &Symbol| !symbol.is_test && !code.is_test && is_told(symbol);
-        wanted.extend(
+        let is_candidate =
+            |symbol: &Symbol| !symbol.is_test && !code.is_test && is_documented_or_visible(symbol);
+        candidates.extend(
             code.symbols
                 .iter()
                 .enumerate()
-                .filter(|(_, symbol)| is_wanted(symbol))
-                .map(|(place, _)| CodeItem::Symbol(at, place)),
+                .filter(|(_, symbol)| is_candidate(symbol))
+                .map(|(index, _)| CodeItem::Symbol(at, index)),
         );
     }
-    let is_test = |place: CodeItem| match place {
+    let is_test = |item: CodeItem| match item {
         CodeItem::Symbol(at, symbol) => {
             found[at].code.as_ref().is_some_and(|code| code.is_test || code.symbols[symbol].is_test)
         }
@@ -453,37 +485,37 @@ fn select_code(
                 CodeItem::File(at) | CodeItem::Symbol(at, _) => at,
             };
             if from_file != to_file && !is_test(link.to) {
-                wanted.insert(link.to);
+                candidates.insert(link.to);
             }
         }
     }
-    // A test is worth a node for what it tests.
+    // A test gets a node if it tests something that has one.
     let tests: Vec<CodeItem> = links
         .iter()
-        .filter(|link| link.kind == "tested_by" && wanted.contains(&link.from))
+        .filter(|link| link.kind == "tested_by" && candidates.contains(&link.from))
         .map(|link| link.to)
         .collect();
-    wanted.extend(tests);
-    fit_budget(found, wanted, history, options)
+    candidates.extend(tests);
+    fit_budget(found, candidates, history, options)
 }
 
-/// The liveliest that fit.
+/// Keeps the most active items that fit into the size limit.
 fn fit_budget(
     found: &[FileExtract],
-    wanted: HashSet<CodeItem>,
+    candidates: HashSet<CodeItem>,
     history: &CommitHistory,
     options: AssembleOptions,
-) -> (HashSet<CodeItem>, usize) {
+) -> SelectedCode {
     let notes: usize = found
         .iter()
         .flat_map(|file| &file.notes)
         .map(|note| note.content.len() + NODE_OVERHEAD_BYTES + EDGE_BYTES)
         .sum();
-    let mut ranked: Vec<(f64, CodeItem, usize)> = wanted
+    let mut ranked: Vec<RankedItem> = candidates
         .into_iter()
-        .filter_map(|place| {
-            let (activation, bytes) = match place {
-                // Without its file a symbol has no place.
+        .filter_map(|item| {
+            let (activation, bytes) = match item {
+                // A symbol without its file would have no parent.
                 CodeItem::File(at) => {
                     (f64::MAX, file_content(&found[at], found[at].code.as_ref()?).len())
                 }
@@ -495,21 +527,22 @@ fn fit_budget(
                     )
                 }
             };
-            // A symbol has some three edges.
-            Some((activation, place, bytes + NODE_OVERHEAD_BYTES + 3 * EDGE_BYTES))
+            // A symbol has about three edges.
+            let bytes = bytes + NODE_OVERHEAD_BYTES + 3 * EDGE_BYTES;
+            Some(RankedItem { item, activation, bytes })
         })
         .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    ranked.sort_by(|a, b| b.activation.total_cmp(&a.activation).then(a.item.cmp(&b.item)));
     let mut room = options.max_bytes.saturating_sub(notes);
     let total = ranked.len();
-    let fitting = ranked.into_iter().take_while(|(_, _, bytes)| {
-        let fits = *bytes <= room;
-        room = room.saturating_sub(*bytes);
+    let fitting = ranked.into_iter().take_while(|ranked| {
+        let fits = ranked.bytes <= room;
+        room = room.saturating_sub(ranked.bytes);
         fits
     });
-    let kept: HashSet<CodeItem> = fitting.map(|(_, place, _)| place).collect();
-    let left_out = total - kept.len();
-    (kept, left_out)
+    let items: HashSet<CodeItem> = fitting.map(|ranked| ranked.item).collect();
+    let omitted = total - items.len();
+    SelectedCode { items, omitted }
 }
 
 fn kind_defaults(kind: &str) -> (f64, u32) {
@@ -519,7 +552,7 @@ fn kind_defaults(kind: &str) -> (f64, u32) {
         .map_or(FALLBACK_DEFAULTS, |(_, base, days)| (*base, *days))
 }
 
-/// Examples are beside the point.
+/// Examples rank below the code they illustrate.
 fn example_penalty(path: &str) -> f64 {
     let is_example = path
         .split('/')
@@ -568,7 +601,7 @@ fn file_content(file: &FileExtract, code: &ParsedCode) -> String {
     content
 }
 
-/// The names of symbols after a word, each once; nothing if there are none.
+/// Formats the distinct names of symbols after a label; empty if there are none.
 fn list_names<'s>(word: &str, symbols: impl Iterator<Item = &'s Symbol>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for symbol in symbols {
@@ -606,7 +639,7 @@ fn is_prose(path: &str) -> bool {
     [".md", ".mdx", ".mdc", ".rst"].iter().any(|ending| path.ends_with(ending))
 }
 
-/// What a document is about: the titles of its sections.
+/// The section titles of a document, as its summary.
 fn section_titles(notes: &[ExtractedNote]) -> String {
     let mut titles: Vec<&str> = Vec::new();
     for note in notes {

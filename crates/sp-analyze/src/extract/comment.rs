@@ -1,101 +1,19 @@
-//! Comments in which somebody warns whoever comes next.
+//! Comments of source code, as text without markers.
 
-use crate::extract::code::{ParsedCode, is_boilerplate};
-use crate::extract::file_extract::{
-    ExtractedNote, FileExtract, LineRange, SourceText, truncate_text,
-};
-
-/// A comment of a file of code, with its marks.
+/// A comment with its markers.
 #[derive(Debug, Clone)]
 pub(crate) struct CodeComment {
     pub text: String,
     pub line: usize,
 }
 
-/// Words with which a warning begins, what it is about, and how sure it is that it is one.
-const WARNING_MARKERS: &[(&str, &str, f64)] = &[
-    ("FIXME", "defect", 0.9),
-    ("BUG", "defect", 0.9),
-    ("HACK", "workaround", 0.9),
-    ("WORKAROUND", "workaround", 0.9),
-    ("XXX", "defect", 0.8),
-    ("WARNING", "warning", 0.9),
-    ("WARN", "warning", 0.8),
-    ("CAUTION", "warning", 0.9),
-    ("DANGER", "warning", 0.9),
-    ("GOTCHA", "warning", 1.0),
-    ("PITFALL", "warning", 1.0),
-    ("IMPORTANT", "warning", 0.9),
-    ("INVARIANT", "invariant", 0.9),
-    ("SAFETY", "invariant", 0.9),
-    ("NOTE", "note", 0.6),
-    ("NB", "note", 0.6),
-];
-const MAX_WARNING_LEN: usize = 900;
-/// Fewer words do not say anything.
-const MIN_WARNING_WORDS: usize = 3;
-/// A remark that is no warning must say more.
-const MIN_NOTE_WORDS: usize = 8;
-
-/// How comments begin in languages without a grammar here.
-const COMMENT_STYLES: &[(&[&str], &[&str])] = &[
-    (
-        &[
-            "sh", "bash", "zsh", "fish", "yml", "yaml", "toml", "rb", "pl", "r", "ex", "exs",
-            "nix", "tf", "cfg", "conf", "ps1", "cmake", "mk", "jl", "nim", "bzl",
-        ],
-        &["#"],
-    ),
-    (
-        &[
-            "c", "h", "cc", "cpp", "cxx", "hpp", "hh", "cs", "kt", "kts", "swift", "scala", "zig",
-            "dart", "m", "mm", "proto", "gradle", "groovy", "php", "scss", "less", "vue", "svelte",
-            "sol", "glsl",
-        ],
-        &["//", "/*", "*"],
-    ),
-    (&["sql", "lua", "hs", "elm", "ada", "adb"], &["--"]),
-    (&["ini", "el", "clj", "lisp", "asm"], &[";"]),
-];
-/// Files without an ending that have comments.
-const HASH_COMMENT_FILES: &[&str] = &[
-    "Dockerfile",
-    "Containerfile",
-    "Makefile",
-    "GNUmakefile",
-    "justfile",
-    "Justfile",
-    "Rakefile",
-    "Gemfile",
-    "Vagrantfile",
-    "Jenkinsfile",
-];
-
-/// Whether a file, by its name, has comments that are found line by line.
-pub(crate) fn has_comments(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    // A script is known by its first line only; those that matter lie high up.
-    comment_prefixes(path).is_some()
-        || (!name.contains('.') && path.matches('/').count() <= 2)
-        || path == ".ci/run"
-}
-
-fn comment_prefixes(path: &str) -> Option<&'static [&'static str]> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    if HASH_COMMENT_FILES.contains(&name) {
-        return Some(&["#"]);
-    }
-    let (_, ending) = name.rsplit_once('.')?;
-    COMMENT_STYLES.iter().find(|(endings, _)| endings.contains(&ending)).map(|(_, marks)| *marks)
-}
-
-/// The words of a comment, without what makes it one.
+/// Removes the comment markers.
 pub(crate) fn strip_comment_markers(comment: &str) -> String {
     strip_line_markers(comment).join("\n").trim().to_owned()
 }
 
-/// The same for each of its lines, from the first to the last.
-fn strip_line_markers(comment: &str) -> Vec<String> {
+/// Removes the comment markers from each line, keeping the number of lines.
+pub(crate) fn strip_line_markers(comment: &str) -> Vec<String> {
     let comment = comment.trim();
     let inside = comment.strip_prefix("/*").map(|rest| {
         rest.trim_start_matches(['*', '!']).trim_end_matches("*/").trim_end_matches('*')
@@ -114,132 +32,22 @@ fn strip_line_markers(comment: &str) -> Vec<String> {
     inside.unwrap_or(comment).lines().map(clean).collect()
 }
 
-/// Warnings in the comments of a file of code.
-pub(crate) fn add_code_warnings(
-    comments: &[CodeComment],
-    code: &ParsedCode,
-    found: &mut FileExtract,
-) {
-    let mut lines: Vec<(usize, String)> = Vec::new();
-    for comment in comments {
-        let said = strip_line_markers(&comment.text);
-        lines.extend(
-            said.into_iter()
-                .enumerate()
-                .map(|(at, line)| (comment.line + at, line.trim().to_owned())),
-        );
-    }
-    for mut note in find_warnings(&lines) {
-        note.enclosing_symbol = innermost_symbol(code, note.lines.first);
-        found.add_note(note);
-    }
-}
-
-/// The symbol in which a line stands: symbols are in the order in which they begin, and what holds one is its parent.
-fn innermost_symbol(code: &ParsedCode, line: usize) -> Option<usize> {
-    let begun = code.symbols.partition_point(|symbol| symbol.lines.first <= line);
-    let mut at = begun.checked_sub(1);
-    while let Some(place) = at
-        && code.symbols[place].lines.last < line
-    {
-        at = code.symbols[place].parent;
-    }
-    at
-}
-
-/// Warnings in the comments of any other file; and what a script says that it does.
-pub(crate) fn add_line_warnings(source: SourceText<'_>, found: &mut FileExtract) {
-    let is_script = source.text.starts_with("#!");
-    let Some(marks) = comment_prefixes(source.path).or_else(|| is_script.then_some(&["#"][..]))
-    else {
-        return;
-    };
-    let comment = |line: &str| {
-        let line = line.trim_start();
-        let is_block = marks.contains(&"/*");
-        let line = if is_block { line.trim_end().trim_end_matches("*/") } else { line };
-        marks
-            .iter()
-            .any(|mark| line.starts_with(mark))
-            .then(|| strip_comment_markers(line.trim_start_matches(['*', ' '])))
-    };
-    let lines: Vec<(usize, String)> = source
-        .text
-        .lines()
-        .enumerate()
-        .filter_map(|(at, line)| Some((at + 1, comment(line)?)))
-        .collect();
-    if is_script {
-        add_script_summary(source, &lines, found);
-    }
-    for note in find_warnings(&lines) {
-        found.add_note(note);
-    }
-}
-
-/// The comment at the top of a script.
-fn add_script_summary(source: SourceText<'_>, lines: &[(usize, String)], found: &mut FileExtract) {
-    let top: Vec<&str> = lines
-        .iter()
-        .skip(1)
-        .enumerate()
-        .take_while(|(at, (line, text))| *line == at + 2 && !text.is_empty())
-        .map(|(_, (_, text))| text.as_str())
-        .collect();
-    let says = top.join(" ");
-    if !top.is_empty() && !is_boilerplate(&says) {
-        let content = format!("`./{}`: {}", source.path, truncate_text(&says, MAX_WARNING_LEN));
-        found.add_note(ExtractedNote::fact(
-            "command",
-            content,
-            LineRange { first: 1, last: top.len() + 1 },
-        ));
-    }
-}
-
-/// The warnings of lines of comments: each from its mark to where the comment, its paragraph or the next mark ends.
-fn find_warnings(lines: &[(usize, String)]) -> Vec<ExtractedNote> {
-    let mut notes = Vec::new();
-    let mut at = 0;
-    while at < lines.len() {
-        let (first, text) = &lines[at];
-        at += 1;
-        let Some((mark, category, confidence)) = warning_marker(text) else { continue };
-        let (mut said, mut last) = (vec![text.as_str()], *first);
-        while let Some((line, more)) = lines.get(at)
-            && *line == last + 1
-            && !more.is_empty()
-            && warning_marker(more).is_none()
-        {
-            said.push(more);
-            last = *line;
-            at += 1;
-        }
-        let words = said.iter().flat_map(|line| line.split_whitespace()).count();
-        let fewest = if category == "note" { MIN_NOTE_WORDS } else { MIN_WARNING_WORDS } + 1;
-        let text = said.join(" ");
-        if words >= fewest && !is_boilerplate(&text) {
-            let rest = &text[mark.len()..];
-            let named = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-            let rest =
-                named.map_or(rest, |(_, rest)| rest).trim_start_matches(['!', ':', '-', ' ']);
-            let content = format!("{mark}: {}", truncate_text(rest, MAX_WARNING_LEN));
-            let lines = LineRange { first: *first, last };
-            notes.push(
-                ExtractedNote::new("gotcha", category, content, lines).with_confidence(confidence),
-            );
-        }
-    }
-    notes
-}
-
-/// The mark with which a comment begins.
-fn warning_marker(text: &str) -> Option<(&'static str, &'static str, f64)> {
-    let found = WARNING_MARKERS.iter().find(|(mark, ..)| {
-        text.strip_prefix(mark).is_some_and(|rest| {
-            let is_bare = matches!(*mark, "FIXME" | "HACK" | "XXX") && rest.starts_with([' ', '!']);
-            rest.starts_with(':') || (rest.starts_with('(') && rest.contains(')')) || is_bare
-        })
-    })?;
-    Some(*found)
+/// Whether a comment is a license header or a directive for a tool.
+pub(crate) fn is_boilerplate(text: &str) -> bool {
+    const BOILERPLATE_MARKERS: &[&str] = &[
+        "copyright",
+        "spdx-license",
+        "licensed under",
+        "all rights reserved",
+        "eslint",
+        "prettier-ignore",
+        "@ts-",
+        "#!/",
+        "go:build",
+        "+build",
+        "pylint:",
+        "istanbul",
+    ];
+    let lower = text.to_lowercase();
+    BOILERPLATE_MARKERS.iter().any(|mark| lower.contains(mark))
 }

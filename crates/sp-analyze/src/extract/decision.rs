@@ -1,27 +1,27 @@
-//! Decisions: one a document where they are kept so, and what a changelog says was changed, removed or given up.
+//! Decisions: decision records, and changelog entries that change, remove or deprecate something.
 
 use sp_formats::markdown::{MarkdownSection, sections};
 
 use crate::extract::document::{front_matter_end, rst_to_markdown};
-use crate::extract::file_extract::{
-    ExtractedNote, FileExtract, SourceText, collapse_whitespace, truncate_text,
-};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::source_text::SourceText;
+use crate::extract::text::{collapse_whitespace, truncate_text};
 
 const MAX_DECISION_LEN: usize = 1_200;
 const MAX_CONTEXT_LEN: usize = 500;
-/// Older releases than these are history.
+/// Older releases are history.
 const MAX_RELEASES: usize = 25;
-/// Sections of a release that say what was decided.
+/// Changelog sections whose entries are decisions.
 const DECISION_SECTIONS: &[&str] =
     &["changed", "removed", "deprecated", "breaking", "breaking changes", "security"];
-/// Words of a line that tell of a decision where there are no such sections.
+/// Phrases that mark an entry as a decision in changelogs without such sections.
 const DECISION_PHRASES: &[&str] =
     &["breaking", "no longer", "deprecat", "now require", "drop support", "dropped support"];
-/// Words with which such a line begins.
+/// Words that start such an entry.
 const DECISION_PREFIXES: &[&str] =
     &["remove", "rename", "replace", "drop", "switch", "require", "default to", "move"];
 
-/// One decision, as its own document tells it.
+/// Adds the decision of a decision record.
 pub(crate) fn read_record(source: SourceText<'_>, found: &mut FileExtract) {
     let text = source.text;
     let all = sections(text, front_matter_end(text));
@@ -63,7 +63,7 @@ pub(crate) fn read_record(source: SourceText<'_>, found: &mut FileExtract) {
     found.add_note(note);
 }
 
-/// `Status: accepted`, with or without marks around it.
+/// The value of a header such as `Status: accepted`, with or without formatting.
 fn header_value(text: &str, key: &str) -> Option<String> {
     text.lines().take(40).find_map(|line| {
         let line = line.trim_start_matches(['*', '-', ' ', '_', '>']);
@@ -73,7 +73,7 @@ fn header_value(text: &str, key: &str) -> Option<String> {
     })
 }
 
-/// The document that is named after some words: the target of a link, or a number.
+/// The document named after `words`: a link target or a number.
 fn reference_after(text: &str, words: &str) -> Option<String> {
     let line = text[text.find(words)? + words.len()..].lines().next()?;
     let link =
@@ -83,7 +83,7 @@ fn reference_after(text: &str, words: &str) -> Option<String> {
     Some(target.rsplit('/').next().unwrap_or(target).split('#').next().unwrap_or(target).to_owned())
 }
 
-/// `2024-05-06`
+/// Whether `text` is a date such as `2024-05-06`.
 pub(crate) fn is_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() == 10
@@ -93,7 +93,7 @@ pub(crate) fn is_date(text: &str) -> bool {
         && text.parse::<jiff::civil::Date>().is_ok()
 }
 
-/// What was decided in each release.
+/// Adds the decisions of each release.
 pub(crate) fn read_changelog(source: SourceText<'_>, found: &mut FileExtract) {
     let text = if source.path.ends_with(".rst") {
         rst_to_markdown(source.text)
@@ -148,7 +148,7 @@ fn is_release_title(title: &str) -> bool {
         || title.to_lowercase().starts_with("version ")
 }
 
-/// The points of a release that tell of a decision.
+/// Adds the entries of one release that are decisions.
 fn add_decision_items(
     source: SourceText<'_>,
     release: &MarkdownSection,
@@ -178,7 +178,7 @@ fn add_decision_items(
     }
 }
 
-/// The points of a list, each with the lines that belong to it.
+/// The items of a list, each with its continuation lines.
 fn list_items(text: &str) -> Vec<std::ops::Range<usize>> {
     let (mut points, mut at): (Vec<std::ops::Range<usize>>, usize) = (Vec::new(), 0);
     for line in text.split_inclusive('\n') {

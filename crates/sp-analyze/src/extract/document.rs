@@ -1,22 +1,23 @@
-//! Prose: a section is a piece of knowledge, and its title says of which kind.
+//! Prose documents: each section becomes a note whose kind follows from its title.
 
 use std::ops::Range;
 
 use sp_formats::markdown::{MarkdownSection, sections};
 
-use crate::extract::file_extract::{
-    ExtractedNote, FileExtract, LineRange, SourceText, collapse_whitespace, truncate_text,
-};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
+use crate::extract::text::{collapse_whitespace, truncate_text};
 
-/// A section that is longer becomes several pieces.
+/// Longer sections are split.
 const MAX_PIECE_LEN: usize = 1_400;
-/// More pieces than these are a book, and not a section.
+/// A section with more pieces is truncated.
 const MAX_PIECES: usize = 8;
-/// Less is a heading's rest.
+/// Shorter pieces are dropped.
 const MIN_PIECE_LEN: usize = 6;
 const MAX_MENTIONS: usize = 40;
 
-/// Words in the title of a section, and what it is then: the first that fits.
+/// Words in a section title with the kind and category they imply. The first match wins.
 const TITLE_KINDS: &[(&[&str], &str, &str)] = &[
     (
         &[
@@ -115,7 +116,7 @@ const TITLE_KINDS: &[(&[&str], &str, &str)] = &[
     ),
     (&["config", "environment variable", "options", "settings", "flags"], "fact", "configuration"),
 ];
-/// Sections that say nothing of the project to whoever works on it.
+/// Sections without information for people who work on the project.
 const SKIPPED_TITLES: &[&str] = &[
     "license",
     "licence",
@@ -159,7 +160,7 @@ pub(crate) fn read(source: SourceText<'_>, kind: &'static str, found: &mut FileE
     read_markdown(source, kind, found);
 }
 
-/// reStructuredText with headings that Markdown has too; every byte stays in its place.
+/// Rewrites reStructuredText headings as Markdown headings. Byte offsets do not change.
 pub(crate) fn rst_to_markdown(text: &str) -> String {
     let is_rule = |line: &str| {
         let line = line.trim_end();
@@ -170,7 +171,7 @@ pub(crate) fn rst_to_markdown(text: &str) -> String {
             })
     };
     let mut out = String::with_capacity(text.len());
-    // The first sort of line below a title is that of the document's own title.
+    // The first underline character in the document marks its title.
     let mut highest: Option<u8> = None;
     let mut before = "";
     for line in text.split_inclusive('\n') {
@@ -181,7 +182,7 @@ pub(crate) fn rst_to_markdown(text: &str) -> String {
             out += &mark.repeat(line.trim_end().len());
             out += &line[line.trim_end().len()..];
         } else if is_rule(line) {
-            // A line above a title is no paragraph.
+            // An overline is not a paragraph.
             out += &" ".repeat(line.trim_end().len());
             out += &line[line.trim_end().len()..];
         } else {
@@ -225,12 +226,12 @@ fn read_markdown(source: SourceText<'_>, kind: &'static str, found: &mut FileExt
     add_directives(source, found);
 }
 
-/// What a title makes of a section of a document.
+/// The kind and category of a section.
 fn section_kind(title: &str, document: &'static str) -> (&'static str, &'static str) {
     let found =
         TITLE_KINDS.iter().find(|(words, ..)| words.iter().any(|word| title.contains(word)));
     match (found, document) {
-        // A document of rules has rules, whatever their titles are; but its warnings are warnings.
+        // Every section of a rules document is a rule, except that warnings stay warnings.
         (Some((_, "gotcha", category)), _) => ("gotcha", category),
         (Some((_, _, category)), "convention" | "policy" | "gotcha") => (document, category),
         (Some((_, kind, category)), _) => (kind, category),
@@ -241,14 +242,14 @@ fn section_kind(title: &str, document: &'static str) -> (&'static str, &'static 
     }
 }
 
-/// A section's own text, and the titles that lead to it.
+/// The text of a section without its subsections, and the titles that lead to it.
 struct TitledSection<'t> {
     titles: Vec<&'t str>,
     heading: Range<usize>,
     body: Range<usize>,
 }
 
-/// Every section with its own text only, in the order of the document.
+/// Lists all sections in document order, each without its subsections.
 fn titled_sections(text: &str, start: usize) -> Vec<TitledSection<'_>> {
     let found: Vec<MarkdownSection> = sections(text, start);
     let shown = |range: Range<usize>| {
@@ -280,7 +281,7 @@ fn titled_sections(text: &str, start: usize) -> Vec<TitledSection<'_>> {
     pieces
 }
 
-/// The title of the document says nothing where there are others below it.
+/// Omits the document title if there are titles below it.
 fn format_heading(titles: &[&str], number: usize) -> String {
     let told = if titles.len() > 1 { &titles[1..] } else { titles };
     let more = if number > 0 { " (continued)" } else { "" };
@@ -288,7 +289,7 @@ fn format_heading(titles: &[&str], number: usize) -> String {
     if text.is_empty() { text } else { format!("{text}{more}") }
 }
 
-/// Where the text begins after what stands between `---` at its top.
+/// The offset where the text starts after the front matter.
 pub(crate) fn front_matter_end(text: &str) -> usize {
     let mut at = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -302,7 +303,7 @@ pub(crate) fn front_matter_end(text: &str) -> usize {
     0
 }
 
-/// Pieces of a text that end where a paragraph does, and never inside of a fence.
+/// Splits a text at paragraph boundaries, never inside a fenced block.
 fn split_paragraphs(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     if range.len() <= MAX_PIECE_LEN {
         return vec![range];
@@ -325,7 +326,7 @@ fn split_paragraphs(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
         }
     }
     pieces.push(start..range.end);
-    // What has no paragraphs is cut where it is too long, at the end of a line.
+    // Text without paragraphs is split at line ends.
     pieces.into_iter().flat_map(|piece| split_lines(text, piece)).collect()
 }
 
@@ -342,9 +343,9 @@ fn split_lines(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     pieces
 }
 
-/// The text without badges, comments and marks that only a browser needs.
+/// Removes badges, comments and markup that only affects rendering.
 fn clean_text(text: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
+    let mut output: Vec<&str> = Vec::new();
     let (mut fenced, mut hidden) = (false, false);
     for line in text.lines() {
         let trimmed = line.trim();
@@ -359,15 +360,15 @@ fn clean_text(text: &str) -> String {
                 continue;
             }
         }
-        if trimmed.is_empty() && kept.last().is_none_or(|last| last.trim().is_empty()) {
+        if trimmed.is_empty() && output.last().is_none_or(|last| last.trim().is_empty()) {
             continue;
         }
-        kept.push(line.trim_end());
+        output.push(line.trim_end());
     }
-    truncate_text(&kept.join("\n"), 2 * MAX_PIECE_LEN)
+    truncate_text(&output.join("\n"), 2 * MAX_PIECE_LEN)
 }
 
-/// Badges, images, rules and HTML that places them.
+/// Whether a line is a badge, an image, a horizontal rule or layout HTML.
 fn is_decoration(line: &str) -> bool {
     let is_rule = line.len() >= 3
         && (line.bytes().all(|byte| byte == b'-') || line.bytes().all(|byte| byte == b'='));
@@ -382,7 +383,7 @@ fn is_decoration(line: &str) -> bool {
         || is_tag
 }
 
-/// Names and paths between backticks.
+/// Names and paths in backticks.
 fn find_mentions(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut fenced = false;
@@ -405,7 +406,7 @@ fn find_mentions(text: &str) -> Vec<String> {
     found
 }
 
-/// `> [!WARNING]` and the like.
+/// Adds admonitions such as `> [!WARNING]`.
 fn add_admonitions(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
     let mut at = 0;
@@ -438,7 +439,7 @@ fn add_admonitions(source: SourceText<'_>, found: &mut FileExtract) {
     }
 }
 
-/// `.. warning::` and the like, with what is indented below.
+/// Adds directives such as `.. warning::` with their indented body.
 fn add_directives(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
     for (start, line) in lines.iter().enumerate() {

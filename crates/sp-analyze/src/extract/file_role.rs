@@ -1,22 +1,23 @@
-//! What a file is for, by its name alone.
+//! Determines from its path what a file is for.
 
-use crate::extract::file_extract::{FileExtract, SourceText};
+use crate::extract::file_extract::FileExtract;
+use crate::extract::source_text::SourceText;
+use crate::extract::warning::has_comments;
 use crate::extract::{code, manifest, policy};
 
-/// How a file is read, besides what its code says.
+/// How a file is read, apart from its code.
 #[derive(Clone, Copy)]
 pub(crate) enum FileRole {
-    /// Prose; its sections are of this kind unless their titles say otherwise.
+    /// Prose. Sections have this kind unless their title implies another.
     Document(&'static str),
-    /// One decision.
+    /// A decision record.
     Decision,
-    /// What changed, by versions.
     Changelog,
-    /// Something that machines read as well.
+    /// A file that tools read too.
     Manifest(fn(SourceText<'_>, &mut FileExtract)),
 }
 
-/// Documents that many projects have, in lower case and without their ending.
+/// Well-known document names, lowercase and without extension.
 const DOCUMENT_NAMES: &[(&str, &str)] = &[
     ("readme", "fact"),
     ("architecture", "fact"),
@@ -45,12 +46,12 @@ const DOCUMENT_NAMES: &[(&str, &str)] = &[
     ("security", "policy"),
     ("governance", "policy"),
 ];
-/// Files without an ending of Markdown that agents read.
+/// Rule files of agents that lack a Markdown extension.
 const AGENT_FILES: &[&str] = &[".cursorrules", ".windsurfrules", ".clinerules"];
-/// Folders whose documents are each a decision.
+/// Directories of decision records.
 const DECISION_DIRS: &[&str] = &["adr", "adrs", "decisions", "rfcs"];
 const CHANGELOG_NAMES: &[&str] = &["changelog", "changes", "history", "release-notes", "releases"];
-/// Folders in which other people's work lies, or what a machine made.
+/// Directories with vendored or generated files.
 const IGNORED_DIRS: &[&str] = &[
     ".git",
     ".hg",
@@ -79,7 +80,7 @@ const IGNORED_DIRS: &[&str] = &[
     ".ctxpkg",
     ".cargo-home",
 ];
-/// Folders whose files are there to be broken or to be compared with: they say nothing of the project.
+/// Directories with test data, which does not describe the project.
 const FIXTURE_DIRS: &[&str] = &[
     "fixtures",
     "testdata",
@@ -91,21 +92,19 @@ const FIXTURE_DIRS: &[&str] = &[
     "seeds",
 ];
 
-/// Whether a folder, by its name, holds other people's work or what a machine made.
+/// Whether a directory contains vendored or generated files, judging by its name.
 pub fn is_ignored_dir(folder: &str) -> bool {
     IGNORED_DIRS.contains(&folder)
 }
 
-/// Whether a file could say something, and is not another project's.
+/// Whether a file may contain something to extract and belongs to the project.
 pub fn is_extractable(path: &str) -> bool {
     let mut folders = path.split('/').rev().skip(1);
     !folders.any(|folder| IGNORED_DIRS.contains(&folder) || FIXTURE_DIRS.contains(&folder))
-        && (role_of(path).is_some()
-            || code::grammar_of(path).is_some()
-            || crate::extract::comment::has_comments(path))
+        && (role_of(path).is_some() || code::grammar_of(path).is_some() || has_comments(path))
 }
 
-/// The role of a file.
+/// Returns the role of a file, if it has one besides code.
 pub(crate) fn role_of(path: &str) -> Option<FileRole> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     if let Some(read) =
@@ -116,7 +115,7 @@ pub(crate) fn role_of(path: &str) -> Option<FileRole> {
     if AGENT_FILES.contains(&name) {
         return Some(FileRole::Document("convention"));
     }
-    // What is copied into other projects speaks of those.
+    // Templates describe the projects they are copied into.
     if folder
         .split('/')
         .any(|part| matches!(part, "templates" | "template" | "skeleton" | "boilerplate"))
@@ -134,7 +133,7 @@ pub(crate) fn role_of(path: &str) -> Option<FileRole> {
     if CHANGELOG_NAMES.contains(&stem) {
         return Some(FileRole::Changelog);
     }
-    // Skills and rules for agents are conventions, wherever they lie.
+    // Skills and agent rules are conventions in any directory.
     if matches!(
         folder,
         ".cursor/rules" | ".github/instructions" | ".windsurf/rules" | ".claude/rules"

@@ -1,62 +1,59 @@
-//! What the history of a project tells of its files, as values.
+//! The commit history of a project, as values.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-/// What is known of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileHistory {
-    /// When it was changed last.
     pub last_changed: Timestamp,
-    /// How many commits changed it.
+    /// Number of commits that changed the file.
     pub commits: u32,
 }
 
-/// A commit that took another back.
+/// A commit that reverts another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RevertCommit {
-    /// When it was made.
     pub at: Timestamp,
-    /// Its first line.
+    /// First line of the message.
     pub subject: String,
-    /// The rest of its message.
+    /// The rest of the message.
     pub body: String,
-    /// The files that it changed.
+    /// The changed files.
     pub files: Vec<String>,
 }
 
-/// What is known of a project.
+/// Change times and counts of a project's files.
 #[derive(Debug, Clone, Default)]
 pub struct CommitHistory {
     files: BTreeMap<String, FileHistory>,
-    /// How many commits changed the file that most did.
+    /// Number of commits of the most frequently changed file.
     max_commits: u32,
-    /// Commits that took others back, the newest first.
+    /// Revert commits, newest first.
     pub(crate) reverts: Vec<RevertCommit>,
-    /// The time of the newest commit: what is not in the history yet is as old as this.
+    /// Time of the newest commit. Files that are not committed yet count as this old.
     newest: Option<Timestamp>,
 }
 
 impl CommitHistory {
-    /// What is known of each file, by its path, and the commits that took others back, the newest first.
+    /// Takes the history of each file by path, and the revert commits, newest first.
     pub fn new(files: BTreeMap<String, FileHistory>, reverts: Vec<RevertCommit>) -> Self {
         let max_commits = files.values().map(|file| file.commits).max().unwrap_or(0);
         let newest = files.values().map(|file| file.last_changed).max();
         Self { files, max_commits, reverts, newest }
     }
 
-    /// When a file was changed last; none if the history does not know it.
+    /// Returns when a file last changed; `None` if it is not in the history.
     pub fn last_changed(&self, path: &str) -> Option<Timestamp> {
         self.files.get(path).map(|file| file.last_changed)
     }
 
-    /// When a file was changed last, or might have been.
+    /// Returns when a file last changed, or the time of the newest commit.
     pub(crate) fn last_changed_or_newest(&self, path: &str) -> Option<Timestamp> {
         self.last_changed(path).or(self.newest)
     }
 
-    /// How lively a file is, from 0 to 1, beside the liveliest.
+    /// The number of commits relative to the most frequently changed file, from 0 to 1.
     pub(crate) fn activity(&self, path: &str) -> f64 {
         let own = self.files.get(path).map_or(0, |file| file.commits);
         if self.max_commits == 0 {

@@ -1,27 +1,25 @@
-//! Whether what was read still stands where it was read.
+//! Detects whether extracted lines are still in their file.
 //!
-//! A node remembers its lines by a hash: eight digits for the first line, by which the lines are found
-//! again where they moved, and sixteen for all of them. Blanks at the ends of lines do not count.
+//! A node stores a hash of its lines: eight hex digits of the first line, to find lines that moved,
+//! and sixteen of all lines. Trailing whitespace is ignored.
 
+use crate::extract::line_range::LineRange;
 use sp_tree::Digest;
-
-use crate::extract::file_extract::LineRange;
 
 const FIRST_LINE_HASH_LEN: usize = 8;
 const ALL_LINES_HASH_LEN: usize = 16;
 
-/// How lines stand to what they were.
+/// The current state of lines that were hashed earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineStatus {
-    /// They are as they were, and where they were.
     Unchanged,
-    /// They are as they were, and begin at this line now.
+    /// Unchanged, but the first line is now this one.
     Moved(usize),
-    /// They are not there any more.
+    /// Changed or removed.
     Changed,
 }
 
-/// The hash of some lines of a text.
+/// Hashes a range of lines.
 pub fn hash_line_range(text: &[&str], range: LineRange) -> String {
     let lines =
         text.get(range.first.saturating_sub(1)..range.last.min(text.len())).unwrap_or_default();
@@ -37,7 +35,7 @@ fn hash_lines(lines: &[&str]) -> String {
     Digest::of(text.as_bytes()).hex()
 }
 
-/// How the lines that had a hash stand in a text now.
+/// Compares the current lines of a file with a hash computed earlier.
 pub fn line_status(text: &[&str], range: LineRange, remembered: &str) -> LineStatus {
     if hash_line_range(text, range) == remembered {
         return LineStatus::Unchanged;
@@ -50,14 +48,14 @@ pub fn line_status(text: &[&str], range: LineRange, remembered: &str) -> LineSta
         .windows(length)
         .enumerate()
         .filter(|(_, lines)| hash_lines(&lines[..1])[..FIRST_LINE_HASH_LEN] == *first);
-    // A line that stands on every page is not tried for ever.
+    // A line that occurs very often would otherwise make this quadratic.
     let mut found = candidates
         .take(MAX_CANDIDATES)
         .filter(|(_, lines)| hash_lines(lines)[..ALL_LINES_HASH_LEN] == *all);
     found.next().map_or(LineStatus::Changed, |(at, _)| LineStatus::Moved(at + 1))
 }
 
-/// How many places are tried at which lines may have moved to.
+/// Maximum number of candidate positions for moved lines.
 const MAX_CANDIDATES: usize = 200;
 
 #[cfg(test)]
@@ -65,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_the_same_moved_or_changed() {
+    fn lines_are_unchanged_moved_or_changed() {
         let old = ["a", "fn x() {", "    1", "}", "b"];
         let range = LineRange { first: 2, last: 4 };
         let remembered = hash_line_range(&old, range);

@@ -1,10 +1,13 @@
-//! What must hold: owners, lints, formats, licences.
+//! Project policies: code owners, lints, formatting, licenses.
 
 use sp_formats::yaml::{self, YamlNode};
 use sp_tree::Limits;
 use toml::de::DeValue;
 
-use crate::extract::file_extract::{ExtractedNote, FileExtract, LineRange, SourceText};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
+use crate::extract::text::collapse_whitespace;
 use crate::extract::toml_file::{TomlFile, format_value};
 
 type PolicyReader = fn(SourceText<'_>, &mut FileExtract);
@@ -63,12 +66,12 @@ const LICENSE_PHRASES: &[(&str, &str)] = &[
     ("business source license", "Business Source License"),
 ];
 
-/// Who reads a file, by its name.
+/// Returns the reader for a file name.
 pub(crate) fn reader_of(_folder: &str, name: &str) -> Option<PolicyReader> {
     READERS.iter().find(|(names, _)| names.contains(&name)).map(|(_, reader)| *reader)
 }
 
-/// Who must agree to a change of what.
+/// Adds the owners of each path.
 fn read_codeowners(source: SourceText<'_>, found: &mut FileExtract) {
     let rules = source
         .text
@@ -95,7 +98,7 @@ fn read_codeowners(source: SourceText<'_>, found: &mut FileExtract) {
     }
 }
 
-/// What may not be called, and what to call instead.
+/// Adds disallowed methods and types, with their replacements.
 fn read_clippy_config(source: SourceText<'_>, found: &mut FileExtract) {
     let Some(toml) = TomlFile::parse(source) else { return };
     for (key, what) in [
@@ -147,7 +150,7 @@ fn read_toml_settings(source: SourceText<'_>, found: &mut FileExtract) {
     add_settings(source, &list.join(", "), found);
 }
 
-/// Settings as they stand, without comments and blank lines.
+/// Adds the settings of a file, without comments and blank lines.
 fn read_plain_settings(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source
         .text
@@ -165,7 +168,7 @@ fn add_settings(source: SourceText<'_>, settings: &str, found: &mut FileExtract)
     }
 }
 
-/// What is run before a commit.
+/// Adds the hooks that run before a commit.
 fn read_pre_commit(source: SourceText<'_>, found: &mut FileExtract) {
     let Ok(root) = yaml::parse(source.text, &Limits::default()) else { return };
     let repos = root.get("repos").into_iter().flat_map(YamlNode::items);
@@ -178,12 +181,12 @@ fn read_pre_commit(source: SourceText<'_>, found: &mut FileExtract) {
 }
 
 fn read_license(source: SourceText<'_>, found: &mut FileExtract) {
-    // What lies deeper has come from elsewhere, or says the same.
+    // Licenses in subdirectories belong to vendored code or repeat the main one.
     if !source.folder().is_empty() {
         return;
     }
     let head: String = source.text.chars().take(1_500).collect::<String>().to_lowercase();
-    let head = crate::extract::file_extract::collapse_whitespace(&head);
+    let head = collapse_whitespace(&head);
     if let Some((_, name)) = LICENSE_PHRASES.iter().find(|(words, _)| head.contains(words)) {
         found.add_note(ExtractedNote::fact(
             "licence",

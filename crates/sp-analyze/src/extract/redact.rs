@@ -1,11 +1,11 @@
-//! What looks like a secret is left out, whatever else it says.
+//! Removes what looks like a secret from an extract.
 
 use crate::secrets::{has_secret, is_secret};
 
-use crate::extract::code::Symbol;
 use crate::extract::file_extract::FileExtract;
+use crate::extract::parsed_code::Symbol;
 
-/// Takes out everything that looks like a secret, and remembers where it stood.
+/// Removes everything that looks like a secret and records its lines.
 pub(crate) fn redact_secrets(found: &mut FileExtract) {
     if has_secret(&found.path) {
         *found = FileExtract {
@@ -26,7 +26,7 @@ pub(crate) fn redact_secrets(found: &mut FileExtract) {
     for symbol in found.code.iter_mut().flat_map(|code| &mut code.symbols) {
         if is_secret(&symbol.name) || symbol.owner.as_deref().is_some_and(is_secret) {
             withheld.push(symbol.lines.first);
-            // Without a name it is not worth a node, and nothing leads to it.
+            // Without a name, the symbol gets no node and nothing links to it.
             *symbol = Symbol {
                 kind: symbol.kind,
                 parent: symbol.parent,

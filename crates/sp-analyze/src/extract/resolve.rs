@@ -1,21 +1,21 @@
-//! Who imports and calls whom, across the files of a project. What could be two things is neither.
+//! Resolves imports and calls across the files of a project. Ambiguous references are dropped.
 
 mod module_index;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::extract::code::{CallReceiver, CodeCall, ParsedCode, Symbol};
 use crate::extract::file_extract::FileExtract;
+use crate::extract::parsed_code::{CallReceiver, CodeCall, ParsedCode, Symbol};
 use module_index::ModuleIndex;
 
-/// A file or a symbol of it, by its place among what was found.
+/// A file or one of its symbols, by index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum CodeItem {
     File(usize),
     Symbol(usize, usize),
 }
 
-/// A relation of two places.
+/// A relation between two items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CodeLink {
     pub from: CodeItem,
@@ -23,29 +23,28 @@ pub(crate) struct CodeLink {
     pub kind: &'static str,
 }
 
-/// A symbol by its file and its place there.
+/// File index and symbol index.
 type SymbolRef = (usize, usize);
 
-/// Where what is defined.
+/// All definitions of a project, by name.
 struct SymbolIndex<'f> {
     found: &'f [FileExtract],
-    /// Functions and types that belong to no type, by language and name.
+    /// Functions and types outside types, by language and name.
     free_symbols: HashMap<(&'static str, &'f str), Vec<SymbolRef>>,
-    /// What each file defines outside of types, by its name: the first of it.
+    /// The first definition of each name outside types, by file.
     by_file: HashMap<(usize, &'f str), usize>,
-    /// Methods, by language and name.
     methods: HashMap<(&'static str, &'f str), Vec<SymbolRef>>,
-    /// Methods, by language, type and name; those of a file stand together.
+    /// Methods by language, type and name. Those of one file are adjacent.
     by_type: HashMap<(&'static str, &'f str, &'f str), Vec<SymbolRef>>,
     modules: ModuleIndex<'f>,
 }
 
-/// TypeScript and JavaScript import each other.
+/// TypeScript and JavaScript files import each other, so they count as one language.
 fn language_family(code: &ParsedCode) -> &'static str {
     if code.language == "JavaScript" { "TypeScript" } else { code.language }
 }
 
-/// Every relation between the files and symbols of a project, sorted.
+/// Resolves all links between the files and symbols of a project, sorted.
 pub(crate) fn resolve_links(found: &[FileExtract]) -> Vec<CodeLink> {
     let index = SymbolIndex::new(found);
     let mut links = BTreeSet::new();
@@ -57,14 +56,14 @@ pub(crate) fn resolve_links(found: &[FileExtract]) -> Vec<CodeLink> {
     links.into_iter().collect()
 }
 
-/// What a file has in scope by its imports.
+/// The names that the imports of a file bring into scope.
 #[derive(Default)]
 struct ImportScope<'f> {
-    /// The files that it imports from.
+    /// The imported files.
     files: BTreeSet<usize>,
-    /// Names that stand for symbols of other files.
+    /// Local names of symbols from other files.
     names: BTreeMap<&'f str, SymbolRef>,
-    /// Names that stand for other files: modules and packages.
+    /// Local names of modules and packages.
     modules: BTreeMap<String, Vec<usize>>,
 }
 
@@ -112,18 +111,18 @@ impl<'f> SymbolIndex<'f> {
         index
     }
 
-    fn symbol(&self, (file, place): SymbolRef) -> Option<&'f Symbol> {
-        self.found[file].code.as_ref()?.symbols.get(place)
+    fn symbol(&self, (file, index): SymbolRef) -> Option<&'f Symbol> {
+        self.found[file].code.as_ref()?.symbols.get(index)
     }
 
     fn link_file(&self, at: usize, code: &'f ParsedCode, links: &mut BTreeSet<CodeLink>) {
         let scope = self.build_scope(at, code, links);
-        for (place, symbol) in code.symbols.iter().enumerate() {
+        for (index, symbol) in code.symbols.iter().enumerate() {
             let parent = symbol.parent.or_else(|| self.owner_in_file(at, symbol));
             let from = parent
-                .filter(|parent| *parent != place)
+                .filter(|parent| *parent != index)
                 .map_or(CodeItem::File(at), |parent| CodeItem::Symbol(at, parent));
-            links.insert(CodeLink { from, to: CodeItem::Symbol(at, place), kind: "contains" });
+            links.insert(CodeLink { from, to: CodeItem::Symbol(at, index), kind: "contains" });
         }
         for call in &code.calls {
             let Some(to) = self
@@ -136,11 +135,12 @@ impl<'f> SymbolIndex<'f> {
             let is_test = caller.is_some_and(|caller| caller.is_test)
                 || (code.is_test && call.from.is_none());
             let from = call.from.map_or(CodeItem::File(at), |from| CodeItem::Symbol(at, from));
-            let to_place = CodeItem::Symbol(to.0, to.1);
-            match is_test {
-                true => links.insert(CodeLink { from: to_place, to: from, kind: "tested_by" }),
-                false => links.insert(CodeLink { from, to: to_place, kind: "calls" }),
-            };
+            let callee = CodeItem::Symbol(to.0, to.1);
+            links.insert(if is_test {
+                CodeLink { from: callee, to: from, kind: "tested_by" }
+            } else {
+                CodeLink { from, to: callee, kind: "calls" }
+            });
             if to.0 != at && code.language == "Go" && scope.files.contains(&to.0) {
                 links.insert(CodeLink {
                     from: CodeItem::File(at),
@@ -151,7 +151,7 @@ impl<'f> SymbolIndex<'f> {
         }
     }
 
-    /// The type of this file that a method belongs to, where its block is elsewhere.
+    /// The type that a method belongs to, if its block is outside the definition of the type.
     fn owner_in_file(&self, at: usize, symbol: &Symbol) -> Option<usize> {
         let owner = self.find_in_file(at, symbol.owner.as_deref()?)?;
         self.symbol(owner).filter(|owner| !owner.is_callable()).map(|_| owner.1)
@@ -168,7 +168,7 @@ impl<'f> SymbolIndex<'f> {
             let target = self.modules.resolve(at, code, import);
             for file in target.files.iter().filter(|file| **file != at) {
                 scope.files.insert(*file);
-                // A package of Go is many files; which of them is meant is seen at the calls.
+                // A Go package consists of many files; the calls decide which of them are linked.
                 if code.language != "Go" {
                     let kind = if import.is_submodule { "contains" } else { "imports" };
                     links.insert(CodeLink {
@@ -198,7 +198,7 @@ impl<'f> SymbolIndex<'f> {
                     scope.names.insert(import.local_name(name), defined);
                 }
             }
-            // Methods that are imported one by one.
+            // Static imports of single methods.
             for member in import.names.iter().filter(|_| code.language == "Java") {
                 let class = import.path.rsplit('.').next().unwrap_or_default();
                 if let ([only], false) =
@@ -215,12 +215,12 @@ impl<'f> SymbolIndex<'f> {
         scope
     }
 
-    /// What a file defines under a name, outside of types.
+    /// What a file defines under a name, outside types.
     fn find_in_file(&self, file: usize, name: &str) -> Option<SymbolRef> {
         self.by_file.get(&(file, name)).map(|place| (file, *place))
     }
 
-    /// The methods of types of a name.
+    /// The methods of all types with this name.
     fn methods_of<'s>(
         &'s self,
         code: &ParsedCode,
@@ -251,7 +251,11 @@ impl<'f> SymbolIndex<'f> {
                     return nearest(at, of_type);
                 }
                 if through.starts_with(char::is_uppercase) {
-                    return self.resolve_constructor_call(at, code, scope, (through, name));
+                    // `new Type(…)` in Java calls the type itself.
+                    let is_constructor = through == name;
+                    return is_constructor
+                        .then(|| self.resolve_bare_call(at, code, scope, name))
+                        .flatten();
                 }
                 let files = scope
                     .modules
@@ -265,18 +269,7 @@ impl<'f> SymbolIndex<'f> {
         }
     }
 
-    /// `new Type(…)` in Java calls the type itself.
-    fn resolve_constructor_call(
-        &self,
-        at: usize,
-        code: &ParsedCode,
-        scope: &ImportScope<'f>,
-        (through, name): (&str, &str),
-    ) -> Option<SymbolRef> {
-        (through == name).then(|| self.resolve_bare_call(at, code, scope, name)).flatten()
-    }
-
-    /// Something that is called by its name alone: of this file, imported, or of the package.
+    /// Resolves an unqualified call: in the same file, among the imports, in the package.
     fn resolve_bare_call(
         &self,
         at: usize,
@@ -294,7 +287,8 @@ impl<'f> SymbolIndex<'f> {
         self.find_in_file(at, name).or_else(imported).or_else(in_package)
     }
 
-    /// A method of a value whose type is not known: the only one of its name, of a type that the file speaks of.
+    /// Resolves a method call on a value of unknown type: the only method of that name among the
+    /// types that the file mentions.
     fn resolve_value_call(&self, code: &ParsedCode, name: &str) -> Option<SymbolRef> {
         let all = self.methods.get(&(language_family(code), name))?;
         let [only] = all.as_slice() else { return None };
@@ -303,7 +297,7 @@ impl<'f> SymbolIndex<'f> {
     }
 }
 
-/// The only one of this file, or, if it has none, the only one.
+/// The only candidate in the file `at`; without any there, the only candidate overall.
 fn nearest(at: usize, all: &[SymbolRef]) -> Option<SymbolRef> {
     let start = all.partition_point(|(file, _)| *file < at);
     let here = &all[start..];

@@ -1,25 +1,24 @@
-//! TOML with the place of everything in it.
+//! TOML with the position of each value.
 
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::extract::file_extract::{LineRange, SourceText};
-
-/// A file of TOML.
 pub(crate) struct TomlFile<'s> {
     source: SourceText<'s>,
     root: Spanned<DeTable<'s>>,
 }
 
 impl<'s> TomlFile<'s> {
-    /// Reads a text; none if it is no TOML.
+    /// Parses a text; `None` if it is not valid TOML.
     pub(crate) fn parse(source: SourceText<'s>) -> Option<Self> {
         Some(Self { source, root: DeTable::parse(source.text).ok()? })
     }
 
-    /// The table at a path of keys; the whole file at an empty one.
+    /// The table at a key path; the root for an empty path.
     pub(crate) fn table(&self, path: &[&str]) -> Option<&DeTable<'s>> {
         let mut table = self.root.get_ref();
         for key in path {
@@ -31,18 +30,17 @@ impl<'s> TomlFile<'s> {
         Some(table)
     }
 
-    /// The value at a path of keys.
     pub(crate) fn value(&self, path: &[&str]) -> Option<&Spanned<DeValue<'s>>> {
         let (last, tables) = path.split_last()?;
         self.table(tables)?.get(*last)
     }
 
-    /// The text at a path of keys.
+    /// The scalar at a key path, as text.
     pub(crate) fn scalar_text(&self, path: &[&str]) -> Option<String> {
         self.value(path).and_then(|value| text(value.get_ref()))
     }
 
-    /// The texts of a list at a path of keys.
+    /// The strings of the array at a key path.
     pub(crate) fn strings(&self, path: &[&str]) -> Vec<String> {
         match self.value(path).map(Spanned::get_ref) {
             Some(DeValue::Array(list)) => {
@@ -52,13 +50,12 @@ impl<'s> TomlFile<'s> {
         }
     }
 
-    /// The keys and values of a table.
+    /// The entries of a table, in file order.
     pub(crate) fn entries(&self, path: &[&str]) -> Vec<(String, &DeValue<'s>)> {
         let table = self.table(path).into_iter().flat_map(|table| table.iter());
         let mut entries: Vec<(usize, String, &DeValue<'s>)> = table
             .map(|(key, value)| (key.span().start, key.get_ref().to_string(), value.get_ref()))
             .collect();
-        // As they stand in the file.
         entries.sort_by_key(|(at, ..)| *at);
         entries.into_iter().map(|(_, key, value)| (key, value)).collect()
     }
@@ -78,7 +75,7 @@ fn table_span(table: &DeTable<'_>) -> Option<Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-/// A value that is one text, number or truth.
+/// A string, number or boolean as text.
 pub(crate) fn text(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),
@@ -89,7 +86,7 @@ pub(crate) fn text(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// A value on one line, tables and lists in short.
+/// Formats a value on one line, with tables and arrays abbreviated.
 pub(crate) fn format_value(value: &DeValue<'_>) -> String {
     match value {
         DeValue::Array(list) => {

@@ -1,6 +1,6 @@
-//! How active a node is at a time: what is known fades, by half in each half-life.
+//! Decay: the activation of a node halves with each half-life.
 //!
-//! Reading changes nothing: what is stored is what somebody said, and this is worked out from it.
+//! Decay is computed on read. The stored activation never changes.
 
 use jiff::Timestamp;
 
@@ -9,10 +9,10 @@ use sp_formats::package::time;
 
 const NANOSECONDS_PER_DAY: f64 = 86_400e9;
 
-/// The activation that a node has at a time.
+/// Returns the activation of a node at a time.
 ///
-/// A node that does not say since when it is known, or how fast it fades, does not fade; and before
-/// it was known nothing was stronger than it is.
+/// A node without a half-life or a timestamp does not decay, and times before its timestamp do not
+/// increase its activation.
 pub fn activation_at(node: JsonValue<'_>, at: Timestamp) -> f64 {
     let [activation, half_life, since] =
         node.get_many(["activation", "decay_half_life_days", "created_at"]);
@@ -20,13 +20,13 @@ pub fn activation_at(node: JsonValue<'_>, at: Timestamp) -> f64 {
         value.and_then(JsonValue::as_f64).filter(|number| number.is_finite())
     };
     let stored = number(activation).unwrap_or(1.0).clamp(0.0, 1.0);
-    // Reading a time takes longer than all else, and most nodes do not fade.
+    // Parsing a timestamp is the expensive part, and most nodes do not decay.
     let Some(half_life) = number(half_life).filter(|days| *days > 0.0) else { return stored };
     let since = since.and_then(JsonValue::text).and_then(|text| time::parse(&text));
     since.map_or(stored, |since| stored * decay_factor(since, at, half_life))
 }
 
-/// What is left of something after some time.
+/// The fraction that is left at `at`.
 fn decay_factor(since: Timestamp, at: Timestamp, half_life: f64) -> f64 {
     #[expect(
         clippy::cast_precision_loss,
@@ -52,7 +52,7 @@ mod tests {
         r#""activation":0.8,"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":10"#;
 
     #[test]
-    fn pk_17_what_is_known_fades_by_half_in_each_half_life_and_by_fractions_in_between() {
+    fn pk_17_activation_halves_per_half_life() {
         assert_eq!(active(HALVING, "2026-01-01T00:00:00Z"), 0.8);
         assert_eq!(active(HALVING, "2026-01-11T00:00:00Z"), 0.4);
         assert_eq!(active(HALVING, "2026-01-21T00:00:00Z"), 0.2);
@@ -61,12 +61,12 @@ mod tests {
     }
 
     #[test]
-    fn pk_17_a_clock_before_the_beginning_makes_nothing_stronger() {
+    fn pk_17_time_before_creation_does_not_increase_activation() {
         assert_eq!(active(HALVING, "2020-01-01T00:00:00Z"), 0.8);
     }
 
     #[test]
-    fn pk_17_what_says_no_time_or_no_half_life_does_not_fade() {
+    fn pk_17_nodes_without_time_or_half_life_do_not_decay() {
         let late = "2046-01-01T00:00:00Z";
         assert_eq!(active("", late), 1.0);
         assert_eq!(active(r#""activation":0.3,"decay_half_life_days":1"#, late), 0.3);
@@ -85,7 +85,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pk_17_it_never_grows_and_stays_between_nothing_and_what_was_stored(
+        fn pk_17_activation_never_increases_and_stays_in_range(
             activation in 0.0..=1.0f64, half_life in 0.001..10_000.0f64, first in -1_000_000_000i64..4_000_000_000, later in 0i64..4_000_000_000,
         ) {
             let text = format!(r#"{{"activation":{activation},"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":{half_life}}}"#);

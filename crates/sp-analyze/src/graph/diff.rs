@@ -1,4 +1,4 @@
-//! What a merged graph has that the one before it had not.
+//! Differences between two versions of a merged graph.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -8,36 +8,41 @@ use crate::interner::FastMap;
 use sp_formats::json::JsonValue;
 use sp_formats::package::{Graph, GraphEdge, GraphNode};
 
-/// What a change of the packages of a graph brought.
+/// What changed between two graphs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GraphDiff {
-    /// Nodes that are new.
     pub added: Vec<String>,
-    /// Nodes of which something else is said: another content, other members, or another activation.
+    /// Nodes whose content, members or activation changed.
     pub updated: Vec<String>,
-    /// Nodes that are there no more, by the ids that they had.
+    /// Removed nodes, by their old IDs.
     pub removed: Vec<String>,
-    /// Nodes that another supersedes now: the old id, and the new one.
+    /// Newly superseded nodes, as `(old ID, new ID)`.
     pub superseded: Vec<(String, String)>,
-    /// Nodes that contradict each other now.
+    /// New contradictions.
     pub contradictions: Vec<Contradiction>,
 }
 
 impl GraphDiff {
-    /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What makes a node the same in two graphs, whatever id it has there: id, type and content as it was said.
+/// Identifies a node across graphs, whatever ID each graph assigned: original ID, type, content.
 type DiffNodeKey<'n> = (Cow<'n, str>, &'n str, &'n str);
 
-/// A graph by what its nodes say.
+/// The nodes of a graph by key.
 struct DiffGraphIndex<'n, 'j> {
     by_key: FastMap<DiffNodeKey<'n>, &'n GraphNode<'j>>,
     by_id: FastMap<&'n str, &'n GraphNode<'j>>,
     graph: &'n Graph<'j>,
+}
+
+/// An edge with its nodes.
+struct ResolvedEdge<'n, 'j> {
+    edge: &'n GraphEdge<'j>,
+    from: &'n GraphNode<'j>,
+    to: &'n GraphNode<'j>,
 }
 
 fn node_key<'n>(node: &'n GraphNode<'_>) -> DiffNodeKey<'n> {
@@ -51,54 +56,56 @@ impl<'n, 'j> DiffGraphIndex<'n, 'j> {
         Self { by_key, by_id: graph.nodes.iter().map(|node| (&*node.id, node)).collect(), graph }
     }
 
-    /// The edges of a type between two nodes that are there.
-    fn edges_of_kind(
-        &self,
-        kind: &str,
-    ) -> impl Iterator<Item = (&'n GraphEdge<'j>, &'n GraphNode<'j>, &'n GraphNode<'j>)> {
+    /// The edges of a type whose ends both exist.
+    fn edges_of_kind(&self, kind: &str) -> impl Iterator<Item = ResolvedEdge<'n, 'j>> {
         let edges =
             self.graph.edges.iter().filter(move |edge| edge.kind == kind && edge.from != edge.to);
         edges.filter_map(|edge| {
-            Some((edge, *self.by_id.get(&*edge.from)?, *self.by_id.get(&*edge.to)?))
+            let (from, to) = (*self.by_id.get(&*edge.from)?, *self.by_id.get(&*edge.to)?);
+            Some(ResolvedEdge { edge, from, to })
         })
     }
 
-    /// Which node takes the place of which: the old one, and the new one.
+    /// Pairs of superseded and superseding node.
     fn supersessions(&self) -> Vec<(&'n GraphNode<'j>, &'n GraphNode<'j>)> {
-        let by_edge = self.edges_of_kind("supersedes").map(|(_, new, old)| (old, new));
-        let mut all: Vec<_> = by_edge.collect();
+        let mut pairs: Vec<_> =
+            self.edges_of_kind("supersedes").map(|edge| (edge.to, edge.from)).collect();
         for node in &self.graph.nodes {
             let Some(value) = node.value.get("supersedes") else { continue };
             let ids = value.text().into_iter().chain(value.items().filter_map(JsonValue::text));
-            all.extend(
+            pairs.extend(
                 ids.filter_map(|id| self.by_id.get(&*id))
                     .filter(|old| old.id != node.id)
                     .map(|old| (*old, node)),
             );
         }
-        all
+        pairs
     }
 }
 
-/// Holds a merged graph against the one before it.
+/// Compares a merged graph with its previous version.
 pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
     let (old, new) = (DiffGraphIndex::of(before), DiffGraphIndex::of(after));
-    let mut brought = GraphDiff::default();
-    let gone = before.nodes.iter().filter(|node| !new.by_key.contains_key(&node_key(node)));
-    let mut gone: BTreeSet<&str> = gone.map(|node| &*node.id).collect();
+    let mut diff = GraphDiff::default();
+    let mut removed: BTreeSet<&str> = before
+        .nodes
+        .iter()
+        .filter(|node| !new.by_key.contains_key(&node_key(node)))
+        .map(|node| &*node.id)
+        .collect();
     for node in &after.nodes {
         let id = || node.id.clone().into_owned();
         match old.by_key.get(&node_key(node)) {
-            // What it says took the place of what it said.
-            None if gone.remove(&*node.id) => brought.updated.push(id()),
-            None => brought.added.push(id()),
+            // The node kept its ID but has different content.
+            None if removed.remove(&*node.id) => diff.updated.push(id()),
+            None => diff.added.push(id()),
             Some(known) if !nodes_equal_ignoring_ids(known.value, node.value) => {
-                brought.updated.push(id())
+                diff.updated.push(id())
             }
             Some(_) => {}
         }
     }
-    brought.removed.extend(gone.into_iter().map(Into::into));
+    diff.removed.extend(removed.into_iter().map(Into::into));
     let pair = |(one, other): (&'_ GraphNode<'_>, &'_ GraphNode<'_>)| {
         [node_key(one), node_key(other)].map(owned_key)
     };
@@ -107,13 +114,13 @@ pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
     let ids: BTreeSet<(String, String)> = fresh
         .map(|(old, new)| (old.id.clone().into_owned(), new.id.clone().into_owned()))
         .collect();
-    brought.superseded.extend(ids);
+    diff.superseded.extend(ids);
     let before: BTreeSet<_> =
-        old.edges_of_kind("contradicts").map(|(_, one, other)| pair((one, other))).collect();
-    for (edge, from, to) in new.edges_of_kind("contradicts") {
-        // Which of two keeps the id may change, and they are the same two.
+        old.edges_of_kind("contradicts").map(|edge| pair((edge.from, edge.to))).collect();
+    for ResolvedEdge { edge, from, to } in new.edges_of_kind("contradicts") {
+        // Which of the two nodes keeps the shared ID may change; the contradiction is the same.
         if !before.contains(&pair((from, to))) && !before.contains(&pair((to, from))) {
-            brought.contradictions.push(Contradiction {
+            diff.contradictions.push(Contradiction {
                 from: from.id.clone().into_owned(),
                 from_content: from.content.clone().into_owned(),
                 to: to.id.clone().into_owned(),
@@ -122,10 +129,10 @@ pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
             });
         }
     }
-    brought
+    diff
 }
 
-/// What a node says, apart from the graph that it is of.
+/// An owned copy of a key, for comparing across graphs.
 fn owned_key((id, kind, content): DiffNodeKey<'_>) -> [String; 3] {
     [id.into_owned(), kind.to_owned(), content.to_owned()]
 }

@@ -1,4 +1,4 @@
-//! A graph for programs that draw graphs: DOT and Mermaid.
+//! Exports a graph as DOT and Mermaid.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -6,10 +6,10 @@ use std::fmt::Write;
 use sp_formats::package::Graph;
 use sp_formats::printable::printable;
 
-/// Longer texts are cut where they are drawn.
+/// Longer labels are truncated.
 const MAX_LABEL_CHARS: usize = 60;
 
-/// The graph for Graphviz.
+/// Renders a graph in the DOT language.
 pub fn to_dot(graph: &Graph<'_>) -> String {
     let mut text =
         String::from("digraph context {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n");
@@ -34,7 +34,7 @@ pub fn to_dot(graph: &Graph<'_>) -> String {
     text + "}\n"
 }
 
-/// The graph for Mermaid. Its nodes are counted, since an id may hold what Mermaid takes for a sign.
+/// Renders a graph in Mermaid. Nodes are numbered, because IDs may contain Mermaid syntax.
 pub fn to_mermaid(graph: &Graph<'_>) -> String {
     let places: HashMap<&str, usize> =
         graph.nodes.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();

@@ -1,5 +1,7 @@
-//! A graph that lives: nodes that are used come back to life, edges between those that are used
-//! together grow stronger, and what has faded is taken out. Each gives a new graph; the old one stays.
+//! Changes to a graph through use: touched nodes regain activation, edges between nodes that are
+//! used together gain weight, and faded nodes are pruned.
+//!
+//! Each operation returns a new graph as JSON.
 
 use std::collections::HashSet;
 
@@ -10,30 +12,30 @@ use sp_formats::json::{JsonKind, JsonValue, quoted};
 use sp_formats::package::time::format_utc;
 use sp_formats::package::{Graph, GraphEdge};
 
-/// How much nearer to 1 a weight comes each time that its two ends are used together.
+/// The fraction of the distance to 1 that a weight gains each time its ends are used together.
 const LEARNING_RATE: f64 = 0.1;
-/// The edge between two nodes that were used together and had none.
+/// Type of the edges created between nodes that are used together.
 const RELATED_EDGE_KIND: &str = "related_to";
 
-/// What is to become of a graph.
+/// An operation on a graph.
 #[derive(Debug, Clone)]
 pub enum GraphEvolution {
-    /// These nodes were used.
+    /// Marks these nodes as used.
     Touch(Vec<String>),
-    /// These nodes were used together.
+    /// Marks these nodes as used together.
     Reinforce(Vec<String>),
-    /// What is less active than this goes, with its edges.
+    /// Removes nodes below this activation, with their edges.
     Prune(f64),
 }
 
-/// A graph after something happened to it, as JSON, and how many of its nodes that was about.
+/// Applies an operation. Returns the new graph as JSON and the number of affected nodes.
 pub fn evolve(
     content: JsonValue<'_>,
     evolution: &GraphEvolution,
     at: Timestamp,
 ) -> (String, usize) {
     let graph = Graph::from_content(content);
-    let gone: HashSet<&str> = match evolution {
+    let pruned: HashSet<&str> = match evolution {
         GraphEvolution::Prune(least) => graph
             .nodes
             .iter()
@@ -46,40 +48,42 @@ pub fn evolve(
         GraphEvolution::Touch(ids) | GraphEvolution::Reinforce(ids) => ids,
         GraphEvolution::Prune(_) => &[],
     };
-    let is_used = |id: &str| used.iter().any(|one| one == id);
-    let kept = graph.nodes.iter().filter(|node| !gone.contains(&*node.id));
-    let nodes: Vec<String> = kept
-        .map(|node| match is_used(&node.id) {
-            true => with_members(
-                node.value,
-                &[
-                    ("activation", "1.0"),
-                    ("created_at", &quoted(&format_utc(truncate_to_second(at)))),
-                ],
-            ),
-            false => node.value.raw().to_owned(),
+    let is_used = |id: &str| used.iter().any(|used_id| used_id == id);
+    let created_at = quoted(&format_utc(truncate_to_second(at)));
+    let nodes: Vec<String> = graph
+        .nodes
+        .iter()
+        .filter(|node| !pruned.contains(&*node.id))
+        .map(|node| {
+            if is_used(&node.id) {
+                with_members(node.value, &[("activation", "1.0"), ("created_at", &created_at)])
+            } else {
+                node.value.raw().to_owned()
+            }
         })
         .collect();
-    let stays = |edge: &&GraphEdge<'_>| !gone.contains(&*edge.from) && !gone.contains(&*edge.to);
-    let together = matches!(evolution, GraphEvolution::Reinforce(_));
+    let stays =
+        |edge: &&GraphEdge<'_>| !pruned.contains(&*edge.from) && !pruned.contains(&*edge.to);
+    let reinforce = matches!(evolution, GraphEvolution::Reinforce(_));
     let mut edges: Vec<String> = graph
         .edges
         .iter()
         .filter(stays)
         .map(|edge| {
-            match together && is_used(&edge.from) && is_used(&edge.to) && edge.from != edge.to {
-                true => reinforce_edge(edge.value),
-                false => edge.value.raw().to_owned(),
+            if reinforce && is_used(&edge.from) && is_used(&edge.to) && edge.from != edge.to {
+                reinforce_edge(edge.value)
+            } else {
+                edge.value.raw().to_owned()
             }
         })
         .collect();
-    if together {
+    if reinforce {
         edges.extend(new_edges(&graph, used));
     }
-    let count = if gone.is_empty() {
+    let count = if pruned.is_empty() {
         graph.nodes.iter().filter(|node| is_used(&node.id)).count()
     } else {
-        gone.len()
+        pruned.len()
     };
     (replace_graph(content, &nodes, &edges), count)
 }
@@ -88,7 +92,7 @@ fn truncate_to_second(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
-/// An edge whose ends were used together once more.
+/// The edge with increased weight.
 fn reinforce_edge(edge: JsonValue<'_>) -> String {
     let number =
         |key: &str, default: f64| edge.get(key).and_then(JsonValue::as_f64).unwrap_or(default);
@@ -101,18 +105,18 @@ fn reinforce_edge(edge: JsonValue<'_>) -> String {
     )
 }
 
-/// Edges between nodes that were used together and had none.
+/// Edges for pairs of used nodes that have none.
 fn new_edges(graph: &Graph<'_>, used: &[String]) -> Vec<String> {
     let tied: HashSet<(&str, &str)> = graph
         .edges
         .iter()
         .flat_map(|edge| [(&*edge.from, &*edge.to), (&*edge.to, &*edge.from)])
         .collect();
-    let mut ties = Vec::new();
+    let mut edges = Vec::new();
     for (at, from) in used.iter().enumerate() {
         for to in used[at + 1..].iter().filter(|to| *to != from) {
             if !tied.contains(&(from.as_str(), to.as_str())) {
-                ties.push(format!(
+                edges.push(format!(
                     "{{\"from\":{},\"to\":{},\"type\":{},\"weight\":{LEARNING_RATE:?},\"coactivations\":1}}",
                     quoted(from),
                     quoted(to),
@@ -121,10 +125,10 @@ fn new_edges(graph: &Graph<'_>, used: &[String]) -> Vec<String> {
             }
         }
     }
-    ties
+    edges
 }
 
-/// An object with some members in the place of those that it has.
+/// The object with some members replaced or added.
 fn with_members(value: JsonValue<'_>, new: &[(&str, &str)]) -> String {
     let is_new = |key: JsonValue<'_>| new.iter().any(|(name, _)| key.eq_str(name));
     let old = value
@@ -135,7 +139,7 @@ fn with_members(value: JsonValue<'_>, new: &[(&str, &str)]) -> String {
     format!("{{{}}}", old.chain(new).collect::<Vec<_>>().join(","))
 }
 
-/// The content with other nodes and edges in its graph.
+/// The package content with the nodes and edges of its graph replaced.
 fn replace_graph(content: JsonValue<'_>, nodes: &[String], edges: &[String]) -> String {
     let (nodes, edges) = (format!("[{}]", nodes.join(",")), format!("[{}]", edges.join(",")));
     let graph = content.get("context_graph").filter(|graph| graph.kind() == JsonKind::Object);

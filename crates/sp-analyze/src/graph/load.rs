@@ -1,34 +1,32 @@
-//! What an agent reads of a graph: the best of it, written out, and never more than was allowed.
+//! Renders the best nodes of a graph within a token budget.
 
 use super::ContextFormat;
 use super::select::{NodeSelection, OmitReason, SelectionQuery, select};
 use crate::tokens;
 use sp_formats::package::Graph;
 
-/// What an agent reads.
+/// The rendered context for an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedContext {
-    /// The text.
     pub text: String,
-    /// How many tokens it has, all of it.
+    /// Token count of the whole text.
     pub tokens: usize,
-    /// What is in it, and what is not.
     pub selection: NodeSelection,
 }
 
-/// The best of a graph within the budget of the question, by the tokenizer's own count.
+/// Selects and renders the best nodes within the budget, as counted by the tokenizer.
 pub fn load_context(
     graph: &Graph<'_>,
-    question: &SelectionQuery<'_>,
+    query: &SelectionQuery<'_>,
     shape: ContextFormat,
 ) -> LoadedContext {
     let mut cost = |at: usize| tokens::count(&shape.render_node(&graph.nodes[at]));
-    let mut selection = select(graph, question, &mut cost);
-    let (text, tokens) = fit_to_budget(graph, shape, question.budget, &mut selection);
+    let mut selection = select(graph, query, &mut cost);
+    let (text, tokens) = fit_to_budget(graph, shape, query.budget, &mut selection);
     LoadedContext { text, tokens, selection }
 }
 
-/// The text, without the least of what was chosen until the whole is within the budget: headings cost too.
+/// Renders the selection, and drops its last groups until the text with headings fits the budget.
 fn fit_to_budget(
     graph: &Graph<'_>,
     shape: ContextFormat,
@@ -41,14 +39,14 @@ fn fit_to_budget(
         if count <= budget || selection.selected.is_empty() {
             return (text, count);
         }
-        // A heading has a few tokens: one node less for each few that are too many.
+        // Headings cost a few tokens each: drop one node per 64 tokens over budget.
         for _ in 0..(count - budget).div_ceil(64) {
             drop_last_group(selection);
         }
     }
 }
 
-/// Takes out the least of what was chosen, with all that contradicts it.
+/// Drops the last selected node, with all nodes that contradict it.
 fn drop_last_group(selection: &mut NodeSelection) {
     let Some(group) = selection.selected.last().map(|last| last.group) else { return };
     let (dropped, kept): (Vec<_>, Vec<_>) =

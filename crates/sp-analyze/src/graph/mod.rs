@@ -1,7 +1,7 @@
-//! What is done with the knowledge graph of a package: merged, aged, searched, drawn.
+//! Operations on knowledge graphs: merge, decay, query, selection, rendering.
 //!
 //! The layout of a graph is [`sp_formats::package::Graph`]. Everything here takes one or several of
-//! them and returns values or text; ties are broken by ID, so the same input always gives the same
+//! them and returns values or text. Ties are broken by ID, so the same input always gives the same
 //! output.
 
 mod decay;

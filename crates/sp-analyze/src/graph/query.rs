@@ -1,22 +1,21 @@
-//! Questions to a graph: which nodes are of a type or of a file, what is near a node, and how two hang together.
+//! Graph queries: nodes by type, file or content, neighborhoods, and shortest paths.
 
 use std::collections::{HashMap, VecDeque};
 
 use sp_formats::json::JsonValue;
 use sp_formats::package::Graph;
 
-/// Which nodes are asked for; all that is said must hold.
+/// Conditions on a node; all of them must hold.
 #[derive(Debug, Clone, Default)]
 pub struct NodeFilter {
-    /// Of this type.
     pub kind: Option<String>,
-    /// Of this file, or of a folder.
+    /// A file or directory.
     pub file: Option<String>,
-    /// That say this, whatever the case.
+    /// Case-insensitive substring of the content.
     pub contains: Option<String>,
 }
 
-/// The nodes that a filter lets through, by their places.
+/// Returns the indices of the matching nodes.
 pub fn find_nodes(graph: &Graph<'_>, filter: &NodeFilter) -> Vec<usize> {
     let says = filter.contains.as_ref().map(|words| words.to_lowercase());
     let fits = |at: &usize| {
@@ -33,10 +32,10 @@ pub fn find_nodes(graph: &Graph<'_>, filter: &NodeFilter) -> Vec<usize> {
     (0..graph.nodes.len()).filter(fits).collect()
 }
 
-/// How the edges lead from place to place, both ways.
+/// Edges in both directions.
 struct GraphAdjacency {
     index_by_id: HashMap<String, usize>,
-    /// The neighbours of each node, each with the edge that leads there.
+    /// Neighbors of each node, as `(node, edge)`.
     neighbors: Vec<Vec<(usize, usize)>>,
 }
 
@@ -61,7 +60,7 @@ impl GraphAdjacency {
     }
 }
 
-/// The nodes within some steps of a node, itself first; none if there is no such node.
+/// Returns the nodes within `steps` edges of a node, itself first; `None` if the ID is unknown.
 pub fn neighborhood(graph: &Graph<'_>, id: &str, steps: usize) -> Option<Vec<usize>> {
     let ways = GraphAdjacency::of(graph);
     let start = *ways.index_by_id.get(id)?;
@@ -80,7 +79,7 @@ pub fn neighborhood(graph: &Graph<'_>, id: &str, steps: usize) -> Option<Vec<usi
     Some(found)
 }
 
-/// The shortest way between two nodes: the places of its nodes and the numbers of its edges.
+/// Returns the shortest path between two nodes, as node indices and edge indices.
 pub fn shortest_path(graph: &Graph<'_>, from: &str, to: &str) -> Option<(Vec<usize>, Vec<usize>)> {
     let ways = GraphAdjacency::of(graph);
     let (start, end) = (*ways.index_by_id.get(from)?, *ways.index_by_id.get(to)?);

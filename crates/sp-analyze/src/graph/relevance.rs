@@ -1,27 +1,27 @@
-//! How near each node is to what is asked for.
+//! Relevance of nodes to a query.
 //!
-//! BM25 over the stems of words, twice: people do not ask in the words of those who wrote. What the best
-//! nodes of the first round have in common, and others do not, is asked for in the second as well, with
-//! less weight. Words are kept as hashes: nothing is allocated for each of them.
+//! Nodes are scored with BM25 over word stems, in two rounds, because queries rarely use the words
+//! of the text. The second round adds terms that the best nodes of the first round have in common
+//! and others lack, with lower weight. Words are stored as hashes, without an allocation per word.
 
 use std::collections::BTreeMap;
 
 use crate::stemming::{for_each_word, stop_words};
 use sp_formats::package::{Graph, GraphNode};
 
-/// What a node is worth that has nothing of what is asked for.
+/// Relevance of a node without any query term.
 const MIN_RELEVANCE: f64 = 0.05;
-/// The constants of BM25 that everybody uses.
+/// The usual constants of BM25.
 const BM25_K1: f64 = 1.2;
 const BM25_B: f64 = 0.75;
-/// From how many of the best nodes words are taken, how many, and what they weigh at the most.
+/// Feedback terms: number of nodes they are taken from, maximum number of terms, maximum weight.
 const FEEDBACK_NODES: usize = 5;
 const FEEDBACK_TERMS: usize = 12;
 const MAX_FEEDBACK_WEIGHT: f64 = 0.4;
-/// How many words are looked at for that.
+/// Maximum number of feedback candidates.
 const MAX_FEEDBACK_CANDIDATES: usize = 60;
 
-/// How near each node is to the words, from just above 0 to 1; 1 for all where nothing is asked for.
+/// Returns the relevance of each node, from just above 0 to 1; 1 for all if the query is empty.
 pub(super) fn relevance(graph: &Graph<'_>, focus: &str) -> Vec<f64> {
     let idle = stop_words();
     let mut asked: Vec<(u64, f64)> = Vec::new();
@@ -54,14 +54,14 @@ pub(super) fn relevance(graph: &Graph<'_>, focus: &str) -> Vec<f64> {
         .collect()
 }
 
-/// Lets through the words of a set, and few others: most words are none of those that are looked for.
+/// A Bloom filter that rejects most words that are not in the query.
 struct WordBloomFilter([u64; 64]);
 
 impl WordBloomFilter {
     fn of(words: impl Iterator<Item = u64>) -> Self {
-        let mut sieve = Self([0; 64]);
-        words.for_each(|word| sieve.0[(word >> 6 & 63) as usize] |= 1 << (word & 63));
-        sieve
+        let mut filter = Self([0; 64]);
+        words.for_each(|word| filter.0[(word >> 6 & 63) as usize] |= 1 << (word & 63));
+        filter
     }
 
     fn may_contain(&self, word: u64) -> bool {
@@ -69,10 +69,10 @@ impl WordBloomFilter {
     }
 }
 
-/// The words of all nodes, one after the other.
+/// The words of all nodes, concatenated.
 struct NodeWords {
     words: Vec<u64>,
-    /// Where the words of each node end.
+    /// End offset of each node's words.
     ends: Vec<usize>,
 }
 
@@ -85,7 +85,7 @@ impl NodeWords {
         texts
     }
 
-    /// The words of what a node says, and of where it stands.
+    /// Adds the words of a node's content and location.
     fn add_node(&mut self, node: &GraphNode<'_>) {
         for_each_word(&node.content, &mut |word| self.words.push(word));
         for_each_word(&node.kind, &mut |word| self.words.push(word));
@@ -102,12 +102,12 @@ impl NodeWords {
         starts.zip(&self.ends).map(|(start, end)| &self.words[start..*end])
     }
 
-    fn scores(&self, sought: &[(u64, f64)]) -> Vec<f64> {
-        let mut counts = vec![0_u32; self.ends.len() * sought.len()];
-        let sieve = WordBloomFilter::of(sought.iter().map(|(word, _)| *word));
-        for (words, counts) in self.nodes().zip(counts.chunks_mut(sought.len())) {
-            for word in words.iter().filter(|word| sieve.may_contain(**word)) {
-                if let Some(at) = sought.iter().position(|(known, _)| known == word) {
+    fn scores(&self, terms: &[(u64, f64)]) -> Vec<f64> {
+        let mut counts = vec![0_u32; self.ends.len() * terms.len()];
+        let filter = WordBloomFilter::of(terms.iter().map(|(word, _)| *word));
+        for (words, counts) in self.nodes().zip(counts.chunks_mut(terms.len())) {
+            for word in words.iter().filter(|word| filter.may_contain(**word)) {
+                if let Some(at) = terms.iter().position(|(known, _)| known == word) {
                     counts[at] += 1;
                 }
             }
@@ -115,11 +115,11 @@ impl NodeWords {
         let total = to_f64(self.ends.len());
         let mean = (to_f64(self.words.len()) / total.max(1.0)).max(1.0);
         let rarity = |at: usize| {
-            let holders =
-                to_f64(counts.chunks(sought.len()).filter(|counts| counts[at] > 0).count());
-            sought[at].1 * (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln()
+            let frequency =
+                to_f64(counts.chunks(terms.len()).filter(|counts| counts[at] > 0).count());
+            terms[at].1 * (1.0 + (total - frequency + 0.5) / (frequency + 0.5)).ln()
         };
-        let rarity: Vec<f64> = (0..sought.len()).map(rarity).collect();
+        let rarity: Vec<f64> = (0..terms.len()).map(rarity).collect();
         let score = |(counts, words): (&[u32], &[u64])| {
             let length = 1.0 - BM25_B + BM25_B * to_f64(words.len()) / mean;
             let one = |(often, rarity): (&u32, &f64)| {
@@ -128,10 +128,10 @@ impl NodeWords {
             };
             counts.iter().zip(&rarity).map(one).sum()
         };
-        counts.chunks(sought.len()).zip(self.nodes()).map(score).collect()
+        counts.chunks(terms.len()).zip(self.nodes()).map(score).collect()
     }
 
-    /// The words that the best nodes have and others have not, with their weights.
+    /// The terms that distinguish the best nodes, with weights.
     fn feedback_terms(&self, scores: &[f64], is_left_out: impl Fn(u64) -> bool) -> Vec<(u64, f64)> {
         let mut best: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0).collect();
         best.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
@@ -150,28 +150,28 @@ impl NodeWords {
         self.weigh_terms(heaviest)
     }
 
-    /// The rarest of some words, by how many nodes have them.
+    /// Weights terms by how few nodes have them.
     fn weigh_terms(&self, mut words: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
         words.sort_unstable_by_key(|(word, _)| *word);
-        let mut holders = vec![(0_usize, usize::MAX); words.len()];
-        let sieve = WordBloomFilter::of(words.iter().map(|(word, _)| *word));
+        let mut frequencies = vec![(0_usize, usize::MAX); words.len()];
+        let filter = WordBloomFilter::of(words.iter().map(|(word, _)| *word));
         for (node, text) in self.nodes().enumerate() {
-            for word in text.iter().filter(|word| sieve.may_contain(**word)) {
+            for word in text.iter().filter(|word| filter.may_contain(**word)) {
                 if let Ok(at) = words.binary_search_by_key(word, |(known, _)| *known)
-                    && holders[at].1 != node
+                    && frequencies[at].1 != node
                 {
-                    holders[at] = (holders[at].0 + 1, node);
+                    frequencies[at] = (frequencies[at].0 + 1, node);
                 }
             }
         }
         let total = to_f64(self.ends.len());
-        for ((_, weight), (holders, _)) in words.iter_mut().zip(holders) {
-            *weight *= (1.0 + total / (1.0 + to_f64(holders))).ln();
+        for ((_, weight), (frequency, _)) in words.iter_mut().zip(frequencies) {
+            *weight *= (1.0 + total / (1.0 + to_f64(frequency))).ln();
         }
         words.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         words.truncate(FEEDBACK_TERMS);
-        let most = words.first().map_or(1.0, |(_, weight)| *weight);
-        words.iter_mut().for_each(|(_, weight)| *weight *= MAX_FEEDBACK_WEIGHT / most);
+        let max_weight = words.first().map_or(1.0, |(_, weight)| *weight);
+        words.iter_mut().for_each(|(_, weight)| *weight *= MAX_FEEDBACK_WEIGHT / max_weight);
         words
     }
 }

@@ -1,4 +1,4 @@
-//! Nodes as an agent reads them: Markdown by type, or XML. What shows nothing of itself is escaped.
+//! Renders nodes for an agent, as Markdown by type or as XML. Hidden characters are escaped.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,7 +7,6 @@ use sp_formats::json::JsonValue;
 use sp_formats::package::{Graph, GraphNode};
 use sp_formats::printable::{printable, printable_text};
 
-/// How nodes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextFormat {
     /// Headings and lists.
@@ -16,7 +15,7 @@ pub enum ContextFormat {
     Xml,
 }
 
-/// The order in which types stand; others follow by name.
+/// Order and titles of node types; other types follow by name.
 const SECTION_ORDER: &[(&str, &str)] = &[
     ("policy", "Policies"),
     ("convention", "Conventions"),
@@ -31,11 +30,10 @@ const SECTION_ORDER: &[(&str, &str)] = &[
     ("code_file", "Files"),
     ("code_test", "Tests"),
 ];
-/// Where the symbols of code stand: after all that has a place of its own.
+/// Code symbols follow all listed types.
 const CODE_SECTION: (usize, &str) = (SECTION_ORDER.len(), "Code");
 
 impl ContextFormat {
-    /// One node.
     pub fn render_node(self, node: &GraphNode<'_>) -> String {
         match self {
             Self::Markdown => {
@@ -55,7 +53,7 @@ impl ContextFormat {
         }
     }
 
-    /// All that was chosen.
+    /// Renders the selected nodes.
     pub fn render_nodes(self, graph: &Graph<'_>, chosen: &[RankedNode]) -> String {
         match self {
             Self::Markdown => render_markdown(graph, chosen),
@@ -72,17 +70,14 @@ impl ContextFormat {
 }
 
 fn render_markdown(graph: &Graph<'_>, chosen: &[RankedNode]) -> String {
-    let at_odds = contradicting_ids(graph, chosen);
+    let contradicting = contradicting_ids(graph, chosen);
     let mut sections: BTreeMap<(usize, &str), String> = BTreeMap::new();
-    for one in chosen {
-        let node = &graph.nodes[one.node_index];
-        let key = match at_odds.contains(&*node.id) {
-            true => (usize::MAX, "These contradict each other"),
-            false => match SECTION_ORDER.iter().position(|(kind, _)| *kind == node.kind) {
-                Some(at) => (at, SECTION_ORDER[at].1),
-                None if node.kind.starts_with("code_") => CODE_SECTION,
-                None => (SECTION_ORDER.len() + 1, &*node.kind),
-            },
+    for ranked in chosen {
+        let node = &graph.nodes[ranked.node_index];
+        let key = if contradicting.contains(&*node.id) {
+            (usize::MAX, "These contradict each other")
+        } else {
+            section_of(node)
         };
         *sections.entry(key).or_default() += &ContextFormat::Markdown.render_node(node);
     }
@@ -92,7 +87,16 @@ fn render_markdown(graph: &Graph<'_>, chosen: &[RankedNode]) -> String {
     sections.iter().map(section).collect::<Vec<_>>().join("\n")
 }
 
-/// The ids of chosen nodes that contradict another chosen one.
+/// Position and title of the section that a node belongs to.
+fn section_of<'n>(node: &'n GraphNode<'_>) -> (usize, &'n str) {
+    match SECTION_ORDER.iter().position(|(kind, _)| *kind == node.kind) {
+        Some(index) => (index, SECTION_ORDER[index].1),
+        None if node.kind.starts_with("code_") => CODE_SECTION,
+        None => (SECTION_ORDER.len() + 1, &*node.kind),
+    }
+}
+
+/// IDs of selected nodes that contradict another selected node.
 fn contradicting_ids<'g>(graph: &'g Graph<'_>, chosen: &[RankedNode]) -> HashSet<&'g str> {
     let shown: HashSet<&str> = chosen.iter().map(|one| &*graph.nodes[one.node_index].id).collect();
     let edges = graph.edges.iter().filter(|edge| edge.kind == "contradicts");
@@ -102,12 +106,12 @@ fn contradicting_ids<'g>(graph: &'g Graph<'_>, chosen: &[RankedNode]) -> HashSet
         .collect()
 }
 
-/// Text of several lines as one item of a list.
+/// Indents a multi-line text as one list item.
 fn indent_list_item(content: &str) -> String {
     printable_text(content.trim()).replace('\n', "\n  ")
 }
 
-/// Where it stands in the project.
+/// File and lines of a node.
 fn format_location(value: JsonValue<'_>) -> String {
     let line = |key: &str| value.get(key).and_then(JsonValue::as_u64);
     let Some(file) = text_member(value, "file_path") else { return String::new() };

@@ -1,9 +1,9 @@
-//! The best of a graph within a number of tokens.
+//! Selects the best nodes of a graph within a token budget.
 //!
-//! A node is worth what it is active now, times how certain it is, times how near it is to what is
-//! asked for; some of that worth flows along edges to its neighbours. Nodes that contradict each other
-//! are shown together or not at all, what was superseded is left out, and a node is whole or absent.
-//! What is left out is told, and why.
+//! A node's score is its current activation × confidence × relevance to the query. Part of the
+//! score spreads along edges to neighbors. Nodes that contradict each other are selected together
+//! or not at all, superseded nodes are omitted, and a node is never truncated. Omitted nodes are
+//! returned with a reason.
 
 use jiff::Timestamp;
 
@@ -13,42 +13,39 @@ use crate::interner::StringInterner;
 use sp_formats::json::JsonValue;
 use sp_formats::package::Graph;
 
-/// How much of a neighbour's worth a full edge carries over.
+/// The fraction of a neighbor's score that an edge of weight 1 carries over.
 const SPREAD_FACTOR: f64 = 0.4;
-/// Over how many edges worth flows.
+/// Number of edges over which scores spread.
 const SPREAD_STEPS: usize = 2;
-/// How much less is chosen first for each tenfold of its length: much that is short is better than little
-/// that is long.
+/// Penalty per factor of ten in length: many short nodes are better than a few long ones.
 const LENGTH_PENALTY: f64 = 0.3;
-/// What is written around a node, in bytes.
+/// Bytes that rendering adds to a node.
 const NODE_OVERHEAD_BYTES: usize = 40;
-/// So many that do not fit, one after the other, and the rest is not tried.
+/// After this many consecutive nodes that do not fit, the rest is not tried.
 const MAX_CONSECUTIVE_MISSES: usize = 400;
 
-/// What is asked for.
 #[derive(Debug, Clone)]
 pub struct SelectionQuery<'a> {
-    /// The most tokens.
+    /// Maximum number of tokens.
     pub budget: usize,
-    /// Words that what is chosen should be about; none means everything.
+    /// Words that the selection should be about; empty for everything.
     pub focus: &'a str,
-    /// When it is asked: what is known fades.
+    /// The time at which activations are computed.
     pub at: Timestamp,
 }
 
-/// Why a node is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OmitReason {
-    /// Another took its place.
+    /// Another node supersedes it.
     Superseded,
-    /// It is worth nothing any more, or nothing to what is asked for.
+    /// Its score is zero.
     Irrelevant,
-    /// It does not fit into what is left.
+    /// It does not fit into the remaining budget.
     OverBudget,
 }
 
 impl OmitReason {
-    /// The reason in words.
+    /// A short explanation for people.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Superseded => "superseded",
@@ -58,52 +55,51 @@ impl OmitReason {
     }
 }
 
-/// A node that was chosen, by its place in the graph, and what it is worth.
+/// A node with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankedNode {
-    /// Its place among the nodes of the graph.
+    /// Index in the graph.
     pub node_index: usize,
-    /// What it is worth.
     pub score: f64,
-    /// Nodes that contradict each other have one number, and every other has its own.
+    /// Nodes that contradict each other share a group; every other node has its own.
     pub group: usize,
 }
 
-/// What was chosen, and what was not.
+/// Selected and omitted nodes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NodeSelection {
-    /// The best first; those that contradict each other stand together.
+    /// Best first; contradicting nodes are adjacent.
     pub selected: Vec<RankedNode>,
-    /// The others, the best first, each with the reason.
+    /// Best first, with reasons.
     pub omitted: Vec<(RankedNode, OmitReason)>,
 }
 
-/// Chooses nodes. `tokens` counts what a node costs where it is shown.
+/// Selects nodes. `tokens` returns the cost of a node as rendered.
 pub fn select(
     graph: &Graph<'_>,
-    question: &SelectionQuery<'_>,
+    query: &SelectionQuery<'_>,
     tokens: &mut dyn FnMut(usize) -> usize,
 ) -> NodeSelection {
-    let ties = GraphEdgeIndex::of(graph);
-    let gone = find_superseded(graph, &ties);
-    let worth = score_nodes(graph, &ties, question);
-    let groups = ContradictionGroups::of(graph, &ties, &gone);
+    let edges = GraphEdgeIndex::of(graph);
+    let superseded = find_superseded(graph, &edges);
+    let scores = score_nodes(graph, &edges, query);
+    let groups = ContradictionGroups::of(graph, &edges, &superseded);
     let mut selection = NodeSelection::default();
     let chosen =
-        |node: usize, group: usize| RankedNode { node_index: node, score: worth[node], group };
-    let old = (0..graph.nodes.len()).filter(|at| gone[*at]);
+        |node: usize, group: usize| RankedNode { node_index: node, score: scores[node], group };
+    let old = (0..graph.nodes.len()).filter(|at| superseded[*at]);
     selection.omitted.extend(old.map(|at| (chosen(at, at), OmitReason::Superseded)));
     let rank = |group: &'_ [usize]| {
-        let best = group.iter().map(|at| worth[*at]).fold(0.0, f64::max);
+        let best = group.iter().map(|at| scores[*at]).fold(0.0, f64::max);
         let bytes: usize =
             group.iter().map(|at| graph.nodes[*at].content.len() + NODE_OVERHEAD_BYTES).sum();
         best / to_f64(bytes).powf(LENGTH_PENALTY)
     };
     let mut ranked: Vec<(f64, &[usize])> =
         groups.iter().map(|group| (rank(group), group)).collect();
-    // Of equals, the one that stands first in the graph comes first.
+    // Stable: ties keep the order of the graph.
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let (mut room, mut misses) = (question.budget, 0);
+    let (mut room, mut misses) = (query.budget, 0);
     for (best, group) in ranked {
         let chosen = |at: usize| chosen(at, group[0]);
         let mut refuse = |reason: OmitReason| {
@@ -133,7 +129,7 @@ pub fn select(
     selection
 }
 
-/// Which ids are which nodes, and which nodes an edge leads from and to, all by their places in the graph.
+/// Edges with their nodes, by index.
 struct GraphEdgeIndex {
     ids: StringInterner,
     nodes: Vec<u32>,
@@ -145,100 +141,108 @@ impl GraphEdgeIndex {
         let mut ids = StringInterner::with_capacity(graph.nodes.len());
         let mut places: Vec<u32> = Vec::with_capacity(graph.nodes.len());
         for (at, node) in graph.nodes.iter().enumerate() {
-            // Of two that have one id, the second has it.
+            // If two nodes have the same ID, the second one gets it.
             match ids.intern(&node.id) {
                 (_, true) => places.push(at as u32),
                 (number, false) => places[number as usize] = at as u32,
             }
         }
-        let mut ties = Self { ids, nodes: places, ends: Vec::new() };
-        ties.ends = graph
+        let mut index = Self { ids, nodes: places, ends: Vec::new() };
+        index.ends = graph
             .edges
             .iter()
-            .map(|edge| [&edge.from, &edge.to].map(|id| ties.node_index(id)))
+            .map(|edge| [&edge.from, &edge.to].map(|id| index.node_index(id)))
             .collect();
-        ties
+        index
     }
 
     fn node_index(&self, id: &str) -> Option<u32> {
         self.ids.find(id).map(|number| self.nodes[number as usize])
     }
 
-    /// The edges of some types whose two nodes are there: their numbers, and the two.
+    /// Edges of some types whose ends both exist.
     fn edges_of_kinds<'g>(
         &'g self,
         graph: &'g Graph<'_>,
         kinds: impl Fn(&str) -> bool + 'g,
-    ) -> impl Iterator<Item = (usize, usize, usize)> + 'g {
+    ) -> impl Iterator<Item = IndexedEdge> + 'g {
         let edges = graph
             .edges
             .iter()
             .zip(&self.ends)
             .enumerate()
             .filter(move |(_, (edge, _))| kinds(&edge.kind));
-        edges.filter_map(|(number, (_, ends))| match *ends {
-            [Some(from), Some(to)] => Some((number, from as usize, to as usize)),
+        edges.filter_map(|(index, (_, ends))| match *ends {
+            [Some(from), Some(to)] => {
+                Some(IndexedEdge { index, from: from as usize, to: to as usize })
+            }
             _ => None,
         })
     }
 }
 
-/// Of each node whether another took its place.
+/// An edge with its nodes, all by index.
+#[derive(Debug, Clone, Copy)]
+struct IndexedEdge {
+    index: usize,
+    from: usize,
+    to: usize,
+}
+
+/// Whether each node is superseded by another.
 pub(super) fn superseded_nodes(graph: &Graph<'_>) -> Vec<bool> {
     find_superseded(graph, &GraphEdgeIndex::of(graph))
 }
 
-fn find_superseded(graph: &Graph<'_>, ties: &GraphEdgeIndex) -> Vec<bool> {
-    let mut gone = vec![false; graph.nodes.len()];
+fn find_superseded(graph: &Graph<'_>, edges: &GraphEdgeIndex) -> Vec<bool> {
+    let mut superseded = vec![false; graph.nodes.len()];
     for (at, node) in graph.nodes.iter().enumerate() {
         let Some(value) = node.value.get("supersedes") else { continue };
         let ids = value.text().into_iter().chain(value.items().filter_map(JsonValue::text));
-        let old = ids.filter_map(|id| ties.node_index(&id)).map(|old| old as usize);
-        old.filter(|old| *old != at).for_each(|old| gone[old] = true);
+        let old = ids.filter_map(|id| edges.node_index(&id)).map(|old| old as usize);
+        old.filter(|old| *old != at).for_each(|old| superseded[old] = true);
     }
-    for (edge, ends) in graph.edges.iter().zip(&ties.ends) {
+    for (edge, ends) in graph.edges.iter().zip(&edges.ends) {
         if edge.kind == "supersedes" && edge.from != edge.to {
-            ends[1].into_iter().for_each(|old| gone[old as usize] = true);
+            ends[1].into_iter().for_each(|old| superseded[old as usize] = true);
         }
     }
-    gone
+    superseded
 }
 
-/// What each node is worth to the question.
-fn score_nodes(
-    graph: &Graph<'_>,
-    ties: &GraphEdgeIndex,
-    question: &SelectionQuery<'_>,
-) -> Vec<f64> {
-    let near = relevance(graph, question.focus);
+/// Scores each node for a query.
+fn score_nodes(graph: &Graph<'_>, edges: &GraphEdgeIndex, query: &SelectionQuery<'_>) -> Vec<f64> {
+    let relevance_scores = relevance(graph, query.focus);
     let certain = |value: JsonValue<'_>| {
         value.get("confidence").and_then(JsonValue::as_f64).unwrap_or(1.0).clamp(0.0, 1.0)
     };
     let active: Vec<f64> = graph
         .nodes
         .iter()
-        .map(|node| activation_at(node.value, question.at) * certain(node.value))
+        .map(|node| activation_at(node.value, query.at) * certain(node.value))
         .collect();
-    let own = active.iter().zip(&near).map(|(active, near)| active * near);
-    let ties: Vec<(usize, usize, f64)> = ties
+    let own = active.iter().zip(&relevance_scores).map(|(active, relevance)| active * relevance);
+    let weight_of = |edge: IndexedEdge| {
+        let weight = graph.edges[edge.index].value.get("weight").and_then(JsonValue::as_f64);
+        weight.unwrap_or(1.0).clamp(0.0, 1.0)
+    };
+    let weighted: Vec<(IndexedEdge, f64)> = edges
         .edges_of_kinds(graph, |kind| kind != "contradicts" && kind != "supersedes")
-        .map(|(number, from, to)| {
-            let weight = graph.edges[number].value.get("weight").and_then(JsonValue::as_f64);
-            (from, to, weight.unwrap_or(1.0).clamp(0.0, 1.0))
-        })
+        .map(|edge| (edge, weight_of(edge)))
         .collect();
-    let mut worth: Vec<f64> = own.collect();
+    let mut scores: Vec<f64> = own.collect();
     for _ in 0..SPREAD_STEPS {
-        let before = worth.clone();
-        for (from, to, weight) in &ties {
-            // What flows to a node is never more than its neighbour has, nor more than it is active itself.
-            for (giver, taker) in [(*from, *to), (*to, *from)] {
-                worth[taker] =
-                    worth[taker].max(before[giver] * weight * SPREAD_FACTOR * active[taker]);
+        let before = scores.clone();
+        for (edge, weight) in &weighted {
+            // A node never receives more than its neighbor's score, or more than its own
+            // activation.
+            for (giver, taker) in [(edge.from, edge.to), (edge.to, edge.from)] {
+                scores[taker] =
+                    scores[taker].max(before[giver] * weight * SPREAD_FACTOR * active[taker]);
             }
         }
     }
-    worth
+    scores
 }
 
 #[expect(clippy::cast_precision_loss, reason = "lengths of texts are far below 2^52")]
@@ -246,31 +250,34 @@ fn to_f64(count: usize) -> f64 {
     count as f64
 }
 
-/// Nodes that contradict each other, together; every other one alone. What was superseded is in none.
+/// Groups of contradicting nodes; every other node is a group of its own. Superseded nodes are in
+/// none.
 struct ContradictionGroups {
-    /// The nodes, those of a group side by side.
+    /// Nodes, adjacent within a group.
     nodes: Vec<usize>,
-    /// Of each node the first of its group.
+    /// First node of each node's group.
     root: Vec<usize>,
 }
 
 impl ContradictionGroups {
-    fn of(graph: &Graph<'_>, ties: &GraphEdgeIndex, gone: &[bool]) -> Self {
+    fn of(graph: &Graph<'_>, edges: &GraphEdgeIndex, superseded: &[bool]) -> Self {
         let mut parent: Vec<usize> = (0..graph.nodes.len()).collect();
-        for (_, a, b) in ties.edges_of_kinds(graph, |kind| kind == "contradicts") {
-            if !gone[a] && !gone[b] {
-                let (a, b) = (find_root(&mut parent, a), find_root(&mut parent, b));
+        for IndexedEdge { from, to, .. } in
+            edges.edges_of_kinds(graph, |kind| kind == "contradicts")
+        {
+            if !superseded[from] && !superseded[to] {
+                let (a, b) = (find_root(&mut parent, from), find_root(&mut parent, to));
                 parent[a.max(b)] = a.min(b);
             }
         }
         let root: Vec<usize> =
             (0..graph.nodes.len()).map(|at| find_root(&mut parent, at)).collect();
-        let mut nodes: Vec<usize> = (0..graph.nodes.len()).filter(|at| !gone[*at]).collect();
+        let mut nodes: Vec<usize> = (0..graph.nodes.len()).filter(|at| !superseded[*at]).collect();
         nodes.sort_by_key(|at| root[*at]);
         Self { nodes, root }
     }
 
-    /// The groups, in the order of their first nodes.
+    /// The groups, ordered by their first node.
     fn iter(&self) -> impl Iterator<Item = &[usize]> {
         self.nodes.chunk_by(|a, b| self.root[*a] == self.root[*b])
     }

@@ -1,6 +1,7 @@
-//! A graph as a still picture: the most active nodes and what is between them, as SVG that stands in a page.
+//! Renders the most active nodes of a graph as a static SVG for embedding in a page.
 //!
-//! It brings no colours and no script: kinds are classes (`kind-0`, `kind-1`, …) that the page's style paints.
+//! The SVG contains no colors and no script. Node kinds are classes (`kind-0`, `kind-1`, …) that
+//! the page styles.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -12,35 +13,33 @@ use sp_formats::printable::printable;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 420.0;
-/// So far from the edge of the picture, so that circles and names are whole.
+/// Distance to the border, so that circles and labels are not clipped.
 const MARGIN: f64 = 34.0;
-/// So often the nodes are moved before they stand.
+/// Number of layout iterations.
 const LAYOUT_ROUNDS: u32 = 160;
-/// How long a text below the pointer, and a name beside a node, may be.
+/// Maximum length of tooltips and labels.
 const MAX_TITLE_CHARS: usize = 160;
 const MAX_LABEL_CHARS: usize = 26;
-/// So many nodes have their name beside them, if there is room.
+/// Maximum number of nodes with a label.
 const MAX_LABELED_NODES: usize = 14;
-/// Kinds beyond these share the last class.
+/// Further kinds share the last class.
 const MAX_KIND_CLASSES: usize = 8;
 
-/// A picture of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GraphSvg {
-    /// The SVG.
     pub svg: String,
-    /// How many nodes are in it.
+    /// Number of nodes shown.
     pub shown: usize,
-    /// What each class of nodes is, and how many of them there are in the whole graph; most first.
+    /// The kind behind each class with its node count in the whole graph, most frequent first.
     pub kinds: Vec<(String, usize)>,
 }
 
-/// Draws the most active nodes of a graph, so many at the most; nothing if it has none.
-pub fn render_svg(graph: &Graph<'_>, most: usize) -> Option<GraphSvg> {
+/// Draws at most `max_nodes` nodes, most active first; `None` if the graph has no nodes.
+pub fn render_svg(graph: &Graph<'_>, max_nodes: usize) -> Option<GraphSvg> {
     if graph.nodes.is_empty() {
         return None;
     }
-    let chosen = most_active(graph, most);
+    let chosen = most_active(graph, max_nodes);
     let places: HashMap<&str, usize> =
         chosen.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();
     let lines: Vec<SvgEdge<'_>> = graph
@@ -61,7 +60,7 @@ pub fn render_svg(graph: &Graph<'_>, most: usize) -> Option<GraphSvg> {
     Some(GraphSvg { svg, shown: chosen.len(), kinds })
 }
 
-/// An edge between two of the nodes that are shown.
+/// An edge between two shown nodes.
 struct SvgEdge<'a> {
     from: usize,
     to: usize,
@@ -74,17 +73,17 @@ struct SvgPoint {
     y: f64,
 }
 
-fn most_active<'g, 'j>(graph: &'g Graph<'j>, most: usize) -> Vec<&'g GraphNode<'j>> {
+fn most_active<'g, 'j>(graph: &'g Graph<'j>, max_nodes: usize) -> Vec<&'g GraphNode<'j>> {
     let activation = |node: &GraphNode<'_>| {
         node.value.get("activation").and_then(JsonValue::as_f64).unwrap_or(1.0)
     };
     let mut nodes: Vec<&GraphNode<'_>> = graph.nodes.iter().collect();
     nodes.sort_by(|a, b| activation(b).total_cmp(&activation(a)));
-    nodes.truncate(most);
+    nodes.truncate(max_nodes);
     nodes
 }
 
-/// The kinds of all nodes with their number, the most frequent first.
+/// The kinds of all nodes with their counts, most frequent first.
 fn count_kinds(graph: &Graph<'_>) -> Vec<(String, usize)> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for node in &graph.nodes {
@@ -96,23 +95,23 @@ fn count_kinds(graph: &Graph<'_>) -> Vec<(String, usize)> {
     kinds
 }
 
-/// Where nodes stand: they push one another apart, edges pull, and all are drawn to the middle. The same graph
-/// always gives the same picture.
-fn layout_points(count: usize, lines: &[SvgEdge<'_>]) -> Vec<SvgPoint> {
+/// Force-directed layout: nodes repel each other, edges attract, and everything is pulled to the
+/// center. The result is deterministic.
+fn layout_points(count: usize, edges: &[SvgEdge<'_>]) -> Vec<SvgPoint> {
     let room = (WIDTH * HEIGHT / count.max(1) as f64).sqrt() * 0.75;
     let mut points: Vec<SvgPoint> = (0..count).map(|at| spiral_point(at, count)).collect();
     for round in 0..LAYOUT_ROUNDS {
         let mut moves = vec![SvgPoint::default(); count];
         push_apart(&points, room, &mut moves);
-        for line in lines {
-            let (dx, dy, distance) = offset_and_distance(points[line.from], points[line.to]);
-            let pull = distance / room;
-            moves[line.from] =
-                SvgPoint { x: moves[line.from].x - dx * pull, y: moves[line.from].y - dy * pull };
-            moves[line.to] =
-                SvgPoint { x: moves[line.to].x + dx * pull, y: moves[line.to].y + dy * pull };
+        for line in edges {
+            let offset = SvgOffset::between(points[line.from], points[line.to]);
+            let pull = offset.distance / room;
+            moves[line.from].x -= offset.dx * pull;
+            moves[line.from].y -= offset.dy * pull;
+            moves[line.to].x += offset.dx * pull;
+            moves[line.to].y += offset.dy * pull;
         }
-        // Less and less, so that everything comes to rest.
+        // The step size shrinks so that the layout converges.
         let step = 40.0 * f64::from(LAYOUT_ROUNDS - round) / f64::from(LAYOUT_ROUNDS);
         for (point, by) in points.iter_mut().zip(moves) {
             let (x, y) = (by.x - point.x * 0.16, by.y - point.y * 0.28);
@@ -132,21 +131,33 @@ fn spiral_point(at: usize, count: usize) -> SvgPoint {
 fn push_apart(points: &[SvgPoint], room: f64, moves: &mut [SvgPoint]) {
     for a in 0..points.len() {
         for b in a + 1..points.len() {
-            let (dx, dy, distance) = offset_and_distance(points[a], points[b]);
-            let push = 1.6 * room * room / (distance * distance);
-            moves[a] = SvgPoint { x: moves[a].x + dx * push, y: moves[a].y + dy * push };
-            moves[b] = SvgPoint { x: moves[b].x - dx * push, y: moves[b].y - dy * push };
+            let offset = SvgOffset::between(points[a], points[b]);
+            let push = 1.6 * room * room / (offset.distance * offset.distance);
+            moves[a].x += offset.dx * push;
+            moves[a].y += offset.dy * push;
+            moves[b].x -= offset.dx * push;
+            moves[b].y -= offset.dy * push;
         }
     }
 }
 
-/// The way from the second to the first, and its length.
-fn offset_and_distance(a: SvgPoint, b: SvgPoint) -> (f64, f64, f64) {
-    let (dx, dy) = (a.x - b.x, a.y - b.y);
-    (dx, dy, dx.hypot(dy).max(1.0))
+/// A vector between two points, with its length.
+struct SvgOffset {
+    dx: f64,
+    dy: f64,
+    /// At least 1, so that it can be divided by.
+    distance: f64,
 }
 
-/// The same, as large as the picture.
+impl SvgOffset {
+    /// The vector from `b` to `a`.
+    fn between(a: SvgPoint, b: SvgPoint) -> Self {
+        let (dx, dy) = (a.x - b.x, a.y - b.y);
+        Self { dx, dy, distance: dx.hypot(dy).max(1.0) }
+    }
+}
+
+/// Scales the points to the canvas.
 fn fit_to_canvas(mut points: Vec<SvgPoint>) -> Vec<SvgPoint> {
     let range = |value: fn(&SvgPoint) -> f64| {
         points
@@ -156,7 +167,7 @@ fn fit_to_canvas(mut points: Vec<SvgPoint>) -> Vec<SvgPoint> {
     };
     let ((left, right), (top, bottom)) = (range(|point| point.x), range(|point| point.y));
     let scaled = |value: f64, (least, most): (f64, f64), length: f64| match most - least {
-        // One alone stands in the middle.
+        // A single node is centered.
         width if width < 1.0 => length / 2.0,
         width => MARGIN + (value - least) / width * (length - 2.0 * MARGIN),
     };
@@ -171,16 +182,16 @@ fn fit_to_canvas(mut points: Vec<SvgPoint>) -> Vec<SvgPoint> {
 
 fn write_svg(
     nodes: &[&GraphNode<'_>],
-    lines: &[SvgEdge<'_>],
+    edges: &[SvgEdge<'_>],
     points: &[SvgPoint],
     kinds: &[(String, usize)],
 ) -> String {
     let mut svg = format!(
         "<svg class=\"graph\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{} nodes and {} edges between them\">",
         nodes.len(),
-        lines.len()
+        edges.len()
     );
-    for line in lines {
+    for line in edges {
         let class = if line.kind == "contradicts" { "edge against" } else { "edge" };
         let (from, to) = (points[line.from], points[line.to]);
         let _ = write!(
@@ -190,7 +201,7 @@ fn write_svg(
         );
     }
     let mut degree = vec![0_u32; nodes.len()];
-    for line in lines {
+    for line in edges {
         degree[line.from] += 1;
         degree[line.to] += 1;
     }
@@ -202,11 +213,11 @@ fn write_svg(
             .unwrap_or_default()
             .min(MAX_KIND_CLASSES - 1);
         let radius = 5.0 + f64::from(degree[at].min(9)) * 0.8;
-        let said =
+        let title =
             escape_html(&format!("{kind}: {}", truncate_line(&node.content, MAX_TITLE_CHARS)));
         let _ = write!(
             svg,
-            "<circle class=\"kind-{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"><title>{said}</title></circle>",
+            "<circle class=\"kind-{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"><title>{title}</title></circle>",
             points[at].x, points[at].y
         );
     }
@@ -214,18 +225,26 @@ fn write_svg(
     svg + "</svg>"
 }
 
-/// Puts names beside the nodes with the most edges, where they cover neither a name nor a node.
+/// Position and width of a label; `x` is its center.
+struct SvgLabel {
+    x: f64,
+    y: f64,
+    width: f64,
+}
+
+/// Labels the nodes with the most edges, where the label overlaps no other label or node.
 fn write_labels(svg: &mut String, nodes: &[&GraphNode<'_>], points: &[SvgPoint], degree: &[u32]) {
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(degree[*at]));
-    let mut taken: Vec<(f64, f64, f64)> = Vec::new();
+    let mut labels: Vec<SvgLabel> = Vec::new();
     for at in order.into_iter().take(MAX_LABELED_NODES) {
         let text = truncate_line(&nodes[at].content, MAX_LABEL_CHARS);
         let width = text.chars().count() as f64 * 6.0;
         let (x, y) =
             (points[at].x.clamp(width / 2.0 + 4.0, WIDTH - width / 2.0 - 4.0), points[at].y - 15.0);
-        let is_free = taken.iter().all(|(other_x, other_y, other)| {
-            (x - other_x).abs() > f64::midpoint(width, *other) + 8.0 || (y - other_y).abs() > 15.0
+        let is_free = labels.iter().all(|other| {
+            (x - other.x).abs() > f64::midpoint(width, other.width) + 8.0
+                || (y - other.y).abs() > 15.0
         });
         let covers = |(other, point): (usize, &SvgPoint)| {
             other != at
@@ -234,15 +253,15 @@ fn write_labels(svg: &mut String, nodes: &[&GraphNode<'_>], points: &[SvgPoint],
         };
         if is_free && !text.is_empty() && !points.iter().enumerate().any(covers) {
             let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escape_html(&text));
-            taken.push((x, y, width));
+            labels.push(SvgLabel { x, y, width });
         }
     }
 }
 
-/// The beginning of a text, on one line.
-fn truncate_line(text: &str, most: usize) -> String {
+/// The start of a text, on one line.
+fn truncate_line(text: &str, max_chars: usize) -> String {
     let line = printable(text.lines().next().unwrap_or_default()).into_owned();
-    match line.char_indices().nth(most) {
+    match line.char_indices().nth(max_chars) {
         Some((at, _)) => format!("{}…", line[..at].trim_end()),
         None => line,
     }
@@ -262,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_15_a_picture_has_the_most_active_nodes_and_what_is_between_them() {
+    fn pk_15_svg_shows_most_active_nodes_and_their_edges() {
         let graph = r#"{"nodes":[
             {"id":"a","type":"fact","content":"one","activation":0.1},{"id":"b","type":"fact","content":"two","activation":0.9},
             {"id":"c","type":"gotcha","content":"three","activation":0.8}],
@@ -281,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_of_one_node_and_of_many_stays_within_its_frame() {
+    fn svg_nodes_stay_within_the_canvas() {
         let nodes: Vec<String> = (0..120)
             .map(|at| format!(r#"{{"id":"n{at}","type":"fact","content":"Statement {at}"}}"#))
             .collect();
@@ -298,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_package_says_is_markup_in_a_picture() {
+    fn package_content_is_escaped_in_svg() {
         let hostile = "</title></svg><script>alert(1)</script>\\\" onload=\\\"alert(1)";
         let svg = drawing(
             &format!(

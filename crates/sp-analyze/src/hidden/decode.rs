@@ -1,30 +1,30 @@
-//! What hidden characters say.
+//! Decodes messages in hidden characters.
 
 use super::HiddenKind;
 
-/// More of it is not told.
+/// Longer messages are truncated.
 const MAX_DECODED_CHARS: usize = 400;
 
-/// What a run says, cut at a length; none if it says nothing that can be read.
-pub(super) fn decode(run: &str, sort: HiddenKind) -> Option<String> {
-    let said = match sort {
+/// Decodes a run of hidden characters; `None` if it contains no readable text.
+pub(super) fn decode(run: &str, kind: HiddenKind) -> Option<String> {
+    let decoded = match kind {
         HiddenKind::Tag => decode_tags(run),
         HiddenKind::VariationSelector => decode_selectors(run)?,
         HiddenKind::ZeroWidth => decode_bits(run)?,
         _ => return None,
     };
-    let can_be_read = said.chars().any(|c| !c.is_control() && !c.is_whitespace());
-    can_be_read.then(|| truncate(said))
+    let is_readable = decoded.chars().any(|c| !c.is_control() && !c.is_whitespace());
+    is_readable.then(|| truncate(decoded))
 }
 
-fn truncate(said: String) -> String {
-    match said.char_indices().nth(MAX_DECODED_CHARS) {
-        Some((end, _)) => format!("{}…", &said[..end]),
-        None => said,
+fn truncate(text: String) -> String {
+    match text.char_indices().nth(MAX_DECODED_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
 }
 
-/// A tag character stands for the ASCII character in its last seven bits.
+/// The low seven bits of a tag character are an ASCII character.
 fn decode_tags(run: &str) -> String {
     let ascii = run.chars().filter_map(|c| char::from_u32(u32::from(c) - 0xE0000));
     ascii
@@ -33,13 +33,13 @@ fn decode_tags(run: &str) -> String {
         .collect()
 }
 
-/// Each selector is a byte; together they may be a text.
+/// Each variation selector encodes a byte; together they may be UTF-8.
 fn decode_selectors(run: &str) -> Option<String> {
     let byte = |c: char| match c {
         '\u{FE00}'..='\u{FE0F}' => u32::from(c) - 0xFE00,
         _ => u32::from(c) - 0xE0100 + 16,
     };
-    // Four bytes a character at the most.
+    // UTF-8 has at most four bytes per character.
     let most = 4 * MAX_DECODED_CHARS + 4;
     let bytes: Vec<u8> =
         run.chars().take(most).filter_map(|c| u8::try_from(byte(c)).ok()).collect();
@@ -51,7 +51,7 @@ fn decode_utf8(bytes: Vec<u8>, most: usize) -> Option<String> {
     String::from_utf8(bytes)
         .or_else(|error| {
             let (why, bytes) = (error.utf8_error(), error.as_bytes());
-            // What was cut off may have been the rest of the last character.
+            // The limit may have split the last character.
             let is_whole = was_cut && why.error_len().is_none();
             is_whole
                 .then(|| String::from_utf8_lossy(&bytes[..why.valid_up_to()]).into_owned())
@@ -60,7 +60,7 @@ fn decode_utf8(bytes: Vec<u8>, most: usize) -> Option<String> {
         .ok()
 }
 
-/// Two zero-width characters in eights are bits, of which either may be the one.
+/// Two different zero-width characters encode bits, in groups of eight. Either may be the 1.
 fn decode_bits(run: &str) -> Option<String> {
     let first = run.chars().next()?;
     let other = run.chars().find(|c| *c != first)?;

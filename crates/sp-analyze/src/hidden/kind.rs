@@ -1,26 +1,26 @@
-//! Which characters show nothing of themselves, by what they are abused for.
+//! Classification of invisible characters.
 
-/// What hidden characters are.
+/// A class of invisible characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HiddenKind {
-    /// Tag characters: invisible twins of ASCII.
+    /// Tag characters: an invisible copy of ASCII.
     Tag,
-    /// Variation selectors: 256 invisible characters, one for each byte.
+    /// Variation selectors: 256 invisible characters, one per byte value.
     VariationSelector,
-    /// Bidi controls: they change the order in which a line is shown.
+    /// Bidirectional controls: they change the display order of a line.
     Bidi,
-    /// Zero-width characters: joiners, spaces without width, soft hyphens.
+    /// Zero-width characters: joiners, zero-width spaces, soft hyphens.
     ZeroWidth,
-    /// Letters and signs that are blank: Hangul fillers and the empty braille pattern.
+    /// Blank letters and symbols: Hangul fillers and the empty braille pattern.
     Blank,
-    /// Control characters, among them the escape that terminals obey.
+    /// Control characters, including the escape that starts terminal sequences.
     Control,
-    /// Separators, annotations and other invisible marks of layout.
+    /// Separators, annotations and other invisible layout characters.
     Format,
 }
 
 impl HiddenKind {
-    /// What several of them are called.
+    /// Display name, in the plural.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tag => "tag characters",
@@ -34,7 +34,7 @@ impl HiddenKind {
     }
 }
 
-/// Of which sort a character is, if it shows nothing of itself.
+/// Returns the class of a character, or `None` if it is visible.
 pub(super) fn kind_of(c: char) -> Option<HiddenKind> {
     Some(match c {
         '\t' | '\n' | '\r' => return None,
@@ -55,8 +55,9 @@ pub(super) fn kind_of(c: char) -> Option<HiddenKind> {
         | '\u{2060}'..='\u{2064}'
         | '\u{FEFF}' => HiddenKind::ZeroWidth,
         '\u{115F}' | '\u{1160}' | '\u{3164}' | '\u{FFA0}' | '\u{2800}' => HiddenKind::Blank,
-        // Khmer inherent vowels, line and paragraph separators, deprecated and unassigned marks,
-        // interlinear annotation, marks of shorthand and music, the rest of the plane of tags.
+        // Khmer inherent vowels, line and paragraph separators, deprecated and unassigned
+        // characters, interlinear annotation, shorthand and musical format characters, the rest of
+        // the tag plane.
         '\u{17B4}'
         | '\u{17B5}'
         | '\u{2028}'
@@ -72,7 +73,8 @@ pub(super) fn kind_of(c: char) -> Option<HiddenKind> {
     })
 }
 
-/// Whether a character of [`sort_of`] may begin with this byte. None of these stands inside a character.
+/// Whether the UTF-8 encoding of a character with a [`kind_of`] may start with this byte. None of
+/// these bytes is a continuation byte.
 pub(super) fn may_start_hidden(byte: u8) -> bool {
     const LEADS: [bool; 256] = lead_byte_table();
     LEADS[byte as usize]
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_09_no_hidden_character_begins_with_a_byte_that_is_passed_over() {
+    fn se_09_every_hidden_character_starts_with_a_candidate_byte() {
         for c in '\0'..=char::MAX {
             let lead = c.to_string().as_bytes()[0];
             assert!(kind_of(c).is_none() || may_start_hidden(lead), "{}", c.escape_unicode());
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn se_09_what_is_shown_escaped_is_of_some_sort() {
+    fn se_09_every_escaped_character_has_a_kind() {
         let escaped = |c: &char| sp_formats::printable::is_hidden(*c) && !"\t\n\r".contains(*c);
         for c in ('\0'..=char::MAX).filter(escaped) {
             assert!(kind_of(c).is_some(), "{}", c.escape_unicode());

@@ -1,13 +1,13 @@
-//! Where an invisible character is part of how a script or an emoji is written.
+//! Invisible characters that a script or an emoji requires.
 //!
-//! Only characters that can be seen, or were found normal themselves, speak for another: so taking
-//! what is hidden out of a text makes nothing else in it hidden.
+//! Only visible characters, or invisible ones that are legitimate themselves, justify another. So
+//! removing the hidden characters from a text makes nothing else in it hidden.
 
 use super::HiddenKind;
 
-/// Whether a run of one sort belongs to what stands directly before or behind it.
+/// Whether a run of one kind belongs to the text directly before or after it.
 pub(super) fn is_legitimate(
-    sort: HiddenKind,
+    kind: HiddenKind,
     run: &str,
     before: &str,
     after: &str,
@@ -16,7 +16,7 @@ pub(super) fn is_legitimate(
     let (last, next) = (before.chars().next_back(), after.chars().next());
     let mut characters = run.chars();
     let (Some(c), None) = (characters.next(), characters.next()) else {
-        return match sort {
+        return match kind {
             HiddenKind::Tag => is_flag(last, run),
             HiddenKind::Blank => {
                 run.chars().all(|c| c == BLANK_BRAILLE) && is_adjacent(is_braille, last, next)
@@ -24,13 +24,13 @@ pub(super) fn is_legitimate(
             _ => false,
         };
     };
-    match sort {
+    match kind {
         HiddenKind::VariationSelector => last.is_some_and(|base| takes_selector(base, c, next)),
         HiddenKind::Bidi => is_bidi_mark(c) && is_near_right_to_left(before, after),
         HiddenKind::ZeroWidth if c == '\u{FEFF}' => at == 0,
         HiddenKind::ZeroWidth => last.is_some_and(|last| is_legitimate_joiner(last, c, next)),
         HiddenKind::Blank => c == BLANK_BRAILLE && is_adjacent(is_braille, last, next),
-        // Old licences and sources have a page end between two lines.
+        // Old licenses and source files contain form feeds between lines.
         HiddenKind::Control => {
             c == '\u{C}' && (last.is_none_or(is_line_end) || next.is_none_or(is_line_end))
         }
@@ -44,7 +44,8 @@ fn is_adjacent(is_one: fn(char) -> bool, last: Option<char>, next: Option<char>)
     last.is_some_and(is_one) || next.is_some_and(is_one)
 }
 
-/// The flags of England, Scotland and Wales are a black flag and a region in tag characters.
+/// The flags of England, Scotland and Wales are a black flag followed by a region in tag
+/// characters.
 fn is_flag(last: Option<char>, run: &str) -> bool {
     const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
     let spells = |region: &str| {
@@ -54,7 +55,7 @@ fn is_flag(last: Option<char>, run: &str) -> bool {
     last == Some('\u{1F3F4}') && FLAGS.into_iter().any(spells)
 }
 
-/// Whether a character has forms that this selector chooses from.
+/// Whether a character has variants that this selector chooses from.
 fn takes_selector(base: char, selector: char, next: Option<char>) -> bool {
     match selector {
         '\u{FE0E}' | '\u{FE0F}' => {
@@ -63,7 +64,8 @@ fn takes_selector(base: char, selector: char, next: Option<char>) -> bool {
         '\u{FE00}'..='\u{FE0D}' => {
             is_ideograph(base)
                 || matches!(base,
-                    // Mathematical operators, punctuation of CJK and its wide forms, Myanmar, Phags-pa.
+                    // Mathematical operators, CJK punctuation and its wide forms, Myanmar,
+                    // Phags-pa.
                     '\u{2200}'..='\u{22FF}' | '\u{2A00}'..='\u{2AFF}' | '\u{3001}'..='\u{3002}'
                     | '\u{FF01}' | '\u{FF0C}' | '\u{FF0E}' | '\u{FF1A}' | '\u{FF1B}' | '\u{FF1F}'
                     | '\u{1000}'..='\u{109F}' | '\u{A840}'..='\u{A87F}')
@@ -76,7 +78,7 @@ fn is_keycap_base(c: char) -> bool {
     c.is_ascii_digit() || matches!(c, '#' | '*')
 }
 
-/// A sign that may be shown as an emoji.
+/// Whether a character may be displayed as an emoji.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '\u{A9}' | '\u{AE}' | '\u{203C}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21FF}'
@@ -90,12 +92,12 @@ fn is_ideograph(c: char) -> bool {
         '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{323AF}')
 }
 
-/// Whether a zero-width character stands where emoji are joined, or where a script needs it.
+/// Whether a zero-width character joins emoji or is required by a script.
 fn is_legitimate_joiner(last: char, c: char, next: Option<char>) -> bool {
     let between = |is_one: fn(char) -> bool| is_one(last) && next.is_some_and(is_one);
     match c {
         '\u{200D}' if (is_emoji(last) || last == '\u{FE0F}') && next.is_some_and(is_emoji) => true,
-        // At the end of a word too a joiner chooses the form of a letter, behind the sign that takes its vowel.
+        // After a virama, a joiner selects the form of a letter even at the end of a word.
         '\u{200C}' | '\u{200D}' => is_virama(last) || between(is_joining_letter),
         '\u{200B}' => between(is_unspaced_script),
         '\u{180B}'..='\u{180D}' | '\u{180F}' => is_mongolian(last),
@@ -104,18 +106,18 @@ fn is_legitimate_joiner(last: char, c: char, next: Option<char>) -> bool {
     }
 }
 
-/// Letters of scripts in which a joiner or its opposite changes how a word is written.
+/// Letters of scripts in which joiners and non-joiners change the spelling.
 fn is_joining_letter(c: char) -> bool {
     let is_script = matches!(c,
-        // Arabic, Syriac, Thaana, N'Ko and their additions.
+        // Arabic, Syriac, Thaana, N'Ko and their extensions.
         '\u{0620}'..='\u{08FF}' | '\u{FB50}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}'
-        // The scripts of India, Sinhala, Tibetan, Myanmar, Khmer, Mongolian.
+        // Indic scripts, Sinhala, Tibetan, Myanmar, Khmer, Mongolian.
         | '\u{0900}'..='\u{0DFF}' | '\u{0F00}'..='\u{109F}' | '\u{1780}'..='\u{17B3}' | '\u{17B6}'..='\u{17FF}'
         | '\u{1820}'..='\u{18AA}' | '\u{A8E0}'..='\u{A8FF}' | '\u{11000}'..='\u{114FF}');
     is_script && !c.is_numeric()
 }
 
-/// The sign that takes a consonant its vowel.
+/// The sign that suppresses the vowel of a consonant.
 fn is_virama(c: char) -> bool {
     matches!(
         c,
@@ -134,7 +136,7 @@ fn is_virama(c: char) -> bool {
     )
 }
 
-/// Scripts that write words without spaces: a zero-width space says where a line may break.
+/// Scripts without spaces between words: a zero-width space marks a possible line break.
 fn is_unspaced_script(c: char) -> bool {
     matches!(c,
         '\u{0E01}'..='\u{0EFF}' | '\u{0F00}'..='\u{0FFF}' | '\u{1000}'..='\u{109F}'
@@ -157,15 +159,15 @@ fn is_bidi_mark(c: char) -> bool {
     matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}')
 }
 
-/// A mark keeps a sign such as the `!` of a sentence or the `++` of a name where it belongs: beside
-/// letters that are written from right to left, or a space from them.
+/// A bidi mark keeps neutral characters, such as `!` or `++`, next to right-to-left text. It is
+/// legitimate beside right-to-left letters, or one space away from them.
 fn is_near_right_to_left(before: &str, after: &str) -> bool {
     let last = before.strip_suffix(' ').unwrap_or(before).chars().next_back();
     let next = after.strip_prefix(' ').unwrap_or(after).chars().next();
     is_adjacent(is_right_to_left, last, next)
 }
 
-/// Letters of scripts that are written from right to left.
+/// Letters of right-to-left scripts.
 fn is_right_to_left(c: char) -> bool {
     matches!(c, '\u{0590}'..='\u{061B}' | '\u{061D}'..='\u{08FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}')
 }

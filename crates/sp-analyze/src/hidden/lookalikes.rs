@@ -1,6 +1,7 @@
-//! Words that are not what they look like: Latin mixed with letters of other scripts that look Latin.
+//! Lookalikes: words that mix Latin with letters of other scripts that look Latin.
 //!
-//! Only where the difference matters: in the hosts of addresses, and in commands.
+//! Only hosts of URLs and words of commands are checked, because that is where the difference
+//! matters.
 
 use std::ops::Range;
 
@@ -10,85 +11,88 @@ use super::{MAX_HIDDEN_RUNS, position_counter::PositionCounter};
 use crate::hosts::host_ranges;
 use sp_formats::markdown::events;
 
-/// A word that is not what it looks like.
+/// A word that looks like another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lookalike {
-    /// The bytes: a host, or a word of a command.
+    /// Byte range of the host or the word.
     pub range: Range<usize>,
-    /// The line on which it begins, from 1.
+    /// One-based line of the start.
     pub line: u32,
-    /// The column at which it begins, from 1, in characters.
+    /// One-based column of the start, in characters.
     pub column: u32,
-    /// Where it stands.
     pub context: LookalikeContext,
-    /// The ASCII that it looks like.
+    /// The ASCII text that it resembles.
     pub looks_like: String,
 }
 
-/// Where a word stands that is not what it looks like.
+/// Where a lookalike was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LookalikeContext {
-    /// The host of an address.
+    /// The host of a URL.
     Host,
-    /// A command: inline code, a block of a shell, a script.
+    /// A command: inline code, a shell block, or a script.
     Command,
 }
 
-/// The words of a text that are not what they look like, in order; at most [`MOST_HIDDEN`].
+/// Finds lookalikes, in order; at most [`MAX_HIDDEN_RUNS`].
 ///
-/// A text that begins with `#!` is a script, any other is read as Markdown.
+/// A text that starts with `#!` is a script; any other is parsed as Markdown.
 pub fn find_lookalikes(text: &str) -> Vec<Lookalike> {
     if !has_confusable(text) {
         return Vec::new();
     }
-    let disguised = host_ranges(text).filter(|range| is_confusable_host(&text[range.clone()]));
-    let hosts = disguised.take(MAX_HIDDEN_RUNS).map(|range| (range, LookalikeContext::Host));
+    let hosts = host_ranges(text)
+        .filter(|range| is_confusable_host(&text[range.clone()]))
+        .take(MAX_HIDDEN_RUNS)
+        .map(|range| (range, LookalikeContext::Host));
     let words = confusable_words(text).into_iter().map(|range| (range, LookalikeContext::Command));
-    let mut found: Vec<(Range<usize>, LookalikeContext)> = hosts.chain(words).collect();
-    found.sort_by_key(|(range, pretence)| (range.start, *pretence == LookalikeContext::Command));
+    let mut ranges: Vec<(Range<usize>, LookalikeContext)> = hosts.chain(words).collect();
+    ranges.sort_by_key(|(range, context)| (range.start, *context == LookalikeContext::Command));
     let mut position = PositionCounter::default();
-    let mut told: Vec<Lookalike> = Vec::new();
-    for (range, pretence) in found {
-        // A host inside of code is a host.
-        if told.last().is_some_and(|last| range.start < last.range.end) {
+    let mut found: Vec<Lookalike> = Vec::new();
+    for (range, context) in ranges {
+        // A host inside code is reported as a host only.
+        if found.last().is_some_and(|last| range.start < last.range.end) {
             continue;
         }
-        if told.len() == MAX_HIDDEN_RUNS {
+        if found.len() == MAX_HIDDEN_RUNS {
             break;
         }
         position.advance(text, range.start);
         let looks_like =
             text[range.clone()].chars().map(|c| latin_lookalike(c).unwrap_or(c)).collect();
-        told.push(Lookalike {
+        found.push(Lookalike {
             range,
             line: position.line(),
             column: position.column(),
-            context: pretence,
+            context,
             looks_like,
         });
     }
-    told
+    found
 }
 
-/// Whether a text has any letter that looks Latin: most have none, so only few bytes are looked at twice.
+/// Whether a text contains a letter that looks Latin. Most texts contain none, so this has to be
+/// fast.
 fn has_confusable(text: &str) -> bool {
     let mut leads = text.bytes().enumerate().filter(|(_, byte)| may_start_confusable(*byte));
     leads.any(|(at, _)| text[at..].chars().next().is_some_and(|c| latin_lookalike(c).is_some()))
 }
 
-/// Whether a letter of [`latin`] may begin with this byte. None of these stands inside a character.
+/// Whether the UTF-8 encoding of a letter with a [`latin_lookalike`] may start with this byte. None
+/// of these bytes is a continuation byte.
 fn may_start_confusable(byte: u8) -> bool {
     matches!(byte, 0xC9 | 0xCD..=0xD6 | 0xE2 | 0xEF)
 }
 
 fn is_confusable_host(host: &str) -> bool {
-    // Before an ending in ASCII, a label needs no Latin letter to pass for one.
+    // With an ASCII top-level domain, a label without any Latin letter may pass for one.
     let ends_in_ascii = host.trim_end_matches('.').rsplit('.').next().is_some_and(str::is_ascii);
     host.split('.').any(|label| is_confusable_word(label, usize::from(!ends_in_ascii)))
 }
 
-/// Whether every letter of a word is in ASCII or looks like it, with at least so many of the former
-/// and one of the latter.
+/// Whether all letters of a word are ASCII or look like it, with at least `fewest_ascii` of the
+/// former and one of the latter.
 fn is_confusable_word(word: &str, fewest_ascii: usize) -> bool {
     let (mut plain, mut disguised) = (0, 0);
     for c in word.chars().filter(|c| c.is_alphabetic()) {
@@ -101,8 +105,7 @@ fn is_confusable_word(word: &str, fewest_ascii: usize) -> bool {
     disguised > 0 && plain >= fewest_ascii
 }
 
-/// The first words of commands that are not what they look like, of a script, of inline code, and of
-/// blocks in the language of a shell.
+/// Lookalike words in a script, in inline code and in shell blocks.
 fn confusable_words(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     if text.starts_with("#!") {
@@ -122,7 +125,7 @@ fn confusable_words(text: &str) -> Vec<Range<usize>> {
             _ => {}
         }
     }
-    // What is not read may be a command.
+    // The part that the Markdown parser did not reach may contain commands.
     if let Some(unread_from) = events.unread_from() {
         push_confusable_words(text, unread_from..text.len(), &mut found);
     }
@@ -134,7 +137,7 @@ fn push_confusable_words(text: &str, within: Range<usize>, found: &mut Vec<Range
     let mut at = within.start;
     for piece in text[within].split_inclusive(is_separator) {
         let word = piece.trim_end_matches(is_separator);
-        // One foreign letter beside one of Latin is a name in mathematics.
+        // A single Latin letter next to a Greek one is mathematical notation.
         if !word.is_ascii() && found.len() < MAX_HIDDEN_RUNS && is_confusable_word(word, 2) {
             found.push(at..at + word.len());
         }
@@ -166,10 +169,10 @@ fn is_shell_language(info: &str) -> bool {
     language.is_some_and(|language| SHELLS.iter().any(|shell| shell.eq_ignore_ascii_case(language)))
 }
 
-/// The Latin letter that a letter of Cyrillic, Greek, Armenian and others looks like in many fonts.
+/// The Latin letter that a Cyrillic, Greek, Armenian or other letter resembles in many fonts.
 fn latin_lookalike(c: char) -> Option<char> {
     Some(match c {
-        // Fullwidth forms stand in the order of ASCII.
+        // Fullwidth forms are in ASCII order.
         '\u{FF21}'..='\u{FF3A}' | '\u{FF41}'..='\u{FF5A}' => {
             return char::from_u32(u32::from(c) - 0xFF01 + 0x21);
         }
@@ -225,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_09_no_lookalike_begins_with_a_byte_that_is_passed_over() {
+    fn se_09_every_lookalike_starts_with_a_candidate_byte() {
         for c in ('\u{80}'..=char::MAX).filter(|c| latin_lookalike(*c).is_some()) {
             assert!(may_start_confusable(c.to_string().as_bytes()[0]), "{}", c.escape_unicode());
             assert!(latin_lookalike(c).is_some_and(|latin| latin.is_ascii_alphabetic()));

@@ -1,108 +1,108 @@
-//! A text with what is hidden in it made visible.
+//! Replaces hidden characters with visible marks.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::{HiddenRun, decode, hidden_runs, kind::kind_of};
 
-/// Code points that are listed before the rest is counted.
+/// Maximum number of code points listed in a mark.
 const MAX_LISTED_CODE_POINTS: usize = 8;
-/// More of what was hidden is not shown in a mark.
+/// Maximum length of decoded text in a mark.
 const MAX_SHOWN_CHARS: usize = 200;
 
 const OPEN: char = '⟦';
 const CLOSE: char = '⟧';
 
-/// The text with each run of hidden characters replaced by a mark that can be seen:
-/// `⟦hidden tag characters: "ignore all"⟧` where they say something, `⟦U+202E⟧` where not.
+/// Replaces each run of hidden characters with a visible mark: `⟦hidden tag characters: "ignore
+/// all"⟧` if it can be decoded, `⟦U+202E⟧` otherwise.
 ///
-/// Every `⟦` of the result begins a mark and every `⟧` ends one: a bracket that the text has of its
-/// own becomes a mark too, `⟦U+27E6⟧` or `⟦U+27E7⟧`. What is a mark already stays as it is, so
-/// marking twice is marking once; a text that writes out a mark accuses only itself, since what it
-/// says there was visible. What was hidden is escaped and cut, so a mark holds neither a line end
-/// nor a hidden character nor another bracket, and nothing in it can end it early.
+/// In the result, every `⟦` starts a mark and every `⟧` ends one. Brackets in the input become
+/// marks too, `⟦U+27E6⟧` and `⟦U+27E7⟧`, except those of an existing mark, so marking is
+/// idempotent. A text that contains a literal mark harms only itself, since the mark was visible.
+/// Decoded text is escaped and truncated: a mark contains no line end, hidden character or bracket,
+/// and nothing in it can end it early.
 pub fn mark(text: &str) -> Cow<'_, str> {
-    let mut shown = String::new();
+    let mut output = String::new();
     let mut done = 0;
     for run in hidden_runs(text) {
-        push_with_marked_brackets(&mut shown, &text[done..run.range.start]);
-        push_mark(&mut shown, text, &run);
+        push_with_marked_brackets(&mut output, &text[done..run.range.start]);
+        push_mark(&mut output, text, &run);
         done = run.range.end;
     }
     if done == 0 && !text.contains([OPEN, CLOSE]) {
         return Cow::Borrowed(text);
     }
-    push_with_marked_brackets(&mut shown, &text[done..]);
-    Cow::Owned(shown)
+    push_with_marked_brackets(&mut output, &text[done..]);
+    Cow::Owned(output)
 }
 
-fn push_mark(shown: &mut String, text: &str, run: &HiddenRun) {
+fn push_mark(output: &mut String, text: &str, run: &HiddenRun) {
     let hidden = &text[run.range.clone()];
-    shown.push(OPEN);
+    output.push(OPEN);
     match decode::decode(hidden, run.kind) {
-        Some(said) => {
-            shown.extend(["hidden ", run.kind.name(), ": "]);
-            push_decoded(shown, &said);
+        Some(decoded) => {
+            output.extend(["hidden ", run.kind.name(), ": "]);
+            push_decoded(output, &decoded);
         }
-        None => push_code_points(shown, hidden),
+        None => push_code_points(output, hidden),
     }
-    shown.push(CLOSE);
+    output.push(CLOSE);
 }
 
-/// Adds what was hidden, in quotes, escaped and cut.
-pub(super) fn push_decoded(shown: &mut String, said: &str) {
-    shown.push('"');
-    for (count, c) in said.chars().enumerate() {
+/// Appends decoded text in quotes, escaped and truncated.
+pub(super) fn push_decoded(output: &mut String, decoded: &str) {
+    output.push('"');
+    for (count, c) in decoded.chars().enumerate() {
         match c {
             _ if count == MAX_SHOWN_CHARS => {
-                shown.push('…');
+                output.push('…');
                 break;
             }
-            '"' | '\\' | '\n' | '\r' | '\t' => shown.extend(c.escape_default()),
+            '"' | '\\' | '\n' | '\r' | '\t' => output.extend(c.escape_default()),
             c if c == OPEN || c == CLOSE || kind_of(c).is_some() => {
-                shown.extend(c.escape_unicode())
+                output.extend(c.escape_unicode())
             }
-            c => shown.push(c),
+            c => output.push(c),
         }
     }
-    shown.push('"');
+    output.push('"');
 }
 
-/// Adds the first of some characters by their numbers, and how many more there are.
-pub(super) fn push_code_points(shown: &mut String, hidden: &str) {
+/// Appends the first code points, and the number of the others.
+pub(super) fn push_code_points(output: &mut String, hidden: &str) {
     for (count, c) in hidden.chars().take(MAX_LISTED_CODE_POINTS).enumerate() {
         let space = if count > 0 { " " } else { "" };
-        // Writing to a string does not fail.
-        let _ = write!(shown, "{space}U+{:04X}", u32::from(c));
+        // Writing to a string cannot fail.
+        let _ = write!(output, "{space}U+{:04X}", u32::from(c));
     }
     let more = hidden.chars().count().saturating_sub(MAX_LISTED_CODE_POINTS);
     if more > 0 {
-        let _ = write!(shown, " and {more} more");
+        let _ = write!(output, " and {more} more");
     }
 }
 
-/// Adds a text without hidden characters; its brackets become marks, unless they are those of one.
-fn push_with_marked_brackets(shown: &mut String, mut text: &str) {
+/// Appends text without hidden characters. Brackets become marks unless they belong to one.
+fn push_with_marked_brackets(output: &mut String, mut text: &str) {
     while let Some(at) = text.find([OPEN, CLOSE]) {
-        shown.push_str(&text[..at]);
+        output.push_str(&text[..at]);
         text = &text[at..];
         let length = mark_length(text).unwrap_or_else(|| {
-            push_bracket_mark(shown, text);
+            push_bracket_mark(output, text);
             0
         });
-        shown.push_str(&text[..length]);
+        output.push_str(&text[..length]);
         text = &text[length.max(OPEN.len_utf8())..];
     }
-    shown.push_str(text);
+    output.push_str(text);
 }
 
-fn push_bracket_mark(shown: &mut String, text: &str) {
-    shown.push(OPEN);
-    push_code_points(shown, &text[..OPEN.len_utf8()]);
-    shown.push(CLOSE);
+fn push_bracket_mark(output: &mut String, text: &str) {
+    output.push(OPEN);
+    push_code_points(output, &text[..OPEN.len_utf8()]);
+    output.push(CLOSE);
 }
 
-/// How long the mark is with which a text begins; none if it begins with none.
+/// The length of the mark at the start of a text, if there is one.
 fn mark_length(text: &str) -> Option<usize> {
     let inside = text.strip_prefix(OPEN)?;
     if !inside.starts_with("U+") && !inside.starts_with("hidden ") {

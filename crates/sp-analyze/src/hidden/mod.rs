@@ -1,8 +1,12 @@
-//! Characters in a text that nobody sees and an agent reads all the same: where they are, of which
-//! sort, and what they say. And [`lookalikes`]: words that are not what they look like.
+//! Finds characters that people do not see but agents read, and decodes what they say.
 //!
-//! Pure and linear; a text without such characters costs one pass over its bytes and no memory.
-//! What a script or an emoji needs to be written, such as a joiner between two emoji, is not hidden.
+//! [`search`] returns runs of [`HiddenText`] with position and [`HiddenKind`]. [`mark()`] makes
+//! them visible, the `check_*` functions report them as findings (SE-09), and [`find_lookalikes`]
+//! finds words that are not what they look like.
+//!
+//! Every function is linear in the length of the text. A text without hidden characters costs one
+//! pass over its bytes and no allocation. Characters that a script or an emoji requires, such as a
+//! joiner between two emoji, are not hidden.
 
 mod decode;
 mod kind;
@@ -23,39 +27,37 @@ use kind::{kind_of, may_start_hidden};
 use legitimate::is_legitimate;
 use position_counter::PositionCounter;
 
-/// More places than this in one text say nothing new, and cost memory.
+/// Maximum number of runs reported per text, to bound memory.
 pub const MAX_HIDDEN_RUNS: usize = 1_000;
 
-/// A run of hidden characters of one sort, with none that can be seen between them.
+/// A run of adjacent hidden characters of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HiddenText {
-    /// The bytes.
+    /// Byte range.
     pub range: Range<usize>,
-    /// The line on which it begins, from 1.
+    /// One-based line of the start.
     pub line: u32,
-    /// The column at which it begins, from 1, in characters.
+    /// One-based column of the start, in characters.
     pub column: u32,
-    /// Of which sort they are.
     pub kind: HiddenKind,
-    /// What they say, if they say anything; as it stands, so it is to be escaped where it is shown.
+    /// The decoded message, if there is one. It is unescaped: escape it before printing.
     pub decoded: Option<String>,
 }
 
-/// The hidden characters of a text, as many as are worth telling.
+/// The hidden characters of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HiddenSearch {
-    /// The first of them, in order; at most [`MOST_HIDDEN`].
+    /// In order; at most [`MAX_HIDDEN_RUNS`].
     pub found: Vec<HiddenText>,
-    /// Whether there are more.
     pub truncated: bool,
 }
 
-/// The hidden characters of a text, in order; at most [`MOST_HIDDEN`] runs of them.
+/// Finds hidden characters, in order; at most [`MAX_HIDDEN_RUNS`] runs.
 pub fn find(text: &str) -> Vec<HiddenText> {
     search(text).found
 }
 
-/// As [`find`], and whether there are more.
+/// Like [`find`], and reports whether there are more.
 pub fn search(text: &str) -> HiddenSearch {
     let mut all = hidden_runs(text);
     let mut position = PositionCounter::default();
@@ -67,7 +69,7 @@ pub fn search(text: &str) -> HiddenSearch {
     HiddenSearch { found, truncated: all.next().is_some() }
 }
 
-/// Where hidden characters of one sort stand.
+/// Byte range and kind of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct HiddenRun {
     range: Range<usize>,
@@ -88,7 +90,7 @@ impl HiddenRun {
     }
 }
 
-/// Every run of hidden characters.
+/// Iterates over all runs of hidden characters.
 fn hidden_runs(text: &str) -> HiddenRuns<'_> {
     HiddenRuns { text, at: 0, last_run_end: None }
 }
@@ -96,7 +98,8 @@ fn hidden_runs(text: &str) -> HiddenRuns<'_> {
 struct HiddenRuns<'a> {
     text: &'a str,
     at: usize,
-    /// Where the last run ended: what stands behind it has nothing in front that could justify it.
+    /// End of the last run. A run directly after it has no visible text in front that could justify
+    /// it.
     last_run_end: Option<usize>,
 }
 
@@ -109,22 +112,20 @@ impl Iterator for HiddenRuns<'_> {
                 self.text.as_bytes()[self.at..].iter().position(|byte| may_start_hidden(*byte))?;
             let rest = &self.text[self.at..];
             let first = rest.chars().next()?;
-            let Some(sort) = kind_of(first) else {
+            let Some(kind) = kind_of(first) else {
                 self.at += first.len_utf8();
                 continue;
             };
-            let length = rest.find(|c| kind_of(c) != Some(sort)).unwrap_or(rest.len());
+            let length = rest.find(|c| kind_of(c) != Some(kind)).unwrap_or(rest.len());
             let range = self.at..self.at + length;
             self.at = range.end;
-            let before = match self.last_run_end == Some(range.start) {
-                true => "",
-                false => &self.text[..range.start],
-            };
-            if is_legitimate(sort, &rest[..length], before, &rest[length..], range.start) {
+            let before =
+                if self.last_run_end == Some(range.start) { "" } else { &self.text[..range.start] };
+            if is_legitimate(kind, &rest[..length], before, &rest[length..], range.start) {
                 continue;
             }
             self.last_run_end = Some(range.end);
-            return Some(HiddenRun { range, kind: sort });
+            return Some(HiddenRun { range, kind });
         }
     }
 }

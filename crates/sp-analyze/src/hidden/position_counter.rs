@@ -1,6 +1,6 @@
-//! Lines and columns of places that come in order, in one pass.
+//! Lines and columns of ascending offsets, in one pass.
 
-/// How far a text was counted: lines and columns as the reports count them.
+/// The current offset with its line and column, counted like in reports.
 #[derive(Debug, Default)]
 pub(super) struct PositionCounter {
     offset: usize,
@@ -9,7 +9,7 @@ pub(super) struct PositionCounter {
 }
 
 impl PositionCounter {
-    /// Counts on to a byte that is not before the last one.
+    /// Advances to an offset, which must not be before the current one.
     pub(super) fn advance(&mut self, text: &str, to: usize) {
         let passed = &text[self.offset..to];
         match passed.rfind('\n') {

@@ -1,4 +1,4 @@
-//! SE-09: what is hidden, as findings with their places, in words that can be shown.
+//! SE-09: reports hidden characters and lookalikes as findings.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use sp_formats::checks::SE_09;
 use sp_formats::json::{JsonKind, JsonValue};
 use sp_formats::report::{Report, Severity};
 
-/// Reports what is hidden in a text, and which words of it are not what they look like.
+/// Reports hidden characters and lookalikes in a text.
 pub fn check_text(text: &str, report: &mut Report) {
     check_part(text, 0..text.len(), report);
 }
 
-/// As [`check_text`], of a part of the text.
+/// Like [`check_text`], for a part of the text.
 pub fn check_part(text: &str, part: Range<usize>, report: &mut Report) {
     let (text, shift) = (&text[part.clone()], part.start);
     let moved = |range: &Range<usize>| range.start + shift..range.end + shift;
@@ -31,7 +31,7 @@ pub fn check_part(text: &str, part: Range<usize>, report: &mut Report) {
     }
 }
 
-/// Reports what is hidden in the name of a file or a folder.
+/// Reports hidden characters in a file or directory name.
 pub fn check_name(name: &str, report: &mut Report) {
     for hidden in find(name) {
         let message = format!("its name has hidden {}", describe_hidden(&hidden, name));
@@ -39,7 +39,8 @@ pub fn check_name(name: &str, report: &mut Report) {
     }
 }
 
-/// Reports what is hidden in a value only by its escapes: what the text itself hides is told of the text.
+/// Reports hidden characters that only exist after unescaping a value. Those in the source text are
+/// reported by [`check_text`].
 pub fn check_value(value: &str, span: &Range<usize>, report: &mut Report) {
     for hidden in find(value) {
         let message = format!("its escapes make hidden {}", describe_hidden(&hidden, value));
@@ -47,7 +48,7 @@ pub fn check_value(value: &str, span: &Range<usize>, report: &mut Report) {
     }
 }
 
-/// Reports what the texts in some JSON hide by their escapes.
+/// Reports hidden characters produced by escapes in JSON strings.
 pub fn check_json(value: JsonValue<'_>, report: &mut Report) {
     match value.kind() {
         JsonKind::Object => value.members().for_each(|(key, value)| {
@@ -71,8 +72,8 @@ fn add_finding(severity: Severity, span: Range<usize>, message: String, report: 
     finding.help("take it out: an agent reads it, and nobody sees it");
 }
 
-/// What carries a message or turns a line round is an error; what may have come by a slip is a warning,
-/// and a note where it only ends a line.
+/// A hidden message or reordered text is an error. What may be an accident is a warning, or a note
+/// if it only ends a line.
 fn severity(hidden: &HiddenText, text: &str) -> Severity {
     let is_line_end = |c: char| matches!(c, '\u{2028}' | '\u{2029}');
     let is_alone = || text[hidden.range.clone()].chars().nth(1).is_none();
@@ -85,20 +86,20 @@ fn severity(hidden: &HiddenText, text: &str) -> Severity {
     }
 }
 
-/// `tag characters say "ignore all"`, or which characters they are.
+/// Describes a run: its message, or its code points.
 fn describe_hidden(hidden: &HiddenText, text: &str) -> String {
-    let mut told = String::from(hidden.kind.name());
+    let mut description = String::from(hidden.kind.name());
     match &hidden.decoded {
-        Some(said) => {
-            told += " that say ";
-            push_decoded(&mut told, said);
+        Some(decoded) => {
+            description += " that say ";
+            push_decoded(&mut description, decoded);
         }
         None => {
-            told += ": ";
-            push_code_points(&mut told, &text[hidden.range.clone()]);
+            description += ": ";
+            push_code_points(&mut description, &text[hidden.range.clone()]);
         }
     }
-    told
+    description
 }
 
 fn describe_lookalike(word: &Lookalike, text: &str) -> (String, String) {

@@ -4,19 +4,19 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Text in the invisible twins of ASCII.
+/// Encodes text as tag characters.
 fn tagged(text: &str) -> String {
     text.chars().map(|c| char::from_u32(u32::from(c) + 0xE0000).unwrap()).collect()
 }
 
-/// Text as variation selectors, a byte each.
+/// Encodes text as variation selectors, one per byte.
 fn selected(text: &str) -> String {
     let selector =
         |byte| if byte < 16 { 0xFE00 + u32::from(byte) } else { 0xE0100 + u32::from(byte) - 16 };
     text.bytes().map(|byte| char::from_u32(selector(byte)).unwrap()).collect()
 }
 
-/// Text as bits of zero-width characters.
+/// Encodes text as bits of zero-width characters.
 fn bitten(text: &str) -> String {
     let bits = text.bytes().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
     bits.map(|bit| if bit == 0 { '\u{200B}' } else { '\u{200C}' }).collect()
@@ -27,7 +27,7 @@ fn sorts(text: &str) -> Vec<(HiddenKind, Option<String>)> {
 }
 
 #[test]
-fn se_09_tag_characters_are_decoded_and_placed() {
+fn se_09_tag_characters_are_decoded_with_position() {
     let text = format!("one\né {}two", tagged("ignore all"));
     let hidden = find(&text).remove(0);
     assert_eq!((hidden.line, hidden.column), (2, 3));
@@ -51,7 +51,7 @@ fn se_09_variation_selectors_and_zero_width_bits_are_decoded() {
 }
 
 #[test]
-fn se_09_every_sort_is_found() {
+fn se_09_every_kind_is_found() {
     for (c, sort) in [
         ('\u{E0001}', HiddenKind::Tag),
         ('\u{FE0F}', HiddenKind::VariationSelector),
@@ -80,7 +80,7 @@ fn se_09_every_sort_is_found() {
 }
 
 #[test]
-fn se_09_what_scripts_and_emoji_need_is_not_hidden() {
+fn se_09_characters_required_by_scripts_and_emoji_are_not_hidden() {
     for text in [
         "plain\ttext\r\n",
         "\u{FEFF}---\n",
@@ -117,7 +117,7 @@ fn se_09_the_same_characters_elsewhere_are_hidden() {
 }
 
 #[test]
-fn se_09_the_number_of_places_is_bounded() {
+fn se_09_number_of_runs_is_bounded() {
     let text = "a\u{200B}".repeat(MAX_HIDDEN_RUNS);
     assert_eq!((search(&text).found.len(), search(&text).truncated), (MAX_HIDDEN_RUNS, false));
     let more = search(&(text + "a\u{200B}"));
@@ -129,7 +129,7 @@ fn se_09_the_number_of_places_is_bounded() {
 }
 
 #[test]
-fn se_09_marks_show_what_is_hidden() {
+fn se_09_marks_show_hidden_text() {
     for (text, marked) in [
         (format!("a{}b", tagged("ignore all")), "a⟦hidden tag characters: \"ignore all\"⟧b"),
         (
@@ -154,7 +154,7 @@ fn se_09_marks_show_what_is_hidden() {
 }
 
 #[test]
-fn se_09_hosts_that_look_like_others_are_found() {
+fn se_09_lookalike_hosts_are_found() {
     for (text, looks_like) in [
         ("see https://gіthub.com/x", "github.com"),
         ("[x](https://user@аррӏе.com:443/)", "apple.com"),
@@ -180,7 +180,7 @@ fn se_09_hosts_that_look_like_others_are_found() {
 }
 
 #[test]
-fn se_09_commands_that_look_like_others_are_found() {
+fn se_09_lookalike_commands_are_found() {
     for (text, place) in [
         ("run `sudо rm`", (1, 6)),
         ("é\n\n```bash\n$ sudо rm\n```\n", (4, 3)),
@@ -206,7 +206,7 @@ fn se_09_commands_that_look_like_others_are_found() {
     }
 }
 
-/// Texts in which characters that may be hidden meet those that may justify them.
+/// Generates texts that combine invisible characters with characters that may justify them.
 fn tricky() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         prop::sample::select(vec![
@@ -264,18 +264,18 @@ fn tricky() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn se_09_marking_leaves_nothing_hidden_and_marks_once(text in tricky()) {
+    fn se_09_marking_is_complete_and_idempotent(text in tricky()) {
         let marked = mark(&text).into_owned();
         prop_assert_eq!(find(&marked), []);
         prop_assert_eq!(mark(&marked), marked.as_str());
-        // Every bracket of the result is one of a mark: they alternate.
+        // Brackets alternate, because each belongs to a mark.
         let brackets: String = marked.chars().filter(|c| "⟦⟧".contains(*c)).collect();
         prop_assert_eq!(brackets.replace("⟦⟧", ""), "");
     }
 
     #[test]
-    fn se_09_places_are_those_of_reports(text in tricky()) {
-        // What looks like a password is covered byte by byte in a report.
+    fn se_09_positions_match_reports(text in tricky()) {
+        // Reports mask what looks like a password byte by byte.
         let text = text.replace('@', "");
         let report = sp_formats::report::Report::new("f", text.as_str());
         for hidden in find(&text) {

@@ -1,4 +1,4 @@
-//! Dates as people and their tools write them.
+//! Parses dates as people and tools write them.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -6,12 +6,12 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 use sp_formats::package::time;
 
-/// Nothing that is kept is from outside of these years.
+/// Other years are errors.
 const PLAUSIBLE_YEARS: std::ops::RangeInclusive<i16> = 1970..=2100;
-/// What is at least so large is counted in milliseconds, and then in microseconds.
+/// Epoch values from here on are milliseconds, then microseconds.
 const MIN_EPOCH_MILLIS: i64 = 100_000_000_000;
 const MIN_EPOCH_MICROS: i64 = 100_000_000_000_000;
-/// Forms of a day that say which number is which.
+/// Unambiguous date formats.
 const DATE_FORMATS: &[&str] = &[
     "%Y-%m-%d",
     "%Y/%m/%d",
@@ -25,7 +25,7 @@ const DATE_FORMATS: &[&str] = &[
 const DATETIME_FORMATS: &[&str] =
     &["%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
 
-/// A time in UTC, whole seconds; none if it is no time, or one that cannot be.
+/// Returns an RFC 3339 time in UTC with whole seconds; `None` if the value is not a plausible time.
 pub(crate) fn parse_date(value: &Value) -> Option<String> {
     let moment = match value {
         Value::Number(number) => parse_epoch(number.as_i64()?),
@@ -47,7 +47,7 @@ fn parse_epoch(number: i64) -> Option<Timestamp> {
     }
 }
 
-/// A text in one of the forms. A time without a zone is one of UTC: what it was is not known.
+/// Parses a text. A time without a zone is taken as UTC.
 fn parse_text(text: &str) -> Option<Timestamp> {
     if text.len() > 40 {
         return None;
@@ -72,7 +72,7 @@ fn parse_text(text: &str) -> Option<Timestamp> {
         .or_else(|| is_number.then(|| parse_epoch(text.parse().ok()?)).flatten())
 }
 
-/// The day at the start of the name of a file.
+/// The date at the start of a file name.
 pub(crate) fn date_from_file_name(path: &str) -> Option<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let day = name.get(..10)?;
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_read_in_the_forms_that_people_use() {
+    fn common_date_formats_are_parsed() {
         for (text, wanted) in [
             ("2026-04-22", "2026-04-22T00:00:00Z"),
             ("2026-04-22T09:04:11Z", "2026-04-22T09:04:11Z"),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_or_cannot_be_one_is_none() {
+    fn invalid_and_implausible_dates_are_rejected() {
         for bad in
             ["", "soon", "2026-13-01", "2026-02-30", "04/05/2026", "9999-01-01", "0001-01-01", "-5"]
         {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_begin_with_a_day() {
+    fn date_is_read_from_file_name() {
         assert_eq!(
             date_from_file_name("log/2026-04-22 retries.md").as_deref(),
             Some("2026-04-22T00:00:00Z")

@@ -1,86 +1,79 @@
-//! A document: something that was kept, with where it is from and when, cut into sentences.
+//! A document: a saved text with its URL and dates, split into sentences.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that somebody kept.
+/// A saved text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnowledgeDocument {
-    /// Where it is from.
     pub url: String,
-    /// What it is called.
     pub title: String,
-    /// What it is: docs, article, repo, video, paper, discussion, skill, package.
+    /// `docs`, `article`, `repo`, `video`, `paper`, `discussion`, `skill` or `package`.
     pub kind: String,
-    /// When it was published, as a time in UTC.
+    /// Publication time in UTC.
     pub published_at: Option<String>,
-    /// When it was kept, as a time in UTC.
+    /// Time of saving in UTC.
     pub captured_at: String,
-    /// What it is about, in single words, sorted.
+    /// Single words, sorted.
     pub tags: Vec<String>,
-    /// What it says.
     pub sections: Vec<KnowledgeSection>,
-    /// The code in it: it is searched, and never quoted.
+    /// Code in the document. It is searched but never quoted.
     #[serde(skip)]
     pub code: String,
 }
 
-/// A heading and what stands below it, up to the next heading.
+/// A heading with the content up to the next heading.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnowledgeSection {
-    /// The heading; empty for what stands before the first.
+    /// Empty for content before the first heading.
     pub title: String,
-    /// What stands below it.
     pub blocks: Vec<KnowledgeBlock>,
 }
 
-/// A paragraph, an item of a list, or whatever else stands by itself.
+/// A paragraph, a list item or similar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnowledgeBlock {
-    /// What it is.
     pub sort: KnowledgeBlockKind,
-    /// Its sentences, as Markdown on one line that means nothing but its words.
+    /// Sentences as single-line Markdown, in which everything except code spans is escaped.
     pub sentences: Vec<String>,
 }
 
-/// What a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KnowledgeBlockKind {
     /// A paragraph.
     Text,
-    /// An item of a list.
+    /// An item of an unordered list.
     Item,
-    /// An item of a numbered list.
+    /// An item of an ordered list.
     Step,
-    /// Something that is still to be done.
+    /// An unchecked task list item.
     Todo,
-    /// In a box that warns.
+    /// Inside a warning callout.
     Warning,
-    /// In a box that advises.
+    /// Inside a tip callout.
     Tip,
-    /// What the reader marked.
+    /// Highlighted by the reader.
     Highlight,
 }
 
 impl KnowledgeDocument {
-    /// Every block, with the heading above it.
+    /// Iterates over all blocks with the heading above each.
     pub fn blocks(&self) -> impl Iterator<Item = (&str, &KnowledgeBlock)> {
         self.sections
             .iter()
             .flat_map(|section| section.blocks.iter().map(|block| (section.title.as_str(), block)))
     }
 
-    /// Every sentence.
     pub fn sentences(&self) -> impl Iterator<Item = &str> {
         self.blocks().flat_map(|(_, block)| block.sentences.iter().map(String::as_str))
     }
 
-    /// Joins another document of the same address to this one: what it says, and what it knows better.
+    /// Merges another document with the same URL into this one.
     pub fn merge(&mut self, other: Self) {
         if self.url.starts_with("http:") && other.url.starts_with("https:") {
             self.url = other.url;
         }
-        // A page that is called `Retries - Some Site` in one place is called `Retries`.
+        // Prefer `Retries` to `Retries - Some Site`.
         if has_site_suffix(&self.title, &other.title) {
             self.title = other.title;
         }
@@ -95,7 +88,7 @@ impl KnowledgeDocument {
         let mut more = Vec::new();
         for mut section in other.sections {
             for block in &mut section.blocks {
-                // What the reader marked stands in the text, too, and counts for more there.
+                // Highlights repeat a part of the text, and count for more.
                 if block.sort != KnowledgeBlockKind::Highlight {
                     block.sentences.retain(is_new);
                 }
@@ -110,7 +103,7 @@ impl KnowledgeDocument {
     }
 }
 
-/// Whether a title is another one with the name of a site behind it.
+/// Whether `title` is `other` followed by the name of a site.
 pub(crate) fn has_site_suffix(title: &str, other: &str) -> bool {
     let rest = title.strip_prefix(other).filter(|_| !other.is_empty());
     rest.is_some_and(|rest| {

@@ -1,39 +1,38 @@
-//! HTML as far as it is looked at by hand: its tags one after the other, however broken it is.
+//! A minimal HTML tokenizer that accepts any input.
 //!
-//! What a page says is found by a crate made for it; this is for heads, bookmarks, and for knowing
-//! beforehand that a page would take for ever.
+//! A dedicated crate extracts the text of a page. This module reads page heads and bookmarks, and
+//! estimates beforehand whether a page is too deep or too large for that crate.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Elements that have no end, or whose end is often left out: they make nothing deep.
+/// Elements without an end tag, or whose end tag is often omitted. They do not add depth.
 const UNNESTED_ELEMENTS: &[&str] = &[
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
     "track", "wbr", "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option",
     "html", "head", "body", "!doctype",
 ];
 
-/// Elements that format words, across the ends of others.
+/// Formatting elements, which may overlap with others.
 const FORMATTING_ELEMENTS: &[&str] = &[
     "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 ];
-/// In these an element may end where it begins.
+/// In these elements `<x/>` closes itself.
 const FOREIGN_ELEMENTS: &[&str] = &["svg", "math"];
 
-/// A tag, or the text before the next one.
+/// A tag, a comment, or the text up to the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HtmlToken<'a> {
-    /// `<name …>`: the name, and all that stands behind it.
+    /// `<name …>`: the name and the attributes.
     Open(&'a str, &'a str),
     /// `</name>`
     Close(&'a str),
-    /// What stands between `<!--` and `-->`.
+    /// The text between `<!--` and `-->`.
     Comment(&'a str),
-    /// Text.
     Text(&'a str),
 }
 
-/// The pieces of a page. What stands in scripts and styles is left out.
+/// Splits a page into tokens. The content of scripts and styles is skipped.
 pub(crate) fn tokenize(html: &str) -> impl Iterator<Item = HtmlToken<'_>> {
     let mut rest = html;
     std::iter::from_fn(move || {
@@ -72,7 +71,7 @@ fn next_token(rest: &str) -> (HtmlToken<'_>, &str) {
     (if is_closing { HtmlToken::Close(name) } else { HtmlToken::Open(name, attributes) }, after)
 }
 
-/// Where a tag ends: at the `>` that stands in no quotes.
+/// The offset of the `>` outside quotes that ends a tag.
 fn tag_end(tag: &str) -> usize {
     let mut quote = None;
     let mut after_sign = false;
@@ -85,7 +84,7 @@ fn tag_end(tag: &str) -> usize {
         }
         after_sign = byte == b'=' || after_sign && byte.is_ascii_whitespace();
     }
-    // A quote that nothing closes: the tag ends at the first `>` after all.
+    // The quote is never closed: fall back to the first `>`.
     tag.find('>').unwrap_or(tag.len())
 }
 
@@ -118,12 +117,12 @@ pub(crate) fn attribute<'a>(attributes: &'a str, name: &str) -> Option<Cow<'a, s
         if found.eq_ignore_ascii_case(name) {
             return Some(decode_entities(value));
         }
-        // A name without letters would be found again and again.
+        // No progress: the rest has no attribute name.
         rest = if after.len() < rest.len() { after } else { return None };
     }
 }
 
-/// Text in which the entities are what they stand for.
+/// Decodes character references.
 pub(crate) fn decode_entities(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return text.into();
@@ -166,14 +165,14 @@ fn decode_entity(name: &str) -> Option<char> {
     }
 }
 
-/// The elements that are open, as a browser sees them: an end that nothing began ends nothing, `<div/>` is only
-/// begun, and formatting goes on until its own end comes.
+/// The open elements as a browser sees them: unmatched end tags are ignored, `<div/>` only opens,
+/// and formatting continues until its own end tag.
 #[derive(Default)]
 struct OpenElements {
     names: Vec<String>,
-    /// How many of each name there are.
+    /// Number of open elements by name.
     counts: HashMap<String, usize>,
-    /// How many that format there are; they are not among the names.
+    /// Number of open formatting elements, which are not in `counts`.
     formatting: usize,
 }
 
@@ -189,13 +188,14 @@ impl OpenElements {
             return;
         }
         if name == "a" {
-            // A link in a link ends the one before.
+            // A link inside a link closes the outer one.
             self.close(name);
         }
         *self.counts.entry(name.to_owned()).or_default() += 1;
-        match FORMATTING_ELEMENTS.contains(&name) {
-            true => self.formatting += 1,
-            false => self.names.push(name.to_owned()),
+        if FORMATTING_ELEMENTS.contains(&name) {
+            self.formatting += 1;
+        } else {
+            self.names.push(name.to_owned());
         }
     }
 
@@ -217,13 +217,13 @@ impl OpenElements {
     }
 }
 
-/// How deep the elements of a page stand in each other, and how many there are.
+/// Returns the maximum depth of a page and the number of its elements.
 pub(crate) fn depth_and_count(html: &str) -> (usize, usize) {
     let (mut open, mut deepest, mut count) = (OpenElements::default(), 0, 0);
     for piece in tokenize(html) {
         match piece {
             HtmlToken::Open(name, rest) => {
-                // A browser begins the formatting that is open anew in every element.
+                // A browser reopens the active formatting in every element.
                 count += 1 + open.formatting;
                 open.open(&name.to_ascii_lowercase(), rest.ends_with('/'));
                 deepest = deepest.max(open.names.len() + open.formatting);
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_are_found_in_broken_pages_too() {
+    fn malformed_html_is_tokenized() {
         let html = "<a href=\"x>y\" B='2'>t < 3</a><script>if (a<b) '</p>'</script><!-- c --><p>";
         let all: Vec<_> = tokenize(html).collect();
         assert_eq!(
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_deep_is_known() {
+    fn depth_is_counted_like_a_browser() {
         assert_eq!(depth_and_count(&"<div>".repeat(1000)).0, 1000);
         assert_eq!(depth_and_count(&"<p>text".repeat(1000)).0, 0);
         assert_eq!(depth_and_count("<div><p>a</div><div></div>").0, 1);

@@ -1,4 +1,4 @@
-//! Markdown as sections and sentences, with what Obsidian adds to it.
+//! Parses Markdown, including Obsidian extensions, into sections and sentences.
 
 use pulldown_cmark::{
     CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,
@@ -10,30 +10,31 @@ use crate::knowledge::meta::{normalize_tag, to_single_line};
 use crate::knowledge::sentence::{code_span, escape_markdown, split_sentences};
 use crate::knowledge::web_page::is_hidden;
 
-/// Lists and quotes in each other deeper than this are made to hurt.
+/// Deeper nesting of lists and quotes is considered malicious.
 const MAX_DEPTH: usize = 100;
-/// Of code so much is searched.
+/// How much code is kept for searching.
 const MAX_CODE_BYTES: usize = 256 * 1024;
 const MAX_TITLE_LEN: usize = 200;
-/// What stands below such headings says nothing of the subject.
+/// Headings of sections that say nothing about the subject.
 #[rustfmt::skip]
 const BOILERPLATE_HEADINGS: &[&str] = &[
-    "table of contents", "contents", "related", "related posts", "related articles", "see also", "references",
-    "further reading", "license", "licence", "comments", "share", "subscribe", "about the author", "acknowledgements",
-    "footnotes", "on this page", "navigation", "links", "backlinks",
+    "table of contents", "contents", "related", "related posts", "related articles", "see also",
+    "references", "further reading", "license", "licence", "comments", "share", "subscribe",
+    "about the author", "acknowledgements", "footnotes", "on this page", "navigation", "links",
+    "backlinks",
 ];
 
-/// What a Markdown text says.
+/// The content of a Markdown text.
 #[derive(Debug, Default)]
 pub(crate) struct MarkdownContent {
-    /// Its first heading of the first level.
+    /// The first level-1 heading.
     pub title: Option<String>,
     pub sections: Vec<KnowledgeSection>,
     pub tags: Vec<String>,
     pub code: String,
 }
 
-/// Whether lists and quotes stand in each other so deep that nobody wrote it.
+/// Whether lists and quotes are nested too deeply.
 pub(crate) fn is_too_deep(text: &str) -> bool {
     let is_far = |line: &str| {
         line.len() - line.trim_start().len() > 20 * MAX_DEPTH && !line.trim().is_empty()
@@ -42,7 +43,7 @@ pub(crate) fn is_too_deep(text: &str) -> bool {
         .any(|line| nesting_depth(line) > MAX_DEPTH && !is_thematic_break(line) || is_far(line))
 }
 
-/// How many lists and quotes begin, or go on, at the start of a line.
+/// The number of lists and quotes that a line starts or continues.
 fn nesting_depth(line: &str) -> usize {
     let mut rest = line.trim_start();
     let mut count = 0;
@@ -53,7 +54,7 @@ fn nesting_depth(line: &str) -> usize {
     count
 }
 
-/// How long the mark of a quote or an item is that a text begins with.
+/// The length of the quote or list marker at the start of a text.
 fn marker_len(text: &str) -> Option<usize> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let length = match text.as_bytes().get(digits)? {
@@ -65,14 +66,14 @@ fn marker_len(text: &str) -> Option<usize> {
     text[length..].chars().next().is_none_or(char::is_whitespace).then_some(length)
 }
 
-/// Whether a line is drawn with dashes or stars that stand apart.
+/// Whether a line is a thematic break such as `* * *`.
 fn is_thematic_break(line: &str) -> bool {
     let mut marks = line.bytes().filter(|byte| !byte.is_ascii_whitespace());
     let first = marks.next();
     matches!(first, Some(b'-' | b'*')) && marks.all(|byte| Some(byte) == first)
 }
 
-/// Reads a Markdown text.
+/// Parses a Markdown text.
 pub(crate) fn parse(text: &str) -> MarkdownContent {
     let text = strip_comments(text);
     let options = Options::ENABLE_TABLES
@@ -81,7 +82,7 @@ pub(crate) fn parse(text: &str) -> MarkdownContent {
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_WIKILINKS;
     let mut reader = MarkdownReader::default();
-    // A parser cuts text wherever a mark might have been.
+    // The parser splits text at every potential marker.
     for event in TextMergeStream::new(Parser::new_ext(&text, options)) {
         reader.handle_event(event);
     }
@@ -98,7 +99,7 @@ fn is_boilerplate(title: &str) -> bool {
     BOILERPLATE_HEADINGS.contains(&title.as_str())
 }
 
-/// The text without what Obsidian takes for a comment: from `%%` to `%%`.
+/// Removes Obsidian comments: `%% … %%`.
 fn strip_comments(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.contains("%%") {
         return text.into();
@@ -109,7 +110,7 @@ fn strip_comments(text: &str) -> std::borrow::Cow<'_, str> {
     while let Some(inside) = parts.next() {
         match parts.next() {
             Some(after) => out.push_str(after),
-            // One alone is no comment.
+            // An unmatched `%%` is text.
             None => out.extend(["%%", inside]),
         }
     }
@@ -119,21 +120,21 @@ fn strip_comments(text: &str) -> std::borrow::Cow<'_, str> {
 #[derive(Default)]
 struct MarkdownReader {
     content: MarkdownContent,
-    /// What has been read of a block, as Markdown on one line; a line feed where a line ended.
+    /// The current block as single-line Markdown, with line feeds where lines ended.
     buffer: String,
-    /// Whether a heading is read, and of which level.
+    /// Level of the current heading.
     heading: Option<usize>,
-    /// The lists that are open: whether each is numbered.
+    /// Open lists; true if ordered.
     lists: Vec<bool>,
-    /// Whether the item that is read is still to be done.
+    /// Whether the current item is an open to-do.
     todo: Option<bool>,
-    /// The quotes that are open: what each turned out to be.
+    /// Open quotes with their callout kind.
     quotes: Vec<Option<KnowledgeBlockKind>>,
-    /// How many things are open whose text is left out.
+    /// Number of open elements whose text is skipped.
     hidden_depth: usize,
-    /// Whether a block of code, or a table, is open: its words are searched only.
+    /// Whether a code block or table is open, which is only searched.
     in_code: bool,
-    /// An element in a paragraph that does not show, and how often it stands in itself.
+    /// A hidden inline element, and how many of that name are nested in it.
     hidden_element: Option<(String, usize)>,
 }
 
@@ -187,7 +188,7 @@ impl MarkdownReader {
             | Tag::FootnoteDefinition(_)
             | Tag::HtmlBlock
             | Tag::MetadataBlock(_) => self.hidden_depth += 1,
-            // `![[note]]` is an image, and `[[note|words]]` says its words.
+            // `![[note]]` embeds a file; `[[note|words]]` displays its words.
             Tag::Link { link_type: LinkType::WikiLink { has_pothole: false }, .. } => {}
             Tag::Paragraph => self.flush(),
             _ => {}
@@ -232,7 +233,7 @@ impl MarkdownReader {
         }
     }
 
-    /// A tag in a paragraph: what stands in a script, or in an element that does not show, is not said.
+    /// Handles an inline tag: the content of scripts and hidden elements is skipped.
     fn inline_html(&mut self, html: &str) {
         let is_unshown = |name: &str, rest: &str| {
             ["script", "style", "template"].iter().any(|known| name.eq_ignore_ascii_case(known))
@@ -261,7 +262,7 @@ impl MarkdownReader {
         self.hidden_element = self.hidden_element.take().filter(|(_, depth)| *depth > 0);
     }
 
-    /// Words of a block, without the tags and marks that Obsidian knows.
+    /// Appends text to the block, without Obsidian tags and markers.
     fn push_text(&mut self, words: &str) {
         if !words.contains(['#', '=', '^']) {
             self.buffer.push_str(&escape_markdown(words));
@@ -281,10 +282,10 @@ impl MarkdownReader {
             let is_tag = mark.starts_with('#') && word.starts_with(char::is_alphabetic);
             let is_block_id = mark.starts_with('^') && !word.is_empty() && end == mark.len();
             self.buffer.push_str(&escape_markdown(before));
-            match stands_alone && (is_tag || is_block_id) {
-                true if is_tag => self.content.tags.extend(normalize_tag(word)),
-                true => {}
-                false => self.buffer.push_str(&escape_markdown(&mark[..end])),
+            if stands_alone && is_tag {
+                self.content.tags.extend(normalize_tag(word));
+            } else if !(stands_alone && is_block_id) {
+                self.buffer.push_str(&escape_markdown(&mark[..end]));
             }
             rest = &mark[end..];
         }
@@ -300,7 +301,7 @@ impl MarkdownReader {
         self.content.sections.push(KnowledgeSection { title, blocks: Vec::new() });
     }
 
-    /// Ends a block.
+    /// Ends the current block.
     fn flush(&mut self) {
         if self.heading.is_some() {
             return;
@@ -321,7 +322,7 @@ impl MarkdownReader {
         }
     }
 
-    /// What sort of block is read; none for what is done already.
+    /// The kind of the current block; `None` for a completed to-do.
     fn block_kind(&self) -> Option<KnowledgeBlockKind> {
         let in_box = self.quotes.iter().rev().find_map(|sort| *sort);
         match (self.todo, self.lists.last()) {
@@ -334,7 +335,8 @@ impl MarkdownReader {
         }
     }
 
-    /// What stands in a box behind `[!warning] Title`, if a quote is one; the title is no sentence.
+    /// If the quote starts with `[!warning] Title`, records the callout and returns the text after
+    /// it. The title is not a sentence.
     fn parse_callout(&mut self, words: &str) -> Option<String> {
         let open = self.quotes.last_mut()?;
         let rest = words.strip_prefix("\\[!")?;
@@ -365,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_a_vault_is_read_with_links_tags_boxes_and_todos() {
+    fn cp_12_obsidian_links_tags_callouts_and_todos_are_parsed() {
         let text = "# Retries\n\nUse [[Backoff|back-off]] and [[Jitter]] #net/http here. %%not this%%Then stop. ^abc\n\n\
                     > [!warning] Careful\n> Never retry a `POST`.\n\n- [ ] Add a limit\n- [x] Read it\n\n1. First step\n2. Second\n\n![[image.png]]\n\n==Marked words== stay.\n";
         let read = parse(text);
@@ -387,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_scripts_comments_and_footnotes_are_no_words_of_a_document() {
+    fn cp_12_scripts_comments_and_footnotes_are_not_content() {
         let text = "Good <script>evil()</script><span style='display:none'>un<span>shown</span> words</span> text [^src_x].\n\n<div>raw</div>\n\n<!-- hidden -->\n\n[^src_x]: note\n\n```js\nlet code = 1;\n```\n";
         let read = parse(text);
         let all: Vec<String> =
@@ -397,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_without_end_is_known_before_it_is_read() {
+    fn excessive_nesting_is_detected_before_parsing() {
         assert!(is_too_deep(&">".repeat(1000)));
         assert!(is_too_deep(&format!("{}x", "- ".repeat(500))));
         assert!(is_too_deep(&format!("{}- x", " ".repeat(5000))));

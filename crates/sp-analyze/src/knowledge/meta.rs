@@ -1,10 +1,10 @@
-//! What is known of a document besides its text: from frontmatter, a file beside it, a line of JSON or a page's head.
+//! Document metadata: from frontmatter, a sidecar file, a JSON line, or the head of a page.
 
 use serde_json::{Map, Value};
 
 use crate::knowledge::date::parse_date;
 
-/// Under which names tools keep what is known, without `-`, `_` and blanks. The first that is there counts.
+/// Keys that tools use, without `-`, `_` and spaces. The first one present is used.
 const URL_KEYS: &[&str] = &[
     "url",
     "sourceurl",
@@ -20,8 +20,8 @@ const TITLE_KEYS: &[&str] = &["title", "name", "headline"];
 const KIND_KEYS: &[&str] = &["kind", "type"];
 #[rustfmt::skip]
 const CAPTURED_KEYS: &[&str] = &[
-    "capturedat", "captured", "savedat", "saved", "clippedat", "clipped", "dateadded", "addedat", "added",
-    "createdat", "created", "date", "timeadded", "timestamp",
+    "capturedat", "captured", "savedat", "saved", "clippedat", "clipped", "dateadded", "addedat",
+    "added", "createdat", "created", "date", "timeadded", "timestamp",
 ];
 const PUBLISHED_KEYS: &[&str] =
     &["publishedat", "published", "datepublished", "publishdate", "pubdate"];
@@ -30,15 +30,15 @@ const HIGHLIGHTS_KEYS: &[&str] = &["highlights", "quotes", "annotations"];
 const TEXT_KEYS: &[&str] = &["text", "content", "markdown", "body"];
 const HTML_KEYS: &[&str] = &["html", "contenthtml"];
 const DESCRIPTION_KEYS: &[&str] = &["description", "summary", "excerpt", "note", "notes"];
-/// In an object with what somebody marked, the words stand under one of these.
+/// Keys for the text of a highlight object.
 const HIGHLIGHT_TEXT_KEYS: &[&str] = &["text", "quote", "highlight", "content", "note"];
-/// Of one document so much is taken.
+/// Limits per document.
 const MAX_TAGS: usize = 64;
 const MAX_HIGHLIGHTS: usize = 500;
 const MAX_TITLE_LEN: usize = 300;
 const MAX_WORD_LEN: usize = 64;
 
-/// What is known of a document. What is missing is none or empty.
+/// Metadata of a document; missing values are `None` or empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct DocumentMeta {
     pub url: Option<String>,
@@ -50,14 +50,14 @@ pub(crate) struct DocumentMeta {
     pub highlights: Vec<String>,
     pub text: Option<String>,
     pub html: Option<String>,
-    /// What the document is about, in somebody's words.
     pub description: Option<String>,
-    /// A date that is none: under which name, and what stands there.
+    /// An invalid date, as `(key, value)`.
     pub bad_date: Option<(String, String)>,
 }
 
 impl DocumentMeta {
-    /// Every value in a fixed order, without names: see [`Folder::values`](crate::knowledge::Folder::values).
+    /// All values in a fixed order, for
+    /// [`FolderDefaults::values`](crate::knowledge::FolderDefaults::values).
     pub(crate) fn values(&self) -> serde_json::Value {
         serde_json::json!([
             [self.url, self.title, self.kind, self.captured, self.published],
@@ -66,7 +66,7 @@ impl DocumentMeta {
         ])
     }
 
-    /// What an object says.
+    /// Reads an object.
     pub(crate) fn from_json(value: &Value) -> Self {
         let Value::Object(members) = value else { return Self::default() };
         let fields = MetaFields::new(members);
@@ -96,7 +96,7 @@ impl DocumentMeta {
         }
     }
 
-    /// This, and what only the other knows.
+    /// Fills in missing values from `other`.
     pub(crate) fn or(self, other: &Self) -> Self {
         let all = |mut mine: Vec<String>, theirs: &[String]| {
             theirs.iter().for_each(|one| {
@@ -122,10 +122,9 @@ impl DocumentMeta {
     }
 }
 
-/// The members of an object, by names that tools write in different ways.
+/// The members of an object, under normalized keys.
 struct MetaFields<'a> {
-    /// The name without what tools put between its words, the name, and what stands there. What says nothing is
-    /// left out.
+    /// `(normalized key, key, value)`, without empty values.
     members: Vec<(String, &'a str, &'a Value)>,
 }
 
@@ -140,7 +139,7 @@ impl<'a> MetaFields<'a> {
         }
     }
 
-    /// The first of some names that says something.
+    /// The first of `names` with a value.
     fn first(&self, names: &[&str]) -> Option<(&'a str, &'a Value)> {
         names.iter().find_map(|name| {
             self.members
@@ -154,7 +153,7 @@ impl<'a> MetaFields<'a> {
         self.first(names).and_then(|(_, value)| value.as_str()).map(str::to_owned)
     }
 
-    /// The first that looks like an address: `source` is often the name of a book.
+    /// The first value that looks like a URL: `source` is often the title of a book.
     fn url(&self) -> Option<String> {
         let text = |name: &&str| self.text(&[*name]).filter(|text| text.contains("://"));
         URL_KEYS.iter().find_map(text).or_else(|| self.text(&["url"]))
@@ -187,7 +186,7 @@ impl<'a> MetaFields<'a> {
     }
 }
 
-/// A tag as it is kept: in lower case, without the sign before it.
+/// Normalizes a tag: lowercase, without the leading `#`.
 pub(crate) fn normalize_tag(word: &str) -> Option<String> {
     let word = word.trim().trim_start_matches('#').to_lowercase();
     let is_tag =
@@ -195,7 +194,7 @@ pub(crate) fn normalize_tag(word: &str) -> Option<String> {
     is_tag.then_some(word)
 }
 
-/// The name of a member without what tools put between its words.
+/// The key without separators.
 fn normalize_key(key: &str) -> String {
     key.chars()
         .filter(|c| !matches!(c, '-' | '_' | ' ' | ':'))
@@ -203,7 +202,8 @@ fn normalize_key(key: &str) -> String {
         .collect()
 }
 
-/// Words with one blank between them, so many characters at the most, and nothing that does not show.
+/// Joins the words with single spaces, truncates to `most` characters and removes hidden
+/// characters.
 pub(crate) fn to_single_line(text: &str, most: usize) -> String {
     let visible: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
     let visible: String =
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_12_what_tools_know_is_found_under_the_names_that_they_use() {
+    fn cp_12_metadata_is_found_under_the_keys_of_common_tools() {
         let meta = DocumentMeta::from_json(&serde_json::json!({
             "Source": "https://example.com/a", "title": "A\n title", "date-added": "2026-04-22",
             "published": 1_776_848_651, "tags": "Rust, #CLI", "type": "Docs",
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_book_is_no_address_and_a_bad_date_is_told() {
+    fn book_title_is_not_a_url_and_bad_date_is_reported() {
         let meta = DocumentMeta::from_json(
             &serde_json::json!({"source": "A Book", "link": "https://example.com/b", "created": "soon"}),
         );

@@ -1,8 +1,12 @@
-//! What somebody has collected, and what of it a project needs.
+//! Turns a collection of texts into context packs.
 //!
-//! Files in, documents out ([`read`]): notes, vaults, saved pages, captures, bookmarks, lists of links,
-//! packages and skills all become [`Document`]s, sentences with an address and a date. Documents in, a pack
-//! out. No disk, no network, no clock, no model: the same input gives the same output everywhere.
+//! [`parse_file`] reads notes, vaults, saved pages, captures, bookmarks, link lists, packages and
+//! skills into [`KnowledgeDocument`]s: sentences with a URL and a date. [`rank()`] orders documents
+//! by relevance to a [`KnowledgeQuery`], and [`compose()`] writes a pack from quotes of the best
+//! ones.
+//!
+//! Nothing here touches disk or network, reads the clock, or calls a model, so the same input gives
+//! the same output everywhere.
 
 mod classify;
 mod compose;

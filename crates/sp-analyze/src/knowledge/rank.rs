@@ -1,9 +1,9 @@
-//! Which documents a project needs, the most needed first.
+//! Ranks documents by relevance to a query.
 //!
-//! BM25 over the stems of words, where a word in a title counts for more than one in the text, in two
-//! rounds: people do not ask in the words of those who wrote. What the best documents of the first round
-//! have in common, and others have not, is asked for in the second as well, with less weight. In the end
-//! scores are whole numbers, so that no machine ranks otherwise than another.
+//! Documents are scored with BM25 over word stems, with more weight on titles, in two rounds,
+//! because queries rarely use the words of the text. The second round adds words that the best
+//! documents of the first round have in common and others lack, with lower weight. Final scores are
+//! integers, so that the ranking does not depend on the machine.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -12,48 +12,50 @@ use crate::stemming::{for_each_word, stop_words};
 use crate::knowledge::synonyms::{join_compounds, synonyms_of};
 use crate::knowledge::word_index::{WordCounts, decode_words};
 
-/// The constants of BM25 that everybody uses.
+/// The usual constants of BM25.
 const BM25_K1: f64 = 1.2;
 const BM25_B: f64 = 0.75;
-/// What a word in a title or tag, and in a heading or marked text, counts for.
+/// Weights of words in titles and tags, and in headings and highlights.
 const TITLE_WEIGHT: f64 = 4.0;
 const MARKED_WEIGHT: f64 = 1.5;
-/// What another name for a word that was asked for weighs.
+/// Weight of a synonym of a query word.
 const SYNONYM_WEIGHT: f64 = 0.6;
-/// What words weigh that nearly every request has.
+/// Weight of words that occur in nearly every request.
 const FILLER_WEIGHT: f64 = 0.15;
-/// From how many of the best documents words are taken, how many, and what they weigh at the most.
+/// Query expansion: number of documents it is based on, maximum number of words, maximum weight.
 const EXPANSION_DOCUMENTS: usize = 4;
 const MAX_EXPANSION_WORDS: usize = 12;
 const MAX_EXPANSION_WEIGHT: f64 = 0.3;
-/// How much of a score depends on how many of the words that were asked for are there at all.
+/// The part of a score that depends on how many of the query words occur.
 const COVERAGE_WEIGHT: f64 = 0.5;
-/// How much newer documents are preferred, and after how many days half of that is gone.
+/// Preference for newer documents, and its half-life in days.
 const RECENCY_WEIGHT: f64 = 0.1;
 const RECENCY_HALF_LIFE_DAYS: f64 = 365.0;
-/// Scores as whole numbers.
+/// Factor for converting scores to integers.
 const SCORE_SCALE: f64 = 1_000_000.0;
 
-/// Words of requests that say nothing of the subject.
+/// Words of requests that say nothing about the subject.
 #[rustfmt::skip]
 const FILLER_WORDS: &[&str] = &[
-    "build", "building", "make", "making", "create", "want", "need", "help", "give", "show", "tell", "write", "add",
-    "current", "best", "practice", "good", "new", "project", "app", "application", "tool", "please", "like", "work",
-    "way", "without", "them", "they", "their", "each", "one", "two", "only", "must", "also", "than", "then", "every",
-    "when", "while", "some", "more", "most", "other", "people", "user", "users", "small", "simple", "able", "lets",
-    "let", "know", "right", "thing", "things", "about", "after", "before", "because", "but", "out", "up", "own",
-    "just", "keep", "our", "put", "still", "never", "always", "across", "between", "both", "over", "instead", "such",
+    "build", "building", "make", "making", "create", "want", "need", "help", "give", "show", "tell",
+    "write", "add", "current", "best", "practice", "good", "new", "project", "app", "application",
+    "tool", "please", "like", "work", "way", "without", "them", "they", "their", "each", "one",
+    "two", "only", "must", "also", "than", "then", "every", "when", "while", "some", "more", "most",
+    "other", "people", "user", "users", "small", "simple", "able", "lets", "let", "know", "right",
+    "thing", "things", "about", "after", "before", "because", "but", "out", "up", "own", "just",
+    "keep", "our", "put", "still", "never", "always", "across", "between", "both", "over",
+    "instead", "such",
 ];
 
-/// What is asked for.
+/// A weighted set of words.
 #[derive(Debug, Clone, Default)]
 pub struct KnowledgeQuery {
-    /// The words, each with what it weighs.
+    /// Words with weights.
     words: Vec<(u64, f64)>,
 }
 
 impl KnowledgeQuery {
-    /// What is asked for in some texts, each with what its words weigh.
+    /// Builds a query from texts with weights.
     pub fn new(texts: &[(&str, f64)]) -> Self {
         let idle = stop_words();
         let polite: HashSet<u64> = FILLER_WORDS.iter().flat_map(|word| word_hashes(word)).collect();
@@ -79,7 +81,6 @@ impl KnowledgeQuery {
         Self { words }
     }
 
-    /// Whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -91,38 +92,37 @@ fn word_hashes(text: &str) -> Vec<u64> {
     found
 }
 
-/// A document, as far as it is ranked.
+/// A document as the ranking needs it.
 #[derive(Debug, Clone)]
 pub struct IndexedDocument {
-    /// What is the same for all addresses of the document.
+    /// See [`url_identity`](crate::knowledge::url_identity).
     pub identity: String,
-    /// On which day it was captured, as the number of the day.
+    /// Capture date as a day number.
     pub day: i32,
-    /// Its [words](crate::knowledge::words).
+    /// See [`index_words`](crate::knowledge::index_words).
     pub words: Vec<u8>,
 }
 
-/// The order of documents.
 #[derive(Debug, Clone, Default)]
 pub struct DocumentRanking {
-    /// Places of candidates with their scores, the best first; those without any of the words are not there.
+    /// Candidates as `(index, score)`, best first, without those that contain no query word.
     pub hits: Vec<(usize, u64)>,
-    /// What each word that was asked for is worth.
+    /// The weight of each query word.
     pub word_weights: HashMap<u64, f64>,
 }
 
 /// Ranks documents.
-pub fn rank(candidates: &[IndexedDocument], question: &KnowledgeQuery) -> DocumentRanking {
+pub fn rank(candidates: &[IndexedDocument], query: &KnowledgeQuery) -> DocumentRanking {
     let texts = Bm25Corpus::of(candidates);
     let idle = stop_words();
-    let first = texts.score(&question.words);
+    let first = texts.score(&query.words);
     let taken = texts.expansion_words(&first.scores, |word| {
-        idle.contains(&word) || question.words.iter().any(|(known, _)| *known == word)
+        idle.contains(&word) || query.words.iter().any(|(known, _)| *known == word)
     });
     let all = if taken.is_empty() {
         first
     } else {
-        texts.score(&[question.words.as_slice(), &taken].concat())
+        texts.score(&[query.words.as_slice(), &taken].concat())
     };
     let newest = candidates.iter().map(|candidate| candidate.day).max().unwrap_or_default();
     let newer = |day: i32| {
@@ -150,7 +150,7 @@ fn to_fixed_point(score: f64) -> u64 {
     (score * SCORE_SCALE).round() as u64
 }
 
-/// The candidates with the lengths of their texts.
+/// The candidates with their text lengths.
 struct Bm25Corpus<'a> {
     candidates: &'a [IndexedDocument],
     lengths: Vec<f64>,
@@ -174,27 +174,34 @@ impl<'a> Bm25Corpus<'a> {
         Self { candidates, lengths, mean_length }
     }
 
-    /// How near each document is to some words.
-    fn score(&self, sought: &[(u64, f64)]) -> Bm25Scores {
+    /// Computes the BM25 score of each document.
+    fn score(&self, terms: &[(u64, f64)]) -> Bm25Scores {
         let places: HashMap<u64, usize> =
-            sought.iter().enumerate().map(|(at, (word, _))| (*word, at)).collect();
-        let mut holders = vec![0_usize; sought.len()];
+            terms.iter().enumerate().map(|(at, (word, _))| (*word, at)).collect();
+        let mut frequencies = vec![0_usize; terms.len()];
         let mut found: Vec<Vec<(usize, WordCounts)>> = Vec::with_capacity(self.candidates.len());
         for candidate in self.candidates {
             let here = decode_words(&candidate.words)
                 .filter_map(|(word, counts)| Some((*places.get(&word)?, counts)));
             let here: Vec<(usize, WordCounts)> = here.collect();
-            here.iter().for_each(|(at, _)| holders[*at] += 1);
+            here.iter().for_each(|(at, _)| frequencies[*at] += 1);
             found.push(here);
         }
         let total = to_f64(self.candidates.len());
-        let rarity = |holders: &usize| {
-            (1.0 + (total - to_f64(*holders) + 0.5) / (to_f64(*holders) + 0.5)).ln()
+        let rarity = |frequencies: &usize| {
+            (1.0 + (total - to_f64(*frequencies) + 0.5) / (to_f64(*frequencies) + 0.5)).ln()
         };
-        let worth: Vec<f64> =
-            sought.iter().zip(&holders).map(|((_, weight), held)| weight * rarity(held)).collect();
-        let whole: f64 =
-            worth.iter().zip(&holders).filter(|(_, held)| **held > 0).map(|(worth, _)| worth).sum();
+        let weights: Vec<f64> = terms
+            .iter()
+            .zip(&frequencies)
+            .map(|((_, weight), frequency)| weight * rarity(frequency))
+            .collect();
+        let whole: f64 = weights
+            .iter()
+            .zip(&frequencies)
+            .filter(|(_, frequency)| **frequency > 0)
+            .map(|(weights, _)| weights)
+            .sum();
         let score = |(here, length): (&Vec<(usize, WordCounts)>, &f64)| {
             let norm = 1.0 - BM25_B + BM25_B * length / self.mean_length;
             let (mut score, mut covered) = (0.0, 0.0);
@@ -202,8 +209,8 @@ impl<'a> Bm25Corpus<'a> {
                 let often = (f64::from(counts.text) + MARKED_WEIGHT * f64::from(counts.marked))
                     / norm
                     + TITLE_WEIGHT * f64::from(counts.title).min(2.0);
-                score += worth[*at] * often * (BM25_K1 + 1.0) / (often + BM25_K1);
-                covered += worth[*at];
+                score += weights[*at] * often * (BM25_K1 + 1.0) / (often + BM25_K1);
+                covered += weights[*at];
             }
             score
                 * (1.0 - COVERAGE_WEIGHT + COVERAGE_WEIGHT * covered / whole.max(f64::MIN_POSITIVE))
@@ -211,11 +218,11 @@ impl<'a> Bm25Corpus<'a> {
         let scores = found.iter().zip(&self.lengths).map(score).collect();
         Bm25Scores {
             scores,
-            word_weights: sought.iter().map(|(word, _)| *word).zip(worth).collect(),
+            word_weights: terms.iter().map(|(word, _)| *word).zip(weights).collect(),
         }
     }
 
-    /// The words that the best documents have and others have not, with their weights.
+    /// The words that distinguish the best documents, with weights.
     fn expansion_words(
         &self,
         scores: &[f64],
@@ -239,31 +246,31 @@ impl<'a> Bm25Corpus<'a> {
                 *known = (known.0 + scores[*at] * often / self.lengths[*at].max(1.0), known.1 + 1);
             }
         }
-        // What only one of them has is its own.
+        // A word in only one of them is specific to that document.
         weights.retain(|_, (_, holders)| *holders > 1);
         let mut words: Vec<(u64, f64)> =
             weights.into_iter().map(|(word, (weight, _))| (word, weight)).collect();
         self.apply_idf(&mut words);
         words.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         words.truncate(MAX_EXPANSION_WORDS);
-        let most = words.first().map_or(1.0, |(_, weight)| *weight);
-        words.iter_mut().for_each(|(_, weight)| *weight *= MAX_EXPANSION_WEIGHT / most);
+        let max_weight = words.first().map_or(1.0, |(_, weight)| *weight);
+        words.iter_mut().for_each(|(_, weight)| *weight *= MAX_EXPANSION_WEIGHT / max_weight);
         words
     }
 
-    /// Makes rare words weigh more.
+    /// Multiplies the weights by inverse document frequency.
     fn apply_idf(&self, words: &mut [(u64, f64)]) {
         let places: HashMap<u64, usize> =
             words.iter().enumerate().map(|(at, (word, _))| (*word, at)).collect();
-        let mut holders = vec![0_usize; words.len()];
+        let mut frequencies = vec![0_usize; words.len()];
         for candidate in self.candidates {
             decode_words(&candidate.words)
                 .filter_map(|(word, _)| places.get(&word))
-                .for_each(|at| holders[*at] += 1);
+                .for_each(|at| frequencies[*at] += 1);
         }
         let total = to_f64(self.candidates.len());
-        for ((_, weight), holders) in words.iter_mut().zip(holders) {
-            *weight *= (1.0 + total / (1.0 + to_f64(holders))).ln();
+        for ((_, weight), frequency) in words.iter_mut().zip(frequencies) {
+            *weight *= (1.0 + total / (1.0 + to_f64(frequency))).ln();
         }
     }
 }

@@ -1,14 +1,15 @@
-//! Text cut into sentences, and made to mean nothing but its words wherever it is put.
+//! Splits text into sentences, and escapes it so that it is displayed literally anywhere in
+//! Markdown.
 
 use std::collections::HashSet;
 
-/// Words with a point that end no sentence.
+/// Words with a period that does not end a sentence.
 const ABBREVIATIONS: &[&str] = &[
     "e.g", "i.e", "etc", "vs", "cf", "fig", "sec", "ch", "p", "pp", "mr", "mrs", "ms", "dr", "st",
     "inc", "ltd", "corp", "approx", "resp", "al", "ca", "z.b", "d.h", "bzw", "ggf", "usw",
 ];
 
-/// The sentences of a text, which is Markdown without blocks: code in it is never cut.
+/// Splits inline Markdown into sentences, never inside a code span.
 pub(crate) fn split_sentences(text: &str) -> Vec<String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut found = Vec::new();
@@ -19,21 +20,22 @@ pub(crate) fn split_sentences(text: &str) -> Vec<String> {
         match c {
             '`' => in_code = !in_code,
             _ if in_code => {}
-            // What is escaped is no mark.
+            // An escaped character is not a marker.
             '\\' => drop(chars.next_if(|(_, next)| next.is_ascii_punctuation())),
-            '。' | '！' | '？' => push_sentence(&mut found, &text, (&mut start, end)),
+            '。' | '！' | '？' => push_sentence(&mut found, &text, &mut start, end),
             ' ' if ends_sentence(&text[start..at], &text[end..]) => {
-                push_sentence(&mut found, &text, (&mut start, end))
+                push_sentence(&mut found, &text, &mut start, end)
             }
             _ => {}
         }
     }
     let length = text.len();
-    push_sentence(&mut found, &text, (&mut start, length));
+    push_sentence(&mut found, &text, &mut start, length);
     found
 }
 
-fn push_sentence(found: &mut Vec<String>, text: &str, (start, end): (&mut usize, usize)) {
+/// Adds the sentence up to `end` and moves `start` there.
+fn push_sentence(found: &mut Vec<String>, text: &str, start: &mut usize, end: usize) {
     let sentence = text[*start..end].trim();
     *start = end;
     if !sentence.is_empty() {
@@ -41,7 +43,7 @@ fn push_sentence(found: &mut Vec<String>, text: &str, (start, end): (&mut usize,
     }
 }
 
-/// Whether a sentence ends before a blank.
+/// Whether a sentence ends between `before` and `after`.
 fn ends_sentence(before: &str, after: &str) -> bool {
     let bare = before.trim_end_matches(['"', '\'', ')', '”', '’', '*', '_', '»', ']']);
     let bare = bare.trim_end_matches('\\').trim_end_matches(['"', ')']);
@@ -52,21 +54,21 @@ fn ends_sentence(before: &str, after: &str) -> bool {
     let begins = next.is_some_and(|c| !c.is_lowercase() && (c.is_alphanumeric() || c == '`'));
     match bare.chars().last() {
         Some('!' | '?' | '…') => begins,
-        // The number before an item is no sentence.
+        // A list number is not a sentence.
         Some('.') if bare.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => false,
         Some('.') => begins && !is_abbreviation(bare.rsplit([' ', '(']).next().unwrap_or_default()),
         _ => false,
     }
 }
 
-/// `e.g.` and single letters.
+/// Whether a word is an abbreviation such as `e.g.`, or a single letter.
 fn is_abbreviation(word: &str) -> bool {
     let bare = word.trim_end_matches('.').trim_start_matches(['"', '(', '\\', '[']);
     let is_letter = bare.chars().count() == 1 && bare.chars().all(char::is_alphabetic);
     ABBREVIATIONS.contains(&bare.to_lowercase().as_str()) || is_letter && bare != "I"
 }
 
-/// A sentence that begins no heading, list or quote where a line begins with it.
+/// Escapes a sentence that would start a heading, a list or a quote at the start of a line.
 pub(crate) fn escape_line_start(sentence: &str) -> String {
     let digits = sentence.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &sentence[digits..];
@@ -79,19 +81,20 @@ pub(crate) fn escape_line_start(sentence: &str) -> String {
     sentence.into()
 }
 
-/// Text with every mark of Markdown in it escaped, so that it says what it says.
+/// Escapes all Markdown syntax.
 ///
-/// A word with `@` before it stands as code: some agents read the file that such a word names.
+/// A word that starts with `@` becomes a code span, because some agents include the file that such
+/// a word names.
 pub(crate) fn escape_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut rest = text;
-    // What stands before this text is not known.
+    // The text before is unknown.
     let mut before = '\0';
     while let Some(c) = rest.chars().next() {
         let (this, next) = rest.split_at(c.len_utf8());
         let follows = next.chars().next();
         match c {
-            // What follows the end of this text may be the rest of the word.
+            // The text after is unknown, and may continue the word.
             '@' if !before.is_alphanumeric() && follows.is_none_or(|c| !c.is_whitespace()) => {
                 let end = rest.find(|c: char| c.is_whitespace() || c == '`').unwrap_or(rest.len());
                 out.push_str(&code_span(&rest[..end]));
@@ -106,7 +109,8 @@ pub(crate) fn escape_markdown(text: &str) -> String {
             '&' if follows.is_some_and(|c| c == '#' || c.is_ascii_alphabetic()) => {
                 out.push_str("\\&")
             }
-            // Before a word they end nothing, and what would end them is escaped: `~/path`, `$5`.
+            // Before a word these characters close nothing, and a closing one is escaped: `~/path`,
+            // `$5`.
             '~' | '$'
                 if before.is_whitespace()
                     && follows.is_some_and(|c| c.is_alphanumeric() || c == '/') =>
@@ -122,15 +126,15 @@ pub(crate) fn escape_markdown(text: &str) -> String {
     out
 }
 
-/// Code on one line between backticks.
+/// Formats code as a code span on one line.
 pub(crate) fn code_span(code: &str) -> String {
     let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Code that has backticks itself is shown without them: a sentence has one sort of marks.
+    // Backticks inside would need longer fences, so they are replaced.
     let code = code.replace('`', "'");
     if code.is_empty() { String::new() } else { format!("`{code}`") }
 }
 
-/// A sentence as plain words: without the marks that escaping put there.
+/// Returns a sentence as plain text, without escapes.
 pub fn to_plain_text(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
     let (mut in_code, mut chars) = (false, sentence.chars().peekable());
@@ -146,15 +150,15 @@ pub fn to_plain_text(sentence: &str) -> String {
     out
 }
 
-/// Whether a part can be cut out of a sentence without cutting through code or a mark that is escaped: what was
-/// code would be text, and the other way round.
+/// Whether a part can be cut out of a sentence without splitting a code span or an escape, which
+/// would turn code into text or the other way round.
 pub(crate) fn is_clean_excerpt(sentence: &str, part: &str) -> bool {
     let places = cut_positions(sentence);
     let is_clean = |at: usize| places.contains(&at) && places.contains(&(at + part.len()));
     sentence.match_indices(part).any(|(at, _)| is_clean(at))
 }
 
-/// Where a sentence may be cut, by its bytes.
+/// Byte offsets at which a sentence may be cut.
 fn cut_positions(sentence: &str) -> HashSet<usize> {
     let mut places = HashSet::from([sentence.len()]);
     let (mut in_code, mut chars) = (false, sentence.char_indices().peekable());
@@ -176,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_12_a_part_is_never_cut_through_its_marks() {
+    fn cp_12_excerpt_never_splits_code_or_escapes() {
         let sentence = r"Call `a b` with \[x\] or `c` now";
         for (part, wanted) in [
             ("Call `a b` with", true),
@@ -193,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_where_sentences_end_and_nowhere_else() {
+    fn text_is_split_at_sentence_ends_only() {
         for (text, wanted) in [
             ("One. Two! Three? Four", &["One.", "Two!", "Three?", "Four"][..]),
             ("Use e.g. Rust. It is fast.", &["Use e.g. Rust.", "It is fast."]),
@@ -215,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_text_means_nothing_but_its_words() {
+    fn cp_12_escaped_text_has_no_markdown_meaning() {
         for (text, wanted) in [
             ("a [^src_x] b", r"a \[^src_x\] b"),
             ("<!-- x -->", r"\<!-- x -->"),

@@ -1,11 +1,11 @@
-//! Names of the same thing: people who ask write one, and people who explain write another.
+//! Synonyms: the words of a query often differ from those of the text.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::stemming::for_each_word;
 
-/// Words that stand for each other in texts about software.
+/// Words with the same meaning in texts about software.
 const SYNONYMS: &[&[&str]] = &[
     &["kubernetes", "k8s"],
     &["postgres", "postgresql", "pg", "psql"],
@@ -61,7 +61,7 @@ const SYNONYMS: &[&[&str]] = &[
     &["spreadsheet", "csv", "excel"],
 ];
 
-/// Two words that are one, in texts about software: apart they would mean something else.
+/// Word pairs with one meaning in texts about software.
 const COMPOUND_WORDS: &[(&str, &str)] = &[
     ("log in", "login"),
     ("logs in", "login"),
@@ -81,10 +81,10 @@ const COMPOUND_WORDS: &[(&str, &str)] = &[
     ("open id", "openid"),
 ];
 
-/// A text in which two words that are one are written as one.
+/// Joins the pairs of [`COMPOUND_WORDS`] into single words.
 pub(crate) fn join_compounds(text: &str) -> String {
     COMPOUND_WORDS.iter().fold(text.to_owned(), |text, (two, one)| {
-        // In ASCII lower case every byte stays where it is.
+        // ASCII lowercasing keeps all byte offsets.
         let lower = text.to_ascii_lowercase();
         let (mut out, mut done) = (String::with_capacity(text.len()), 0);
         for (at, found) in lower.match_indices(two) {
@@ -95,7 +95,7 @@ pub(crate) fn join_compounds(text: &str) -> String {
     })
 }
 
-/// The other names of a word.
+/// Returns the synonyms of a word.
 pub(crate) fn synonyms_of(word: u64) -> Vec<u64> {
     static KNOWN: OnceLock<HashMap<u64, Vec<u64>>> = OnceLock::new();
     KNOWN.get_or_init(synonym_table).get(&word).cloned().unwrap_or_default()
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thing_is_found_by_its_other_names() {
+    fn synonyms_are_found() {
         let hash = |text: &str| {
             let mut found = 0;
             for_each_word(text, &mut |word| found = word);

@@ -1,21 +1,22 @@
-//! Where a document is from: an address that is the same however somebody came there.
+//! URLs of documents, normalized so that a page has the same URL however it was reached.
 
 use sp_formats::context_pack::crockford_digits;
 use sp_tree::Digest;
 
-/// Parameters that say who sent somebody, and nothing of what is there.
+/// Tracking parameters.
 #[rustfmt::skip]
 const TRACKING_PARAMETERS: &[&str] = &[
-    "fbclid", "gclid", "gclsrc", "dclid", "msclkid", "mc_cid", "mc_eid", "igshid", "yclid", "_hsenc", "_hsmi",
-    "mkt_tok", "ref_src", "ref_url", "vero_id", "wt_mc", "oly_enc_id", "oly_anon_id", "twclid", "ttclid",
+    "fbclid", "gclid", "gclsrc", "dclid", "msclkid", "mc_cid", "mc_eid", "igshid", "yclid",
+    "_hsenc", "_hsmi", "mkt_tok", "ref_src", "ref_url", "vero_id", "wt_mc", "oly_enc_id",
+    "oly_anon_id", "twclid", "ttclid",
 ];
-/// An address that is longer leads nowhere.
+/// Longer URLs are rejected.
 const MAX_URL_LEN: usize = 2048;
-/// How much of a hash an id has.
+/// Length of the hash in a source ID.
 const ID_LEN: u32 = 16;
 
-/// An address as it is written into a pack: without what tracks, names an account or points into the page.
-/// It is none if it is no address of the web.
+/// Normalizes a URL for a pack: without tracking parameters, credentials and fragment. Returns
+/// `None` unless it is an `http` or `https` URL.
 pub fn normalize_url(text: &str) -> Option<String> {
     let text = text.trim();
     if text.len() > MAX_URL_LEN || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
@@ -64,7 +65,7 @@ fn is_tracking(parameter: &str) -> bool {
     name.starts_with("utm_") || TRACKING_PARAMETERS.contains(&name.as_str())
 }
 
-/// What may not stand in an address is written in percent.
+/// Percent-encodes characters that are not allowed in a URL.
 fn percent_encode(address: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
     let one = |byte: u8| {
@@ -73,13 +74,13 @@ fn percent_encode(address: &str) -> String {
     address.bytes().map(one).collect()
 }
 
-/// What is the same for two addresses of one page: without the scheme and `www.`.
+/// The URL without scheme and `www.`, for comparing.
 pub fn url_identity(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     rest.strip_prefix("www.").unwrap_or(rest)
 }
 
-/// By which footnotes name the document of an address. The same address has the same id for ever.
+/// Returns the source ID for a URL, which footnotes refer to. It must never change.
 pub fn source_id(address: &str) -> String {
     let hash = Digest::of(url_identity(address).as_bytes());
     let number =
@@ -87,7 +88,7 @@ pub fn source_id(address: &str) -> String {
     format!("src_{}", crockford_digits(number, ID_LEN))
 }
 
-/// The address of a file below the address of its folder, as sites are made of Markdown.
+/// The URL of a Markdown file below the URL of its folder, following static site generators.
 pub(crate) fn page_url(base: &str, path: &str) -> Option<String> {
     let path = path
         .rsplit_once('.')
@@ -99,7 +100,7 @@ pub(crate) fn page_url(base: &str, path: &str) -> Option<String> {
     normalize_url(&format!("{}/{}", base.trim_end_matches('/'), path.replace(' ', "%20")))
 }
 
-/// What sort of document an address is likely to lead to.
+/// Guesses the document kind from its URL.
 pub(crate) fn guess_kind(address: &str) -> &'static str {
     let rest = url_identity(address);
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_13_one_page_has_one_address_and_one_id() {
+    fn cp_13_equivalent_urls_have_one_form_and_one_id() {
         let page = "https://docs.example.com/a/b?page=2";
         for same in [
             "https://docs.example.com/a/b?page=2",
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_of_the_web_is_none() {
+    fn invalid_urls_are_rejected() {
         for bad in [
             "",
             "example.com",
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_docs_has_the_address_of_its_page() {
+    fn documentation_file_maps_to_page_url() {
         for (path, wanted) in [
             ("guide/intro.md", "https://example.com/docs/guide/intro"),
             ("guide/index.md", "https://example.com/docs/guide"),
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_tells_what_is_there() {
+    fn kind_is_guessed_from_url() {
         for (address, kind) in [
             ("https://github.com/o/r", "repo"),
             ("https://github.com/o/r/issues/1", "discussion"),

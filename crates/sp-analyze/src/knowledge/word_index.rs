@@ -1,4 +1,4 @@
-//! The words of a document in few bytes, so that thousands of documents are searched in a moment.
+//! A compact word index of a document, so that thousands of documents can be searched quickly.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use crate::knowledge::document::{KnowledgeBlockKind, KnowledgeDocument};
 use crate::knowledge::sentence::to_plain_text;
 use crate::knowledge::url::url_identity;
 
-/// Bytes of a word: its hash, how often it stands in the text, in headings and marked words, and in the title.
+/// Bytes per word: its hash, and its counts in text, in headings and highlights, and in the title.
 const ENTRY_LEN: usize = 12;
 
-/// How often a word stands in the parts of a document.
+/// Number of occurrences by part of the document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct WordCounts {
-    /// In the text and the code.
+    /// In text and code.
     pub text: u16,
-    /// In headings and in what the reader marked.
+    /// In headings and highlights.
     pub marked: u8,
-    /// In the title, the tags and the address.
+    /// In the title, tags and URL.
     pub title: u8,
 }
 
-/// The words of a document, each once, sorted by their hashes.
+/// Encodes the distinct words of a document, sorted by hash.
 pub fn index_words(document: &KnowledgeDocument) -> Vec<u8> {
     let mut counts: BTreeMap<u64, WordCounts> = BTreeMap::new();
     let mut each = |text: &str, add: fn(&mut WordCounts)| {
@@ -55,7 +55,7 @@ fn encode_words(words: impl Iterator<Item = (u64, WordCounts)>) -> Vec<u8> {
     bytes
 }
 
-/// The words of some bytes.
+/// Decodes an index.
 pub(crate) fn decode_words(bytes: &[u8]) -> impl Iterator<Item = (u64, WordCounts)> {
     bytes.chunks_exact(ENTRY_LEN).map(|entry| {
         let word = entry[..8].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
@@ -70,7 +70,7 @@ pub(crate) fn decode_words(bytes: &[u8]) -> impl Iterator<Item = (u64, WordCount
     })
 }
 
-/// The words of two documents that are one.
+/// Merges the indexes of two documents with the same URL.
 pub fn merge_words(a: &[u8], b: &[u8]) -> Vec<u8> {
     let mut counts: BTreeMap<u64, WordCounts> = decode_words(a).collect();
     for (word, more) in decode_words(b) {
@@ -88,7 +88,7 @@ mod tests {
     use crate::knowledge::document::{KnowledgeBlock, KnowledgeSection};
 
     #[test]
-    fn words_are_counted_where_they_stand() {
+    fn words_are_counted_by_part() {
         let document = KnowledgeDocument {
             url: "https://example.com/retry".into(),
             title: "Retries".into(),

@@ -1,18 +1,18 @@
-//! Assignments of secrets in one line: `password = "hunter2"`.
+//! Finds assignments of secrets in a line: `password = "hunter2"`.
 //!
-//! A line may be as long as the file and have a sign at every second byte, so every search to the right
-//! is shared between the signs: each answer is kept in a [`Next`] until a sign stands behind it. The cost
-//! of a line is linear in its length.
+//! A line may be as long as the file, with a `=` or `:` at every second byte. The searches to the
+//! right of each operator are therefore shared: a [`ForwardSearch`] keeps its result until the scan
+//! passes it. The cost is linear in the length of the line.
 
 use super::{MIN_SECRET_LEN, is_literal};
 use sp_formats::workspace::{is_meaningful_value, is_secret_name};
 
-/// A name and its type are not longer.
+/// Maximum length of a name with its type.
 const MAX_NAME_LEN: usize = 120;
 
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
-/// Whether a line gives a value to a telling name, and the value is not a type, a place or a sentence.
+/// Whether a line assigns a literal value to a name such as `password`.
 pub(super) fn assigns_secret(line: &str) -> bool {
     if !line.contains(['=', ':']) {
         return false;
@@ -28,11 +28,11 @@ pub(super) fn assigns_secret(line: &str) -> bool {
     })
 }
 
-/// The first position, from a given one on, at which something begins. Positions must be asked for in
-/// ascending order; all the answers together cost one pass over the line.
+/// Finds the first match at or after an offset. Offsets must be ascending; all searches together
+/// cost one pass over the line.
 struct ForwardSearch {
     find: fn(&str) -> Option<usize>,
-    /// For positions in this range, the end of it is the answer.
+    /// For offsets from the first to the second value, the second one is the result.
     known: Option<(usize, usize)>,
 }
 
@@ -41,7 +41,7 @@ impl ForwardSearch {
         Self { find, known: None }
     }
 
-    /// The answer for `from`, or the length of the line.
+    /// Returns the offset of the match, or the length of the line.
     fn at_or_after(&mut self, line: &str, from: usize) -> usize {
         match self.known {
             Some((asked, found)) if (asked..=found).contains(&from) => found,
@@ -56,13 +56,14 @@ impl ForwardSearch {
 
 struct AssignmentScanner<'a> {
     line: &'a str,
-    /// The end of the line without blanks.
+    /// End of the line without trailing whitespace.
     end: usize,
-    /// The same without the commas and semicolons before it.
+    /// `end` without trailing commas and semicolons.
     value_end: usize,
-    /// Where the part of the line begins that the name must stand in.
+    /// Start of the current segment; a name cannot span segments.
     segment_start: usize,
-    /// A position up to which there is no colon that counts, and whether the name before it tells.
+    /// Lower bound for the next colon of the segment; the cache holds whether the name before a
+    /// colon is that of a secret.
     colon: usize,
     colon_cache: Option<(usize, bool)>,
     after_equals: ForwardSearch,
@@ -102,12 +103,12 @@ impl<'a> AssignmentScanner<'a> {
         }
     }
 
-    /// Whether the name before the sign says that its value is a secret. Between the two may stand a type.
+    /// Whether the name before the operator is that of a secret. A type may stand between them.
     fn has_secret_name(&mut self, at: usize) -> bool {
         names_secret(self.word_before(at)) || self.has_typed_secret_name(at)
     }
 
-    /// Whether the word before the first colon of the segment is such a name.
+    /// Whether the word before the first colon of the segment is the name of a secret.
     fn has_typed_secret_name(&mut self, at: usize) -> bool {
         self.colon = self.colon.max(self.segment_start).max(at.saturating_sub(MAX_NAME_LEN));
         let bytes = self.line.as_bytes();
@@ -127,7 +128,7 @@ impl<'a> AssignmentScanner<'a> {
         }
     }
 
-    /// The last word of the segment before a sign.
+    /// The last word of the segment before an offset.
     fn word_before(&self, at: usize) -> &'a str {
         let start =
             self.line.floor_char_boundary(self.segment_start.max(at.saturating_sub(MAX_NAME_LEN)));
@@ -138,7 +139,7 @@ impl<'a> AssignmentScanner<'a> {
             .unwrap_or_default()
     }
 
-    /// Whether what stands behind the sign begins with a value.
+    /// Whether a literal value follows the operator.
     fn has_value(&mut self, at: usize, is_equals: bool) -> bool {
         let line = self.line;
         let start = self.after_equals.at_or_after(line, at + 1);
@@ -151,19 +152,19 @@ impl<'a> AssignmentScanner<'a> {
         }
         let end = self.unquoted_end.at_or_after(line, start).min(self.end);
         let is_whole = is_equals && end == self.value_end.max(start);
-        // In a sentence, or behind a colon, only what is no word is a value.
+        // In prose or after a colon, only a mix of letters and digits counts as a value.
         let is_alone = is_equals || end + 1 >= self.end;
         (is_whole || is_alone && self.has_letters_and_digits(start, end))
             && self.is_literal(start, end)
     }
 
-    /// As [`super::is_mixed`] of a part of the line.
+    /// Like [`super::has_letters_and_digits`], for a part of the line.
     fn has_letters_and_digits(&mut self, start: usize, end: usize) -> bool {
         self.digit.at_or_after(self.line, start) < end
             && self.letter.at_or_after(self.line, start) < end
     }
 
-    /// As [`is_literal`] of a part of the line that ends where a bare value does.
+    /// Like [`super::is_literal`], for an unquoted value in the line.
     fn is_literal(&mut self, start: usize, end: usize) -> bool {
         let line = self.line;
         end - start >= MIN_SECRET_LEN
@@ -184,7 +185,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn se_09_a_quoted_value_behind_a_telling_name_is_a_secret() {
+    fn se_09_literal_value_assigned_to_secret_name_is_a_secret() {
         for line in [
             r#"password = "hunter2!""#,
             "api_key: 'abc def ghi'",
@@ -206,7 +207,7 @@ mod tests {
         }
     }
 
-    /// Looks at each sign by itself, as far as the line goes.
+    /// Reference implementation: examines each operator independently.
     fn assigns_secret_sign_by_sign(line: &str) -> bool {
         line.match_indices(['=', ':']).any(|(at, sign)| {
             let mut scan = AssignmentScanner::new(line);
@@ -219,7 +220,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
 
         #[test]
-        fn se_09_answers_that_signs_share_are_those_of_each_sign(
+        fn se_09_shared_searches_match_independent_searches(
             line in "(token|password|a|:|=|==| |\"|'|`|,|;|\\(|\\$|hunter2|123456|your|x9|é){0,24}",
         ) {
             prop_assert_eq!(assigns_secret(&line), assigns_secret_sign_by_sign(&line));

@@ -1,20 +1,20 @@
-//! Secrets in somebody's text: keys, passwords behind their names, tokens in headers.
+//! Detects secrets in text: keys, assigned passwords, tokens in headers.
 //!
-//! Every search is linear in the length of the text.
+//! All functions are linear in the length of the text.
 
 mod assignment;
 
 use assignment::assigns_secret;
 use sp_formats::workspace::detect_secret;
 
-/// What is shorter cannot be told from a word by its shape.
+/// Shorter words cannot be recognized by their shape.
 const MIN_WORD_LEN: usize = 16;
-/// A shorter line has no room for a telling name, a sign and a secret.
+/// Shorter lines cannot contain a name, an operator and a secret.
 const MIN_LINE_LEN: usize = 3 + 1 + MIN_SECRET_LEN;
-/// What is shorter is no secret.
+/// Shorter values are not secrets.
 const MIN_SECRET_LEN: usize = 6;
 
-/// Whether there is a word in a text that looks like a secret, or a name of one with its value.
+/// Whether a text contains a word that looks like a secret, or an assignment of one.
 pub fn has_secret(text: &str) -> bool {
     text.contains("PRIVATE KEY-----")
         || text.contains("PRIVATE KEY BLOCK-----")
@@ -25,7 +25,7 @@ pub fn has_secret(text: &str) -> bool {
             .any(|line| assigns_secret(line) || has_auth_credentials(line))
 }
 
-/// A word that is a secret, or has one between its marks: backticks, brackets, stars.
+/// Whether a word is a secret or contains one between markup characters.
 pub fn is_secret(word: &str) -> bool {
     if word.len() < MIN_WORD_LEN && !word.contains("://") {
         return false;
@@ -41,7 +41,7 @@ pub fn is_secret(word: &str) -> bool {
         || parts.any(|part| is_part(part) || part.split('/').any(is_part))
 }
 
-/// `Authorization: Bearer abc123`
+/// Whether a line contains credentials such as `Authorization: Bearer abc123`.
 fn has_auth_credentials(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let mut scheme = words.next();
@@ -51,7 +51,7 @@ fn has_auth_credentials(line: &str) -> bool {
     })
 }
 
-/// Whether a word is `Bearer` or `Basic` behind nothing but marks.
+/// Whether a word is `Bearer` or `Basic`, ignoring leading punctuation.
 fn is_auth_scheme(word: &str) -> bool {
     ["bearer", "basic"].iter().any(|scheme| {
         let (before, last) =
@@ -60,31 +60,29 @@ fn is_auth_scheme(word: &str) -> bool {
     })
 }
 
-/// A value without quotes, up to where it ends.
+/// The unquoted value at the start of a text.
 fn unquoted_value(rest: &str) -> &str {
     rest.split(ends_unquoted_value).next().unwrap_or_default()
 }
 
-/// Whether a value without quotes ends before this character.
 fn ends_unquoted_value(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';')
 }
 
-/// Letters and digits together.
 fn has_letters_and_digits(value: &str) -> bool {
     value.contains(|c: char| c.is_ascii_digit())
         && value.contains(|c: char| c.is_ascii_alphabetic())
 }
 
-/// What a reference to something else begins with.
+/// First characters of a reference to something else.
 const REFERENCE_PREFIXES: [char; 10] = ['$', '<', '{', '%', '*', '[', '(', '~', '/', '^'];
-/// What makes a value a piece of code.
+/// Characters that make a value code.
 const CODE_CHARS: [char; 5] = ['(', '{', '<', '$', '&'];
-/// Words in a value that stands for another.
+/// Words that mark a value as a placeholder.
 const PLACEHOLDERS: [&str; 9] =
     ["changeme", "example", "your", "xxx", "placeholder", "dummy", "test", "todo", "..."];
 
-/// Not a reference to a variable, a placeholder, a number or a piece of code.
+/// Whether a value is not a variable, a placeholder, a number or code.
 fn is_literal(value: &str) -> bool {
     value.len() >= MIN_SECRET_LEN
         && !value.chars().all(is_number_char)
@@ -97,7 +95,7 @@ fn is_number_char(c: char) -> bool {
     c.is_ascii_digit() || matches!(c, '.' | '_')
 }
 
-/// Where the first word of [`PLACEHOLDERS`] begins, in either case.
+/// The offset of the first word of [`PLACEHOLDERS`], ignoring case.
 fn find_placeholder(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let starts = |at: usize, word: &str| {

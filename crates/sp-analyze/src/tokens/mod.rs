@@ -1,11 +1,11 @@
-//! How many tokens a text has, by the tokenizer of OpenAI's current models.
+//! Counts tokens with the tokenizer of OpenAI's current models.
 //!
-//! No tokenizer of the current Claude models is public, so a count is an estimate for them;
-//! [`TOKENIZER`] says whose it is.
+//! No tokenizer of the current Claude models is public, so for them the count is an estimate;
+//! [`TOKENIZER`] names the one in use.
 //!
-//! Counting is linear in the length of the text. The count is exact, except for a run of more than
-//! 4 KiB without white space (or of nothing else): such a run is counted in pieces of that length, and a
-//! token that would cross the end of a piece counts as two.
+//! Counting is linear in the length of the text. The count is exact, except that a run of more than
+//! 4 KiB without whitespace (or of only whitespace) is counted in pieces of that length: a token
+//! that crosses the end of a piece counts as two.
 
 mod split;
 
@@ -16,41 +16,41 @@ use tiktoken_rs::CoreBPE;
 
 use crate::interner::FastMap;
 
-/// The tokenizer that counts.
+/// Name of the tokenizer.
 pub const TOKENIZER: &str = "o200k_base";
 
-/// A run of blanks, or of anything else, that is longer than this is counted in pieces: the
-/// tokenizer's own search needs memory and time out of proportion for a longer one.
+/// Longer runs of whitespace, or of anything else, are counted in pieces: the tokenizer needs
+/// disproportionate memory and time for them.
 const MAX_RUN_LEN: usize = 4096;
-/// A token of slashes and line ends has no runs, and may be as long as the text: it is cut here.
+/// A token of slashes and line ends contains no runs and may be as long as the text, so it is split
+/// here.
 const MAX_PIECE_LEN: usize = 4 * MAX_RUN_LEN;
 
-/// Words that are longer than this hardly come twice.
+/// Longer words rarely repeat.
 const MAX_CACHED_WORD_LEN: usize = 32;
-/// How many words a thread remembers.
+/// Maximum number of words cached per thread.
 const MAX_CACHED_WORDS: usize = 50_000;
-/// How many of the longer pieces a thread remembers: a run that repeats itself has few different ones.
+/// Maximum number of long pieces cached per thread: a repetitive run has few distinct ones.
 const MAX_CACHED_PIECES: usize = 64;
 
-/// Loading takes a tenth of a second, so it is done by whoever counts first.
+/// Loaded on first use, because that takes a tenth of a second.
 static ENCODING: LazyLock<Option<CoreBPE>> = LazyLock::new(|| tiktoken_rs::o200k_base().ok());
 
 thread_local! {
-    /// What this thread has counted before.
     static COUNT_CACHE: RefCell<TokenCountCache> = RefCell::default();
 }
 
-/// Token counts of texts that were counted before.
+/// Token counts of words and pieces counted before.
 #[derive(Default)]
 struct TokenCountCache {
-    /// Words of at most [`MAX_KNOWN`] bytes: a few make up most of any text.
+    /// Words of at most [`MAX_CACHED_WORD_LEN`] bytes: a few make up most of any text.
     words: FastMap<Box<str>, usize>,
-    /// Pieces of long runs, at most [`MAX_LONG_PIECES`].
+    /// Pieces of long runs, at most [`MAX_CACHED_PIECES`].
     long_pieces: FastMap<Box<str>, usize>,
 }
 
 impl TokenCountCache {
-    /// The number of tokens in a text that the tokenizer may split further.
+    /// Counts a text that the tokenizer may split further.
     fn count(&mut self, encoding: &CoreBPE, text: &str) -> usize {
         if text.len() > MAX_CACHED_WORD_LEN {
             return split_long_runs(text).map(|piece| self.count_piece(encoding, piece)).sum();
@@ -80,7 +80,7 @@ impl TokenCountCache {
         count
     }
 
-    /// The number of tokens in a text of ASCII.
+    /// Counts an ASCII text.
     fn count_ascii(&mut self, encoding: &CoreBPE, mut text: &str) -> usize {
         let mut tokens = 0;
         while !text.is_empty() {
@@ -92,31 +92,35 @@ impl TokenCountCache {
     }
 }
 
-/// Loads the tables, so that whoever counts later need not wait for them.
+/// Loads the tokenizer ahead of its first use.
 pub fn preload() {
     LazyLock::force(&ENCODING);
 }
 
-/// The number of tokens in a text.
+/// Returns the number of tokens in a text.
 pub fn count(text: &str) -> usize {
     let Some(encoding) = &*ENCODING else {
-        // The tables are part of the program, so this is not reached; four bytes a token is usual.
+        // Unreachable, because the tables are compiled in. Four bytes per token is typical.
         return text.len().div_ceil(4);
     };
-    COUNT_CACHE.with_borrow_mut(|counted| {
-        // Text of ASCII is split into words in one go.
+    COUNT_CACHE.with_borrow_mut(|cache| {
+        // ASCII text is split into words directly.
         if text.is_ascii() {
-            return counted.count_ascii(encoding, text);
+            return cache.count_ascii(encoding, text);
         }
-        let count_part = |part: &str| match part.is_ascii() {
-            true => counted.count_ascii(encoding, part),
-            false => split_at_spaces(part).map(|word| counted.count(encoding, word)).sum(),
+        let count_line = |line: &str| {
+            if line.is_ascii() {
+                cache.count_ascii(encoding, line)
+            } else {
+                split_at_spaces(line).map(|word| cache.count(encoding, word)).sum()
+            }
         };
-        split_lines(text).map(count_part).sum()
+        split_lines(text).map(count_line).sum()
     })
 }
 
-/// The text, cut where no token can cross: behind a line end, unless white space or a slash follows.
+/// Splits a text where no token can span: after a line end that is not followed by whitespace or a
+/// slash.
 fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -131,7 +135,8 @@ fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The text, cut where no token can cross: between anything but white space and white space that ends no line.
+/// Splits a text where no token can span: before whitespace that follows a word and is not a line
+/// end.
 fn split_at_spaces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -150,7 +155,7 @@ fn split_at_spaces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The text, cut only inside runs that are too long.
+/// Splits a text only inside runs that are too long.
 fn split_long_runs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -188,15 +193,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_06_any_short_text_has_no_more_tokens_than_bytes(text in "(\\PC|\\s){0,60}") {
+        fn as_06_token_count_is_at_most_byte_count(text in "(\\PC|\\s){0,60}") {
             let count = count(&text);
             prop_assert!(count <= text.len() && (count == 0) == text.is_empty());
         }
     }
 
     #[test]
-    fn as_06_counts_are_those_of_the_named_tokenizer() {
-        // Worked out with the reference implementation of o200k_base.
+    fn as_06_counts_match_the_reference_tokenizer() {
+        // Computed with the reference implementation of o200k_base.
         assert_eq!(count(""), 0);
         assert_eq!(count("hello world"), 2);
         assert_eq!(count("tiktoken is great!"), 6);
@@ -204,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn se_04_runs_without_end_are_counted_and_not_a_crash() {
+    fn se_04_very_long_runs_are_counted() {
         for text in [
             " ".repeat(1_000_000),
             "a".repeat(1_000_000),
@@ -228,7 +233,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
 
         #[test]
-        fn as_06_counting_word_by_word_is_counting_the_whole(
+        fn as_06_word_by_word_count_equals_whole_count(
             text in "([a-z]{1,6}|[A-Z]{1,3}|[0-9]{1,5}|[ \\t]{1,3}|\\r|\\n|[/.,!#*`'-]{1,3}|é|日本|\u{301}|🙂|'[sStTdD]|'re|'LL|[\\x00-\\x7f]){0,40}",
         ) {
             let encoding = ENCODING.as_ref().unwrap();
@@ -237,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn as_06_the_words_of_this_very_file_are_those_of_the_tokenizer() {
+    fn as_06_source_files_are_counted_exactly() {
         let encoding = ENCODING.as_ref().unwrap();
         for text in [include_str!("mod.rs"), include_str!("split.rs"), include_str!("../audit.rs")]
         {
@@ -246,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_the_text() {
+    fn split_pieces_concatenate_to_the_text() {
         let text = format!("a b {} {}", "x".repeat(10_000), " ".repeat(9_000));
         assert_eq!(split_long_runs(&text).collect::<String>(), text);
         assert_eq!(split_long_runs("a b\nc").count(), 1);

@@ -1,11 +1,11 @@
-//! How the tokenizer splits text into words before it looks them up, for plain ASCII.
+//! The tokenizer's split into words, for ASCII.
 //!
-//! The tokenizer's own split is a regular expression with a look-ahead, which takes most of its
-//! time. Over ASCII its seven alternatives are simple enough to be followed by hand, in order:
-//! words with what stands before them and a contraction behind, numbers of three digits, signs,
-//! line ends, blanks. A property test holds this against the expression itself.
+//! The tokenizer splits with a regular expression that has a look-ahead, which takes most of its
+//! time. For ASCII its seven alternatives are simple enough to implement by hand, in the same
+//! order: words with a leading character and a trailing contraction, numbers of up to three digits,
+//! punctuation, line ends, whitespace. A property test compares both.
 
-/// The length of the word at the start of `text`, which is ASCII and not empty.
+/// Returns the length of the word at the start of `text`, which must be ASCII and not empty.
 pub(super) fn word_len(text: &[u8]) -> usize {
     letters_len(text)
         .or_else(|| digits_len(text))
@@ -22,12 +22,13 @@ fn is_punctuation(byte: u8) -> bool {
     !is_whitespace(byte) && !byte.is_ascii_alphanumeric()
 }
 
-/// How many bytes from `at` on are such.
+/// The length of the run from `at` for which `is` holds.
 fn run_len(text: &[u8], at: usize, is: impl Fn(u8) -> bool) -> usize {
     text[at..].iter().take_while(|byte| is(**byte)).count()
 }
 
-/// At most one byte that is no line end, letter or digit; capitals; small letters; a contraction.
+/// At most one byte that is not a line end, letter or digit; uppercase letters; lowercase letters;
+/// a contraction.
 fn letters_len(text: &[u8]) -> Option<usize> {
     let first = text[0];
     let before = usize::from(!first.is_ascii_alphanumeric() && first != b'\r' && first != b'\n');
@@ -37,7 +38,7 @@ fn letters_len(text: &[u8]) -> Option<usize> {
     (capitals + small > 0).then(|| end + contraction_len(&text[end..]))
 }
 
-/// `'s`, `'re` and the like, in either case.
+/// `'s`, `'re` and the like, ignoring case.
 fn contraction_len(text: &[u8]) -> usize {
     let starts =
         |with: &[u8]| text.len() >= with.len() && text[..with.len()].eq_ignore_ascii_case(with);
@@ -46,12 +47,12 @@ fn contraction_len(text: &[u8]) -> usize {
 }
 
 fn digits_len(text: &[u8]) -> Option<usize> {
-    // Look at no more than one number has: a long run of digits is many numbers.
+    // A number has at most three digits; scanning a longer run would be quadratic.
     let digits = run_len(&text[..text.len().min(3)], 0, |byte| byte.is_ascii_digit());
     (digits > 0).then_some(digits)
 }
 
-/// At most one blank, signs, and the line ends and slashes behind them.
+/// At most one space, punctuation, and trailing line ends and slashes.
 fn punctuation_len(text: &[u8]) -> Option<usize> {
     let before = usize::from(text[0] == b' ');
     let signs = run_len(text, before, is_punctuation);
@@ -59,13 +60,13 @@ fn punctuation_len(text: &[u8]) -> Option<usize> {
     (signs > 0).then(|| end + run_len(text, end, |byte| matches!(byte, b'\r' | b'\n' | b'/')))
 }
 
-/// Blanks up to the last line end among them.
+/// Whitespace up to its last line end.
 fn line_ends_len(text: &[u8]) -> Option<usize> {
     let blanks = run_len(text, 0, is_whitespace);
     text[..blanks].iter().rposition(|byte| matches!(byte, b'\r' | b'\n')).map(|at| at + 1)
 }
 
-/// Blanks; the last of several belongs to the word behind them.
+/// Whitespace; the last of several characters belongs to the next word.
 fn whitespace_len(text: &[u8]) -> usize {
     let blanks = run_len(text, 0, is_whitespace);
     if blanks < text.len() && blanks > 1 { blanks - 1 } else { blanks.max(1) }

@@ -2,12 +2,11 @@
 
 use tree_sitter::Node;
 
-use super::{
-    CallReceiver, CodeDefinition, CodeImport, LanguageRules, field_text, is_boilerplate, last_name,
-    node_text,
-};
+use super::{CodeDefinition, LanguageRules, field_text, last_name, node_text};
+use crate::extract::comment::is_boilerplate;
 use crate::extract::comment::strip_comment_markers;
-use crate::extract::file_extract::SourceText;
+use crate::extract::parsed_code::{CallReceiver, CodeImport};
+use crate::extract::source_text::SourceText;
 
 pub(super) struct GoRules;
 
@@ -30,7 +29,7 @@ impl LanguageRules for GoRules {
             last_name(inside.rsplit(' ').next().unwrap_or(inside).trim_start_matches('*'))
                 .to_owned()
         });
-        // `type X struct` is documented before `type`.
+        // The doc comment of `type X struct` precedes the `type` keyword.
         let outer = node.parent().filter(|parent| {
             parent.kind() == "type_declaration" && parent.named_child_count() == 1
         });
@@ -80,7 +79,7 @@ impl LanguageRules for GoRules {
             return Vec::new();
         }
         let path = field_text(node, "path", source).unwrap_or_default().trim_matches(['"', '`']);
-        // The one name that an import of Go gives is that of the package.
+        // The only name that a Go import introduces is that of the package.
         let name = field_text(node, "name", source)
             .unwrap_or_else(|| path.rsplit('/').next().unwrap_or(path));
         vec![CodeImport { names: vec![name.to_owned()], ..CodeImport::new(path) }]
@@ -115,7 +114,7 @@ impl LanguageRules for GoRules {
                     texts.push(node_text(child, source));
                     last = child.end_position().row;
                 }
-                // The package's comment stands right before its clause.
+                // A package comment directly precedes the package clause.
                 "package_clause" if row > last + 1 => return String::new(),
                 _ => break,
             }

@@ -2,10 +2,9 @@
 
 use tree_sitter::Node;
 
-use super::{
-    CallReceiver, CodeDefinition, CodeImport, LanguageRules, field_text, last_name, node_text,
-};
-use crate::extract::file_extract::SourceText;
+use super::{CodeDefinition, LanguageRules, field_text, last_name, node_text};
+use crate::extract::parsed_code::{CallReceiver, CodeImport};
+use crate::extract::source_text::SourceText;
 
 pub(super) struct JavaRules;
 
@@ -33,7 +32,7 @@ impl LanguageRules for JavaRules {
             owner: None,
             body: node.child_by_field_name("body"),
             outer: node,
-            // What overrides something is known from what it overrides.
+            // An overriding method is documented by the method it overrides.
             is_visible: (modifiers
                 .split_whitespace()
                 .any(|word| word == "public" || word == "protected")

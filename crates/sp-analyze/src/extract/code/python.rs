@@ -2,11 +2,10 @@
 
 use tree_sitter::Node;
 
-use super::{
-    CallReceiver, CodeDefinition, CodeImport, LanguageRules, field_text, is_boilerplate, last_name,
-    node_text,
-};
-use crate::extract::file_extract::SourceText;
+use super::{CodeDefinition, LanguageRules, field_text, last_name, node_text};
+use crate::extract::comment::is_boilerplate;
+use crate::extract::parsed_code::{CallReceiver, CodeImport};
+use crate::extract::source_text::SourceText;
 
 pub(super) struct PythonRules;
 
@@ -111,7 +110,7 @@ impl LanguageRules for PythonRules {
     }
 }
 
-/// The name that something gets here.
+/// The local name of an aliased import.
 fn import_alias(node: Node<'_>, source: SourceText<'_>) -> Option<String> {
     (node.kind() == "aliased_import")
         .then(|| field_text(node, "alias", source))
@@ -119,7 +118,7 @@ fn import_alias(node: Node<'_>, source: SourceText<'_>) -> Option<String> {
         .map(Into::into)
 }
 
-/// What is imported, without the name that it gets here.
+/// The imported name, without its alias.
 fn imported_name(node: Node<'_>, source: SourceText<'_>) -> String {
     let node = if node.kind() == "aliased_import" {
         node.child_by_field_name("name").unwrap_or(node)
@@ -129,7 +128,7 @@ fn imported_name(node: Node<'_>, source: SourceText<'_>) -> String {
     node_text(node, source).to_owned()
 }
 
-/// The text with which a body begins, if it does.
+/// The docstring of a body; empty if there is none.
 fn docstring(body: Node<'_>, source: SourceText<'_>) -> String {
     let mut cursor = body.walk();
     let first = body.named_children(&mut cursor).find(|child| !child.kind().contains("comment"));

@@ -2,16 +2,15 @@
 
 use tree_sitter::Node;
 
-use super::{
-    CallReceiver, CodeDefinition, CodeImport, LanguageRules, OwnerBlock, field_text,
-    is_boilerplate, last_name, node_text,
-};
+use super::{CodeDefinition, LanguageRules, OwnerBlock, field_text, last_name, node_text};
+use crate::extract::comment::is_boilerplate;
 use crate::extract::comment::strip_comment_markers;
-use crate::extract::file_extract::SourceText;
+use crate::extract::parsed_code::{CallReceiver, CodeImport};
+use crate::extract::source_text::SourceText;
 
 pub(super) struct RustRules;
 
-/// `use` trees are flat; deeper ones are not followed.
+/// Maximum nesting of `use` trees; deeper ones are ignored.
 const MAX_USE_DEPTH: usize = 12;
 
 impl LanguageRules for RustRules {
@@ -59,7 +58,7 @@ impl LanguageRules for RustRules {
         match node.kind() {
             "impl_item" => {
                 let owner = field_text(node, "type", source).map(|text| last_name(text).to_owned());
-                // What a trait asks for is known from the trait.
+                // The methods of a trait implementation are documented by the trait.
                 let is_hidden = node.child_by_field_name("trait").is_some();
                 Some(OwnerBlock { owner, is_hidden, is_test: false })
             }
@@ -162,7 +161,7 @@ impl LanguageRules for RustRules {
     }
 }
 
-/// Inside of a macro there are only words: a name right before parentheses is called.
+/// Macro arguments are plain tokens: an identifier directly before parentheses is a call.
 fn call_in_macro(arguments: Node<'_>, source: SourceText<'_>) -> Option<(CallReceiver, String)> {
     if !node_text(arguments, source).starts_with('(') {
         return None;
@@ -184,7 +183,7 @@ fn call_in_macro(arguments: Node<'_>, source: SourceText<'_>) -> Option<(CallRec
     Some((through, node_text(name, source).to_owned()))
 }
 
-/// `Store` of `Store::<u8>::new`.
+/// `Store` in `Store::<u8>::new`.
 fn name_before_generics<'s>(mark: Node<'_>, source: SourceText<'s>) -> Option<&'s str> {
     const MAX_GENERIC_TOKENS: usize = 12;
     let open = std::iter::successors(mark.prev_sibling(), Node::prev_sibling)
@@ -226,7 +225,7 @@ fn has_attribute(node: Node<'_>, source: SourceText<'_>, wanted: impl Fn(&str) -
     false
 }
 
-/// The paths of a `use` tree: `a::{b, c::d}` is `a::b` and `a::c::d`.
+/// Flattens a `use` tree: `a::{b, c::d}` becomes `a::b` and `a::c::d`.
 fn flatten_use_tree(
     prefix: &str,
     tree: &str,
@@ -256,7 +255,7 @@ fn flatten_use_tree(
     }
 }
 
-/// The parts of a list between commas that are not in braces.
+/// Splits a list at the commas that are not inside braces.
 fn split_top_level(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0_usize, 0, Vec::new());
     for (at, c) in text.char_indices() {

@@ -1,15 +1,16 @@
-//! TypeScript and JavaScript: declarations, arrow functions with a name, imports of both kinds, and tests.
+//! TypeScript and JavaScript: declarations, named arrow functions, both kinds of imports, and
+//! tests.
 
 use std::collections::HashSet;
 
 use tree_sitter::Node;
 
-use super::{
-    CallReceiver, CodeDefinition, CodeImport, LanguageRules, field_text, is_boilerplate, last_name,
-    node_text,
-};
+use super::{CodeDefinition, LanguageRules, field_text, last_name, node_text};
+use crate::extract::comment::is_boilerplate;
 use crate::extract::comment::strip_comment_markers;
-use crate::extract::file_extract::{SourceText, truncate_text};
+use crate::extract::parsed_code::{CallReceiver, CodeImport};
+use crate::extract::source_text::SourceText;
+use crate::extract::text::truncate_text;
 
 pub(super) struct TypeScriptRules;
 
@@ -36,7 +37,7 @@ impl LanguageRules for TypeScriptRules {
             }
             _ => return None,
         };
-        // A variable is documented where its declaration stands, and an export before all of it.
+        // The doc comment precedes the declaration of a variable, or the `export` around it.
         let inner = if node.kind() == "variable_declarator" { node.parent()? } else { node };
         let export = inner.parent().filter(|parent| parent.kind() == "export_statement");
         let is_method = kind == "method";
@@ -59,7 +60,7 @@ impl LanguageRules for TypeScriptRules {
         let function = match node.kind() {
             "call_expression" => node.child_by_field_name("function")?,
             "new_expression" => node.child_by_field_name("constructor")?,
-            // A component that is shown is called.
+            // Rendering a component is a call.
             "jsx_self_closing_element" | "jsx_opening_element" => {
                 let name = node.child_by_field_name("name")?;
                 return node_text(name, source)
@@ -142,7 +143,8 @@ impl LanguageRules for TypeScriptRules {
         else {
             return String::new();
         };
-        // The comment of the first declaration is that one's, unless an import follows.
+        // The first comment documents the file only if an import follows; otherwise it documents
+        // the first declaration.
         let next = root.named_child(1).map_or("", |next| next.kind());
         let doc = strip_comment_markers(text);
         let speaks_of_file = ["@file", "@module", "@packageDocumentation", "@overview"]
@@ -172,7 +174,7 @@ impl LanguageRules for TypeScriptRules {
     }
 }
 
-/// The function that a variable holds.
+/// The function assigned to a variable.
 fn function_value(node: Node<'_>) -> Option<Node<'_>> {
     let value = node.child_by_field_name("value")?;
     let is_top = node
@@ -186,7 +188,7 @@ fn function_value(node: Node<'_>) -> Option<Node<'_>> {
     (is_top && is_function).then_some(value)
 }
 
-/// `it("does something", …)`: a test with a sentence for a name.
+/// `it("does something", …)`: a test whose name is a sentence.
 fn test_definition<'t>(node: Node<'t>, source: SourceText<'_>) -> Option<CodeDefinition<'t>> {
     let function = node.child_by_field_name("function")?;
     let name = node_text(function, source);
@@ -209,7 +211,7 @@ fn test_definition<'t>(node: Node<'t>, source: SourceText<'_>) -> Option<CodeDef
     })
 }
 
-/// In CommonJS, and at the end of many modules, what is exported is named apart from where it is defined.
+/// Names that are exported separately from their definition, as in CommonJS.
 fn exported_names(text: &str) -> HashSet<&str> {
     const MAX_EXPORT_LINES: usize = 40;
     let mut names = HashSet::new();
@@ -233,7 +235,7 @@ fn identifiers(line: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// What follows `export {`, `export default` or `exports.name`.
+/// The part of a line after `export {`, `export default` or `exports.`.
 fn export_list(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let list = line
@@ -242,7 +244,7 @@ fn export_list(line: &str) -> Option<&str> {
     list.or_else(|| line.strip_prefix("export default ")).or_else(|| line.strip_prefix("exports."))
 }
 
-/// What is called otherwise here: `a as b` between braces, and `* as b`.
+/// Renamed imports: `a as b` in braces, and `* as b`.
 fn import_aliases(text: &str) -> Vec<(String, String)> {
     let head = text.split(['"', '\'']).next().unwrap_or(text);
     let pair = |part: &str| {
@@ -253,7 +255,7 @@ fn import_aliases(text: &str) -> Vec<(String, String)> {
     head.split(['{', '}', ',']).filter_map(pair).collect()
 }
 
-/// The names between the braces of an import, as they are called where they come from.
+/// The names in the braces of an import, as the exporting module calls them.
 fn import_names(text: &str) -> Vec<String> {
     let inside = text
         .split_once('{')

@@ -1,25 +1,26 @@
-//! One walk over a tree, whatever its language: depth first, without recursion.
+//! Traverses a syntax tree, the same for every language: depth first, without recursion.
 
 use tree_sitter::{Node, Tree};
 
-use super::{
-    CodeDefinition, LanguageRules, OwnerBlock, ParsedCode, Symbol, is_boilerplate, node_text,
-};
-use crate::extract::comment::{CodeComment, strip_comment_markers};
-use crate::extract::file_extract::{LineRange, SourceText, collapse_whitespace, truncate_text};
+use super::{CodeDefinition, LanguageRules, OwnerBlock, node_text};
+use crate::extract::comment::{CodeComment, is_boilerplate, strip_comment_markers};
+use crate::extract::line_range::LineRange;
+use crate::extract::parsed_code::{CodeCall, ParsedCode, Symbol};
+use crate::extract::source_text::SourceText;
+use crate::extract::text::{collapse_whitespace, truncate_text};
 
 const MAX_SIGNATURE_LEN: usize = 280;
 const MAX_DOC_LEN: usize = 700;
-/// More than these of one type are not named.
+/// Maximum number of members listed for a type.
 const MAX_MEMBERS: usize = 24;
-/// Nobody nests definitions as deep as this, and what is deeper is not looked at.
+/// Definitions that are nested deeper are ignored.
 const MAX_DEFINITION_DEPTH: usize = 24;
-/// What stands deeper in the tree is not looked at: to ask for a neighbour costs the more the deeper it is.
+/// Nodes below this depth are ignored: finding a sibling costs time proportional to the depth.
 const MAX_TREE_DEPTH: usize = 1_000;
-/// Types that a file speaks of; more than these tell nothing apart.
+/// Maximum number of type names collected from a file.
 const MAX_TYPES: usize = 2_000;
 
-/// A part of the tree that has not ended yet.
+/// A syntax node whose end has not been reached yet.
 struct OpenSyntaxNode {
     end: usize,
     symbol: Option<usize>,
@@ -34,7 +35,7 @@ struct SyntaxWalker<'a> {
     open: Vec<OpenSyntaxNode>,
 }
 
-/// Everything that a tree defines, calls and imports, and its comments.
+/// Collects what a tree defines, calls and imports, and its comments.
 pub(super) fn walk(
     rules: &dyn LanguageRules,
     tree: &Tree,
@@ -102,7 +103,7 @@ impl SyntaxWalker<'_> {
             self.add_definition(node, &definition);
         } else if let Some((through, name)) = self.rules.call(node, self.source) {
             let from = self.caller();
-            self.code.calls.push(super::CodeCall { from, name, receiver: through });
+            self.code.calls.push(CodeCall { from, name, receiver: through });
         }
         self.code.imports.extend(self.rules.imports(node, self.source));
         if self.code.package.is_none() {
@@ -117,12 +118,12 @@ impl SyntaxWalker<'_> {
         }
     }
 
-    /// The innermost symbol that is open.
+    /// The innermost open symbol.
     fn current_symbol(&self) -> Option<usize> {
         self.open.iter().rev().find_map(|open| open.symbol)
     }
 
-    /// The outermost function that is open: what a function has inside it is part of it.
+    /// The outermost open function: nested functions count as part of it.
     fn caller(&self) -> Option<usize> {
         self.open
             .iter()
@@ -210,7 +211,7 @@ impl SyntaxWalker<'_> {
         }
     }
 
-    /// The comments that stand right before a node, as one text.
+    /// The comments directly before a node, joined.
     fn doc_before(&self, node: Node<'_>) -> String {
         let mut texts: Vec<&str> = Vec::new();
         let mut below = node.start_position().row;
@@ -226,7 +227,7 @@ impl SyntaxWalker<'_> {
             {
                 break;
             }
-            // A comment behind the line before is that line's.
+            // A comment at the end of the previous line belongs to that line.
             let is_behind = sibling.prev_sibling().is_some_and(|other| {
                 other.end_position().row == sibling.start_position().row
                     && other.end_position().column > 0
@@ -247,12 +248,12 @@ impl SyntaxWalker<'_> {
     }
 }
 
-/// The last line of a node; a comment or a definition may hold the end of its line.
+/// The last line of a node. Some comments and definitions include their line feed.
 fn last_line(node: Node<'_>, source: SourceText<'_>) -> usize {
     node.start_position().row + 1 + node_text(node, source).trim_end().matches('\n').count()
 }
 
-/// What is said of something, without its examples and the list of its parameters.
+/// The description in a doc comment, without examples and parameter lists.
 fn first_paragraphs(doc: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for line in doc.lines() {
@@ -269,7 +270,7 @@ fn first_paragraphs(doc: &str) -> String {
     strip_markup(kept.join("\n").trim())
 }
 
-/// `@param`, `:param`, `Args:` and the like.
+/// Whether a line starts a tag such as `@param`, `:param` or `Args:`.
 fn is_doc_tag(line: &str) -> bool {
     const TAGS: &[&str] = &[
         "@",
@@ -289,7 +290,7 @@ fn is_doc_tag(line: &str) -> bool {
     !line.starts_with("@link") && TAGS.iter().any(|tag| line.starts_with(tag))
 }
 
-/// The text without tags of HTML, and `{@code x}` as what is in it.
+/// Removes HTML tags and replaces `{@code x}` with `x`.
 fn strip_markup(doc: &str) -> String {
     if !doc.contains(['<', '{']) {
         return doc.to_owned();

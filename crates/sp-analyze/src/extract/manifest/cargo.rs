@@ -3,7 +3,8 @@
 use toml::de::DeValue;
 
 use super::{dependency_note, location_suffix};
-use crate::extract::file_extract::{DeclaredPackage, ExtractedNote, FileExtract, SourceText};
+use crate::extract::file_extract::{DeclaredPackage, ExtractedNote, FileExtract};
+use crate::extract::source_text::SourceText;
 use crate::extract::toml_file::{TomlFile, format_value, text};
 
 pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {
@@ -98,7 +99,7 @@ fn format_dependency(name: &str, value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// What the compiler must not see is a policy.
+/// Adds the configured lint levels.
 fn add_lints(source: SourceText<'_>, toml: &TomlFile<'_>, found: &mut FileExtract) {
     for path in [&["lints"][..], &["workspace", "lints"][..]] {
         for (tool, table) in toml.entries(path) {

@@ -1,36 +1,37 @@
-//! Images and services.
+//! Container images and compose files.
 
 use sp_formats::yaml::{self, YamlNode};
 use sp_tree::Limits;
 
-use crate::extract::file_extract::{ExtractedNote, FileExtract, SourceText};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::source_text::SourceText;
 
-/// What an image is built from, and what runs in it.
+/// Adds base image and command of a container file.
 pub(super) fn read_image(source: SourceText<'_>, found: &mut FileExtract) {
-    let said = |word: &str| -> Vec<String> {
+    let values = |word: &str| -> Vec<String> {
         let lines = source.text.lines().map(str::trim);
         lines
             .filter_map(|line| Some(line.strip_prefix(word)?.strip_prefix(' ')?.trim().to_owned()))
             .collect()
     };
     let (from, ports, entry, command) =
-        (said("FROM"), said("EXPOSE"), said("ENTRYPOINT"), said("CMD"));
+        (values("FROM"), values("EXPOSE"), values("ENTRYPOINT"), values("CMD"));
     if from.is_empty() {
         return;
     }
     let mut content =
         format!("The image of `{}` is built from {}", source.path, from.join(", then "));
-    for (what, said) in
+    for (what, values) in
         [("It listens on", ports), ("It starts", entry), ("Its command is", command)]
     {
-        if let Some(last) = said.last() {
+        if let Some(last) = values.last() {
             content += &format!(". {what} {last}");
         }
     }
     found.add_note(ExtractedNote::fact("stack", content + ".", source.all_lines()));
 }
 
-/// The services that run together.
+/// Adds the services of a compose file.
 pub(super) fn read_services(source: SourceText<'_>, found: &mut FileExtract) {
     let Ok(root) = yaml::parse(source.text, &Limits::default()) else { return };
     let Some(services) = root.get("services") else { return };

@@ -1,9 +1,9 @@
 //! `go.mod`.
 
 use super::{dependency_note, location_suffix};
-use crate::extract::file_extract::{
-    DeclaredPackage, ExtractedNote, FileExtract, LineRange, SourceText,
-};
+use crate::extract::file_extract::{DeclaredPackage, ExtractedNote, FileExtract};
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
 
 pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {
     let word = |key: &str| {

@@ -3,11 +3,13 @@
 use roxmltree::{Document, Node, ParsingOptions};
 
 use super::{dependency_note, location_suffix};
-use crate::extract::file_extract::{ExtractedNote, FileExtract, LineRange, SourceText};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
 
-/// A manifest has some hundreds of elements.
+/// A normal manifest has a few hundred elements.
 const MAX_XML_NODES: u32 = 50_000;
-/// Every attribute is compared with the others of its element: what is larger takes long.
+/// The parser compares every attribute with the others of its element, so larger files are slow.
 const MAX_POM_BYTES: usize = 200_000;
 
 pub(super) fn read_maven(source: SourceText<'_>, found: &mut FileExtract) {

@@ -1,4 +1,6 @@
-//! What machines read to build, test and run a project: its stack, its parts and its commands.
+//! Manifests and build files: the stack, the packages and the commands of a project.
+//!
+//! One file per ecosystem; [`READERS`] maps file names to their readers.
 
 mod cargo;
 mod container;
@@ -9,11 +11,13 @@ mod python;
 mod tasks;
 mod workflow;
 
-use crate::extract::file_extract::{ExtractedNote, FileExtract, LineRange, SourceText};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
 
 type ManifestReader = fn(SourceText<'_>, &mut FileExtract);
 
-/// Files by their names, and who reads them.
+/// File names and their readers.
 const READERS: &[(&[&str], ManifestReader)] = &[
     (&["Cargo.toml"], cargo::read),
     (&["package.json"], npm::read),
@@ -45,10 +49,10 @@ const READERS: &[(&[&str], ManifestReader)] = &[
         read_tool_versions,
     ),
 ];
-/// A version file says one thing.
+/// Longer files are not version files.
 const MAX_VERSIONS_LEN: usize = 400;
 
-/// Who reads a file, by its name.
+/// Returns the reader for a file name.
 pub(crate) fn reader_of(folder: &str, name: &str) -> Option<ManifestReader> {
     let is_workflow =
         folder == ".github/workflows" && (name.ends_with(".yml") || name.ends_with(".yaml"));
@@ -58,7 +62,7 @@ pub(crate) fn reader_of(folder: &str, name: &str) -> Option<ManifestReader> {
     READERS.iter().find(|(names, _)| names.contains(&name)).map(|(_, reader)| *reader)
 }
 
-/// Files that say which version of a tool is used.
+/// Adds the tool versions of a version file.
 fn read_tool_versions(source: SourceText<'_>, found: &mut FileExtract) {
     let text: Vec<&str> = source
         .text
@@ -72,7 +76,7 @@ fn read_tool_versions(source: SourceText<'_>, found: &mut FileExtract) {
     }
 }
 
-/// What something is built on, if it is built on anything.
+/// Lists dependencies; `None` if there are none.
 fn dependency_note(
     whose: &str,
     what: &str,
@@ -96,7 +100,7 @@ fn dependency_note(
     ))
 }
 
-/// What stands in the folder of a manifest, in words.
+/// Names the directory of a manifest; empty at the project root.
 fn location_suffix(source: SourceText<'_>) -> String {
     match source.folder() {
         "" => String::new(),

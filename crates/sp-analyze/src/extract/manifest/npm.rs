@@ -4,18 +4,32 @@ use sp_formats::json::{JsonDocument, JsonValue, without_comments};
 use sp_tree::Limits;
 
 use super::{dependency_note, location_suffix};
-use crate::extract::file_extract::{
-    DeclaredPackage, ExtractedNote, FileExtract, LineRange, SourceText, truncate_text,
-};
+use crate::extract::file_extract::{DeclaredPackage, ExtractedNote, FileExtract};
+use crate::extract::line_range::LineRange;
+use crate::extract::source_text::SourceText;
+use crate::extract::text::truncate_text;
 
 pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {
     let Ok(json) = JsonDocument::parse(source.text, &Limits::default()) else { return };
     let root = json.root();
-    let text =
-        |key: &str| root.get(key).and_then(JsonValue::text).map(std::borrow::Cow::into_owned);
-    let lines = |key: &str| {
-        root.get(key).map_or(source.all_lines(), |value| source.line_range(&value.span()))
-    };
+    add_package(source, root, found);
+    add_scripts(source, root, text_member(root, "packageManager").as_deref(), found);
+    add_dependencies(source, root, found);
+    add_workspaces(source, root, found);
+}
+
+fn text_member(root: JsonValue<'_>, key: &str) -> Option<String> {
+    root.get(key).and_then(JsonValue::text).map(std::borrow::Cow::into_owned)
+}
+
+/// The lines of a member; all lines if it is missing.
+fn member_lines(source: SourceText<'_>, root: JsonValue<'_>, key: &str) -> LineRange {
+    root.get(key).map_or(source.all_lines(), |value| source.line_range(&value.span()))
+}
+
+fn add_package(source: SourceText<'_>, root: JsonValue<'_>, found: &mut FileExtract) {
+    let text = |key: &str| text_member(root, key);
+    let lines = |key: &str| member_lines(source, root, key);
     if let Some(name) = text("name") {
         let mut content = format!("`{name}`{} is a package for Node", location_suffix(source));
         let engine =
@@ -44,7 +58,9 @@ pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {
         );
         found.package = Some(DeclaredPackage { name });
     }
-    add_scripts(source, root, text("packageManager").as_deref(), found);
+}
+
+fn add_dependencies(source: SourceText<'_>, root: JsonValue<'_>, found: &mut FileExtract) {
     let whose = format!("`{}`", source.path);
     for (key, what) in [
         ("dependencies", "Dependencies"),
@@ -55,10 +71,13 @@ pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {
         let names: Vec<String> = members
             .filter_map(|(name, version)| Some(format!("{} {}", name.text()?, version.text()?)))
             .collect();
-        dependency_note(&whose, what, &names, lines(key))
-            .into_iter()
-            .for_each(|note| found.add_note(note));
+        if let Some(note) = dependency_note(&whose, what, &names, member_lines(source, root, key)) {
+            found.add_note(note);
+        }
     }
+}
+
+fn add_workspaces(source: SourceText<'_>, root: JsonValue<'_>, found: &mut FileExtract) {
     let workspaces: Vec<String> = root
         .get("workspaces")
         .into_iter()
@@ -68,7 +87,11 @@ pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {
     if !workspaces.is_empty() {
         let content =
             format!("A workspace of packages; they are in `{}`.", workspaces.join("`, `"));
-        found.add_note(ExtractedNote::fact("layout", content, lines("workspaces")));
+        found.add_note(ExtractedNote::fact(
+            "layout",
+            content,
+            member_lines(source, root, "workspaces"),
+        ));
     }
 }
 
@@ -98,7 +121,7 @@ fn add_scripts(
     }
 }
 
-/// What the compiler of TypeScript insists on.
+/// Adds the strictness options of the TypeScript compiler.
 pub(super) fn read_tsconfig(source: SourceText<'_>, found: &mut FileExtract) {
     let plain = without_comments(source.text);
     let Ok(json) = JsonDocument::parse(plain, &Limits::default()) else { return };

@@ -3,7 +3,8 @@
 use toml::de::DeValue;
 
 use super::{dependency_note, location_suffix};
-use crate::extract::file_extract::{DeclaredPackage, ExtractedNote, FileExtract, SourceText};
+use crate::extract::file_extract::{DeclaredPackage, ExtractedNote, FileExtract};
+use crate::extract::source_text::SourceText;
 use crate::extract::toml_file::{TomlFile, format_value};
 
 pub(super) fn read_pyproject(source: SourceText<'_>, found: &mut FileExtract) {
@@ -80,7 +81,7 @@ fn add_dependencies(
     }
 }
 
-/// How linters, formatters and tests are set.
+/// Adds the settings of linters, formatters and test runners.
 fn add_tool_settings(toml: &TomlFile<'_>, found: &mut FileExtract) {
     for tool in
         ["ruff", "black", "isort", "mypy", "pyright", "pytest", "pylint", "flake8", "coverage"]

@@ -1,10 +1,12 @@
 //! Makefiles and justfiles.
 
-use crate::extract::file_extract::{ExtractedNote, FileExtract, SourceText, truncate_text};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::source_text::SourceText;
+use crate::extract::text::truncate_text;
 
 const MAX_TASKS: usize = 50;
 
-/// The targets that people call, with what is said of them.
+/// Adds the targets of a makefile with their descriptions.
 pub(super) fn read_makefile(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
     let mut list = Vec::new();
@@ -16,20 +18,20 @@ pub(super) fn read_makefile(source: SourceText<'_>, found: &mut FileExtract) {
         if !is_target {
             continue;
         }
-        let said = rest
+        let description = rest
             .split_once("##")
-            .map(|(_, said)| said.trim())
+            .map(|(_, description)| description.trim())
             .or_else(|| comment_above(&lines, at));
         let first = lines
             .get(at + 1)
             .and_then(|line| line.strip_prefix('\t'))
             .map(|line| line.trim_start_matches(['@', '-']));
-        list.push(format_task("make", target, said, first));
+        list.push(format_task("make", target, description, first));
     }
     add_commands(source, list, found);
 }
 
-/// The recipes of a justfile.
+/// Adds the recipes of a justfile.
 pub(super) fn read_justfile(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
     let mut list = Vec::new();
@@ -51,15 +53,15 @@ pub(super) fn read_justfile(source: SourceText<'_>, found: &mut FileExtract) {
     add_commands(source, list, found);
 }
 
-/// The comment right above a line.
+/// The comment on the line above.
 fn comment_above<'t>(lines: &[&'t str], at: usize) -> Option<&'t str> {
     let line = lines.get(at.checked_sub(1)?)?.strip_prefix('#')?.trim_start_matches('#').trim();
     Some(line).filter(|line| !line.is_empty())
 }
 
-fn format_task(tool: &str, name: &str, said: Option<&str>, first: Option<&str>) -> String {
-    match (said, first) {
-        (Some(said), _) => format!("- `{tool} {name}`: {}", truncate_text(said, 160)),
+fn format_task(tool: &str, name: &str, description: Option<&str>, first: Option<&str>) -> String {
+    match (description, first) {
+        (Some(description), _) => format!("- `{tool} {name}`: {}", truncate_text(description, 160)),
         (None, Some(first)) if !first.is_empty() => {
             format!("- `{tool} {name}`: `{}`", truncate_text(first, 120))
         }

@@ -1,9 +1,11 @@
-//! What runs on every change: the commands of a workflow are what must pass.
+//! CI workflows: their commands are what must pass on every change.
 
 use sp_formats::yaml::{self, YamlNode};
 use sp_tree::Limits;
 
-use crate::extract::file_extract::{ExtractedNote, FileExtract, SourceText, truncate_text};
+use crate::extract::file_extract::{ExtractedNote, FileExtract};
+use crate::extract::source_text::SourceText;
+use crate::extract::text::truncate_text;
 
 const MAX_COMMANDS: usize = 24;
 
@@ -21,7 +23,7 @@ pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {
     }
 }
 
-/// Every `run` and `script`, wherever it stands.
+/// Collects every `run` and `script` value, at any depth.
 fn collect_commands(node: &YamlNode, depth: usize, list: &mut Vec<String>) {
     if depth > 8 || list.len() >= MAX_COMMANDS {
         return;
@@ -39,7 +41,7 @@ fn collect_commands(node: &YamlNode, depth: usize, list: &mut Vec<String>) {
     node.items().for_each(|item| collect_commands(item, depth + 1, list));
 }
 
-/// The lines of a step that do something.
+/// The lines of a step that run something.
 fn format_step(text: &str) -> Option<String> {
     let lines: Vec<&str> = text
         .lines()

@@ -1,32 +1,32 @@
-//! From the path of an import to a file of the project, as each language has it.
+//! Maps import paths to files of the project, by the rules of each language.
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::extract::code::{CodeImport, ParsedCode};
 use crate::extract::file_extract::FileExtract;
+use crate::extract::parsed_code::{CodeImport, ParsedCode};
 
-/// What an import leads to.
+/// The target of an import.
 #[derive(Default)]
 pub(super) struct ImportTarget<'f> {
-    /// The files; more than one for a package of Go or Java.
+    /// The files; several for a Go or Java package.
     pub files: Vec<usize>,
-    /// The names that are taken from them.
+    /// The imported names.
     pub names: Vec<&'f str>,
-    /// Under which name the files are known here.
+    /// The local name of the module.
     pub module: Option<String>,
 }
 
-/// The files of a project, as imports see them.
+/// The files of a project, indexed for import resolution.
 pub(super) struct ModuleIndex<'f> {
     found: &'f [FileExtract],
     paths: HashMap<&'f str, usize>,
-    /// Folders in which a manifest declares a package, with its name; the deepest first.
+    /// Directories of declared packages with the package name, deepest first.
     packages: Vec<(&'f str, &'f str)>,
-    /// Files by folder, for languages in which a folder is a package.
+    /// Files by directory, for languages in which a directory is a package.
     folders: BTreeMap<&'f str, Vec<usize>>,
-    /// Files by the package and the class that they say they are.
+    /// Files by declared package and class name.
     classes: HashMap<String, usize>,
-    /// Files by the name of their module.
+    /// Files by module name.
     stems: HashMap<&'f str, Vec<usize>>,
 }
 
@@ -38,7 +38,7 @@ fn module_name(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name);
     match stem {
-        // These are called as their folders are.
+        // These files are named after their directory.
         "mod" | "index" | "__init__" | "lib" => folder_of(path).rsplit('/').next().unwrap_or(stem),
         _ => stem,
     }
@@ -75,7 +75,7 @@ impl<'f> ModuleIndex<'f> {
         modules
     }
 
-    /// What an import of a file leads to.
+    /// Resolves an import of file `at`.
     pub(super) fn resolve(
         &self,
         at: usize,
@@ -91,7 +91,7 @@ impl<'f> ModuleIndex<'f> {
         }
     }
 
-    /// The files whose names are known without an import.
+    /// The files whose names are visible without an import.
     pub(super) fn package_files(&self, at: usize, code: &ParsedCode) -> &[usize] {
         match code.language {
             "Go" | "Java" => {
@@ -101,7 +101,7 @@ impl<'f> ModuleIndex<'f> {
         }
     }
 
-    /// A module of the same package by its name alone, if there is one only.
+    /// Finds a module of the same package by name, if it is unambiguous.
     pub(super) fn find_by_name(&self, at: usize, code: &ParsedCode, name: &str) -> Vec<usize> {
         if code.language != "Rust" {
             return Vec::new();
@@ -113,7 +113,7 @@ impl<'f> ModuleIndex<'f> {
         if near.len() == 1 { near } else { Vec::new() }
     }
 
-    /// Of symbols, the only one that is defined below the folders of some files: what they pass on.
+    /// The only symbol defined below the directories of `files`, which may re-export it.
     pub(super) fn unique_below<'d>(
         &self,
         files: &[usize],
@@ -134,7 +134,7 @@ impl<'f> ModuleIndex<'f> {
         }
     }
 
-    /// The folder of the package that a file is in.
+    /// The directory of the package that contains a file.
     fn package_folder(&self, path: &str) -> &'f str {
         let holds = |folder: &str| {
             folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
@@ -146,7 +146,7 @@ impl<'f> ModuleIndex<'f> {
         candidates.into_iter().find_map(|path| self.paths.get(path.as_str()).copied())
     }
 
-    /// The file of the module whose children lie in a folder.
+    /// The file of the Rust module whose children are in `folder`.
     fn rust_module_file(&self, folder: &str) -> Option<usize> {
         let named = [
             format!("{folder}.rs"),
@@ -226,7 +226,7 @@ impl<'f> ModuleIndex<'f> {
         let mut target = ImportTarget::default();
         target.files.extend(bases.iter().find_map(|base| file(base, &rest)));
         for name in &import.names {
-            // What is taken from a package may be one of its modules.
+            // A name imported from a package may be one of its modules.
             match bases.iter().find_map(|base| {
                 file(base, &if rest.is_empty() { name.clone() } else { format!("{rest}/{name}") })
             }) {
@@ -328,7 +328,7 @@ impl<'f> ModuleIndex<'f> {
     }
 }
 
-/// A path without `.` and `..`; none if it leaves the project.
+/// Resolves `.` and `..`; `None` if the path leaves the project.
 fn normalize_path(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {

@@ -1,10 +1,12 @@
-//! Merging graphs: any order, any grouping, twice or once, the same graph comes out and nothing is lost.
+//! Merges graphs. The merge is commutative, associative and idempotent, and loses nothing.
 //!
-//! Every input is taken apart into what it says (a node is its id, type and content; an edge its two
-//! nodes and its type) and who says it. What is said by several is joined by rules that do not know
-//! an order: the higher activation, the higher confidence, the greatest of two texts. Ids and averages
-//! are worked out at the end, from the whole. A merged graph remembers who said what (`contributions`
-//! of an edge, `sources` of the graph), so it can be merged again.
+//! Every input is split into statements: a node is identified by its ID, type and content, an edge
+//! by its two nodes and its type, and each statement has a source. Statements about the same thing
+//! are combined by rules that do not depend on order: the higher activation, the higher confidence,
+//! the greater of two texts. IDs and averages are computed at the end, from all statements.
+//!
+//! A merged graph records who said what (`contributions` of an edge, `sources` of the graph), so it
+//! can be merged again.
 
 mod parts;
 mod write;
@@ -23,110 +25,106 @@ use parts::{EdgeParts, MergeFields, NodeParts, collect_node_fields};
 use sp_formats::json::{JsonNumberFormat, JsonValue, canonicalize, quoted};
 use write::{MergedEdge, MergedGraphWriter};
 
-/// A graph that is merged, and who says it.
+/// A graph to merge, and its source.
 #[derive(Debug, Clone)]
 pub struct MergeInput<'j> {
-    /// What tells this package from every other: the hash of its content.
+    /// Hash of the package content.
     pub source: String,
-    /// What people call it.
+    /// Display name.
     pub label: String,
-    /// Whether its ids mean something outside it; if not, what a node says is its id.
+    /// How the node IDs were assigned.
     pub id_scheme: NodeIdScheme,
-    /// Its content.
     pub content: JsonValue<'j>,
 }
 
-/// Whether the ids of a package mean something outside it.
+/// Whether node IDs have a meaning outside their package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeIdScheme {
-    /// They do.
+    /// IDs are meaningful across packages.
     Global,
-    /// They were counted: `N1`, `N2` and so on.
+    /// IDs are sequence numbers (`N1`, `N2`, …). The node is identified by its content.
     Sequential,
 }
 
 impl NodeIdScheme {
-    /// How the ids of a graph were given.
+    /// Detects the scheme of a graph.
     pub fn of(graph: &Graph<'_>) -> Self {
-        let counted = |id: &str| {
+        let is_sequential = |id: &str| {
             id.strip_prefix('N').is_some_and(|rest| {
                 !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
             })
         };
-        match !graph.nodes.is_empty() && graph.nodes.iter().all(|node| counted(&node.id)) {
-            true => Self::Sequential,
-            false => Self::Global,
+        if !graph.nodes.is_empty() && graph.nodes.iter().all(|node| is_sequential(&node.id)) {
+            Self::Sequential
+        } else {
+            Self::Global
         }
     }
 }
 
-/// What came of it.
+/// The result of a merge.
 #[derive(Debug, Clone, Default)]
 pub struct MergedGraph {
     pub graph: CanonicalGraph,
     /// Nodes that the first package does not have.
     pub added: Vec<String>,
-    /// Nodes that the first package has, and of which the others say more.
+    /// Nodes of the first package to which others add information.
     pub updated: Vec<String>,
     /// Nodes that more than one package has.
     pub shared: Vec<String>,
-    /// Nodes that another supersedes: the old id, and the new one.
+    /// Superseded nodes, as `(old ID, new ID)`.
     pub superseded: Vec<(String, String)>,
-    /// Two nodes that contradict each other, with what each says.
     pub contradictions: Vec<Contradiction>,
 }
 
 /// Two nodes that contradict each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The first id.
     pub from: String,
-    /// What it says.
     pub from_content: String,
-    /// The second id.
     pub to: String,
-    /// What it says.
     pub to_content: String,
-    /// Whether the two had one id.
+    /// Whether the two nodes had the same ID.
     pub same_id: bool,
 }
 
-/// Id, type and content: what makes a node the same in two packages.
+/// Identity of a node across packages: ID, type and content.
 type MergeNodeKey<'j> = (Cow<'j, str>, Cow<'j, str>, Cow<'j, str>);
 
-/// What is known of a node, whoever says it.
+/// The combined state of a node.
 struct MergedNodeState {
     activation: f64,
     confidence: Option<f64>,
-    /// The last that was said of it.
+    /// Index of the most recent statement about it.
     last_statement: u32,
-    /// The first package that has it, and whether another has it too.
+    /// The first input that has the node.
     first_input: u32,
     shared: bool,
-    /// Whether all who have it have it to the letter, and it would be written so.
+    /// Whether all inputs have identical text for the node, in the form in which it would be
+    /// written.
     verbatim: bool,
-    /// Whether another node took its place: it keeps what it was, and is no longer active.
+    /// Whether another node supersedes it. Its statements are kept, its activation is not.
     superseded: bool,
 }
 
-/// What a node takes the place of. Few do, so this stands apart.
+/// What a node supersedes. Few nodes do, so this is kept separately.
 #[derive(Default)]
 struct SupersededNodes<'j> {
-    /// Nodes of its own package.
+    /// Nodes of the same package.
     local: BTreeSet<u32>,
-    /// Ids that its own package does not have.
+    /// IDs that the same package does not define.
     external_ids: BTreeSet<Cow<'j, str>>,
 }
 
-/// A node as one package has it.
+/// A node as one package states it.
 struct NodeStatement<'j> {
     value: JsonValue<'j>,
     input: u32,
-    /// What was said of the same node before; itself, if it is the first.
+    /// The previous statement about the same node; its own index for the first one.
     previous: u32,
 }
 
-/// An edge as one package has it: the numbers of its two nodes and of its type, and what is said of it.
+/// An edge as one package states it, with its nodes and type by index.
 struct EdgeStatement<'j> {
     from: u32,
     to: u32,
@@ -141,7 +139,7 @@ struct EdgeStatement<'j> {
 
 struct GraphMerger<'v, 'j> {
     inputs: &'v [MergeInput<'j>],
-    /// The nodes; what is known of each stands at the same place of `states`.
+    /// Identities of the nodes, parallel to `states`.
     keys: Vec<MergeNodeKey<'j>>,
     key_index: HashIndex,
     hasher: RandomState,
@@ -149,24 +147,24 @@ struct GraphMerger<'v, 'j> {
     supersedes: BTreeMap<u32, SupersededNodes<'j>>,
     node_statements: Vec<NodeStatement<'j>>,
     edge_statements: Vec<EdgeStatement<'j>>,
-    /// The types of edges, and their numbers.
+    /// Edge types, by index.
     kinds: Vec<Cow<'j, str>>,
     kind_numbers: FastMap<Cow<'j, str>, u32>,
-    /// The types of nodes.
+    /// Node types.
     types: BTreeSet<Cow<'j, str>>,
     sources: BTreeMap<String, String>,
-    /// Edges that lead to nodes that are not there, as canonical JSON.
+    /// Edges to missing nodes, as canonical JSON.
     dangling_edges: BTreeSet<String>,
 }
 
-/// The ids of one package, and which nodes they are.
+/// Maps the IDs of one package to nodes.
 struct LocalNodeIds {
     ids: StringInterner,
     nodes: Vec<u32>,
 }
 
 impl LocalNodeIds {
-    /// An id that two nodes have is that of the second.
+    /// If two nodes have the same ID, the second one gets it.
     fn insert(&mut self, id: &str, node: u32) {
         match self.ids.intern(id) {
             (_, true) => self.nodes.push(node),
@@ -179,19 +177,19 @@ impl LocalNodeIds {
     }
 }
 
-/// The nodes with the ids that they have in the merged graph.
+/// The nodes with their IDs in the merged graph.
 struct AssignedNodeIds<'j> {
     ids: Vec<Cow<'j, str>>,
-    /// The nodes in the order of their ids.
+    /// Node indices, sorted by ID.
     order: Vec<u32>,
-    /// Nodes that share an id: the one that keeps it, and another.
+    /// Nodes that share an ID, as `(node that keeps it, other node)`.
     variants: Vec<(u32, u32)>,
 }
 
 /// Merges graphs.
-pub fn merge(voices: &[MergeInput<'_>]) -> MergedGraph {
-    let mut merger = GraphMerger::new(voices);
-    for number in 0..voices.len() {
+pub fn merge(inputs: &[MergeInput<'_>]) -> MergedGraph {
+    let mut merger = GraphMerger::new(inputs);
+    for number in 0..inputs.len() {
         merger.add_input(number);
     }
     merger.finish()
@@ -225,10 +223,10 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
     }
 
     fn add_input(&mut self, number: usize) {
-        let voice = &self.inputs[number];
-        let sources = voice.content.get("context_graph").and_then(|graph| graph.get("sources"));
+        let input = &self.inputs[number];
+        let sources = input.content.get("context_graph").and_then(|graph| graph.get("sources"));
         match sources {
-            // A merge speaks for those that it was made of.
+            // A merged graph stands for the sources it was merged from.
             Some(sources) => {
                 for (source, label) in sources.members() {
                     let text = |value: JsonValue<'_>| value.text().unwrap_or_default().into_owned();
@@ -236,30 +234,30 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
                 }
             }
             None => {
-                self.sources.insert(voice.source.clone(), voice.label.clone());
+                self.sources.insert(input.source.clone(), input.label.clone());
             }
         }
-        // The ids of a merge were given by it.
-        let ids = if sources.is_some() { NodeIdScheme::Global } else { voice.id_scheme };
+        // A merged graph has assigned its IDs itself.
+        let ids = if sources.is_some() { NodeIdScheme::Global } else { input.id_scheme };
         let local = self.add_nodes(number, ids);
-        for value in graph_items(voice.content, "edges") {
+        for value in graph_items(input.content, "edges") {
             self.add_edge(number, &local, value);
         }
-        let loose = graph_items(voice.content, "loose");
+        let loose = graph_items(input.content, "loose");
         self.dangling_edges
             .extend(loose.filter_map(|edge| canonicalize(edge, "", JsonNumberFormat::Lossless)));
     }
 
-    /// Takes the nodes of a package, and tells which of its ids is which node.
+    /// Adds the nodes of an input and returns its ID mapping.
     fn add_nodes(&mut self, number: usize, ids: NodeIdScheme) -> LocalNodeIds {
-        let voice = &self.inputs[number];
-        let count = graph_items(voice.content, "nodes").count();
+        let input = &self.inputs[number];
+        let count = graph_items(input.content, "nodes").count();
         let mut local = LocalNodeIds {
             ids: StringInterner::with_capacity(count),
             nodes: Vec::with_capacity(count),
         };
         let mut replacing: Vec<NodeParts<'j>> = Vec::new();
-        for value in graph_items(voice.content, "nodes") {
+        for value in graph_items(input.content, "nodes") {
             let Some(mut node) = NodeParts::of(value) else { continue };
             let at = self.add_node(number, ids, &mut node, value);
             local.insert(&node.id, at);
@@ -267,13 +265,13 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
                 replacing.push(node);
             }
         }
-        replacing.iter().for_each(|node| self.supersede(voice, &local, node));
+        replacing.iter().for_each(|node| self.supersede(input, &local, node));
         local
     }
 
     fn add_node(
         &mut self,
-        voice: usize,
+        input: usize,
         ids: NodeIdScheme,
         node: &mut NodeParts<'j>,
         value: JsonValue<'j>,
@@ -284,23 +282,23 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
             (NodeIdScheme::Global, None) => node.id.clone(),
         };
         let settled = node.verbatim && ids == NodeIdScheme::Global;
-        let said = (id, std::mem::take(&mut node.kind), std::mem::take(&mut node.content));
-        let hash = hash_of(&self.hasher, &said);
-        let (this, voice) = (self.node_statements.len() as u32, voice as u32);
+        let key = (id, std::mem::take(&mut node.kind), std::mem::take(&mut node.content));
+        let hash = hash_of(&self.hasher, &key);
+        let (this, input) = (self.node_statements.len() as u32, input as u32);
         let at =
-            self.key_index.find(hash, |at| self.keys[at as usize] == said).unwrap_or_else(|| {
+            self.key_index.find(hash, |at| self.keys[at as usize] == key).unwrap_or_else(|| {
                 let at = self.keys.len() as u32;
                 self.key_index.insert(hash, at);
-                if !self.types.contains(&said.1) {
-                    self.types.insert(said.1.clone());
+                if !self.types.contains(&key.1) {
+                    self.types.insert(key.1.clone());
                 }
-                self.keys.push(said);
+                self.keys.push(key);
                 let (activation, confidence) = (0.0, None);
                 self.states.push(MergedNodeState {
                     activation,
                     confidence,
                     last_statement: this,
-                    first_input: voice,
+                    first_input: input,
                     shared: false,
                     verbatim: settled,
                     superseded: false,
@@ -308,18 +306,18 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
                 at
             });
         let state = &mut self.states[at as usize];
-        state.shared |= state.first_input != voice;
+        state.shared |= state.first_input != input;
         state.activation = state.activation.max(node.activation);
         state.confidence = max_option(state.confidence, node.confidence);
         let before = std::mem::replace(&mut state.last_statement, this);
         if before != this {
             state.verbatim &= self.node_statements[before as usize].value.raw() == value.raw();
         }
-        self.node_statements.push(NodeStatement { value, input: voice, previous: before });
+        self.node_statements.push(NodeStatement { value, input, previous: before });
         at
     }
 
-    fn supersede(&mut self, voice: &MergeInput<'j>, local: &LocalNodeIds, node: &NodeParts<'j>) {
+    fn supersede(&mut self, input: &MergeInput<'j>, local: &LocalNodeIds, node: &NodeParts<'j>) {
         let Some(own) = local.find(&node.id) else { return };
         let replaces = self.supersedes.entry(own).or_default();
         let elsewhere = node
@@ -329,21 +327,21 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
             .filter_map(JsonValue::text);
         replaces.external_ids.extend(elsewhere);
         let Some(value) = node.supersedes else { return };
-        // One id, or several.
+        // `supersedes` is one ID or a list.
         for id in value.text().into_iter().chain(value.items().filter_map(JsonValue::text)) {
-            match (local.find(&id), voice.id_scheme) {
+            match (local.find(&id), input.id_scheme) {
                 (Some(old), _) if old != own => drop(replaces.local.insert(old)),
                 (Some(_), _) => {}
                 (None, NodeIdScheme::Global) => drop(replaces.external_ids.insert(id)),
-                // A counted id means nothing outside its package.
+                // A sequence number has no meaning outside its package.
                 (None, NodeIdScheme::Sequential) => {
-                    replaces.external_ids.insert(format!("{}/{id}", voice.source).into());
+                    replaces.external_ids.insert(format!("{}/{id}", input.source).into());
                 }
             }
         }
     }
 
-    fn add_edge(&mut self, voice: usize, local: &LocalNodeIds, value: JsonValue<'j>) {
+    fn add_edge(&mut self, input: usize, local: &LocalNodeIds, value: JsonValue<'j>) {
         let Some(edge) = EdgeParts::of(value) else { return };
         let (Some(from), Some(to)) = (local.find(&edge.from), local.find(&edge.to)) else {
             self.dangling_edges.extend(canonicalize(value, "", JsonNumberFormat::Lossless));
@@ -357,12 +355,12 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
                 has_extra_fields: more,
                 ..
             } = edge;
-            let (kind, voice) = (self.intern_kind(edge.kind), voice as u32);
+            let (kind, input) = (self.intern_kind(edge.kind), input as u32);
             self.edge_statements.push(EdgeStatement {
                 from,
                 to,
                 kind,
-                input: voice,
+                input,
                 weight,
                 coactivations: count,
                 contributions,
@@ -372,7 +370,7 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         }
     }
 
-    /// The number of a type of edges.
+    /// Returns the index of an edge type.
     fn intern_kind(&mut self, kind: Cow<'j, str>) -> u32 {
         *self.kind_numbers.entry(kind).or_insert_with_key(|kind| {
             self.kinds.push(kind.clone());
@@ -380,7 +378,7 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         })
     }
 
-    /// All that was said of a node, the last first.
+    /// All statements about a node, most recent first.
     fn statements_of(&self, at: usize) -> impl Iterator<Item = &NodeStatement<'j>> {
         let mut next = Some(self.states[at].last_statement);
         std::iter::from_fn(move || {
@@ -429,7 +427,8 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         merged
     }
 
-    /// The id of every node: one of those that share an id keeps it, the others have it with a part of their hash.
+    /// Assigns an ID to every node. Of the nodes that share an ID, one keeps it and the others get
+    /// a suffix from their content hash.
     fn assign_ids(&self) -> AssignedNodeIds<'j> {
         let mut ids: Vec<Cow<'j, str>> = self.keys.iter().map(|(id, ..)| id.clone()).collect();
         let by_id = self.sorted_by_text(|at| &self.keys[at].0);
@@ -449,7 +448,7 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         AssignedNodeIds { ids, order, variants }
     }
 
-    /// The nodes in the order of a text of theirs; of equals, by what they say.
+    /// Node indices sorted by a text; ties are broken by content.
     fn sorted_by_text<'t>(&'t self, text: impl Fn(usize) -> &'t str) -> Vec<u32> {
         let mut all: Vec<(u64, &str, u32)> =
             (0..self.keys.len()).map(|at| (prefix_as_u64(text(at)), text(at), at as u32)).collect();
@@ -460,10 +459,10 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         all.into_iter().map(|(_, _, at)| at).collect()
     }
 
-    /// Which of several nodes keeps the id: the more active, the more certain, then by what it says.
+    /// Sort key that decides which node keeps a shared ID: activation, confidence, then content.
     fn id_priority(&self, at: u32) -> (u64, u64, &str, &str) {
         let ((_, kind, content), state) = (&self.keys[at as usize], &self.states[at as usize]);
-        // Both lie between 0 and 1, where the bits of a number have the order of the number.
+        // Both are between 0 and 1, where the bit patterns of floats sort like their values.
         (
             state.activation.max(0.0).to_bits(),
             state.confidence.unwrap_or(0.0).max(0.0).to_bits(),
@@ -472,7 +471,7 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         )
     }
 
-    /// The edges of a type that lead from one node to another.
+    /// The edges of a type, as node indices.
     fn edges_of_kind<'m>(&'m self, kind: &'m str) -> impl Iterator<Item = (u32, u32)> + 'm {
         let number = self.kind_numbers.get(kind).copied();
         let claims = self
@@ -482,7 +481,7 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         claims.map(|claim| (claim.from, claim.to))
     }
 
-    /// What was superseded is kept, and no longer active.
+    /// Marks superseded nodes: they are kept, but inactive.
     fn mark_superseded(&mut self, ids: &[Cow<'j, str>], merged: &mut MergedGraph) {
         let mut by_id: FastMap<&str, Vec<u32>> = FastMap::default();
         if self.supersedes.values().any(|replaces| !replaces.external_ids.is_empty()) {
@@ -509,7 +508,7 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         merged.superseded.sort();
     }
 
-    /// Nodes that share an id contradict the one that kept it, and others contradict each other by what is said.
+    /// Collects contradictions: between nodes that share an ID, and those stated by edges.
     fn collect_contradictions(
         &self,
         named: &AssignedNodeIds<'j>,
@@ -536,29 +535,38 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         merged.contradictions.sort_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
     }
 
-    /// Writes the edges in the order of their two ids and their types, and tells how many there are.
+    /// Writes the edges sorted by node IDs and type, and returns their number.
     fn write_edges(&self, contradicts: u32, writer: &mut MergedGraphWriter<'_, 'j>) -> usize {
         const DERIVED: u32 = u32::MAX;
         let named = writer.assigned_ids;
         let mut rank = vec![0u32; self.keys.len()];
-        named.order.iter().enumerate().for_each(|(place, at)| rank[*at as usize] = place as u32);
+        named
+            .order
+            .iter()
+            .enumerate()
+            .for_each(|(position, at)| rank[*at as usize] = position as u32);
         let mut kinds: Vec<u32> = (0..self.kinds.len() as u32).collect();
         kinds.sort_by_key(|kind| &self.kinds[*kind as usize]);
         let mut kind_rank = vec![0u32; kinds.len()];
-        kinds.iter().enumerate().for_each(|(place, kind)| kind_rank[*kind as usize] = place as u32);
+        kinds
+            .iter()
+            .enumerate()
+            .for_each(|(position, kind)| kind_rank[*kind as usize] = position as u32);
         let key = |from: u32, to: u32, kind: u32| {
             let ends = u64::from(rank[from as usize]) << 32 | u64::from(rank[to as usize]);
             (ends, kind_rank[kind as usize])
         };
-        let said = self
+        let stated = self
             .edge_statements
             .iter()
             .enumerate()
             .map(|(at, one)| (key(one.from, one.to, one.kind), at as u32));
-        // What somebody says needs no derivation, and stands before it.
-        let derived =
-            named.variants.iter().map(|(kept, other)| (key(*kept, *other, contradicts), DERIVED));
-        let mut edges: Vec<((u64, u32), u32)> = said.chain(derived).collect();
+        // Stated edges precede derived ones.
+        let derived = named
+            .variants
+            .iter()
+            .map(|(keeper, other)| (key(*keeper, *other, contradicts), DERIVED));
+        let mut edges: Vec<((u64, u32), u32)> = stated.chain(derived).collect();
         edges.sort_unstable();
         let quoted: Vec<String> =
             kinds.iter().map(|kind| quoted(&self.kinds[*kind as usize])).collect();
@@ -582,7 +590,7 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         count
     }
 
-    /// Which nodes several packages have, and what the others bring to the first.
+    /// Collects the nodes that several inputs have, and what the others add to the first.
     fn collect_node_changes(&self, named: &AssignedNodeIds<'j>, merged: &mut MergedGraph) {
         for &at in &named.order {
             let (at, id) = (at as usize, || named.ids[at as usize].clone().into_owned());
@@ -598,7 +606,7 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
         }
     }
 
-    /// Whether others say more of a node than the first package does.
+    /// Whether other inputs add information to a node of the first one.
     fn others_add_information(&self, at: usize) -> bool {
         if self.states[at].verbatim {
             return false;
@@ -620,7 +628,7 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
     }
 }
 
-/// Whether two merged nodes say the same, whatever ids they have, and whether or not others took their places.
+/// Whether two merged nodes are equal apart from their IDs and superseded state.
 pub(super) fn nodes_equal_ignoring_ids(one: JsonValue<'_>, other: JsonValue<'_>) -> bool {
     let parts = |value| NodeParts::of(value).map(|node| (node.activation, node.confidence));
     let fields = |value| {
@@ -631,12 +639,11 @@ pub(super) fn nodes_equal_ignoring_ids(one: JsonValue<'_>, other: JsonValue<'_>)
     one.raw() == other.raw() || parts(one) == parts(other) && fields(one) == fields(other)
 }
 
-/// The greater of two, where there are two.
 fn max_option(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.zip(other).map(|(one, other)| one.max(other)).or(one).or(other)
 }
 
-/// The first bytes of a text as a number: most texts are told apart by it.
+/// The first bytes of a text as a number, to compare most texts without a memory access.
 fn prefix_as_u64(text: &str) -> u64 {
     let mut bytes = [0; 8];
     let length = text.len().min(8);
@@ -644,7 +651,7 @@ fn prefix_as_u64(text: &str) -> u64 {
     u64::from_be_bytes(bytes)
 }
 
-/// The id of a node that says what it is.
+/// The ID of a node derived from its type and content.
 fn content_id(kind: &str, content: &str) -> String {
     format!("{kind}-{}", short_hash(kind, content))
 }

@@ -1,13 +1,13 @@
-//! What a node and an edge say, found in one pass over their members.
+//! Splits a node or an edge into its members, in one pass.
 
 use std::borrow::Cow;
 
 use sp_formats::json::{JsonKind, JsonNumberFormat, JsonValue, canonicalize, is_canonical_number};
 
-/// What is said of something: keys with values, in no order, perhaps more than once.
+/// Keys and values, unordered, possibly with duplicates.
 pub(super) type MergeFields<'j> = Vec<(Cow<'j, str>, Cow<'j, str>)>;
 
-/// A member of a node that has a rule of its own, or that we write.
+/// A node member that the merge combines by its own rule or writes itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NodeMember {
     Id,
@@ -23,7 +23,8 @@ enum NodeMember {
 }
 
 impl NodeMember {
-    /// The rule of a member; a key is compared as it stands there, and unescaped only if it must be.
+    /// Returns the rule for a key. The raw text is compared first; it is unescaped only if
+    /// necessary.
     fn from_key(key: JsonValue<'_>) -> Option<Self> {
         Self::from_quoted(key.raw())
             .or_else(|| unescaped_key(key).and_then(|key| Self::from_quoted(&format!("\"{key}\""))))
@@ -46,33 +47,33 @@ impl NodeMember {
     }
 }
 
-/// A key that is not as it stands there.
+/// The unescaped key, if it contains escapes.
 fn unescaped_key(key: JsonValue<'_>) -> Option<Cow<'_, str>> {
     key.raw().as_bytes().contains(&b'\\').then(|| key.text()).flatten()
 }
 
-/// A node of a package.
+/// The members of a node that take part in the merge.
 pub(super) struct NodeParts<'j> {
     pub id: Cow<'j, str>,
     pub kind: Cow<'j, str>,
     pub content: Cow<'j, str>,
     pub variant_of: Option<Cow<'j, str>>,
-    /// How active it is, or was before another took its place.
+    /// The activation, or the one before the node was superseded.
     pub activation: f64,
     pub confidence: Option<f64>,
     pub supersedes: Option<JsonValue<'j>>,
     pub supersedes_elsewhere: Option<JsonValue<'j>>,
-    /// Whether a merge of this node alone would write it as it stands there.
+    /// Whether merging this node alone would write it unchanged.
     pub verbatim: bool,
 }
 
 impl<'j> NodeParts<'j> {
-    /// A node, if it has what a node must have.
+    /// Returns `None` if a required member is missing.
     pub(super) fn of(value: JsonValue<'j>) -> Option<Self> {
         let (mut id, mut kind, mut content, mut variant_of) = (None, None, None, None);
         let (mut activation, mut before, mut confidence) = (None, None, None);
         let (mut supersedes, mut elsewhere) = (None, None);
-        // The opening brace is where a comma would be; the last brace comes on top.
+        // The opening brace takes the place of a comma; the closing brace is added at the end.
         let (mut settled, mut length, mut last) = (true, 1, "");
         for (key, member) in value.members() {
             let rule = NodeMember::from_key(key);
@@ -109,17 +110,17 @@ impl<'j> NodeParts<'j> {
     }
 }
 
-/// What stands between quotes, so that keys are compared by what they say.
+/// The text between the quotes, so that keys sort by their content.
 fn strip_quotes(raw: &str) -> &str {
     raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default()
 }
 
-/// A text that stands there as it would be written.
+/// Whether a string is written exactly as it stands.
 fn has_no_escapes(text: JsonValue<'_>) -> bool {
     !text.raw().as_bytes().contains(&b'\\')
 }
 
-/// Whether a member of a node would be written as it stands there.
+/// Whether a member would be written exactly as it stands.
 fn is_verbatim(rule: Option<NodeMember>, member: JsonValue<'_>) -> bool {
     use NodeMember::{
         Activation, ActiveBefore, Also, Confidence, Supersedes, SupersedesElsewhere, VariantOf,
@@ -139,7 +140,7 @@ fn is_verbatim(rule: Option<NodeMember>, member: JsonValue<'_>) -> bool {
     }
 }
 
-/// A member of an edge that has a rule of its own, or that we write.
+/// An edge member that the merge combines by its own rule or writes itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EdgeMember {
     From,
@@ -173,23 +174,23 @@ impl EdgeMember {
     }
 }
 
-/// An edge of a package.
+/// The members of an edge that take part in the merge.
 pub(super) struct EdgeParts<'j> {
     pub from: Cow<'j, str>,
     pub to: Cow<'j, str>,
     pub kind: Cow<'j, str>,
     pub weight: f64,
     pub coactivations: f64,
-    /// Who said what, in an edge that was merged before.
+    /// Statements by source, in an edge of a merged graph.
     pub contributions: Option<JsonValue<'j>>,
-    /// Whether a merge drew it.
+    /// Whether a merge created the edge.
     pub derived: bool,
-    /// Whether it says anything besides.
+    /// Whether the edge has other members.
     pub has_extra_fields: bool,
 }
 
 impl<'j> EdgeParts<'j> {
-    /// An edge, if it has what an edge must have.
+    /// Returns `None` if a required member is missing.
     pub(super) fn of(value: JsonValue<'j>) -> Option<Self> {
         let (mut from, mut to, mut kind, mut contributions) = (None, None, None, None);
         let (mut weight, mut count, mut derived, mut more) = (1.0, 0.0, false, false);
@@ -220,12 +221,11 @@ impl<'j> EdgeParts<'j> {
     }
 }
 
-/// A number that is one.
 pub(super) fn finite_number(value: JsonValue<'_>) -> Option<f64> {
     value.as_f64().filter(|number| number.is_finite())
 }
 
-/// Takes every member of a node that has no rule of its own, and what an earlier merge put aside.
+/// Adds every node member without a rule of its own, and the values an earlier merge set aside.
 pub(super) fn collect_node_fields<'j>(fields: &mut MergeFields<'j>, value: JsonValue<'j>) {
     for (key, member) in value.members() {
         match NodeMember::from_key(key) {
@@ -236,7 +236,7 @@ pub(super) fn collect_node_fields<'j>(fields: &mut MergeFields<'j>, value: JsonV
     }
 }
 
-/// The same of an edge.
+/// Adds every edge member without a rule of its own, and the values an earlier merge set aside.
 pub(super) fn collect_edge_fields<'j>(fields: &mut MergeFields<'j>, value: JsonValue<'j>) {
     for (key, member) in value.members() {
         match EdgeMember::from_key(key) {
@@ -260,7 +260,7 @@ fn collect_also_fields<'j>(fields: &mut MergeFields<'j>, also: JsonValue<'j>) {
     }
 }
 
-/// A value as canonical JSON; what is so already is not copied.
+/// A value as canonical JSON; borrowed if it is canonical already.
 fn to_canonical(value: JsonValue<'_>) -> Cow<'_, str> {
     match value.kind() {
         JsonKind::Bool | JsonKind::Null => Cow::Borrowed(value.raw()),

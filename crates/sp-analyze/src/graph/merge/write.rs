@@ -1,4 +1,4 @@
-//! A merged graph as canonical JSON, in one text and in the order of its ids.
+//! Writes a merged graph as canonical JSON, sorted by ID.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -7,14 +7,14 @@ use super::parts::{MergeFields, collect_edge_fields, collect_node_fields, finite
 use super::{AssignedNodeIds, EdgeStatement, GraphMerger};
 use sp_formats::json::{push_number, push_quoted, quoted};
 
-/// A value that is about to be written.
+/// A value to write.
 enum MergedValue<'m> {
-    /// As it is.
+    /// Written as is.
     Json(&'m str),
-    /// In quotes.
+    /// Written as a JSON string.
     Text(&'m str),
     Number(f64),
-    Contributions(&'m EdgeContributions<'m>),
+    Contributions(&'m [EdgeContribution<'m>]),
     OwnedJson(String),
 }
 
@@ -24,36 +24,40 @@ impl MergedValue<'_> {
             Self::Json(json) => text.push_str(json),
             Self::Text(plain) => push_quoted(plain, text),
             Self::Number(number) => push_number(*number, text),
-            Self::Contributions(said) => write_contributions(said, text),
+            Self::Contributions(contributions) => write_contributions(contributions, text),
             Self::OwnedJson(json) => text.push_str(json),
         }
     }
 }
 
-/// Members, in the order of their keys.
+/// Members sorted by key.
 type MergedMembers<'m> = Vec<(&'m str, MergedValue<'m>)>;
 
-/// What the sources of an edge say of it: weight, and how often its ends were used together.
-type EdgeContributions<'m> = Vec<(Cow<'m, str>, f64, f64)>;
+/// What one source states about an edge.
+pub(super) struct EdgeContribution<'m> {
+    source: Cow<'m, str>,
+    weight: f64,
+    coactivations: f64,
+}
 
-/// An edge of the merged graph; its two nodes are counted in the order of their ids.
+/// An edge of the merged graph. Its nodes are positions in ID order.
 pub(super) struct MergedEdge<'m, 'j> {
     pub from: u32,
     pub to: u32,
-    /// Its type, in quotes.
+    /// The edge type as a JSON string.
     pub kind: &'m str,
-    /// Those who say it, in the order in which they were heard; nobody says what was derived.
+    /// The statements in input order; empty for a derived edge.
     pub statements: &'m [&'m EdgeStatement<'j>],
 }
 
-/// Writes nodes and edges, with memory that is used again for each.
+/// Writes nodes and edges, reusing its buffers.
 pub(super) struct MergedGraphWriter<'m, 'j> {
     merger: &'m GraphMerger<'m, 'j>,
     pub assigned_ids: &'m AssignedNodeIds<'j>,
     pub text: String,
     fields: MergeFields<'j>,
-    contributions: EdgeContributions<'m>,
-    /// The ids in quotes, in their order: edges name them more often than nodes do.
+    contributions: Vec<EdgeContribution<'m>>,
+    /// All IDs as JSON strings, in order: edges write them more often than nodes do.
     quoted_ids: String,
     quoted_id_ends: Vec<usize>,
 }
@@ -63,7 +67,7 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
         merger: &'m GraphMerger<'m, 'j>,
         assigned_ids: &'m AssignedNodeIds<'j>,
     ) -> Self {
-        // Room that is not used costs nothing, and room that grows is copied.
+        // Reserving too much costs nothing; growing the buffer copies it.
         let room: usize = merger.inputs.iter().map(|voice| voice.content.raw().len()).sum();
         let (mut quoted_ids, mut quoted_id_ends) = (String::new(), vec![0]);
         for at in &assigned_ids.order {
@@ -76,14 +80,8 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
     }
 
     pub(super) fn write_edge(&mut self, edge: &MergedEdge<'_, 'j>) {
-        let Self {
-            text,
-            fields,
-            contributions: said,
-            quoted_ids: quoted,
-            quoted_id_ends: ends,
-            ..
-        } = self;
+        let Self { text, fields, contributions, quoted_ids: quoted, quoted_id_ends: ends, .. } =
+            self;
         let id = |rank: u32| &quoted[ends[rank as usize]..ends[rank as usize + 1]];
         let ends = [
             ("from", MergedValue::Json(id(edge.from))),
@@ -97,11 +95,13 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
             members.push(("weight", MergedValue::Number(1.0)));
             return write_object(&members, &[], text);
         }
-        self.merger.collect_contributions(edge.statements, said);
+        self.merger.collect_contributions(edge.statements, contributions);
         #[expect(clippy::cast_precision_loss, reason = "nobody merges 2^52 packages")]
-        let count = said.len() as f64;
+        let count = contributions.len() as f64;
         let (weights, counts) =
-            said.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.1, sum.1 + one.2));
+            contributions.iter().fold((0.0, 0.0), |(weights, counts), contribution| {
+                (weights + contribution.weight, counts + contribution.coactivations)
+            });
         let [from, to, kind] = [id(edge.from), id(edge.to), edge.kind];
         if !edge.statements.iter().any(|claim| claim.has_extra_fields) {
             text.push('{');
@@ -111,7 +111,7 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
                 text.push(',');
             }
             text.push_str("\"contributions\":");
-            write_contributions(said, text);
+            write_contributions(contributions, text);
             for part in [",\"from\":", from, ",\"to\":", to, ",\"type\":", kind, ",\"weight\":"] {
                 text.push_str(part);
             }
@@ -128,7 +128,7 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
         if counts != 0.0 {
             members.push(("coactivations", MergedValue::Number(counts)));
         }
-        members.push(("contributions", MergedValue::Contributions(said)));
+        members.push(("contributions", MergedValue::Contributions(contributions)));
         members.extend(ends);
         members.push(("weight", MergedValue::Number(weights / count)));
         write_object(&members, &fields, text);
@@ -183,59 +183,67 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
 }
 
 impl<'j> GraphMerger<'_, 'j> {
-    /// What the sources of an edge say, in the order of the sources, so that their sum is the same
-    /// whoever was heard first.
+    /// Collects contributions sorted by source, so that floating-point sums do not depend on input
+    /// order.
     fn collect_contributions<'m>(
         &'m self,
         claims: &[&EdgeStatement<'j>],
-        said: &mut EdgeContributions<'m>,
+        contributions: &mut Vec<EdgeContribution<'m>>,
     ) where
         'j: 'm,
     {
-        said.clear();
+        contributions.clear();
         for claim in claims {
             match claim.contributions {
                 None => {
                     let source = &self.inputs[claim.input as usize].source;
-                    said.push((Cow::Borrowed(source), claim.weight, claim.coactivations));
+                    contributions.push(EdgeContribution {
+                        source: Cow::Borrowed(source),
+                        weight: claim.weight,
+                        coactivations: claim.coactivations,
+                    });
                 }
-                Some(contributions) => {
-                    said.extend(contributions.members().map(|(source, pair)| {
-                        let mut pair = pair.items();
-                        let mut next =
-                            |default: f64| pair.next().and_then(finite_number).unwrap_or(default);
-                        (source.text().unwrap_or_default(), next(1.0), next(0.0))
-                    }))
-                }
+                Some(merged) => contributions.extend(merged.members().map(|(source, pair)| {
+                    let mut pair = pair.items();
+                    let mut next =
+                        |default: f64| pair.next().and_then(finite_number).unwrap_or(default);
+                    EdgeContribution {
+                        source: source.text().unwrap_or_default(),
+                        weight: next(1.0),
+                        coactivations: next(0.0),
+                    }
+                })),
             }
         }
-        said.sort_by(|a, b| a.0.cmp(&b.0));
-        // What a package says twice counts with the heavier of the two.
-        said.dedup_by(|again, first| {
-            again.0 == first.0 && {
-                (first.1, first.2) = (first.1.max(again.1), first.2.max(again.2));
-                true
+        contributions.sort_by(|a, b| a.source.cmp(&b.source));
+        // If a source states an edge twice, the greater weight counts.
+        contributions.dedup_by(|again, first| {
+            let is_repeated = again.source == first.source;
+            if is_repeated {
+                first.weight = first.weight.max(again.weight);
+                first.coactivations = first.coactivations.max(again.coactivations);
             }
+            is_repeated
         });
     }
 }
 
-fn write_contributions(said: &EdgeContributions<'_>, text: &mut String) {
+fn write_contributions(contributions: &[EdgeContribution<'_>], text: &mut String) {
     let mut separator = '{';
-    for (source, weight, count) in said {
+    for EdgeContribution { source, weight, coactivations } in contributions {
         text.push(separator);
         separator = ',';
         push_quoted(source, text);
         text.push_str(":[");
         push_number(*weight, text);
         text.push(',');
-        push_number(*count, text);
+        push_number(*coactivations, text);
         text.push(']');
     }
-    text.push_str(if said.is_empty() { "{}" } else { "}" });
+    text.push_str(if contributions.is_empty() { "{}" } else { "}" });
 }
 
-/// Of every field the greatest value, in the order of the keys, and what else was said aside.
+/// Keeps the greatest value of each field, sorted by key, and sets the other values aside.
 fn resolve_fields<'f>(
     fields: &'f mut MergeFields<'_>,
 ) -> (Vec<(&'f str, &'f str)>, Option<String>) {
@@ -258,12 +266,12 @@ fn resolve_fields<'f>(
     (greatest, also)
 }
 
-/// Texts as a list in JSON.
+/// Formats texts as a JSON array.
 fn json_text_list<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     format!("[{}]", texts.map(quoted).collect::<Vec<_>>().join(","))
 }
 
-/// Writes an object of members and fields; both are in the order of their keys, and share none.
+/// Writes an object from members and fields. Both are sorted by key and share no key.
 fn write_object(members: &MergedMembers<'_>, fields: &[(&str, &str)], text: &mut String) {
     let (mut members, mut fields) = (members.iter().peekable(), fields.iter().peekable());
     let mut separator = '{';

@@ -1,7 +1,8 @@
-//! A graph as a page that draws itself: one file, which asks nobody for anything.
+//! Renders a graph as an interactive HTML page: one file without external resources.
 //!
-//! Whatever stands in a package is somebody else's. It goes into the page as data that no text can
-//! leave, the page puts it on the screen as text, and its policy lets nothing run but our own script.
+//! The content of a package is untrusted. It is embedded as JSON that cannot end its element, the
+//! script renders it as text, and the content security policy allows only the embedded script and
+//! style.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,7 +28,7 @@ const SCRIPT: &str = concat!(
     include_str!("page.js")
 );
 
-/// The graph as a page, with each node as active as it is at a time.
+/// Renders a graph as a page, with activations as of `at`.
 pub fn render_page(graph: &Graph<'_>, title: &str, at: Timestamp) -> String {
     let title = printable(title);
     fill_template(&|part| match part {
@@ -40,7 +41,7 @@ pub fn render_page(graph: &Graph<'_>, title: &str, at: Timestamp) -> String {
     })
 }
 
-/// The page with each `{{part}}` put in; what is put in is not looked at again.
+/// Fills in the `{{part}}` placeholders. Inserted text is not scanned again.
 fn fill_template(part: &dyn Fn(&str) -> String) -> String {
     let mut pieces = HTML.split("{{");
     let mut page = String::from(pieces.next().unwrap_or_default());
@@ -52,7 +53,7 @@ fn fill_template(part: &dyn Fn(&str) -> String) -> String {
     page
 }
 
-/// Nothing is fetched, and nothing runs or styles but what is named here by its hash.
+/// Allows no requests, and only the script and style with these hashes.
 fn content_security_policy() -> String {
     let hash = |text: &str| {
         format!("'sha256-{}'", STANDARD.encode(Digest::of(text.as_bytes()).as_bytes()))
@@ -64,12 +65,12 @@ fn content_security_policy() -> String {
     )
 }
 
-/// A text that is no markup, in an element or in an attribute.
+/// Escapes a text for HTML content and attribute values.
 pub(super) fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// JSON in which nothing can end the element that it stands in, or a line of a script.
+/// JSON that cannot end a script element or a script line.
 fn to_script_json(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).unwrap_or_else(|_| "null".into());
     let mut safe = String::with_capacity(json.len() + json.len() / 16);
@@ -86,14 +87,14 @@ fn to_script_json(value: &impl Serialize) -> String {
     safe
 }
 
-/// What the page's script reads.
+/// The data that the page's script reads.
 #[derive(Serialize)]
 struct GraphPageData<'a> {
     title: &'a str,
-    /// When nodes are as active as it says.
+    /// The time at which activations are computed.
     at: String,
     nodes: Vec<GraphPageNode<'a>>,
-    /// From which place among the nodes, to which, and what it says.
+    /// `(from, to, type)`, with nodes by index.
     edges: Vec<(usize, usize, Cow<'a, str>)>,
 }
 
@@ -103,12 +104,12 @@ struct GraphPageNode<'a> {
     #[serde(rename = "type")]
     kind: Cow<'a, str>,
     text: String,
-    /// How active it is at that time, and how active it was stored.
+    /// Activation at that time; `stored` is the one in the graph.
     now: f64,
     stored: Option<f64>,
     confidence: Option<f64>,
     file: Option<String>,
-    /// Its first line and its last.
+    /// First and last line.
     lines: (Option<u64>, Option<u64>),
     created: Option<String>,
     superseded: bool,
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_15_a_page_holds_every_node_and_every_edge_between_nodes() {
+    fn pk_15_page_contains_all_nodes_and_edges() {
         let page = drawn(
             r#"{"nodes":[{"id":"a","type":"fact","content":"one\n\ttwo","file_path":"src/a.rs","line_start":3,"line_end":9},
                 {"id":"b","type":"fact","content":"x"}],
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_17_a_page_shows_how_active_a_node_is_at_the_time_and_how_active_it_was_stored() {
+    fn pk_17_page_shows_current_and_stored_activation() {
         let page = drawn(
             r#"{"nodes":[{"id":"a","type":"fact","content":"","activation":0.8,"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":10}],"edges":[]}"#,
             "",
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_package_says_leaves_the_data_of_a_page() {
+    fn package_content_cannot_escape_the_page_data() {
         let hostile = "</script><script>alert(1)</script><!--&amp;\\u2028]]>{{script}}";
         let node = serde_json::json!({"id": hostile, "type": hostile, "content": hostile, "file_path": hostile});
         let page = drawn(&format!("{{\"nodes\":[{node}],\"edges\":[]}}"), hostile);
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_names_the_style_and_the_script_as_they_stand_in_the_page() {
+    fn policy_contains_hashes_of_embedded_style_and_script() {
         let page = drawn("{}", "");
         for (start, end) in [("<style>", "</style>"), ("<script type=\"module\">", "</script>")] {
             let text = page.split_once(start).unwrap().1.split_once(end).unwrap().0;

@@ -1,20 +1,20 @@
-//! As much as fits.
+//! Fits text into a token budget.
 
 use crate::tokens;
 
-/// What the frontmatter of a file costs.
+/// Tokens reserved for the frontmatter of a file.
 const FRONTMATTER_TOKENS: usize = 64;
 
-/// A budget into which not even the least of a file fits.
+/// The budget is too small for the minimum content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetError {
-    /// The file.
     pub file: &'static str,
-    /// How many tokens its least needs.
+    /// Tokens that the minimum content needs.
     pub required_tokens: usize,
 }
 
-/// How many of so many things, the first ones, make a text that fits; none if not even the text without any does.
+/// Returns the greatest number of leading items whose text fits the budget; `None` if not even the
+/// text without items fits.
 pub(super) fn max_fitting(
     count: usize,
     budget: usize,
@@ -27,7 +27,7 @@ pub(super) fn max_fitting(
     if !fits(0) {
         return None;
     }
-    // `low` fits, and `high` does not.
+    // Invariant: `low` fits, `high` does not.
     let (mut low, mut high) = (0, count);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
@@ -40,7 +40,7 @@ pub(super) fn max_fitting(
     Some(low)
 }
 
-/// What a file costs, with its frontmatter.
+/// Tokens of a file including its frontmatter.
 pub(super) fn token_cost(text: &str) -> usize {
     FRONTMATTER_TOKENS + tokens::count(text)
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_as_fit_are_taken() {
+    fn max_fitting_returns_the_greatest_count_that_fits() {
         let text = |count: usize| "word ".repeat(count);
         for budget in [64, 65, 70, 100, 163] {
             let most = max_fitting(100, budget, text).unwrap_or_default();

@@ -1,5 +1,8 @@
-//! The files of a pack, made of sentences that sources say, each with its footnote. Nothing is made up, and
-//! nothing is padded: a file that would say nothing is left out.
+//! Composes the files of a context pack from sentences of the sources.
+//!
+//! Every sentence is a quote with a footnote. [`collect_claims`] ranks everything quotable into a
+//! [`ClaimPool`], the caller may narrow it with [`ClaimPool::apply_selection`], and [`compose`]
+//! writes the files. Nothing is invented or padded: a file without content is omitted.
 
 mod budget;
 mod pool;
@@ -28,19 +31,19 @@ pub use pool::{CandidateList, CandidateSentence, ClaimPool, SelectedQuote};
 pub struct Brief {
     /// A short label.
     pub name: String,
-    /// What is intended.
+    /// What the project is about.
     pub description: String,
-    /// What was asked for.
+    /// The user's request.
     pub prompt: Option<String>,
-    /// What it is built with.
+    /// The technologies in use.
     pub stack: Vec<String>,
 }
 
-/// What words of the prompt, the description, the stack and the name weigh.
+/// Weights of the words in prompt, description, stack and name.
 const QUERY_WEIGHTS: [f64; 4] = [1.0, 1.0, 0.7, 0.6];
 
 impl Brief {
-    /// What is asked for with it.
+    /// The query for ranking documents.
     pub fn to_query(&self) -> KnowledgeQuery {
         let stack = self.stack.join(" ");
         let texts =
@@ -49,52 +52,49 @@ impl Brief {
     }
 }
 
-/// A document that was chosen.
+/// A selected document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankedSource {
-    /// By which footnotes name it.
+    /// The ID that footnotes refer to.
     pub id: String,
-    /// How near it is to what is asked for.
+    /// Relevance to the query.
     pub score: u64,
-    /// What it says.
     pub document: KnowledgeDocument,
 }
 
 impl RankedSource {
-    /// A document with its score.
     pub fn new(document: KnowledgeDocument, score: u64) -> Self {
         Self { id: source_id(&document.url), score, document }
     }
 }
 
-/// Something that is not in the pack, and why.
+/// Something that was left out of the pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OmittedItem {
-    /// The address of the document.
+    /// URL of the document.
     pub url: String,
-    /// The sentence; none if it is the whole document.
+    /// The sentence; `None` for the whole document.
     pub text: Option<String>,
-    /// Why.
     pub reason: String,
 }
 
 /// A pack without its manifest.
 #[derive(Debug, Clone, Default)]
 pub struct ComposedFiles {
-    /// The Markdown of each file, by path.
+    /// Markdown of each file, by path.
     pub documents: BTreeMap<RelPath, String>,
-    /// The sources that are cited, the most needed first.
+    /// The cited sources, most relevant first.
     pub sources: Vec<ContextPackSourceEntry>,
-    /// What is not in it.
     pub omitted: Vec<OmittedItem>,
 }
 
-/// Everything that the files are made of, ranked. Who wants may [choose](Pool::choose) among it before it is composed.
-pub fn collect_claims(sources: Vec<RankedSource>, worth: HashMap<u64, f64>) -> ClaimPool {
-    ClaimPool::new(sources, RelevanceScorer::new(worth))
+/// Collects and ranks the quotable sentences of the sources. The caller may select among them with
+/// [`ClaimPool::apply_selection`] before composing.
+pub fn collect_claims(sources: Vec<RankedSource>, word_weights: HashMap<u64, f64>) -> ClaimPool {
+    ClaimPool::new(sources, RelevanceScorer::new(word_weights))
 }
 
-/// Makes the files, each of so many tokens at the most.
+/// Composes the files, each within `budget` tokens.
 pub fn compose(
     brief: &Brief,
     mut pool: ClaimPool,

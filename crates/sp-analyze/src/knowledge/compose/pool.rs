@@ -1,4 +1,4 @@
-//! Everything that the chosen documents say and that can be quoted, ranked.
+//! The quotable sentences of the selected documents, ranked.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashSet;
@@ -11,35 +11,55 @@ use crate::knowledge::classify::{
 use crate::knowledge::document::{KnowledgeBlock, KnowledgeBlockKind};
 use crate::knowledge::sentence::{escape_line_start, is_clean_excerpt, to_plain_text};
 
-/// So many sentences are offered for a list to whoever chooses.
+/// Maximum number of candidates offered per list.
 const MAX_CANDIDATES_PER_LIST: usize = 40;
-/// Of one source so many sentences are looked at, from its beginning.
+/// Maximum number of sentences read per source, from its start.
 const MAX_CLAIMS_PER_SOURCE: usize = 5_000;
-/// So many reasons why a sentence was left out are kept.
+/// Maximum number of omitted sentences recorded.
 const MAX_OMITTED: usize = 500;
 
-/// What is so much farther from what is asked for than the nearest is not said.
+/// Sentences that score lower than the best one by more than this factor are left out.
 pub(super) const MAX_SCORE_RATIO: u64 = 4;
 
-/// A sentence that may be quoted.
+/// Where a sentence is in its document, by index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ClaimPosition {
+    pub section: usize,
+    pub block: usize,
+    pub sentence: usize,
+}
+
+/// A block with everything that the scores of its sentences depend on.
+struct ScoredBlock<'d> {
+    block: &'d KnowledgeBlock,
+    url: &'d str,
+    source: usize,
+    section: usize,
+    index: usize,
+    /// Score of the document relative to the best one, from 400 to 1000.
+    document_score: u64,
+    /// Score of the heading or the title, whichever is greater.
+    heading_score: u64,
+}
+
+/// A quotable sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SourceClaim {
-    /// Which source says it.
+    /// Index of the source.
     pub source: usize,
-    /// Where in it: the section, the block, the sentence.
-    pub position: (usize, usize, usize),
-    /// What is quoted: the sentence, or the part of it that was chosen.
+    pub position: ClaimPosition,
+    /// The quote: the sentence, or the selected part of it.
     pub text: String,
-    /// The whole sentence, where a part of it is quoted.
+    /// The whole sentence, if only a part is quoted.
     pub full_sentence: Option<String>,
     pub role: SentenceRole,
     pub score: u64,
-    /// If somebody chose it, as which.
+    /// Position in the caller's selection, if selected.
     pub selection_rank: Option<usize>,
 }
 
 impl SourceClaim {
-    /// What was chosen stands first, as it was chosen; then what is nearest to what is asked for.
+    /// Orders selected claims first, in the order of the selection, then by score.
     pub(super) fn cmp_by_rank(&self, other: &Self) -> Ordering {
         let key = |claim: &Self| {
             (
@@ -52,46 +72,44 @@ impl SourceClaim {
         key(self).cmp(&key(other))
     }
 
-    /// The words of the whole sentence: by a part of it one could not tell what says the same.
+    /// The words of the whole sentence. A part would not suffice to detect duplicates.
     fn words(&self) -> HashSet<u64> {
         word_set(self.full_sentence.as_deref().unwrap_or(&self.text))
     }
 }
 
-/// A list for which sentences may be chosen.
+/// A list that sentences can be selected for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateList {
-    /// The list: `conventions`, `dont`.
+    /// `conventions` or `dont`.
     pub name: &'static str,
-    /// How many may be chosen.
+    /// Maximum number of selected sentences.
     pub limit: usize,
-    /// The best sentences for it, none that says what another says.
+    /// The best sentences, without near duplicates.
     pub sentences: Vec<CandidateSentence>,
 }
 
-/// A sentence that is offered to whoever chooses.
+/// A sentence offered for selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateSentence {
-    /// Its number.
     pub number: usize,
-    /// The sentence.
     pub text: String,
 }
 
-/// A span that was chosen, perhaps shortened.
+/// A selected sentence, possibly shortened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectedQuote {
-    /// Its number.
+    /// Number of the candidate.
     pub number: usize,
-    /// What of it is to be quoted.
+    /// The part to quote.
     pub quote: String,
 }
 
-/// Everything that may be quoted.
+/// All quotable sentences of the sources.
 #[derive(Debug, Clone)]
 pub struct ClaimPool {
     pub(super) sources: Vec<RankedSource>,
-    /// The best first.
+    /// Best first.
     pub(super) claims: Vec<SourceClaim>,
     pub(super) omitted: Vec<OmittedItem>,
     pub(super) relevance: RelevanceScorer,
@@ -109,25 +127,26 @@ impl ClaimPool {
         pool
     }
 
-    /// Takes what a source says. One of which nothing can be quoted twice is none: its summary would be empty.
+    /// Adds the sentences of a source. A source with fewer than two distinct ones is dropped: it has
+    /// not enough for a summary and a key claim.
     fn add_source(&mut self, source: RankedSource, best: u64) {
-        let number = self.sources.len();
-        let share = 400 + 600 * source.score / best;
         let mut claims: Vec<SourceClaim> = Vec::new();
-        let title = self.relevance.score(&source.document.title);
-        for (section, part) in source.document.sections.iter().enumerate() {
-            let heading = self.relevance.score(&part.title).max(title);
-            for (at, block) in part.blocks.iter().enumerate() {
-                let place = (section, at);
+        let title_score = self.relevance.score(&source.document.title);
+        for (section_index, section) in source.document.sections.iter().enumerate() {
+            let heading_score = self.relevance.score(&section.title).max(title_score);
+            for (index, block) in section.blocks.iter().enumerate() {
                 if claims.len() >= MAX_CLAIMS_PER_SOURCE {
                     break;
                 }
-                claims.extend(self.extract_claims(
-                    &source,
-                    (number, share),
-                    (place, heading),
+                claims.extend(self.extract_claims(&ScoredBlock {
                     block,
-                ));
+                    url: &source.document.url,
+                    source: self.sources.len(),
+                    section: section_index,
+                    index,
+                    document_score: 400 + 600 * source.score / best,
+                    heading_score,
+                }));
             }
         }
         let distinct: HashSet<&str> = claims.iter().map(|claim| claim.text.as_str()).collect();
@@ -140,30 +159,27 @@ impl ClaimPool {
         self.sources.push(source);
     }
 
-    fn extract_claims(
-        &mut self,
-        source: &RankedSource,
-        (number, share): (usize, u64),
-        ((section, at), heading): ((usize, usize), u64),
-        block: &KnowledgeBlock,
-    ) -> Vec<SourceClaim> {
+    fn extract_claims(&mut self, scored: &ScoredBlock<'_>) -> Vec<SourceClaim> {
+        let kind = scored.block.sort;
         let mut claims = Vec::new();
-        for (sentence, text) in block.sentences.iter().enumerate() {
-            if let Some(why) = rejection_reason(text) {
-                self.omit(&source.document.url, text, why);
+        for (sentence, text) in scored.block.sentences.iter().enumerate() {
+            if let Some(reason) = rejection_reason(text) {
+                self.omit(scored.url, text, reason);
                 continue;
             }
-            let (role, clarity) = classify_sentence(text, block.sort);
-            // What stands in a text on the subject is on the subject, and more so if it says it itself.
-            let near =
-                150 + self.relevance.score(&to_plain_text(text)) * 6 / 10 + heading * 25 / 100;
-            let marked = if block.sort == KnowledgeBlockKind::Highlight { 125 } else { 100 };
-            let score = near * share * clarity * standalone_percent(text) * marked / 1_000_000;
-            let (place, text) = ((section, at, sentence), text.clone());
+            let (role, clarity) = classify_sentence(text, kind);
+            // A sentence inherits the relevance of its document, plus its own.
+            let relevance = 150
+                + self.relevance.score(&to_plain_text(text)) * 6 / 10
+                + scored.heading_score * 25 / 100;
+            let highlight = if kind == KnowledgeBlockKind::Highlight { 125 } else { 100 };
+            let score =
+                relevance * scored.document_score * clarity * standalone_percent(text) * highlight
+                    / 1_000_000;
             claims.push(SourceClaim {
-                source: number,
-                position: place,
-                text,
+                source: scored.source,
+                position: ClaimPosition { section: scored.section, block: scored.index, sentence },
+                text: text.clone(),
                 full_sentence: None,
                 role,
                 score,
@@ -183,46 +199,44 @@ impl ClaimPool {
         }
     }
 
-    /// The best sentences of a list of the first sources: none that says what another says, and not all of one
-    /// source, unless they were chosen.
+    /// The best claims for a list from the first `sources` sources, without near duplicates. Unless
+    /// selected explicitly, they do not all come from one source.
     pub(super) fn best_claims(&mut self, list: &ClaimList, sources: usize) -> Vec<SourceClaim> {
-        let each = list.limit.div_ceil(sources.max(1)).max(3);
+        let max_per_source = list.limit.div_ceil(sources.max(1)).max(3);
         let of_role = |claim: &&SourceClaim| claim.role == list.role && claim.source < sources;
         let best =
             self.claims.iter().filter(of_role).map(|claim| claim.score).max().unwrap_or_default();
         let mut taken: Vec<(&SourceClaim, HashSet<u64>)> = Vec::new();
-        let mut reasons: Vec<(usize, String, &str)> = Vec::new();
+        let mut omitted: Vec<OmittedItem> = Vec::new();
         for claim in self.claims.iter().filter(of_role) {
             let words = claim.words();
             let is_far = claim.selection_rank.is_none() && claim.score * MAX_SCORE_RATIO < best;
             let of_source =
                 || taken.iter().filter(|(known, _)| known.source == claim.source).count();
-            let why = match () {
-                () if taken.iter().any(|(_, known)| is_near_duplicate(known, &words)) => {
-                    "it says what another says"
-                }
-                () if taken.len() >= list.limit || is_far => {
-                    "others are nearer to what is asked for"
-                }
-                () if claim.selection_rank.is_none() && of_source() >= each => {
-                    "its source is quoted often enough"
-                }
-                () => {
-                    taken.push((claim, words));
-                    continue;
-                }
+            let reason = if taken.iter().any(|(_, known)| is_near_duplicate(known, &words)) {
+                "it says what another says"
+            } else if taken.len() >= list.limit || is_far {
+                "others are nearer to what is asked for"
+            } else if claim.selection_rank.is_none() && of_source() >= max_per_source {
+                "its source is quoted often enough"
+            } else {
+                taken.push((claim, words));
+                continue;
             };
-            reasons.push((claim.source, claim.text.clone(), why));
+            let url = &self.sources[claim.source].document.url;
+            omitted.push(OmittedItem {
+                url: url.clone(),
+                text: Some(claim.text.clone()),
+                reason: reason.into(),
+            });
         }
         let taken: Vec<SourceClaim> = taken.into_iter().map(|(claim, _)| claim.clone()).collect();
-        for (source, text, why) in reasons {
-            let url = self.sources[source].document.url.clone();
-            self.omit(&url, &text, why);
-        }
+        let room = MAX_OMITTED.saturating_sub(self.omitted.len());
+        self.omitted.extend(omitted.into_iter().take(room));
         taken
     }
 
-    /// What may be chosen from.
+    /// Returns the candidates for each list.
     pub fn candidate_lists(&self) -> Vec<CandidateList> {
         let offer = |list: &ClaimList| CandidateList {
             name: list.name,
@@ -250,8 +264,9 @@ impl ClaimPool {
         spans
     }
 
-    /// Takes what was chosen before all else of its list, in this order, and shortened where it was. What is no
-    /// part of its sentence is never taken, and where a part would not do as a sentence, the whole stands.
+    /// Moves the selected sentences to the front of their lists, in this order, shortened as
+    /// requested. A quote that is not part of its sentence is ignored; if the part cannot stand
+    /// alone, the whole sentence is used.
     pub fn apply_selection(&mut self, picks: &[SelectedQuote]) {
         for (at, pick) in picks.iter().enumerate() {
             let fits =
@@ -268,29 +283,32 @@ impl ClaimPool {
         self.claims.sort_by(SourceClaim::cmp_by_rank);
     }
 
-    /// Whether a part of a sentence is a sentence that may stand in the same list.
+    /// The kind of the block that contains a claim.
+    pub(super) fn block_kind(&self, claim: &SourceClaim) -> KnowledgeBlockKind {
+        let ClaimPosition { section, block, .. } = claim.position;
+        self.sources[claim.source].document.sections[section].blocks[block].sort
+    }
+
+    /// Whether a part of a sentence can stand alone in the same list.
     fn is_usable_excerpt(&self, claim: &SourceClaim, part: &str) -> bool {
-        let (section, block, _) = claim.position;
-        let sort = self.sources[claim.source].document.sections[section].blocks[block].sort;
+        let kind = self.block_kind(claim);
         let is_sentence = rejection_reason(part).is_none() && escape_line_start(part) == part;
         is_sentence
             && is_clean_excerpt(&claim.text, part)
-            && classify_sentence(part, sort).0 == claim.role
+            && classify_sentence(part, kind).0 == claim.role
     }
 }
 
-/// A list of sentences that all have one role.
+/// A list of claims with the same role.
 pub(super) struct ClaimList {
     name: &'static str,
     role: SentenceRole,
-    /// How many stand in it at the most.
+    /// Maximum number of entries.
     limit: usize,
 }
 
-/// What to do.
 pub(super) const CONVENTIONS: ClaimList =
     ClaimList { name: "conventions", role: SentenceRole::Convention, limit: 12 };
-/// What to avoid.
 pub(super) const DONTS: ClaimList = ClaimList { name: "dont", role: SentenceRole::Dont, limit: 8 };
 
 #[cfg(test)]
@@ -300,7 +318,7 @@ mod tests {
     use crate::knowledge::rank::{IndexedDocument, rank};
     use crate::knowledge::{Brief, index_words};
 
-    /// Documents, each with its sentences, in an order that tells how near they are.
+    /// Builds a pool from documents given as sentences, most relevant first.
     fn pool(documents: &[&[&str]]) -> ClaimPool {
         let document = |(at, sentences): (usize, &&[&str])| KnowledgeDocument {
             url: format!("https://example.com/{at}"),
@@ -357,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_what_was_chosen_stands_first_as_it_was_chosen() {
+    fn cp_12_selected_claims_come_first_in_selection_order() {
         let mut pool =
             pool(&[RULES, &["The server keeps a key for a day.", "The client sends a key."]]);
         let plain = best(&mut pool.clone());
@@ -373,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_whatever_was_chosen_stays_however_far_and_of_however_few_sources() {
+    fn cp_12_selected_claims_are_kept_regardless_of_score_and_source() {
         let far = &["Use green paint on the wooden fence.", "The fence is old."][..];
         let mut pool =
             pool(&[RULES, &["The server keeps a key for a day.", "The client sends a key."], far]);
@@ -385,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_choosing_one_drops_no_other() {
+    fn cp_12_selecting_one_claim_drops_no_other() {
         let mut pool = pool(&[RULES, &["Never paint at night.", "The fence is very old."]]);
         let plain: HashSet<String> = best(&mut pool.clone()).into_iter().collect();
         pool.apply_selection(&[pick(&pool, RULES[0], "Use a limit for every retry")]);
@@ -395,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn cp_12_a_part_that_would_not_do_as_a_sentence_is_no_reason_to_cut_it() {
+    fn cp_12_unusable_excerpt_keeps_the_whole_sentence() {
         let text = "Set the limit - use a queue, when servers should wait: never drop a job.";
         let mut pool = pool(&[RULES, &[text, "The server keeps a key for a day."]]);
         for part in [
@@ -422,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_the_same_is_offered_once() {
+    fn near_duplicates_are_offered_once() {
         let pool = pool(&[RULES, RULES]);
         let offers = pool.candidate_lists();
         assert_eq!((offers[0].name, offers[0].sentences.len()), ("conventions", RULES.len()));

@@ -1,4 +1,4 @@
-//! `cursor.md` and `AGENTS.md`: what an agent must know before it begins.
+//! `cursor.md` and `AGENTS.md`: what an agent must know before it starts.
 
 use sp_formats::context_pack::{AGENTS_FILE, CURSOR_FILE};
 
@@ -11,11 +11,10 @@ use crate::knowledge::sentence::{
     escape_line_start, escape_markdown, split_sentences, to_plain_text,
 };
 
-/// How many things to do stand there at the most, and how many sentences of what was asked for.
+/// Maximum number of to-dos, and of sentences from the request.
 const MAX_TODOS: usize = 5;
 const MAX_PROMPT_SENTENCES: usize = 5;
 
-/// The two files.
 pub(super) struct RuleFiles {
     pub cursor: String,
     pub agents: String,
@@ -36,19 +35,19 @@ impl RuleFiles {
         ranked.extend(donts.into_iter().map(|claim| (RuleSection::Dont, claim)));
         ranked.extend(todos.into_iter().map(|claim| (RuleSection::Focus, claim)));
         ranked.sort_by(|(_, a), (_, b)| a.cmp_by_rank(b));
-        let cursor = fit_page(brief, pool, (&ranked, sources), (CURSOR_FILE, budget))?;
+        let cursor = RuleFile { file: CURSOR_FILE, brief, sources }.fit(pool, &ranked, budget)?;
         let (generic, cursors): (Vec<_>, Vec<_>) =
             ranked.into_iter().partition(|(_, claim)| !mentions_cursor(&claim.text));
         for (_, claim) in cursors {
             let url = pool.sources[claim.source].document.url.clone();
             pool.omit(&url, &claim.text, "`AGENTS.md` is for every agent, and it names one");
         }
-        let agents = fit_page(brief, pool, (&generic, sources), (AGENTS_FILE, budget))?;
+        let agents = RuleFile { file: AGENTS_FILE, brief, sources }.fit(pool, &generic, budget)?;
         Ok(Self { cursor, agents })
     }
 }
 
-/// Where a sentence stands.
+/// The section of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RuleSection {
     Conventions,
@@ -56,19 +55,15 @@ enum RuleSection {
     Dont,
 }
 
-/// Whether a text speaks of the editor: `AGENTS.md` is for every agent.
+/// Whether a text mentions the Cursor editor. `AGENTS.md` is for every agent.
 fn mentions_cursor(text: &str) -> bool {
     ["Cursor", ".cursor/", "cursor.md"].iter().any(|name| text.contains(name))
 }
 
-/// What people noted that is still to be done.
+/// To-dos that the sources mention.
 fn todos(pool: &ClaimPool, sources: usize) -> Vec<SourceClaim> {
-    let is_todo = |claim: &&SourceClaim| {
-        let (section, block, _) = claim.position;
-        pool.sources[claim.source].document.sections[section].blocks[block].sort
-            == KnowledgeBlockKind::Todo
-    };
-    // Advice among them stands where advice does.
+    let is_todo = |claim: &&SourceClaim| pool.block_kind(claim) == KnowledgeBlockKind::Todo;
+    // Advice among the to-dos goes into the lists of advice.
     let todos = pool
         .claims
         .iter()
@@ -77,72 +72,82 @@ fn todos(pool: &ClaimPool, sources: usize) -> Vec<SourceClaim> {
     todos.take(MAX_TODOS).cloned().collect()
 }
 
-/// One of the files, with as many sentences as fit.
-fn fit_page(
-    brief: &Brief,
-    pool: &mut ClaimPool,
-    (ranked, sources): (&[(RuleSection, SourceClaim)], usize),
-    (file, budget): (&'static str, usize),
-) -> Result<String, BudgetError> {
-    let render = |count: usize| render_page(brief, pool, (&ranked[..count], sources), file);
-    let Some(count) = max_fitting(ranked.len(), budget, render) else {
-        return Err(BudgetError { file, required_tokens: token_cost(&render(0)) });
-    };
-    let page = render(count);
-    for (_, claim) in &ranked[count..] {
-        let url = pool.sources[claim.source].document.url.clone();
-        pool.omit(&url, &claim.text, &format!("`{file}` has no room for it"));
+/// One of the two files, before its claims are chosen.
+struct RuleFile<'b> {
+    file: &'static str,
+    brief: &'b Brief,
+    /// Number of leading sources that are cited.
+    sources: usize,
+}
+
+impl RuleFile<'_> {
+    /// Renders the file with as many claims as fit the budget.
+    fn fit(
+        &self,
+        pool: &mut ClaimPool,
+        ranked: &[(RuleSection, SourceClaim)],
+        budget: usize,
+    ) -> Result<String, BudgetError> {
+        let render = |count: usize| self.render(pool, &ranked[..count]);
+        let Some(count) = max_fitting(ranked.len(), budget, render) else {
+            return Err(BudgetError { file: self.file, required_tokens: token_cost(&render(0)) });
+        };
+        let text = render(count);
+        for (_, claim) in &ranked[count..] {
+            let url = pool.sources[claim.source].document.url.clone();
+            pool.omit(&url, &claim.text, &format!("`{}` has no room for it", self.file));
+        }
+        Ok(text)
     }
-    Ok(page)
-}
 
-fn render_page(
-    brief: &Brief,
-    pool: &ClaimPool,
-    (claims, sources): (&[(RuleSection, SourceClaim)], usize),
-    file: &str,
-) -> String {
-    let list = |list: RuleSection, none: &str| {
-        let of_list = claims.iter().filter(|(of, _)| *of == list);
-        let lines: String = of_list
-            .map(|(_, claim)| format!("- {} [^{}]\n", claim.text, pool.sources[claim.source].id))
+    fn render(&self, pool: &ClaimPool, claims: &[(RuleSection, SourceClaim)]) -> String {
+        let lines = |section: RuleSection| -> String {
+            claims
+                .iter()
+                .filter(|(of, _)| *of == section)
+                .map(|(_, claim)| {
+                    format!("- {} [^{}]\n", claim.text, pool.sources[claim.source].id)
+                })
+                .collect()
+        };
+        let stack: String = self
+            .brief
+            .stack
+            .iter()
+            .map(|word| format!("- {}\n", escape_line_start(&escape_markdown(word))))
             .collect();
-        if lines.is_empty() { format!("- {none}\n") } else { lines }
-    };
-    let stack: String = brief
-        .stack
-        .iter()
-        .map(|word| format!("- {}\n", escape_line_start(&escape_markdown(word))))
-        .collect();
-    let stack = if stack.is_empty() { "- Nothing was said of it.\n".into() } else { stack };
-    let todos: String = claims
-        .iter()
-        .filter(|(of, _)| *of == RuleSection::Focus)
-        .map(|(_, claim)| format!("- {} [^{}]\n", claim.text, pool.sources[claim.source].id))
-        .collect();
-    let cited: String = pool.sources[..sources]
-        .iter()
-        .filter(|source| file != AGENTS_FILE || !mentions_cursor(&source.document.title))
-        .map(|source| {
-            format!(
-                "- {} [^{}]\n",
-                escape_line_start(&escape_markdown(&source.document.title)),
-                source.id
-            )
-        })
-        .collect();
-    format!(
-        "# Project: {}\n\n## Summary\n\n{}\n\n## Stack\n\n{stack}\n## Conventions\n\n{}\n## Current focus\n\n{}{todos}\n\
-         ## Don't\n\n{}\n## Citations\n\nFootnotes lead to `sources.md`.\n\n{cited}",
-        escape_markdown(&brief.name),
-        split_sentences(&escape_markdown(&brief.description)).join(" "),
-        list(RuleSection::Conventions, "The sources name none."),
-        focus_lines(brief),
-        list(RuleSection::Dont, "The sources name nothing to avoid."),
-    )
+        format!(
+            "# Project: {}\n\n## Summary\n\n{}\n\n## Stack\n\n{}\n## Conventions\n\n{}\n\
+             ## Current focus\n\n{}{}\n## Don't\n\n{}\n\
+             ## Citations\n\nFootnotes lead to `sources.md`.\n\n{}",
+            escape_markdown(&self.brief.name),
+            split_sentences(&escape_markdown(&self.brief.description)).join(" "),
+            non_empty_or(stack, "- Nothing was said of it.\n"),
+            non_empty_or(lines(RuleSection::Conventions), "- The sources name none.\n"),
+            focus_lines(self.brief),
+            lines(RuleSection::Focus),
+            non_empty_or(lines(RuleSection::Dont), "- The sources name nothing to avoid.\n"),
+            self.citations(pool),
+        )
+    }
+
+    fn citations(&self, pool: &ClaimPool) -> String {
+        pool.sources[..self.sources]
+            .iter()
+            .filter(|source| self.file != AGENTS_FILE || !mentions_cursor(&source.document.title))
+            .map(|source| {
+                let title = escape_line_start(&escape_markdown(&source.document.title));
+                format!("- {title} [^{}]\n", source.id)
+            })
+            .collect()
+    }
 }
 
-/// What the user wants, in the user's words.
+fn non_empty_or(text: String, default: &str) -> String {
+    if text.is_empty() { default.to_owned() } else { text }
+}
+
+/// The request in the user's own words.
 fn focus_lines(brief: &Brief) -> String {
     let asked = brief.prompt.as_deref().unwrap_or(&brief.description);
     let lines = split_sentences(&escape_markdown(asked));

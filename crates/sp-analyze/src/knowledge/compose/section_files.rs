@@ -1,4 +1,5 @@
-//! `skills.md`, `prompts.md` and `tasks.md`: what sections of sources teach, ask and tell to do.
+//! `skills.md`, `prompts.md` and `tasks.md`: techniques, prompts and tasks from sections of the
+//! sources.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,24 +13,25 @@ use crate::knowledge::classify::{
 use crate::knowledge::document::{KnowledgeBlockKind, KnowledgeSection};
 use crate::knowledge::sentence::{escape_markdown, to_plain_text};
 
-/// How many there are at the most.
+/// Maximum number of entries per file.
 const MAX_SKILLS: usize = 10;
 const MAX_PROMPTS: usize = 8;
 const MAX_TASKS: usize = 10;
-/// Of one source.
+/// Maximum number of entries from one source.
 const MAX_PER_SOURCE: usize = 3;
-/// How many bullets a skill and a task have.
+/// Maximum number of bullets per skill and per task.
 const MAX_PATTERN_LINES: usize = 5;
 const MAX_STEPS: usize = 8;
-/// Headings that say nothing without the title above them.
+/// Headings that mean nothing without the title above them.
 #[rustfmt::skip]
 const GENERIC_HEADINGS: &[&str] = &[
-    "introduction", "overview", "usage", "example", "examples", "notes", "summary", "background", "details", "steps",
-    "setup", "conclusion", "tips", "how to", "why", "basics", "tl;dr", "takeaways", "key points", "checklist", "todo",
-    "to do", "next steps", "what to do", "do", "rules", "the fix", "solution", "problem", "what", "how",
-    "in practice", "fact", "decision", "gotcha", "convention", "pattern", "insight",
+    "introduction", "overview", "usage", "example", "examples", "notes", "summary", "background",
+    "details", "steps", "setup", "conclusion", "tips", "how to", "why", "basics", "tl;dr",
+    "takeaways", "key points", "checklist", "todo", "to do", "next steps", "what to do", "do",
+    "rules", "the fix", "solution", "problem", "what", "how", "in practice", "fact", "decision",
+    "gotcha", "convention", "pattern", "insight",
 ];
-/// In which order things are done, by the words of a heading.
+/// Order of tasks, by words in the heading.
 #[rustfmt::skip]
 const PHASES: &[(usize, &[&str])] = &[
     (0, &["install", "setup", "set up", "prerequisite", "getting started", "create", "init", "scaffold", "prepare"]),
@@ -38,7 +40,7 @@ const PHASES: &[(usize, &[&str])] = &[
     (4, &["deploy", "release", "roll", "monitor", "production", "publish", "migrate", "operate", "backup"]),
 ];
 
-/// The three files; none where there is nothing to say.
+/// The three files; `None` for those without content.
 #[derive(Default)]
 pub(super) struct SectionFiles {
     pub skills: Option<String>,
@@ -61,26 +63,34 @@ impl SectionFiles {
     }
 }
 
-/// The sentences of each section of each source that has any, in their order.
-type ClaimsBySection<'p> = BTreeMap<(usize, usize), Vec<&'p SourceClaim>>;
+/// A section of a source, by index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SectionKey {
+    source: usize,
+    section: usize,
+}
+
+/// The claims of each section, in document order.
+type ClaimsBySection<'p> = BTreeMap<SectionKey, Vec<&'p SourceClaim>>;
 
 fn claims_by_section(pool: &ClaimPool, sources: usize) -> ClaimsBySection<'_> {
     let mut sections = ClaimsBySection::new();
     for claim in pool.claims.iter().filter(|claim| claim.source < sources) {
-        sections.entry((claim.source, claim.position.0)).or_default().push(claim);
+        let key = SectionKey { source: claim.source, section: claim.position.section };
+        sections.entry(key).or_default().push(claim);
     }
     sections.values_mut().for_each(|claims| claims.sort_by_key(|claim| claim.position));
     sections
 }
 
-/// A file of sections, as many as fit; none without any.
+/// Renders a file with as many sections as fit; `None` if there are none.
 fn render_file(title: &str, sections: &[String], budget: usize) -> Option<String> {
     let text = |count: usize| format!("# {title}\n\n{}", sections[..count].join("\n"));
     let count = max_fitting(sections.len(), budget, text).filter(|count| *count > 0)?;
     Some(text(count))
 }
 
-/// A technique: a heading of a source, and what stands below it.
+/// A technique: a heading of a source and the sentences below it.
 struct SkillSection {
     source: usize,
     title: String,
@@ -104,7 +114,7 @@ impl SkillSection {
 
 fn collect_skills(pool: &ClaimPool, claims: &ClaimsBySection<'_>) -> Vec<SkillSection> {
     let mut found: Vec<SkillSection> =
-        claims.iter().filter_map(|(place, here)| skill_from_section(pool, *place, here)).collect();
+        claims.iter().filter_map(|(key, claims)| skill_from_section(pool, *key, claims)).collect();
     found.sort_by(|a, b| {
         b.score
             .cmp(&a.score)
@@ -127,19 +137,19 @@ fn collect_skills(pool: &ClaimPool, claims: &ClaimsBySection<'_>) -> Vec<SkillSe
     chosen.into_iter().map(|(skill, _)| skill).collect()
 }
 
-/// What a section teaches: when it helps, and at least two things that are done.
+/// Turns a section into a skill if it says when to use it and has at least two instructions.
 fn skill_from_section(
     pool: &ClaimPool,
-    (source, place): (usize, usize),
-    here: &[&SourceClaim],
+    SectionKey { source, section: section_index }: SectionKey,
+    claims: &[&SourceClaim],
 ) -> Option<SkillSection> {
     let document = &pool.sources[source].document;
-    let section = &document.sections[place];
-    let sort = |claim: &SourceClaim| section.blocks[claim.position.1].sort;
+    let section = &document.sections[section_index];
+    let kind_of = |claim: &SourceClaim| section.blocks[claim.position.block].sort;
     let is_text = |claim: &SourceClaim| {
-        matches!(sort(claim), KnowledgeBlockKind::Text | KnowledgeBlockKind::Highlight)
+        matches!(kind_of(claim), KnowledgeBlockKind::Text | KnowledgeBlockKind::Highlight)
     };
-    let texts = || here.iter().filter(|claim| is_text(claim));
+    let texts = || claims.iter().filter(|claim| is_text(claim));
     let is_clear = |claim: &&&SourceClaim| {
         claim.role == SentenceRole::Fact && standalone_percent(&claim.text) == 100
     };
@@ -150,17 +160,17 @@ fn skill_from_section(
     let is_step = |claim: &SourceClaim| {
         claim.role != SentenceRole::Fact
             || matches!(
-                sort(claim),
+                kind_of(claim),
                 KnowledgeBlockKind::Item | KnowledgeBlockKind::Step | KnowledgeBlockKind::Tip
             )
     };
     let mut seen = HashSet::new();
-    let pattern: Vec<&&SourceClaim> = here
+    let pattern: Vec<&&SourceClaim> = claims
         .iter()
         .filter(|claim| {
             claim.text != context.text
                 && is_step(claim)
-                && sort(claim) != KnowledgeBlockKind::Todo
+                && kind_of(claim) != KnowledgeBlockKind::Todo
                 && seen.insert(claim.text.as_str())
         })
         .take(MAX_PATTERN_LINES)
@@ -171,32 +181,34 @@ fn skill_from_section(
     let best: u64 = pattern.iter().map(|claim| claim.score).sum::<u64>() / pattern.len() as u64;
     let all: Vec<&str> =
         pattern.iter().chain([&context]).map(|claim| claim.text.as_str()).collect();
-    let near =
+    let relevance =
         pool.relevance.score(&to_plain_text(&format!("{} {}", section.title, all.join(" "))));
     Some(SkillSection {
         source,
         title: section_title(&document.title, section),
         context: context.text.clone(),
         pattern: pattern.iter().map(|claim| claim.text.clone()).collect(),
-        score: best * near,
-        section_index: place,
+        score: best * relevance,
+        section_index,
     })
 }
 
-/// The heading of a section; with the title of the document where it says nothing alone.
+/// The heading of a section, with the document title if it means nothing alone.
 fn section_title(document: &str, section: &KnowledgeSection) -> String {
     let heading = section.title.trim_end_matches([':', '.']);
     let bare = to_plain_text(heading).to_lowercase();
     let bare = bare.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ' ');
     let document = escape_markdown(document);
-    match () {
-        () if bare.is_empty() || to_plain_text(heading) == to_plain_text(&document) => document,
-        () if GENERIC_HEADINGS.contains(&bare) => format!("{document}: {heading}"),
-        () => strip_number(heading).to_owned(),
+    if bare.is_empty() || to_plain_text(heading) == to_plain_text(&document) {
+        document
+    } else if GENERIC_HEADINGS.contains(&bare) {
+        format!("{document}: {heading}")
+    } else {
+        strip_number(heading).to_owned()
     }
 }
 
-/// A heading without the number before it.
+/// The heading without a leading number.
 fn strip_number(heading: &str) -> &str {
     let rest = heading.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = if rest.len() < heading.len() {
@@ -207,7 +219,7 @@ fn strip_number(heading: &str) -> &str {
     if rest.is_empty() { heading } else { rest }
 }
 
-/// A thing to do: steps that a source numbers, or what somebody noted for later.
+/// A task: numbered steps of a source, or a to-do.
 struct TaskSection {
     source: usize,
     title: String,
@@ -220,10 +232,10 @@ struct TaskSection {
 
 fn collect_tasks(pool: &ClaimPool, claims: &ClaimsBySection<'_>) -> Vec<TaskSection> {
     let mut found: Vec<TaskSection> = Vec::new();
-    for (place, here) in claims {
-        let of_source = found.iter().rev().take_while(|known| known.source == place.0).count();
+    for (key, claims) in claims {
+        let of_source = found.iter().rev().take_while(|known| known.source == key.source).count();
         if of_source < MAX_PER_SOURCE {
-            found.extend(task_from_section(pool, *place, here));
+            found.extend(task_from_section(pool, *key, claims));
         }
     }
     found.sort_by(|a, b| {
@@ -239,26 +251,26 @@ fn collect_tasks(pool: &ClaimPool, claims: &ClaimsBySection<'_>) -> Vec<TaskSect
 
 fn task_from_section(
     pool: &ClaimPool,
-    (source, place): (usize, usize),
-    here: &[&SourceClaim],
+    SectionKey { source, section: section_index }: SectionKey,
+    claims: &[&SourceClaim],
 ) -> Option<TaskSection> {
     let document = &pool.sources[source].document;
-    let section = &document.sections[place];
-    let is_step = |sort: KnowledgeBlockKind| {
-        matches!(sort, KnowledgeBlockKind::Step | KnowledgeBlockKind::Todo)
+    let section = &document.sections[section_index];
+    let is_step = |kind: KnowledgeBlockKind| {
+        matches!(kind, KnowledgeBlockKind::Step | KnowledgeBlockKind::Todo)
     };
     let blocks = section.blocks.iter().filter(|block| is_step(block.sort));
-    // What follows the first sentence of a step explains it.
+    // The sentences after the first one of a step explain it.
     let sentences =
         blocks.filter_map(|block| block.sentences.first().map(|first| (block.sort, first)));
-    // A step may be short: the heading says what it is about.
+    // A step may be short, because the heading gives its context.
     let is_fine = |text: &str| !matches!(rejection_reason(text), Some(why) if why != TOO_SHORT);
     let steps: Vec<(KnowledgeBlockKind, &String)> =
         sentences.filter(|(_, text)| is_fine(text)).take(MAX_STEPS).collect();
-    // Numbers stand before things that are counted, too: then they are nothing to do.
+    // Numbered lists also enumerate things; without instructions they are not tasks.
     let commanding = steps
         .iter()
-        .filter(|(sort, text)| *sort == KnowledgeBlockKind::Todo || is_imperative(text))
+        .filter(|(kind, text)| *kind == KnowledgeBlockKind::Todo || is_imperative(text))
         .count();
     if steps.len() < 2 || commanding * 2 < steps.len() {
         return None;
@@ -274,27 +286,27 @@ fn task_from_section(
         .find(|text| shows_success(text))
         .cloned();
     let title = section_title(&document.title, section);
-    let score = here.iter().map(|claim| claim.score).max()? + pool.relevance.score(&title);
+    let score = claims.iter().map(|claim| claim.score).max()? + pool.relevance.score(&title);
     let lower = title.to_lowercase();
     let phase = PHASES
         .iter()
         .find(|(_, words)| words.iter().any(|word| lower.contains(word)))
         .map_or(2, |(phase, _)| *phase);
-    Some(TaskSection { source, title, steps, acceptance, phase, score, section_index: place })
+    Some(TaskSection { source, title, steps, acceptance, phase, score, section_index })
 }
 
 fn render_tasks(tasks: &[TaskSection], pool: &ClaimPool) -> Vec<String> {
-    let one = |(number, task): (usize, &TaskSection)| {
+    let render = |(number, task): (usize, &TaskSection)| {
         let id = &pool.sources[task.source].id;
         let steps: String = task.steps.iter().map(|step| format!("- {step} [^{id}]\n")).collect();
         let acceptance =
             task.acceptance.as_deref().unwrap_or("Every step above is done as the source says.");
         format!("## {number}. {}\n\n{steps}- Acceptance: {acceptance} [^{id}]\n", task.title)
     };
-    (1..).zip(tasks).map(one).collect()
+    (1..).zip(tasks).map(render).collect()
 }
 
-/// Prompts to be pasted: what the user asked for, and one for each technique.
+/// Renders prompts to paste: the user's request, and one per technique.
 fn render_prompts(
     brief: &Brief,
     pool: &ClaimPool,
@@ -334,14 +346,14 @@ fn render_prompts(
     prompts
 }
 
-/// A prompt in a block of text that nothing in it can end.
+/// Renders a prompt as a code block with a fence that its text cannot close.
 fn render_prompt(title: &str, text: &str, sources: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
     format!("## {title}\n\n{fence}text\n{text}\n{fence}\n\nSources: {sources}\n")
 }
 
-/// A sentence as it is shown where Markdown means nothing: without the marks of escaping, with those of code.
+/// Removes Markdown escapes outside code spans.
 fn unescape_outside_code(sentence: &str) -> String {
     let pieces: Vec<&str> = sentence.split('`').collect();
     let piece = |(at, piece): (usize, &&str)| {

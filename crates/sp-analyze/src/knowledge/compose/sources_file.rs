@@ -1,25 +1,25 @@
-//! `sources.md`: where everything is from, and what each source says.
+//! `sources.md`: the sources with URL, summary and key claims.
 
 use sp_formats::context_pack::{ContextPackSourceEntry, SOURCES_FILE, count_sentences};
 
 use super::budget::{BudgetError, max_fitting, token_cost};
-use super::pool::{ClaimPool, MAX_SCORE_RATIO, SourceClaim};
+use super::pool::{ClaimPool, ClaimPosition, MAX_SCORE_RATIO, SourceClaim};
 use super::{OmittedItem, RankedSource};
 use crate::knowledge::classify::SentenceRole;
 use crate::knowledge::sentence::escape_markdown;
 
-/// How many sentences a summary has, and how many claims are listed.
+/// Maximum number of claims and sentences in a summary, and of key claims.
 const MAX_SUMMARY_CLAIMS: usize = 3;
 const MAX_SUMMARY_SENTENCES: usize = 4;
 const MAX_KEY_CLAIMS: usize = 5;
 
-/// `sources.md`, and of how many sources, the first ones.
+/// `sources.md` and the number of leading sources that it contains.
 pub(super) struct SourcesFile {
     pub text: String,
     pub source_count: usize,
 }
 
-/// As many sources as fit.
+/// Renders as many sources as fit the budget.
 pub(super) fn fit_sources(pool: &mut ClaimPool, budget: usize) -> Result<SourcesFile, BudgetError> {
     let sections: Vec<String> =
         (0..pool.sources.len()).map(|number| render_source(pool, number)).collect();
@@ -39,7 +39,7 @@ pub(super) fn fit_sources(pool: &mut ClaimPool, budget: usize) -> Result<Sources
     Ok(SourcesFile { text: text(count), source_count: count })
 }
 
-/// What the manifest says of a source.
+/// The manifest entry of a source.
 pub(super) fn source_entry(source: &RankedSource) -> ContextPackSourceEntry {
     let document = &source.document;
     ContextPackSourceEntry {
@@ -78,28 +78,26 @@ fn render_source(pool: &ClaimPool, number: usize) -> String {
     )
 }
 
-/// Sentences one after the other; one that has no end gets one, so that they stay apart.
+/// Joins sentences, adding a period where the end mark is missing.
 fn join_sentences(sentences: &[&str]) -> String {
-    let end = |sentence: &&str| match sentence
-        .trim_end_matches(['"', ')', '”', '’', '`'])
-        .ends_with(['.', '!', '?', '…', '。'])
-    {
-        true => (*sentence).to_owned(),
-        false => format!("{sentence}."),
+    let with_end_mark = |sentence: &&str| {
+        let bare = sentence.trim_end_matches(['"', ')', '”', '’', '`']);
+        if bare.ends_with(['.', '!', '?', '…', '。']) {
+            (*sentence).to_owned()
+        } else {
+            format!("{sentence}.")
+        }
     };
-    sentences.iter().map(end).collect::<Vec<_>>().join(" ")
+    sentences.iter().map(with_end_mark).collect::<Vec<_>>().join(" ")
 }
 
-/// What a source is about: facts before advice, in the order of the text.
+/// Selects the claims of a summary, preferring facts, in document order.
 fn summary_claims<'c>(claims: &[&'c SourceClaim]) -> Vec<&'c SourceClaim> {
     let mut ranked: Vec<&SourceClaim> = claims.to_vec();
-    // What stands first in a text says what it is about.
+    // The beginning of a text tells what it is about.
     let lead = |claim: &SourceClaim| {
-        if claim.position.0 == 0 {
-            100 + 60 / (1 + claim.position.1 as u64 + claim.position.2 as u64)
-        } else {
-            100
-        }
+        let ClaimPosition { section, block, sentence } = claim.position;
+        if section == 0 { 100 + 60 / (1 + block as u64 + sentence as u64) } else { 100 }
     };
     let fact = |claim: &SourceClaim| if claim.role == SentenceRole::Fact { 130 } else { 100 };
     ranked.sort_by_key(|claim| {
@@ -123,7 +121,7 @@ fn summary_claims<'c>(claims: &[&'c SourceClaim]) -> Vec<&'c SourceClaim> {
     chosen
 }
 
-/// The best of what a source says: what its summary does not say, and if that is nothing, the best of it.
+/// The best claims that are not in the summary; if there are none, the best claim.
 fn key_claims<'c>(claims: &[&'c SourceClaim], summary: &[&SourceClaim]) -> Vec<&'c SourceClaim> {
     let is_said = |claim: &&&SourceClaim| summary.iter().any(|known| known.text == claim.text);
     let mut seen = std::collections::HashSet::new();

@@ -1,4 +1,4 @@
-//! Bookmarks as browsers export them: a page of links, with folders, tags and dates.
+//! Bookmarks as browsers export them: an HTML list of links with folders, tags and dates.
 
 use serde_json::Value;
 
@@ -10,13 +10,12 @@ use crate::knowledge::meta::{DocumentMeta, normalize_tag, to_single_line};
 
 const DOCTYPE: &str = "<!doctype netscape-bookmark-file-1";
 
-/// Whether a page is a file of bookmarks.
 pub(super) fn is_bookmark_file(text: &str) -> bool {
     let start = text.trim_start();
     start.get(..DOCTYPE.len()).is_some_and(|start| start.eq_ignore_ascii_case(DOCTYPE))
 }
 
-/// Reads bookmarks. What a bookmark leads to may lie beside it as a saved page: then the two are one document.
+/// Reads bookmarks. A saved page with the same URL is merged with its bookmark later.
 pub(super) fn read(text: &str, give: &mut DocumentCollector<'_>) {
     let mut reader = BookmarkReader::default();
     for piece in tokenize(text) {
@@ -36,9 +35,9 @@ pub(super) fn read(text: &str, give: &mut DocumentCollector<'_>) {
 }
 
 fn push_bookmark(meta: DocumentMeta, give: &mut DocumentCollector<'_>) {
-    // A bookmark without words is known by its title.
+    // A bookmark without a description is described by its title.
     let about = meta.description.clone().or_else(|| meta.title.clone());
-    // `javascript:` and places inside the browser are no documents, and nobody wants to hear of them.
+    // `javascript:` and browser-internal URLs are not documents and not worth reporting.
     if meta.url.as_deref().is_some_and(|url| url.starts_with("http")) {
         give.push_document(
             None,
@@ -48,7 +47,7 @@ fn push_bookmark(meta: DocumentMeta, give: &mut DocumentCollector<'_>) {
     }
 }
 
-/// Where text belongs.
+/// The element that text belongs to.
 #[derive(Default, PartialEq, Eq)]
 enum BookmarkTextTarget {
     #[default]
@@ -61,7 +60,7 @@ enum BookmarkTextTarget {
 #[derive(Default)]
 struct BookmarkReader {
     folders: Vec<String>,
-    /// The folder whose list has not begun.
+    /// The folder whose list has not started yet.
     next_folder: String,
     current: Option<DocumentMeta>,
     finished: Option<DocumentMeta>,

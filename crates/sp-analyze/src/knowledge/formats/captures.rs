@@ -1,4 +1,4 @@
-//! Captures: one JSON object a line, each a document.
+//! Captures: JSON Lines, one document per line.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! `llms.txt`: a list of links to what a site says, with a few words on each.
+//! `llms.txt`: a list of links with short descriptions.
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
@@ -24,7 +24,7 @@ pub(super) fn read(text: &str, give: &mut DocumentCollector<'_>) {
                 description: about,
                 ..DocumentMeta::default()
             };
-            // The address beside the file is that of the file itself.
+            // The URL from the sidecar is that of the file itself.
             give.push_document(
                 None,
                 meta.or(&DocumentMeta { url: None, title: None, ..beside.clone() }),

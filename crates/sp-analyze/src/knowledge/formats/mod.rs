@@ -1,4 +1,8 @@
-//! The forms in which people keep things. Each file is read for itself, so that files can be read side by side.
+//! File formats of a knowledge base.
+//!
+//! [`parse_file`] detects the format of a [`KnowledgeFile`] and returns its documents and what was
+//! skipped. It needs nothing but that file, its sidecar and the defaults of its folder, so files
+//! can be parsed in parallel.
 
 mod bookmarks;
 mod captures;
@@ -20,64 +24,58 @@ use crate::knowledge::meta::{DocumentMeta, to_single_line};
 use crate::knowledge::sentence::{split_sentences, to_plain_text};
 use crate::knowledge::url::{guess_kind, normalize_url, page_url};
 
-/// Of a note, a page or a capture so many bytes are read.
+/// Maximum size of a note, a page or a capture.
 const MAX_DOCUMENT_BYTES: u64 = 8 * 1024 * 1024;
-/// Of a file of captures or bookmarks, or a package, so many.
+/// Maximum size of a file with many documents, or a package.
 const MAX_COLLECTION_BYTES: u64 = 128 * 1024 * 1024;
-/// So many documents of a file that cannot be used are told one by one.
+/// Maximum number of skipped documents reported individually per file.
 const MAX_REPORTED: usize = 50;
-/// What holds for all files of a folder.
+/// The file with defaults for all files in a folder.
 pub const FOLDER_DEFAULTS_FILE: &str = "kb.yaml";
 
-/// A file that may hold documents.
+/// A file that may contain documents.
 #[derive(Debug, Clone, Copy)]
 pub struct KnowledgeFile<'a> {
-    /// Its path in the knowledge base, with `/`.
+    /// Path in the knowledge base, with `/` separators.
     pub path: &'a str,
-    /// What is in it.
     pub bytes: &'a [u8],
-    /// What is in the file beside it that tells of it.
+    /// Content of the metadata file next to it.
     pub sidecar: Option<&'a [u8]>,
-    /// What holds for the folder that it lies in.
     pub defaults: &'a FolderDefaults,
 }
 
-/// What a file holds.
+/// The documents of a file.
 #[derive(Debug, Default)]
 pub struct ParsedDocuments {
-    /// The documents.
     pub documents: Vec<KnowledgeDocument>,
-    /// What is none, and why.
     pub skipped: Vec<SkippedInput>,
 }
 
-/// Something that was not taken.
+/// Something that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SkippedInput {
-    /// The file.
     pub path: String,
-    /// The line, where it is one of many in the file.
+    /// The line, if the file contains several documents.
     pub line: Option<usize>,
-    /// Why.
     pub reason: String,
 }
 
-/// What holds for all files of a folder: from `kb.yaml`, or from flags.
+/// Metadata for all files of a folder, from `kb.yaml` or from flags.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FolderDefaults {
-    /// How many bytes of a path lead to the folder whose address is given.
+    /// Length of the path prefix that `base_url` stands for.
     base_path_len: usize,
     base_url: Option<String>,
     meta: DocumentMeta,
 }
 
 impl FolderDefaults {
-    /// Everything that it holds, in a fixed order: for a digest that changes when any of it does.
+    /// All values in a fixed order, for a digest that changes when any of them does.
     pub fn values(&self) -> serde_json::Value {
         serde_json::json!([self.base_path_len, self.base_url, self.meta.values()])
     }
 
-    /// What holds for a whole knowledge base.
+    /// Defaults for a whole knowledge base.
     pub fn new(base_url: Option<String>, captured_at: Option<String>) -> Self {
         Self {
             base_path_len: 0,
@@ -86,7 +84,7 @@ impl FolderDefaults {
         }
     }
 
-    /// What holds for a folder below this one, by the text of its `kb.yaml`.
+    /// Defaults for a subfolder with the given `kb.yaml`.
     pub fn for_subfolder(&self, path: &str, text: &str) -> Result<Self, String> {
         let node = yaml::parse(text, &Limits::default()).map_err(|error| error.message)?;
         let value = node.to_json();
@@ -107,13 +105,13 @@ impl FolderDefaults {
         })
     }
 
-    /// The address of a file in it.
+    /// The URL of a file in the folder.
     fn file_url(&self, path: &str) -> Option<String> {
         page_url(self.base_url.as_deref()?, path.get(self.base_path_len..)?.trim_start_matches('/'))
     }
 }
 
-/// The forms, by the names of files.
+/// A format, as recognized by file name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KnowledgeFormat {
     Note,
@@ -138,20 +136,20 @@ fn detect_format(path: &str) -> Option<KnowledgeFormat> {
     }
 }
 
-/// How many bytes of a file are read at the most; none if its name says that it holds no document.
+/// Returns how many bytes of a file are read; `None` if it is not a document, judging by its name.
 pub fn max_file_bytes(path: &str) -> Option<u64> {
     Some(match detect_format(path)? {
         KnowledgeFormat::Note | KnowledgeFormat::Skill | KnowledgeFormat::LlmsTxt => {
             MAX_DOCUMENT_BYTES
         }
-        // Bookmarks are pages by their names.
+        // Bookmark files have the extension of a web page.
         KnowledgeFormat::WebPage | KnowledgeFormat::Captures | KnowledgeFormat::Package => {
             MAX_COLLECTION_BYTES
         }
     })
 }
 
-/// The names that the file beside another may have, the first that is there counts.
+/// Possible paths of the metadata file next to a file, in order of preference.
 pub fn sidecar_paths(path: &str) -> Vec<String> {
     let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
     let can_have = matches!(
@@ -174,7 +172,7 @@ pub fn sidecar_paths(path: &str) -> Vec<String> {
     if can_have { names.into() } else { Vec::new() }
 }
 
-/// Reads a file.
+/// Parses a file.
 pub fn parse_file(file: KnowledgeFile<'_>) -> ParsedDocuments {
     let mut read = ParsedDocuments::default();
     let Some(form) = detect_format(file.path) else { return read };
@@ -199,11 +197,11 @@ pub fn parse_file(file: KnowledgeFile<'_>) -> ParsedDocuments {
     read
 }
 
-/// What a form gives: documents, and what it had to leave out.
+/// Collects the documents of a file, and what was skipped.
 struct DocumentCollector<'a> {
     file: KnowledgeFile<'a>,
     parsed: &'a mut ParsedDocuments,
-    /// How many were left out.
+    /// Total number of skipped documents, including those not reported individually.
     skipped_count: usize,
 }
 
@@ -219,7 +217,7 @@ impl<'a> DocumentCollector<'a> {
         }
     }
 
-    /// Tells how many more were left out than were told one by one.
+    /// Reports how many skipped documents were not reported individually.
     fn finish(self) {
         if self.skipped_count > MAX_REPORTED {
             let why = format!(
@@ -243,7 +241,7 @@ impl<'a> DocumentCollector<'a> {
         text.map(|text| text.trim_start_matches('\u{feff}'))
     }
 
-    /// What the file beside this one tells of it.
+    /// The metadata in the sidecar.
     fn sidecar_meta(&mut self) -> Option<DocumentMeta> {
         let Some(bytes) = self.file.sidecar else { return Some(DocumentMeta::default()) };
         let text = std::str::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned());
@@ -258,7 +256,7 @@ impl<'a> DocumentCollector<'a> {
         }
     }
 
-    /// Takes a document, if it can be one.
+    /// Adds a document if it is valid.
     fn push_document(&mut self, line: Option<usize>, meta: DocumentMeta, text: MarkdownContent) {
         match self.build_document(meta.or(&self.file.defaults.meta), text) {
             Ok(document) => self.parsed.documents.push(document),
@@ -319,7 +317,7 @@ impl<'a> DocumentCollector<'a> {
     }
 }
 
-/// What somebody says a document is about stands before what it says, unless it says that itself.
+/// Puts the description first, unless the document contains it.
 fn prepend_description(document: &mut KnowledgeDocument, about: Option<&str>) {
     let Some(about) = about else { return };
     let said: std::collections::HashSet<String> = document.sentences().map(str::to_owned).collect();
@@ -333,7 +331,7 @@ fn prepend_description(document: &mut KnowledgeDocument, about: Option<&str>) {
     }
 }
 
-/// What the reader marked.
+/// Adds what the reader highlighted.
 fn append_highlights(document: &mut KnowledgeDocument, highlights: &[String]) {
     let one = |text: &String| {
         let sentences = split_sentences(&crate::knowledge::sentence::escape_markdown(text));
@@ -346,8 +344,8 @@ fn append_highlights(document: &mut KnowledgeDocument, highlights: &[String]) {
     }
 }
 
-/// Takes out every sentence that has a secret, or something in it that does not show. What is shown without
-/// being a sentence must not speak to the agent, either: sentences that do are told of when a pack is made.
+/// Removes sentences that contain secrets or hidden characters. Titles and tags must not address
+/// the agent either; sentences that do are reported when a pack is composed.
 fn remove_unsafe_text(document: &mut KnowledgeDocument) {
     let is_fine = |text: &str| {
         !text.chars().any(sp_formats::printable::is_hidden) && !has_secret(&to_plain_text(text))

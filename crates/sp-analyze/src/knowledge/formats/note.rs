@@ -1,4 +1,4 @@
-//! Notes and saved pages: one document a file.
+//! Notes and saved web pages: one document per file.
 
 use sp_formats::markdown::find_frontmatter;
 use sp_formats::yaml;
@@ -9,7 +9,7 @@ use crate::knowledge::markdown::{self, is_too_deep};
 use crate::knowledge::meta::DocumentMeta;
 use crate::knowledge::web_page;
 
-/// A note, with what stands between its first `---` lines; a skill is one, too.
+/// Reads a note or a skill with its frontmatter.
 pub(super) fn read(text: &str, is_skill: bool, give: &mut DocumentCollector<'_>) {
     let (front, body) =
         find_frontmatter(text).map_or((None, 0), |(block, body)| (Some(block), body));
@@ -30,9 +30,9 @@ pub(super) fn read(text: &str, is_skill: bool, give: &mut DocumentCollector<'_>)
     give.push_document(None, meta.or(&beside), markdown::parse(&text[body..]));
 }
 
-/// What frontmatter says. Of a skill more is known under `metadata`.
+/// Metadata from the frontmatter. Skills have more of it under `metadata`.
 fn frontmatter_meta(value: &serde_json::Value, is_skill: bool) -> DocumentMeta {
-    // The text of a note stands below its frontmatter.
+    // The text of a note is its body, even if the frontmatter has a key of that name.
     let meta = DocumentMeta { text: None, html: None, ..DocumentMeta::from_json(value) };
     if !is_skill {
         return meta;
@@ -41,7 +41,7 @@ fn frontmatter_meta(value: &serde_json::Value, is_skill: bool) -> DocumentMeta {
     DocumentMeta { kind: Some("skill".into()), ..meta.or(&more) }
 }
 
-/// A saved page.
+/// Reads a saved web page.
 pub(super) fn read_page(html: &str, give: &mut DocumentCollector<'_>) {
     if html.len() as u64 > MAX_DOCUMENT_BYTES {
         return give
@@ -53,7 +53,7 @@ pub(super) fn read_page(html: &str, give: &mut DocumentCollector<'_>) {
     let Some(beside) = give.sidecar_meta() else { return };
     let head = web_page::parse_head(html);
     let (title, article) = web_page::extract_article(html);
-    // Who looked for the article found its title without the name of the site.
+    // The title of the extracted article lacks the name of the site.
     let head = DocumentMeta { title: title.or(head.title), description: None, ..head };
     if is_too_deep(&article) {
         return give.skip(None, "its lists and quotes stand in each other too deep");

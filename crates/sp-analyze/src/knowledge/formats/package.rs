@@ -1,4 +1,4 @@
-//! `.ctxpkg` packages: what the nodes and the skills of one say is what one document says.
+//! `.ctxpkg` packages: the nodes and skills of a package become one document.
 
 use sp_formats::markdown::find_frontmatter;
 use sp_formats::package::{self, Graph, Package};
@@ -10,7 +10,7 @@ use crate::knowledge::markdown::{self, MarkdownContent, is_too_deep};
 use crate::knowledge::meta::{DocumentMeta, to_single_line};
 use crate::knowledge::sentence::escape_markdown;
 
-/// Code is no knowledge in words.
+/// Node kinds that describe code and contain no prose.
 const CODE_KINDS: &[&str] =
     &["function", "class", "method", "struct", "enum", "trait", "interface", "module", "symbol"];
 
@@ -18,24 +18,25 @@ fn is_code(kind: &str) -> bool {
     kind.starts_with("code_") || CODE_KINDS.contains(&kind)
 }
 
-/// The nodes of a package, each with its kind: those of its graph, or what its layers say.
+/// The nodes of a package as `(kind, content)`, from its graph or its layers.
 fn nodes(package: &Package) -> Vec<(String, String)> {
     let content = package.content();
-    match content.get("context_graph").is_some_and(|graph| !graph.is_null()) {
-        true => Graph::from_content(content)
+    if content.get("context_graph").is_some_and(|graph| !graph.is_null()) {
+        Graph::from_content(content)
             .nodes
             .into_iter()
             .map(|node| (node.kind.into_owned(), node.content.into_owned()))
-            .collect(),
-        false => package::layers_to_graph(content)
+            .collect()
+    } else {
+        package::layers_to_graph(content)
             .nodes
             .into_iter()
             .map(|node| (node.kind, node.content))
-            .collect(),
+            .collect()
     }
 }
 
-/// The Markdown of the skills in a package, without frontmatter, each with its path.
+/// The Markdown of the skills in a package without frontmatter, as `(path, text)`.
 fn skills(package: &Package) -> impl Iterator<Item = (&str, &str)> {
     let files = package.documents.iter().flat_map(sp_tree::LoadedTree::files);
     files.filter(|(path, ..)| path.as_str().ends_with(".md")).filter_map(|(path, _, bytes)| {
@@ -73,11 +74,12 @@ pub(super) fn read(give: &mut DocumentCollector<'_>) {
     for (path, body) in skills(&package) {
         let said = markdown::parse(body);
         text.code.push_str(&said.code);
-        let titled = |section: KnowledgeSection| match section.title.is_empty() {
-            true => {
+        let titled = |section: KnowledgeSection| {
+            if section.title.is_empty() {
                 KnowledgeSection { title: escape_markdown(&to_single_line(path, 120)), ..section }
+            } else {
+                section
             }
-            false => section,
         };
         text.sections.extend(said.sections.into_iter().map(titled));
     }
