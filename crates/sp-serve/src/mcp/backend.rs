@@ -9,27 +9,27 @@ use sp_engine::library::CacheWeight;
 use sp_formats::mcp::McpSkillEntry;
 use sp_tree::RelPath;
 
-use crate::mcp::tools::McpTool;
+use crate::mcp::tool::McpTool;
 
-/// Decides which shelf somebody sees.
+/// Decides which backend somebody sees.
 pub trait BackendProvider: Send + Sync + 'static {
     /// The shelves behind it.
     type Backend: McpBackend;
 
-    /// The shelf for a request; what the transport knows of the client stands in its extensions.
+    /// The backend for a request; what the transport knows of the client stands in its extensions.
     fn backend_for(&self, extensions: &Extensions) -> Arc<Self::Backend>;
 
     /// What an agent is told before anything else.
     fn instructions(&self) -> String;
 }
 
-/// A desk with one shelf for everybody.
-pub struct SharedBackend<S>(pub Arc<S>, pub String);
+/// A provider with one backend for everybody.
+pub struct SharedBackend<B>(pub Arc<B>, pub String);
 
-impl<S: McpBackend> BackendProvider for SharedBackend<S> {
-    type Backend = S;
+impl<B: McpBackend> BackendProvider for SharedBackend<B> {
+    type Backend = B;
 
-    fn backend_for(&self, _: &Extensions) -> Arc<S> {
+    fn backend_for(&self, _: &Extensions) -> Arc<B> {
         Arc::clone(&self.0)
     }
 

@@ -18,7 +18,9 @@ use tokio::sync::Semaphore;
 
 use crate::mcp::backend::BackendProvider;
 use crate::mcp::pagination::LONG_TTL_MS;
-use crate::mcp::tools::McpToolSet;
+use crate::mcp::tool::McpTool;
+use crate::mcp::tool_call::start_call;
+use crate::mcp::tool_set::McpToolSet;
 use crate::mcp::{cursor, prompts, resources, skills_extension};
 
 /// So many requests are worked on at once; the others wait.
@@ -28,15 +30,15 @@ const MAX_PENDING_REQUESTS: usize = 1024;
 
 type McpRequestContext = RequestContext<RoleServer>;
 
-/// One server for all clients of a desk.
-pub struct McpHandler<D: BackendProvider> {
-    provider: Arc<D>,
-    tools: Arc<McpToolSet<D::Backend>>,
+/// One server for all clients of a provider.
+pub struct McpHandler<P: BackendProvider> {
+    provider: Arc<P>,
+    tools: Arc<McpToolSet<P::Backend>>,
     run_permits: Arc<Semaphore>,
     queue_permits: Arc<Semaphore>,
 }
 
-impl<D: BackendProvider> Clone for McpHandler<D> {
+impl<P: BackendProvider> Clone for McpHandler<P> {
     fn clone(&self) -> Self {
         Self {
             provider: Arc::clone(&self.provider),
@@ -47,8 +49,8 @@ impl<D: BackendProvider> Clone for McpHandler<D> {
     }
 }
 
-impl<D: BackendProvider> McpHandler<D> {
-    pub(crate) fn new(provider: Arc<D>) -> Self {
+impl<P: BackendProvider> McpHandler<P> {
+    pub(crate) fn new(provider: Arc<P>) -> Self {
         Self {
             provider,
             tools: Arc::new(McpToolSet::new()),
@@ -62,7 +64,7 @@ impl<D: BackendProvider> McpHandler<D> {
     async fn run_blocking<T: Send + 'static>(
         &self,
         context: &McpRequestContext,
-        ask: impl FnOnce(&D::Backend) -> Result<T, ErrorData> + Send + 'static,
+        ask: impl FnOnce(&P::Backend) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let given_up = || ErrorData::internal_error("the request was given up", None);
         let _place = self
@@ -73,11 +75,11 @@ impl<D: BackendProvider> McpHandler<D> {
             room = Arc::clone(&self.run_permits).acquire_owned() => room.map_err(|_| given_up())?,
             () = context.ct.cancelled() => return Err(given_up()),
         };
-        let shelf = self.provider.backend_for(&context.extensions);
+        let backend = self.provider.backend_for(&context.extensions);
         let work = move || {
             // The room is taken until the work is done, whether somebody waits for it or not.
             let _room = room;
-            ask(&shelf)
+            ask(&backend)
         };
         tokio::task::spawn_blocking(work).await.map_err(|_| given_up())?
     }
@@ -87,7 +89,7 @@ fn request_cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
     request.and_then(|request| request.cursor)
 }
 
-impl<D: BackendProvider> ServerHandler for McpHandler<D> {
+impl<P: BackendProvider> ServerHandler for McpHandler<P> {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -152,7 +154,7 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools.get(name).map(crate::mcp::tools::McpTool::definition)
+        self.tools.get(name).map(McpTool::definition)
     }
 
     async fn call_tool(
@@ -164,9 +166,9 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
             let message = format!("there is no tool called `{}`", printable(&request.name));
             return Err(ErrorData::invalid_params(message, None));
         }
-        let (reporting, call) = crate::mcp::tools::start_call(&context);
+        let (reporting, call) = start_call(&context);
         let tools = Arc::clone(&self.tools);
-        let asked = self.run_blocking(&context, move |shelf| tools.call(shelf, request, &call));
+        let asked = self.run_blocking(&context, move |backend| tools.call(backend, request, &call));
         let (result, ()) = tokio::join!(asked, reporting);
         Ok(result?.into())
     }
@@ -177,7 +179,7 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let after = request_cursor(request);
-        self.run_blocking(&context, move |shelf| resources::list(shelf, after.as_deref())).await
+        self.run_blocking(&context, move |backend| resources::list(backend, after.as_deref())).await
     }
 
     async fn list_resource_templates(
@@ -196,7 +198,7 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = move |shelf: &D::Backend| resources::read(shelf, &request.uri);
+        let read = move |backend: &P::Backend| resources::read(backend, &request.uri);
         self.run_blocking(&context, read).await.map(Into::into)
     }
 
@@ -206,7 +208,7 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let after = request_cursor(request);
-        self.run_blocking(&context, move |shelf| prompts::list(shelf, after.as_deref())).await
+        self.run_blocking(&context, move |backend| prompts::list(backend, after.as_deref())).await
     }
 
     async fn get_prompt(
@@ -214,7 +216,7 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let get = move |shelf: &D::Backend| prompts::get(shelf, &request.name);
+        let get = move |backend: &P::Backend| prompts::get(backend, &request.name);
         self.run_blocking(&context, get).await.map(Into::into)
     }
 
@@ -230,8 +232,8 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
         if !skills_extension::METHODS.contains(&method.as_str()) {
             return Err(unhandled_request(&method));
         }
-        let answer = move |shelf: &D::Backend| {
-            skills_extension::handle_method(shelf, &method, params)
+        let answer = move |backend: &P::Backend| {
+            skills_extension::handle_method(backend, &method, params)
                 .unwrap_or_else(|| Err(unhandled_request(&method)))
         };
         self.run_blocking(&context, answer).await.map(CustomResult::new)

@@ -11,7 +11,7 @@ use crate::mcp::handler::McpHandler;
 use crate::mcp::stdio::MAX_MESSAGE_BYTES;
 
 /// Answers requests.
-pub type McpEndpoint<D> = StreamableHttpService<McpHandler<D>, NeverSessionManager>;
+pub type McpEndpoint<P> = StreamableHttpService<McpHandler<P>, NeverSessionManager>;
 
 /// How a connection is kept open while something takes long.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
@@ -26,8 +26,8 @@ pub enum McpAccess {
     Authenticated,
 }
 
-/// The endpoint of a desk.
-pub fn endpoint<D: BackendProvider>(desk: Arc<D>, door: McpAccess) -> McpEndpoint<D> {
+/// The endpoint of a provider.
+pub fn endpoint<P: BackendProvider>(provider: Arc<P>, door: McpAccess) -> McpEndpoint<P> {
     const LOOPBACK: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -39,7 +39,7 @@ pub fn endpoint<D: BackendProvider>(desk: Arc<D>, door: McpAccess) -> McpEndpoin
         McpAccess::Loopback => config,
         McpAccess::Authenticated => config.disable_allowed_hosts(),
     };
-    let server = McpHandler::new(desk);
+    let server = McpHandler::new(provider);
     StreamableHttpService::new(
         move || Ok(server.clone()),
         Arc::new(NeverSessionManager::default()),

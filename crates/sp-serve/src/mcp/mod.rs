@@ -21,6 +21,9 @@ mod schema;
 pub(crate) mod serve_http;
 mod skills_extension;
 mod stdio;
+mod tool;
+mod tool_call;
+mod tool_set;
 mod tools;
 
 use std::sync::Arc;
@@ -39,9 +42,9 @@ pub use crate::mcp::http::{McpAccess, McpEndpoint, endpoint};
 pub use crate::mcp::local::{LocalBackend, LocalBackendSettings, SilentListener, WriteAccess};
 pub use crate::mcp::serve_http::{McpSettings, serve_mcp};
 pub use crate::mcp::stdio::{MAX_MESSAGE_BYTES, invalid_message_response};
-pub use crate::mcp::tools::{
-    McpTool, ToolCall, ToolEffect, ToolProgress, ToolReach, ToolSpec, common, knowledge,
-};
+pub use crate::mcp::tool::{McpTool, ToolEffect, ToolReach, ToolSpec};
+pub use crate::mcp::tool_call::{ToolCall, ToolProgress};
+pub use crate::mcp::tools::{common, knowledge};
 pub use rmcp::model::Extensions;
 
 use crate::mcp::stdio::LineTransport;
@@ -51,13 +54,13 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves one client that writes lines and reads lines, until its input has ended and every request has its response,
 /// until it closes the output, or until `shutdown` completes. On shutdown, running requests are cancelled.
-pub async fn serve_lines<D, R, W>(
-    desk: Arc<D>,
+pub async fn serve_lines<P, R, W>(
+    provider: Arc<P>,
     input: R,
     output: W,
     shutdown: impl Future<Output = ()>,
 ) where
-    D: BackendProvider,
+    P: BackendProvider,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
@@ -65,7 +68,7 @@ pub async fn serve_lines<D, R, W>(
     let pending = transport.pending().clone();
     let mut shutdown = std::pin::pin!(shutdown);
     let running = tokio::select! {
-        running = start_session(McpHandler::new(desk), transport) => running,
+        running = start_session(McpHandler::new(provider), transport) => running,
         () = &mut shutdown => return,
     };
     let Some(running) = running else { return };
@@ -84,12 +87,12 @@ pub async fn serve_lines<D, R, W>(
 
 /// Waits for the message that starts a session. A message that cannot start one was answered, or needs no answer, so
 /// the next one is tried. Returns `None` if the connection ends before.
-async fn start_session<D, R, W>(
-    server: McpHandler<D>,
+async fn start_session<P, R, W>(
+    server: McpHandler<P>,
     transport: LineTransport<R, W>,
-) -> Option<RunningService<RoleServer, McpHandler<D>>>
+) -> Option<RunningService<RoleServer, McpHandler<P>>>
 where
-    D: BackendProvider,
+    P: BackendProvider,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
@@ -102,7 +105,7 @@ where
 }
 
 /// Serves this process's parent over stdin and stdout, until stdin ends or the process is asked to end.
-pub fn serve_stdio<D: BackendProvider>(desk: Arc<D>) -> std::io::Result<()> {
+pub fn serve_stdio<P: BackendProvider>(provider: Arc<P>) -> std::io::Result<()> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
@@ -114,7 +117,7 @@ pub fn serve_stdio<D: BackendProvider>(desk: Arc<D>) -> std::io::Result<()> {
                 _ = interrupted.recv() => {}
             }
         };
-        serve_lines(desk, tokio::io::stdin(), tokio::io::stdout(), shutdown).await;
+        serve_lines(provider, tokio::io::stdin(), tokio::io::stdout(), shutdown).await;
         std::io::Result::Ok(())
     })?;
     // A thread may still wait for stdin, and nobody waits for it.

@@ -19,9 +19,9 @@ struct NamedPrompt {
 }
 
 /// Every prompt. Its name is made of its heading, and a number tells those apart that would be called the same.
-fn all_prompts<S: McpBackend>(shelf: &S) -> Result<Vec<NamedPrompt>, ErrorData> {
+fn all_prompts<B: McpBackend>(backend: &B) -> Result<Vec<NamedPrompt>, ErrorData> {
     let mut found: Vec<NamedPrompt> = Vec::new();
-    for pack in shelf.context_packs().map_err(|e| internal_error(&e))? {
+    for pack in backend.context_packs().map_err(|e| internal_error(&e))? {
         let Some(text) =
             pack.files.get(PROMPTS_FILE).and_then(|bytes| std::str::from_utf8(bytes).ok())
         else {
@@ -57,11 +57,11 @@ fn slug(title: &str) -> String {
 }
 
 /// A page of prompts.
-pub(crate) fn list<S: McpBackend>(
-    shelf: &S,
+pub(crate) fn list<B: McpBackend>(
+    backend: &B,
     given: Option<&str>,
 ) -> Result<ListPromptsResult, ErrorData> {
-    let all = all_prompts(shelf)?;
+    let all = all_prompts(backend)?;
     let (page, next) = paginate(&all, given, |one| &one.name)?;
     let shown = |one: &NamedPrompt| {
         let about = format!("A prompt of the context pack `{}`", one.pack);
@@ -73,8 +73,8 @@ pub(crate) fn list<S: McpBackend>(
 }
 
 /// A prompt.
-pub(crate) fn get<S: McpBackend>(shelf: &S, name: &str) -> Result<GetPromptResult, ErrorData> {
-    let found = all_prompts(shelf)?.into_iter().find(|one| one.name == name);
+pub(crate) fn get<B: McpBackend>(backend: &B, name: &str) -> Result<GetPromptResult, ErrorData> {
+    let found = all_prompts(backend)?.into_iter().find(|one| one.name == name);
     let found = found.ok_or_else(|| {
         ErrorData::invalid_params(format!("there is no prompt called `{}`", printable(name)), None)
     })?;

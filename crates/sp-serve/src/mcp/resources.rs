@@ -75,15 +75,15 @@ fn package_resource(package: &McpPackageSummary) -> Resource {
 }
 
 /// A page of resources: the skills first, then the files of context packs, then packages.
-pub(crate) fn list<S: McpBackend>(
-    shelf: &S,
+pub(crate) fn list<B: McpBackend>(
+    backend: &B,
     given: Option<&str>,
 ) -> Result<ListResourcesResult, ErrorData> {
     let after = decode_cursor(given)?;
     let in_rest = after.as_deref().and_then(|key| key.strip_prefix(NON_SKILL_PREFIX));
     let (mut resources, mut next) = (Vec::new(), None);
     if in_rest.is_none() {
-        let page = shelf
+        let page = backend
             .skills(after.as_deref(), PAGE_SIZE)
             .map_err(|e| internal_error(&e))?
             .ok_or_else(unknown_cursor)?;
@@ -91,7 +91,7 @@ pub(crate) fn list<S: McpBackend>(
         next = page.next;
     }
     if next.is_none() {
-        let rest = non_skill_resources(shelf)?;
+        let rest = non_skill_resources(backend)?;
         let start = match in_rest.filter(|uri| !uri.is_empty()) {
             None => 0,
             Some(uri) => rest.iter().position(|one| one.uri == uri).ok_or_else(unknown_cursor)? + 1,
@@ -109,9 +109,9 @@ pub(crate) fn list<S: McpBackend>(
 }
 
 /// Everything but skills.
-fn non_skill_resources<S: McpBackend>(shelf: &S) -> Result<Vec<Resource>, ErrorData> {
-    let packs = shelf.context_packs().map_err(|e| internal_error(&e))?;
-    let packages = shelf.packages().map_err(|e| internal_error(&e))?;
+fn non_skill_resources<B: McpBackend>(backend: &B) -> Result<Vec<Resource>, ErrorData> {
+    let packs = backend.context_packs().map_err(|e| internal_error(&e))?;
+    let packages = backend.packages().map_err(|e| internal_error(&e))?;
     Ok(packs
         .iter()
         .flat_map(|pack| context_pack_resources(pack))
@@ -152,8 +152,8 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
 }
 
 /// Reads a resource.
-pub(crate) fn read<S: McpBackend>(shelf: &S, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let (path, bytes) = read_bytes(shelf, uri)?.ok_or_else(|| {
+pub(crate) fn read<B: McpBackend>(backend: &B, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let (path, bytes) = read_bytes(backend, uri)?.ok_or_else(|| {
         ErrorData::resource_not_found(
             not_served_message(uri),
             Some(serde_json::json!({ "uri": uri })),
@@ -164,18 +164,18 @@ pub(crate) fn read<S: McpBackend>(shelf: &S, uri: &str) -> Result<ReadResourceRe
 }
 
 /// What stands at an address, with the path that tells what it is.
-pub(crate) fn read_bytes<S: McpBackend>(
-    shelf: &S,
+pub(crate) fn read_bytes<B: McpBackend>(
+    backend: &B,
     uri: &str,
 ) -> Result<Option<(String, Vec<u8>)>, ErrorData> {
     if let Some(path) = parse_skill_uri(uri) {
-        let file = shelf.skill_file(&path).map_err(|e| internal_error(&e))?;
+        let file = backend.skill_file(&path).map_err(|e| internal_error(&e))?;
         return Ok(file.map(|bytes| (path.as_str().to_owned(), bytes)));
     }
     if let Some((id, file)) =
         uri.strip_prefix(CONTEXT_PACK_SCHEME).and_then(|rest| rest.split_once('/'))
     {
-        let pack = shelf.context_pack(id).map_err(|e| internal_error(&e))?;
+        let pack = backend.context_pack(id).map_err(|e| internal_error(&e))?;
         let file = percent_decode(file).unwrap_or_default();
         return Ok(pack.and_then(|pack| pack.files.get(&file).cloned()).map(|bytes| (file, bytes)));
     }
@@ -186,7 +186,7 @@ pub(crate) fn read_bytes<S: McpBackend>(
     else {
         return Ok(None);
     };
-    let found = shelf.find_package(&name, &version).map_err(|e| internal_error(&e))?;
+    let found = backend.find_package(&name, &version).map_err(|e| internal_error(&e))?;
     let Some(package) = found else { return Ok(None) };
     if package.size > MAX_PACKAGE_BYTES {
         let message = format!(
@@ -196,6 +196,6 @@ pub(crate) fn read_bytes<S: McpBackend>(
         return Err(ErrorData::invalid_params(message, None));
     }
     let text =
-        shelf.package_text(&package.name, &package.version).map_err(|e| internal_error(&e))?;
+        backend.package_text(&package.name, &package.version).map_err(|e| internal_error(&e))?;
     Ok(text.map(|text| ("package.ctxpkg".into(), text.into_bytes())))
 }

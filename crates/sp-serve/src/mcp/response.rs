@@ -27,7 +27,7 @@ pub(crate) fn error_text(error: &Error) -> String {
     hidden::mark(&lines.join("\n")).into_owned()
 }
 
-/// A failure of the shelf as an error of the protocol.
+/// A failure of the backend as an error of the protocol.
 pub(crate) fn internal_error(error: &Error) -> ErrorData {
     ErrorData::internal_error(error_text(error), None)
 }

@@ -36,17 +36,17 @@ pub struct McpSettings {
     pub token: Option<String>,
 }
 
-/// Serves a desk until it is told to stop.
-pub fn serve_mcp<D: BackendProvider>(
+/// Serves a provider until it is told to stop.
+pub fn serve_mcp<P: BackendProvider>(
     settings: &McpSettings,
-    desk: Arc<D>,
+    provider: Arc<P>,
     started: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
     let door = match &settings.token {
         None => McpAccess::Loopback,
         Some(_) => McpAccess::Authenticated,
     };
-    let endpoint = endpoint(desk, door);
+    let endpoint = endpoint(provider, door);
     let wanted = settings.token.as_deref().map(|token| Digest::of(token.as_bytes()));
     let router = Router::new()
         .route(
@@ -68,8 +68,8 @@ pub fn serve_mcp<D: BackendProvider>(
 }
 
 /// Asks an endpoint. What is no message is refused as JSON-RPC asks, where the endpoint would say so in a text.
-pub(crate) async fn handle_request<D: BackendProvider>(
-    endpoint: &McpEndpoint<D>,
+pub(crate) async fn handle_request<P: BackendProvider>(
+    endpoint: &McpEndpoint<P>,
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();

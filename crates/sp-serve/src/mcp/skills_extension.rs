@@ -38,8 +38,8 @@ struct SkillsExtensionParams {
 }
 
 /// Answers one of the methods; none if it is another one.
-pub(crate) fn handle_method<S: McpBackend>(
-    shelf: &S,
+pub(crate) fn handle_method<B: McpBackend>(
+    backend: &B,
     method: &str,
     params: Option<Value>,
 ) -> Option<Result<Value, ErrorData>> {
@@ -48,21 +48,21 @@ pub(crate) fn handle_method<S: McpBackend>(
         Some(params) => serde_json::from_value(params)
             .map_err(|e| ErrorData::invalid_params(printable(&e.to_string()).into_owned(), None)),
     };
-    let answer: fn(&S, &SkillsExtensionParams) -> Result<Value, ErrorData> = match method {
+    let answer: fn(&B, &SkillsExtensionParams) -> Result<Value, ErrorData> = match method {
         "skills/list" => list_skills,
         "skills/get" => get_skill,
         "resources/directory/read" => read_directory,
         _ => return None,
     };
-    Some(asked.and_then(|asked| answer(shelf, &asked)))
+    Some(asked.and_then(|asked| answer(backend, &asked)))
 }
 
-fn list_skills<S: McpBackend>(
-    shelf: &S,
+fn list_skills<B: McpBackend>(
+    backend: &B,
     asked: &SkillsExtensionParams,
 ) -> Result<Value, ErrorData> {
     let after = decode_cursor(asked.cursor.as_deref())?;
-    let page = shelf
+    let page = backend
         .skills(after.as_deref(), PAGE_SIZE)
         .map_err(|e| internal_error(&e))?
         .ok_or_else(unknown_cursor)?;
@@ -76,12 +76,18 @@ fn list_skills<S: McpBackend>(
     Ok(answer)
 }
 
-fn get_skill<S: McpBackend>(shelf: &S, asked: &SkillsExtensionParams) -> Result<Value, ErrorData> {
+fn get_skill<B: McpBackend>(
+    backend: &B,
+    asked: &SkillsExtensionParams,
+) -> Result<Value, ErrorData> {
     let uri = required_uri(asked)?;
     let suffix = format!("/{SKILL_FILE}");
     let path = parse_skill_uri(uri).filter(|path| path.as_str().ends_with(&suffix));
-    let found =
-        path.map(|path| shelf.skill(&path)).transpose().map_err(|e| internal_error(&e))?.flatten();
+    let found = path
+        .map(|path| backend.skill(&path))
+        .transpose()
+        .map_err(|e| internal_error(&e))?
+        .flatten();
     let skill = found
         .filter(|skill| parse_skill_uri(&skill.uri) == parse_skill_uri(uri))
         .ok_or_else(|| not_served_error(uri))?;
@@ -90,14 +96,16 @@ fn get_skill<S: McpBackend>(shelf: &S, asked: &SkillsExtensionParams) -> Result<
     )
 }
 
-fn read_directory<S: McpBackend>(
-    shelf: &S,
+fn read_directory<B: McpBackend>(
+    backend: &B,
     asked: &SkillsExtensionParams,
 ) -> Result<Value, ErrorData> {
     let uri = required_uri(asked)?;
     let path = parse_skill_uri(uri).ok_or_else(|| not_served_error(uri))?;
-    let skill =
-        shelf.skill(&path).map_err(|e| internal_error(&e))?.ok_or_else(|| not_served_error(uri))?;
+    let skill = backend
+        .skill(&path)
+        .map_err(|e| internal_error(&e))?
+        .ok_or_else(|| not_served_error(uri))?;
     let children = children(&skill, path.as_str()).ok_or_else(|| {
         ErrorData::invalid_params(format!("`{}` is not a directory", printable(uri)), None)
     })?;

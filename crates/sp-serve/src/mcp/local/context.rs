@@ -3,7 +3,7 @@
 use sp_engine::{Context, Event, EventListener, Result};
 
 use super::LocalBackend;
-use crate::mcp::tools::{ToolCall, ToolProgress};
+use crate::mcp::tool_call::{ToolCall, ToolProgress};
 
 /// Hears nothing.
 pub struct SilentListener;

@@ -18,7 +18,8 @@ use sp_tree::RelPath;
 use crate::mcp::backend::{
     McpBackend, McpContextPack, McpPackageSummary, McpPage, McpSkillSummary,
 };
-use crate::mcp::tools::{McpTool, common, knowledge};
+use crate::mcp::tool::McpTool;
+use crate::mcp::tools::{common, knowledge};
 
 pub use context::SilentListener;
 

@@ -6,8 +6,9 @@ use sp_engine::pkg::GraphQuery;
 use sp_engine::{Error, FailureKind, Result};
 use sp_formats::output::{GraphView, PackageLoadReport};
 
-use super::{McpTool, ToolCall, ToolSpec};
 use crate::mcp::backend::McpBackend;
+use crate::mcp::tool::{McpTool, ToolSpec};
+use crate::mcp::tool_call::ToolCall;
 
 /// So many tokens are loaded if nothing is said, and at the most.
 const DEFAULT_BUDGET: usize = 4_000;
@@ -31,7 +32,7 @@ const GRAPH_NEIGHBORS: ToolSpec = ToolSpec::read_only(
 )
 .with_data_fields(&["content"]);
 
-/// A shelf whose packages can be asked.
+/// A backend whose packages can be asked.
 pub trait KnowledgeBackend: McpBackend {
     /// The best of what packages know about something, within a number of tokens.
     fn load(
@@ -55,7 +56,7 @@ pub struct KnowledgeLoadRequest {
 }
 
 /// The tools.
-pub fn tools<S: KnowledgeBackend>() -> Vec<McpTool<S>> {
+pub fn tools<B: KnowledgeBackend>() -> Vec<McpTool<B>> {
     vec![McpTool::new(LOAD_CONTEXT, load_context), McpTool::new(GRAPH_NEIGHBORS, graph_neighbors)]
 }
 
@@ -76,8 +77,8 @@ fn usual_budget() -> usize {
     DEFAULT_BUDGET
 }
 
-fn load_context<S: KnowledgeBackend>(
-    shelf: &S,
+fn load_context<B: KnowledgeBackend>(
+    backend: &B,
     wanted: LoadContextInput,
     call: &ToolCall,
 ) -> Result<PackageLoadReport> {
@@ -86,7 +87,7 @@ fn load_context<S: KnowledgeBackend>(
         let message = format!("{budget} tokens are more than {MAX_BUDGET}");
         return Err(Error::new(FailureKind::Usage, message).hint("ask for fewer"));
     }
-    shelf.load(check_package_count(&packages)?, KnowledgeLoadRequest { focus, budget }, call)
+    backend.load(check_package_count(&packages)?, KnowledgeLoadRequest { focus, budget }, call)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -105,8 +106,8 @@ fn one() -> usize {
     1
 }
 
-fn graph_neighbors<S: KnowledgeBackend>(
-    shelf: &S,
+fn graph_neighbors<B: KnowledgeBackend>(
+    backend: &B,
     wanted: GraphNeighborsInput,
     call: &ToolCall,
 ) -> Result<GraphView> {
@@ -115,7 +116,8 @@ fn graph_neighbors<S: KnowledgeBackend>(
         return Err(Error::new(FailureKind::Usage, format!("{MAX_STEPS} steps are the most"))
             .hint("ask for fewer"));
     }
-    let view = shelf.query(check_package_count(&packages)?, GraphQuery::Near(node, steps), call)?;
+    let view =
+        backend.query(check_package_count(&packages)?, GraphQuery::Near(node, steps), call)?;
     match view.nodes.len() > MAX_NODES {
         true => Err(Error::new(
             FailureKind::Request,

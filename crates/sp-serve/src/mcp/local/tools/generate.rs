@@ -13,8 +13,9 @@ use sp_tree::Digest;
 
 use super::LocalBackend;
 use crate::mcp::response::base64_encode;
+use crate::mcp::tool::{McpTool, ToolSpec};
+use crate::mcp::tool_call::ToolCall;
 use crate::mcp::tools::knowledge::MAX_BUDGET;
-use crate::mcp::tools::{McpTool, ToolCall, ToolSpec};
 
 /// So many tokens each file has if nothing is said.
 const DEFAULT_FILE_BUDGET: usize = 6_000;

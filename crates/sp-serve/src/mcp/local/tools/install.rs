@@ -11,7 +11,8 @@ use sp_formats::printable::printable;
 
 use super::{LocalBackend, ScopeInput};
 use crate::mcp::local::WriteAccess;
-use crate::mcp::tools::{McpTool, ToolCall, ToolEffect, ToolSpec};
+use crate::mcp::tool::{McpTool, ToolEffect, ToolSpec};
+use crate::mcp::tool_call::ToolCall;
 
 const PLAN_INSTALL: ToolSpec = ToolSpec::read_only(
     "plan_install",

@@ -6,7 +6,7 @@ use sp_engine::pkg::{GraphQuery, LoadRequest, QueryRequest, load, parse_versione
 use sp_formats::output::{GraphView, PackageLoadReport};
 
 use super::LocalBackend;
-use crate::mcp::tools::ToolCall;
+use crate::mcp::tool_call::ToolCall;
 use crate::mcp::tools::knowledge::{KnowledgeBackend, KnowledgeLoadRequest};
 
 impl KnowledgeBackend for LocalBackend {

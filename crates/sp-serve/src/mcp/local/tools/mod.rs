@@ -14,7 +14,7 @@ use sp_engine::{Error, FailureKind, Result, SinkScope};
 use sp_formats::printable::printable;
 
 use super::LocalBackend;
-use crate::mcp::tools::McpTool;
+use crate::mcp::tool::McpTool;
 
 /// The tools.
 pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {

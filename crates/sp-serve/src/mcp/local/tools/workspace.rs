@@ -9,7 +9,8 @@ use sp_engine::workspace::{RunSkillRequest, SaveParameters, enter, run};
 use sp_formats::output::{WorkspaceOverview, WorkspaceRunReport};
 
 use super::LocalBackend;
-use crate::mcp::tools::{McpTool, ToolCall, ToolSpec};
+use crate::mcp::tool::{McpTool, ToolSpec};
+use crate::mcp::tool_call::ToolCall;
 
 const BAG_ENTER: ToolSpec = ToolSpec::read_only(
     "bag_enter",

@@ -57,7 +57,7 @@ impl ToolCall {
         }
     }
 
-    pub(super) fn take_notes(&self) -> Vec<String> {
+    pub(crate) fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
