@@ -11,6 +11,9 @@ use sp_tree::FileError;
 
 use crate::registry::metadata::MetadataError;
 
+/// What handlers return.
+pub(crate) type ApiResult<T> = Result<T, ResponseError>;
+
 /// What a refusal says, for whoever gives it another form.
 #[derive(Debug, Clone)]
 pub(crate) struct ResponseErrorBody(pub Box<RegistryErrorResponse>);

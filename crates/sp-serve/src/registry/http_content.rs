@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 use sp_tree::{Digest, FileError};
 
-use crate::registry::error::ResponseError;
-use crate::registry::state::AppState;
+use crate::registry::error::ApiResult;
+use crate::registry::object_store::ObjectStore;
 
 /// Something that can be served.
 pub(crate) struct HttpContent {
@@ -28,9 +28,8 @@ pub(crate) struct HttpContent {
 
 /// Where the bytes come from.
 pub(crate) enum HttpContentBytes {
-    /// The objects, by the digest.
-    Stored,
-    /// They are here.
+    /// An object store, by digest.
+    Stored(ObjectStore),
     InMemory(Bytes),
 }
 
@@ -96,9 +95,8 @@ impl HttpContent {
     /// Serves it. Bytes are read only if they are asked for.
     pub(crate) async fn respond(
         self,
-        state: &AppState,
         (method, headers): (&Method, &HeaderMap),
-    ) -> Result<Response, ResponseError> {
+    ) -> ApiResult<Response> {
         let part = self.evaluate(method, headers);
         let mut response = match &part {
             ConditionalOutcome::NotModified => StatusCode::NOT_MODIFIED.into_response(),
@@ -112,8 +110,8 @@ impl HttpContent {
             ConditionalOutcome::Full if *method == Method::HEAD => {
                 [(header::CONTENT_LENGTH, self.length.to_string())].into_response()
             }
-            ConditionalOutcome::Full => Body::from(self.read_bytes(state).await?).into_response(),
-            ConditionalOutcome::Range(range) => self.partial_response(state, range).await?,
+            ConditionalOutcome::Full => Body::from(self.read_bytes().await?).into_response(),
+            ConditionalOutcome::Range(range) => self.partial_response(range).await?,
         };
         let head = response.headers_mut();
         head.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
@@ -131,26 +129,23 @@ impl HttpContent {
         Ok(response)
     }
 
-    async fn partial_response(
-        &self,
-        state: &AppState,
-        range: &Range<u64>,
-    ) -> Result<Response, ResponseError> {
-        let bytes = self.read_bytes(state).await?;
+    async fn partial_response(&self, range: &Range<u64>) -> ApiResult<Response> {
+        let bytes = self.read_bytes().await?;
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
         let told = format!("bytes {}-{}/{}", range.start, range.end - 1, self.length);
         let body = Body::from(bytes.slice(place(range.start)..place(range.end)));
         Ok((StatusCode::PARTIAL_CONTENT, [(header::CONTENT_RANGE, told)], body).into_response())
     }
 
-    async fn read_bytes(&self, state: &AppState) -> Result<Bytes, ResponseError> {
-        if let HttpContentBytes::InMemory(bytes) = &self.bytes {
-            return Ok(bytes.clone());
-        }
-        if let Some(bytes) = state.objects.get_cached(&self.digest) {
+    async fn read_bytes(&self) -> ApiResult<Bytes> {
+        let objects = match &self.bytes {
+            HttpContentBytes::InMemory(bytes) => return Ok(bytes.clone()),
+            HttpContentBytes::Stored(objects) => objects.clone(),
+        };
+        if let Some(bytes) = objects.get_cached(&self.digest) {
             return Ok(bytes);
         }
-        let (objects, digest) = (state.objects.clone(), self.digest);
+        let digest = self.digest;
         let read = tokio::task::spawn_blocking(move || objects.get_and_cache(&digest)).await;
         let gone = || {
             FileError::new(
@@ -248,7 +243,7 @@ mod tests {
             length: 10,
             content_type: "text/plain",
             last_modified: Some("2026-09-21T14:13:20Z".into()),
-            bytes: HttpContentBytes::Stored,
+            bytes: HttpContentBytes::InMemory(Bytes::from_static(b"0123456789")),
         };
         let (tag, at) = (served.etag(), "Mon, 21 Sep 2026 14:13:20 GMT");
         let (before, after) = ("Mon, 21 Sep 2026 14:13:19 GMT", "Mon, 21 Sep 2026 14:13:21 GMT");

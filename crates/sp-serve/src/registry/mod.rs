@@ -8,23 +8,27 @@ mod api;
 mod backup;
 mod discovery;
 mod download_counts;
+mod environment;
 mod error;
 mod http_content;
 mod index_cache;
+mod markdown;
 mod mcp;
 mod metadata;
 mod middleware;
 mod object_store;
+mod package_view;
 mod pages;
 mod published_skills;
 pub mod redact;
+mod router;
 mod sessions;
 mod state;
 mod tokens;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use sp_tree::{Dir, DirLock, Limits, StaticName};
@@ -33,23 +37,22 @@ use tokio::net::TcpListener;
 use crate::connections::{self, shutdown_signal};
 use crate::error::ServeError;
 use crate::registry::discovery::DiscoveryCache;
-use crate::registry::download_counts::DownloadCounts;
 use crate::registry::index_cache::RegistryIndexCache;
-use crate::registry::mcp::{RegistryStores, registry_endpoint};
+use crate::registry::mcp::{RegistryMcpEndpoint, RegistryStores};
 use crate::registry::metadata::{
     DATABASE_FILE, Database, MetadataError, MetadataStore, TokenOwner, TokenScope,
 };
 use crate::registry::middleware::{RateLimiter, RegistryMetrics, RequestMonitor};
 use crate::registry::object_store::ObjectStore;
-use crate::registry::pages::PackageViewCache;
+use crate::registry::package_view::PackageViewCache;
 use crate::registry::published_skills::PublishedSkills;
 use crate::registry::sessions::SessionStore;
 use crate::registry::state::{AppState, RegistryState};
 
 pub use crate::registry::backup::{RegistryCopyError, RegistryCopySummary, copy_registry};
+pub use crate::registry::environment::RegistryEnvironment;
 pub use crate::registry::metadata::{PostgresAddress, PostgresAddressError};
 pub use crate::registry::middleware::{RequestLogEntry, RequestLogger, RequestRate};
-pub use crate::registry::state::RegistryEnvironment;
 
 /// Who runs the registry.
 const ADMIN_USER: &str = "admin";
@@ -100,11 +103,14 @@ pub fn serve(
             .map_err(|e| ServeError::Listen(settings.listen, e))?;
         let address = listener.local_addr().map_err(ServeError::Io)?;
         started(RunningRegistry { address, admin_token });
-        let router = api::router(AppState::clone(&state));
-        let counting = tokio::spawn(download_counts::flush_periodically(AppState::clone(&state)));
+        let router = router::router(AppState::clone(&state));
+        let flushing = tokio::spawn(download_counts::flush_periodically(
+            Arc::clone(&state.download_counts),
+            state.metadata.clone(),
+        ));
         connections::run(listener, router, settings.request_timeout, shutdown_signal()).await;
-        counting.abort();
-        download_counts::flush(&state).await;
+        flushing.abort();
+        state.download_counts.flush(&state.metadata).await;
         Ok(())
     })
 }
@@ -133,32 +139,34 @@ fn open_state(settings: &RegistrySettings) -> Result<AppState, ServeError> {
     let metadata = metadata.map_err(|e| database_error(settings, e))?;
     let objects = ObjectStore::open(&settings.data_dir).map_err(|e| unusable(e.into()))?;
     let skills = Arc::new(PublishedSkills::new(objects.clone(), settings.limits.clone()));
-    let stock = RegistryStores {
+    let stores = RegistryStores {
         metadata: metadata.clone(),
         objects: objects.clone(),
         skills: Arc::clone(&skills),
-        wall_clock: settings.environment.wall_clock,
+        environment: settings.environment,
     };
     Ok(Arc::new(RegistryState {
-        metadata,
         lock,
-        objects,
-        download_counts: DownloadCounts::default(),
-        index_cache: RegistryIndexCache::default(),
+        download_counts: Arc::default(),
+        index_cache: RegistryIndexCache::new(metadata.clone()),
         discovery: DiscoveryCache::default(),
         published_skills: skills,
-        mcp: registry_endpoint(stock),
+        mcp: RegistryMcpEndpoint::new(stores),
         limits: settings.limits.clone(),
         sessions: SessionStore::default(),
-        package_views: PackageViewCache::default(),
+        package_views: Arc::new(PackageViewCache::new(objects.clone(), settings.limits.clone())),
+        metadata,
+        objects,
         environment: settings.environment,
         request_timeout: settings.request_timeout,
-        monitor: RequestMonitor {
+        monitor: Arc::new(RequestMonitor {
             metrics: RegistryMetrics::new(),
             limiter: settings.rate_limit.map(RateLimiter::new),
             logger: settings.logger.clone(),
             trusted_proxies: settings.trusted_proxies.clone(),
-        },
+            environment: settings.environment,
+        }),
+        openapi: LazyLock::new(api::openapi_document),
     }))
 }
 
@@ -178,9 +186,10 @@ fn create_admin_token(
     if state.metadata.with_blocking(Database::has_tokens).map_err(unusable)? {
         return Ok(None);
     }
-    let token = tokens::generate_token(state, TokenScope::Admin).map_err(ServeError::Io)?;
+    let token =
+        tokens::generate_token(&state.environment, TokenScope::Admin).map_err(ServeError::Io)?;
     let bearer = TokenOwner { user: ADMIN_USER.into(), scope: TokenScope::Admin };
-    let (hash, at) = (tokens::hash_token(&token), state.timestamp());
+    let (hash, at) = (tokens::hash_token(&token), state.environment.timestamp());
     let is_first = state
         .metadata
         .with_blocking(|database| database.add_first_token(&bearer, &hash, &at))

@@ -7,7 +7,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sp_formats::registry::{PackageIndex, RegistryPackageName};
 
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::metadata::RegistryReader;
 use crate::registry::state::AppState;
 
@@ -17,7 +17,7 @@ const GREY: &str = "#5c6470";
 pub(super) async fn version_badge(
     shared: Shared<AppState>,
     Path((namespace, file)): Path<(String, String)>,
-) -> Result<Response, ResponseError> {
+) -> ApiResult<Response> {
     let Some(name) = file.strip_suffix(".svg") else { return Err(ResponseError::not_found()) };
     badge(shared, (&namespace, name), |index| {
         let version = index.latest.map_or_else(|| "yanked".into(), |version| format!("v{version}"));
@@ -29,7 +29,7 @@ pub(super) async fn version_badge(
 pub(super) async fn downloads_badge(
     shared: Shared<AppState>,
     Path((namespace, name)): Path<(String, String)>,
-) -> Result<Response, ResponseError> {
+) -> ApiResult<Response> {
     badge(shared, (&namespace, &name), |index| {
         ("downloads".into(), compact_number(index.downloads))
     })
@@ -40,7 +40,7 @@ async fn badge(
     Shared(state): Shared<AppState>,
     (namespace, name): (&str, &str),
     said: impl Fn(PackageIndex) -> (String, String),
-) -> Result<Response, ResponseError> {
+) -> ApiResult<Response> {
     let found = match RegistryPackageName::new(namespace, name) {
         Ok(place) => {
             state

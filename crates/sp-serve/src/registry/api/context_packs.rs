@@ -14,15 +14,14 @@ use sp_formats::registry::TrustFinding;
 use sp_formats::report::{Report, Severity};
 use sp_tree::{Archive, Digest, FileError, Limits};
 
-use crate::registry::error::ResponseError;
+use crate::registry::environment::RegistryEnvironment;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::metadata::{
     ContextPackPushOutcome, Database, MetadataError, NewContextPack, NewUrlKey,
     StoredContextPackFile, TokenOwner,
 };
 use crate::registry::state::AppState;
 use crate::registry::tokens::{require_admin, require_publisher};
-
-type ApiResult<T> = Result<T, ResponseError>;
 
 /// What a pack is called in a message: whoever pushes it knows its real name.
 const ARCHIVE_NAME: &str = "the zip";
@@ -34,7 +33,7 @@ pub(super) async fn push(
     body: Body,
 ) -> ApiResult<(StatusCode, Json<PutContextPackResponse>)> {
     // Who may not push is told so before a byte is read.
-    let who = require_publisher(&state, &headers).await?;
+    let who = require_publisher(&state.metadata, &headers).await?;
     let most = state.limits.package_bytes;
     let bytes = to_bytes(body, usize::try_from(most).unwrap_or(usize::MAX)).await;
     let bytes = bytes.map_err(|_| ResponseError::too_large(most))?;
@@ -47,7 +46,7 @@ pub(super) async fn push(
     });
     let (new, taken) =
         stored.await.unwrap_or_else(|_| Err(ResponseError::invalid("it cannot be read")))?;
-    let at = state.timestamp();
+    let at = state.environment.timestamp();
     match state.metadata.with(move |database| database.push_context_pack(&new, &who, &at)).await? {
         ContextPackPushOutcome::Stored => Ok((StatusCode::CREATED, Json(taken))),
         ContextPackPushOutcome::Unchanged => Ok((StatusCode::OK, Json(taken))),
@@ -134,7 +133,7 @@ pub(super) async fn list(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
 ) -> ApiResult<Json<ListContextPacksResponse>> {
-    let who = require_publisher(&state, &headers).await?;
+    let who = require_publisher(&state.metadata, &headers).await?;
     Ok(Json(ListContextPacksResponse {
         packs: state.metadata.with(move |database| database.context_packs(&who)).await?,
     }))
@@ -147,7 +146,7 @@ pub(super) async fn url(
     headers: HeaderMap,
     body: Bytes,
 ) -> ApiResult<Json<ContextPackUrlResponse>> {
-    let who = require_publisher(&state, &headers).await?;
+    let who = require_publisher(&state.metadata, &headers).await?;
     let wanted: ContextPackUrlRequest = match body.is_empty() {
         true => ContextPackUrlRequest::default(),
         false => {
@@ -160,13 +159,14 @@ pub(super) async fn url(
             "`expires_in` is 1 to {MAX_URL_LIFETIME_SECS} seconds"
         )));
     }
-    let (fresh, at, wanted) = (generate_key(&state)?, state.timestamp(), checked_pack_id(&id)?);
+    let (fresh, at, wanted) =
+        (generate_key(&state.environment)?, state.environment.timestamp(), checked_pack_id(&id)?);
     let key = state
         .metadata
         .with(move |database| database.signing_key(&wanted, &fresh, &who, &at))
         .await?;
     let key = key.ok_or_else(ResponseError::not_found)?;
-    let exp = state.unix_seconds().saturating_add(seconds);
+    let exp = state.environment.unix_seconds().saturating_add(seconds);
     let opening =
         UrlSignature::sign(&key.kid, &key.secret, &id, exp).ok_or_else(ResponseError::not_found)?;
     let ends = i64::try_from(exp)
@@ -210,8 +210,9 @@ async fn revoke_urls_with(
     headers: HeaderMap,
     close: RevokeUrlsFn,
 ) -> ApiResult<StatusCode> {
-    let who = require_publisher(&state, &headers).await?;
-    let (fresh, at, id) = (generate_key(&state)?, state.timestamp(), checked_pack_id(&id)?);
+    let who = require_publisher(&state.metadata, &headers).await?;
+    let (fresh, at, id) =
+        (generate_key(&state.environment)?, state.environment.timestamp(), checked_pack_id(&id)?);
     no_content_if(
         state.metadata.with(move |database| close(database, &id, &fresh, &who, &at)).await?,
     )
@@ -221,7 +222,7 @@ pub(super) async fn list_keys(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
 ) -> ApiResult<Json<Vec<UrlSigningKeyInfo>>> {
-    require_admin(&state, &headers).await?;
+    require_admin(&state.metadata, &headers).await?;
     Ok(Json(state.metadata.with(Database::url_keys).await?))
 }
 
@@ -230,8 +231,8 @@ pub(super) async fn rotate_key(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
 ) -> ApiResult<(StatusCode, Json<UrlSigningKeyInfo>)> {
-    let who = require_admin(&state, &headers).await?;
-    let (fresh, at) = (generate_key(&state)?, state.timestamp());
+    let who = require_admin(&state.metadata, &headers).await?;
+    let (fresh, at) = (generate_key(&state.environment)?, state.environment.timestamp());
     let made = UrlSigningKeyInfo {
         kid: fresh.kid.clone(),
         pack_id: None,
@@ -247,8 +248,8 @@ pub(super) async fn revoke_key(
     Path(kid): Path<String>,
     headers: HeaderMap,
 ) -> ApiResult<StatusCode> {
-    let who = require_admin(&state, &headers).await?;
-    let at = state.timestamp();
+    let who = require_admin(&state.metadata, &headers).await?;
+    let at = state.environment.timestamp();
     no_content_if(
         state.metadata.with(move |database| database.revoke_url_key(&kid, &who, &at)).await?,
     )
@@ -264,10 +265,10 @@ fn checked_pack_id(id: &str) -> ApiResult<String> {
     if is_pack_id(id) { Ok(id.into()) } else { Err(ResponseError::not_found()) }
 }
 
-fn generate_key(state: &AppState) -> ApiResult<NewUrlKey> {
+fn generate_key(environment: &RegistryEnvironment) -> ApiResult<NewUrlKey> {
     let (mut name, mut secret) = ([0; 6], [0; 32]);
-    let drawn = (state.environment.random)(&mut name)
-        .and_then(|()| (state.environment.random)(&mut secret));
-    drawn.map_err(|e| FileError::new("draw", "random bytes", e))?;
+    let filled =
+        environment.fill_random(&mut name).and_then(|()| environment.fill_random(&mut secret));
+    filled.map_err(|e| FileError::new("draw", "random bytes", e))?;
     Ok(NewUrlKey { kid: format!("k{}", sp_tree::to_hex(&name)), secret })
 }

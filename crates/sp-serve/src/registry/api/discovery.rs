@@ -9,13 +9,11 @@ use axum::response::Response;
 use sp_tree::Digest;
 
 use crate::registry::discovery::DiscoveryIndexes;
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::http_content::{HttpContent, HttpContentBytes};
 use crate::registry::metadata::RegistryReader;
 use crate::registry::published_skills::PublishedSkills;
 use crate::registry::state::AppState;
-
-type ApiResult<T> = Result<T, ResponseError>;
 
 /// Which index is asked for.
 #[derive(Clone, Copy)]
@@ -65,7 +63,7 @@ async fn serve_file(
         last_modified: None,
         bytes: HttpContentBytes::InMemory(bytes),
     };
-    let mut response = served.respond(state, request).await?;
+    let mut response = served.respond(request).await?;
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
 }

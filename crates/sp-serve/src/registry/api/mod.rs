@@ -3,19 +3,20 @@
 mod badges;
 mod context_packs;
 mod discovery;
+mod mcp;
 mod namespaces;
-pub(crate) mod openapi;
+mod openapi;
 mod packages;
 mod publish;
 mod route;
 mod signed_context_packs;
 mod tokens;
 
-use axum::extract::{Request, State as Shared};
-use axum::http::{HeaderValue, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::Json;
+use axum::extract::State as Shared;
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router};
+use serde_json::Value;
 use sp_formats::context_pack::{
     ContextPackUrlRequest, ContextPackUrlResponse, ListContextPacksResponse,
     PutContextPackResponse, UrlSigningKeyInfo,
@@ -24,16 +25,13 @@ use sp_formats::registry::{
     PublishedPackageIndex, RegistryErrorResponse, RegistryIndex, RegistrySearchResponse,
     TrustReport,
 };
-use tower::limit::GlobalConcurrencyLimitLayer;
 
 use crate::mcp::serve_http::MCP_PATH;
-use crate::registry::error::ResponseError;
-use crate::registry::mcp;
 use crate::registry::metadata::{AuditLogItem, TokenItem};
-use crate::registry::middleware::monitor_request;
-use crate::registry::pages;
 use crate::registry::state::AppState;
-use route::{ApiRoute, RouteAccess};
+use route::RouteAccess;
+
+pub(crate) use route::ApiRoute;
 
 /// As what the files of packs and skills are served: an index or a manifest, a text, all of it, or anything else.
 const FILE_MEDIA_TYPES: &[&str] =
@@ -41,23 +39,6 @@ const FILE_MEDIA_TYPES: &[&str] =
 
 /// As what figures are told.
 const METRICS_MEDIA_TYPE: &str = "application/openmetrics-text";
-
-/// How many requests are answered at once.
-const MAX_CONCURRENT_REQUESTS: usize = 512;
-
-pub(crate) fn router(state: AppState) -> Router {
-    let table = routes()
-        .into_iter()
-        .fold(Router::new(), |router, route| router.route(route.path, route.handler));
-    table
-        .merge(pages::router())
-        .fallback(|| async { ResponseError::not_found() })
-        .layer(from_fn_with_state(AppState::clone(&state), pages::format_errors))
-        .layer(from_fn_with_state(AppState::clone(&state), apply_response_policy))
-        .layer(GlobalConcurrencyLimitLayer::new(MAX_CONCURRENT_REQUESTS))
-        .layer(from_fn_with_state(AppState::clone(&state), monitor_request))
-        .with_state(state)
-}
 
 /// The surface, as a table: the router is made of it, and so is the document that describes it.
 pub(crate) fn routes() -> Vec<ApiRoute> {
@@ -234,7 +215,7 @@ fn context_pack_routes() -> Vec<ApiRoute> {
 /// Agents that ask for themselves.
 fn mcp_routes() -> Vec<ApiRoute> {
     vec![
-        ApiRoute::post(MCP_PATH, mcp::handle_mcp_request)
+        ApiRoute::post(MCP_PATH, mcp::handle)
             .summary("MCP: skills, packages and context packs for agents, a message of JSON-RPC each time")
             .access(RouteAccess::Authenticated)
             .media_body("application/json")
@@ -255,7 +236,7 @@ fn mcp_routes() -> Vec<ApiRoute> {
 /// What whoever runs the registry, or writes a program for it, looks at.
 fn operation_routes() -> Vec<ApiRoute> {
     vec![
-        ApiRoute::get("/api/openapi.json", || async { Json(&*openapi::DOCUMENT) })
+        ApiRoute::get("/api/openapi.json", openapi_json)
             .summary("this surface, as OpenAPI 3.1")
             .json_response::<serde_json::Map<String, serde_json::Value>>(200),
         ApiRoute::get("/healthz", || async { "ok\n" })
@@ -270,23 +251,15 @@ fn operation_routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// Every answer comes in time, and says nothing that a browser could misread.
-async fn apply_response_policy(
-    Shared(state): Shared<AppState>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let answer = tokio::time::timeout(state.request_timeout, next.run(request)).await;
-    let mut response = answer.unwrap_or_else(|_| ResponseError::timed_out().into_response());
-    let headers = response.headers_mut();
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // A page has a policy of its own.
-    let nothing = HeaderValue::from_static("default-src 'none'");
-    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(nothing);
-    response
+/// Describes the routes as an OpenAPI document.
+pub(crate) fn openapi_document() -> Value {
+    openapi::build_document(&routes())
 }
 
-/// What is counted, for Prometheus.
+async fn openapi_json(Shared(state): Shared<AppState>) -> Response {
+    Json(&*state.openapi).into_response()
+}
+
 async fn metrics(Shared(state): Shared<AppState>) -> impl IntoResponse {
     let kind = format!("{METRICS_MEDIA_TYPE}; version=1.0.0; charset=utf-8");
     ([(header::CONTENT_TYPE, kind)], state.monitor.metrics.encode_text())

@@ -5,19 +5,17 @@ use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
 
 use super::packages::package_name;
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::metadata::NamespaceChange;
 use crate::registry::state::AppState;
 use crate::registry::tokens::{is_valid_username, require_publisher};
-
-type ApiResult<T> = Result<T, ResponseError>;
 
 pub(super) async fn members(
     Shared(state): Shared<AppState>,
     Path(namespace): Path<String>,
     headers: HeaderMap,
 ) -> ApiResult<Json<Vec<String>>> {
-    let who = require_publisher(&state, &headers).await?;
+    let who = require_publisher(&state.metadata, &headers).await?;
     let found = state.metadata.with(move |database| database.members(&namespace, &who)).await?;
     found.map(Json).ok_or_else(ResponseError::not_found)
 }
@@ -70,8 +68,8 @@ async fn change_namespace(
     headers: HeaderMap,
     change: NamespaceChange,
 ) -> ApiResult<StatusCode> {
-    let who = require_publisher(&state, &headers).await?;
-    let at = state.timestamp();
+    let who = require_publisher(&state.metadata, &headers).await?;
+    let at = state.environment.timestamp();
     match state
         .metadata
         .with(move |database| database.change_namespace(&namespace, &change, &who, &at))

@@ -12,24 +12,21 @@ use sp_formats::registry::{
     SHA256_HEADER, YANKED_HEADER,
 };
 
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::http_content::{ConditionalOutcome, HttpContent, HttpContentBytes};
-use crate::registry::index_cache;
 use crate::registry::metadata::{Database, RegistryReader};
-use crate::registry::pages::PackageContentView;
 use crate::registry::state::AppState;
 use crate::registry::tokens::authenticate;
-
-type ApiResult<T> = Result<T, ResponseError>;
 
 pub(super) async fn index(
     Shared(state): Shared<AppState>,
     method: Method,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    let reader =
+        RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
     if reader == RegistryReader::Anonymous {
-        return index_cache::serve_index(&state, &method, &headers).await;
+        return state.index_cache.respond(&method, &headers).await;
     }
     let packages = state.metadata.with(move |database| database.index(&reader)).await?;
     Ok(Json(RegistryIndex { packages }).into_response())
@@ -52,7 +49,8 @@ pub(super) async fn search(
     sought: Result<Query<SearchParams>, QueryRejection>,
     headers: HeaderMap,
 ) -> ApiResult<Json<RegistrySearchResponse>> {
-    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    let reader =
+        RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
     let Query(SearchParams { q, limit }) = sought.map_err(|_| {
         ResponseError::invalid("`q` is missing, or `limit` is no number")
             .with_help("ask for `?q=words`")
@@ -74,7 +72,8 @@ pub(super) async fn versions(
     Path((namespace, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<Json<PublishedPackageIndex>> {
-    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    let reader =
+        RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
     let place = package_name(&namespace, &name)?;
     let found = state.metadata.with(move |database| database.versions(&place, &reader)).await?;
     found.map(|index| Json(index.into())).ok_or_else(ResponseError::not_found)
@@ -95,7 +94,8 @@ pub(super) async fn manifest(
     Path((namespace, name, version)): Path<(String, String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<Json<VersionDetails>> {
-    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    let reader =
+        RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
     let place = package_name(&namespace, &name)?;
     let found =
         state.metadata.with(move |database| database.manifest(&place, &version, &reader)).await?;
@@ -110,7 +110,8 @@ pub(super) async fn download(
     method: Method,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    let reader =
+        RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
     let place = package_name(&namespace, &name)?;
     if PackageVersion::new(&version).is_err() {
         return Err(ResponseError::not_found());
@@ -131,7 +132,7 @@ pub(super) async fn download(
         length: found.bytes,
         content_type: "application/json",
         last_modified: None,
-        bytes: HttpContentBytes::Stored,
+        bytes: HttpContentBytes::Stored(state.objects.clone()),
     };
     // What is resumed was counted when it began.
     let begins = match served.evaluate(&method, &headers) {
@@ -139,7 +140,7 @@ pub(super) async fn download(
         ConditionalOutcome::Range(range) => range.start == 0,
         _ => false,
     };
-    let response = served.respond(&state, (&method, &headers)).await?;
+    let response = served.respond((&method, &headers)).await?;
     if begins {
         state.download_counts.add(place, 1);
     }
@@ -152,16 +153,16 @@ pub(super) async fn readme(
     Path((namespace, name, version)): Path<(String, String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    let reader =
+        RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
     let place = package_name(&namespace, &name)?;
     let found = state
         .metadata
         .with(move |database| database.find_version(&place, &version, &reader))
         .await?;
-    let about =
-        PackageContentView::load(&state, found.ok_or_else(ResponseError::not_found)?.digest)
-            .await?;
-    let text = about.readme.clone().ok_or_else(ResponseError::not_found)?;
+    let found = found.ok_or_else(ResponseError::not_found)?;
+    let view = state.package_views.load(found.digest).await?;
+    let text = view.readme.clone().ok_or_else(ResponseError::not_found)?;
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
 }
 

@@ -13,12 +13,10 @@ use sp_formats::report::Severity;
 use sp_tree::Digest;
 
 use super::packages::package_name;
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::metadata::{NewPackageVersion, PublishOutcome};
 use crate::registry::state::AppState;
 use crate::registry::tokens::require_publisher;
-
-type ApiResult<T> = Result<T, ResponseError>;
 
 pub(super) async fn publish(
     Shared(state): Shared<AppState>,
@@ -27,7 +25,7 @@ pub(super) async fn publish(
     body: Body,
 ) -> ApiResult<(StatusCode, Json<TrustReport>)> {
     // Who may not publish is told so before a byte is read.
-    let who = require_publisher(&state, &headers).await?;
+    let who = require_publisher(&state.metadata, &headers).await?;
     let place = RegistryPackageName::new(&namespace, &name)
         .map_err(|why| ResponseError::invalid(why.to_string()))?;
     let most = state.limits.package_bytes;
@@ -45,7 +43,7 @@ pub(super) async fn publish(
     let stored = tokio::task::spawn_blocking(move || objects.put(&bytes)).await;
     stored
         .unwrap_or_else(|e| Err(sp_tree::FileError::new("store", "", std::io::Error::other(e))))?;
-    let at = state.timestamp();
+    let at = state.environment.timestamp();
     match state.metadata.with(move |database| database.publish(&new, &who, &at)).await? {
         PublishOutcome::Published => Ok((StatusCode::CREATED, Json(report))),
         PublishOutcome::AlreadyExists => Err(ResponseError::version_exists()),
@@ -114,7 +112,7 @@ fn version_item(state: &AppState, package: &Package, bytes: &[u8]) -> PackageVer
         version: manifest.version.as_str().into(),
         sha256: Digest::of(bytes).hex(),
         bytes: bytes.len() as u64,
-        published_at: state.timestamp(),
+        published_at: state.environment.timestamp(),
         yanked: false,
         signer: package.signer.map(|signer| signer.key.to_string()),
         dependencies: needed.collect(),
@@ -175,9 +173,9 @@ async fn set_yanked(
     headers: HeaderMap,
     yanked: bool,
 ) -> ApiResult<StatusCode> {
-    let who = require_publisher(&state, &headers).await?;
+    let who = require_publisher(&state.metadata, &headers).await?;
     let place = package_name(&namespace, &name)?;
-    let at = state.timestamp();
+    let at = state.environment.timestamp();
     match state
         .metadata
         .with(move |database| database.yank((&place, &version), yanked, &who, &at))

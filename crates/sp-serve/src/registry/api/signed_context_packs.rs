@@ -6,9 +6,10 @@ use axum::response::{IntoResponse, Response};
 use sp_formats::context_pack::{MANIFEST_FILE, UrlSignature, is_pack_id};
 use sp_tree::Digest;
 
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::http_content::{HttpContent, HttpContentBytes};
 use crate::registry::metadata::{StoredContextPack, StoredContextPackFile};
+use crate::registry::object_store::ObjectStore;
 use crate::registry::pages::{OpenedContextPack, render_context_pack};
 use crate::registry::state::AppState;
 
@@ -39,7 +40,7 @@ async fn open_pack(
     state: &AppState,
     address: &Uri,
     request: (&Method, &HeaderMap),
-) -> Result<Response, ResponseError> {
+) -> ApiResult<Response> {
     let wanted = SignedContextPackRequest::parse(address.path(), address.query());
     let SignedContextPackRequest { id, file, signature: opening } =
         wanted.ok_or_else(ResponseError::invalid_signed_url)?;
@@ -47,13 +48,13 @@ async fn open_pack(
     let found =
         state.metadata.with(move |database| database.pack_with_signing_secret(&pack, &kid)).await?;
     let key = found.as_ref().map_or(&DUMMY_KEY[..], |(key, _)| key.as_slice());
-    let opens = opening.is_valid_for(key, &id, state.unix_seconds());
+    let opens = opening.is_valid_for(key, &id, state.environment.unix_seconds());
     let (_, pack) = found.filter(|_| opens).ok_or_else(ResponseError::invalid_signed_url)?;
     if file == SignedContextPackFile::Named(String::new()) {
         return folder_page(state, (&id, &pack), address, request.1).await;
     }
-    let served = file_content(&pack, &file).ok_or_else(ResponseError::not_found)?;
-    served.respond(state, request).await
+    let served = file_content(&state.objects, &pack, &file).ok_or_else(ResponseError::not_found)?;
+    served.respond(request).await
 }
 
 /// The folder of a pack: a page for people.
@@ -62,7 +63,7 @@ async fn folder_page(
     (id, pack): (&str, &StoredContextPack),
     address: &Uri,
     headers: &HeaderMap,
-) -> Result<Response, ResponseError> {
+) -> ApiResult<Response> {
     let files: Vec<StoredContextPackFile> =
         serde_json::from_str(&pack.files).map_err(|_| ResponseError::not_found())?;
     let manifest = read_text(state, files.iter().find(|file| file.path == MANIFEST_FILE)).await?;
@@ -79,10 +80,7 @@ async fn folder_page(
 }
 
 /// The text of a file of a pack; empty if there is no such file.
-async fn read_text(
-    state: &AppState,
-    file: Option<&StoredContextPackFile>,
-) -> Result<String, ResponseError> {
+async fn read_text(state: &AppState, file: Option<&StoredContextPackFile>) -> ApiResult<String> {
     let Some(digest) = file.and_then(|file| sp_tree::from_hex(&file.sha256)) else {
         return Ok(String::new());
     };
@@ -144,7 +142,11 @@ fn percent_decode(name: &str) -> Option<String> {
 }
 
 /// A file that the manifest lists, or the zip.
-fn file_content(pack: &StoredContextPack, file: &SignedContextPackFile) -> Option<HttpContent> {
+fn file_content(
+    objects: &ObjectStore,
+    pack: &StoredContextPack,
+    file: &SignedContextPackFile,
+) -> Option<HttpContent> {
     let (digest, length, content_type) = match file {
         SignedContextPackFile::Zip => (pack.digest, pack.bytes, "application/zip"),
         SignedContextPackFile::Named(name) => {
@@ -158,7 +160,7 @@ fn file_content(pack: &StoredContextPack, file: &SignedContextPackFile) -> Optio
         length,
         content_type,
         last_modified: Some(pack.pushed_at.clone()),
-        bytes: HttpContentBytes::Stored,
+        bytes: HttpContentBytes::Stored(objects.clone()),
     })
 }
 

@@ -31,7 +31,7 @@ struct McpContextPackProject {
 
 impl RegistryBackend {
     fn token_owner(&self) -> Option<&TokenOwner> {
-        self.client.as_ref().map(|client| &client.bearer)
+        self.client.as_ref().map(|client| &client.owner)
     }
 
     /// The packs that are listed.

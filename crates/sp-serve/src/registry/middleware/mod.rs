@@ -20,8 +20,8 @@ use axum::response::{IntoResponse, Response};
 use sp_tree::{Digest, to_hex};
 
 use crate::connections::PeerAddr;
+use crate::registry::environment::RegistryEnvironment;
 use crate::registry::error::{InternalCause, ResponseError};
-use crate::registry::state::AppState;
 
 pub use log_entry::RequestLogEntry;
 pub(crate) use metrics::RegistryMetrics;
@@ -51,21 +51,21 @@ pub(crate) struct RequestMonitor {
     pub logger: Option<RequestLogger>,
     /// Proxies whose word on the client is taken.
     pub trusted_proxies: Vec<IpAddr>,
+    pub environment: RegistryEnvironment,
 }
 
 /// Watches one request.
 pub(crate) async fn monitor_request(
-    Extracted(state): Extracted<AppState>,
+    Extracted(monitor): Extracted<Arc<RequestMonitor>>,
     request: Request,
     next: Next,
 ) -> Response {
     let peer = request.extensions().get::<PeerAddr>().map(|peer| peer.0.ip());
-    let client = peer.map(|peer| {
-        client::client_address(peer, request.headers(), &state.monitor.trusted_proxies)
-    });
-    let mut seen = MonitoredRequest::new(&state, &request, client);
+    let client =
+        peer.map(|peer| client::client_address(peer, request.headers(), &monitor.trusted_proxies));
+    let mut seen = MonitoredRequest::new(&monitor, &request, client);
     let id = seen.log_entry.id.clone();
-    let answered = match check_rate_limit(&state, &request, client) {
+    let answered = match check_rate_limit(&monitor, &request, client) {
         Some(refusal) => refusal.into_response(),
         None => {
             let run = async {
@@ -89,11 +89,11 @@ pub(crate) async fn monitor_request(
 
 /// The refusal of whoever asks too often, by address and by token.
 fn check_rate_limit(
-    state: &AppState,
+    monitor: &RequestMonitor,
     request: &Request,
     client: Option<IpAddr>,
 ) -> Option<ResponseError> {
-    let limiter = state.monitor.limiter.as_ref()?;
+    let limiter = monitor.limiter.as_ref()?;
     let now = Instant::now();
     let by_address = client.and_then(|client| {
         limiter.retry_after(rate_limiter::RateLimitKey::from_address(client), now)
@@ -110,7 +110,7 @@ fn check_rate_limit(
 
 /// A request that is being answered. However that ends, it is counted and told of.
 struct MonitoredRequest {
-    state: AppState,
+    monitor: Arc<RequestMonitor>,
     started_at: Instant,
     route: Option<MatchedPath>,
     bytes_in: u64,
@@ -119,11 +119,12 @@ struct MonitoredRequest {
 }
 
 impl MonitoredRequest {
-    fn new(state: &AppState, request: &Request, client: Option<IpAddr>) -> Self {
-        state.monitor.metrics.request_started();
+    fn new(monitor: &Arc<RequestMonitor>, request: &Request, client: Option<IpAddr>) -> Self {
+        monitor.metrics.request_started();
         let log_entry = RequestLogEntry {
-            at: state.timestamp(),
-            id: client_request_id(request.headers()).unwrap_or_else(|| new_request_id(state)),
+            at: monitor.environment.timestamp(),
+            id: client_request_id(request.headers())
+                .unwrap_or_else(|| new_request_id(&monitor.environment)),
             client,
             method: metrics::method_label(request.method()).into(),
             path: log_entry::redact_path(request.uri().path()),
@@ -135,7 +136,7 @@ impl MonitoredRequest {
         let route = request.extensions().get::<MatchedPath>().cloned();
         let bytes_in = request.body().size_hint().exact().unwrap_or_default();
         Self {
-            state: AppState::clone(state),
+            monitor: Arc::clone(monitor),
             started_at: Instant::now(),
             route,
             bytes_in,
@@ -149,14 +150,14 @@ impl Drop for MonitoredRequest {
     fn drop(&mut self) {
         let took = self.started_at.elapsed();
         self.log_entry.milliseconds = took.as_millis().try_into().unwrap_or(u64::MAX);
-        self.state.monitor.metrics.request_finished(&metrics::FinishedRequest {
+        self.monitor.metrics.request_finished(&metrics::FinishedRequest {
             route: self.route.as_ref().map_or("none", MatchedPath::as_str),
             method: &self.log_entry.method,
             status: self.log_entry.status,
             duration: took,
             bytes_in_out: (self.bytes_in, self.bytes_out),
         });
-        if let Some(log) = &self.state.monitor.logger {
+        if let Some(log) = &self.monitor.logger {
             log(&self.log_entry);
         }
     }
@@ -172,9 +173,9 @@ fn client_request_id(headers: &HeaderMap) -> Option<String> {
     .then(|| id.to_owned())
 }
 
-fn new_request_id(state: &AppState) -> String {
+fn new_request_id(environment: &RegistryEnvironment) -> String {
     let mut bytes = [0; 8];
     // Without randomness requests are told apart by their time alone.
-    let _ = (state.environment.random)(&mut bytes);
+    let _ = environment.fill_random(&mut bytes);
     to_hex(&bytes)
 }

@@ -1,11 +1,12 @@
 //! The page about the API, made of its own document.
 
 use askama::Template;
+use axum::extract::State as Shared;
 use serde_json::Value;
 
 use super::visitor::{PageLayout, PageVisitor};
 use super::{PageResult, render_page};
-use crate::registry::api::openapi::DOCUMENT;
+use crate::registry::state::AppState;
 
 #[derive(Template)]
 #[template(path = "reference.html")]
@@ -55,15 +56,16 @@ struct ApiFieldView {
     needed: bool,
 }
 
-pub(super) async fn reference(visit: PageVisitor) -> PageResult {
-    let paths = DOCUMENT["paths"].as_object().into_iter().flatten();
+pub(super) async fn reference(Shared(state): Shared<AppState>, visit: PageVisitor) -> PageResult {
+    let document = &*state.openapi;
+    let paths = document["paths"].as_object().into_iter().flatten();
     let operations = paths
         .flat_map(|(path, methods)| {
             methods.as_object().into_iter().flatten().map(move |one| (path, one))
         })
         .map(|(path, (method, operation))| operation_view(path, method, operation))
         .collect();
-    let schemas = DOCUMENT["components"]["schemas"].as_object().into_iter().flatten();
+    let schemas = document["components"]["schemas"].as_object().into_iter().flatten();
     let schemas = schemas.map(|(name, schema)| schema_view(name, schema)).collect();
     render_page(&ApiReferencePage { frame: &visit.layout, operations, schemas })
 }

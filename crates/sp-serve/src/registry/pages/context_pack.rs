@@ -7,7 +7,8 @@ use serde::de::IgnoredAny;
 use sp_formats::context_pack::MANIFEST_FILE;
 
 use super::visitor::{PageLayout, base_url};
-use super::{PageResult, display, markdown, render_page, set_page_headers};
+use super::{PageResult, display, render_page, set_page_headers};
+use crate::registry::markdown;
 use crate::registry::metadata::StoredContextPackFile;
 
 /// What agents read first, which is shown.

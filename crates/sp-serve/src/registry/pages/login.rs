@@ -57,7 +57,7 @@ pub(super) async fn login(
     check_same_origin(&headers)?;
     let Form(shown) = form.map_err(|wrong| ResponseError::from_status(wrong.status()))?;
     let next = safe_redirect_path(shown.next.as_deref());
-    let Some((token, _)) = find_token_owner(&state, shown.token.trim()).await? else {
+    let Some(token) = find_token_owner(&state.metadata, shown.token.trim()).await? else {
         let again = render_page(&LoginPage { frame: &visit.layout, next, is_wrong: true })?;
         return Ok((StatusCode::UNAUTHORIZED, again).into_response());
     };
@@ -65,7 +65,10 @@ pub(super) async fn login(
     if let Some(id) = &visit.session {
         state.sessions.remove(id);
     }
-    let id = state.sessions.create(&state, token).map_err(|_| ResponseError::internal())?;
+    let id = state
+        .sessions
+        .create(&state.environment, token.hash)
+        .map_err(|_| ResponseError::internal())?;
     let secure = match headers
         .get(header::ORIGIN)
         .is_some_and(|origin| origin.as_bytes().starts_with(b"https://"))

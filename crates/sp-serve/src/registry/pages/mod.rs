@@ -12,9 +12,7 @@ mod error_page;
 mod forms;
 mod home;
 mod login;
-mod markdown;
 mod package;
-mod package_view;
 mod tokens;
 mod visitor;
 
@@ -28,13 +26,12 @@ use axum::routing::{get, post};
 
 pub(crate) use context_pack::{OpenedContextPack, render_context_pack};
 pub(crate) use error_page::format_errors;
-pub(crate) use package_view::{PackageContentView, PackageViewCache};
 
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::state::AppState;
 
 /// What a page gives back.
-type PageResult = Result<Response, ResponseError>;
+type PageResult = ApiResult<Response>;
 
 /// More than this is no form of ours.
 const MAX_FORM_BYTES: usize = 16 * 1024;

@@ -9,8 +9,9 @@ use sp_formats::printable::printable;
 use sp_formats::registry::{PackageIndex, PackageVersionItem, RegistryPackageName, TrustReport};
 
 use super::visitor::{PageLayout, PageVisitor};
-use super::{PackageContentView, PageResult, display, render_page};
+use super::{PageResult, display, render_page};
 use crate::registry::error::ResponseError;
+use crate::registry::package_view::PackageContentView;
 use crate::registry::state::AppState;
 
 /// A version in the list.
@@ -90,7 +91,7 @@ async fn render_package(
         Ok(stored.zip(said))
     });
     let (stored, (manifest, report)) = stored.await?.ok_or_else(ResponseError::not_found)?;
-    let about = PackageContentView::load(&state, stored.digest).await?;
+    let about = state.package_views.load(stored.digest).await?;
     let report: TrustReport =
         serde_json::from_str(&report).map_err(|_| ResponseError::internal())?;
     let (kind, description) = manifest_summary(&manifest);

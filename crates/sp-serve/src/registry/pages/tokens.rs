@@ -97,7 +97,9 @@ pub(super) async fn mint(
 ) -> PageResult {
     let Form(wanted) = form.map_err(|_| ResponseError::invalid_form())?;
     let who = require_admin_form(&visit, &headers, &wanted.form_token)?;
-    match issue_token(&state, who, wanted.user.trim(), &wanted.scope).await {
+    let issued =
+        issue_token(&state.metadata, &state.environment, who, wanted.user.trim(), &wanted.scope);
+    match issued.await {
         Ok(minted) => render_tokens(&state, &visit, TokenAction::Minted(minted)).await,
         Err(refusal) => {
             render_tokens(&state, &visit, TokenAction::Refused(refusal.error_body().0.message))
@@ -121,7 +123,7 @@ pub(super) async fn revoke(
 ) -> PageResult {
     let Form(ended) = form.map_err(|_| ResponseError::invalid_form())?;
     let who = require_admin_form(&visit, &headers, &ended.form_token)?.clone();
-    let (id, at) = (ended.id, state.timestamp());
+    let (id, at) = (ended.id, state.environment.timestamp());
     match state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await? {
         true => render_tokens(&state, &visit, TokenAction::Revoked(id)).await,
         false => Err(ResponseError::not_found()),

@@ -61,7 +61,9 @@ impl PageVisitor {
         let frame = PageLayout { here, address: base_url(&parts.headers), ..PageLayout::default() };
         let stranger = Self { session: None, bearer: None, layout: frame };
         let Some(id) = session_id(&parts.headers) else { return Ok(stranger) };
-        let Some(token) = state.sessions.token_hash(state, id) else { return Ok(stranger) };
+        let Some(token) = state.sessions.token_hash(&state.environment, id) else {
+            return Ok(stranger);
+        };
         // The token may have been revoked since.
         let Some(bearer) =
             state.metadata.with(move |database| database.token_owner(&token)).await?
