@@ -1,11 +1,12 @@
-//! What Skillpack knows and does, for agents that ask for themselves: MCP over stdio and HTTP.
+//! MCP over stdio and HTTP: skills, context packs, packages and tools for agents.
 //!
 //! ```text
-//! transport ──▶ Server (methods, pages, marks) ──▶ Shelf (what there is) ──▶ engine, or a registry
+//! transport ──▶ McpHandler (methods, pages) ──▶ McpBackend ──▶ engine, or a registry
 //! ```
 //!
-//! No verb lives here alone: every tool calls the engine as a command does, and everything that is served can be
-//! had on the command line. What comes from files is data; nothing hidden in it reaches an agent unmarked.
+//! Every tool calls the engine the way a command does, so nothing is available only here. Text from
+//! files is data: it is quoted as such, and hidden characters in it are marked before an agent sees
+//! them.
 
 mod backend;
 mod cursor;
@@ -49,11 +50,12 @@ pub use rmcp::model::Extensions;
 
 use crate::mcp::stdio::LineTransport;
 
-/// Maximum time that a process spends on running requests after it was asked to stop.
+/// Maximum time to finish running requests at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Serves one client that writes lines and reads lines, until its input has ended and every request has its response,
-/// until it closes the output, or until `shutdown` completes. On shutdown, running requests are cancelled.
+/// Serves one client that sends and receives lines, until its input has ended and every request has
+/// its response, until it closes the output, or until `shutdown` completes. On shutdown, running
+/// requests are cancelled.
 pub async fn serve_lines<P, R, W>(
     provider: Arc<P>,
     input: R,
@@ -76,7 +78,7 @@ pub async fn serve_lines<P, R, W>(
     let mut ended = std::pin::pin!(running.waiting());
     tokio::select! {
         _ = &mut ended => {}
-        // Nobody waits for what a cancelled request is still doing.
+        // Do not wait for cancelled requests that are still running.
         () = pending.completed() => {}
         () = shutdown => {
             cancellation.cancel();
@@ -85,8 +87,8 @@ pub async fn serve_lines<P, R, W>(
     }
 }
 
-/// Waits for the message that starts a session. A message that cannot start one was answered, or needs no answer, so
-/// the next one is tried. Returns `None` if the connection ends before.
+/// Waits for the message that starts a session. A message that cannot start one was answered, or
+/// needs no answer, so the next one is tried. Returns `None` if the connection ends before that.
 async fn start_session<P, R, W>(
     server: McpHandler<P>,
     transport: LineTransport<R, W>,
@@ -104,7 +106,8 @@ where
     None
 }
 
-/// Serves this process's parent over stdin and stdout, until stdin ends or the process is asked to end.
+/// Serves the parent process over stdin and stdout, until stdin ends or the process is asked to
+/// exit.
 pub fn serve_stdio<P: BackendProvider>(provider: Arc<P>) -> std::io::Result<()> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -120,7 +123,7 @@ pub fn serve_stdio<P: BackendProvider>(provider: Arc<P>) -> std::io::Result<()> 
         serve_lines(provider, tokio::io::stdin(), tokio::io::stdout(), shutdown).await;
         std::io::Result::Ok(())
     })?;
-    // A thread may still wait for stdin, and nobody waits for it.
+    // A thread may still be blocked on stdin; do not wait for it.
     runtime.shutdown_background();
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Prompts: those of the context packs.
+//! Prompts, from the `prompts.md` files of context packs.
 
 use rmcp::ErrorData;
 use rmcp::model::{CacheScope, GetPromptResult, ListPromptsResult, Prompt, PromptMessage, Role};
@@ -10,7 +10,6 @@ use crate::mcp::backend::McpBackend;
 use crate::mcp::pagination::{TTL_MS, paginate};
 use crate::mcp::response::internal_error;
 
-/// A prompt of a pack, with the name by which it is asked for.
 struct NamedPrompt {
     name: String,
     title: String,
@@ -18,7 +17,7 @@ struct NamedPrompt {
     text: String,
 }
 
-/// Every prompt. Its name is made of its heading, and a number tells those apart that would be called the same.
+/// Returns all prompts. Names are slugs of their headings, with a number where they collide.
 fn all_prompts<B: McpBackend>(backend: &B) -> Result<Vec<NamedPrompt>, ErrorData> {
     let mut found: Vec<NamedPrompt> = Vec::new();
     for pack in backend.context_packs().map_err(|e| internal_error(&e))? {
@@ -42,7 +41,7 @@ fn all_prompts<B: McpBackend>(backend: &B) -> Result<Vec<NamedPrompt>, ErrorData
     Ok(found)
 }
 
-/// The name, or the first with a number that nobody has.
+/// Appends the first number that makes the name unique, if it is taken.
 fn unique_name(base: String, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered =
         (2..).map(|number: usize| format!("{base}-{number}")).find(|name| !is_taken(name));
@@ -56,13 +55,12 @@ fn slug(title: &str) -> String {
     if words.is_empty() { "prompt".into() } else { words.join("-").chars().take(64).collect() }
 }
 
-/// A page of prompts.
 pub(crate) fn list<B: McpBackend>(
     backend: &B,
     given: Option<&str>,
 ) -> Result<ListPromptsResult, ErrorData> {
     let all = all_prompts(backend)?;
-    let (page, next) = paginate(&all, given, |one| &one.name)?;
+    let (page, next) = paginate(&all, given, |prompt| &prompt.name)?;
     let shown = |one: &NamedPrompt| {
         let about = format!("A prompt of the context pack `{}`", one.pack);
         Prompt::new(&one.name, Some(about), None).with_title(&one.title)
@@ -72,7 +70,6 @@ pub(crate) fn list<B: McpBackend>(
     Ok(result.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Private))
 }
 
-/// A prompt.
 pub(crate) fn get<B: McpBackend>(backend: &B, name: &str) -> Result<GetPromptResult, ErrorData> {
     let found = all_prompts(backend)?.into_iter().find(|one| one.name == name);
     let found = found.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Resources: skills, context packs and their files, packages; each with a template.
+//! Resources: `SKILL.md` files, files of context packs, and packages.
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -16,17 +16,15 @@ use crate::mcp::cursor::{decode_cursor, encode_cursor, unknown_cursor};
 use crate::mcp::pagination::{LONG_TTL_MS, PAGE_SIZE, TTL_MS};
 use crate::mcp::response::{internal_error, resource_contents};
 
-/// The media type of a folder.
 pub(crate) const DIRECTORY_MEDIA_TYPE: &str = "inode/directory";
-/// How the addresses of context packs and of packages start.
+/// URI schemes.
 pub(crate) const CONTEXT_PACK_SCHEME: &str = "context-pack://";
 pub(crate) const PACKAGE_SCHEME: &str = "ctxpkg://";
-/// In front of the keys of what is no skill, so that a cursor says where it stands.
+/// Marks cursors that point behind the skills. No skill path contains a line feed.
 const NON_SKILL_PREFIX: &str = "\n";
-/// A larger package is not read as a whole: `load_context` gives the best of it.
+/// Larger packages are only available through `load_context`.
 const MAX_PACKAGE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A skill as a resource: its `SKILL.md`.
 pub(crate) fn skill_resource(skill: &McpSkillEntry) -> Resource {
     let text = |field: &str| {
         hidden::mark(skill.frontmatter.get(field).and_then(Value::as_str).unwrap_or_default())
@@ -40,12 +38,10 @@ pub(crate) fn skill_resource(skill: &McpSkillEntry) -> Resource {
         .with_size(size)
 }
 
-/// Where a file of a context pack is read.
 pub(crate) fn context_pack_uri(id: &str, file: &str) -> String {
     format!("{CONTEXT_PACK_SCHEME}{id}/{}", percent_encode(file))
 }
 
-/// Where a package is read.
 pub(crate) fn package_uri(name: &str, version: &str) -> String {
     format!(
         "{PACKAGE_SCHEME}{}/{}",
@@ -74,7 +70,7 @@ fn package_resource(package: &McpPackageSummary) -> Resource {
     .with_size(package.size)
 }
 
-/// A page of resources: the skills first, then the files of context packs, then packages.
+/// Returns a page of resources: first the skills, then the files of context packs, then packages.
 pub(crate) fn list<B: McpBackend>(
     backend: &B,
     given: Option<&str>,
@@ -108,7 +104,6 @@ pub(crate) fn list<B: McpBackend>(
     Ok(result.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Private))
 }
 
-/// Everything but skills.
 fn non_skill_resources<B: McpBackend>(backend: &B) -> Result<Vec<Resource>, ErrorData> {
     let packs = backend.context_packs().map_err(|e| internal_error(&e))?;
     let packages = backend.packages().map_err(|e| internal_error(&e))?;
@@ -119,7 +114,7 @@ fn non_skill_resources<B: McpBackend>(backend: &B) -> Result<Vec<Resource>, Erro
         .collect())
 }
 
-/// How addresses are made.
+/// The URI templates.
 pub(crate) fn templates() -> ListResourceTemplatesResult {
     let template = |uri: &str, name: &str, about: &str, mime: Option<&str>| {
         let template = ResourceTemplate::new(uri, name).with_description(about);
@@ -151,7 +146,6 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
         .with_cache_scope(CacheScope::Public)
 }
 
-/// Reads a resource.
 pub(crate) fn read<B: McpBackend>(backend: &B, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let (path, bytes) = read_bytes(backend, uri)?.ok_or_else(|| {
         ErrorData::resource_not_found(
@@ -163,7 +157,7 @@ pub(crate) fn read<B: McpBackend>(backend: &B, uri: &str) -> Result<ReadResource
     Ok(result.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Private))
 }
 
-/// What stands at an address, with the path that tells what it is.
+/// Reads the resource at a URI. Also returns a path that determines its media type.
 pub(crate) fn read_bytes<B: McpBackend>(
     backend: &B,
     uri: &str,

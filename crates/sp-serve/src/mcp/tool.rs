@@ -17,45 +17,37 @@ use sp_engine::{Error, FailureKind, Result};
 use crate::mcp::schema::schema_of;
 use crate::mcp::tool_call::ToolCall;
 
-/// What a tool is called, and what it does to the world.
+/// What clients see of a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolSpec {
-    /// Its name.
     pub name: &'static str,
-    /// Its name for people.
     pub title: &'static str,
-    /// What it does, for a model that has to choose.
+    /// Read by models, to decide when to call the tool.
     pub description: &'static str,
-    /// What it does to the world.
     pub effect: ToolEffect,
-    /// Whether it may reach beyond this machine.
     pub reach: ToolReach,
-    /// Members of the result that hold text from files.
+    /// Members of the result that contain text from files. They are quoted.
     pub data_fields: &'static [&'static str],
 }
 
-/// What a tool does to the world.
+/// What a tool changes. All tools are idempotent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolEffect {
-    /// Nothing.
     ReadOnly,
-    /// It adds something; twice is once.
     Additive,
-    /// It may take something away; twice is once.
+    /// May delete or replace something.
     Destructive,
 }
 
-/// How far a tool reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolReach {
-    /// What is here.
     Local,
-    /// Repositories, registries or models elsewhere, too.
+    /// May use the network: repositories, registries or models.
     OpenWorld,
 }
 
 impl ToolSpec {
-    /// A tool that looks at what is here.
+    /// A tool that changes nothing and does not use the network.
     pub const fn read_only(
         name: &'static str,
         title: &'static str,
@@ -71,17 +63,14 @@ impl ToolSpec {
         }
     }
 
-    /// The same, with members that hold text from files.
     pub const fn with_data_fields(self, data: &'static [&'static str]) -> Self {
         Self { data_fields: data, ..self }
     }
 
-    /// The same, with another effect.
     pub const fn with_effect(self, effect: ToolEffect) -> Self {
         Self { effect, ..self }
     }
 
-    /// The same, that may reach beyond this machine.
     pub const fn open_world(self) -> Self {
         Self { reach: ToolReach::OpenWorld, ..self }
     }
@@ -89,9 +78,8 @@ impl ToolSpec {
 
 type ToolFn<B> = Box<dyn Fn(&B, Value, &ToolCall) -> Result<Value> + Send + Sync>;
 
-/// A tool of a backend.
+/// A tool that runs on a backend of type `B`.
 pub struct McpTool<B> {
-    /// What it is.
     pub spec: ToolSpec,
     input_schema: fn() -> Arc<JsonObject>,
     output_schema: fn() -> Arc<JsonObject>,
@@ -99,7 +87,7 @@ pub struct McpTool<B> {
 }
 
 impl<B: 'static> McpTool<B> {
-    /// A tool that takes one type and gives another.
+    /// Creates a tool from a function. The schemas are derived from its input and output types.
     pub fn new<I, O>(
         spec: ToolSpec,
         run: impl Fn(&B, I, &ToolCall) -> Result<O> + Send + Sync + 'static,
@@ -132,7 +120,7 @@ impl<B: 'static> McpTool<B> {
         (self.run)(backend, input, call)
     }
 
-    /// How it is listed.
+    /// The definition that `tools/list` returns.
     pub(crate) fn definition(&self) -> Listed {
         let ToolSpec { name, title, description: about, effect, reach, .. } = self.spec;
         let annotations = ToolAnnotations::with_title(title)

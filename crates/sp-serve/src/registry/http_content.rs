@@ -1,6 +1,8 @@
-//! Bytes as they are served: all of them, a part, or only that they are still the same (RFC 9110).
+//! Conditional and range requests (RFC 9110).
 //!
-//! One range is answered. Several at once are answered with everything, which is allowed and never surprises.
+//! [`HttpContent`] describes what can be served; the headers of a request decide whether the
+//! response is complete, partial, or not modified. A request for several ranges gets the complete
+//! content, which the RFC allows.
 
 use std::ops::Range;
 
@@ -15,34 +17,30 @@ use sp_tree::{Digest, FileError};
 use crate::registry::error::ApiResult;
 use crate::registry::object_store::ObjectStore;
 
-/// Something that can be served.
 pub(crate) struct HttpContent {
-    /// What tells its bytes from all others.
+    /// Also the `ETag`.
     pub digest: Digest,
     pub length: u64,
     pub content_type: &'static str,
-    /// When it came, as in a record.
+    /// RFC 3339.
     pub last_modified: Option<String>,
     pub bytes: HttpContentBytes,
 }
 
-/// Where the bytes come from.
 pub(crate) enum HttpContentBytes {
     /// An object store, by digest.
     Stored(ObjectStore),
     InMemory(Bytes),
 }
 
-/// What is answered.
+/// The kind of response that the headers of a request ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ConditionalOutcome {
     Full,
     Range(Range<u64>),
-    /// No byte of it is in the range.
+    /// The range is outside the content.
     NotSatisfiable,
-    /// It is what whoever asks has.
     NotModified,
-    /// It is not what whoever asks wants it to be.
     PreconditionFailed,
 }
 
@@ -55,7 +53,7 @@ impl HttpContent {
         self.last_modified.as_ref()?.parse().ok()
     }
 
-    /// Which part of it a request asks for.
+    /// Evaluates the conditions and the range of a request.
     pub(crate) fn evaluate(&self, method: &Method, headers: &HeaderMap) -> ConditionalOutcome {
         let (etag, modified) = (self.etag(), self.last_modified_at());
         let date =
@@ -80,7 +78,7 @@ impl HttpContent {
         if is_same {
             return ConditionalOutcome::NotModified;
         }
-        // A part of other bytes than one has fits nothing.
+        // A range is only useful if the client has the rest of the same content.
         let fits = match header_value(headers, &header::IF_RANGE) {
             Some(text) if text.starts_with('"') => text == etag,
             Some(text) => modified.is_some() && parse_http_date(&text) == modified,
@@ -92,7 +90,7 @@ impl HttpContent {
         }
     }
 
-    /// Serves it. Bytes are read only if they are asked for.
+    /// Builds the response. Bytes are read only if they are needed.
     pub(crate) async fn respond(
         self,
         (method, headers): (&Method, &HeaderMap),
@@ -159,14 +157,14 @@ impl HttpContent {
     }
 }
 
-/// The value of a header, those of several lines as one.
+/// Returns the value of a header; several lines are joined.
 fn header_value(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let lines: Vec<&str> =
         headers.get_all(name).iter().filter_map(|line| line.to_str().ok()).collect();
     (!lines.is_empty()).then(|| lines.join(","))
 }
 
-/// Whether a list of tags names one that fits.
+/// Whether a list of entity tags contains a match.
 fn matches_any_tag(list: &str, fits: impl Fn(&str) -> bool) -> bool {
     list.split(',').map(str::trim).any(|tag| tag == "*" || fits(tag))
 }
@@ -175,7 +173,7 @@ fn parse_http_date(text: &str) -> Option<Timestamp> {
     DateTimeParser::new().parse_timestamp(text).ok()
 }
 
-/// The part that a range names. What is no range, or several, means everything.
+/// Parses a `Range` header. Anything that is not a single byte range selects the complete content.
 fn part(range: &str, length: u64) -> ConditionalOutcome {
     let spec = range.split_once('=').filter(|(unit, _)| unit.eq_ignore_ascii_case("bytes"));
     let Some((first, last)) = spec.and_then(|(_, spec)| spec.trim().split_once('-')) else {
@@ -186,7 +184,7 @@ fn part(range: &str, length: u64) -> ConditionalOutcome {
         last => parse_number(last).map(|last| last.saturating_add(1).min(length)),
     };
     match (parse_number(first), parse_number(last), end) {
-        // The last bytes, however few there are.
+        // A suffix: the last `count` bytes.
         (None, Some(count), _) if first.is_empty() && count > 0 && length > 0 => {
             ConditionalOutcome::Range(length.saturating_sub(count)..length)
         }
@@ -198,7 +196,7 @@ fn part(range: &str, length: u64) -> ConditionalOutcome {
     }
 }
 
-/// A number; one that is too large for us is larger than any file.
+/// Parses a number. Numbers that overflow are larger than any file.
 fn parse_number(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(u64::MAX))

@@ -17,8 +17,8 @@ use crate::registry::error::ApiResult;
 use crate::registry::http_content::{HttpContent, HttpContentBytes};
 use crate::registry::metadata::{Database, MetadataError, MetadataStore, RegistryReader};
 
-/// Age after which the index is rebuilt in the background. Download counts are not changes, and
-/// neither is what another registry on the same database has just done.
+/// How long the index may show old download counts, or miss what another registry on the same
+/// database has just done.
 const MAX_AGE: Duration = Duration::from_secs(5);
 
 /// Builds the index, and keeps the last one. Clones share it.

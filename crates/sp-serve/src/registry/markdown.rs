@@ -1,16 +1,16 @@
-//! Markdown that somebody wrote, as HTML that can do nothing: no markup of its own, no addresses that run, no
-//! pictures from elsewhere.
+//! Renders untrusted Markdown to safe HTML: no raw HTML, no script URLs, no external images.
 
 use pulldown_cmark::{Alignment, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use sp_formats::printable::printable_text;
 
-/// Longer texts are cut.
+/// Longer text is truncated.
 pub(super) const MAX_MARKDOWN_BYTES: usize = 256 * 1024;
 
-/// A text as HTML, with its headings below the page's own. It is `true` if it was cut.
+/// Renders Markdown, with headings demoted below those of the page. Also returns whether the text
+/// was truncated.
 pub(super) fn render(text: &str) -> (String, bool) {
     let kept = &text[..text.floor_char_boundary(MAX_MARKDOWN_BYTES)];
-    // What cannot be seen is shown: a text that hides something is not to be trusted.
+    // Make invisible characters visible, since they could hide something.
     let shown = printable_text(kept);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -20,7 +20,7 @@ pub(super) fn render(text: &str) -> (String, bool) {
     (page, kept.len() < text.len())
 }
 
-/// What becomes of a piece of Markdown.
+/// Replaces what is not safe.
 fn sanitize_event(event: Event<'_>) -> Vec<Event<'_>> {
     match event {
         Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(text)],
@@ -37,7 +37,7 @@ fn sanitize_event(event: Event<'_>) -> Vec<Event<'_>> {
         Event::End(TagEnd::Heading(level)) => {
             vec![Event::End(TagEnd::Heading(demote_heading(level)))]
         }
-        // How columns are aligned would be said in a style of its own, which the policy forbids.
+        // Alignment needs inline styles, which the content security policy forbids.
         Event::Start(Tag::Table(columns)) => {
             let plain = vec![Alignment::None; columns.len()];
             vec![
@@ -60,20 +60,19 @@ fn trusted_html(markup: &'static str) -> Event<'static> {
     Event::InlineHtml(CowStr::Borrowed(markup))
 }
 
-/// A link, if it leads somewhere harmless; else it is only marked as one.
+/// A link, without a target if its URL is not safe.
 fn link_start<'a>(address: &str) -> Event<'a> {
-    let markup = match is_safe_url(address) {
-        true => {
-            format!(r#"<a href="{}" rel="nofollow noopener noreferrer">"#, escape_html(address))
-        }
-        false => "<a>".into(),
+    let markup = if is_safe_url(address) {
+        format!(r#"<a href="{}" rel="nofollow noopener noreferrer">"#, escape_html(address))
+    } else {
+        "<a>".into()
     };
     Event::InlineHtml(markup.into())
 }
 
-/// Whether an address is on the web, of somebody's mail, or within the page.
+/// Whether a URL is HTTP, mail or relative.
 fn is_safe_url(address: &str) -> bool {
-    // A browser passes over these, so that they could hide what an address begins with.
+    // Browsers ignore these characters, so they could hide the scheme.
     if address.bytes().any(|byte| byte.is_ascii_control() || byte == b'\\')
         || address.starts_with(' ')
     {
@@ -95,7 +94,7 @@ fn escape_html(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-/// Two below: the page has the first heading, and its parts have the second.
+/// The page uses the first two levels itself.
 fn demote_heading(level: HeadingLevel) -> HeadingLevel {
     match level {
         HeadingLevel::H1 => HeadingLevel::H3,

@@ -1,8 +1,13 @@
-//! The registry: it accepts what `sp-formats` accepts, keeps bytes by their digest, and answers over HTTP.
+//! The registry: publishes packages, context packs and skills over HTTP, with web pages and MCP.
 //!
-//! Two small modules hold everything that is stored: `metadata` (who, what, when; no query stands
-//! outside of it) and `objects` (bytes by digest). Bytes are stored before anything speaks of them, so that
-//! a death at any point leaves a version wholly there or wholly absent.
+//! ```text
+//! router ──▶ api, pages ──▶ state ──▶ caches, tokens, sessions, mcp ──▶ metadata, object_store
+//! ```
+//!
+//! Everything that is stored is in two modules: `metadata` (who, what, when; all SQL is there) and
+//! `object_store` (bytes by digest). Bytes are stored before metadata refers to them, so a crash at
+//! any point leaves a version either complete or absent. Whether a package is valid is decided by
+//! `sp-formats`, not here.
 
 mod api;
 mod backup;
@@ -54,45 +59,40 @@ pub use crate::registry::environment::RegistryEnvironment;
 pub use crate::registry::metadata::{PostgresAddress, PostgresAddressError};
 pub use crate::registry::middleware::{RequestLogEntry, RequestLogger, RequestRate};
 
-/// Who runs the registry.
+/// The owner of the first token.
 const ADMIN_USER: &str = "admin";
 
-/// How a registry is to run.
 pub struct RegistrySettings {
-    /// The folder of everything that is stored.
+    /// Contains the objects, and the SQLite database if there is no other.
     pub data_dir: PathBuf,
-    /// What it knows stands here instead of in the folder.
+    /// Stores metadata in PostgreSQL instead of SQLite.
     pub database: Option<PostgresAddress>,
-    /// Where it listens.
     pub listen: SocketAddr,
-    /// The ceilings.
+    /// Limits on what may be published.
     pub limits: Limits,
-    /// How often one client may ask; as often as it likes if this is none.
+    /// Requests per client; unlimited if `None`.
     pub rate_limit: Option<RequestRate>,
-    /// Proxies whose word on who the client is counts.
+    /// Proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<IpAddr>,
-    /// How long a request may take.
     pub request_timeout: Duration,
-    /// Who is told of requests.
+    /// Called after each request.
     pub logger: Option<RequestLogger>,
-    /// What it takes from its surroundings.
     pub environment: RegistryEnvironment,
 }
 
-/// A registry that runs.
+/// What a caller needs to know once the registry listens.
 pub struct RunningRegistry {
-    /// Where it listens.
     pub address: SocketAddr,
-    /// The token of whoever runs it, the first time only.
+    /// The admin token, if it was created just now.
     pub admin_token: Option<String>,
 }
 
-/// Runs a registry until it is told to stop.
+/// Runs a registry until SIGINT or SIGTERM. Calls `started` once it listens.
 pub fn serve(
     settings: &RegistrySettings,
     started: impl FnOnce(RunningRegistry),
 ) -> Result<(), ServeError> {
-    // The connections to a database must not end where nobody may wait, so this outlives the runtime.
+    // Closing database connections blocks, so the state must outlive the runtime.
     let state = open_state(settings)?;
     let admin_token = create_admin_token(&state, settings)?;
     let runtime =
@@ -119,12 +119,12 @@ fn open_state(settings: &RegistrySettings) -> Result<AppState, ServeError> {
     let unusable = |e: Box<dyn std::error::Error + Send + Sync>| {
         ServeError::DataDir(settings.data_dir.clone(), e)
     };
-    // The keys that sign addresses are in it.
+    // Private, since it contains the keys that sign URLs.
     let data = Dir::create_all_private(&settings.data_dir).map_err(|e| unusable(e.into()))?;
     let lock = DirLock::try_acquire(&data).map_err(|e| unusable(e.into()))?;
     let lock = lock.ok_or_else(|| ServeError::DataDirInUse(settings.data_dir.clone()))?;
     if settings.database.is_none() {
-        // SQLite would make the file readable to others.
+        // SQLite would create the file with the default permissions.
         match data.create_file(&StaticName(DATABASE_FILE), false) {
             Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
                 return Err(unusable(e.into()));
@@ -177,7 +177,7 @@ fn database_error(settings: &RegistrySettings, error: MetadataError) -> ServeErr
     }
 }
 
-/// The token of whoever runs the registry, if there is none yet.
+/// Creates the admin token, if there is no token yet.
 fn create_admin_token(
     state: &AppState,
     settings: &RegistrySettings,

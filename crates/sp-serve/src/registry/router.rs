@@ -31,7 +31,7 @@ pub(crate) fn router(state: AppState) -> Router {
         .with_state(state)
 }
 
-/// Every answer comes in time, and says nothing that a browser could misread.
+/// Limits how long a request may take, and sets security headers.
 async fn apply_response_policy(
     Shared(state): Shared<AppState>,
     request: Request,
@@ -41,7 +41,7 @@ async fn apply_response_policy(
     let mut response = answer.unwrap_or_else(|_| ResponseError::timed_out().into_response());
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // A page has a policy of its own.
+    // Pages have a policy of their own.
     let nothing = HeaderValue::from_static("default-src 'none'");
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(nothing);
     response

@@ -1,4 +1,8 @@
-//! What this machine has: the repository or workspace around the current directory, the sinks, the store.
+//! The backend that serves this machine: the repository or workspace around the current directory,
+//! the sinks of agents, and the store.
+//!
+//! Every tool calls the engine the way a command does. Paths from clients must be below the current
+//! directory or the configured root, and nothing is changed unless the user allowed it.
 
 mod context;
 mod tools;
@@ -23,42 +27,34 @@ use crate::mcp::tools::{common, knowledge};
 
 pub use context::SilentListener;
 
-/// Looking for skills walks through folders, which is most of the work of a small request.
+/// Calls within this time share one scan: walking directories dominates the cost of small requests.
 const SCAN_CACHE_TTL: Duration = Duration::from_millis(250);
 
-/// Whether agents may change something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteAccess {
-    /// They may, by a plan that they were shown.
+    /// Tools may apply a plan that was shown before.
     Allowed,
-    /// They may not.
     Denied,
 }
 
-/// How this machine is served.
 pub struct LocalBackendSettings {
-    /// The surroundings.
     pub context: Context<'static>,
-    /// Gives surroundings the time that it is, and a name for a new run.
+    /// Updates the clock and the run ID of a context.
     pub refresh: fn(&mut Context<'_>),
-    /// Which skills.
     pub library_filter: LibraryFilter,
-    /// Which context packs; none means the one of the current directory, if it has one.
+    /// Context packs to serve; if empty, the one in the current directory, if any.
     pub packs: Vec<PathBuf>,
-    /// Whether agents may change something.
     pub write_access: WriteAccess,
 }
 
-/// This machine.
 pub struct LocalBackend {
     settings: LocalBackendSettings,
     unpacked: UnpackedSkillsCache,
-    /// The places of skills, and when they were looked for.
+    /// The last scan, and when it was made.
     cached_library: Mutex<Option<(Instant, Arc<SkillLibrary>)>>,
 }
 
 impl LocalBackend {
-    /// This machine, as it is to be served.
     pub fn new(settings: LocalBackendSettings) -> Self {
         Self {
             settings,
@@ -67,7 +63,7 @@ impl LocalBackend {
         }
     }
 
-    /// What an agent is told before anything else.
+    /// The instructions that clients receive when they connect.
     pub fn instructions(&self) -> String {
         let writing = match self.settings.write_access {
             WriteAccess::Allowed => {
@@ -81,8 +77,8 @@ impl LocalBackend {
         )
     }
 
-    /// The skills that there are. Who asks soon after another is shown the same places; what stands in them is read
-    /// anew each time.
+    /// Returns the skills of this machine. Calls within [`SCAN_CACHE_TTL`] share one scan; contents
+    /// are always read from disk.
     fn library(&self) -> Result<Arc<SkillLibrary>> {
         self.library_with_max_age(SCAN_CACHE_TTL)
     }
@@ -100,7 +96,8 @@ impl LocalBackend {
         Ok(library)
     }
 
-    /// The skill that a path leads into, and the file in it. What is not found may have come just now.
+    /// Finds the skill that contains a path, and the path within it. Scans again if it is not in
+    /// the last scan.
     fn find_skill(
         &self,
         path: &RelPath,
@@ -171,7 +168,7 @@ impl McpBackend for LocalBackend {
             let usual = || library::default_context_pack(context).into_iter().collect();
             let paths =
                 if self.settings.packs.is_empty() { usual() } else { self.settings.packs.clone() };
-            // A pack that is broken keeps nobody from the others.
+            // Skip invalid packs.
             let packs =
                 paths.iter().filter_map(|path| library::read_context_pack(context, path).ok());
             let card = |pack: library::LibraryPack| McpContextPack {

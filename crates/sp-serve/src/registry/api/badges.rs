@@ -1,6 +1,6 @@
-//! Badges: a version or a number of downloads, as a small picture for somebody's own page.
+//! Badges: the version or the downloads of a package, as SVG.
 //!
-//! They are as strangers see the registry, whoever asks: so they may be kept by those in between.
+//! They show what anonymous clients may see, whoever requests them, so proxies may cache them.
 
 use axum::extract::{Path, State as Shared};
 use axum::http::{StatusCode, header};
@@ -60,7 +60,7 @@ async fn badge(
 }
 
 fn render_svg(label: &str, value: &str, colour: &str) -> String {
-    // No font is at hand to measure: most letters at this size are as wide as this or less.
+    // No font metrics are available; most characters at this size are at most this wide.
     let width = |text: &str| text.chars().count() * 7 + 14;
     let (left, all) = (width(label), width(label) + width(value));
     let (label_at, value_at) = (left / 2, left + width(value) / 2);
@@ -85,7 +85,7 @@ fn escape_xml(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-/// A number in few letters: `999`, `1.2k`, `3.4M`.
+/// Formats a number compactly: `999`, `1.2k`, `3.4M`.
 fn compact_number(number: u64) -> String {
     let tenths = |unit: u64, letter: char| {
         format!("{}.{}{letter}", number / unit, number % unit * 10 / unit)

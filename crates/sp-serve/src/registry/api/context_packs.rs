@@ -1,4 +1,4 @@
-//! Context packs that people keep here: pushed, listed, removed, and opened to others by signed addresses.
+//! Hosted context packs: push, list, remove, and share by signed URL.
 
 use axum::Json;
 use axum::body::{Body, Bytes, to_bytes};
@@ -23,7 +23,7 @@ use crate::registry::metadata::{
 use crate::registry::state::AppState;
 use crate::registry::tokens::{require_admin, require_publisher};
 
-/// What a pack is called in a message: whoever pushes it knows its real name.
+/// The name of the archive in error messages.
 const ARCHIVE_NAME: &str = "the zip";
 
 pub(super) async fn push(
@@ -32,7 +32,7 @@ pub(super) async fn push(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<(StatusCode, Json<PutContextPackResponse>)> {
-    // Who may not push is told so before a byte is read.
+    // Reject unauthorized clients before reading the body.
     let who = require_publisher(&state.metadata, &headers).await?;
     let most = state.limits.package_bytes;
     let bytes = to_bytes(body, usize::try_from(most).unwrap_or(usize::MAX)).await;
@@ -40,7 +40,7 @@ pub(super) async fn push(
     let shared = state.clone();
     let stored = tokio::task::spawn_blocking(move || {
         let judged = validate_pack(&id, &bytes, &shared.limits)?;
-        // The bytes are there before anything speaks of them.
+        // Objects are stored before metadata refers to them.
         judged.objects.iter().try_for_each(|bytes| shared.objects.put(bytes).map(drop))?;
         Ok((judged.record, judged.response))
     });
@@ -54,16 +54,16 @@ pub(super) async fn push(
     }
 }
 
-/// A pack that was found good: what is known of it, and the bytes of its zip and of its files.
+/// A valid pack: its metadata, and its objects (the files and the zip).
 struct ValidatedContextPack {
     record: NewContextPack,
     response: PutContextPackResponse,
     objects: Vec<Vec<u8>>,
 }
 
-/// The gate is what reads packs everywhere else.
+/// Reads a pack with the same reader as `sp context check`.
 fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<ValidatedContextPack> {
-    // A pack is no larger in a zip than in a folder.
+    // The limit for directories applies to zips, too.
     let limits = Limits { zip_bytes: limits.zip_bytes.min(limits.skill_bytes), ..limits.clone() };
     let unreadable = |why: String| {
         ResponseError::invalid(why).with_help("`sp context zip` makes a zip that is taken")
@@ -87,7 +87,7 @@ fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<Validate
         .with_help("push it under its own id"));
     }
     let files = listed_files(&pack, &entries);
-    // The same pack gives the same zip, whoever packed it.
+    // Zip it again, so that the same pack always has the same bytes.
     let zip = zip_files(&files).map_err(|why| unreadable(why.to_string()))?;
     let kept = files.iter().map(|(path, bytes)| StoredContextPackFile {
         path: path.clone(),
@@ -139,7 +139,7 @@ pub(super) async fn list(
     }))
 }
 
-/// An address that opens a pack.
+/// Creates signed URLs for a pack.
 pub(super) async fn url(
     Shared(state): Shared<AppState>,
     Path(id): Path<String>,
@@ -147,13 +147,12 @@ pub(super) async fn url(
     body: Bytes,
 ) -> ApiResult<Json<ContextPackUrlResponse>> {
     let who = require_publisher(&state.metadata, &headers).await?;
-    let wanted: ContextPackUrlRequest = match body.is_empty() {
-        true => ContextPackUrlRequest::default(),
-        false => {
-            serde_json::from_slice(&body).map_err(|why| ResponseError::invalid(why.to_string()))?
-        }
+    let request = if body.is_empty() {
+        ContextPackUrlRequest::default()
+    } else {
+        serde_json::from_slice(&body).map_err(|why| ResponseError::invalid(why.to_string()))?
     };
-    let seconds = wanted.expires_in.unwrap_or(DEFAULT_URL_LIFETIME_SECS);
+    let seconds = request.expires_in.unwrap_or(DEFAULT_URL_LIFETIME_SECS);
     if !(1..=MAX_URL_LIFETIME_SECS).contains(&seconds) {
         return Err(ResponseError::invalid(format!(
             "`expires_in` is 1 to {MAX_URL_LIFETIME_SECS} seconds"
@@ -183,7 +182,7 @@ pub(super) async fn url(
     }))
 }
 
-/// Every address of a pack that was given so far opens nothing any more.
+/// Revokes all URLs of a pack.
 pub(super) async fn revoke(
     shared: Shared<AppState>,
     path: Path<String>,
@@ -203,7 +202,7 @@ pub(super) async fn remove(
 type RevokeUrlsFn =
     fn(&Database, &str, &NewUrlKey, &TokenOwner, &str) -> Result<bool, MetadataError>;
 
-/// Both give the pack a key of its own, so that nothing opens it that was signed before.
+/// Both operations give the pack a key of its own, which invalidates all earlier URLs.
 async fn revoke_urls_with(
     Shared(state): Shared<AppState>,
     Path(id): Path<String>,
@@ -226,7 +225,7 @@ pub(super) async fn list_keys(
     Ok(Json(state.metadata.with(Database::url_keys).await?))
 }
 
-/// A new key signs from now on; what the old ones signed is good until it ends.
+/// Adds a key that signs from now on. URLs signed by older keys stay valid until they expire.
 pub(super) async fn rotate_key(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
@@ -255,12 +254,12 @@ pub(super) async fn revoke_key(
     )
 }
 
-/// What is not there, and what is somebody else's, are the same to whoever asks.
+/// The response is the same for missing packs and for packs of other users.
 fn no_content_if(found: bool) -> ApiResult<StatusCode> {
     if found { Ok(StatusCode::NO_CONTENT) } else { Err(ResponseError::not_found()) }
 }
 
-/// An id that a path names. One that cannot be is not there.
+/// Validates a pack ID from a path. Invalid IDs are not found.
 fn checked_pack_id(id: &str) -> ApiResult<String> {
     if is_pack_id(id) { Ok(id.into()) } else { Err(ResponseError::not_found()) }
 }

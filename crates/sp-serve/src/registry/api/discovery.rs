@@ -1,4 +1,5 @@
-//! `/.well-known/agent-skills/` and the older `/.well-known/skills/`: every skill of every public package.
+//! `/.well-known/agent-skills/` and the older `/.well-known/skills/`: all skills of public
+//! packages, for other installers.
 
 use std::sync::Arc;
 
@@ -15,7 +16,6 @@ use crate::registry::metadata::RegistryReader;
 use crate::registry::published_skills::PublishedSkills;
 use crate::registry::state::AppState;
 
-/// Which index is asked for.
 #[derive(Clone, Copy)]
 enum DiscoveryFormat {
     Current,
@@ -68,7 +68,7 @@ async fn serve_file(
     Ok(response)
 }
 
-/// What an address below the well-known one means. Names are looked up, and never joined to a path.
+/// Finds a file below the well-known path. Names are looked up and never joined to a path.
 fn find_file(
     skills: &PublishedSkills,
     made: &DiscoveryIndexes,

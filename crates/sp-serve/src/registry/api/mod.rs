@@ -1,4 +1,7 @@
-//! The surface: which address does what.
+//! The HTTP API, as a table of routes.
+//!
+//! The router and the OpenAPI document are built from [`routes`], so every route is documented.
+//! Each submodule contains the handlers of one kind of resource.
 
 mod badges;
 mod context_packs;
@@ -33,14 +36,13 @@ use route::RouteAccess;
 
 pub(crate) use route::ApiRoute;
 
-/// As what the files of packs and skills are served: an index or a manifest, a text, all of it, or anything else.
+/// Media types of the files in packs and skills.
 const FILE_MEDIA_TYPES: &[&str] =
     &["application/json", "text/markdown", "application/zip", "application/octet-stream"];
 
-/// As what figures are told.
 const METRICS_MEDIA_TYPE: &str = "application/openmetrics-text";
 
-/// The surface, as a table: the router is made of it, and so is the document that describes it.
+/// All routes of the API.
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let parts = [
         read_routes(),
@@ -53,7 +55,6 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
     parts.into_iter().flatten().collect()
 }
 
-/// What is there.
 fn read_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/index.json", packages::index)
@@ -81,7 +82,7 @@ fn read_routes() -> Vec<ApiRoute> {
             .summary("the newest version of a package, as a picture")
             .media_response(200, "image/svg+xml")
             .media_response(404, "image/svg+xml")
-            // What does not end as a picture does is not answered as one.
+            // Paths without `.svg` get an ordinary error.
             .json_response::<RegistryErrorResponse>(404)
             .media_response(404, "text/html"),
         ApiRoute::get("/badges/{ns}/{name}/downloads.svg", badges::downloads_badge)
@@ -91,7 +92,6 @@ fn read_routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// What whoever publishes does.
 fn publish_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::put("/api/v1/packages/{ns}/{name}/{version}", publish::publish)
@@ -118,7 +118,6 @@ fn publish_routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// Who may do what.
 fn access_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/namespaces/{ns}/members", namespaces::members)
@@ -158,7 +157,6 @@ fn access_routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// Context packs, what opens them, and skills for other installers.
 fn context_pack_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/context-packs", context_packs::list)
@@ -212,7 +210,6 @@ fn context_pack_routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// Agents that ask for themselves.
 fn mcp_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::post(MCP_PATH, mcp::handle)
@@ -222,7 +219,7 @@ fn mcp_routes() -> Vec<ApiRoute> {
             .media_response(200, "application/json")
             .media_response(200, "text/event-stream")
             .empty_response(202)
-            // Refusals of the protocol are told in its own words.
+            // MCP errors have their own formats.
             .media_response(400, "application/json")
             .media_response(400, "text/plain")
             .media_response(403, "text/plain")
@@ -233,7 +230,6 @@ fn mcp_routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// What whoever runs the registry, or writes a program for it, looks at.
 fn operation_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/openapi.json", openapi_json)

@@ -1,4 +1,4 @@
-//! Who publishes into a namespace, and which packages of it strangers see.
+//! Members of namespaces, and the visibility of packages.
 
 use axum::Json;
 use axum::extract::{Path, State as Shared};
@@ -61,7 +61,7 @@ pub(super) async fn make_public(
     change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(place, false)).await
 }
 
-/// Who is no member of a namespace learns nothing of it.
+/// Changes a namespace. To non-members it does not exist.
 async fn change_namespace(
     Shared(state): Shared<AppState>,
     namespace: String,
@@ -70,12 +70,9 @@ async fn change_namespace(
 ) -> ApiResult<StatusCode> {
     let who = require_publisher(&state.metadata, &headers).await?;
     let at = state.environment.timestamp();
-    match state
+    let changed = state
         .metadata
         .with(move |database| database.change_namespace(&namespace, &change, &who, &at))
-        .await?
-    {
-        true => Ok(StatusCode::NO_CONTENT),
-        false => Err(ResponseError::not_found()),
-    }
+        .await?;
+    if changed { Ok(StatusCode::NO_CONTENT) } else { Err(ResponseError::not_found()) }
 }

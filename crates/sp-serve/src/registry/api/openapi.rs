@@ -1,4 +1,4 @@
-//! The surface as an OpenAPI 3.1 document, made of the routes that the router is made of.
+//! Builds the OpenAPI 3.1 document from the route table.
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -7,7 +7,7 @@ use sp_formats::registry::RegistryErrorResponse;
 
 use super::route::{ApiRoute, RouteAccess, RouteBody};
 
-/// What stands in braces in an address.
+/// Descriptions of path parameters.
 const PATH_PARAMETERS: &[(&str, &str)] = &[
     ("ns", "a namespace, without its `@`"),
     ("name", "the name of a package within its namespace"),
@@ -27,7 +27,7 @@ pub(super) fn build_document(routes: &[ApiRoute]) -> Value {
         let entry = paths.entry(document_path(route)).or_insert_with(|| json!({}));
         entry[route.method] = operation(route, &mut schemas);
     }
-    let refused = schemas.subschema_for::<RegistryErrorResponse>();
+    let error = schemas.subschema_for::<RegistryErrorResponse>();
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -42,11 +42,11 @@ pub(super) fn build_document(routes: &[ApiRoute]) -> Value {
             "responses": {
                 "Refused": {
                     "description": "it was not done, and why",
-                    "content": {"application/json": {"schema": refused}},
+                    "content": {"application/json": {"schema": error}},
                 },
                 "RefusedOrShown": {
                     "description": "it was not done, and why: a page for whoever accepts `text/html`",
-                    "content": {"application/json": {"schema": refused}, "text/html": {}},
+                    "content": {"application/json": {"schema": error}, "text/html": {}},
                 },
             },
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -57,12 +57,12 @@ pub(super) fn build_document(routes: &[ApiRoute]) -> Value {
 fn operation(route: &ApiRoute, schemas: &mut SchemaGenerator) -> Value {
     let mut responses = Map::new();
     for (status, body) in &route.responses {
-        let told = responses
+        let response = responses
             .entry(status.to_string())
             .or_insert_with(|| json!({"description": status_description(*status)}));
-        // A status may come with one of several media types.
+        // A status may have several media types.
         if let Some((media, content)) = content(*body, schemas) {
-            told["content"][media] = content;
+            response["content"][media] = content;
         }
     }
     responses.insert("default".into(), json!({"$ref": error_response_ref(route)}));
@@ -73,7 +73,7 @@ fn operation(route: &ApiRoute, schemas: &mut SchemaGenerator) -> Value {
         "parameters": parameters(route),
         "responses": responses,
         "security": match route.access {
-            // With a token one may see more, and without one it is no error.
+            // A token is optional: with one, more may be visible.
             RouteAccess::Public => json!([{}, {"token": []}]),
             _ => json!([{"token": []}]),
         },
@@ -85,11 +85,12 @@ fn operation(route: &ApiRoute, schemas: &mut SchemaGenerator) -> Value {
     operation
 }
 
-/// How a refusal is told: beside the API, browsers are shown a page.
+/// The error response: outside the API, browsers get a page.
 fn error_response_ref(route: &ApiRoute) -> &'static str {
-    match route.path.starts_with("/api/") {
-        true => "#/components/responses/Refused",
-        false => "#/components/responses/RefusedOrShown",
+    if route.path.starts_with("/api/") {
+        "#/components/responses/Refused"
+    } else {
+        "#/components/responses/RefusedOrShown"
     }
 }
 
@@ -116,18 +117,21 @@ fn content(body: RouteBody, schemas: &mut SchemaGenerator) -> Option<(&'static s
 }
 
 fn parameters(route: &ApiRoute) -> Vec<Value> {
-    let said = |name: &str| {
-        PATH_PARAMETERS.iter().find(|(known, _)| *known == name).map_or("", |(_, said)| said)
+    let description = |name: &str| {
+        PATH_PARAMETERS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text)
     };
-    let schema = |name: &str| match route.integer_params.contains(&name) {
-        true => json!({"type": "integer", "minimum": 0}),
-        false => json!({"type": "string"}),
+    let schema = |name: &str| {
+        if route.integer_params.contains(&name) {
+            json!({"type": "integer", "minimum": 0})
+        } else {
+            json!({"type": "string"})
+        }
     };
     let in_path = path_parameters(route.path).map(
-        |name| json!({"name": name, "in": "path", "required": true, "description": said(name), "schema": schema(name)}),
+        |name| json!({"name": name, "in": "path", "required": true, "description": description(name), "schema": schema(name)}),
     );
-    let in_query = route.query_params.iter().map(|(name, said, needed)| {
-        json!({"name": name, "in": "query", "required": needed, "description": said, "schema": schema(name)})
+    let in_query = route.query_params.iter().map(|(name, description, required)| {
+        json!({"name": name, "in": "query", "required": required, "description": description, "schema": schema(name)})
     });
     in_path.chain(in_query).collect()
 }
@@ -137,12 +141,12 @@ fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
         .filter_map(|part| Some(part.strip_prefix('{')?.strip_suffix('}')?.trim_start_matches('*')))
 }
 
-/// An address as the document writes it, which has no sign for a name with slashes.
+/// The path of a route in OpenAPI, which has no wildcard syntax.
 fn document_path(route: &ApiRoute) -> String {
     route.path.replace("{*", "{")
 }
 
-/// A name for programs that are made of the document: `get_packages_ns_name_version_download`.
+/// An identifier for generated clients: `get_packages_ns_name_version_download`.
 fn operation_id(route: &ApiRoute) -> String {
     let words = route
         .path
@@ -176,7 +180,7 @@ mod tests {
         assert_eq!(routed, told);
     }
 
-    /// A route that stands beside the table would be missing in the document.
+    /// Routes outside the table would be missing from the document.
     #[test]
     fn the_api_has_no_route_beside_its_table() {
         let source = concat!(include_str!("mod.rs"), include_str!("../router.rs"));

@@ -1,4 +1,4 @@
-//! What is there: the index, a package, a version, its bytes.
+//! Reading packages: index, search, versions, manifest, download, README.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -32,14 +32,12 @@ pub(super) async fn index(
     Ok(Json(RegistryIndex { packages }).into_response())
 }
 
-/// What is looked for, and how much of it is wanted.
 #[derive(serde::Deserialize)]
 pub(super) struct SearchParams {
     q: String,
     limit: Option<usize>,
 }
 
-/// Longer than this is no search.
 const MAX_QUERY_BYTES: usize = 200;
 const MAX_RESULTS: usize = 100;
 const DEFAULT_RESULTS: usize = 20;
@@ -134,7 +132,7 @@ pub(super) async fn download(
         last_modified: None,
         bytes: HttpContentBytes::Stored(state.objects.clone()),
     };
-    // What is resumed was counted when it began.
+    // Count a resumed download once.
     let begins = match served.evaluate(&method, &headers) {
         ConditionalOutcome::Full => method == Method::GET,
         ConditionalOutcome::Range(range) => range.start == 0,
@@ -147,7 +145,7 @@ pub(super) async fn download(
     Ok((told, response).into_response())
 }
 
-/// The README of a version, or what its only skill says.
+/// Returns the README of a version, or the body of its only skill.
 pub(super) async fn readme(
     Shared(state): Shared<AppState>,
     Path((namespace, name, version)): Path<(String, String, String)>,
@@ -171,7 +169,7 @@ pub(super) async fn ready(Shared(state): Shared<AppState>) -> ApiResult<&'static
     Ok("ready\n")
 }
 
-/// A place that a path names. One that cannot be is not there.
+/// Parses a package name from a path. Invalid names are not found.
 pub(super) fn package_name(namespace: &str, name: &str) -> ApiResult<RegistryPackageName> {
     RegistryPackageName::new(namespace, name).map_err(|_| ResponseError::not_found())
 }

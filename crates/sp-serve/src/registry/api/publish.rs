@@ -1,4 +1,4 @@
-//! Publishing, yanking, and taking that back.
+//! Publish, yank and unyank versions.
 
 use axum::Json;
 use axum::body::{Body, to_bytes};
@@ -24,7 +24,7 @@ pub(super) async fn publish(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<(StatusCode, Json<TrustReport>)> {
-    // Who may not publish is told so before a byte is read.
+    // Reject unauthorized clients before reading the body.
     let who = require_publisher(&state.metadata, &headers).await?;
     let place = RegistryPackageName::new(&namespace, &name)
         .map_err(|why| ResponseError::invalid(why.to_string()))?;
@@ -39,7 +39,7 @@ pub(super) async fn publish(
     let (new, report, bytes) =
         judged.unwrap_or_else(|_| Err(ResponseError::invalid("it cannot be read")))?;
     let objects = state.objects.clone();
-    // The bytes are there before anything speaks of them.
+    // Objects are stored before metadata refers to them.
     let stored = tokio::task::spawn_blocking(move || objects.put(&bytes)).await;
     stored
         .unwrap_or_else(|e| Err(sp_tree::FileError::new("store", "", std::io::Error::other(e))))?;
@@ -51,7 +51,7 @@ pub(super) async fn publish(
     }
 }
 
-/// The gate is what reads packages everywhere else.
+/// Reads a package with the same reader as `sp check`.
 fn validate_package(
     state: &AppState,
     (place, version): (RegistryPackageName, String),

@@ -1,4 +1,6 @@
-//! Context packs for whoever has a signed address, in both of its forms. Without one, everything is closed alike.
+//! Serves context packs by signed URL, with the signature in the path or in the query.
+//!
+//! An invalid signature and a missing pack get the same response.
 
 use axum::extract::State as Shared;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
@@ -13,10 +15,10 @@ use crate::registry::object_store::ObjectStore;
 use crate::registry::pages::{OpenedContextPack, render_context_pack};
 use crate::registry::state::AppState;
 
-/// What is held against a signature where there is no key: it takes as long as if there were one.
+/// Used when there is no key, so that the response takes as long as with one.
 const DUMMY_KEY: [u8; 32] = [0; 32];
 
-/// Every answer stays with whoever asked, and the address is told to nobody.
+/// Responses are not cached by proxies, and the URL is not sent as a referrer.
 const RESPONSE_HEADERS: [(HeaderName, HeaderValue); 2] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
     (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
@@ -57,7 +59,7 @@ async fn open_pack(
     served.respond(request).await
 }
 
-/// The folder of a pack: a page for people.
+/// Renders the page of a pack.
 async fn folder_page(
     state: &AppState,
     (id, pack): (&str, &StoredContextPack),
@@ -79,7 +81,7 @@ async fn folder_page(
     render_context_pack(&opened, headers)
 }
 
-/// The text of a file of a pack; empty if there is no such file.
+/// Reads a file of a pack; empty if there is no such file.
 async fn read_text(state: &AppState, file: Option<&StoredContextPackFile>) -> ApiResult<String> {
     let Some(digest) = file.and_then(|file| sp_tree::from_hex(&file.sha256)) else {
         return Ok(String::new());
@@ -91,11 +93,10 @@ async fn read_text(state: &AppState, file: Option<&StoredContextPackFile>) -> Ap
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum SignedContextPackFile {
     Zip,
-    /// A name, as the manifest would list it.
+    /// A name from the manifest; empty for the page.
     Named(String),
 }
 
@@ -106,7 +107,7 @@ struct SignedContextPackRequest {
 }
 
 impl SignedContextPackRequest {
-    /// Reads an address. A signature stands in the path or in the query, and never in both.
+    /// Parses a URL. The signature is in the path or in the query, never in both.
     fn parse(path: &str, query: Option<&str>) -> Option<Self> {
         let (opening, rest) = match path.strip_prefix("/s/") {
             Some(rest) if query.is_none() => {
@@ -124,7 +125,8 @@ impl SignedContextPackRequest {
     }
 }
 
-/// A name with what is written as `%XX` read; none if that is no text. It is only ever looked up in a list.
+/// Decodes percent-encoding; `None` if the result is not UTF-8. The name is only looked up in a
+/// list, never used as a path.
 fn percent_decode(name: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
@@ -141,7 +143,7 @@ fn percent_decode(name: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A file that the manifest lists, or the zip.
+/// Finds a file that the manifest lists, or the zip.
 fn file_content(
     objects: &ObjectStore,
     pack: &StoredContextPack,

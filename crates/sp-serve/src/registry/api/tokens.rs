@@ -1,4 +1,4 @@
-//! Tokens: minted, listed and revoked by whoever runs the registry.
+//! Tokens and the audit log.
 
 use axum::Json;
 use axum::extract::{Path, State as Shared};
@@ -48,10 +48,8 @@ pub(super) async fn revoke(
 ) -> ApiResult<StatusCode> {
     let who = require_admin(&state.metadata, &headers).await?;
     let at = state.environment.timestamp();
-    match state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await? {
-        true => Ok(StatusCode::NO_CONTENT),
-        false => Err(ResponseError::not_found()),
-    }
+    let found = state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await?;
+    if found { Ok(StatusCode::NO_CONTENT) } else { Err(ResponseError::not_found()) }
 }
 
 /// Whose token it is.
@@ -70,7 +68,7 @@ pub(super) async fn whoami(
     Ok(Json(WhoamiResponse { scope: known.scope.as_str(), user: known.user }))
 }
 
-/// What was done last.
+/// Returns the latest entries of the audit log.
 pub(super) async fn audit(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,

@@ -1,4 +1,4 @@
-//! What packages of the registry know, for `load_context` and `graph_neighbors`.
+//! Graph queries on the packages of the registry, for `load_context` and `graph_neighbors`.
 
 use crate::mcp::ToolCall;
 use crate::mcp::knowledge::{KnowledgeBackend, KnowledgeLoadRequest};
@@ -15,7 +15,7 @@ use sp_tree::{Digest, from_hex};
 
 use super::RegistryBackend;
 
-/// Packages that are asked together have so many bytes at the most.
+/// Maximum total size of the packages of one query.
 const MAX_PACKAGE_BYTES: u64 = 64 * 1024 * 1024;
 
 impl KnowledgeBackend for RegistryBackend {
@@ -43,7 +43,7 @@ impl KnowledgeBackend for RegistryBackend {
 }
 
 impl RegistryBackend {
-    /// The packages that are named, verified.
+    /// Resolves, reads and verifies packages.
     fn read_packages(&self, names: &[String]) -> Result<Vec<Package>> {
         if names.is_empty() {
             return Err(Error::new(FailureKind::Usage, "no package is named")
@@ -63,7 +63,7 @@ impl RegistryBackend {
         chosen.into_iter().map(|(name, version)| self.read_package(name, &version)).collect()
     }
 
-    /// The version that a name, perhaps with a range, means.
+    /// Resolves a package name with an optional version range.
     fn resolve_version(&self, text: &str) -> Result<PackageVersionItem> {
         let (name, range) = parse_versioned_name(text)?;
         let place = RegistryPackageName::from_package_name(&name).map_err(|why| {

@@ -1,6 +1,7 @@
-//! What is seen of every request: who asks too often, what is counted, and a line that tells of it.
+//! Middleware around every request: rate limit, metrics and request log.
 //!
-//! Nothing here knows what a request is about. Tokens, signatures, queries and bodies are never told.
+//! [`RequestMonitor`] knows nothing about what requests are for. Tokens, signatures, queries and
+//! bodies are never logged.
 
 mod client;
 mod log_entry;
@@ -28,33 +29,33 @@ pub(crate) use metrics::RegistryMetrics;
 pub(crate) use rate_limiter::RateLimiter;
 pub use rate_limiter::RequestRate;
 
-/// Who is told of requests.
+/// Receives an entry for each request.
 pub type RequestLogger = Arc<dyn Fn(&RequestLogEntry) + Send + Sync>;
 
 const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_LEN: usize = 64;
 
 tokio::task_local! {
-    /// Whose token the request had.
+    /// The owner of the request's token.
     static USER: OnceCell<String>;
 }
 
-/// Remembers whose token the request had, for the line that tells of it.
+/// Records the owner of the request's token for the log.
 pub(crate) fn record_user(user: &str) {
     let _ = USER.try_with(|known| known.set(user.to_owned()));
 }
 
-/// What watches.
+/// What the middleware needs.
 pub(crate) struct RequestMonitor {
     pub metrics: RegistryMetrics,
     pub limiter: Option<RateLimiter>,
     pub logger: Option<RequestLogger>,
-    /// Proxies whose word on the client is taken.
+    /// Proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<IpAddr>,
     pub environment: RegistryEnvironment,
 }
 
-/// Watches one request.
+/// Limits, counts and logs a request.
 pub(crate) async fn monitor_request(
     Extracted(monitor): Extracted<Arc<RequestMonitor>>,
     request: Request,
@@ -87,7 +88,7 @@ pub(crate) async fn monitor_request(
     response
 }
 
-/// The refusal of whoever asks too often, by address and by token.
+/// Returns an error if the client exceeds the rate limit, by address or by token.
 fn check_rate_limit(
     monitor: &RequestMonitor,
     request: &Request,
@@ -108,7 +109,7 @@ fn check_rate_limit(
     by_address.or_else(by_token).map(ResponseError::too_many_requests)
 }
 
-/// A request that is being answered. However that ends, it is counted and told of.
+/// A request in progress. It is counted and logged when dropped, however the request ends.
 struct MonitoredRequest {
     monitor: Arc<RequestMonitor>,
     started_at: Instant,
@@ -163,7 +164,7 @@ impl Drop for MonitoredRequest {
     }
 }
 
-/// An id that the client or its proxy gave, if it is short and plain.
+/// The request ID that the client or a proxy sent, if it is short and safe to log.
 fn client_request_id(headers: &HeaderMap) -> Option<String> {
     let id = headers.get(REQUEST_ID_HEADER)?.to_str().ok()?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -175,7 +176,7 @@ fn client_request_id(headers: &HeaderMap) -> Option<String> {
 
 fn new_request_id(environment: &RegistryEnvironment) -> String {
     let mut bytes = [0; 8];
-    // Without randomness requests are told apart by their time alone.
+    // If this fails, the ID is zero; the log still has the time.
     let _ = environment.fill_random(&mut bytes);
     to_hex(&bytes)
 }

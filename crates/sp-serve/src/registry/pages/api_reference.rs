@@ -1,4 +1,4 @@
-//! The page about the API, made of its own document.
+//! The API reference, rendered from the OpenAPI document.
 
 use askama::Template;
 use axum::extract::State as Shared;
@@ -34,7 +34,7 @@ struct ApiParameterView {
     needed: bool,
 }
 
-/// What is sent: its media types, and the name of its shape.
+/// The media types of a body, and the name of its schema.
 #[derive(Default)]
 struct ApiContentView {
     media: String,
@@ -103,7 +103,7 @@ fn operation_view(path: &str, method: &str, operation: &Value) -> ApiOperationVi
 fn content_view(body: &Value) -> ApiContentView {
     let all: Vec<(&String, &Value)> = body["content"].as_object().into_iter().flatten().collect();
     let media = all.iter().map(|(media, _)| media.as_str()).collect::<Vec<_>>().join(", ");
-    // What has several media types has no shape that all of them share.
+    // Bodies with several media types have no common schema.
     let [(_, content)] = all[..] else {
         return ApiContentView { media, ..ApiContentView::default() };
     };
@@ -112,7 +112,7 @@ fn content_view(body: &Value) -> ApiContentView {
     ApiContentView { media, list, shape: schema_name(if list { &schema["items"] } else { schema }) }
 }
 
-/// The name of the shape to which a schema refers.
+/// The name of the schema that a schema refers to.
 fn schema_name(schema: &Value) -> Option<String> {
     let direct = schema["$ref"].as_str();
     let one_of =

@@ -1,4 +1,5 @@
-//! The style, the script and the picture of the pages. Their names have a digest, so that they may be kept for ever.
+//! The stylesheet, the script and the icon. Their names contain a digest, so browsers may cache
+//! them forever.
 
 use std::sync::LazyLock;
 
@@ -9,9 +10,8 @@ use sp_tree::Digest;
 
 use crate::registry::error::ResponseError;
 
-/// A file that is part of the program.
 pub(super) struct StaticAsset {
-    /// Its address.
+    /// The URL path.
     pub path: String,
     content_type: &'static str,
     text: &'static str,

@@ -1,4 +1,4 @@
-//! What did not work, in the same look; programs are told in JSON.
+//! Error pages for browsers; other clients get JSON.
 
 use askama::Template;
 use axum::extract::{Request, State as Shared};
@@ -22,7 +22,7 @@ struct ErrorPage<'a> {
     help: Option<&'a str>,
 }
 
-/// Gives every refusal its form: a page for people, JSON for programs.
+/// Converts error responses to a page for browsers and to JSON for other clients.
 pub(crate) async fn format_errors(
     Shared(state): Shared<AppState>,
     request: Request,
@@ -31,24 +31,24 @@ pub(crate) async fn format_errors(
     let (parts, body) = request.into_parts();
     let asked = parts.clone();
     let response = next.run(Request::from_parts(parts, body)).await;
-    let is_refusal = response.status().is_client_error() || response.status().is_server_error();
-    if !is_refusal
+    let is_error = response.status().is_client_error() || response.status().is_server_error();
+    if !is_error
         || is_image(&response)
         || response.extensions().get::<PreformattedError>().is_some()
     {
         return response;
     }
-    match wants_html(&asked) {
-        true => render_error_page(&state, &asked, response).await,
-        false if response.extensions().get::<ResponseErrorBody>().is_some() => response,
-        // What is refused by its status alone is told as everything else is.
-        false => {
-            copy_headers(&response, ResponseError::from_status(response.status()).into_response())
-        }
+    if wants_html(&asked) {
+        return render_error_page(&state, &asked, response).await;
     }
+    if response.extensions().get::<ResponseErrorBody>().is_some() {
+        return response;
+    }
+    // A status without a body, as from the framework.
+    copy_headers(&response, ResponseError::from_status(response.status()).into_response())
 }
 
-/// The same refusal in another form: what its head says besides, as `Allow` or `Content-Range`, still holds.
+/// Copies the other headers of a response, such as `Allow` or `Content-Range`.
 fn copy_headers(first: &Response, mut other: Response) -> Response {
     let is_beside =
         |name: &HeaderName| *name != header::CONTENT_TYPE && *name != header::CONTENT_LENGTH;
@@ -58,7 +58,7 @@ fn copy_headers(first: &Response, mut other: Response) -> Response {
     other
 }
 
-/// A badge that says so is one all the same.
+/// Badges report errors as an image.
 fn is_image(response: &Response) -> bool {
     response
         .headers()
@@ -80,7 +80,7 @@ async fn render_error_page(state: &AppState, parts: &Parts, response: Response) 
         .cloned()
         .unwrap_or_else(|| ResponseError::from_status(status).error_body());
     let mut visit = PageVisitor::load(state, parts).await.unwrap_or_default();
-    // What was asked for is not said again: what is hidden and what never was look the same.
+    // Hidden and missing pages must look the same, so the page does not repeat the path.
     visit.layout.here = String::new();
     let title = match status {
         StatusCode::NOT_FOUND => "There is nothing here",

@@ -1,4 +1,4 @@
-//! The first page, what is found, and what is in a namespace: lists of packages.
+//! Lists of packages: the home page, search results, namespaces.
 
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
@@ -10,12 +10,10 @@ use super::{PageResult, display, render_page};
 use crate::registry::error::ResponseError;
 use crate::registry::state::AppState;
 
-/// So many are on the first page, and so many are found.
 const HOME_LIST_LEN: usize = 6;
 const MAX_RESULTS: usize = 50;
 const MAX_QUERY_BYTES: usize = 200;
 
-/// A package in a list.
 struct PackageListView {
     item: RegistryIndexItem,
     downloads: String,
@@ -101,7 +99,7 @@ struct NamespacePage<'a> {
     counted: String,
 }
 
-/// A namespace of which one may see nothing is as one that never was.
+/// A namespace without visible packages is not found.
 pub(super) async fn namespace(
     Shared(state): Shared<AppState>,
     Path(namespace): Path<String>,

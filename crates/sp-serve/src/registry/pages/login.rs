@@ -1,4 +1,4 @@
-//! Logging in and out. A token is shown once, and what stays with the browser is no token.
+//! Login and logout. The browser gets a session cookie and never stores a token.
 
 use askama::Template;
 use axum::Form;
@@ -32,7 +32,7 @@ pub(super) async fn login_page(
     asked: Result<Query<LoginPageParams>, QueryRejection>,
     mut visit: PageVisitor,
 ) -> PageResult {
-    // Nobody comes back to the login.
+    // Logging in must not lead back to this page.
     visit.layout.here = String::new();
     let next = asked.ok().and_then(|Query(asked)| asked.next);
     render_page(&LoginPage {
@@ -61,7 +61,7 @@ pub(super) async fn login(
         let again = render_page(&LoginPage { frame: &visit.layout, next, is_wrong: true })?;
         return Ok((StatusCode::UNAUTHORIZED, again).into_response());
     };
-    // Whoever was logged in before is not any more.
+    // End the previous session.
     if let Some(id) = &visit.session {
         state.sessions.remove(id);
     }
@@ -69,13 +69,10 @@ pub(super) async fn login(
         .sessions
         .create(&state.environment, token.hash)
         .map_err(|_| ResponseError::internal())?;
-    let secure = match headers
+    let is_https = headers
         .get(header::ORIGIN)
-        .is_some_and(|origin| origin.as_bytes().starts_with(b"https://"))
-    {
-        true => "; Secure",
-        false => "",
-    };
+        .is_some_and(|origin| origin.as_bytes().starts_with(b"https://"));
+    let secure = if is_https { "; Secure" } else { "" };
     let cookie = format!(
         "{SESSION_COOKIE}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_LIFETIME_SECS}{secure}"
     );

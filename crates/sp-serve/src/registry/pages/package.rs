@@ -1,4 +1,4 @@
-//! A package: what it is, what was verified, what it needs, how one gets it.
+//! The page of a package: description, trust report, dependencies, versions, installation.
 
 use std::sync::Arc;
 
@@ -14,7 +14,6 @@ use crate::registry::error::ResponseError;
 use crate::registry::package_view::PackageContentView;
 use crate::registry::state::AppState;
 
-/// A version in the list.
 struct VersionView<'a> {
     item: &'a PackageVersionItem,
     day: &'a str,
@@ -22,7 +21,7 @@ struct VersionView<'a> {
     is_shown: bool,
 }
 
-/// A package that is needed, and where it is, if it is here.
+/// A dependency, with a link if it can be in this registry.
 struct DependencyView {
     name: String,
     range: String,
@@ -77,7 +76,7 @@ async fn render_package(
     let (reader, wanted) = (visit.reader(), place.clone());
     let found = state.metadata.with(move |database| database.versions(&wanted, &reader)).await?;
     let index = found.ok_or_else(ResponseError::not_found)?;
-    // Where everything was yanked, the newest is shown, and says so.
+    // If all versions are yanked, show the newest one.
     let wanted = version.or_else(|| index.latest.clone());
     let found = match &wanted {
         Some(version) => index.versions.iter().find(|item| item.version == *version),
@@ -142,7 +141,7 @@ fn dependency_views(item: &PackageVersionItem) -> Vec<DependencyView> {
     item.dependencies.iter().map(one).collect()
 }
 
-/// What a package is for, and what it is about, as its manifest says.
+/// The kind and the description in a manifest.
 fn manifest_summary(manifest: &str) -> (String, String) {
     let manifest: serde_json::Value = serde_json::from_str(manifest).unwrap_or_default();
     let text = |key: &str, otherwise: &str| {
@@ -152,7 +151,7 @@ fn manifest_summary(manifest: &str) -> (String, String) {
     (text("kind", "context"), text("description", ""))
 }
 
-/// Which versions somebody wants who wants this one: its line, or exactly it if it is no release.
+/// The suggested version range: compatible versions, or exactly this one if it is a pre-release.
 fn suggested_range(version: &str) -> String {
     let is_release = PackageVersion::new(version).is_ok_and(|version| !version.is_pre_release());
     let mut parts = version.split('.');

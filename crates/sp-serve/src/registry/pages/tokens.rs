@@ -1,4 +1,4 @@
-//! The tokens of a registry, for its admin; everybody else learns whose session it is.
+//! The tokens page: admins manage tokens, other users see who they are.
 
 use askama::Template;
 use axum::Form;
@@ -23,7 +23,7 @@ struct TokensPage<'a> {
     tokens: Vec<TokenView>,
     minted: Option<IssuedToken>,
     revoked: Option<i64>,
-    /// Why no token was made.
+    /// Why no token was issued.
     wrong: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub(super) async fn list(Shared(state): Shared<AppState>, visit: PageVisitor) ->
     render_tokens(&state, &visit, TokenAction::Nothing).await
 }
 
-/// What was done before the list is shown.
+/// What was done before the page is shown.
 enum TokenAction {
     Nothing,
     Minted(IssuedToken),
@@ -71,7 +71,7 @@ async fn render_tokens(state: &AppState, visit: &PageVisitor, done: TokenAction)
     render_page(&view)
 }
 
-/// Who may do this: the admin, with a form of this session.
+/// Requires an admin and a form of this session.
 fn require_admin_form<'a>(
     visit: &'a PageVisitor,
     headers: &HeaderMap,
@@ -124,8 +124,9 @@ pub(super) async fn revoke(
     let Form(ended) = form.map_err(|_| ResponseError::invalid_form())?;
     let who = require_admin_form(&visit, &headers, &ended.form_token)?.clone();
     let (id, at) = (ended.id, state.environment.timestamp());
-    match state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await? {
-        true => render_tokens(&state, &visit, TokenAction::Revoked(id)).await,
-        false => Err(ResponseError::not_found()),
+    let found = state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await?;
+    if !found {
+        return Err(ResponseError::not_found());
     }
+    render_tokens(&state, &visit, TokenAction::Revoked(id)).await
 }

@@ -51,13 +51,13 @@ struct WorkspaceRunInput {
 
 fn bag_run(
     local: &LocalBackend,
-    wanted: WorkspaceRunInput,
+    input: WorkspaceRunInput,
     call: &ToolCall,
 ) -> Result<WorkspaceRunReport> {
     let request = RunSkillRequest {
-        // `bag_enter` tells both, and either will do.
-        identifier: wanted.skill.replace('-', "_"),
-        set: wanted.set.into_iter().collect(),
+        // `bag_enter` shows both spellings.
+        identifier: input.skill.replace('-', "_"),
+        set: input.set.into_iter().collect(),
         save: SaveParameters::No,
         root: local.settings.library_filter.root.clone(),
     };

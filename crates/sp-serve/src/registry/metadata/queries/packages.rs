@@ -1,4 +1,4 @@
-//! What is there: the index, what is looked for in it, a package, a version.
+//! Packages and versions: index, search, details.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use super::super::{
 };
 use super::{find_package, visibility_params};
 
-/// So many packages are looked at more closely, in each way.
+/// Maximum number of packages that each candidate query returns.
 const MAX_CANDIDATES: usize = 200;
-/// More words than this are not looked for.
+/// Further words are ignored.
 const MAX_QUERY_WORDS: usize = 16;
-/// One in so many of the parts of what is looked for must be there.
+/// A package matches if it contains at least one in this many trigrams of the query.
 const TRIGRAM_MATCH_DIVISOR: usize = 3;
 
-/// The newest versions of packages that somebody may see, and what else is said of them.
+/// The latest versions of packages that a reader may see, with further conditions.
 macro_rules! latest_versions_sql {
     ($more:literal) => {
         concat!(
@@ -35,7 +35,6 @@ macro_rules! latest_versions_sql {
 }
 
 impl Database {
-    /// Every package that somebody may see.
     pub(crate) fn index(&self, reader: &RegistryReader) -> Result<IndexItems> {
         const LIST: &str = concat!(
             "SELECT namespace, name, kind, latest, description, downloads FROM packages WHERE ",
@@ -47,7 +46,7 @@ impl Database {
         rows.into_iter().map(index_item).collect()
     }
 
-    /// What stands on the first page: how much somebody may see, and the first few of it.
+    /// Returns the number of packages, the newest and the most downloaded ones.
     pub(crate) fn home_page_data(
         &self,
         most: usize,
@@ -78,7 +77,6 @@ impl Database {
         })
     }
 
-    /// The packages of a namespace that somebody may see.
     pub(crate) fn namespace_packages(
         &self,
         namespace: &str,
@@ -95,9 +93,10 @@ impl Database {
         rows.into_iter().map(index_item).collect()
     }
 
-    /// The packages that somebody may see and that fit, the best first. Words may be written a little wrong.
+    /// Searches packages, tolerating typos. Best matches first.
     ///
-    /// However many fit, a bounded number is looked at: the newest, and the most downloaded where there are more.
+    /// Ranks a bounded number of candidates: the newest matches, and the most downloaded ones if
+    /// there are more.
     pub(crate) fn search(
         &self,
         text: &str,
@@ -138,7 +137,6 @@ impl Database {
         self.read(|sql| sql.query(query, &values))?.into_iter().map(index_item).collect()
     }
 
-    /// The most downloaded packages that have the longest of the words.
     fn popular_candidates(
         &self,
         sought: &PackageSearchQuery,
@@ -158,7 +156,6 @@ impl Database {
         self.candidates(POPULAR, &format!("%{longest}%"), reader)
     }
 
-    /// The newest version of every package that somebody may see.
     pub(crate) fn latest_versions(&self, reader: &RegistryReader) -> Result<Vec<LatestVersion>> {
         const LIST: &str = latest_versions_sql!(" ORDER BY namespace, name");
         let (all, user) = visibility_params(reader);
@@ -166,7 +163,6 @@ impl Database {
         rows.into_iter().map(latest_version_item).collect()
     }
 
-    /// The newest version of every package of skills that somebody may see.
     pub(crate) fn latest_skill_packages(
         &self,
         reader: &RegistryReader,
@@ -177,7 +173,6 @@ impl Database {
         rows.into_iter().map(latest_version_item).collect()
     }
 
-    /// The newest version of a package, if somebody may see it.
     pub(crate) fn latest_version(
         &self,
         place: &RegistryPackageName,
@@ -189,7 +184,7 @@ impl Database {
         self.read(|sql| sql.first(FIND, &values))?.map(latest_version_item).transpose()
     }
 
-    /// The versions of a package, if somebody may see it.
+    /// Returns the versions of a package, newest first.
     pub(crate) fn versions(
         &self,
         place: &RegistryPackageName,
@@ -216,7 +211,6 @@ impl Database {
         }))
     }
 
-    /// A version, if it is there and somebody may see it.
     pub(crate) fn find_version(
         &self,
         place: &RegistryPackageName,
@@ -232,7 +226,7 @@ impl Database {
         found.map(download).transpose()
     }
 
-    /// The manifest of a version, and what was said of it, as JSON.
+    /// Returns the manifest and the trust report of a version, as JSON.
     pub(crate) fn manifest(
         &self,
         place: &RegistryPackageName,
@@ -245,7 +239,7 @@ impl Database {
         found.map(|mut row| Ok((row.take()?, row.take()?))).transpose()
     }
 
-    /// What a query says of a version that somebody may see.
+    /// Runs a query for a version of a package that `reader` may see.
     fn version_row(
         &self,
         find: &'static str,
@@ -259,7 +253,6 @@ impl Database {
         })
     }
 
-    /// Adds to how often packages were downloaded.
     pub(crate) fn add_downloads(&self, counted: &BTreeMap<RegistryPackageName, u64>) -> Result<()> {
         const COUNT: &str =
             "UPDATE packages SET downloads = downloads + $3 WHERE namespace = $1 AND name = $2";
@@ -275,7 +268,7 @@ impl Database {
         })
     }
 
-    /// The number of the last thing that was done.
+    /// Returns the ID of the last change: of the last entry in the audit log.
     pub(crate) fn last_change_id(&self) -> Result<i64> {
         const LAST: &str = "SELECT COALESCE(MAX(id), 0) FROM audit";
         self.read(|sql| query_value(sql, LAST, &[]))
@@ -312,18 +305,17 @@ fn version_item(mut row: SqlRow) -> Result<PackageVersionItem> {
     Ok(PackageVersionItem { yanked, ..item })
 }
 
-/// What is searched of a package.
+/// The text that searches match.
 pub(super) fn search_text((namespace, name): (&str, &str), description: Option<&str>) -> String {
     format!("{namespace}/{name} {}", description.unwrap_or_default()).to_lowercase()
 }
 
-/// What is looked for.
 struct PackageSearchQuery {
-    /// The words that are long enough to be looked for.
+    /// Words of at least three characters.
     words: Vec<String>,
-    /// Pieces of them: a word with one mistake still has one of its pieces.
+    /// Pieces of the words: one typo leaves at least one piece intact.
     pieces: Vec<String>,
-    /// Every three characters in a row: by how many of them there are, what fits is told from what does not.
+    /// All trigrams of the words. Their number in a text decides whether it matches.
     trigrams: Vec<String>,
 }
 
@@ -338,7 +330,7 @@ impl PackageSearchQuery {
         Self { words, pieces, trigrams }
     }
 
-    /// The best of what was found, each once.
+    /// Sorts candidates by score and removes duplicates.
     fn rank(&self, found: IndexItems, most: usize) -> IndexItems {
         let mut scored: Vec<(PackageSearchScore, RegistryIndexItem)> =
             found.into_iter().filter_map(|item| Some((self.score(&item)?, item))).collect();
@@ -348,7 +340,7 @@ impl PackageSearchQuery {
         scored.into_iter().take(most).map(|(_, item)| item).collect()
     }
 
-    /// How well a package fits; none if it does not.
+    /// Scores a package; `None` if it does not match.
     fn score(&self, item: &RegistryIndexItem) -> Option<PackageSearchScore> {
         let text = search_text((&item.namespace, &item.name), item.description.as_deref());
         let name = search_text((&item.namespace, &item.name), None);
@@ -356,7 +348,7 @@ impl PackageSearchQuery {
             |text: &str| self.trigrams.iter().filter(|part| text.contains(part.as_str())).count();
         let has_all = |text: &str| self.words.iter().all(|word| text.contains(word.as_str()));
         let (in_text, in_name) = (count(&text), count(&name));
-        // One part of a word alone says nothing.
+        // A single shared trigram is not a match.
         let fits = in_text * TRIGRAM_MATCH_DIVISOR >= self.trigrams.len();
         let is_name = self.words.contains(&item.name);
         fits.then(|| PackageSearchScore {
@@ -367,7 +359,7 @@ impl PackageSearchQuery {
     }
 }
 
-/// How well a package fits: what counts most stands first.
+/// The most important criterion first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct PackageSearchScore {
     full_matches: [bool; 3],
@@ -375,7 +367,7 @@ struct PackageSearchScore {
     downloads: u64,
 }
 
-/// A word in up to three pieces of three characters or more; a short one in all that it has of three.
+/// Splits a word into two or three pieces, or into trigrams if it is short.
 fn word_pieces(word: &str) -> Vec<String> {
     let chars: Vec<char> = word.chars().collect();
     match (chars.len() / 3).min(3) {

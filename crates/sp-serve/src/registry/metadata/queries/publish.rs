@@ -1,4 +1,4 @@
-//! Publishing, yanking, and taking that back.
+//! Publish, yank and unyank versions.
 
 use sp_formats::package::PackageVersion;
 use sp_formats::registry::{RegistryPackageName, latest_version};
@@ -11,7 +11,7 @@ use super::packages::search_text;
 use super::{AuditActor, add_member, can_manage, find_package, members_of, record_audit};
 
 impl Database {
-    /// Publishes a version whose bytes are stored already. Nothing is changed unless it is published.
+    /// Publishes a version. Its object must be stored already.
     pub(crate) fn publish(
         &self,
         new: &NewPackageVersion,
@@ -29,7 +29,7 @@ impl Database {
                 return Ok(PublishOutcome::AlreadyExists);
             }
             if is_free {
-                // The first who publishes into a namespace owns it.
+                // Whoever publishes into a namespace first owns it.
                 add_member(sql, namespace, &who.user)?;
             }
             let id = upsert_package(sql, new)?;
@@ -45,7 +45,8 @@ impl Database {
         })
     }
 
-    /// Yanks a version, or takes that back; false if there is none, none if one may not.
+    /// Yanks or unyanks a version. Returns `Some(false)` if there is no such version, and `None` if
+    /// `who` may not do that.
     pub(crate) fn yank(
         &self,
         (place, version): (&RegistryPackageName, &str),
@@ -126,7 +127,7 @@ fn add_version(
     sql.execute(ADD, &values).map(drop)
 }
 
-/// The newest version that was not yanked.
+/// Updates the latest version of a package: the newest one that is not yanked.
 fn update_latest(sql: &mut dyn SqlConnection, package: i64) -> Result<()> {
     const LIST: &str = "SELECT version FROM versions WHERE package = $1 AND NOT yanked";
     const RENEW: &str = "UPDATE packages SET latest = $2 WHERE id = $1";
