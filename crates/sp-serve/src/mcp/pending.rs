@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_is_complete_when_the_input_has_ended_and_nothing_is_owed() {
+    fn a_connection_is_complete_when_the_input_has_ended_and_nothing_is_pending() {
         let pending = PendingRequests::new();
         let id = RequestId::Number(1);
         assert!(pending.begin(&id) && !pending.begin(&id));

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mc_04_no_two_prompts_have_one_name() {
+    fn mc_04_prompt_names_are_unique() {
         let mut names: Vec<String> = Vec::new();
         for title in ["A 2", "A", "A", "a!", "\u{3164}\u{3164}", "日本語"] {
             let name = unique_name(slug(title), |name| names.iter().any(|known| known == name));

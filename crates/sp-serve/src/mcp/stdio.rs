@@ -58,7 +58,8 @@ enum IncomingLine {
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    /// Reads the next line. Returns `None` at the end of the input; the last line needs no line feed.
+    /// Reads the next line. Returns `None` at the end of the input. The last line needs no line
+    /// feed.
     async fn next(&mut self) -> Option<IncomingLine> {
         while !self.ended {
             // Treat a read error as the end of the input.

@@ -106,15 +106,15 @@ fn index_packages(
 ) -> DiscoveryIndexes {
     let mut skills: Vec<(RegistryPackageName, &Digest, &DiscoverableSkill)> = Vec::new();
     for package in packages {
-        let Ok(place) = RegistryPackageName::new(&package.namespace, &package.name) else {
+        let Ok(name) = RegistryPackageName::new(&package.namespace, &package.name) else {
             continue;
         };
         let own = offered.get(&package.digest).into_iter().flat_map(|skills| skills.iter());
-        skills.extend(own.map(|skill| (place.clone(), &package.digest, skill)));
+        skills.extend(own.map(|skill| (name.clone(), &package.digest, skill)));
     }
     skills.truncate(MAX_SKILLS);
     let claims: Vec<(&RegistryPackageName, &DiscoverableSkill)> =
-        skills.iter().map(|(place, _, skill)| (place, *skill)).collect();
+        skills.iter().map(|(name, _, skill)| (name, *skill)).collect();
     let named = assign_names(&claims)
         .into_iter()
         .zip(&skills)

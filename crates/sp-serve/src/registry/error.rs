@@ -206,9 +206,9 @@ impl From<FileError> for ResponseError {
 
 impl IntoResponse for ResponseError {
     fn into_response(self) -> Response {
-        let told = self.error_body();
+        let error_body = self.error_body();
         let mut response = (self.status, Json(*self.body)).into_response();
-        response.extensions_mut().insert(told);
+        response.extensions_mut().insert(error_body);
         if self.status == StatusCode::UNAUTHORIZED {
             response
                 .headers_mut()

@@ -9,15 +9,15 @@ pub(super) const MAX_MARKDOWN_BYTES: usize = 256 * 1024;
 /// Renders Markdown, with headings demoted below those of the page. Also returns whether the text
 /// was truncated.
 pub(super) fn render(text: &str) -> (String, bool) {
-    let kept = &text[..text.floor_char_boundary(MAX_MARKDOWN_BYTES)];
+    let truncated = &text[..text.floor_char_boundary(MAX_MARKDOWN_BYTES)];
     // Make invisible characters visible, since they could hide something.
-    let shown = printable_text(kept);
+    let shown = printable_text(truncated);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let events = Parser::new_ext(&shown, options).flat_map(sanitize_event);
     let mut page = String::with_capacity(shown.len() * 3 / 2);
     html::push_html(&mut page, events);
-    (page, kept.len() < text.len())
+    (page, truncated.len() < text.len())
 }
 
 /// Replaces what is not safe.
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markup_in_markdown_stays_text() {
+    fn raw_html_is_escaped() {
         let hostile = "<script>alert(1)</script>\n\ntext <img src=x onerror=alert(1)> more </main>\n\n\
                        <!-- --><iframe src=\"//evil\">\n\n```<b>\n</code></pre><script>\n```\n";
         let (html, _) = render(hostile);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_the_web_or_nowhere() {
+    fn unsafe_links_have_no_target() {
         for address in [
             "https://example.com/a?b=1&c",
             "mailto:a@b.c",
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_become_links_and_tables_bring_no_style() {
+    fn images_become_links_and_tables_have_no_inline_style() {
         let (html, _) = render("![map](https://example.com/m.png)\n\n| a |\n|--:|\n| b |\n");
         assert!(!html.contains("<img") && !html.contains("style="), "{html}");
         assert!(
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_go_below_those_of_the_page_and_what_is_too_long_is_cut() {
+    fn headings_are_demoted_and_long_text_is_truncated() {
         let (html, cut) = render("# One\n\n#### Four\n");
         assert!(html.contains("<h3>One</h3>") && html.contains("<h6>Four</h6>") && !cut, "{html}");
         let (html, cut) = render(&"é ".repeat(MAX_MARKDOWN_BYTES));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_to_take_long_takes_a_moment() {
+    fn pathological_input_renders_quickly() {
         for text in [
             ">".repeat(MAX_MARKDOWN_BYTES),
             "[".repeat(MAX_MARKDOWN_BYTES),

@@ -165,11 +165,11 @@ fn skills(files: &LoadedTree, limits: &Limits) -> Vec<PackageSkillView> {
     found
         .map(|(path, _, bytes)| {
             let folder = path.parent().unwrap_or_default();
-            let said = skill::read(SKILL_FILE, folder, bytes, limits).0.unwrap_or_default();
-            let name = said.name.filter(|name| !name.is_empty()).unwrap_or_else(|| folder.into());
+            let skill = skill::read(SKILL_FILE, folder, bytes, limits).0.unwrap_or_default();
+            let name = skill.name.filter(|name| !name.is_empty()).unwrap_or_else(|| folder.into());
             PackageSkillView {
                 name: printable(&name).into_owned(),
-                description: printable(&said.description.unwrap_or_default()).into_owned(),
+                description: printable(&skill.description.unwrap_or_default()).into_owned(),
             }
         })
         .collect()
@@ -186,12 +186,13 @@ fn statements(graph: &Graph<'_>) -> Vec<(String, String)> {
     };
     let mut order: Vec<usize> = (0..graph.nodes.len()).collect();
     order.sort_by(|a, b| activation(*b).total_cmp(&activation(*a)));
-    let told = order.into_iter().take(MAX_STATEMENTS).map(|at| &graph.nodes[at]);
-    told.map(|node| {
-        let said: String = node.content.chars().take(MAX_STATEMENT_CHARS).collect();
-        let more = if said.len() < node.content.len() { "…" } else { "" };
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        (printable(&node.kind).into_owned(), format!("{}{more}", printable(&said)))
-    })
-    .collect()
+    let nodes = order.into_iter().take(MAX_STATEMENTS).map(|index| &graph.nodes[index]);
+    nodes
+        .map(|node| {
+            let text: String = node.content.chars().take(MAX_STATEMENT_CHARS).collect();
+            let more = if text.len() < node.content.len() { "…" } else { "" };
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            (printable(&node.kind).into_owned(), format!("{}{more}", printable(&text)))
+        })
+        .collect()
 }

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_16_a_signature_is_in_no_log() {
+    fn cp_16_signatures_are_not_logged() {
         for (address, shown) in [
             ("/packs/pk_1/pack.json?exp=1&kid=k1&sig=abc", "/packs/pk_1/pack.json?…"),
             ("/packs/pk_1/pack.json?%73%69g=abc", "/packs/pk_1/pack.json?…"),

@@ -54,6 +54,13 @@ pub struct LocalBackend {
     cached_library: Mutex<Option<(Instant, Arc<SkillLibrary>)>>,
 }
 
+/// A skill, and the path of a file in it.
+struct FoundSkill {
+    library: Arc<SkillLibrary>,
+    handle: SkillHandle,
+    file: String,
+}
+
 impl LocalBackend {
     pub fn new(settings: LocalBackendSettings) -> Self {
         Self {
@@ -83,29 +90,26 @@ impl LocalBackend {
         self.library_with_max_age(SCAN_CACHE_TTL)
     }
 
-    fn library_with_max_age(&self, age: Duration) -> Result<Arc<SkillLibrary>> {
-        let mut seen = self.cached_library.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, library)) = seen.as_ref().filter(|(at, _)| at.elapsed() < age) {
+    fn library_with_max_age(&self, max_age: Duration) -> Result<Arc<SkillLibrary>> {
+        let mut cached = self.cached_library.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, library)) = cached.as_ref().filter(|(at, _)| at.elapsed() < max_age) {
             return Ok(Arc::clone(library));
         }
         let open = |context: &Context<'_>| {
             SkillLibrary::open(context, &self.settings.library_filter, &self.unpacked)
         };
         let library = Arc::new(self.with_context(None, open)?);
-        *seen = Some((Instant::now(), Arc::clone(&library)));
+        *cached = Some((Instant::now(), Arc::clone(&library)));
         Ok(library)
     }
 
     /// Finds the skill that contains a path, and the path within it. Scans again if it is not in
     /// the last scan.
-    fn find_skill(
-        &self,
-        path: &RelPath,
-    ) -> Result<Option<(Arc<SkillLibrary>, SkillHandle, String)>> {
-        for age in [SCAN_CACHE_TTL, Duration::ZERO] {
-            let library = self.library_with_max_age(age)?;
-            if let Some((place, file)) = library.find(path) {
-                return Ok(Some((library, place, file)));
+    fn find_skill(&self, path: &RelPath) -> Result<Option<FoundSkill>> {
+        for max_age in [SCAN_CACHE_TTL, Duration::ZERO] {
+            let library = self.library_with_max_age(max_age)?;
+            if let Some((handle, file)) = library.find(path) {
+                return Ok(Some(FoundSkill { library, handle, file }));
             }
         }
         Ok(None)
@@ -115,50 +119,50 @@ impl LocalBackend {
 impl McpBackend for LocalBackend {
     fn skills(&self, after: Option<&str>, most: usize) -> Result<Option<McpPage<McpSkillEntry>>> {
         let library = self.library()?;
-        let places: Vec<SkillHandle> = library.handles().collect();
+        let handles: Vec<SkillHandle> = library.handles().collect();
         let start = match after {
             None => 0,
             Some(after) => {
-                match places.iter().position(|place| library.folder_path(*place) == after) {
+                match handles.iter().position(|handle| library.folder_path(*handle) == after) {
                     Some(at) => at + 1,
                     None => return Ok(None),
                 }
             }
         };
-        let page = &places[start..places.len().min(start + most)];
-        let last = page.last().filter(|_| places.len() > start + most);
-        let next = last.map(|place| library.folder_path(*place));
+        let page = &handles[start..handles.len().min(start + most)];
+        let last = page.last().filter(|_| handles.len() > start + most);
+        let next = last.map(|handle| library.folder_path(*handle));
         Ok(Some(McpPage { items: library.entries(page).into_iter().flatten().collect(), next }))
     }
 
     fn skill(&self, path: &RelPath) -> Result<Option<McpSkillEntry>> {
-        Ok(self.find_skill(path)?.and_then(|(library, place, _)| library.entry(place).ok()))
+        Ok(self.find_skill(path)?.and_then(|found| found.library.entry(found.handle).ok()))
     }
 
     fn skill_file(&self, path: &RelPath) -> Result<Option<Vec<u8>>> {
         Ok(self
             .find_skill(path)?
-            .and_then(|(library, place, file)| library.read(place, &file).ok().flatten()))
+            .and_then(|found| found.library.read(found.handle, &found.file).ok().flatten()))
     }
 
     fn skill_summaries(&self) -> Result<Vec<McpSkillSummary>> {
         let library = self.library()?;
-        let places: Vec<SkillHandle> = library.handles().collect();
+        let handles: Vec<SkillHandle> = library.handles().collect();
         let card = |skill: LibrarySkill| McpSkillSummary {
             path: skill.path,
             name: skill.front.name.to_string(),
             description: skill.front.description,
             text: skill.text.into(),
         };
-        Ok(library.skills(&places).into_iter().flatten().map(card).collect())
+        Ok(library.skills(&handles).into_iter().flatten().map(card).collect())
     }
 
     fn unserved_skills(&self) -> Result<Vec<String>> {
         let library = self.library()?;
-        let places: Vec<SkillHandle> = library.handles().collect();
-        let skills = places.iter().zip(library.skills(&places));
-        let unserved = skills.filter_map(|(place, skill)| {
-            Some(format!("{}: {}", library.folder_path(*place), skill.err()?))
+        let handles: Vec<SkillHandle> = library.handles().collect();
+        let skills = handles.iter().zip(library.skills(&handles));
+        let unserved = skills.filter_map(|(handle, skill)| {
+            Some(format!("{}: {}", library.folder_path(*handle), skill.err()?))
         });
         Ok(unserved.chain(library.shadowed_skills()).collect())
     }

@@ -39,24 +39,24 @@ pub(super) async fn downloads_badge(
 async fn badge(
     Shared(state): Shared<AppState>,
     (namespace, name): (&str, &str),
-    said: impl Fn(PackageIndex) -> (String, String),
+    label_and_value: impl Fn(PackageIndex) -> (String, String),
 ) -> ApiResult<Response> {
     let found = match RegistryPackageName::new(namespace, name) {
-        Ok(place) => {
+        Ok(package) => {
             state
                 .metadata
-                .with(move |database| database.versions(&place, &RegistryReader::Anonymous))
+                .with(move |database| database.versions(&package, &RegistryReader::Anonymous))
                 .await?
         }
         Err(_) => None,
     };
-    let (status, picture) = match found.map(said) {
+    let (status, picture) = match found.map(label_and_value) {
         Some((label, value)) => (StatusCode::OK, render_svg(&label, &value, BLUE)),
         None => (StatusCode::NOT_FOUND, render_svg("package", "not found", GREY)),
     };
-    let told =
+    let response_headers =
         [(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=300")];
-    Ok((status, told, picture).into_response())
+    Ok((status, response_headers, picture).into_response())
 }
 
 fn render_svg(label: &str, value: &str, colour: &str) -> String {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_badge_is_a_picture_and_says_only_text() {
+    fn badges_escape_text_and_shorten_numbers() {
         let picture = render_svg("</text><script>", "\" onload=\"x", BLUE);
         assert!(!picture.contains("<script") && !picture.contains("\" onload"), "{picture}");
         assert_eq!(

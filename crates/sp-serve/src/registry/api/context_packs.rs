@@ -39,10 +39,10 @@ pub(super) async fn push(
     let bytes = bytes.map_err(|_| ResponseError::too_large(most))?;
     let shared = state.clone();
     let stored = tokio::task::spawn_blocking(move || {
-        let judged = validate_pack(&id, &bytes, &shared.limits)?;
+        let checked = validate_pack(&id, &bytes, &shared.limits)?;
         // Objects are stored before metadata refers to them.
-        judged.objects.iter().try_for_each(|bytes| shared.objects.put(bytes).map(drop))?;
-        Ok((judged.record, judged.response))
+        checked.objects.iter().try_for_each(|bytes| shared.objects.put(bytes).map(drop))?;
+        Ok((checked.record, checked.response))
     });
     let (new, taken) =
         stored.await.unwrap_or_else(|_| Err(ResponseError::invalid("it cannot be read")))?;
@@ -71,9 +71,9 @@ fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<Validate
     let archive = Archive::from_bytes(ARCHIVE_NAME, bytes.to_vec(), &limits)
         .map_err(|why| unreadable(why.to_string()))?;
     let entries = unzip_entries(&archive).map_err(|why| unreadable(why.to_string()))?;
-    let judged = read(&entries, &limits);
-    let findings = findings(&judged.reports);
-    let Some(pack) = judged.pack else {
+    let checked = read(&entries, &limits);
+    let findings = findings(&checked.reports);
+    let Some(pack) = checked.pack else {
         return Err(ResponseError::invalid("it is no valid context pack")
             .with_help("`sp context check` tells what to mend")
             .with_findings(findings));
@@ -89,7 +89,7 @@ fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<Validate
     let files = listed_files(&pack, &entries);
     // Zip it again, so that the same pack always has the same bytes.
     let zip = zip_files(&files).map_err(|why| unreadable(why.to_string()))?;
-    let kept = files.iter().map(|(path, bytes)| StoredContextPackFile {
+    let stored_files = files.iter().map(|(path, bytes)| StoredContextPackFile {
         path: path.clone(),
         sha256: Digest::of(bytes).hex(),
         bytes: bytes.len() as u64,
@@ -100,7 +100,7 @@ fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<Validate
         name: manifest.project.name.clone(),
         digest,
         bytes: length,
-        files: serde_json::to_string(&kept.collect::<Vec<_>>()).unwrap_or_default(),
+        files: serde_json::to_string(&stored_files.collect::<Vec<_>>()).unwrap_or_default(),
     };
     let taken = PutContextPackResponse {
         pack_id: id.into(),
@@ -158,11 +158,11 @@ pub(super) async fn url(
             "`expires_in` is 1 to {MAX_URL_LIFETIME_SECS} seconds"
         )));
     }
-    let (fresh, at, wanted) =
+    let (fresh, at, pack_id) =
         (generate_key(&state.environment)?, state.environment.timestamp(), checked_pack_id(&id)?);
     let key = state
         .metadata
-        .with(move |database| database.signing_key(&wanted, &fresh, &who, &at))
+        .with(move |database| database.signing_key(&pack_id, &fresh, &who, &at))
         .await?;
     let key = key.ok_or_else(ResponseError::not_found)?;
     let exp = state.environment.unix_seconds().saturating_add(seconds);

@@ -42,7 +42,7 @@ pub(super) async fn serve_legacy(
 
 async fn serve_file(
     state: &AppState,
-    asked: (DiscoveryFormat, String),
+    requested: (DiscoveryFormat, String),
     request: (&Method, &HeaderMap),
 ) -> ApiResult<Response> {
     let packages = state
@@ -51,8 +51,8 @@ async fn serve_file(
         .await?;
     let shared = Arc::clone(state);
     let found = tokio::task::spawn_blocking(move || {
-        let made = shared.discovery.indexes_for(&shared.published_skills, packages);
-        find_file(&shared.published_skills, &made, asked)
+        let indexes = shared.discovery.indexes_for(&shared.published_skills, packages);
+        find_file(&shared.published_skills, &indexes, requested)
     });
     let (content_type, bytes) = found.await.ok().flatten().ok_or_else(ResponseError::not_found)?;
     let (digest, length) = (Digest::of(&bytes), bytes.len() as u64);
@@ -71,22 +71,22 @@ async fn serve_file(
 /// Finds a file below the well-known path. Names are looked up and never joined to a path.
 fn find_file(
     skills: &PublishedSkills,
-    made: &DiscoveryIndexes,
-    (edition, asked): (DiscoveryFormat, String),
+    indexes: &DiscoveryIndexes,
+    (format, requested): (DiscoveryFormat, String),
 ) -> Option<(&'static str, Bytes)> {
-    match (asked.split_once('/'), edition) {
-        (None, DiscoveryFormat::Current) if asked == "index.json" => {
-            Some(("application/json", made.index.clone()))
+    match (requested.split_once('/'), format) {
+        (None, DiscoveryFormat::Current) if requested == "index.json" => {
+            Some(("application/json", indexes.index.clone()))
         }
-        (None, DiscoveryFormat::Legacy) if asked == "index.json" => {
-            Some(("application/json", made.legacy.clone()))
+        (None, DiscoveryFormat::Legacy) if requested == "index.json" => {
+            Some(("application/json", indexes.legacy.clone()))
         }
         (None, _) => {
-            let zip = made.archive(skills, asked.strip_suffix(".zip")?)?;
+            let zip = indexes.archive(skills, requested.strip_suffix(".zip")?)?;
             Some(("application/zip", zip.into()))
         }
         (Some((name, file)), _) => {
-            let bytes = made.file(skills, (name, file))?;
+            let bytes = indexes.file(skills, (name, file))?;
             let is_text = file.ends_with(".md");
             Some((
                 if is_text { "text/markdown; charset=utf-8" } else { "application/octet-stream" },

@@ -32,7 +32,7 @@ use sp_formats::registry::{
 use crate::mcp::serve_http::MCP_PATH;
 use crate::registry::metadata::{AuditLogItem, TokenItem};
 use crate::registry::state::AppState;
-use route::RouteAccess;
+use route::{QueryParam, RouteAccess};
 
 pub(crate) use route::ApiRoute;
 
@@ -63,7 +63,7 @@ fn read_routes() -> Vec<ApiRoute> {
             .empty_response(304),
         ApiRoute::get("/api/v1/search", packages::search)
             .summary("packages by name and description, the best first; words may be written a little wrong")
-            .query_params(&[("q", "words", true), ("limit", "how many at the most", false)])
+            .query_params(const { &[QueryParam::required("q", "words"), QueryParam::optional("limit", "how many at the most")] })
             .integer_params(&["limit"])
             .json_response::<RegistrySearchResponse>(200),
         ApiRoute::get("/api/v1/packages/{ns}/{name}/index.json", packages::versions)
@@ -196,7 +196,7 @@ fn context_pack_routes() -> Vec<ApiRoute> {
             .empty_response(204),
         ApiRoute::get("/packs/{*file}", signed_context_packs::serve)
             .summary("a file of a context pack, or all of it as a zip, behind `?exp=…&kid=…&sig=…`")
-            .query_params(&[("exp", "until when", false), ("kid", "which key", false), ("sig", "the signature", false)])
+            .query_params(const { &[QueryParam::optional("exp", "until when"), QueryParam::optional("kid", "which key"), QueryParam::optional("sig", "the signature")] })
             .file_responses(FILE_MEDIA_TYPES),
         ApiRoute::get("/s/{*file}", signed_context_packs::serve)
             .summary("the same, with what opens it in the path: `/s/{kid}.{exp}.{sig}/packs/{id}/…`")

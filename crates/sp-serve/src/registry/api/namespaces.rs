@@ -48,8 +48,8 @@ pub(super) async fn make_private(
     path: Path<(String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<StatusCode> {
-    let place = package_name(&path.0.0, &path.0.1)?;
-    change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(place, true)).await
+    let package = package_name(&path.0.0, &path.0.1)?;
+    change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(package, true)).await
 }
 
 pub(super) async fn make_public(
@@ -57,8 +57,8 @@ pub(super) async fn make_public(
     path: Path<(String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<StatusCode> {
-    let place = package_name(&path.0.0, &path.0.1)?;
-    change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(place, false)).await
+    let package = package_name(&path.0.0, &path.0.1)?;
+    change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(package, false)).await
 }
 
 /// Changes a namespace. To non-members it does not exist.

@@ -5,7 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use sp_formats::registry::RegistryErrorResponse;
 
-use super::route::{ApiRoute, RouteAccess, RouteBody};
+use super::route::{ApiRoute, QueryParam, RouteAccess, RouteBody};
 
 /// Descriptions of path parameters.
 const PATH_PARAMETERS: &[(&str, &str)] = &[
@@ -130,7 +130,7 @@ fn parameters(route: &ApiRoute) -> Vec<Value> {
     let in_path = path_parameters(route.path).map(
         |name| json!({"name": name, "in": "path", "required": true, "description": description(name), "schema": schema(name)}),
     );
-    let in_query = route.query_params.iter().map(|(name, description, required)| {
+    let in_query = route.query_params.iter().map(|QueryParam { name, description, required }| {
         json!({"name": name, "in": "query", "required": required, "description": description, "schema": schema(name)})
     });
     in_path.chain(in_query).collect()
@@ -163,13 +163,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_route_is_in_the_document_and_nothing_else_is() {
+    fn document_contains_exactly_the_routes() {
         let routes = super::super::routes();
         let routed: BTreeSet<(String, String)> =
             routes.iter().map(|route| (document_path(route), route.method.to_owned())).collect();
         assert_eq!(routed.len(), routes.len(), "each stands once");
         let document = build_document(&routes);
-        let told: BTreeSet<(String, String)> = document["paths"]
+        let documented: BTreeSet<(String, String)> = document["paths"]
             .as_object()
             .unwrap()
             .iter()
@@ -177,18 +177,18 @@ mod tests {
                 methods.as_object().unwrap().keys().map(|method| (path.clone(), method.clone()))
             })
             .collect();
-        assert_eq!(routed, told);
+        assert_eq!(routed, documented);
     }
 
     /// Routes outside the table would be missing from the document.
     #[test]
-    fn the_api_has_no_route_beside_its_table() {
+    fn all_routes_come_from_the_table() {
         let source = concat!(include_str!("mod.rs"), include_str!("../router.rs"));
         assert_eq!(source.matches(".route(").count(), 1, "the one that takes them from the table");
     }
 
     #[test]
-    fn whatever_a_route_says_is_said_in_full() {
+    fn routes_are_fully_documented_and_references_resolve() {
         let routes = super::super::routes();
         for route in &routes {
             assert!(

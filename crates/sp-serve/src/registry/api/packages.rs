@@ -44,12 +44,12 @@ const DEFAULT_RESULTS: usize = 20;
 
 pub(super) async fn search(
     Shared(state): Shared<AppState>,
-    sought: Result<Query<SearchParams>, QueryRejection>,
+    query: Result<Query<SearchParams>, QueryRejection>,
     headers: HeaderMap,
 ) -> ApiResult<Json<RegistrySearchResponse>> {
     let reader =
         RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
-    let Query(SearchParams { q, limit }) = sought.map_err(|_| {
+    let Query(SearchParams { q, limit }) = query.map_err(|_| {
         ResponseError::invalid("`q` is missing, or `limit` is no number")
             .with_help("ask for `?q=words`")
     })?;
@@ -72,8 +72,8 @@ pub(super) async fn versions(
 ) -> ApiResult<Json<PublishedPackageIndex>> {
     let reader =
         RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
-    let place = package_name(&namespace, &name)?;
-    let found = state.metadata.with(move |database| database.versions(&place, &reader)).await?;
+    let package = package_name(&namespace, &name)?;
+    let found = state.metadata.with(move |database| database.versions(&package, &reader)).await?;
     found.map(|index| Json(index.into())).ok_or_else(ResponseError::not_found)
 }
 
@@ -94,9 +94,9 @@ pub(super) async fn manifest(
 ) -> ApiResult<Json<VersionDetails>> {
     let reader =
         RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
-    let place = package_name(&namespace, &name)?;
+    let package = package_name(&namespace, &name)?;
     let found =
-        state.metadata.with(move |database| database.manifest(&place, &version, &reader)).await?;
+        state.metadata.with(move |database| database.manifest(&package, &version, &reader)).await?;
     let (manifest, report) = found.ok_or_else(ResponseError::not_found)?;
     let raw = |text: String| RawValue::from_string(text).map_err(|_| ResponseError::not_found());
     Ok(Json(VersionDetails { manifest: raw(manifest)?, report: raw(report)? }))
@@ -110,17 +110,17 @@ pub(super) async fn download(
 ) -> ApiResult<Response> {
     let reader =
         RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
-    let place = package_name(&namespace, &name)?;
+    let package = package_name(&namespace, &name)?;
     if PackageVersion::new(&version).is_err() {
         return Err(ResponseError::not_found());
     }
-    let wanted = place.clone();
+    let requested = package.clone();
     let found = state
         .metadata
-        .with(move |database| database.find_version(&wanted, &version, &reader))
+        .with(move |database| database.find_version(&requested, &version, &reader))
         .await?;
     let found = found.ok_or_else(ResponseError::not_found)?;
-    let told = [
+    let extra_headers = [
         (SHA256_HEADER, found.digest.hex()),
         (YANKED_HEADER, found.yanked.to_string()),
         (header::CACHE_CONTROL.as_str(), "private, no-cache".into()),
@@ -140,9 +140,9 @@ pub(super) async fn download(
     };
     let response = served.respond((&method, &headers)).await?;
     if begins {
-        state.download_counts.add(place, 1);
+        state.download_counts.add(package, 1);
     }
-    Ok((told, response).into_response())
+    Ok((extra_headers, response).into_response())
 }
 
 /// Returns the README of a version, or the body of its only skill.
@@ -153,10 +153,10 @@ pub(super) async fn readme(
 ) -> ApiResult<Response> {
     let reader =
         RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
-    let place = package_name(&namespace, &name)?;
+    let package = package_name(&namespace, &name)?;
     let found = state
         .metadata
-        .with(move |database| database.find_version(&place, &version, &reader))
+        .with(move |database| database.find_version(&package, &version, &reader))
         .await?;
     let found = found.ok_or_else(ResponseError::not_found)?;
     let view = state.package_views.load(found.digest).await?;

@@ -38,8 +38,22 @@ pub(crate) enum RouteBody {
     Empty,
 }
 
-/// A query parameter: name, description, and whether it is required.
-pub(crate) type QueryParam = (&'static str, &'static str, bool);
+/// A query parameter.
+pub(crate) struct QueryParam {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub required: bool,
+}
+
+impl QueryParam {
+    pub(super) const fn required(name: &'static str, description: &'static str) -> Self {
+        Self { name, description, required: true }
+    }
+
+    pub(super) const fn optional(name: &'static str, description: &'static str) -> Self {
+        Self { name, description, required: false }
+    }
+}
 
 pub(crate) struct ApiRoute {
     /// Lowercase, as in OpenAPI.

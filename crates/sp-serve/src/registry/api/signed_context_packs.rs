@@ -43,9 +43,9 @@ async fn open_pack(
     address: &Uri,
     request: (&Method, &HeaderMap),
 ) -> ApiResult<Response> {
-    let wanted = SignedContextPackRequest::parse(address.path(), address.query());
+    let parsed = SignedContextPackRequest::parse(address.path(), address.query());
     let SignedContextPackRequest { id, file, signature: opening } =
-        wanted.ok_or_else(ResponseError::invalid_signed_url)?;
+        parsed.ok_or_else(ResponseError::invalid_signed_url)?;
     let (pack, kid) = (id.clone(), opening.kid().to_owned());
     let found =
         state.metadata.with(move |database| database.pack_with_signing_secret(&pack, &kid)).await?;
@@ -182,7 +182,7 @@ mod tests {
     const SIG: &str = "x-uP5I9EOWDl_AGLTdvo_XGURAvSCv24yJAadhCapmM";
 
     #[test]
-    fn cp_16_an_address_has_one_signature_one_pack_and_one_name() {
+    fn cp_16_signed_urls_have_one_signature_one_pack_and_one_file() {
         let query = format!("exp=1777044123&kid=k1&sig={SIG}");
         let segment = format!("k1.1777044123.{SIG}");
         for (path, query, file) in [
@@ -191,9 +191,9 @@ mod tests {
             (format!("/s/{segment}/packs/{ID}/100%25%20%C3%A9.md"), None, "100% é.md"),
             (format!("/s/{segment}/packs/{ID}/%2e%2e%2fx"), None, "../x"),
         ] {
-            let wanted = SignedContextPackRequest::parse(&path, query).unwrap();
+            let parsed = SignedContextPackRequest::parse(&path, query).unwrap();
             assert_eq!(
-                (wanted.id.as_str(), wanted.file),
+                (parsed.id.as_str(), parsed.file),
                 (ID, SignedContextPackFile::Named(file.into())),
                 "{path}"
             );

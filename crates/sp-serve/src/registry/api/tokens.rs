@@ -25,11 +25,11 @@ pub(super) struct IssueTokenRequest {
 pub(super) async fn mint(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
-    Json(wanted): Json<IssueTokenRequest>,
+    Json(request): Json<IssueTokenRequest>,
 ) -> ApiResult<(StatusCode, Json<IssuedToken>)> {
     let who = require_admin(&state.metadata, &headers).await?;
     let issued =
-        issue_token(&state.metadata, &state.environment, &who, &wanted.user, &wanted.scope);
+        issue_token(&state.metadata, &state.environment, &who, &request.user, &request.scope);
     Ok((StatusCode::CREATED, Json(issued.await?)))
 }
 

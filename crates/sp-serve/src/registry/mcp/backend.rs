@@ -95,11 +95,11 @@ impl McpBackend for RegistryBackend {
     }
 
     fn find_package(&self, name: &str, version: &str) -> Result<Option<McpPackageSummary>> {
-        let Some(place) = package_name(name) else { return Ok(None) };
-        let found =
-            self.with_database(|database, reader| database.find_version(&place, version, reader))?;
+        let Some(package) = package_name(name) else { return Ok(None) };
+        let found = self
+            .with_database(|database, reader| database.find_version(&package, version, reader))?;
         Ok(found.map(|found| McpPackageSummary {
-            name: place.to_string(),
+            name: package.to_string(),
             version: version.into(),
             description: String::new(),
             size: found.bytes,
@@ -107,9 +107,9 @@ impl McpBackend for RegistryBackend {
     }
 
     fn package_text(&self, name: &str, version: &str) -> Result<Option<String>> {
-        let Some(place) = package_name(name) else { return Ok(None) };
-        let found =
-            self.with_database(|database, reader| database.find_version(&place, version, reader))?;
+        let Some(package) = package_name(name) else { return Ok(None) };
+        let found = self
+            .with_database(|database, reader| database.find_version(&package, version, reader))?;
         let bytes = found.map(|found| self.read_object(&found.digest)).transpose()?.flatten();
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
     }

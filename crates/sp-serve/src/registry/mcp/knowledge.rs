@@ -22,12 +22,12 @@ impl KnowledgeBackend for RegistryBackend {
     fn load(
         &self,
         packages: &[String],
-        wanted: KnowledgeLoadRequest,
+        request: KnowledgeLoadRequest,
         _: &ToolCall,
     ) -> Result<PackageLoadReport> {
         let packages = self.read_packages(packages)?;
         let question =
-            SelectionQuery { budget: wanted.budget, focus: &wanted.focus, at: self.now() };
+            SelectionQuery { budget: request.budget, focus: &request.focus, at: self.now() };
         load_packages(
             self.cache.stores.skills.limits(),
             packages,
@@ -66,12 +66,12 @@ impl RegistryBackend {
     /// Resolves a package name with an optional version range.
     fn resolve_version(&self, text: &str) -> Result<PackageVersionItem> {
         let (name, range) = parse_versioned_name(text)?;
-        let place = RegistryPackageName::from_package_name(&name).map_err(|why| {
+        let package = RegistryPackageName::from_package_name(&name).map_err(|why| {
             Error::new(FailureKind::Request, format!("`{name}` cannot be in a registry"))
                 .because(why)
                 .hint("name it as `@acme/notes`")
         })?;
-        let found = self.with_database(|database, reader| database.versions(&place, reader))?;
+        let found = self.with_database(|database, reader| database.versions(&package, reader))?;
         let versions = found.ok_or_else(|| package_not_found(text))?.versions.into_iter();
         let versions: Vec<(PackageVersion, PackageVersionItem)> = versions
             .filter_map(|item| Some((PackageVersion::new(&item.version).ok()?, item)))

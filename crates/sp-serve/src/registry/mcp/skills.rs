@@ -126,9 +126,9 @@ impl RegistryBackend {
         packages: &[LatestVersion],
         key: &str,
     ) -> Result<Option<(usize, usize)>> {
-        let Some(place) = package_of_path(key) else { return Ok(None) };
+        let Some(name) = package_of_path(key) else { return Ok(None) };
         let is_it =
-            |one: &LatestVersion| one.namespace == place.namespace() && one.name == place.name();
+            |one: &LatestVersion| one.namespace == name.namespace() && one.name == name.name();
         let Some(package) = packages.iter().position(is_it) else { return Ok(None) };
         let skill = self
             .package_skills(&packages[package])?
@@ -140,9 +140,9 @@ impl RegistryBackend {
 
     /// Finds the skill that contains a path.
     pub(super) fn find_skill(&self, path: &RelPath) -> Result<Option<SkillFileMatch>> {
-        let Some(place) = package_of_path(path.as_str()) else { return Ok(None) };
+        let Some(name) = package_of_path(path.as_str()) else { return Ok(None) };
         let found =
-            self.with_database(|database, reader| database.latest_version(&place, reader))?;
+            self.with_database(|database, reader| database.latest_version(&name, reader))?;
         let Some(package) = found.filter(|package| package.kind == "skills") else {
             return Ok(None);
         };
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mc_02_a_path_leads_into_one_package_or_into_none() {
+    fn mc_02_skill_paths_resolve_to_at_most_one_package() {
         assert_eq!(
             package_of_path("registry/acme/tools/review").unwrap().to_string(),
             "@acme/tools"

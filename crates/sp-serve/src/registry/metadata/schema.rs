@@ -33,9 +33,9 @@ const SCHEMA: &str = "
 
 /// Creates what is missing in a database.
 pub(super) fn schema(dialect: &SqlDialect) -> String {
-    let said = dialect
-        .placeholders
-        .iter()
-        .fold(SCHEMA.to_owned(), |schema, (word, said)| schema.replace(word, said));
-    said + dialect.search_schema
+    let tables =
+        dialect.placeholders.iter().fold(SCHEMA.to_owned(), |schema, (placeholder, sql_type)| {
+            schema.replace(placeholder, sql_type)
+        });
+    tables + dialect.search_schema
 }

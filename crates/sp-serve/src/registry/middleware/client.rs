@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_proxy_that_is_trusted_says_who_asks() {
+    fn forwarded_for_is_honored_only_from_trusted_proxies() {
         let trusted: Vec<IpAddr> = vec!["10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap()];
         for (peer, forwarded, client) in [
             ("10.0.0.9", "1.1.1.1", "10.0.0.9"),

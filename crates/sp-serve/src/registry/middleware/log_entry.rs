@@ -67,14 +67,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_07_what_opens_something_is_not_told() {
-        for (path, told) in [
+    fn se_07_secrets_are_removed_from_logged_paths() {
+        for (path, expected) in [
             ("/s/abc123/notes/pack.json", "/s/…/notes/pack.json"),
             ("/s/", "/s/"),
             ("/api/v1/ctxp_00ff/x", "/api/v1/…/x"),
             ("/api/v1/packages/s/notes/index.json", "/api/v1/packages/s/notes/index.json"),
         ] {
-            assert_eq!(redact_path(path), told);
+            assert_eq!(redact_path(path), expected);
         }
     }
 }

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_is_taken_and_then_a_steady_rate() {
+    fn allows_a_burst_and_then_a_steady_rate() {
         let limiter = RateLimiter::new("10:5".parse().unwrap());
         let (start, key) =
             (Instant::now(), RateLimitKey::from_address("127.0.0.1".parse().unwrap()));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_take_no_more_memory_than_allowed() {
+    fn number_of_keys_is_bounded() {
         let limiter = RateLimiter::new(RequestRate::default());
         let now = Instant::now();
         for number in 0..200_000_u128 {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_two_numbers() {
+    fn parses_rate_and_burst() {
         assert_eq!("7".parse(), Ok(RequestRate { per_second: 7, burst: 28 }));
         assert_eq!("7:9".parse(), Ok(RequestRate { per_second: 7, burst: 9 }));
         for wrong in ["", "0", "7:0", "x", "7:9:1", "-1", "99999999"] {

@@ -38,9 +38,9 @@ pub(super) async fn serve_asset(Path(file): Path<String>) -> Result<Response, Re
         .into_iter()
         .find(|asset| asset.path.ends_with(&format!("/{file}")));
     let asset = known.ok_or_else(ResponseError::not_found)?;
-    let told = [
+    let response_headers = [
         (header::CONTENT_TYPE, asset.content_type),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
     ];
-    Ok((told, asset.text).into_response())
+    Ok((response_headers, asset.text).into_response())
 }

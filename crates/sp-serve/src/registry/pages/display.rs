@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_shown_as_people_read_them() {
+    fn formats_counts_sizes_and_dates() {
         assert_eq!(
             (count(0), count(999), count(1_234_567)),
             ("0".into(), "999".into(), "1,234,567".into())

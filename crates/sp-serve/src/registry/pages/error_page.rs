@@ -29,7 +29,7 @@ pub(crate) async fn format_errors(
     next: Next,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let asked = parts.clone();
+    let request_parts = parts.clone();
     let response = next.run(Request::from_parts(parts, body)).await;
     let is_error = response.status().is_client_error() || response.status().is_server_error();
     if !is_error
@@ -38,8 +38,8 @@ pub(crate) async fn format_errors(
     {
         return response;
     }
-    if wants_html(&asked) {
-        return render_error_page(&state, &asked, response).await;
+    if wants_html(&request_parts) {
+        return render_error_page(&state, &request_parts, response).await;
     }
     if response.extensions().get::<ResponseErrorBody>().is_some() {
         return response;
@@ -74,7 +74,7 @@ fn wants_html(parts: &Parts) -> bool {
 
 async fn render_error_page(state: &AppState, parts: &Parts, response: Response) -> Response {
     let status = response.status();
-    let told = response
+    let error = response
         .extensions()
         .get::<ResponseErrorBody>()
         .cloned()
@@ -89,7 +89,7 @@ async fn render_error_page(state: &AppState, parts: &Parts, response: Response) 
         status if status.is_server_error() => "The registry could not do this",
         _ => "That cannot be",
     };
-    let (message, help) = (&told.0.message, told.0.help.as_deref());
+    let (message, help) = (&error.0.message, error.0.help.as_deref());
     let problem = ErrorPage { frame: &visit.layout, status: status.as_u16(), title, message, help };
     let Ok(html) = problem.render() else { return response };
     let mut page = copy_headers(&response, (status, Html(html)).into_response());

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_a_login_one_stays_here() {
+    fn redirects_stay_on_this_host() {
         for next in ["/", "/packages/acme/notes?x=1#y", "/search?q=a%0d%0ab"] {
             assert_eq!(safe_redirect_path(Some(next)), next);
         }

@@ -68,11 +68,11 @@ struct SearchPage<'a> {
 
 pub(super) async fn search(
     Shared(state): Shared<AppState>,
-    sought: Result<Query<SearchPageParams>, QueryRejection>,
+    query: Result<Query<SearchPageParams>, QueryRejection>,
     mut visit: PageVisitor,
 ) -> PageResult {
     let Query(SearchPageParams { q }) =
-        sought.map_err(|_| ResponseError::invalid("these words cannot be read"))?;
+        query.map_err(|_| ResponseError::invalid("these words cannot be read"))?;
     if q.len() > MAX_QUERY_BYTES {
         return Err(ResponseError::invalid(format!(
             "a query has {MAX_QUERY_BYTES} bytes at the most"
@@ -105,9 +105,11 @@ pub(super) async fn namespace(
     Path(namespace): Path<String>,
     visit: PageVisitor,
 ) -> PageResult {
-    let (reader, wanted) = (visit.reader(), namespace.clone());
-    let found =
-        state.metadata.with(move |database| database.namespace_packages(&wanted, &reader)).await?;
+    let (reader, requested) = (visit.reader(), namespace.clone());
+    let found = state
+        .metadata
+        .with(move |database| database.namespace_packages(&requested, &reader))
+        .await?;
     if found.is_empty() {
         return Err(ResponseError::not_found());
     }

@@ -29,12 +29,12 @@ pub(super) struct LoginPageParams {
 }
 
 pub(super) async fn login_page(
-    asked: Result<Query<LoginPageParams>, QueryRejection>,
+    query: Result<Query<LoginPageParams>, QueryRejection>,
     mut visit: PageVisitor,
 ) -> PageResult {
     // Logging in must not lead back to this page.
     visit.layout.here = String::new();
-    let next = asked.ok().and_then(|Query(asked)| asked.next);
+    let next = query.ok().and_then(|Query(query)| query.next);
     render_page(&LoginPage {
         frame: &visit.layout,
         next: safe_redirect_path(next.as_deref()),
@@ -104,6 +104,6 @@ pub(super) async fn logout(
 
 fn redirect_with_cookie(to: &str, cookie: &str) -> PageResult {
     let value = |text: &str| HeaderValue::from_str(text).map_err(|_| ResponseError::internal());
-    let told = [(header::LOCATION, value(to)?), (header::SET_COOKIE, value(cookie)?)];
-    Ok((StatusCode::SEE_OTHER, told).into_response())
+    let response_headers = [(header::LOCATION, value(to)?), (header::SET_COOKIE, value(cookie)?)];
+    Ok((StatusCode::SEE_OTHER, response_headers).into_response())
 }

@@ -73,21 +73,21 @@ async fn render_package(
 ) -> PageResult {
     let place =
         RegistryPackageName::new(&namespace, &name).map_err(|_| ResponseError::not_found())?;
-    let (reader, wanted) = (visit.reader(), place.clone());
-    let found = state.metadata.with(move |database| database.versions(&wanted, &reader)).await?;
+    let (reader, requested) = (visit.reader(), place.clone());
+    let found = state.metadata.with(move |database| database.versions(&requested, &reader)).await?;
     let index = found.ok_or_else(ResponseError::not_found)?;
     // If all versions are yanked, show the newest one.
-    let wanted = version.or_else(|| index.latest.clone());
-    let found = match &wanted {
+    let requested = version.or_else(|| index.latest.clone());
+    let found = match &requested {
         Some(version) => index.versions.iter().find(|item| item.version == *version),
         None => index.versions.first(),
     };
     let item = found.ok_or_else(ResponseError::not_found)?;
-    let (reader, wanted) = (visit.reader(), (place.clone(), item.version.clone()));
+    let (reader, requested) = (visit.reader(), (place.clone(), item.version.clone()));
     let stored = state.metadata.with(move |database| {
-        let stored = database.find_version(&wanted.0, &wanted.1, &reader)?;
-        let said = database.manifest(&wanted.0, &wanted.1, &reader)?;
-        Ok(stored.zip(said))
+        let stored = database.find_version(&requested.0, &requested.1, &reader)?;
+        let manifest = database.manifest(&requested.0, &requested.1, &reader)?;
+        Ok(stored.zip(manifest))
     });
     let (stored, (manifest, report)) = stored.await?.ok_or_else(ResponseError::not_found)?;
     let about = state.package_views.load(stored.digest).await?;
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_asks_for_the_line_of_a_release() {
+    fn suggests_compatible_versions_of_a_release() {
         assert_eq!(
             (suggested_range("1.2.3"), suggested_range("0.4.0"), suggested_range("2.0.0-beta.1")),
             ("^1.2".into(), "^0.4".into(), "2.0.0-beta.1".into())

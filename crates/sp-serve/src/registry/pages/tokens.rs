@@ -95,10 +95,10 @@ pub(super) async fn mint(
     headers: HeaderMap,
     form: Result<Form<IssueTokenForm>, FormRejection>,
 ) -> PageResult {
-    let Form(wanted) = form.map_err(|_| ResponseError::invalid_form())?;
-    let who = require_admin_form(&visit, &headers, &wanted.form_token)?;
+    let Form(request) = form.map_err(|_| ResponseError::invalid_form())?;
+    let who = require_admin_form(&visit, &headers, &request.form_token)?;
     let issued =
-        issue_token(&state.metadata, &state.environment, who, wanted.user.trim(), &wanted.scope);
+        issue_token(&state.metadata, &state.environment, who, request.user.trim(), &request.scope);
     match issued.await {
         Ok(minted) => render_tokens(&state, &visit, TokenAction::Minted(minted)).await,
         Err(refusal) => {

@@ -29,7 +29,7 @@ fn visibility_params(reader: &RegistryReader) -> (bool, &str) {
 /// Finds a package that `reader` may see.
 fn find_package(
     sql: &mut dyn SqlConnection,
-    place: &RegistryPackageName,
+    name: &RegistryPackageName,
     reader: &RegistryReader,
 ) -> Result<Option<PackageRow>> {
     const FIND: &str = concat!(
@@ -38,7 +38,7 @@ fn find_package(
     );
     let (all, user) = visibility_params(reader);
     let found =
-        sql.first(FIND, &[all.into(), user.into(), place.namespace().into(), place.name().into()])?;
+        sql.first(FIND, &[all.into(), user.into(), name.namespace().into(), name.name().into()])?;
     let package = |mut row: SqlRow| {
         Ok(PackageRow {
             id: row.take()?,
@@ -76,11 +76,11 @@ struct AuditActor<'a> {
 /// Adds an entry to the audit log.
 fn record_audit(
     sql: &mut dyn SqlConnection,
-    deed: AuditActor<'_>,
+    actor: AuditActor<'_>,
     action: &str,
     subject: &str,
 ) -> Result<()> {
     const NOTE: &str = "INSERT INTO audit (at, username, action, subject) VALUES ($1, $2, $3, $4)";
-    let AuditActor { who, at } = deed;
+    let AuditActor { who, at } = actor;
     sql.execute(NOTE, &[at.into(), (&who.user).into(), action.into(), subject.into()]).map(drop)
 }

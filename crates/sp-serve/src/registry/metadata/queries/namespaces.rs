@@ -32,8 +32,8 @@ impl Database {
                 NamespaceChange::RemoveMember(user) => {
                     ("remove-member", format!("{namespace} {user}"))
                 }
-                NamespaceChange::SetPrivate(place, private) => {
-                    (if *private { "hide" } else { "show" }, place.to_string())
+                NamespaceChange::SetPrivate(package, private) => {
+                    (if *private { "hide" } else { "show" }, package.to_string())
                 }
             };
             record_audit(sql, AuditActor { who, at }, action, &subject)?;
@@ -58,8 +58,8 @@ fn apply(
         NamespaceChange::RemoveMember(user) => {
             Ok(sql.execute(REMOVE, &[namespace.into(), user.into()])? > 0)
         }
-        NamespaceChange::SetPrivate(place, private) => {
-            Ok(sql.execute(HIDE, &[namespace.into(), place.name().into(), (*private).into()])? > 0)
-        }
+        NamespaceChange::SetPrivate(package, private) => Ok(sql
+            .execute(HIDE, &[namespace.into(), package.name().into(), (*private).into()])?
+            > 0),
     }
 }

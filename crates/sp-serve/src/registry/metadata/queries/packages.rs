@@ -103,27 +103,27 @@ impl Database {
         most: usize,
         reader: &RegistryReader,
     ) -> Result<IndexItems> {
-        let sought = PackageSearchQuery::new(text);
-        if sought.words.is_empty() {
+        let query = PackageSearchQuery::new(text);
+        if query.words.is_empty() {
             return Ok(IndexItems::new());
         }
         let dialect = self.dialect();
         let mut found = self.candidates(
             dialect.match_all_query,
-            &(dialect.match_all_expression)(&sought.words),
+            &(dialect.match_all_expression)(&query.words),
             reader,
         )?;
         if found.len() == MAX_CANDIDATES {
-            found.extend(self.popular_candidates(&sought, reader)?);
+            found.extend(self.popular_candidates(&query, reader)?);
         }
         if found.len() < most {
             found.extend(self.candidates(
                 dialect.match_any_query,
-                &(dialect.match_any_expression)(&sought.pieces),
+                &(dialect.match_any_expression)(&query.pieces),
                 reader,
             )?);
         }
-        Ok(sought.rank(found, most))
+        Ok(query.rank(found, most))
     }
 
     fn candidates(
@@ -139,7 +139,7 @@ impl Database {
 
     fn popular_candidates(
         &self,
-        sought: &PackageSearchQuery,
+        query: &PackageSearchQuery,
         reader: &RegistryReader,
     ) -> Result<IndexItems> {
         const POPULAR: &str = concat!(
@@ -147,7 +147,7 @@ impl Database {
             may_see!(),
             " ORDER BY downloads DESC, id LIMIT $4"
         );
-        let longest = sought
+        let longest = query
             .words
             .iter()
             .max_by_key(|word| word.len())
@@ -175,24 +175,24 @@ impl Database {
 
     pub(crate) fn latest_version(
         &self,
-        place: &RegistryPackageName,
+        name: &RegistryPackageName,
         reader: &RegistryReader,
     ) -> Result<Option<LatestVersion>> {
         const FIND: &str = latest_versions_sql!(" AND namespace = $3 AND name = $4");
         let (all, user) = visibility_params(reader);
-        let values = [all.into(), user.into(), place.namespace().into(), place.name().into()];
+        let values = [all.into(), user.into(), name.namespace().into(), name.name().into()];
         self.read(|sql| sql.first(FIND, &values))?.map(latest_version_item).transpose()
     }
 
     /// Returns the versions of a package, newest first.
     pub(crate) fn versions(
         &self,
-        place: &RegistryPackageName,
+        name: &RegistryPackageName,
         reader: &RegistryReader,
     ) -> Result<Option<PackageVersions>> {
         const LIST: &str = "SELECT item, yanked FROM versions WHERE package = $1";
         let found = self.read(|sql| {
-            let Some(package) = find_package(sql, place, reader)? else { return Ok(None) };
+            let Some(package) = find_package(sql, name, reader)? else { return Ok(None) };
             let rows = sql.query(LIST, &[package.id.into()])?;
             Ok(Some((package, rows)))
         })?;
@@ -202,8 +202,8 @@ impl Database {
         let order = |item: &PackageVersionItem| PackageVersion::new(&item.version).ok();
         versions.sort_by_key(|item| std::cmp::Reverse(order(item)));
         Ok(Some(PackageIndex {
-            namespace: place.namespace().into(),
-            name: place.name().into(),
+            namespace: name.namespace().into(),
+            name: name.name().into(),
             latest: package.latest,
             private: package.private,
             downloads: package.downloads,
@@ -213,13 +213,13 @@ impl Database {
 
     pub(crate) fn find_version(
         &self,
-        place: &RegistryPackageName,
+        name: &RegistryPackageName,
         version: &str,
         reader: &RegistryReader,
     ) -> Result<Option<StoredVersion>> {
         const FIND: &str =
             "SELECT digest, bytes, yanked FROM versions WHERE package = $1 AND version = $2";
-        let found = self.version_row(FIND, place, version, reader)?;
+        let found = self.version_row(FIND, name, version, reader)?;
         let download = |mut row: SqlRow| {
             Ok(StoredVersion { digest: row.take()?, bytes: row.take()?, yanked: row.take()? })
         };
@@ -229,13 +229,13 @@ impl Database {
     /// Returns the manifest and the trust report of a version, as JSON.
     pub(crate) fn manifest(
         &self,
-        place: &RegistryPackageName,
+        name: &RegistryPackageName,
         version: &str,
         reader: &RegistryReader,
     ) -> Result<Option<(String, String)>> {
         const FIND: &str =
             "SELECT manifest, report FROM versions WHERE package = $1 AND version = $2";
-        let found = self.version_row(FIND, place, version, reader)?;
+        let found = self.version_row(FIND, name, version, reader)?;
         found.map(|mut row| Ok((row.take()?, row.take()?))).transpose()
     }
 
@@ -243,12 +243,12 @@ impl Database {
     fn version_row(
         &self,
         find: &'static str,
-        place: &RegistryPackageName,
+        name: &RegistryPackageName,
         version: &str,
         reader: &RegistryReader,
     ) -> Result<Option<SqlRow>> {
         self.read(|sql| {
-            let Some(package) = find_package(sql, place, reader)? else { return Ok(None) };
+            let Some(package) = find_package(sql, name, reader)? else { return Ok(None) };
             sql.first(find, &[package.id.into(), version.into()])
         })
     }
@@ -257,13 +257,10 @@ impl Database {
         const COUNT: &str =
             "UPDATE packages SET downloads = downloads + $3 WHERE namespace = $1 AND name = $2";
         self.write(|sql| {
-            counted.iter().try_for_each(|(place, downloads)| {
+            counted.iter().try_for_each(|(name, downloads)| {
                 let downloads = i64::try_from(*downloads).unwrap_or(i64::MAX);
-                sql.execute(
-                    COUNT,
-                    &[place.namespace().into(), place.name().into(), downloads.into()],
-                )
-                .map(drop)
+                sql.execute(COUNT, &[name.namespace().into(), name.name().into(), downloads.into()])
+                    .map(drop)
             })
         })
     }
@@ -334,9 +331,9 @@ impl PackageSearchQuery {
     fn rank(&self, found: IndexItems, most: usize) -> IndexItems {
         let mut scored: Vec<(PackageSearchScore, RegistryIndexItem)> =
             found.into_iter().filter_map(|item| Some((self.score(&item)?, item))).collect();
-        let place = |item: &RegistryIndexItem| (item.namespace.clone(), item.name.clone());
-        scored.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| place(one).cmp(&place(other))));
-        scored.dedup_by(|(_, one), (_, other)| place(one) == place(other));
+        let name = |item: &RegistryIndexItem| (item.namespace.clone(), item.name.clone());
+        scored.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| name(one).cmp(&name(other))));
+        scored.dedup_by(|(_, one), (_, other)| name(one) == name(other));
         scored.into_iter().take(most).map(|(_, item)| item).collect()
     }
 
@@ -390,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pk_22_a_word_with_one_mistake_still_has_one_of_its_pieces() {
+    fn pk_22_a_typo_leaves_one_piece_of_the_word_intact() {
         for (right, wrong) in [
             ("kubernetes", "kuberntes"),
             ("kubernetes", "kubenretes"),
@@ -404,9 +401,9 @@ mod tests {
                 word_pieces(wrong).iter().any(|piece| right.contains(piece.as_str())),
                 "{wrong}"
             );
-            let sought = PackageSearchQuery::new(wrong);
-            let count = sought.trigrams.iter().filter(|part| right.contains(part.as_str())).count();
-            assert!(count * TRIGRAM_MATCH_DIVISOR >= sought.trigrams.len(), "{wrong}");
+            let query = PackageSearchQuery::new(wrong);
+            let count = query.trigrams.iter().filter(|part| right.contains(part.as_str())).count();
+            assert!(count * TRIGRAM_MATCH_DIVISOR >= query.trigrams.len(), "{wrong}");
         }
         for text in ["", "xy", "a b", "\" OR \"", "*"] {
             assert!(PackageSearchQuery::new(text).words.is_empty(), "{text}");
