@@ -1,6 +1,6 @@
 //! What the registry takes from the operating system: the time and random bytes.
 //!
-//! Both are function pointers, so that tests can run a registry at a fixed time with known tokens.
+//! The caller provides both: the registry does not read the wall clock itself.
 
 use jiff::Timestamp;
 

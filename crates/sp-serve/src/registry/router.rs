@@ -37,12 +37,12 @@ async fn apply_response_policy(
     request: Request,
     next: Next,
 ) -> Response {
-    let answer = tokio::time::timeout(state.request_timeout, next.run(request)).await;
-    let mut response = answer.unwrap_or_else(|_| ResponseError::timed_out().into_response());
+    let result = tokio::time::timeout(state.request_timeout, next.run(request)).await;
+    let mut response = result.unwrap_or_else(|_| ResponseError::timed_out().into_response());
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     // Pages have a policy of their own.
-    let nothing = HeaderValue::from_static("default-src 'none'");
-    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(nothing);
+    let policy = HeaderValue::from_static("default-src 'none'");
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
     response
 }

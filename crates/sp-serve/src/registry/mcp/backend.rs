@@ -2,10 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::mcp::{
-    McpBackend, McpContextPack, McpPackageSummary, McpPage, McpSkillSummary, McpTool, common,
-    knowledge,
-};
 use sp_engine::Result;
 use sp_formats::mcp::McpSkillEntry;
 use sp_formats::registry::RegistryPackageName;
@@ -13,6 +9,10 @@ use sp_tree::RelPath;
 
 use super::RegistryBackend;
 use super::skills::PublishedSkill;
+use crate::mcp::{
+    McpBackend, McpContextPack, McpPackageSummary, McpPage, McpSkillSummary, McpTool, common,
+    knowledge,
+};
 use crate::registry::metadata::{Database, LatestVersion};
 
 /// Maximum number of skills that are searched.

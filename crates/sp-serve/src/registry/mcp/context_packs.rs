@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::mcp::McpContextPack;
 use serde::Deserialize;
 use sp_engine::{Error, FailureKind, Result};
 use sp_formats::context_pack::MANIFEST_FILE;
 use sp_tree::{Digest, from_hex};
 
 use super::RegistryBackend;
+use crate::mcp::McpContextPack;
 use crate::registry::metadata::{StoredContextPack, StoredContextPackFile, TokenOwner};
 
 /// Limits of the list, newest first. Other packs can be read by ID.

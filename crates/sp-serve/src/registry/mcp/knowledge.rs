@@ -1,7 +1,5 @@
 //! Graph queries on the packages of the registry, for `load_context` and `graph_neighbors`.
 
-use crate::mcp::ToolCall;
-use crate::mcp::knowledge::{KnowledgeBackend, KnowledgeLoadRequest};
 use sp_engine::graph::{ContextFormat, SelectionQuery};
 use sp_engine::pkg::{
     GraphQuery, load_packages, parse_versioned_name, query_packages, select_best_version,
@@ -14,6 +12,8 @@ use sp_formats::registry::{PackageVersionItem, RegistryPackageName};
 use sp_tree::{Digest, from_hex};
 
 use super::RegistryBackend;
+use crate::mcp::ToolCall;
+use crate::mcp::knowledge::{KnowledgeBackend, KnowledgeLoadRequest};
 
 /// Maximum total size of the packages of one query.
 const MAX_PACKAGE_BYTES: u64 = 64 * 1024 * 1024;

@@ -16,7 +16,6 @@ mod skills;
 use std::error::Error as StdError;
 use std::sync::{Arc, OnceLock};
 
-use crate::mcp::{BackendProvider, Extensions, McpAccess, McpContextPack, McpEndpoint, endpoint};
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::response::Response;
@@ -25,6 +24,7 @@ use sp_engine::library::DigestCache;
 use sp_engine::{Error, FailureKind, Result};
 
 use crate::mcp::serve_http::handle_request;
+use crate::mcp::{BackendProvider, Extensions, McpAccess, McpContextPack, McpEndpoint, endpoint};
 use crate::registry::environment::RegistryEnvironment;
 use crate::registry::error::{InternalCause, PreformattedError};
 use crate::registry::metadata::{self, Database, MetadataStore, RegistryReader, TokenOwner};
